@@ -1,0 +1,52 @@
+# Two commands do all the set-up:  make demo   and   make test
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+JOBS   ?= 2
+
+.PHONY: demo test test-clients lint types layers check fuzz bench clean help
+
+help:
+	@echo "make demo   install into .venv and open the debugger on a shipped program"
+	@echo "make test   install and run every test, the type checker and the linters"
+	@echo "make test-clients   Emacs, vim and cdt-gdb-adapter debug a kernel (see tests/clients)"
+	@echo "make fuzz   long fuzz campaigns (needs nvdisasm, NVRTC and g++; see tests/kernels_own/README.md)"
+	@echo "make bench  speed, as ratios inside one run"
+	@echo "make clean  remove .venv and caches"
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "gpudbg needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	@touch $(STAMP)
+
+demo: $(STAMP)
+	@$(BIN)/gpudbg demo
+
+test: $(STAMP) lint types layers
+	$(BIN)/python -m pytest -n $(JOBS)
+
+test-clients: $(STAMP)
+	GPUDBG_CLIENTS=1 $(BIN)/python -m pytest -rs tests/clients
+
+lint: $(STAMP)
+	$(BIN)/ruff check gpudbg plugins tests
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+layers: $(STAMP)
+	$(BIN)/lint-imports
+
+check: test
+
+fuzz: $(STAMP)
+	$(BIN)/python tests/isa/fuzz_nvdisasm.py
+	$(BIN)/python -m tests.kernels_own.fuzz_programs --count 300
+
+bench: $(STAMP)
+	$(BIN)/python tests/bench/bench.py
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
