@@ -1,0 +1,173 @@
+"""The command line: arguments to one frontend, errors to one line and an exit code.
+
+    gpudbg PROG                     the terminal UI, stopped at the kernel's entry
+    gpudbg VERB ...                 run dis asm info decode demo plugins ...
+    gpudbg --batch -x FILE -ex CMD PROG
+
+Exit codes: 0 ran clean, 1 findings, 2 usage, 3 the kernel faulted, 4 a gap of gpudbg or its model.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+
+from gpudbg.errors import EXIT_CLEAN, EXIT_GAP, EXIT_USAGE, GpudbgError, UsageError
+
+VERBS: dict[str, tuple[str, str]] = {
+    "tui": ("gpudbg.frontends.verbs.debug", "open a program in the terminal UI (the default)"),
+    "run": ("gpudbg.frontends.verbs.run", "run a kernel to its end and show its outputs"),
+    "dis": ("gpudbg.frontends.verbs.dis", "disassemble a program or raw words"),
+    "asm": ("gpudbg.frontends.verbs.asm", "assemble SASS text"),
+    "info": ("gpudbg.frontends.verbs.info", "what a program contains"),
+    "decode": ("gpudbg.frontends.verbs.decode", "explain a register, instruction or log word"),
+    "repl": ("gpudbg.frontends.verbs.repl", "a Python prompt on a session"),
+    "script": ("gpudbg.frontends.verbs.script", "run a Python program on the debugger"),
+    "demo": ("gpudbg.frontends.verbs.demo", "open a shipped program and its story"),
+    "export": ("gpudbg.frontends.verbs.export", "run a kernel and write a surface to a file"),
+    "plugins": ("gpudbg.frontends.verbs.plugins", "list plugins"),
+}
+"""Verb -> (module with `main(argv) -> exit code`, help)."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code."""
+    args = list(sys.argv[1:] if argv is None else argv)
+    try:
+        words, paths = _take_plugin_paths(args)
+        with _plugin_paths(paths):
+            return _dispatch(words)
+    except GpudbgError as e:
+        print(f"gpudbg: {e}", file=sys.stderr)
+        return e.exit_code
+    except BrokenPipeError:
+        # The reader went away (`| head`): not an error, and nothing more can be written.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_CLEAN
+    except KeyboardInterrupt:
+        print("gpudbg: interrupted", file=sys.stderr)
+        return 130
+    except RecursionError as e:
+        return _internal(e)
+    except Exception as e:
+        return _internal(e)
+
+
+def _internal(error: BaseException) -> int:
+    if os.environ.get("GPUDBG_TRACEBACK"):
+        raise error
+    print(
+        f"gpudbg: internal error: {type(error).__name__}: {error} "
+        "(set GPUDBG_TRACEBACK=1 for the place, and please report it)",
+        file=sys.stderr,
+    )
+    return EXIT_GAP
+
+
+def _dispatch(args: list[str]) -> int:
+    if not args:
+        print(usage(), file=sys.stderr)
+        return EXIT_USAGE
+    first = args[0]
+    if first in ("-h", "--help", "help"):
+        print(usage())
+        return EXIT_CLEAN
+    if first in ("-V", "-v", "--version", "-version", "version"):
+        from gpudbg.frontends.mi.words import version_lines
+
+        print("\n".join(version_lines()))
+        return EXIT_CLEAN
+    if first in VERBS:
+        return _verb(VERBS[first][0])(args[1:])
+    plugin_verb = _plugin_verb(first)
+    if plugin_verb is not None:
+        return plugin_verb(args[1:])
+    if _is_gdb(args):
+        return _verb("gpudbg.frontends.mi.main")(args)
+    return _verb(VERBS["tui"][0])(args)
+
+
+def _is_gdb(args: list[str]) -> bool:
+    """Whether the arguments are gdb's, as IDEs give them (`-i=mi`, `--nx -q`, `-iex …`)."""
+    from gpudbg.frontends.mi.words import GDB_OPTIONS
+
+    names = (word.lstrip("-").partition("=")[0] for word in args if word.startswith("-"))
+    return any(name in GDB_OPTIONS for name in names)
+
+
+def _take_plugin_paths(args: list[str]) -> tuple[list[str], list[str]]:
+    """The arguments without every `--plugin PATH`, and those paths."""
+    rest: list[str] = []
+    paths: list[str] = []
+    words = iter(args)
+    for word in words:
+        if word == "--plugin":
+            path = next(words, None)
+            if path is None:
+                raise UsageError("--plugin needs a path", "a plugin folder, or a folder of them")
+            paths.append(path)
+        elif word.startswith("--plugin="):
+            paths.append(word.partition("=")[2])
+        else:
+            rest.append(word)
+    return rest, paths
+
+
+@contextmanager
+def _plugin_paths(paths: list[str]) -> Iterator[None]:
+    """Let discovery look in these folders too, while the verb runs."""
+    if not paths:
+        yield
+        return
+    from gpudbg.plugin import PATH_VARIABLE
+
+    old = os.environ.get(PATH_VARIABLE)
+    os.environ[PATH_VARIABLE] = os.pathsep.join([*paths, *([old] if old else [])])
+    try:
+        yield
+    finally:
+        if old is None:
+            del os.environ[PATH_VARIABLE]
+        else:
+            os.environ[PATH_VARIABLE] = old
+
+
+def _verb(module: str) -> Callable[[list[str]], int]:
+    found: Callable[[list[str]], int] = import_module(module).main
+    return found
+
+
+def _plugin_verb(word: str) -> Callable[[list[str]], int] | None:
+    """A verb that a plugin adds, unless the word is a file or a flag."""
+    if word.startswith("-") or os.path.exists(word) or not word.isidentifier():
+        return None
+    from gpudbg.frontends.verbs.plugins import find_verb
+
+    return find_verb(word)
+
+
+def usage() -> str:
+    """The help text of the bare command."""
+    lines = [
+        "usage: gpudbg PROG [launch flags]     debug a program in the terminal UI",
+        "       gpudbg VERB ...                `gpudbg VERB --help` explains one",
+        "       gpudbg --batch [-x FILE] [-ex COMMAND] PROG   a scripted session",
+        "       gpudbg --interpreter=mi PROG   GDB/MI, as IDEs start gdb (--mi-listen HOST:PORT)",
+        "",
+        "PROG is a cubin, or raw instruction words with a launch table PROG.toml beside it.",
+        "",
+        "verbs:",
+    ]
+    lines += [f"  {name:8} {words}" for name, (_, words) in VERBS.items()]
+    lines += [
+        "",
+        "exit codes: 0 clean, 1 findings, 2 usage, 3 the kernel faulted, 4 a gap of the model",
+    ]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+"""The error tree: every failure a user can cause or meet, with its exit code.
+
+Branches say who is at fault: the file (`LoadError`), the arguments (`UsageError`), the
+machine code (`DecodeError`, `AssembleError`), the command typed (`CommandError`), or gpudbg
+itself (`ModelGap`, `InternalError`).  Messages say what happened, where, and what to do next.
+"""
+
+from __future__ import annotations
+
+EXIT_CLEAN = 0
+EXIT_FINDINGS = 1
+EXIT_USAGE = 2
+EXIT_FAULT = 3
+EXIT_GAP = 4
+
+
+class GpudbgError(Exception):
+    """Root of all errors shown to users as one line.
+
+    Args:
+        message: what happened and where.
+        hint: what to do next; shown after the message.
+    """
+
+    exit_code: int = EXIT_USAGE
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
+
+class UsageError(GpudbgError):
+    """Arguments or a launch table that do not fit the program."""
+
+
+class LoadError(GpudbgError):
+    """A file that cannot be read as what it claims to be; names file and offset."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: str | None = None,
+        offset: int | None = None,
+        hint: str | None = None,
+    ) -> None:
+        where = path or "<bytes>"
+        if offset is not None:
+            where += f" at offset 0x{offset:x}"
+        super().__init__(f"{where}: {message}", hint)
+        self.path = path
+        self.offset = offset
+
+
+class DecodeError(GpudbgError, ValueError):
+    """A word that encodes no instruction of the architecture; `reason` says why."""
+
+    def __init__(self, message: str, *, word: int = 0, reason: str = "") -> None:
+        super().__init__(message)
+        self.word = word
+        self.reason = reason or message
+
+
+class AssembleError(GpudbgError, ValueError):
+    """SASS text that cannot be encoded: file, line, column (1-based) and what was expected."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        expected: str | None = None,
+    ) -> None:
+        where = ":".join(str(x) for x in (path, line, column) if x is not None)
+        text = f"{where}: {message}" if where else message
+        if expected:
+            text += f"; expected {expected}"
+        super().__init__(text)
+        self.path, self.line, self.column, self.expected = path, line, column, expected
+
+
+class CompileError(GpudbgError):
+    """CUDA C++ or PTX that its compiler refuses; the compiler's words follow the first line."""
+
+
+class CommandError(GpudbgError):
+    """A console command, expression or address that cannot be carried out."""
+
+
+class ModelGap(GpudbgError):  # noqa: N818 - a gap is the word users meet
+    """An instruction, register or mode that decodes but has no semantics here; never skipped."""
+
+    exit_code = EXIT_GAP
+
+
+class PluginError(GpudbgError):
+    """A plugin that does not load or breaks its contract."""
+
+
+class InternalError(GpudbgError):
+    """A defect of gpudbg itself."""
+
+    exit_code = EXIT_GAP

@@ -1,0 +1,3 @@
+"""Options as rows: dotted name, type, default and help, in one table."""
+
+from __future__ import annotations
