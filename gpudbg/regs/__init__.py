@@ -1,0 +1,1 @@
+"""What register words mean: special registers, PTX registers, error status, debugger port."""
