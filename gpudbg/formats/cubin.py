@@ -1,0 +1,369 @@
+"""A cubin (the ELF file that ptxas, NVRTC and nvlink write for one architecture) as a `Program`.
+
+Facts: e_machine 190; e_flags low byte is the architecture; .text.KERNEL carries registers in
+sh_info bits 24..31 and barriers in sh_flags bits 20..26; entry points have st_other 0x10;
+.nv.constantN[.KERNEL] are the constant banks; .nv.shared.KERNEL has the static shared size.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+from gpudbg.errors import LoadError
+from gpudbg.formats import nvinfo
+from gpudbg.formats.elf import EM_CUDA, SHT_NOBITS, Elf, as_load_error, machine_name, read_elf
+from gpudbg.formats.program import (
+    MAX_BANK_BYTES,
+    PARAM_BASE,
+    SUPPORTED_ARCHS,
+    UNKNOWN_STACK,
+    Function,
+    Global,
+    IndirectBranch,
+    Kernel,
+    Param,
+    Program,
+    Section,
+    Segment,
+    SharedVar,
+    Symbol,
+)
+
+TEXT = ".text."
+SHARED = (".nv_debug.shared", ".nv.shared")
+MAX_SEGMENT_BYTES = 1 << 36
+"""Largest believable module-scope section: more than any supported GPU's memory."""
+
+_BANK = re.compile(r"\.nv\.constant(\d{1,2})(?:\.(.+))?$", re.DOTALL)
+_DEVICE_FN = re.compile(r"^\$(.+?)\$(.+)$", re.DOTALL)
+_IMAGE_KINDS = ("texture", "sampler", "surface")
+_NO_LIMIT = 0xFF
+
+
+def read_cubin(source: str | Path | bytes, path: str | None = None) -> Program:
+    """Read a cubin.
+
+    Args:
+        source: a file's path, or its bytes.
+        path: the name to use in messages when `source` is bytes.
+
+    Returns:
+        The program, not yet placed at addresses (`gpudbg.formats.layout.relocate` does that).
+
+    Raises:
+        LoadError: unreadable file, not a 64-bit cubin, an unsupported architecture, damaged or
+            truncated contents, no kernels.
+    """
+    if isinstance(source, bytes):
+        data, name = source, path or "<bytes>"
+    else:
+        data, name = read_bytes(source), str(source)
+    elf = read_elf(data, name)
+    arch = _arch(elf)
+    with as_load_error(name, "cubin"):
+        return _program(elf, arch, data)
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """A file's bytes.
+
+    Raises:
+        LoadError: it cannot be read.
+    """
+    try:
+        return Path(path).read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise LoadError(f"cannot be read: {reason}", path=str(path)) from error
+
+
+def _arch(elf: Elf) -> str:
+    """The architecture, such as "sm_50".
+
+    Raises:
+        LoadError: not a CUDA ELF file, or an architecture that is not supported.
+    """
+    if elf.machine != EM_CUDA:
+        raise LoadError(
+            f"an ELF file for {machine_name(elf.machine)}, not a cubin", path=elf.path, offset=18
+        )
+    # The toolkits for sm_100 and later moved the architecture up by a byte (EI_OSABI 0x41).
+    number = elf.flags >> 8 & 0xFF if elf.abi == 0x41 else elf.flags & 0xFF
+    arch = f"sm_{number}"
+    if arch not in SUPPORTED_ARCHS:
+        raise LoadError(
+            f"is for {arch}, which is not supported",
+            path=elf.path,
+            offset=0x30,
+            hint="supported: " + ", ".join(SUPPORTED_ARCHS),
+        )
+    return arch
+
+
+@dataclass(slots=True)
+class _Info:
+    """What the .nv.info records of one function say."""
+
+    frame: int = 0
+    min_stack: int | None = None
+    max_stack: int | None = None
+    crs_stack: int | None = 0
+    regs: int = 0
+    params: list[Param] = field(default_factory=list)
+    param_base: int = PARAM_BASE
+    param_bytes: int | None = None
+    max_regs: int = _NO_LIMIT
+    max_threads: tuple[int, int, int] | None = None
+    required: tuple[int, int, int] | None = None
+    ctaid_z: bool = False
+    exits: tuple[int, ...] = ()
+    branches: tuple[IndirectBranch, ...] = ()
+    externs: list[int] = field(default_factory=list)
+    attributes: list[tuple[str, int | bytes | None]] = field(default_factory=list)
+
+
+def _known(size: int) -> int | None:
+    """A stack size, or None for the value that means unknown."""
+    return None if size == UNKNOWN_STACK else size
+
+
+def _apply(info: _Info, record: nvinfo.InfoRecord, path: str) -> None:
+    """Take one record of `.nv.info.FUNCTION` into `info`."""
+    info.attributes.append((record.name, record.value))
+    value = record.value
+    match record.name:
+        case "CTAIDZ_USED":
+            info.ctaid_z = True
+        case "CBANK_PARAM_SIZE" if isinstance(value, int):
+            info.param_bytes = value
+        case "MAXREG_COUNT" if isinstance(value, int):
+            info.max_regs = value
+        case "PARAM_CBANK":
+            info.param_base, size = nvinfo.param_cbank(record, path)
+            info.param_bytes = size if info.param_bytes is None else info.param_bytes
+        case "KPARAM_INFO":
+            info.params.append(nvinfo.kparam(record, path))
+        case "MAX_THREADS":
+            info.max_threads = nvinfo.threads(record, path)
+        case "REQNTID":
+            info.required = nvinfo.threads(record, path)
+        case "EXIT_INSTR_OFFSETS":
+            info.exits = nvinfo.words(record, path)
+        case "CRS_STACK_SIZE":
+            info.crs_stack = _known(nvinfo.word(record, path))
+        case "INDIRECT_BRANCH_TARGETS":
+            info.branches += nvinfo.branches(record, path)
+        case "EXTERNS":
+            info.externs.extend(nvinfo.words(record, path))
+
+
+_PER_SYMBOL = {
+    "FRAME_SIZE": "frame",
+    "MIN_STACK_SIZE": "min_stack",
+    "MAX_STACK_SIZE": "max_stack",
+    "REGCOUNT": "regs",
+}
+
+
+def _read_info(elf: Elf, symbols: tuple[Symbol, ...]) -> tuple[dict[str, _Info], str]:
+    """All .nv.info records, by function name; and the toolkit's version."""
+    infos: dict[str, _Info] = {}
+    toolkit = ""
+    for section in elf.sections:
+        if section.name != ".nv.info" and not section.name.startswith(".nv.info."):
+            continue
+        function = section.name[len(".nv.info.") :]
+        for record in nvinfo.read_records(section.data, elf.path, section.offset):
+            if record.name == "CUDA_API_VERSION":
+                version = nvinfo.word(record, elf.path)
+                toolkit = f"{version // 10}.{version % 10}"
+            if record.name in _PER_SYMBOL:
+                row, value = nvinfo.symbol_word(record, elf.path)
+                if row < len(symbols):
+                    info = infos.setdefault(symbols[row].name, _Info())
+                    known = value if record.name in ("FRAME_SIZE", "REGCOUNT") else _known(value)
+                    setattr(info, _PER_SYMBOL[record.name], known)
+                    info.attributes.append((record.name, value))
+            elif function:
+                _apply(infos.setdefault(function, _Info()), record, elf.path)
+    return infos, toolkit
+
+
+def _is_text(section: Section) -> bool:
+    """Whether a section holds instructions."""
+    return section.name.startswith(TEXT) and section.type != SHT_NOBITS
+
+
+def _functions(symbols: Iterable[Symbol], texts: dict[str, Section]) -> Iterator[Function]:
+    """Named code ranges that lie inside their sections."""
+    for symbol in symbols:
+        section = texts.get(symbol.section)
+        if symbol.kind != "func" or section is None or symbol.value >= section.size:
+            continue
+        inner = _DEVICE_FN.match(symbol.name)
+        yield Function(
+            name=symbol.name,
+            label=inner.group(2) if inner else symbol.name,
+            section=symbol.section,
+            offset=symbol.value,
+            size=min(symbol.size, section.size - symbol.value),
+            is_kernel=symbol.is_entry,
+        )
+
+
+def _segments(elf: Elf) -> Iterator[Segment]:
+    """Module-wide memory: .nv.global*, and constant banks without a kernel's name.
+
+    Raises:
+        LoadError: a size no GPU has.
+    """
+    for section in elf.sections:
+        bank = _BANK.match(section.name)
+        if bank and bank.group(2) is None:
+            number: int | None = int(bank.group(1))
+        elif section.name.startswith(".nv.global") and section.flags & 2:
+            number = None
+        else:
+            continue
+        # Bank 4 holds addresses of globals, not data: nothing can take its own address.
+        if number == 4 or section.size == 0:
+            continue
+        if section.size > MAX_SEGMENT_BYTES:
+            raise LoadError(
+                f"{section.name} claims 0x{section.size:x} bytes of memory",
+                path=elf.path,
+                offset=section.offset,
+            )
+        yield Segment(
+            name=section.name,
+            space="global" if number is None else "const",
+            bank=number,
+            size=section.size,
+            align=max(1, min(section.align, 4096)),
+            init=section.data,
+        )
+
+
+def _bank_sizes(elf: Elf, kernel: str) -> dict[int, int]:
+    """Bytes of each constant bank that a kernel sees."""
+    sizes: dict[int, int] = {}
+    for section in elf.sections:
+        bank = _BANK.match(section.name)
+        if bank and bank.group(2) in (None, kernel):
+            sizes[int(bank.group(1))] = section.size
+    return dict(sorted(sizes.items()))
+
+
+def _kernel(elf: Elf, fn: Function, text: Section, info: _Info, symbols: tuple[Symbol, ...],
+            sizes: dict[str, int]) -> Kernel:  # fmt: skip
+    """One entry point from its section, records and the sizes of its other sections."""
+    params = tuple(sorted(info.params, key=lambda p: p.ordinal))
+    last = max((p.offset + p.size for p in params), default=0)
+    param_bytes = max(info.param_bytes or 0, last)
+    if info.param_base + param_bytes > MAX_BANK_BYTES:
+        raise LoadError(
+            f"kernel {fn.name} claims {param_bytes} bytes of parameters at 0x{info.param_base:x}",
+            path=elf.path,
+        )
+    externs = (symbols[row].name for row in info.externs if row < len(symbols))
+    return Kernel(
+        name=fn.name,
+        section=text.name,
+        code=text.data,
+        file_offset=text.offset,
+        num_regs=max(text.info >> 24 & 0xFF, info.regs & 0xFF, 1),
+        num_barriers=min(text.flags >> 20 & 0x7F, 16),
+        params=params,
+        param_base=info.param_base,
+        param_bytes=param_bytes,
+        shared_static_bytes=sizes.get(f".nv.shared.{fn.name}", 0),
+        frame_bytes=info.frame,
+        min_stack_bytes=info.min_stack,
+        max_stack_bytes=info.max_stack,
+        crs_stack_bytes=info.crs_stack,
+        local_bytes=max(info.min_stack or 0, info.frame, sizes.get(f".nv.local.{fn.name}", 0)),
+        exit_offsets=info.exits,
+        indirect_branches=info.branches,
+        bank_sizes=MappingProxyType(_bank_sizes(elf, fn.name)),
+        max_regs=info.max_regs,
+        max_threads=info.max_threads,
+        required_threads=info.required,
+        uses_ctaid_z=info.ctaid_z,
+        externs=tuple(externs),
+        attributes=tuple(info.attributes),
+    )
+
+
+def _globals(symbols: Iterable[Symbol], segments: dict[str, Segment]) -> Iterator[Global]:
+    """Module-scope variables inside their segments."""
+    for symbol in symbols:
+        segment = segments.get(symbol.section)
+        if symbol.kind != "object" or segment is None:
+            continue
+        if symbol.value + symbol.size <= segment.size:
+            yield Global(symbol.name, segment.space, segment.name, symbol.value, symbol.size)
+
+
+def _shared_vars(symbols: Iterable[Symbol]) -> Iterator[SharedVar]:
+    """Named `__shared__` variables; debug builds keep `extern` arrays in a section of their own."""
+    for symbol in symbols:
+        if symbol.kind == "object" and symbol.section.startswith(SHARED):
+            kernel = symbol.section.removeprefix(SHARED[1]) if symbol.section != SHARED[0] else ""
+            yield SharedVar(symbol.name, kernel.lstrip("."), symbol.value, symbol.size)
+
+
+def _program(elf: Elf, arch: str, data: bytes) -> Program:
+    """Put the parts together.
+
+    Raises:
+        LoadError: no kernels, code that is no whole number of words, damaged records.
+    """
+    sections: dict[str, Section] = {}
+    for section in elf.sections:
+        sections.setdefault(section.name, section)
+    texts = {s.name: s for s in sections.values() if _is_text(s)}
+    for text in texts.values():
+        if text.size % 8:
+            raise LoadError(
+                f"{text.name} has {text.size} bytes, not a whole number of 8-byte words",
+                path=elf.path,
+                offset=text.offset,
+            )
+    functions = {f.name: f for f in _functions(elf.symbols, texts)}
+    infos, toolkit = _read_info(elf, elf.symbols)
+    sizes = {s.name: s.size for s in sections.values()}
+    kernels = {
+        f.name: _kernel(elf, f, texts[f.section], infos.get(f.name, _Info()), elf.symbols, sizes)
+        for f in sorted(
+            (f for f in functions.values() if f.is_kernel),
+            key=lambda f: (sections[f.section].index, f.offset),
+        )
+    }
+    if not kernels:
+        raise LoadError("contains no kernels", path=elf.path)
+    segments = {s.name: s for s in _segments(elf)}
+    undefined = [s for s in elf.symbols if s.is_undefined and s.name and s.kind == "func"]
+    return Program(
+        path=elf.path,
+        arch=arch,
+        kernels=MappingProxyType(kernels),
+        functions=MappingProxyType(functions),
+        symbols=elf.symbols,
+        sections=MappingProxyType(sections),
+        code_sections=tuple(texts),
+        segments=MappingProxyType(segments),
+        globals=MappingProxyType({g.name: g for g in _globals(elf.symbols, segments)}),
+        shared_vars=tuple(_shared_vars(elf.symbols)),
+        relocations=elf.relocations,
+        debug_relocations=MappingProxyType(elf.debug_relocations),
+        images=MappingProxyType({s.name: s.kind for s in elf.symbols if s.kind in _IMAGE_KINDS}),
+        externs=tuple(s.name for s in undefined),
+        toolkit=toolkit,
+        debug=".debug_info" in sections,
+        raw=False,
+        data=data,
+    )

@@ -1,0 +1,253 @@
+"""Fat binaries: the container that holds one program's cubins and PTX for several architectures.
+
+A container is a 16-byte header (magic 0xba55ed50, version 1, header size, bytes that follow) and
+entries, each with a header of at least 64 bytes and a payload padded to 8 bytes.  Executables
+and objects carry containers one after another in `.nv_fatbin` (linked code) and
+`__nv_relfatbin` (relocatable code).
+
+The layout follows public readers of it and was checked against files that fatbinary 13.0 made
+with every compression mode: flag 0x2000 is an LZ4 block, 0x8000 a Zstandard frame.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import construct as cs
+
+from gpudbg.errors import LoadError
+from gpudbg.formats.elf import machine_name, read_elf
+
+MAGIC = b"\x50\xed\x55\xba"
+SECTIONS = (".nv_fatbin", "__nv_relfatbin")
+KINDS = {1: "ptx", 2: "elf", 4: "elf-debug", 8: "nvvm", 16: "mercury"}
+FLAG_DEBUG, FLAG_LZ4, FLAG_ZSTD = 0x2, 0x2000, 0x8000
+MAX_RATIO = 256
+"""More than LZ4 can ever compress; a larger claim is a lie."""
+
+_HEADER = cs.Struct(
+    "magic" / cs.Const(MAGIC),
+    "version" / cs.Int16ul,
+    "header_bytes" / cs.Int16ul,
+    "bytes" / cs.Int64ul,
+)
+_ENTRY = cs.Struct(
+    "kind" / cs.Int16ul,
+    "version" / cs.Int16ul,
+    "header_bytes" / cs.Int32ul,
+    "payload_bytes" / cs.Int64ul,
+    "compressed_bytes" / cs.Int32ul,
+    "options_offset" / cs.Int32ul,
+    "minor" / cs.Int16ul,
+    "major" / cs.Int16ul,
+    "arch" / cs.Int32ul,
+    "name_offset" / cs.Int32ul,
+    "name_bytes" / cs.Int32ul,
+    "flags" / cs.Int64ul,
+    "reserved" / cs.Int64ul,
+    "plain_bytes" / cs.Int64ul,
+)
+_ENTRY_BYTES = _ENTRY.sizeof()
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """One entry of a container.
+
+    Attributes:
+        kind: "elf" (a cubin), "ptx", or another kind that is not read here.
+        arch: "sm_50", ...
+        compression: "", "lz4" or "zstd".
+        debug: from a -G build.
+        name: source identifier, or "".
+        size: bytes when unpacked.
+        path: the file.
+        offset: where the entry's payload starts in the file.
+        stored: the payload as it is stored.
+    """
+
+    kind: str
+    arch: str
+    compression: str
+    debug: bool
+    name: str
+    size: int
+    path: str
+    offset: int
+    stored: bytes = field(repr=False)
+
+    def read(self) -> bytes:
+        """The cubin or PTX text.
+
+        Raises:
+            LoadError: damaged, or compressed in a way that cannot be read here.
+        """
+        if not self.compression:
+            return self.stored
+        if self.size > MAX_RATIO * len(self.stored) + 64:
+            raise LoadError(
+                f"{len(self.stored)} compressed bytes claim to hold {self.size}",
+                path=self.path,
+                offset=self.offset,
+            )
+        unpack = _lz4 if self.compression == "lz4" else _zstd
+        try:
+            data = unpack(self.stored, self.size)
+        except ModuleNotFoundError as error:
+            raise LoadError(
+                "device code is Zstandard-compressed, which this Python cannot unpack",
+                path=self.path,
+                offset=self.offset,
+                hint="install the package zstandard, or build with --compress-mode=speed",
+            ) from error
+        except Exception as error:
+            raise LoadError(
+                f"damaged {self.compression} data: {error}", path=self.path, offset=self.offset
+            ) from error
+        if len(data) != self.size:
+            raise LoadError(
+                f"unpacks to {len(data)} bytes, not {self.size}", path=self.path, offset=self.offset
+            )
+        return data
+
+
+def read_images(data: bytes, path: str = "<bytes>") -> tuple[Image, ...]:
+    """The entries of a fat binary, or of a host ELF file that embeds some.
+
+    Args:
+        data: the file.
+        path: its name, for messages.
+
+    Raises:
+        LoadError: damaged, or a host file without device code.
+    """
+    if data.startswith(MAGIC):
+        return tuple(_containers(data, path, 0, len(data)))
+    elf = read_elf(data, path, tables=False)
+    found = [
+        image
+        for section in elf.sections
+        if section.name in SECTIONS
+        for image in _containers(data, path, section.offset, section.offset + len(section.data))
+    ]
+    if not found:
+        raise LoadError(
+            f"an ELF file for {machine_name(elf.machine)} without device code", path=path
+        )
+    return tuple(found)
+
+
+def _containers(data: bytes, path: str, start: int, end: int) -> Iterator[Image]:
+    """Images of the containers between two file offsets; zero padding may separate them."""
+    at = start
+    while True:
+        while at < end and data[at] == 0:
+            at += 1
+        at -= (at - start) % 8
+        if at >= end:
+            return
+        header = _parse(_HEADER, data, at, path, "fat binary header")
+        body, stop = at + header.header_bytes, at + header.header_bytes + header.bytes
+        if header.version != 1 or header.header_bytes < _HEADER.sizeof() or stop > end:
+            raise LoadError("damaged or truncated fat binary", path=path, offset=at)
+        while body < stop:
+            image, body = _image(data, path, body, stop)
+            yield image
+        at = stop
+
+
+def _parse(schema: cs.Struct, data: bytes, at: int, path: str, what: str) -> cs.Container:
+    """One header.
+
+    Raises:
+        LoadError: cut off, or not such a header.
+    """
+    try:
+        return schema.parse(data[at : at + schema.sizeof()])
+    except cs.ConstructError as error:
+        raise LoadError(f"damaged or truncated {what}", path=path, offset=at) from error
+
+
+def _image(data: bytes, path: str, at: int, stop: int) -> tuple[Image, int]:
+    """The entry at a file offset, and where the next one starts."""
+    entry = _parse(_ENTRY, data, at, path, "fat binary entry")
+    start = at + entry.header_bytes
+    end = start + entry.payload_bytes
+    stored = entry.compressed_bytes or entry.payload_bytes
+    if entry.header_bytes < _ENTRY_BYTES or end > stop or stored > entry.payload_bytes:
+        raise LoadError("damaged or truncated fat binary entry", path=path, offset=at)
+    compression = {FLAG_LZ4: "lz4", FLAG_ZSTD: "zstd"}.get(entry.flags & (FLAG_LZ4 | FLAG_ZSTD), "")
+    name = b""
+    if entry.name_offset:
+        name = data[at + entry.name_offset : start][: entry.name_bytes]
+    image = Image(
+        kind=KINDS.get(entry.kind, f"kind {entry.kind}"),
+        arch=f"sm_{entry.arch}",
+        compression=compression,
+        debug=bool(entry.flags & FLAG_DEBUG),
+        name=name.rstrip(b"\0").decode("utf-8", "backslashreplace"),
+        size=entry.plain_bytes if compression else stored,
+        path=path,
+        offset=start,
+        stored=data[start : start + stored],
+    )
+    return image, end
+
+
+def _length(data: bytes, at: int, value: int) -> tuple[int, int]:
+    """An LZ4 length that may go on in further bytes, and the position after it."""
+    if value == 15:
+        while True:
+            extra = data[at]
+            at += 1
+            value += extra
+            if extra != 255:
+                break
+    return value, at
+
+
+def _lz4(data: bytes, limit: int) -> bytes:
+    """Unpack an LZ4 block (lz4_Block_format.md of the LZ4 project).
+
+    Raises:
+        ValueError, IndexError: damaged data, or more than `limit` bytes.
+    """
+    out = bytearray()
+    at = 0
+    while at < len(data):
+        token = data[at]
+        count, at = _length(data, at + 1, token >> 4)
+        if at + count > len(data):
+            raise ValueError("literals are cut off")
+        out += data[at : at + count]
+        at += count
+        if at == len(data):
+            break
+        distance = data[at] | data[at + 1] << 8
+        count, at = _length(data, at + 2, token & 15)
+        count += 4
+        if not 0 < distance <= len(out) or len(out) + count > limit:
+            raise ValueError("a match lies outside the data")
+        piece = bytes(out[-distance:][:count])
+        out += (piece * (count // len(piece) + 1))[:count]
+    return bytes(out)
+
+
+def _zstd(data: bytes, limit: int) -> bytes:
+    """Unpack a Zstandard frame with whatever module this Python has for it.
+
+    Raises:
+        ModuleNotFoundError: no such module.
+        Exception: damaged data, as the module reports it.
+    """
+    for name in ("compression.zstd", "backports.zstd", "zstandard"):
+        try:
+            module = importlib.import_module(name)
+        except ModuleNotFoundError:
+            continue
+        if name == "zstandard":
+            return bytes(module.ZstdDecompressor().decompress(data, max_output_size=limit))
+        return bytes(module.ZstdDecompressor().decompress(data, max_length=limit))
+    raise ModuleNotFoundError("no Zstandard module")

@@ -1,0 +1,569 @@
+"""The launch table: what to run, on which data, on which machine.
+
+One dataclass, `Launch`, whether it came from a TOML file beside the program
+(`launch_toml`), from the command line (`launch_text`) or from Python keyword arguments
+(`python_launch` here).  `bind` checks it against a kernel and `param_block` turns its
+arguments into the bytes of constant bank 0.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from gpudbg.errors import UsageError
+from gpudbg.formats.initdata import Array, Init, dtype_name, dtype_of
+from gpudbg.formats.launch_machine import SpecialSetup, TrapSpec
+from gpudbg.formats.program import Kernel, Param, Program
+
+Dim3 = tuple[int, int, int]
+
+MAX_GRID: Dim3 = (2**31 - 1, 65535, 65535)
+MAX_BLOCK: Dim3 = (1024, 1024, 64)
+MAX_THREADS = 1024
+MAX_SHARED = 48 * 1024
+"""Limits of a launch on sm_50 to sm_62 (CUDA C Programming Guide, compute capabilities)."""
+
+POINTER_BYTES = 8
+PLAIN = {"int": "i", "float": "f"}
+"""Untyped scalars take the width of the parameter they meet."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarArg:
+    """A value passed by itself.
+
+    Attributes:
+        dtype: "i32", "f64", ...; "int" or "float" to take the parameter's width; "bytes" for
+            a by-value struct.
+        value: an int, a float, or the bytes.
+    """
+
+    dtype: str
+    value: int | float | bytes
+
+    @property
+    def size(self) -> int | None:
+        """Bytes, or None when the parameter decides."""
+        if isinstance(self.value, bytes):
+            return len(self.value)
+        return None if self.dtype in PLAIN else dtype_of(self.dtype).itemsize
+
+    def encode(self, size: int) -> bytes:
+        """The argument's bytes in the parameter area.
+
+        Args:
+            size: bytes of the parameter, used by untyped scalars.
+
+        Raises:
+            UsageError: the value does not fit its type.
+        """
+        if isinstance(self.value, bytes):
+            return self.value
+        name = f"{PLAIN[self.dtype]}{8 * size}" if self.dtype in PLAIN else self.dtype
+        dtype = dtype_of(name)
+        if dtype.kind != "f":
+            return _encode_int(self.value, dtype.itemsize, name)
+        with np.errstate(over="ignore"):
+            encoded = np.array(self.value, np.float64).astype(dtype)
+        if np.isinf(encoded) and not np.isinf(self.value):
+            raise UsageError(f"{self.value} does not fit {name}")
+        return bytes(encoded.tobytes())
+
+
+def _encode_int(value: int | float, size: int, name: str) -> bytes:
+    """An integer of either sign as `size` bytes; a bit pattern of the width is taken, too."""
+    if not isinstance(value, int):
+        raise UsageError(f"{value} is no integer, as {name} needs")
+    if not -(1 << 8 * size - 1) <= value < 1 << 8 * size:
+        raise UsageError(f"{value} does not fit {name}")
+    return (value & (1 << 8 * size) - 1).to_bytes(size, "little")
+
+
+@dataclass(frozen=True, slots=True)
+class BufferArg:
+    """The device address of one of the table's buffers, plus `offset` bytes."""
+
+    buffer: str
+    offset: int = 0
+    size: int = POINTER_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class ImageArg:
+    """The 64-bit handle of one of the table's textures or surfaces."""
+
+    image: str
+    size: int = POINTER_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectArg:
+    """Something the caller made on the device: a buffer, texture or surface (Python only).
+
+    Attributes:
+        value: its address or handle.
+        source: the object, which the loader may want to keep.
+    """
+
+    value: int
+    source: Any = None
+    size: int = POINTER_BYTES
+
+
+Arg = ScalarArg | BufferArg | ImageArg | ObjectArg
+
+
+@dataclass(frozen=True, slots=True)
+class BufferSpec:
+    """A device buffer that the launch makes.
+
+    Attributes:
+        name: how arguments and outputs refer to it.
+        dtype: element type by name.
+        shape: elements along each axis; the array shown and returned has this shape.
+        init: its first contents.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    init: Init = field(default_factory=Init)
+
+    @property
+    def count(self) -> int:
+        """Number of elements."""
+        return int(np.prod(self.shape, dtype=object))
+
+
+@dataclass(frozen=True, slots=True)
+class ImageSpec:
+    """A texture or surface object that the launch makes.
+
+    Attributes:
+        name: how arguments refer to it.
+        kind: "texture" or "surface".
+        dim: "1d", "1d_buffer", "1d_array", "2d", "2d_array", "3d", "cube" or "cube_array".
+        dtype: element type by name.
+        size: (width[, height[, depth or layers]]), x fastest.
+        init: first contents in natural order, width * height * depth * channels elements.
+        options: the rest (channels, filter, address, normalized, read, layout, ...), keys of
+            `IMAGE_OPTIONS`.
+        bind: name of the module's texture or surface reference it is bound to, or "".
+    """
+
+    name: str
+    kind: str
+    dim: str
+    dtype: str
+    size: tuple[int, ...]
+    init: Init = field(default_factory=Init)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    bind: str = ""
+
+    @property
+    def count(self) -> int:
+        """Number of elements, all channels."""
+        return int(np.prod(self.size, dtype=object)) * int(self.options.get("channels", 1))
+
+
+IMAGE_KINDS = ("texture", "surface")
+IMAGE_DIMS = ("1d", "1d_buffer", "1d_array", "2d", "2d_array", "3d", "cube", "cube_array")
+IMAGE_OPTIONS: dict[str, type | tuple[str, ...]] = {
+    "channels": int,
+    "filter": ("point", "linear"),
+    "address": ("clamp", "wrap", "mirror", "border"),
+    "normalized": bool,
+    "read": ("element", "normalized_float"),
+    "border": float,
+    "layout": ("pitch", "block_linear"),
+    "block_height": int,
+    "block_depth": int,
+}
+"""Image option -> its type, or the words it can be."""
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolSpec:
+    """A module-scope variable set before the launch."""
+
+    name: str
+    dtype: str
+    count: int
+    init: Init
+
+
+@dataclass(frozen=True, slots=True)
+class OutputSpec:
+    """A buffer to show when the kernel is done: its elements from `start` to `stop`.
+
+    Attributes:
+        buffer: the buffer's name.
+        start: first element.
+        stop: element after the last, or None for all.
+        format: a print format letter (x d u f t ...), or "".
+    """
+
+    buffer: str
+    start: int = 0
+    stop: int | None = None
+    format: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SmSpec:
+    """The machine to run on; None means the default of `gpudbg.Device`.
+
+    Attributes:
+        arch: "sm_50", ...; the program's own when None.
+        num_sms: number of SMs.
+        seed: schedule seed.
+        heap_bytes: device malloc heap.
+        stack_bytes: local stack of a thread.
+    """
+
+    arch: str | None = None
+    num_sms: int | None = None
+    seed: int | None = None
+    heap_bytes: int | None = None
+    stack_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RawSpec:
+    """What a file of raw instruction words does not say itself.
+
+    Attributes:
+        num_regs: registers of a thread; None = as many as the block leaves room for.
+        num_barriers: CTA barriers.
+        params: sizes of the parameters in bytes, in order.
+        shared_bytes: static shared memory.
+        local_bytes: local memory of a thread.
+    """
+
+    num_regs: int | None = None
+    num_barriers: int = 16
+    params: tuple[int, ...] | None = None
+    shared_bytes: int = 0
+    local_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A launch table.
+
+    Attributes:
+        kernel: the entry's name; None = the program's only kernel.
+        grid: CTAs along x, y, z.
+        block: threads of a CTA along x, y, z.
+        shared_bytes: dynamic shared memory.
+        args: arguments in the order of the parameters.
+        buffers: buffers by name.
+        images: textures and surfaces by name.
+        symbols: module-scope variables to set, by name.
+        sm: the machine.
+        outputs: what to show at the end.
+        raw: for files of raw words.
+        trap: the trap handler.
+        special: what special registers show beyond the launch.
+        source: where it came from, for messages ("saxpy.toml", "command line").
+    """
+
+    kernel: str | None = None
+    grid: Dim3 = (1, 1, 1)
+    block: Dim3 = (32, 1, 1)
+    shared_bytes: int = 0
+    args: tuple[Arg, ...] = ()
+    buffers: Mapping[str, BufferSpec] = field(default_factory=dict)
+    images: Mapping[str, ImageSpec] = field(default_factory=dict)
+    symbols: Mapping[str, SymbolSpec] = field(default_factory=dict)
+    sm: SmSpec = field(default_factory=SmSpec)
+    outputs: tuple[OutputSpec, ...] = ()
+    raw: RawSpec = field(default_factory=RawSpec)
+    trap: TrapSpec = field(default_factory=TrapSpec)
+    special: SpecialSetup = field(default_factory=SpecialSetup)
+    source: str = "launch"
+
+    def replaced(self, **given: Any) -> Launch:
+        """A copy with the fields that are not None replaced; mappings are merged."""
+        changes: dict[str, Any] = {}
+        for key, value in given.items():
+            if value is None:
+                continue
+            old = getattr(self, key)
+            merge = isinstance(value, Mapping) and isinstance(old, Mapping)
+            changes[key] = MappingProxyType({**old, **value}) if merge else value
+        return dataclasses.replace(self, **changes)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundArg:
+    """One argument and the parameter it fills."""
+
+    param: Param
+    arg: Arg
+
+
+def dim3(value: object, what: str) -> Dim3:
+    """Grid or block dimensions from an int or up to three ints.
+
+    Args:
+        value: the int, or a sequence of ints.
+        what: "grid" or "block", for the message.
+
+    Raises:
+        UsageError: something else, or a dimension below 1.
+    """
+    numbers = [value] if isinstance(value, int | np.integer) else value
+    if isinstance(numbers, str | bytes) or not isinstance(numbers, Sequence | np.ndarray):
+        raise UsageError(f"{what} must be an integer or up to three, not {value!r}")
+    ints = [int(n) for n in numbers if isinstance(n, int | np.integer) and not isinstance(n, bool)]
+    if len(ints) != len(numbers) or not 1 <= len(ints) <= 3:
+        raise UsageError(f"{what} must be an integer or up to three, not {value!r}")
+    if min(ints) < 1:
+        raise UsageError(f"{what} dimensions must be at least 1, not {tuple(ints)}")
+    x, y, z = (*ints, 1, 1)[:3]
+    return (x, y, z)
+
+
+def pick_kernel(program: Program, name: str | None) -> Kernel:
+    """The kernel to launch.
+
+    Args:
+        program: the program.
+        name: its name; None picks the only one.
+
+    Raises:
+        UsageError: no such kernel, or None where there are several.
+    """
+    names = list(program.kernels)
+    if name is None and len(names) == 1:
+        return program.kernels[names[0]]
+    if name is None:
+        raise UsageError(f"{program.path} has {len(names)} kernels; name one of: {_list(names)}")
+    if name not in program.kernels:
+        raise UsageError(f"{program.path} has no kernel '{name}'; it has: {_list(names)}")
+    return program.kernels[name]
+
+
+def _list(names: Sequence[str], limit: int = 8) -> str:
+    """Names for a message, cut when there are many."""
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return ", ".join(names[:limit]) + more
+
+
+def check_geometry(kernel: Kernel, grid: Dim3, block: Dim3, shared_bytes: int) -> None:
+    """Check a launch's sizes against the architecture's limits and the kernel's own.
+
+    Raises:
+        UsageError: naming the size, what it is and what is possible.
+    """
+    where = f"kernel {kernel.name}"
+    for what, given, limits in (("grid", grid, MAX_GRID), ("block", block, MAX_BLOCK)):
+        for axis, number, limit in zip("xyz", given, limits, strict=True):
+            if not 1 <= number <= limit:
+                raise UsageError(f"{where}: {what}.{axis} is {number}, must be 1 to {limit}")
+    threads = block[0] * block[1] * block[2]
+    if threads > MAX_THREADS:
+        raise UsageError(f"{where}: a block of {threads} threads; at most {MAX_THREADS}")
+    if kernel.required_threads and tuple(kernel.required_threads) != block:
+        raise UsageError(f"{where} requires a block of {kernel.required_threads}, not {block}")
+    if kernel.max_threads:
+        limit = int(np.prod(kernel.max_threads, dtype=object))
+        if threads > limit > 0:
+            raise UsageError(f"{where} was compiled for at most {limit} threads, not {threads}")
+    if shared_bytes < 0:
+        raise UsageError(f"{where}: shared_bytes is {shared_bytes}")
+    if kernel.shared_static_bytes + shared_bytes > MAX_SHARED:
+        raise UsageError(
+            f"{where}: {kernel.shared_static_bytes} static and {shared_bytes} dynamic bytes of "
+            f"shared memory; a block has at most {MAX_SHARED}"
+        )
+
+
+def bind(kernel: Kernel, args: Sequence[Arg]) -> tuple[BoundArg, ...]:
+    """Match arguments with a kernel's parameters.
+
+    Args:
+        kernel: the kernel.
+        args: the arguments in order.
+
+    Raises:
+        UsageError: the number of arguments or the size of one differs.
+    """
+    takes = _describe(kernel)
+    if len(args) != len(kernel.params):
+        given = "no argument is" if not args else f"{len(args)} argument(s) are"
+        raise UsageError(f"{takes}; {given} given")
+    bound = []
+    for number, (param, arg) in enumerate(zip(kernel.params, args, strict=True), 1):
+        size = param.size if arg.size is None else arg.size
+        if size != param.size or (arg.size is None and size not in _plain_sizes(arg)):
+            raise UsageError(
+                f"{takes}; argument {number} {_label(arg)} has {arg.size or 'no fixed'} bytes, "
+                f"expected {param.size}"
+            )
+        bound.append(BoundArg(param, arg))
+    return tuple(bound)
+
+
+def _describe(kernel: Kernel) -> str:
+    """`kernel saxpy takes 4 parameters (4, 4, 8, 8 bytes)`."""
+    count = len(kernel.params)
+    if count == 0:
+        return f"kernel {kernel.name} takes no parameters"
+    sizes = ", ".join(str(p.size) for p in kernel.params)
+    return f"kernel {kernel.name} takes {count} parameter{'s'[: count > 1]} ({sizes} bytes)"
+
+
+def _label(arg: Arg) -> str:
+    """An argument as a message names it."""
+    match arg:
+        case ScalarArg():
+            return f"'{arg.dtype}'"
+        case BufferArg():
+            return f"(address of buffer '{arg.buffer}')"
+        case ImageArg():
+            return f"(handle of '{arg.image}')"
+        case _:
+            return "(device address or handle)"
+
+
+def _plain_sizes(arg: Arg) -> tuple[int, ...]:
+    """Widths that an untyped scalar can take."""
+    return (2, 4, 8) if isinstance(arg, ScalarArg) and arg.dtype == "float" else (1, 2, 4, 8)
+
+
+def param_block(
+    kernel: Kernel, bound: Sequence[BoundArg], addresses: Mapping[str, int] | None = None
+) -> bytes:
+    """The bytes of the parameter area of constant bank 0.
+
+    Args:
+        kernel: the kernel.
+        bound: what `bind` returned.
+        addresses: device addresses of buffers and handles of images, by name.
+
+    Returns:
+        `kernel.param_bytes` bytes, to be put at `kernel.param_base`.
+
+    Raises:
+        UsageError: a value that does not fit, or a name without an address.
+    """
+    block = bytearray(kernel.param_bytes)
+    for item in bound:
+        start, end = item.param.offset, item.param.offset + item.param.size
+        block[start:end] = encode(item.arg, item.param.size, addresses or {})
+    return bytes(block)
+
+
+def encode(arg: Arg, size: int, addresses: Mapping[str, int]) -> bytes:
+    """One argument's bytes.
+
+    Raises:
+        UsageError: a value that does not fit, or a name without an address.
+    """
+    match arg:
+        case ScalarArg():
+            return arg.encode(size)
+        case ObjectArg():
+            return _encode_int(arg.value, POINTER_BYTES, "u64")
+        case BufferArg(buffer=name, offset=offset):
+            pass
+        case ImageArg(image=name):
+            offset = 0
+    if name not in addresses:
+        raise UsageError(f"there is no buffer, texture or surface named '{name}'")
+    return _encode_int(addresses[name] + offset, POINTER_BYTES, "u64")
+
+
+def python_launch(
+    kernel: str | None,
+    grid: object,
+    block: object,
+    args: Sequence[object] = (),
+    shared_bytes: int = 0,
+) -> Launch:
+    """A launch table from Python keyword arguments.
+
+    Args:
+        kernel: entry name, or None for the only one.
+        grid: int or up to three.
+        block: int or up to three.
+        args: NumPy scalars (by their dtype), Python bool, int or float (by the parameter's
+            width), bytes (a by-value struct), NumPy arrays (a buffer "argN" each, N from 0),
+            or objects with `.handle` or `.address` (device buffers, textures, surfaces).
+        shared_bytes: dynamic shared memory.
+
+    Raises:
+        UsageError: an argument of another kind.
+    """
+    buffers: dict[str, BufferSpec] = {}
+    made: list[Arg] = []
+    for index, value in enumerate(args):
+        if isinstance(value, np.ndarray) and value.ndim > 0:
+            spec = _array_buffer(f"arg{index}", value)
+            buffers[spec.name] = spec
+            made.append(BufferArg(spec.name))
+        else:
+            made.append(python_arg(value, index))
+    if isinstance(shared_bytes, bool) or not isinstance(shared_bytes, int | np.integer):
+        raise UsageError(f"shared_bytes must be an integer, not {shared_bytes!r}")
+    return Launch(
+        kernel=kernel,
+        grid=dim3(grid, "grid"),
+        block=dim3(block, "block"),
+        shared_bytes=int(shared_bytes),
+        args=tuple(made),
+        buffers=MappingProxyType(buffers),
+        source="Python",
+    )
+
+
+def _array_buffer(name: str, array: Array) -> BufferSpec:
+    """A buffer with an array's type, shape and contents; other types travel as bytes."""
+    dtype = dtype_name(array.dtype)
+    if array.dtype.hasobject:
+        raise UsageError(f"{name}: an array of Python objects cannot go to the device")
+    contents = np.ascontiguousarray(array)
+    if dtype is None:
+        contents = contents.reshape(-1).view(np.uint8)
+        return BufferSpec(name, "u8", contents.shape, Init("array", array=contents))
+    contents = contents.astype(contents.dtype.newbyteorder("<"))
+    return BufferSpec(name, dtype, array.shape, Init("array", array=contents))
+
+
+def python_arg(value: object, index: int) -> Arg:
+    """One argument that is no array (`python_launch`).
+
+    Raises:
+        UsageError: of a kind that cannot be passed.
+    """
+    match value:
+        case ScalarArg() | BufferArg() | ImageArg() | ObjectArg():
+            return value
+        case bytes() | bytearray() | memoryview():
+            return ScalarArg("bytes", bytes(value))
+        # Before float: np.float64 is a subclass of it, yet has a width of its own.
+        case np.generic() | np.ndarray():
+            name = dtype_name(value.dtype)
+            if name is None:
+                return ScalarArg("bytes", value.tobytes())
+            return ScalarArg(name, value.item())
+        case bool() | int():
+            return ScalarArg("int", int(value))
+        case float():
+            return ScalarArg("float", value)
+    for attribute in ("handle", "address"):
+        number = getattr(value, attribute, None)
+        if isinstance(number, int | np.integer):
+            return ObjectArg(int(number), value)
+    raise UsageError(
+        f"argument {index + 1} is a {type(value).__name__}; pass a NumPy scalar or array, bytes, "
+        "a device buffer or a handle"
+    )
