@@ -1,0 +1,82 @@
+"""A flat run of bytes that a warp reads and writes with 32 offsets at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpudbg.mem.check import Offsets
+from gpudbg.mem.lanes import FULL, U32, bools, ones32
+
+_SHIFT = {1: 0, 2: 1, 4: 2, 8: 3, 16: 4}
+_PAD = 16
+
+
+class ByteStore:
+    """Bytes with bounds, seen as 1, 2, 4, 8 and 16 byte elements.
+
+    Attributes:
+        data: uint8 array, exactly `size` long; a view of the padded storage.
+        size: bytes that may be accessed.
+    """
+
+    __slots__ = ("_signed", "_views", "data", "size")
+
+    def __init__(self, size: int) -> None:
+        padded = np.zeros((size + _PAD - 1) // _PAD * _PAD, np.uint8)
+        self.size = size
+        self.data = padded[:size]
+        words = padded.view(np.uint32)
+        self._views: dict[int, npt.NDArray[Any]] = {
+            1: padded,
+            2: padded.view(np.uint16),
+            4: words,
+            8: words.reshape(-1, 2),
+            16: words.reshape(-1, 4),
+        }
+        self._signed: dict[int, npt.NDArray[Any]] = {
+            1: padded.view(np.int8),
+            2: padded.view(np.int16),
+        }
+
+    @property
+    def words(self) -> U32:
+        """All of it as uint32, the last word padded with zero bytes."""
+        return self._views[4]
+
+    def gather(self, offsets: Offsets, lanes: int, size: int, signed: bool) -> list[U32]:
+        """Read checked offsets: one array per 32-bit register, 0 in lanes that do not execute."""
+        index = offsets >> _SHIFT[size]
+        if index.dtype == np.uint64:
+            index = index.view(np.int64)
+        if size <= 4:
+            if size == 4:
+                value = self._views[4].take(index)
+            elif signed:
+                value = self._signed[size].take(index).astype(np.int32).view(np.uint32)
+            else:
+                value = self._views[size].take(index).astype(np.uint32)
+            return [value if lanes == FULL else value * ones32(lanes)]
+        rows = self._views[size].take(index, axis=0)
+        if lanes != FULL:
+            rows *= ones32(lanes)[:, None]
+        return list(rows.T)
+
+    def scatter(self, offsets: Offsets, lanes: int, size: int, values: Sequence[U32]) -> None:
+        """Write checked offsets in ascending lane order, so the highest lane wins."""
+        index = offsets >> _SHIFT[size]
+        if index.dtype == np.uint64:
+            index = index.view(np.int64)
+        value: npt.NDArray[Any] = values[0]
+        if size > 4:
+            value = np.empty((32, size // 4), np.uint32)
+            for column, word in enumerate(values):
+                value[:, column] = word
+        if lanes != FULL:
+            chosen = bools(lanes)
+            index = index[chosen]
+            value = value[chosen] if len(value) != 1 else value
+        self._views[size][index] = value
