@@ -1,0 +1,185 @@
+"""From IR text to callable code: target machine, objects cached on disk, loading.
+
+An object is position independent and refers to nothing outside itself, so a cached one runs in
+any process on the same kind of host.  Cache files carry a digest of their content: one that is
+damaged or half written is compiled again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import threading
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from gpudbg.sm.engines.llvm import layout
+
+_LOCK = threading.Lock()
+_DIGEST_BYTES = 32
+NO_CACHE = "GPUDBG_NO_CACHE"
+"""Environment variable: compile everything anew."""
+
+
+class CompileError(Exception):
+    """The compiler library refused a module."""
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What code is compiled for."""
+
+    triple: str
+    cpu: str
+    features: str
+
+    @property
+    def fma(self) -> bool:
+        """Whether fused multiply-add is an instruction."""
+        return "+fma" in self.features.split(",") or not self.triple.startswith("x86_64")
+
+    @property
+    def key(self) -> str:
+        """Everything that object code depends on beside its IR."""
+        import llvmlite
+
+        return f"{layout.VERSION}/{llvmlite.__version__}/{self.triple}/{self.cpu}/{self.features}"
+
+
+@cache
+def llvm() -> Any:
+    """The compiler library, initialised.
+
+    Raises:
+        ImportError: it is not installed.
+    """
+    import llvmlite.binding as binding
+
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    return binding
+
+
+@cache
+def host() -> Host:
+    """This machine; AVX-512, where it exists, with its full width."""
+    binding = llvm()
+    features = binding.get_host_cpu_features()
+    names = [f"{'+' if on else '-'}{name}" for name, on in sorted(features.items())]
+    names.append("-prefer-256-bit")
+    return Host(binding.get_default_triple(), binding.get_host_cpu_name(), ",".join(names))
+
+
+@cache
+def _machine(level: int) -> Any:
+    here = host()
+    target = llvm().Target.from_triple(here.triple)
+    return target.create_target_machine(
+        cpu=here.cpu, features=here.features, opt=level, reloc="pic", codemodel="small"
+    )
+
+
+@cache
+def cache_folder() -> Path | None:
+    """Where objects are kept; None: nowhere."""
+    if os.environ.get(NO_CACHE):
+        return None
+    try:
+        from platformdirs import user_cache_path
+
+        folder = user_cache_path("gpudbg") / "code"
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+    except OSError:
+        return None
+
+
+def _read(path: Path) -> bytes | None:
+    """A cached object, or None where it is absent or damaged."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    body = content[_DIGEST_BYTES:]
+    good = body and hashlib.sha256(body).digest() == content[:_DIGEST_BYTES]
+    return body if good else None
+
+
+def _write(path: Path, body: bytes) -> None:
+    """Put an object in the cache in one step, so that no reader sees half of it."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, suffix=".new")
+        with os.fdopen(handle, "wb") as file:
+            file.write(hashlib.sha256(body).digest() + body)
+        os.replace(name, path)
+    except OSError:
+        return
+
+
+def object_of(text: str, level: int) -> bytes:
+    """The object code of a module; `level` is the effort, 0 to 3.
+
+    Raises:
+        CompileError: the compiler library does not take it.
+    """
+    digest = hashlib.sha256(f"{host().key}/{level}\0{text}".encode()).hexdigest()
+    folder = cache_folder()
+    path = folder / f"{digest}.o" if folder is not None else None
+    found = _read(path) if path is not None else None
+    if found is not None:
+        return found
+    binding = llvm()
+    context = binding.create_context()
+    try:
+        module = binding.parse_assembly(text, context=context)
+        with _LOCK:
+            made = bytes(_machine(level).emit_object(module))
+    except RuntimeError as error:
+        raise CompileError(str(error).splitlines()[-1]) from error
+    module.close()
+    del context
+    if path is not None:
+        _write(path, made)
+    return made
+
+
+class Code:
+    """Loaded object code; its functions live as long as it does."""
+
+    def __init__(self, content: bytes) -> None:
+        binding = llvm()
+        with _LOCK:
+            module = binding.parse_assembly("", context=_loader_context())
+            self._engine = binding.create_mcjit_compiler(module, _loader())
+            self._engine.add_object_file(binding.ObjectFileRef.from_data(content))
+            self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        """Where a function begins."""
+        return int(self._engine.get_function_address(name))
+
+
+@cache
+def _loader_context() -> Any:
+    """The context of the empty modules that loaded code hangs on; it must outlive them all."""
+    return llvm().create_context()
+
+
+def _loader() -> Any:
+    """A target machine for an engine, which takes it over."""
+    here = host()
+    target = llvm().Target.from_triple(here.triple)
+    return target.create_target_machine(
+        cpu=here.cpu, features=here.features, opt=0, jit=True, reloc="pic"
+    )
+
+
+@cache
+def library() -> Code:
+    """The library, once for a process."""
+    from gpudbg.sm.engines.llvm.library import library_text
+
+    return Code(object_of(library_text(), 2))

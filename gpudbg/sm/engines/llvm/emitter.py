@@ -1,0 +1,555 @@
+"""One function for all code a kernel can reach: basic blocks, exits and dispatch.
+
+A `Listing` is the decoded code and where blocks begin.  `Emitter` is the machine backend: it runs
+the semantics function of each instruction once and collects IR.  There are two versions of a
+function: for warps whose 32 lanes are all active, where unguarded writes are plain stores, and
+for any mask.  Inside a block a register that was read or written keeps its IR name; every write
+is stored at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpudbg.errors import DecodeError
+from gpudbg.formats.program import CodeImage
+from gpudbg.isa.spa5.decode import decode
+from gpudbg.sm.engines.llvm import layout
+from gpudbg.sm.engines.llvm.flow import ACTIVE, CAME_FROM, FlowOps, landing
+from gpudbg.sm.engines.llvm.lanes import FULL, Mask, Msk, Num, Slow, Val
+from gpudbg.sm.engines.llvm.layout import Left
+from gpudbg.sm.engines.llvm.text import signed
+from gpudbg.sm.record import FIELDS, HEADER_BYTES, ROW_BYTES
+from gpudbg.sm.semantics import registry
+from gpudbg.sm.turns import FLOW, starts_piece
+
+PT = 7
+RZ = 255
+PC = FIELDS["pc"].offset
+BUDGET = FIELDS["budget"].offset
+PRED = FIELDS["pred"].offset
+CC = FIELDS["cc"].offset
+CTAID = FIELDS["ctaid"].offset
+TID = FIELDS["tid"].offset
+FLAGS = "ZSCOK"
+
+STOPS_FLOW = frozenset(("BRA", "BRX", "JMP", "JMX", "EXIT", "KIL", "RET", "SYNC", "BRK", "CONT"))
+LANE_MASKS: dict[int, Callable[[int], int]] = {
+    0: lambda n: n,
+    56: lambda n: 1 << n,
+    57: lambda n: (1 << n) - 1,
+    58: lambda n: (2 << n) - 1,
+    59: lambda n: FULL & ~((2 << n) - 1),
+    60: lambda n: FULL & ~((1 << n) - 1),
+}
+"""Special registers that depend on the lane only."""
+
+TIDS = {33: 0, 34: 1, 35: 2}
+CTAIDS = {37: 0, 38: 1, 39: 2}
+COMPILED_SREGS = frozenset((*LANE_MASKS, *TIDS, *CTAIDS))
+
+
+def following(pc: int) -> int:
+    """The next instruction's address in straight code."""
+    return landing(pc + 8)
+
+
+@dataclass(slots=True)
+class Listing:
+    """The code reachable from some entries.
+
+    Attributes:
+        arch: architecture.
+        base: address of the program's first word.
+        code: instructions by address.
+        heads: where blocks begin.
+    """
+
+    arch: str
+    base: int
+    code: dict[int, Any] = field(default_factory=dict)
+    heads: set[int] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, image: CodeImage, entries: Iterable[int]) -> Listing:
+        """Decode from the entries along every direct path."""
+        found = cls(image.program.arch, image.base)
+        work = [landing(pc) for pc in entries]
+        while work:
+            pc = work.pop()
+            found.heads.add(pc)
+            while pc not in found.code:
+                insn = _decoded(image, pc, found.arch)
+                if insn is None:
+                    break
+                found.code[pc] = insn
+                target = direct_target(insn, pc)
+                if target is not None:
+                    work.append(target)
+                pc = following(pc)
+                if insn.op in FLOW or starts_piece(pc):
+                    found.heads.add(pc)
+                if insn.op in STOPS_FLOW and insn.guard == (PT, False) and _always(insn):
+                    break
+        return found
+
+
+def _always(insn: Any) -> bool:
+    return insn.m.get("cctest") in ("T", "", False, None)
+
+
+def _decoded(image: CodeImage, pc: int, arch: str) -> Any:
+    """The instruction at an address, or None where there is none."""
+    if pc & 7 or image.placement_at(pc) is None:
+        return None
+    offset = pc - image.base
+    word = int.from_bytes(image.code[offset : offset + 8], "little")
+    try:
+        return decode(word, arch)
+    except DecodeError:
+        return None
+
+
+def direct_target(insn: Any, pc: int) -> int | None:
+    """Where a flow instruction or token leads, if the word says it."""
+    target = insn.o.get("target")
+    if target is None or not hasattr(target, "address"):
+        return None
+    if target.base is not None and not target.base.is_zero:
+        return None
+    return landing(int(target.address(pc)))
+
+
+def indirect_entries(image: CodeImage, pc: int) -> set[int]:
+    """Where computed branches of the function around a pc may lead: itself, and what no
+    instruction falls into."""
+    found = {pc}
+    place = image.placement_at(pc)
+    if place is None:
+        return found
+    found.add(landing(place.address))
+    at = landing(place.address)
+    while at < place.address + place.size:
+        insn = _decoded(image, at, image.program.arch)
+        after = following(at)
+        if insn is not None and insn.op in STOPS_FLOW and after < place.address + place.size:
+            found.add(after)
+        at = after
+    return found
+
+
+@dataclass(slots=True)
+class _Exit:
+    """A way out of the block that is being emitted."""
+
+    label: str
+    why: Left
+    pc: int
+    extra: int
+    executed: int
+    flags: dict[str, Mask]
+
+
+def _copy(mask: Mask) -> Mask:
+    """The mask in the forms it has now: later ones may not be known on this path."""
+    return mask if isinstance(mask, int) else Msk(mask.lanes, mask.bits)
+
+
+def _flag_store(name: str, flag: str, mask: Mask) -> list[str]:
+    """Lines that write a flag on the way out."""
+    lines = [f"  {name} = getelementptr i8, ptr %rec, i64 {CC + 4 * FLAGS.index(flag)}"]
+    if isinstance(mask, int):
+        bits = str(signed(mask & FULL, 32))
+    elif mask.bits:
+        bits = mask.bits
+    else:
+        bits = f"{name}b"
+        lines.append(f"  {bits} = bitcast <32 x i1> {mask.lanes} to i32")
+    return [*lines, f"  store i32 {bits}, ptr {name}"]
+
+
+class Emitter(FlowOps):
+    """Emits one version of a listing's function.
+
+    Attributes:
+        slow: instructions left to the step engine, address to reason.
+        order: block heads.
+        extents: block head to the address of its last instruction.
+    """
+
+    def __init__(
+        self,
+        listing: Listing,
+        full: bool,
+        registers: int,
+        banks: dict[int, int],
+        sregs: frozenset[int] = COMPILED_SREGS,
+    ) -> None:
+        super().__init__()
+        self.listing = listing
+        self.full = full
+        self.registers = registers
+        self.banks = banks
+        self.sregs = sregs
+        self.sites = 0
+        self.slow: dict[int, str] = {}
+        self.order: list[int] = []
+        self.extents: dict[int, int] = {}
+        self.exec: Mask = FULL
+        self.ended = False
+        self.guarded = False
+        self._table = registry.table()
+        self._active: Mask = FULL
+        self._pc = 0
+        self._index = 0
+        self._scratch = 0
+        self._regs: dict[int, Num] = {}
+        self._preds: dict[int, Mask] = {}
+        self._flags: dict[str, Mask] = {}
+        self._unwritten: set[str] = set()
+        self._exits: list[_Exit] = []
+        self._tail: list[str] = []
+        self._checked: set[int] = set()
+        self._missing: set[int] = set()
+
+    # ---- the function --------------------------------------------------------------------
+
+    def text(self, name: str) -> str:
+        """The function."""
+        heads = sorted(self.listing.heads)
+        for head in heads:
+            if head in self.listing.code:
+                following_head = self._block(head)
+                if following_head is not None:
+                    heads.append(following_head)
+        lines = [
+            f"define i32 @{name}(ptr noalias %env, ptr noalias %rec) {{",
+            "entry:",
+            f"  %came_from = getelementptr i8, ptr %rec, i64 {CAME_FROM}",
+            f"  %budget = getelementptr i8, ptr %rec, i64 {BUDGET}",
+            f"  %pcs = getelementptr i8, ptr %rec, i64 {PC}",
+            f"  %actives = getelementptr i8, ptr %rec, i64 {ACTIVE}",
+            f"  %markp = getelementptr i8, ptr %env, i64 {layout.MARKS}",
+            "  %marks = load ptr, ptr %markp",
+            "  br label %dispatch",
+            "dispatch:",
+            "  %left = load i64, ptr %budget",
+            "  %over = icmp sle i64 %left, 0",
+            "  br i1 %over, label %over.now, label %go",
+            "over.now:",
+            f"  ret i32 {int(Left.TURN)}",
+            "go:",
+            "  %lanes = load i32, ptr %actives",
+            f"  %other = icmp {'ne' if self.full else 'eq'} i32 %lanes, -1",
+            "  br i1 %other, label %switch, label %seek",
+            "switch:",
+            f"  ret i32 {int(Left.SWITCH)}",
+            "miss:",
+            f"  ret i32 {int(Left.MISS)}",
+            "seek:",
+            "  %at = load i64, ptr %pcs",
+            "  switch i64 %at, label %miss [",
+            *(f"    i64 {pc}, label %b{pc}" for pc in self.order),
+            "  ]",
+        ]
+        return "\n".join([*lines, *self.lines, *self._tail, *self._edges(), "}"])
+
+    def _edges(self) -> list[str]:
+        """Blocks on the way to a head where the turn may end, and to code that is not here."""
+        lines = []
+        for pc in sorted(self._checked):
+            goal = f"m{pc}" if pc in self._missing else f"b{pc}"
+            lines += [
+                f"c{pc}:",
+                f"  %cl{pc} = load i64, ptr %budget",
+                f"  %cc{pc} = icmp sle i64 %cl{pc}, 0",
+                f"  br i1 %cc{pc}, label %t{pc}, label %{goal}",
+                f"t{pc}:",
+                f"  store i64 {pc}, ptr %pcs",
+                f"  ret i32 {int(Left.TURN)}",
+            ]
+        for pc in sorted(self._missing):
+            lines += [f"m{pc}:", f"  store i64 {pc}, ptr %pcs", f"  ret i32 {int(Left.MISS)}"]
+        return lines
+
+    def edge(self, pc: int, turn: bool = True) -> str:
+        if pc not in self.listing.heads or pc not in self.listing.code:
+            self._missing.add(pc)
+            if not turn:
+                return f"m{pc}"
+        if not turn:
+            return f"b{pc}"
+        self._checked.add(pc)
+        return f"c{pc}"
+
+    # ---- blocks --------------------------------------------------------------------------
+
+    def _block(self, head: int) -> int | None:
+        """Emit a block; a new head where it was cut short, else None."""
+        budget_at = self._begin(head)
+        pc, count = head, 0
+        cut: int | None = None
+        while True:
+            insn = self.listing.code[pc]
+            self._pc, self._index = pc, count
+            if not self._try(insn):
+                self.br(self.leave(Left.STEP, pc))
+                self._unwritten = set()
+                # What follows is a head of its own: there the step engine hands over again.
+                cut = following(pc)
+                break
+            count += 1
+            after = following(pc)
+            if self.ended:
+                break
+            if insn.op in FLOW or after in self.listing.heads or after not in self.listing.code:
+                self._write_flags()
+                self.br(self.edge(after, insn.op in FLOW or starts_piece(after)))
+                break
+            pc = after
+        self.extents[head] = pc
+        self._finish(budget_at, count)
+        if cut is None or cut in self.listing.heads:
+            return None
+        self.listing.heads.add(cut)
+        return cut
+
+    def _begin(self, head: int) -> int:
+        """The head of a block; the line that takes its length off the budget."""
+        self.order.append(head)
+        self._regs, self._preds, self._flags = {}, {}, {}
+        self._unwritten = set()
+        self.ended = False
+        self.label(f"b{head}")
+        mark = self.get("i8", "%marks", (head - self.listing.base) // 8)
+        out = f"k{head}"
+        self.unless(self.op(f"icmp ne i8 {mark}, 0"), out)
+        self._tail += [f"{out}:", f"  store i64 {head}, ptr %pcs", f"  ret i32 {int(Left.MARK)}"]
+        left = self.op("load i64, ptr %budget")
+        at = len(self.lines)
+        spent = self.op(f"add i64 {left}, 0")
+        self.line(f"store i64 {spent}, ptr %budget")
+        if not self.full:
+            self._active = Msk(bits=self.op("load i32, ptr %actives"))
+        return at
+
+    def _finish(self, budget_at: int, count: int) -> None:
+        """Fill in what depends on the block's length."""
+        line = self.lines[budget_at]
+        self.lines[budget_at] = line[: line.rindex(",")] + f", -{count}"
+        for out in self._exits:
+            self._tail.append(f"{out.label}:")
+            for name, mask in out.flags.items():
+                self._tail += _flag_store(f"%{out.label}{name}", name, mask)
+            refund = count - out.executed
+            if refund:
+                name = f"%{out.label}"
+                self._tail += [
+                    f"  {name}b = load i64, ptr %budget",
+                    f"  {name}r = add i64 {name}b, {refund}",
+                    f"  store i64 {name}r, ptr %budget",
+                ]
+            self._tail.append(f"  store i64 {out.pc}, ptr %pcs")
+            self._tail.append(f"  ret i32 {int(out.why) | out.extra << 8}")
+        self._exits.clear()
+
+    def _try(self, insn: Any) -> bool:
+        """Emit one instruction; False, and nothing emitted, where it has no compiled version."""
+        kept = (len(self.lines), len(self._tail), len(self._exits), self.sites)
+        # Masks remember the names of their forms: names in lines that are taken back must go too.
+        caches = (
+            dict(self._regs),
+            {n: _copy(mask) for n, mask in self._preds.items()},
+            {n: _copy(mask) for n, mask in self._flags.items()},
+            _copy(self._active),
+        )
+        unwritten = set(self._unwritten)
+        sets = set(self._checked), set(self._missing)
+        self._scratch = 0
+        function = self._table.get(insn.op)
+        try:
+            if function is None:
+                raise Slow("no semantics")
+            if insn.op in FLOW:
+                self._write_flags()
+            self._guard(*insn.guard)
+            function(self, insn)
+            return True
+        except Slow as why:
+            self.slow[self._pc] = str(why)
+        del self.lines[kept[0] :]
+        del self._tail[kept[1] :]
+        del self._exits[kept[2] :]
+        self.sites = kept[3]
+        self._regs, self._preds, self._flags, self._active = caches
+        self._unwritten = unwritten
+        self._checked, self._missing = sets
+        self.ended = False
+        return False
+
+    def _guard(self, index: int, negated: bool) -> None:
+        """Set the execution mask."""
+        self.guarded = index != PT or negated
+        self.exec = self._active
+        if self.guarded:
+            held = self.pred(index)
+            self.exec = self.mand(self._active, self.mnot(held) if negated else held)
+
+    # ---- leaving -------------------------------------------------------------------------
+
+    def leave(self, why: Left, pc: int | str, extra: int = 0, undone: bool = True) -> str:
+        assert isinstance(pc, int)
+        label = self.fresh("x")
+        executed = self._index + (0 if undone else 1)
+        flags = {name: _copy(self._flags[name]) for name in sorted(self._unwritten)}
+        self._exits.append(_Exit(label, why, pc, extra, executed, flags))
+        return label
+
+    def later(self, label: str, lines: list[str]) -> None:
+        self._tail += [f"{label}:", *(f"  {line}" for line in lines)]
+
+    def require(self, good: str) -> None:
+        on = self.fresh("on")
+        self.choose(good, on, self.leave(Left.STEP, self._pc))
+        self.label(on)
+
+    def bail(self, lanes: Mask) -> None:
+        if isinstance(lanes, int) and not lanes:
+            return
+        here = self.mask_bits(self.mand(lanes, self.exec))
+        self.require(self.op(f"icmp eq i32 {here}, 0"))
+
+    # ---- state ---------------------------------------------------------------------------
+
+    def pc(self) -> int:
+        return self._pc
+
+    def next_pc(self) -> int:
+        return following(self._pc)
+
+    def lanes(self) -> Mask:
+        return self.exec
+
+    def active(self) -> Mask:
+        return self._active
+
+    def active_bits(self) -> str:
+        return self.mask_bits(self._active)
+
+    def reg(self, index: int) -> Num:
+        if index == RZ:
+            return 0
+        found = self._regs.get(index)
+        if found is None:
+            if index >= self.registers:
+                raise Slow("a register the warp does not have")
+            place = HEADER_BYTES + ROW_BYTES * index
+            found = Val(32, self.get("<32 x i32>", "%rec", place, 64), row=index)
+            self._regs[index] = found
+        return found
+
+    def reg_pair(self, index: int) -> Num:
+        if index == RZ:
+            return 0
+        if index & 1:
+            raise Slow("an odd register pair")
+        return self.wide(self.reg(index), self.reg(index + 1))
+
+    def reg_write(self, index: int, value: Num) -> None:
+        if index == RZ:
+            return
+        if index >= self.registers:
+            raise Slow("a register the warp does not have")
+        if self.exec != FULL:
+            value = self.select(self.exec, value, self.reg(index))
+        place = self.at("%rec", HEADER_BYTES + ROW_BYTES * index)
+        self.line(f"store {self.whole(value, 32)}, ptr {place}, align 64")
+        if not isinstance(value, int):
+            value = Val(32, value.ref, value.one, row=index)
+        self._regs[index] = value
+
+    def reg_pair_write(self, index: int, value: Num) -> None:
+        if index == RZ:
+            return
+        if index & 1:
+            raise Slow("an odd register pair")
+        low, high = self.lo(value), self.hi(value)
+        self.reg_write(index, low)
+        self.reg_write(index + 1, high)
+
+    def _merged(self, old: Callable[[], Mask], value: Mask) -> Mask:
+        """A mask with the executing lanes replaced, as bits."""
+        if self.exec == FULL:
+            return value
+        return Msk(bits=self.mask_bits(self._bitwise(value, old())))
+
+    def _bitwise(self, value: Mask, old: Mask) -> Mask:
+        """(old & ~exec) | (value & exec) on bits: cheaper than on lanes."""
+        here = Msk(bits=self.mask_bits(self.exec))
+        new = Msk(bits=self.mask_bits(value))
+        was = Msk(bits=self.mask_bits(old))
+        # old ^ ((old ^ new) & here) takes one operation less.
+        return self.mxor(was, self.mand(self.mxor(was, new), here))
+
+    def pred(self, index: int) -> Mask:
+        if index == PT:
+            return FULL
+        found = self._preds.get(index)
+        if found is None:
+            found = Msk(bits=self.get("i32", "%rec", PRED + 4 * index))
+            self._preds[index] = found
+        return found
+
+    def pred_write(self, index: int, value: Mask) -> None:
+        if index == PT:
+            return
+        value = self._merged(lambda: self.pred(index), value)
+        self.put("i32", self.mask_bits(value), "%rec", PRED + 4 * index)
+        self._preds[index] = value
+
+    def cc_read(self, flag: str) -> Mask:
+        found = self._flags.get(flag)
+        if found is None:
+            found = Msk(bits=self.get("i32", "%rec", CC + 4 * FLAGS.index(flag)))
+            self._flags[flag] = found
+        return found
+
+    def cc_write(self, flag: str, value: Mask) -> None:
+        self._flags[flag] = self._merged(lambda: self.cc_read(flag), value)
+        self._unwritten.add(flag)
+
+    def _write_flags(self) -> None:
+        """Flags reach the record at the end of the block and at exits, see `leave`."""
+        for flag in sorted(self._unwritten):
+            place = CC + 4 * FLAGS.index(flag)
+            self.put("i32", self.mask_bits(self._flags[flag]), "%rec", place)
+        self._unwritten = set()
+
+    def sreg(self, index: int) -> Num:
+        if index not in self.sregs:
+            raise Slow("a special register that is read by the step engine")
+        if index in LANE_MASKS:
+            numbers = ", ".join(f"i32 {LANE_MASKS[index](n)}" for n in range(32))
+            return Val(32, f"<{numbers}>")
+        if index in TIDS:
+            return Val(32, self.get("<32 x i32>", "%rec", TID + 128 * TIDS[index], 64))
+        return Val(32, self.get("i32", "%rec", CTAID + 4 * CTAIDS[index]), True)
+
+    def sreg_coupled(self, index: int) -> Num:
+        raise Slow("a special register that is read by the step engine")
+
+    # ---- what has no compiled version -------------------------------------------------------
+
+    def system(self, name: str, **arguments: Any) -> Any:
+        raise Slow(f"system instruction {name}")
+
+    def surface(self, name: str, i: Any) -> None:
+        raise Slow("textures and surfaces")
+
+    def gap(self, what: str) -> None:
+        raise Slow(what)
+
+    def warp_error(self, code: str, lanes: Mask | None = None, detail: str = "") -> None:
+        raise Slow(code)

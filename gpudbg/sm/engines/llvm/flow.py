@@ -1,0 +1,187 @@
+"""Branches, the divergence stack, exits and barriers of the machine interface as LLVM IR.
+
+The uniform cases go from block to block; the others change the stack in the record as
+`gpudbg.sm.convergence` does.  An instruction that would raise leaves before it begins.
+"""
+
+from __future__ import annotations
+
+from gpudbg.sm.engines.llvm.inplace import InPlaceOps
+from gpudbg.sm.engines.llvm.lanes import FULL, Mask, Num, Slow
+from gpudbg.sm.engines.llvm.layout import Left
+from gpudbg.sm.record import ENTRY_BYTES, FIELDS, TOKEN_CODE
+
+ACTIVE = FIELDS["active"].offset
+DEPTH = FIELDS["depth"].offset
+CAPACITY = FIELDS["capacity"].offset
+STACK = FIELDS["stack"].offset
+STATUS = FIELDS["status"].offset
+CAME_FROM = FIELDS["came_from"].offset
+
+
+def landing(target: int) -> int:
+    """The instruction a flow target means: the first word of a bundle is not one."""
+    return target if target & 31 else target + 8
+
+
+class FlowOps(InPlaceOps):
+    """Control operations; the emitter inherits them.
+
+    Attributes:
+        full: all lanes are active in this version of the code.
+        ended: the present block has its terminator.
+        guarded: the present instruction has a guard.
+    """
+
+    full: bool
+    ended: bool
+    guarded: bool
+
+    def pc(self) -> int:
+        raise NotImplementedError
+
+    def next_pc(self) -> int:
+        raise NotImplementedError
+
+    def leave(self, why: Left, pc: int | str, extra: int = 0, undone: bool = True) -> str:
+        """A label that leaves the function; `undone`: this instruction has not executed."""
+        raise NotImplementedError
+
+    def edge(self, pc: int, turn: bool = True) -> str:
+        """A label that goes on at a pc in this version; `turn`: the turn may end there."""
+        raise NotImplementedError
+
+    def active_bits(self) -> str:
+        """The mask of the active lanes as an i32 operand."""
+        raise NotImplementedError
+
+    # ---- the stack ---------------------------------------------------------------------
+
+    def _room(self) -> str:
+        """The depth; leaves when the stack is full."""
+        depth = self.get("i32", "%rec", DEPTH)
+        capacity = self.get("i32", "%rec", CAPACITY)
+        self.require(self.op(f"icmp ult i32 {depth}, {capacity}"))
+        return depth
+
+    def _push(self, depth: str, kind: str, lanes: str, target: int | str) -> None:
+        base = self.get("i64", "%rec", STACK)
+        stack = self.at("%rec", base)
+        offset = self.op(f"mul i64 {self.op(f'zext i32 {depth} to i64')}, {ENTRY_BYTES}")
+        entry = self.at(stack, offset)
+        self.put("i32", TOKEN_CODE[kind], entry)
+        self.put("i32", lanes, entry, 4)
+        self.put("i64", target, entry, 8)
+        self.put("i32", self.op(f"add i32 {depth}, 1"), "%rec", DEPTH)
+
+    def push(self, kind: str, target: int | Num) -> None:
+        if self.guarded or not isinstance(target, int) or target < 0:
+            raise Slow("a guarded or computed token, or one that wraps around address 0")
+        self._push(self._room(), kind, self.active_bits(), target)
+
+    # ---- going -------------------------------------------------------------------------
+
+    def _flow(self, target: int) -> str:
+        """A label: the flow changes to `target`."""
+        if target == self.next_pc():
+            return self.edge(landing(target))
+        here, goal = self.fresh("taken"), self.edge(landing(target))
+        self.later(here, [f"store i64 {self.pc()}, ptr %came_from", f"br label %{goal}"])
+        return here
+
+    def later(self, label: str, lines: list[str]) -> None:
+        """A block to be written at the end of the function."""
+        raise NotImplementedError
+
+    def branch(self, mask: Mask, target: int | Num) -> None:
+        if not isinstance(target, int):
+            self._jump(mask, target)
+            return
+        if target < 0:
+            raise Slow("a target that wraps around address 0")
+        if isinstance(mask, int) and mask == FULL and self.full:
+            self.br(self._flow(target))
+            self.ended = True
+            return
+        lanes, active = self.mask_bits(mask), self.active_bits()
+        falls, taken = self.edge(self.next_pc()), self._flow(target)
+        self.unless(self.op(f"icmp eq i32 {lanes}, 0"), falls)
+        self.unless(self.op(f"icmp eq i32 {lanes}, {active}"), taken)
+        self._push(self._room(), "DIV", lanes, target)
+        stay = self.op(f"xor i32 {active}, {lanes}")
+        self.put("i32", stay, "%rec", ACTIVE)
+        self.br(self.leave(Left.SWITCH, self.next_pc(), undone=False) if self.full else falls)
+        self.ended = True
+
+    def _jump(self, mask: Mask, target: Num) -> None:
+        """A branch of all active lanes to one computed place."""
+        lanes, active = self.mask_bits(mask), self.active_bits()
+        self.require(self.op(f"icmp eq i32 {lanes}, {active}"))
+        if self.uniform(target):
+            goal = self.scalar(target, 32)
+        else:
+            row = self.row_of(target, 32)
+            leader = self.function("leader")
+            found = self.op(f"call i64 {leader}(ptr {row}, i32 {lanes})")
+            self.require(self.op(f"icmp sge i64 {found}, 0"))
+            goal = self.op(f"trunc i64 {found} to i32")
+        self._arrive(self.op(f"zext i32 {goal} to i64"))
+
+    def _arrive(self, goal: str) -> None:
+        """Go on at a computed place, which may end the turn or change the version."""
+        moved = self.op(f"icmp ne i64 {goal}, {self.next_pc()}")
+        before = self.get("i64", "%came_from")
+        self.put("i64", self.op(f"select i1 {moved}, i64 {self.pc()}, i64 {before}"), "%came_from")
+        low = self.op(f"and i64 {goal}, 31")
+        even = self.op(f"icmp eq i64 {low}, 0")
+        skip = self.op(f"select i1 {even}, i64 8, i64 0")
+        self.put("i64", self.op(f"add i64 {goal}, {skip}"), "%rec", FIELDS["pc"].offset)
+        self.br("dispatch")
+        self.ended = True
+
+    def call(self, target: int | Num) -> None:
+        if self.guarded or not isinstance(target, int) or target < 0:
+            raise Slow("a guarded or computed call, or one that wraps around address 0")
+        self._push(self._room(), "RET", self.active_bits(), self.next_pc())
+        self.br(self._flow(target))
+        self.ended = True
+
+    # ---- waiting -----------------------------------------------------------------------
+
+    def pop(self, kind: str, mask: Mask) -> None:
+        self._release("pop", f"i32 {TOKEN_CODE[kind]}, ", mask)
+
+    def exit(self, mask: Mask) -> None:
+        self._release("exit", "", mask)
+
+    def _release(self, function: str, first: str, mask: Mask) -> None:
+        """Lanes stop running: the library finds who goes on, and where."""
+        if mask == 0:
+            self.br(self.edge(self.next_pc()))
+            self.ended = True
+            return
+        lanes = self.mask_bits(mask)
+        if not isinstance(mask, int):
+            self.unless(self.op(f"icmp eq i32 {lanes}, 0"), self.edge(self.next_pc()))
+        target = self.function(function)
+        goal = self.op(f"call i64 {target}(ptr %rec, {first}i32 {lanes}, i64 {self.next_pc()})")
+        self.require(self.op(f"icmp ne i64 {goal}, -1"))
+        if function == "exit":
+            status = self.get("i32", "%rec", STATUS)
+            over = self.op(f"icmp ne i32 {status}, 0")
+            self.unless(over, self.leave(Left.DONE, self.pc(), undone=False))
+        self._arrive(goal)
+
+    def quad_activate(self, on: bool) -> None:
+        raise Slow("SAM and RAM")
+
+    def barrier(
+        self, mode: str, barrier_id: Num, count: Num | None, reduce_op: str, pred: Mask | None
+    ) -> None:
+        if self.guarded or mode != "SYNC" or count or not isinstance(barrier_id, int):
+            raise Slow("a barrier of some threads, or one that reduces")
+        self.br(self.leave(Left.BARRIER, self.pc(), barrier_id))
+        self.ended = True
+
+    def barrier_result(self) -> tuple[Num, Mask]:
+        raise Slow("B2R")

@@ -1,0 +1,121 @@
+"""Where things lie that compiled code and the engine share beside the warp record.
+
+The environment is one byte buffer for each thread that runs compiled code: pointers, the
+launch's sizes, constant banks, addresses of library functions, and scratch rows through which
+vectors are passed to them.  Offsets are bytes.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final
+
+from gpudbg.sm.engines.llvm.floats import OUTLINED
+
+VERSION: Final = "1"
+"""Of generated code; part of the key of cached objects."""
+
+# ---- environment ---------------------------------------------------------------------------
+
+STOP: Final = 0x00
+"""i64: not 0 asks the grid loop to return."""
+TABLE: Final = 0x08
+"""ptr: live allocations, (base, bytes, host pointer) each, by base."""
+TABLE_COUNT: Final = 0x10
+SITES: Final = 0x18
+"""ptr: one cache entry for each global access of the program, see `SITE_BYTES`."""
+MARKS: Final = 0x20
+"""ptr: one byte for each basic block; not 0: leave before it."""
+FULL_CODE: Final = 0x28
+"""ptr: the function for warps whose 32 lanes are all active."""
+MASKED_CODE: Final = 0x30
+"""ptr: the function for any mask; null until it is needed."""
+SHARED_WINDOW: Final = 0x38
+SHARED_BYTES: Final = 0x40
+LOCAL_LOW: Final = 0x48
+LOCAL_START: Final = 0x50
+LOCAL_BYTES: Final = 0x58
+LOOP: Final = 0x60
+"""First byte of the grid loop's fields (`gpudbg.sm.engines.llvm.loop`)."""
+BANKS: Final = 0x140
+"""(host pointer, bytes) of each constant bank."""
+BANK_COUNT: Final = 18
+FUNCTIONS: Final = 0x400
+SCRATCH: Final = 0x1000
+ROW: Final = 256
+"""Bytes of a scratch row: 32 lanes of 64 bits."""
+SCRATCH_ROWS: Final = 16
+ZERO: Final = SCRATCH + SCRATCH_ROWS * ROW
+"""A row that is always zero."""
+ENVIRONMENT_BYTES: Final = ZERO + ROW
+
+SITE_BYTES: Final = 32
+"""A site: base of the allocation, its bytes, host pointer of its first byte, unused."""
+
+# ---- record fields that only compiled code uses ---------------------------------------------
+
+SHARED_POINTER: Final = 0xA0
+LOCAL_POINTER: Final = 0xA8
+CTA_POINTER: Final = 0xB0
+SM_POINTER: Final = 0xB8
+
+# ---- why compiled code returned ---------------------------------------------------------------
+
+
+class Left(IntEnum):
+    """Why a warp's function returned; the low byte of its result."""
+
+    TURN = 0
+    """Its turn is over."""
+    STEP = 1
+    """The instruction at pc is for the step engine."""
+    SWITCH = 2
+    """Its lanes are now all active, or no longer."""
+    DONE = 3
+    """It has exited."""
+    BARRIER = 4
+    """It stands before a BAR.SYNC of all threads; bits 8.. are the barrier."""
+    MARK = 5
+    """It stands before a block with a mark."""
+    MISS = 6
+    """No block begins at pc."""
+
+
+# ---- library ------------------------------------------------------------------------------
+
+SPACES: Final = ("global", "shared", "local", "generic")
+_SIZES: Final = (1, 2, 4, 8, 16)
+_TYPES: Final = {"U32": 32, "S32": 32, "U64": 64, "S64": 64, "F32": 32}
+_INTEGER: Final = ("ADD", "MIN", "MAX", "AND", "OR", "XOR", "EXCH", "CAS")
+
+ATOMICS: Final = {
+    **{f"{op}.{kind}": bits for kind, bits in _TYPES.items() if kind != "F32" for op in _INTEGER},
+    "INC.U32": 32,
+    "DEC.U32": 32,
+    "ADD.F32": 32,
+}
+"""Atomics with a compiled version -> bits of their type."""
+
+
+def _names() -> list[str]:
+    names = ["pop", "exit", "resolve", "shuffle", "leader"]
+    for space in SPACES:
+        for size in _SIZES:
+            names += [f"load.{space}.{size}", f"store.{space}.{size}"]
+            if size < 4:
+                names.append(f"load.{space}.{size}s")
+    for size in _SIZES:
+        names += [f"load.const.{size}"] + ([f"load.const.{size}s"] if size < 4 else [])
+    names += [f"atomic.{space}.{what}" for space in ("global", "shared") for what in ATOMICS]
+    return names + list(OUTLINED)
+
+
+FUNCTION_INDEX: Final = {name: n for n, name in enumerate(_names())}
+"""Library function -> its place in the environment's table."""
+
+assert FUNCTIONS + 8 * len(FUNCTION_INDEX) <= SCRATCH
+
+
+def symbol(name: str) -> str:
+    """The IR name of a library function."""
+    return "gpudbg_" + name.replace(".", "_")

@@ -1,0 +1,387 @@
+"""The grid loop: `Schedule.next` with seed 0, turns, barriers and new CTAs in compiled code.
+
+It takes the turns of the step engine's schedule exactly (`gpudbg.sm.scheduler`, `gpudbg.sm.turns`)
+and returns when Python is needed: an instruction for the step engine, a mark, no warp ready, or
+enough instructions.  A CTA that ends makes room for the next one in the same records and memory.
+
+A CTA here is `CTA_BYTES` and a pointer for each warp: number in the grid (-1: gone), live warps,
+warps, pointer to its SM's count of issued instructions, shared memory and its size, barriers
+allocated, whether it began here, then for 16 barriers the threads arrived and whether Python must
+handle it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gpudbg.sm import record as rec
+from gpudbg.sm.engines.llvm import layout
+from gpudbg.sm.engines.llvm.layout import Left
+from gpudbg.sm.engines.llvm.stack import Function
+from gpudbg.sm.record import FIELDS, HEADER_BYTES, ROW_BYTES
+from gpudbg.sm.scheduler import STAY
+
+# Environment fields of the loop, i64 each.
+_NAMES = (
+    "ring",
+    "ring_count",
+    "position",
+    "current",
+    "left",
+    "quantum",
+    "total",
+    "limit",
+    "started",
+    "ended",
+    "ctas",
+    "grid_x",
+    "grid_y",
+    "entry",
+    "stay",
+)
+FIELD: Final = {name: layout.LOOP + 8 * n for n, name in enumerate(_NAMES)}
+"""Field of the loop -> offset in the environment."""
+
+assert layout.LOOP + 8 * len(_NAMES) <= layout.BANKS
+
+NUMBER, LIVE, WARPS, ISSUED, SHARED, SHARED_SIZE, ALLOCATED, RENEWED = range(0, 64, 8)
+ARRIVED: Final = 64
+SPECIAL: Final = 128
+CTA_BYTES: Final = 192
+
+IDLE: Final = 256
+LIMIT: Final = 257
+"""Results of the loop that are not a `Left`."""
+
+SYMBOL: Final = "gpudbg_grid"
+_RESET = (
+    "exited",
+    "depth",
+    "budget",
+    "status",
+    "saved",
+    "quad",
+    "executed",
+    "trap_seen",
+    "bar_count",
+    "bar_pred",
+    "bar_wait",
+    "crs",
+    "came_from",
+    "lmem",
+    "flags",
+)
+
+
+class Loop(Function):
+    """The loop's function, with names for its fields."""
+
+    def loop_get(self, name: str) -> str:
+        return self.get("i64", "%env", FIELD[name])
+
+    def loop_put(self, name: str, value: int | str) -> None:
+        self.put("i64", value, "%env", FIELD[name])
+
+    def element(self, table: str, index: str) -> str:
+        """Pointer number `index` of a table of pointers."""
+        return self.get("ptr", self.op(f"getelementptr ptr, ptr {table}, i64 {index}"))
+
+    def clear(self, pointer: str, count: str, step: int = 16) -> None:
+        """Zero bytes, `step` at a time; there is room for the last ones."""
+        n = self.var("i64", 0)
+        with self.loop() as (_, after):
+            at = self.get("i64", n)
+            self.unless(self.op(f"icmp uge i64 {at}, {count}"), after)
+            self.put(f"<{step // 4} x i32>", "zeroinitializer", self.at(pointer, at), 0, 4)
+            self.put("i64", self.op(f"add i64 {at}, {step}"), n)
+
+    def each_warp(self, cta: str) -> _Each:
+        """Loop over a CTA's warps; the body sees the record."""
+        return _Each(self, self.at(cta, CTA_BYTES), self.get("i64", cta, WARPS))
+
+
+class _Each:
+    """`with loop.each_warp(cta) as record:`"""
+
+    def __init__(self, f: Loop, table: str, count: str) -> None:
+        self._f, self._table, self._count = f, table, count
+
+    def __enter__(self) -> str:
+        f = self._f
+        self._n = f.op("alloca i64")
+        f.put("i64", 0, self._n)
+        self._head, self._after = f.fresh("warp"), f.fresh("warps")
+        f.br(self._head)
+        f.label(self._head)
+        at = f.get("i64", self._n)
+        f.unless(f.op(f"icmp uge i64 {at}, {self._count}"), self._after)
+        f.put("i64", f.op(f"add i64 {at}, 1"), self._n)
+        return f.element(self._table, at)
+
+    def __exit__(self, *_: object) -> None:
+        self._f.br(self._head)
+        self._f.label(self._after)
+
+
+def _settle() -> str:
+    """Release a barrier if every live warp has arrived."""
+    f = Loop()
+    slot = f.op(f"getelementptr i32, ptr {f.at('%cta', ARRIVED)}, i64 %number")
+    arrived = f.op(f"zext i32 {f.get('i32', slot)} to i64")
+    expected = f.op(f"mul i64 {f.get('i64', '%cta', LIVE)}, 32")
+    with f.returning(f.op(f"icmp ult i64 {arrived}, {expected}")):
+        f.line("ret void")
+    f.put("i32", 0, slot)
+    with f.each_warp("%cta") as record:
+        waits = f.op(f"icmp eq i32 {f.field('status', record)}, {rec.AT_BARRIER}")
+        number = f.op(f"zext i32 {f.field('bar_wait', record)} to i64")
+        here = f.op(f"and i1 {waits}, {f.op(f'icmp eq i64 {number}, %number')}")
+        with f.when(here):
+            f.set("status", rec.READY, record)
+    f.line("ret void")
+    return f.close("define private void @settle(ptr %cta, i64 %number)")
+
+
+def _renew() -> str:
+    """Begin the next CTA in the place of one that ended."""
+    f = Loop()
+    number = f.loop_get("started")
+    f.loop_put("started", f.op(f"add i64 {number}, 1"))
+    f.put("i64", number, "%cta", NUMBER)
+    f.put("i64", f.get("i64", "%cta", WARPS), "%cta", LIVE)
+    f.put("i64", 1, "%cta", RENEWED)
+    f.clear(f.get("ptr", "%cta", SHARED), f.get("i64", "%cta", SHARED_SIZE))
+    width, height = f.loop_get("grid_x"), f.loop_get("grid_y")
+    row = f.op(f"udiv i64 {number}, {width}")
+    place = (
+        f.op(f"urem i64 {number}, {width}"),
+        f.op(f"urem i64 {row}, {height}"),
+        f.op(f"udiv i64 {row}, {height}"),
+    )
+    local = f.op(f"mul i64 {f.get('i64', '%env', layout.LOCAL_BYTES)}, 32")
+    with f.each_warp("%cta") as record:
+        f.set("pc", f.loop_get("entry"), record)
+        f.set("active", f.field("valid", record), record)
+        for name in _RESET:
+            f.set(name, 0, record)
+        for n in range(7):
+            f.put("i32", 0, record, FIELDS["pred"].offset + 4 * n)
+        for n in range(5):
+            f.put("i32", 0, record, FIELDS["cc"].offset + 4 * n)
+        for n, value in enumerate(place):
+            short = f.op(f"trunc i64 {value} to i32")
+            f.put("i32", short, record, FIELDS["ctaid"].offset + 4 * n)
+        count = f.op(f"zext i32 {f.field('registers', record)} to i64")
+        f.clear(f.at(record, HEADER_BYTES), f.op(f"mul i64 {count}, {ROW_BYTES}"), 128)
+        f.clear(f.get("ptr", record, layout.LOCAL_POINTER), local, 128)
+    f.line("ret void")
+    return f.close("define private void @renew(ptr %env, ptr %cta)")
+
+
+def _remove() -> str:
+    """Take a finished CTA's warps out of the ring."""
+    f = Loop()
+    f.put("i64", -1, "%cta", NUMBER)
+    ring, count = f.get("ptr", "%env", FIELD["ring"]), f.loop_get("ring_count")
+    n, kept = f.var("i64", 0), f.var("i64", 0)
+    with f.loop() as (_, after):
+        at = f.get("i64", n)
+        f.unless(f.op(f"icmp uge i64 {at}, {count}"), after)
+        f.put("i64", f.op(f"add i64 {at}, 1"), n)
+        record = f.element(ring, at)
+        owner = f.get("ptr", record, layout.CTA_POINTER)
+        with f.when(f.op(f"icmp ne ptr {owner}, %cta")):
+            place = f.get("i64", kept)
+            f.put("ptr", record, f.op(f"getelementptr ptr, ptr {ring}, i64 {place}"))
+            f.put("i64", f.op(f"add i64 {place}, 1"), kept)
+    f.loop_put("ring_count", f.get("i64", kept))
+    f.line("ret void")
+    return f.close("define private void @remove(ptr %env, ptr %cta)")
+
+
+def _finished() -> str:
+    """A warp has exited: barriers, and the CTA if it was the last; false: Python must do it."""
+    f = Loop()
+    for n in range(16):
+        arrived = f.get("i32", "%cta", ARRIVED + 4 * n)
+        special = f.get("i32", "%cta", SPECIAL + 4 * n)
+        with f.returning(f.op(f"icmp ne i32 {f.op(f'and i32 {arrived}, {special}')}, 0")):
+            f.line("ret i1 false")
+    live = f.op(f"sub i64 {f.get('i64', '%cta', LIVE)}, 1")
+    f.put("i64", live, "%cta", LIVE)
+    for n in range(16):
+        arrived = f.get("i32", "%cta", ARRIVED + 4 * n)
+        with f.when(f.op(f"icmp ne i32 {arrived}, 0")):
+            f.line(f"call void @settle(ptr %cta, i64 {n})")
+    with f.returning(f.op(f"icmp ne i64 {live}, 0")):
+        f.line("ret i1 true")
+    f.loop_put("ended", f.op(f"add i64 {f.loop_get('ended')}, 1"))
+    more = f.op(f"icmp ult i64 {f.loop_get('started')}, {f.loop_get('ctas')}")
+    with f.returning(more):
+        f.line("call void @renew(ptr %env, ptr %cta)")
+        f.line("ret i1 true")
+    f.line("call void @remove(ptr %env, ptr %cta)")
+    f.line("ret i1 true")
+    return f.close("define private i1 @finished(ptr %env, ptr %cta)")
+
+
+def _arrive() -> str:
+    """BAR.SYNC of all threads; false: Python must do it."""
+    f = Loop()
+    with f.returning(f.op(f"icmp uge i64 %number, {f.get('i64', '%cta', ALLOCATED)}")):
+        f.line("ret i1 false")
+    special = f.op(f"getelementptr i32, ptr {f.at('%cta', SPECIAL)}, i64 %number")
+    with f.returning(f.op(f"icmp ne i32 {f.get('i32', special)}, 0")):
+        f.line("ret i1 false")
+    pc = f.op(f"add i64 {f.field('pc')}, 8")
+    first = f.op(f"icmp eq i64 {f.op(f'and i64 {pc}, 31')}, 0")
+    f.set("pc", f.op(f"add i64 {pc}, {f.op(f'select i1 {first}, i64 8, i64 0')}"))
+    slot = f.op(f"getelementptr i32, ptr {f.at('%cta', ARRIVED)}, i64 %number")
+    f.put("i32", f.op(f"add i32 {f.get('i32', slot)}, 32"), slot)
+    f.set("status", rec.AT_BARRIER)
+    f.set("bar_wait", f.op("trunc i64 %number to i32"))
+    f.line("call void @settle(ptr %cta, i64 %number)")
+    f.line("ret i1 true")
+    return f.close("define private i1 @arrive(ptr %cta, ptr %rec, i64 %number)")
+
+
+def _spend(f: Loop, record: str, cta: str, spent: str) -> None:
+    """Count instructions of a warp."""
+    f.set("executed", f.op(f"add i64 {f.field('executed', record)}, {spent}"), record)
+    issued = f.get("ptr", cta, ISSUED)
+    f.put("i64", f.op(f"add i64 {f.get('i64', issued)}, {spent}"), issued)
+    f.loop_put("total", f.op(f"add i64 {f.loop_get('total')}, {spent}"))
+    f.loop_put("stay", f.op(f"sub i64 {f.loop_get('stay')}, {spent}"))
+
+
+def _place(f: Loop) -> tuple[str, str, str]:
+    """(ring place of its block's first warp, warp index, block's warps) of the last turn."""
+    ring, count = f.get("ptr", "%env", FIELD["ring"]), f.loop_get("ring_count")
+    position = f.loop_get("position")
+    back = f.op(f"add i64 {position}, {f.op(f'sub i64 {count}, 1')}")
+    last = f.op(f"urem i64 {back}, {count}")
+    record = f.element(ring, last)
+    index = f.op(f"zext i32 {f.field('index', record)} to i64")
+    warps = f.get("i64", f.get("ptr", record, layout.CTA_POINTER), WARPS)
+    return f.op(f"sub i64 {last}, {index}"), index, warps
+
+
+def _try(f: Loop, place: str, ready: str, stay: bool) -> None:
+    """Take the warp at a ring place if it is ready."""
+    record = f.element(f.get("ptr", "%env", FIELD["ring"]), place)
+    with f.returning(f.op(f"icmp eq i32 {f.field('status', record)}, {rec.READY}")):
+        if not stay:
+            f.loop_put("stay", STAY)
+        f.loop_put("position", f.op(f"add i64 {place}, 1"))
+        f.loop_put("current", place)
+        f.loop_put("left", f.loop_get("quantum"))
+        f.br(ready)
+
+
+def _choose(f: Loop, ready: str) -> None:
+    """`Schedule.next`: set `current`; returns IDLE when no warp is ready."""
+    n, start = f.op("alloca i64"), f.op("alloca i64")
+    f.put("i64", 0, start)
+    count = f.loop_get("ring_count")
+    with f.returning(f.op(f"icmp eq i64 {count}, 0")):
+        f.line(f"ret i32 {IDLE}")
+    f.choose(f.op(f"icmp eq i64 {f.loop_get('position')}, 0"), "move", "placed")
+    f.label("placed")
+    first, index, warps = _place(f)
+    f.put("i64", f.op(f"add i64 {first}, {warps}"), start)
+    f.choose(f.op(f"icmp sgt i64 {f.loop_get('stay')}, 0"), "stay", "move")
+    f.label("stay")
+    f.put("i64", 0, n)
+    with f.loop() as (_, after):
+        at = f.op(f"add i64 {f.get('i64', n)}, 1")
+        f.unless(f.op(f"icmp ugt i64 {at}, {warps}"), after)
+        f.put("i64", at, n)
+        turn = f.op(f"urem i64 {f.op(f'add i64 {index}, {at}')}, {warps}")
+        _try(f, f.op(f"add i64 {first}, {turn}"), ready, True)
+    f.br("move")
+    f.label("move")
+    f.put("i64", 0, n)
+    with f.loop() as (_, _after):
+        at = f.get("i64", n)
+        with f.returning(f.op(f"icmp uge i64 {at}, {count}")):
+            f.line(f"ret i32 {IDLE}")
+        f.put("i64", f.op(f"add i64 {at}, 1"), n)
+        begin = f.get("i64", start)
+        _try(f, f.op(f"urem i64 {f.op(f'add i64 {begin}, {at}')}, {count}"), ready, False)
+    f.line("unreachable")
+
+
+def _grid() -> str:
+    f = Loop()
+    chosen, picked, again = "chosen", "picked", "again"
+    f.br("top")
+    f.label("top")
+    with f.returning(f.op(f"icmp ne i64 {f.get('i64', '%env', layout.STOP)}, 0")):
+        f.line(f"ret i32 {LIMIT}")
+    current = f.loop_get("current")
+    f.choose(f.op(f"icmp slt i64 {current}, 0"), "choose", "present")
+    f.label("present")
+    record = f.element(f.get("ptr", "%env", FIELD["ring"]), current)
+    ready = f.op(f"icmp eq i32 {f.field('status', record)}, {rec.READY}")
+    more = f.op(f"icmp sgt i64 {f.loop_get('left')}, 0")
+    f.choose(f.op(f"and i1 {ready}, {more}"), chosen, "choose")
+    f.label("choose")
+    _choose(f, chosen)
+    f.label(chosen)
+    over = f.op(f"icmp sge i64 {f.loop_get('total')}, {f.loop_get('limit')}")
+    with f.returning(over):
+        f.line(f"ret i32 {LIMIT}")
+    f.br(picked)
+    f.label(picked)
+    at = f.loop_get("current")
+    record = f.element(f.get("ptr", "%env", FIELD["ring"]), at)
+    cta = f.get("ptr", record, layout.CTA_POINTER)
+    left = f.loop_get("left")
+    f.set("budget", left, record)
+    f.br(again)
+    f.label(again)
+    full = f.op(f"icmp eq i32 {f.field('active', record)}, -1")
+    codes = [f.get("ptr", "%env", layout.FULL_CODE), f.get("ptr", "%env", layout.MASKED_CODE)]
+    code = f.op(f"select i1 {full}, ptr {codes[0]}, ptr {codes[1]}")
+    f.choose(f.op(f"icmp eq ptr {code}, null"), "nocode", "run")
+    f.label("run")
+    ran = f.op(f"call i32 {code}(ptr %env, ptr {record})")
+    f.choose(f.op(f"icmp eq i32 {ran}, {int(Left.SWITCH)}"), again, "account")
+    f.label("nocode")
+    f.br("account")
+    f.label("account")
+    why = f.op(f"phi i32 [ {ran}, %run ], [ {int(Left.SWITCH)}, %nocode ]")
+    rest = f.field("budget", record)
+    f.loop_put("left", rest)
+    _spend(f, record, cta, f.op(f"sub i64 {left}, {rest}"))
+    kind = f.op(f"and i32 {why}, 255")
+    f.line(
+        f"switch i32 {kind}, label %back [ i32 {int(Left.TURN)}, label %turn "
+        f"i32 {int(Left.BARRIER)}, label %barrier i32 {int(Left.DONE)}, label %done ]"
+    )
+    f.label("back")
+    f.line(f"ret i32 {why}")
+    f.label("turn")
+    f.loop_put("left", 0)
+    f.br("top")
+    f.label("barrier")
+    number = f.op(f"zext i32 {f.op(f'lshr i32 {why}, 8')} to i64")
+    good = f.op(f"call i1 @arrive(ptr {cta}, ptr {record}, i64 {number})")
+    f.choose(good, "arrived", "back")
+    f.label("arrived")
+    f.loop_put("left", f.op(f"sub i64 {rest}, 1"))
+    _spend(f, record, cta, "1")
+    f.br("top")
+    f.label("done")
+    ended = f.op(f"call i1 @finished(ptr %env, ptr {cta})")
+    f.choose(ended, "gone", "back")
+    f.label("gone")
+    f.loop_put("current", -1)
+    f.br("top")
+    return f.close(f"define i32 @{SYMBOL}(ptr %env)")
+
+
+def loop_function() -> str:
+    """The loop and what it calls."""
+    parts = (_settle(), _renew(), _remove(), _finished(), _arrive(), _grid())
+    return "\n".join(parts)

@@ -1,0 +1,188 @@
+"""Loads, stores, atomics, constants and lane exchange of the machine interface as LLVM IR.
+
+Every access calls a library function with pointers to rows of addresses and data: rows of the
+warp record where a value is a register as it stands, else scratch rows.  It returns whether all
+executing lanes were good; if not, nothing has happened and the step engine takes over.  Accesses
+of four bytes with regular addresses are done in place first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpudbg.sm.engines.llvm import layout
+from gpudbg.sm.engines.llvm.floats import OUTLINED, FloatOps
+from gpudbg.sm.engines.llvm.lanes import FULL, Mask, Num, Slow, Val
+from gpudbg.sm.record import HEADER_BYTES, ROW_BYTES
+
+
+class MemoryOps(FloatOps):
+    """Memory operations; the emitter inherits them.
+
+    Attributes:
+        exec: mask of the executing lanes.
+        banks: bytes of the constant banks.
+        sites: global accesses so far.
+    """
+
+    exec: Mask
+    banks: dict[int, int]
+    sites: int
+    _scratch: int
+
+    # ---- passing vectors -----------------------------------------------------------------
+
+    def new_row(self) -> str:
+        """A scratch row for this instruction."""
+        if self._scratch >= layout.SCRATCH_ROWS:
+            raise Slow("too many operands")
+        offset = layout.SCRATCH + layout.ROW * self._scratch
+        self._scratch += 1
+        return self.at("%env", offset)
+
+    def row_of(self, a: Num, bits: int) -> str:
+        """A pointer to the lanes of a value."""
+        if isinstance(a, int) and not a & (1 << bits) - 1:
+            return self.at("%env", layout.ZERO)
+        if isinstance(a, Val) and a.row >= 0:
+            return self.at("%rec", HEADER_BYTES + ROW_BYTES * a.row)
+        typed = self.whole(a, bits)
+        row = self.new_row()
+        self.line(f"store {typed}, ptr {row}, align 64")
+        return row
+
+    def function(self, name: str) -> str:
+        """The address of a library function."""
+        index = layout.FUNCTION_INDEX.get(name)
+        if index is None:
+            raise Slow(name)
+        return self.get("ptr", "%env", layout.FUNCTIONS + 8 * index)
+
+    def outlined(self, name: str, operands: tuple[Num, ...]) -> Val:
+        row = OUTLINED.get(name)
+        if row is None:
+            raise Slow(name)
+        kept = self._scratch
+        places = [self.row_of(v, bits) for v, bits in zip(operands, row.operands, strict=True)]
+        result = self.new_row()
+        target = self.function(name)
+        listed = ", ".join(f"ptr {place}" for place in (*places, result))
+        self.line(f"call void {target}({listed})")
+        value = self.op(f"load <32 x i{row.result}>, ptr {result}, align 64")
+        self._scratch = kept
+        return Val(row.result, value)
+
+    def require(self, good: str) -> None:
+        """Leave to the step engine unless an i1 holds."""
+        raise NotImplementedError
+
+    # ---- constants -----------------------------------------------------------------------
+
+    def bank(self, number: int) -> str:
+        """The host pointer of a constant bank."""
+        return self.get("ptr", "%env", layout.BANKS + 16 * number)
+
+    def const(self, bank: int, offset: int) -> Num:
+        if offset % 4 or not 0 <= offset <= self.banks.get(bank, 0) - 4:
+            raise Slow("a constant outside its bank")
+        return Val(32, self.get("i32", self.bank(bank), offset), True)
+
+    def const_pair(self, bank: int, offset: int) -> Num:
+        if offset & 7:
+            raise Slow("64 bits of a constant bank that are not aligned")
+        return self.wide(self.const(bank, offset), self.const(bank, offset + 4))
+
+    def const_load(self, bank: Num, offset: Num, size: int, signed: bool) -> Sequence[Num]:
+        if not isinstance(bank, int) or bank not in self.banks:
+            raise Slow("a bank that is computed")
+        space = f"const.{size}{'s' if signed else ''}"
+        place = self.row_of(offset, 32)
+        out = [self.new_row() for _ in range(1 if size <= 8 else 2)]
+        pair = self.at("%env", layout.BANKS + 16 * bank)
+        good = self.op(
+            f"call i1 {self.function(f'load.{space}')}(ptr {pair}, ptr {place}, "
+            f"i32 {self.mask_bits(self.exec)}, ptr {out[0]})"
+        )
+        self.require(good)
+        return self._words(out[0], size)
+
+    def _words(self, out: str, size: int) -> list[Num]:
+        """The words a load has left in scratch, 128 bytes each."""
+        return [
+            Val(32, self.get("<32 x i32>", out, ROW_BYTES * n, 64))
+            for n in range(max(1, size // 4))
+        ]
+
+    # ---- loads and stores ------------------------------------------------------------------
+
+    def _where(self, space: str, address: Num) -> str:
+        """The address arguments of a library function: low row, high row, constant."""
+        if space in ("shared", "local"):
+            if isinstance(address, int):
+                return f"ptr {self.at('%env', layout.ZERO)}, i64 {address & FULL}"
+            return f"ptr {self.row_of(address, 32)}, i64 0"
+        zero = self.at("%env", layout.ZERO)
+        if isinstance(address, int):
+            return f"ptr {zero}, ptr {zero}, i64 {address}"
+        if address.pair is None:
+            low, high, add = self.lo(address), self.hi(address), 0
+        else:
+            low, high, add = address.pair
+        return f"ptr {self.row_of(low, 32)}, ptr {self.row_of(high, 32)}, i64 {add}"
+
+    def _site(self) -> str:
+        """The cache entry of this access."""
+        table = self.get("ptr", "%env", layout.SITES)
+        place = self.at(table, layout.SITE_BYTES * self.sites)
+        self.sites += 1
+        return place
+
+    def _call(self, name: str, space: str, address: Num, tail: str) -> None:
+        """Call an access function and leave unless it succeeded."""
+        where = self._where(space, address)
+        site = self._site() if space in ("global", "generic") else "null"
+        mask = self.mask_bits(self.exec)
+        good = self.op(
+            f"call i1 {self.function(name)}(ptr %env, ptr %rec, ptr {site}, {where}, "
+            f"i32 {mask}{tail})"
+        )
+        self.require(good)
+
+    def load(self, space: str, address: Num, size: int, signed: bool) -> Sequence[Num]:
+        """By the library."""
+        out = self.new_row()
+        if size > 8:
+            self.new_row()
+        name = f"load.{space}.{size}{'s' if signed else ''}"
+        self._call(name, space, address, f", ptr {out}")
+        return self._words(out, size)
+
+    def store(self, space: str, address: Num, size: int, values: Sequence[Num]) -> None:
+        """By the library."""
+        data = [self.row_of(v, 32) for v in values]
+        tail = "".join(f", ptr {row}" for row in data)
+        self._call(f"store.{space}.{size}", space, address, tail)
+
+    def atomic(self, space: str, op: str, type_: str, address: Num, operands: Sequence[Num]) -> Num:
+        bits = layout.ATOMICS.get(f"{op}.{type_}", 0)
+        rows = [self.row_of(v, bits) for v in operands]
+        rows += [self.at("%env", layout.ZERO)] * (2 - len(rows))
+        out = self.new_row()
+        tail = "".join(f", ptr {row}" for row in (*rows, out))
+        self._call(f"atomic.{space}.{op}.{type_}", space, address, tail)
+        return Val(bits, self.get(f"<32 x i{bits}>", out, 0, 64))
+
+    def in_window(self, address: Num) -> Mask:
+        window = Val(64, self.get("i64", "%env", layout.SHARED_WINDOW), True)
+        return self.wult(self.wsub(address, window), 1 << 25)
+
+    # ---- across lanes ----------------------------------------------------------------------
+
+    def lane_read(self, a: Num, lane: Num) -> Num:
+        if self.uniform(a):
+            return a
+        source, index = self.row_of(a, 32), self.row_of(lane, 32)
+        result = self.new_row()
+        target = self.function("shuffle")
+        self.line(f"call void {target}(ptr {source}, ptr {index}, ptr {result})")
+        return Val(32, self.get("<32 x i32>", result, 0, 64))

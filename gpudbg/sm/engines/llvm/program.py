@@ -1,0 +1,154 @@
+"""A kernel's compiled code: emitted, built and loaded when it is first wanted.
+
+One process keeps one `Program` for each kernel, whatever the number of launches; objects are kept
+on disk across processes (`gpudbg.sm.engines.llvm.build`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from gpudbg.formats.program import CodeImage
+from gpudbg.sm.engines.llvm import build
+from gpudbg.sm.engines.llvm.emitter import Emitter, Listing, following
+
+QUICK, GOOD = 0, 1
+"""Efforts of the code generator."""
+
+FUNCTION = "warp"
+_KEPT_PROGRAMS = 32
+
+
+@dataclass(slots=True)
+class Version:
+    """One compiled version of a kernel: for full warps, or for any mask.
+
+    Attributes:
+        address: of the function.
+        extents: block head to the address of the block's last instruction.
+        slow: instructions without a compiled version, address to reason.
+        effort: of the code generator.
+        code: keeps the function alive.
+    """
+
+    address: int
+    extents: dict[int, int]
+    slow: dict[int, str]
+    effort: int
+    code: build.Code
+
+
+@dataclass(slots=True)
+class Program:
+    """A kernel's code for warps with some number of registers.
+
+    Attributes:
+        listing: the decoded code.
+        registers: registers of a warp's record.
+        banks: bytes of the constant banks.
+        sregs: special registers that have a compiled version.
+        full, masked: the versions that exist.
+        seconds: spent compiling.
+        replaced: quick versions that better ones took the place of.
+    """
+
+    listing: Listing
+    registers: int
+    banks: dict[int, int]
+    sregs: frozenset[int]
+    full: Version | None = None
+    masked: Version | None = None
+    seconds: float = 0.0
+    replaced: list[Version] = field(default_factory=list)
+
+    @property
+    def sites(self) -> int:
+        """Site cache entries that both versions together can use."""
+        return 2 * len(self.listing.code) + 2
+
+    def version(self, full: bool, effort: int = GOOD) -> Version:
+        """A version, compiled now if it does not exist."""
+        found = self.full if full else self.masked
+        if found is None:
+            found = self.compile(full, effort)
+            if full:
+                self.full = found
+            else:
+                self.masked = found
+        return found
+
+    def compile(self, full: bool, effort: int) -> Version:
+        """Compile a version, whether it exists or not."""
+        start = time.perf_counter()
+        emitter = Emitter(self.listing, full, self.registers, self.banks, self.sregs)
+        if not full:
+            emitter.sites = len(self.listing.code) + 1
+        text = emitter.text(FUNCTION)
+        code = build.Code(build.object_of(text, effort))
+        made = Version(code.address(FUNCTION), emitter.extents, emitter.slow, effort, code)
+        self.seconds += time.perf_counter() - start
+        return made
+
+    def improve(self) -> None:
+        """Compile again, well, what was compiled quickly."""
+        for full in (True, False):
+            found = self.full if full else self.masked
+            if found is not None and found.effort < GOOD:
+                better = self.compile(full, GOOD)
+                # Code that may still be running stays where it is.
+                self.replaced.append(found)
+                if full:
+                    self.full = better
+                else:
+                    self.masked = better
+
+    def improve_later(self) -> None:
+        """`improve` in the background."""
+        threading.Thread(target=self.improve, name="gpudbg-compile").start()
+
+    def heads(self) -> dict[int, int]:
+        """Block heads of every version, to the address of the block's last instruction."""
+        found: dict[int, int] = {}
+        for version in (self.full, self.masked):
+            if version is not None:
+                for head, last in version.extents.items():
+                    found[head] = max(last, found.get(head, 0))
+        return found
+
+    def stretch(self, pc: int) -> int:
+        """Instructions from a pc to the next block head in straight code."""
+        count = 1
+        pc = following(pc)
+        while pc in self.listing.code and pc not in self.listing.heads:
+            count += 1
+            pc = following(pc)
+        return count
+
+
+_programs: dict[str, Program] = {}
+
+
+def program_of(
+    image: CodeImage,
+    entries: Iterable[int],
+    registers: int,
+    banks: dict[int, int],
+    sregs: frozenset[int],
+) -> Program:
+    """The program of a kernel, kept from an earlier launch if there was one."""
+    entries = frozenset(entries)
+    about = (image.base, image.program.arch, sorted(entries), registers, sorted(banks.items()))
+    digest = hashlib.sha256(bytes(image.code))
+    digest.update(repr((about, sorted(sregs))).encode())
+    key = digest.hexdigest()
+    found = _programs.pop(key, None)
+    if found is None:
+        found = Program(Listing.of(image, entries), registers, banks, sregs)
+        while len(_programs) >= _KEPT_PROGRAMS:
+            _programs.pop(next(iter(_programs)))
+    _programs[key] = found
+    return found

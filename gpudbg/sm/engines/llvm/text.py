@@ -1,0 +1,122 @@
+"""LLVM IR as text: lines with fresh names, and `if` and `while` for functions written by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+LANES = 32
+
+
+def vector(kind: str) -> str:
+    """The type of 32 lanes of a scalar type."""
+    return f"<{LANES} x {kind}>"
+
+
+def splat(kind: str, value: int | str) -> str:
+    """A constant with one number in all lanes, without its type."""
+    return f"splat ({kind} {value})"
+
+
+def signed(value: int, bits: int) -> int:
+    """An unsigned number as IR writes it: signed constants are shorter and always legal."""
+    return value - (1 << bits) if value >> (bits - 1) & 1 else value
+
+
+class Text:
+    """Lines of one function body.
+
+    Attributes:
+        lines: the body so far.
+    """
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._names = 0
+
+    def line(self, text: str) -> None:
+        """A statement without a result."""
+        self.lines.append("  " + text)
+
+    def op(self, text: str) -> str:
+        """A statement whose result gets a fresh name."""
+        self._names += 1
+        name = f"%v{self._names}"
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def fresh(self, hint: str) -> str:
+        """A label name not used yet."""
+        self._names += 1
+        return f"{hint}{self._names}"
+
+    def label(self, name: str) -> None:
+        """Begin a basic block."""
+        self.lines.append(f"{name}:")
+
+    def br(self, target: str) -> None:
+        """Go to a label."""
+        self.line(f"br label %{target}")
+
+    def choose(self, condition: str, then: str, otherwise: str) -> None:
+        """Go to one of two labels by an i1."""
+        self.line(f"br i1 {condition}, label %{then}, label %{otherwise}")
+
+    def at(self, pointer: str, offset: int | str) -> str:
+        """A pointer moved by bytes."""
+        return pointer if offset == 0 else self.op(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+
+    def get(self, kind: str, pointer: str, offset: int | str = 0, align: int = 0) -> str:
+        """The value at a pointer."""
+        place = self.at(pointer, offset)
+        return self.op(f"load {kind}, ptr {place}" + (f", align {align}" if align else ""))
+
+    def put(
+        self, kind: str, value: int | str, pointer: str, offset: int | str = 0, align: int = 0
+    ) -> None:
+        """Write a value at a pointer."""
+        place = self.at(pointer, offset)
+        self.line(f"store {kind} {value}, ptr {place}" + (f", align {align}" if align else ""))
+
+    # ---- structure ---------------------------------------------------------------------
+
+    def var(self, kind: str, value: int | str) -> str:
+        """A local variable, as a pointer; for use outside of loops only."""
+        place = self.op(f"alloca {kind}")
+        self.put(kind, value, place)
+        return place
+
+    @contextmanager
+    def when(self, condition: str) -> Iterator[None]:
+        """Statements for a true i1."""
+        then, after = self.fresh("then"), self.fresh("after")
+        self.choose(condition, then, after)
+        self.label(then)
+        yield
+        self.br(after)
+        self.label(after)
+
+    @contextmanager
+    def returning(self, condition: str) -> Iterator[None]:
+        """Statements for a true i1 that end by leaving."""
+        then, after = self.fresh("then"), self.fresh("after")
+        self.choose(condition, then, after)
+        self.label(then)
+        yield
+        self.label(after)
+
+    @contextmanager
+    def loop(self) -> Iterator[tuple[str, str]]:
+        """Statements repeated for ever; yields (label to continue, label to leave)."""
+        head, after = self.fresh("head"), self.fresh("done")
+        self.br(head)
+        self.label(head)
+        yield head, after
+        self.br(head)
+        self.label(after)
+
+    def unless(self, condition: str, target: str) -> None:
+        """Go on only if the i1 is false, else go to a label."""
+        on = self.fresh("on")
+        self.choose(condition, target, on)
+        self.label(on)

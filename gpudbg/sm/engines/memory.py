@@ -1,0 +1,275 @@
+"""Memory operations of the step engine: spaces, generic addresses, atomics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpudbg.mem.check import check
+from gpudbg.mem.constant import ConstantBanks
+from gpudbg.mem.device import Allocation, DeviceMemory
+from gpudbg.mem.faults import MemoryFault
+from gpudbg.mem.lanes import U32, U64, first_lane, pack
+from gpudbg.mem.local import STACK_REACH
+from gpudbg.mem.windows import WINDOW_BYTES
+from gpudbg.sm.atomics import SIZES, UPDATES
+from gpudbg.sm.engines.values import Value, Wide, join, lanes32, lanes64
+from gpudbg.sm.faults import WarpErrorRaised
+
+if TYPE_CHECKING:
+    from gpudbg.sm.observer import Observers
+    from gpudbg.sm.state import WarpState
+
+
+class MemoryOps:
+    """Loads, stores and atomics of the executing lanes.
+
+    The engine supplies the state: `warp`, `exec` (mask of the executing lanes), `memory`,
+    `constants` and `observers`.
+    """
+
+    __slots__ = ()
+
+    warp: WarpState
+    exec: int
+    memory: DeviceMemory
+    constants: ConstantBanks
+    observers: Observers | None
+
+    # ---- constants ---------------------------------------------------------------------
+
+    def const(self, bank: int, offset: int) -> U32:
+        try:
+            return self.constants.word(bank, offset)
+        except MemoryFault as fault:
+            raise self._error(fault, "load", 4) from None
+
+    def const_pair(self, bank: int, offset: int) -> U64:
+        if offset & 7:
+            text = f"c[0x{bank:x}][0x{offset:x}] cannot hold 64 bits"
+            raise WarpErrorRaised(
+                "MISALIGNED_IMMC_ADDR", 0, text, address=offset, space="const", size=8
+            )
+        return join(self.const(bank, offset), self.const(bank, offset + 4))
+
+    def const_load(self, bank: Value, offset: Value, size: int, signed: bool) -> list[U32]:
+        banks, offsets, lanes = lanes32(bank), lanes32(offset), self.exec
+        try:
+            parts = [
+                self.constants.gather(number, offsets, part, size, signed)
+                for number, part in _groups(banks, lanes)
+            ]
+        except MemoryFault as fault:
+            raise self._error(fault, "load", size) from None
+        return _merge(parts)
+
+    # ---- loads and stores --------------------------------------------------------------
+
+    def load(self, space: str, address: Wide | Value, size: int, signed: bool) -> list[U32]:
+        try:
+            return self._load(space, address, self.exec, size, signed)
+        except MemoryFault as fault:
+            raise self._error(fault, "load", size) from None
+
+    def _load(self, space: str, address: Any, lanes: int, size: int, signed: bool) -> list[U32]:
+        if space == "generic":
+            parts = self._generic(lanes64(address), lanes)
+            return _merge([self._load(s, a, part, size, signed) for s, a, part in parts])
+        if self.observers is not None:
+            self.observers.emit("access", self.warp, space, "load", address, lanes, size)
+        if space == "global":
+            return self.memory.gather(lanes64(address), lanes, size, signed)
+        offsets = lanes32(address)
+        if space == "shared":
+            shared = self.warp.cta.shared
+            offsets = check(offsets, lanes, size, shared.size, "shared", "the CTA's")
+            return shared.gather(offsets, lanes, size, signed)
+        local = self.warp.local
+        return local.gather(local.place(offsets, lanes, size), lanes, size, signed)
+
+    def store(self, space: str, address: Any, size: int, values: Sequence[Value]) -> None:
+        data = [lanes32(v) for v in values]
+        try:
+            if space == "generic":
+                self._store_generic(lanes64(address), size, data)
+            else:
+                self._store(space, address, self.exec, size, data)
+        except MemoryFault as fault:
+            raise self._error(fault, "store", size) from None
+
+    def _store(self, space: str, address: Any, lanes: int, size: int, data: list[U32]) -> None:
+        if self.observers is not None:
+            self.observers.emit("access", self.warp, space, "store", address, lanes, size)
+        if space == "global":
+            self.memory.scatter(lanes64(address), lanes, size, data)
+            return
+        offsets = lanes32(address)
+        if space == "shared":
+            shared = self.warp.cta.shared
+            offsets = check(offsets, lanes, size, shared.size, "shared", "the CTA's")
+            shared.scatter(offsets, lanes, size, data)
+            return
+        local = self.warp.local
+        local.scatter(local.place(offsets, lanes, size), lanes, size, data)
+
+    def _store_generic(self, address: U64, size: int, data: list[U32]) -> None:
+        parts = self._generic(address, self.exec)
+        if len(parts) > 1:
+            # No part may be written before all are known to be good.
+            for space, where, lanes in parts:
+                self._probe(space, where, lanes, size)
+        for space, where, lanes in parts:
+            self._store(space, where, lanes, size, data)
+
+    def _probe(self, space: str, address: Any, lanes: int, size: int) -> None:
+        """Raise the fault an access would raise."""
+        if space == "global":
+            if self.memory.locate(address, lanes, size) is None:
+                self.memory.split(address, lanes, size)
+        elif space == "shared":
+            check(address, lanes, size, self.warp.cta.shared.size, "shared", "the CTA's")
+        else:
+            self.warp.local.place(address, lanes, size)
+
+    def _generic(self, address: U64, lanes: int) -> list[tuple[str, Any, int]]:
+        """(space, addresses, lanes) of each space that generic addresses point into."""
+        layout = self.memory.layout
+        into = address - np.uint64(layout.shared_window)
+        windows = pack(into < 2 * WINDOW_BYTES) & lanes
+        if not windows:
+            return [("global", address, lanes)]
+        offsets = (into & np.uint64(WINDOW_BYTES - 1)).astype(np.uint32)
+        shared = pack(into < WINDOW_BYTES) & lanes
+        found = [
+            ("shared", offsets, shared),
+            ("local", offsets, windows & ~shared),
+            ("global", address, lanes & ~windows),
+        ]
+        return [part for part in found if part[2]]
+
+    def in_window(self, address: Wide) -> int:
+        into = lanes64(address) - np.uint64(self.memory.layout.shared_window)
+        return pack(into < 2 * WINDOW_BYTES)
+
+    # ---- atomics -----------------------------------------------------------------------
+
+    def atomic(
+        self,
+        space: str,
+        op: str,
+        type_: str,
+        address: Wide | Value,
+        operands: Sequence[Value | Wide],
+    ) -> U32 | U64:
+        size = SIZES[type_]
+        spread: Callable[[Any], Any] = lanes64 if size == 8 else lanes32
+        data = [spread(v).tolist() for v in operands]
+        try:
+            old = self._atomic(space, op, type_, address, data)
+        except MemoryFault as fault:
+            raise self._error(fault, "atomic", size) from None
+        return np.array(old, np.uint64) if size == 8 else np.array(old, np.uint32)
+
+    def _atomic(
+        self, space: str, op: str, type_: str, address: Any, data: list[list[int]]
+    ) -> list[int]:
+        size = SIZES[type_]
+        places = self._places(space, address, size)
+        if self.observers is not None:
+            self.observers.emit("access", self.warp, space, "atomic", address, self.exec, size)
+        update = UPDATES.get((op, type_))
+        if update is None and op != "CAS":
+            raise WarpErrorRaised("ILLEGAL_INSTR_PARAM", 0, f"no atomic {op} on {type_}")
+        old = [0] * 32
+        for lane, (view, index) in enumerate(places):
+            if view is None:
+                continue
+            before = int(view[index])
+            old[lane] = before
+            if update is not None:
+                view[index] = update(before, data[0][lane])
+            elif before == data[0][lane]:
+                view[index] = data[1][lane]
+        return old
+
+    def _places(self, space: str, address: Any, size: int) -> list[tuple[Any, int]]:
+        """(elements, index) of every executing lane, (None, 0) of the others; all checked."""
+        dtype = np.uint64 if size == 8 else np.uint32
+        places: list[tuple[Any, int]] = [(None, 0)] * 32
+        lanes = self.exec
+        if space == "generic":
+            parts = self._generic(lanes64(address), lanes)
+        else:
+            if space == "global":
+                self._no_window(lanes64(address), lanes)
+            parts = [(space, address, lanes)]
+        for where, given, part in parts:
+            if where == "local":
+                text = "atomics do not work on local memory"
+                first = int(given[first_lane(part)])
+                raise MemoryFault("INVALID_ADDR_SPACE", part, first, "local", text)
+            for store, offsets, owned in self._stores(where, given, part, size):
+                view = store.words if size == 4 else store.words.view(dtype)
+                for lane, offset in enumerate(offsets.tolist()):
+                    if owned >> lane & 1:
+                        places[lane] = (view, offset // size)
+        return places
+
+    def _no_window(self, address: U64, lanes: int) -> None:
+        """Atomics on global memory fail where an address looks into a window."""
+        bad = self.in_window(address) & lanes
+        if bad:
+            first = int(address[first_lane(bad)])
+            text = f"an atomic at 0x{first:x}, in the shared or local window"
+            raise MemoryFault("INVALID_ADDR_SPACE", bad, first, "generic", text)
+
+    def _stores(self, space: str, address: Any, lanes: int, size: int) -> list[Any]:
+        """(store, offsets, lanes) of a checked global or shared access."""
+        if space == "shared":
+            shared = self.warp.cta.shared
+            offsets = check(lanes32(address), lanes, size, shared.size, "shared", "the CTA's")
+            return [(shared, offsets, lanes)]
+        addresses = lanes64(address)
+        one: tuple[Allocation, U64] | None = self.memory.locate(addresses, lanes, size)
+        if one is not None:
+            return [(one[0], one[1], lanes)]
+        return list(self.memory.split(addresses, lanes, size))
+
+    # ---- errors ------------------------------------------------------------------------
+
+    def _error(self, fault: MemoryFault, access: str, size: int) -> WarpErrorRaised:
+        """The warp error that a memory fault is."""
+        code, detail = fault.code, fault.detail
+        start = self.warp.local.start
+        if fault.space == "local" and code == "OOR_ADDR" and STACK_REACH <= fault.address < start:
+            # Modelled: the hardware has one code for the divergence stack and none for this.
+            code = "STACK_OVERFLOW"
+            detail = f"the thread's stack is full: local address 0x{fault.address:x} is below it"
+        return WarpErrorRaised(
+            code,
+            fault.lanes,
+            detail,
+            address=fault.address,
+            space=fault.space,
+            access=access,
+            size=size,
+        )
+
+
+def _groups(values: U32, lanes: int) -> list[tuple[int, int]]:
+    """(value, lanes that have it) over the executing lanes."""
+    first = int(values[first_lane(lanes)])
+    same = pack(values == np.uint32(first)) & lanes
+    if same == lanes:
+        return [(first, lanes)]
+    return [(first, same), *_groups(values, lanes & ~same)]
+
+
+def _merge(parts: list[list[U32]]) -> list[U32]:
+    """Values of disjoint lanes, 0 elsewhere, as one."""
+    total = parts[0]
+    for values in parts[1:]:
+        total = [a | b for a, b in zip(total, values, strict=True)]
+    return total

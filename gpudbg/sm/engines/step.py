@@ -1,0 +1,450 @@
+"""The step engine: the machine interface on NumPy, one warp instruction at a time.
+
+`StepEngine.run` executes instructions of one warp until something ends it.  Fetching is by pc
+from a table of bound instructions (`Bound`), made when a pc is first reached.  Register writes
+take effect when the instruction's function has returned, so a fault leaves the warp as it was
+and a function may compute with values that are views of registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any, Literal, NamedTuple, NoReturn
+
+import numpy as np
+
+from gpudbg.errors import DecodeError, ModelGap
+from gpudbg.formats.program import CodeImage
+from gpudbg.isa.spa5.decode import decode
+from gpudbg.isa.spa5.insn import Instruction
+from gpudbg.mem.constant import ConstantBanks
+from gpudbg.mem.device import DeviceMemory
+from gpudbg.mem.lanes import FULL, U32, U64, bools, first_lane
+from gpudbg.sm import convergence, syscalls
+from gpudbg.sm import record as rec
+from gpudbg.sm.barrier import Arrival
+from gpudbg.sm.engines.floats import FloatOps
+from gpudbg.sm.engines.memory import MemoryOps
+from gpudbg.sm.engines.values import Mask, Value, ValueOps, Wide, const32, join, lanes32
+from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
+from gpudbg.sm.observer import Observers
+from gpudbg.sm.record import ACTIVE, CC_INDEX, EXECUTED, PC, PRED, STATUS
+from gpudbg.sm.semantics import registry
+from gpudbg.sm.sregs import SregFile
+from gpudbg.sm.state import RZ, Sm, WarpState
+from gpudbg.sm.trap.instructions import TrapPolicy
+from gpudbg.sm.turns import FLOW, starts_piece
+
+PT = 7
+NO_TURN = 1 << 62
+"""More instructions than any run has."""
+ZERO_WIDE: U64 = np.zeros(1, np.uint64)
+ZERO_WIDE.setflags(write=False)
+
+Ended = Literal["budget", "turn", "blocked", "breakpoint", "until", "fault", "trap"]
+"""Why `run` returned: its count is used up, the warp waits or has exited, ..."""
+
+
+class Bound(NamedTuple):
+    """An instruction bound to its address: what the fetch table holds."""
+
+    pc: int
+    next_pc: int
+    guard: int
+    negated: bool
+    insn: Any
+    function: Callable[[Any, Any], None]
+    flow: bool = False
+
+
+def _fault(code: str, detail: str) -> Callable[[Any, Any], None]:
+    """What an instruction does that cannot execute at all: raise its error, before any effect."""
+
+    def raise_it(m: StepEngine, i: Any) -> None:
+        raise WarpErrorRaised(code, 0, detail)
+
+    return raise_it
+
+
+class StepEngine(ValueOps, FloatOps, MemoryOps):
+    """Executes one launch's warps; see the module text.
+
+    Attributes:
+        code: the program at its code addresses.
+        sregs: special registers.
+        traps: what system instructions do.
+        warp, exec, fault: the warp that runs, its executing lanes, and the error that ended
+            the last `run`.
+        turn_over: the last `run` ended where the warp's turn does.
+    """
+
+    __slots__ = (
+        "_bound",
+        "_functions",
+        "_next",
+        "_pc",
+        "_writes",
+        "code",
+        "constants",
+        "exec",
+        "fault",
+        "heap",
+        "images",
+        "memory",
+        "observers",
+        "output",
+        "sm",
+        "sregs",
+        "traps",
+        "turn_over",
+        "warp",
+    )
+
+    def __init__(
+        self,
+        code: CodeImage,
+        memory: DeviceMemory,
+        constants: ConstantBanks,
+        sregs: SregFile,
+        traps: TrapPolicy,
+        output: syscalls.DeviceOutput | None = None,
+        heap: syscalls.Heap | None = None,
+    ) -> None:
+        self.output = output or syscalls.DeviceOutput()
+        self.heap = heap or syscalls.Heap(0)
+        self.code = code
+        self.memory = memory
+        self.constants = constants
+        self.sregs = sregs
+        self.traps = traps
+        self.observers: Observers | None = None
+        self.images: Callable[[StepEngine, str, Any], None] | None = None
+        self.fault: WarpErrorRaised | TrapRaised | None = None
+        self._functions = registry.table()
+        self._bound: dict[int, Bound] = {}
+        self._writes: list[tuple[int, U32]] = []
+        self._pc = self._next = self.exec = 0
+        self.turn_over = False
+
+    # ---- running -----------------------------------------------------------------------
+
+    def run(
+        self,
+        warp: WarpState,
+        sm: Sm,
+        count: int,
+        breakpoints: Collection[int] | None = None,
+        until: Callable[[WarpState], bool] | None = None,
+        turn: int = NO_TURN,
+    ) -> Ended:
+        """Execute up to `count` instructions of a ready warp.
+
+        Args:
+            breakpoints: pcs to stop before, or None; the first instruction is not looked up.
+            until: called after each instruction; true ends the run.
+            turn: instructions left of the warp's turn: it ends at the first turn point at or
+                after them (`gpudbg.sm.turns`).
+        """
+        self.warp, self.sm = warp, sm
+        self.turn_over = False
+        self._writes.clear()
+        start = warp.quads[EXECUTED]
+        sm.clock_base = sm.issued - start
+        try:
+            with np.errstate(all="ignore"):
+                return self._loop(warp, start + count, breakpoints, until, start + turn)
+        except (WarpErrorRaised, TrapRaised) as error:
+            self.fault = error
+            return "trap" if isinstance(error, TrapRaised) else "fault"
+        except ModelGap as gap:
+            raise self._located(gap) from gap
+        finally:
+            sm.issued += warp.quads[EXECUTED] - start
+
+    def _loop(
+        self,
+        warp: WarpState,
+        end: int,
+        breakpoints: Collection[int] | None,
+        until: Callable[[WarpState], bool] | None,
+        turn_end: int,
+    ) -> Ended:
+        words, quads, bound, writes = warp.words, warp.quads, self._bound, self._writes
+        observe = self.observers is not None and bool(self.observers.hooks["instruction"])
+        done = quads[EXECUTED]
+        while done < end:
+            pc = quads[PC]
+            entry = bound.get(pc) or self._fetch(pc)
+            pc, next_pc, guard, negated, insn, function, flow = entry
+            lanes = words[ACTIVE]
+            if guard != PT or negated:
+                held = words[PRED + guard]
+                lanes &= ~held if negated else held
+            if observe:
+                self.observers.emit("instruction", warp, pc, insn, lanes)  # type: ignore[union-attr]
+            if lanes:
+                self.exec, self._pc, self._next = lanes, pc, next_pc
+                function(self, insn)
+                if writes:
+                    self._commit(warp, lanes)
+                target = self._next
+                if target != next_pc:
+                    quads[rec.CAME_FROM] = pc
+                    next_pc = target if target & 31 else target + 8
+            done += 1
+            quads[EXECUTED] = done
+            if words[STATUS]:
+                # An exited warp's pc stays at its EXIT; a waiting one's is past its BAR.
+                quads[PC] = pc if words[STATUS] == rec.DONE else next_pc
+                return "until" if until is not None and until(warp) else "blocked"
+            quads[PC] = next_pc
+            if done >= turn_end and (flow or starts_piece(next_pc)):
+                self.turn_over = True
+            if until is not None and until(warp):
+                return "until"
+            if self.turn_over:
+                return "turn"
+            if breakpoints is not None and next_pc in breakpoints:
+                return "breakpoint"
+        return "budget"
+
+    def _commit(self, warp: WarpState, lanes: int) -> None:
+        """Carry out the register writes of one instruction."""
+        rows, writes = warp.rows, self._writes
+        if len(writes) > 1:
+            # A value may be a view of a register that an earlier write of the list replaces.
+            for n, (index, value) in enumerate(writes):
+                if value.base is not None:
+                    writes[n] = (index, value.copy())
+        if lanes == FULL:
+            for index, value in writes:
+                rows[index][:] = value  # type: ignore[index]
+        else:
+            chosen = bools(lanes)
+            for index, value in writes:
+                np.copyto(rows[index], value, where=chosen)  # type: ignore[arg-type]
+        writes.clear()
+
+    def _fetch(self, pc: int) -> Bound:
+        """The instruction at a pc, bound.
+
+        Raises:
+            WarpErrorRaised: the pc or the word is no good.
+            ModelGap: the pc is a function outside the program, or no semantics exist.
+        """
+        self._pc = self._next = pc
+        place = pc if pc & 31 else pc + 8
+        where = self.code.placement_at(place)
+        if where is None:
+            return self._system_call(pc)
+        if pc & 7:
+            raise self._bad_pc("MISALIGNED_PC", f"pc 0x{pc:x} is not a multiple of 8")
+        offset = place - self.code.base
+        word = int.from_bytes(self.code.code[offset : offset + 8], "little")
+        arch = self.code.program.arch
+        try:
+            insn = decode(word, arch)
+        except DecodeError as error:
+            text = f"word 0x{word:016x}: {error.reason}"
+            raise WarpErrorRaised("ILLEGAL_INSTR_ENCODING", 0, text) from None
+        function = self._functions.get(insn.op)
+        if function is None:
+            raise ModelGap(f"{insn.op} has no semantics")
+        missing = self._missing_registers(insn)
+        if missing:
+            function = _fault("OOR_REG", f"{missing} is not one of the warp's {len(self.warp.R)}")
+        following = place + 8
+        guard, negated = insn.guard
+        found = Bound(
+            place,
+            following if following & 31 else following + 8,
+            guard,
+            negated,
+            insn,
+            function,
+            insn.op in FLOW,
+        )
+        self._bound[pc] = found
+        return found
+
+    def mnemonic(self, pc: int) -> str:
+        """The mnemonic at a pc; an empty string where there is no instruction."""
+        try:
+            entry = self._bound.get(pc) or self._fetch(pc)
+        except (WarpErrorRaised, ModelGap):
+            return ""
+        return str(entry.insn.op)
+
+    def _missing_registers(self, insn: Instruction) -> str:
+        """The registers an instruction names and the warp does not have, as text."""
+        count = len(self.warp.R)
+        used = insn.reads().registers | insn.writes().registers
+        return ", ".join(f"R{n}" for n in sorted(used) if count <= n < RZ)
+
+    def _system_call(self, pc: int) -> Bound:
+        """A function of the driver's at a stub address, bound as if it were an instruction."""
+        name = self.code.externs.get(pc & ~31)
+        if name is not None:
+            function = syscalls.function_of(name)
+            if function is None:
+                raise ModelGap(f"the program calls {name}, which it does not contain")
+            found = Bound(pc, pc + 8, PT, False, syscalls.SystemCall(name), function)
+            self._bound[pc] = found
+            return found
+        raise self._bad_pc("PC_OVERFLOW", f"pc 0x{pc:x} is outside the program's code")
+
+    def _bad_pc(self, code: str, text: str) -> WarpErrorRaised:
+        origin = self.warp.quads[rec.CAME_FROM]
+        if origin:
+            text += f"; it was reached from {self.code.describe(origin)}"
+        return WarpErrorRaised(code, 0, text)
+
+    def _located(self, gap: ModelGap) -> ModelGap:
+        """The gap with the place it was met."""
+        pc = self.warp.pc
+        entry = self._bound.get(pc)
+        text = f"{entry.insn.text(entry.pc)}, word 0x{entry.insn.word:016x}: " if entry else ""
+        return ModelGap(f"{self.code.describe(pc)}: {text}{gap.message}", gap.hint)
+
+    # ---- state -------------------------------------------------------------------------
+
+    def reg(self, index: int) -> U32:
+        row = self.warp.rows[index]
+        if row is None:
+            self._no_register(index)
+        return row
+
+    def _no_register(self, index: int) -> NoReturn:
+        count = len(self.warp.R)
+        raise WarpErrorRaised("OOR_REG", 0, f"R{index} is not one of the warp's {count}")
+
+    def reg_pair(self, index: int) -> U64:
+        if index == RZ:
+            return ZERO_WIDE
+        if index & 1:
+            raise WarpErrorRaised("MISALIGNED_REG", 0, f"R{index} cannot hold 64 bits")
+        return join(self.reg(index), self.reg(index + 1))
+
+    def reg_write(self, index: int, value: Value) -> None:
+        if index != RZ:
+            if self.warp.rows[index] is None:
+                self._no_register(index)
+            self._writes.append((index, const32(value) if value.__class__ is int else value))  # type: ignore[arg-type]
+
+    def reg_pair_write(self, index: int, value: Wide) -> None:
+        if index != RZ:
+            if index & 1:
+                raise WarpErrorRaised("MISALIGNED_REG", 0, f"R{index} cannot hold 64 bits")
+            self.reg_write(index, self.lo(value))
+            self.reg_write(index + 1, self.hi(value))
+
+    def pred(self, index: int) -> Mask:
+        return self.warp.words[PRED + index]
+
+    def pred_write(self, index: int, value: Mask) -> None:
+        if index != PT:
+            words, lanes = self.warp.words, self.exec
+            words[PRED + index] = (words[PRED + index] & ~lanes) | (value & lanes)
+
+    def cc_read(self, flag: str) -> Mask:
+        return self.warp.words[CC_INDEX[flag]]
+
+    def cc_write(self, flag: str, value: Mask) -> None:
+        words, lanes, place = self.warp.words, self.exec, CC_INDEX[flag]
+        words[place] = (words[place] & ~lanes) | (value & lanes)
+
+    def sreg(self, index: int) -> U32:
+        return self.sregs.read(self.warp, self.sm, index)
+
+    def sreg_coupled(self, index: int) -> U32:
+        return self.sregs.read_coupled(self.warp, self.sm, index)
+
+    def lanes(self) -> Mask:
+        return self.exec
+
+    def active(self) -> Mask:
+        return self.warp.words[ACTIVE]
+
+    # ---- control -----------------------------------------------------------------------
+
+    def pc(self) -> int:
+        return self._pc
+
+    def next_pc(self) -> int:
+        return self._next
+
+    def branch(self, mask: Mask, target: int | Value) -> None:
+        if mask:
+            if isinstance(target, int):
+                self._next = convergence.branch(self.warp, self._next, mask, target)
+            else:
+                self._next = self._spread(mask, target)
+
+    def _spread(self, mask: Mask, target: U32) -> int:
+        """A branch whose target is in a register."""
+        goals: dict[int, int] = {}
+        for lane, goal in enumerate(lanes32(target).tolist()):
+            if mask >> lane & 1:
+                goals[goal] = goals.get(goal, 0) | 1 << lane
+        return convergence.branch_each(self.warp, self._next, goals)
+
+    def push(self, kind: str, target: int | Value) -> None:
+        goal = target if isinstance(target, int) else int(lanes32(target)[first_lane(self.exec)])
+        convergence.push(self.warp, kind, goal)
+
+    def pop(self, kind: str, mask: Mask) -> None:
+        if mask:
+            self._next = convergence.pop(self.warp, self._next, kind, mask)
+
+    def call(self, target: int | Value) -> None:
+        self.traps.check_call(self.warp)
+        if isinstance(target, int) and target < 0:
+            # Nothing may change before the error: the branch would notice it after the push.
+            convergence.branch(self.warp, self._next, self.exec, target)
+        convergence.push(self.warp, "RET", self._next)
+        self.branch(self.exec, target)
+
+    def exit(self, mask: Mask) -> None:
+        if mask:
+            self._next = convergence.exit_lanes(self.warp, self._next, mask)
+
+    def quad_activate(self, on: bool) -> None:
+        convergence.activate_quads(self.warp, on)
+
+    def barrier(
+        self, mode: str, barrier_id: Value, count: Value | None, reduce_op: str, pred: Mask | None
+    ) -> None:
+        first = first_lane(self.exec)
+        arrival = Arrival(
+            mode,
+            int(lanes32(barrier_id)[first]),
+            None if count is None else int(lanes32(count)[first]) or None,
+            reduce_op,
+            self.exec,
+            FULL if pred is None else pred,
+        )
+        released = self.warp.cta.barriers.arrive(self.warp, arrival)
+        if self.observers is not None:
+            self.observers.emit("barrier", self.warp, arrival, released)
+
+    def barrier_result(self) -> tuple[U32, Mask]:
+        words = self.warp.words
+        return const32(words[rec.BAR_COUNT]), words[rec.BAR_PRED]
+
+    # ---- system ------------------------------------------------------------------------
+
+    def system(self, name: str, **arguments: Any) -> Any:
+        self.traps.lanes = self.exec
+        return self.traps.system(self.warp, name, **arguments)
+
+    def surface(self, name: str, i: Any) -> None:
+        if self.images is None:
+            self.gap("textures and surfaces have no model")
+        else:
+            self.images(self, name, i)
+
+    def gap(self, what: str) -> NoReturn:
+        raise ModelGap(f"{what} has no semantics")
+
+    def warp_error(self, code: str, lanes: Mask | None = None, detail: str = "") -> NoReturn:
+        raise WarpErrorRaised(code, lanes or 0, detail)

@@ -1,0 +1,558 @@
+"""Run control of one launch: advance some warps, return one `StopEvent`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from gpudbg.bits import lanes_of
+from gpudbg.errors import UsageError
+from gpudbg.formats.program import CodeImage, Kernel
+from gpudbg.mem.constant import ConstantBanks
+from gpudbg.sm import record as rec
+from gpudbg.sm.engines.step import NO_TURN, StepEngine
+from gpudbg.sm.events import StopEvent, StopKind, WarpFault
+from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
+from gpudbg.sm.launch import Dim, LaunchConfig
+from gpudbg.sm.reports import fault_of, merged
+from gpudbg.sm.residency import Residency
+from gpudbg.sm.scheduler import Schedule
+from gpudbg.sm.state import Cta, Sm, WarpState
+from gpudbg.sm.trap.flow import TrapFlow, following
+from gpudbg.sm.trap.handler import Handler
+from gpudbg.sm.trap.handler import install as place_handler
+from gpudbg.sm.trap.unit import TrapUnit
+
+if TYPE_CHECKING:
+    from gpudbg.sm.counters import Counters
+    from gpudbg.sm.engines.llvm.start import FastEngine
+    from gpudbg.sm.gpu import Gpu
+
+_NO_SKID = frozenset(("EXIT", "BAR", "BPT", "RTT", "IDE", ""))
+"""Where the instructions before an imprecise error's report end at the latest."""
+
+STEP_SLICE = 1024
+"""Instructions between two looks at the interrupt flag while one warp is stepped."""
+RELEASE_ATTEMPT = 100_000
+"""Instructions a barrier's CTA gets alone before the whole grid runs to release a stepped warp."""
+
+Accept = Callable[[WarpState], bool]
+
+
+class Grid:
+    """One launch: resident CTAs, waiting CTAs, and the ways to advance them.
+
+    Attributes:
+        gpu: the `Gpu` it runs on.
+        config: kernel, dimensions and sizes.
+        code: the program at its code addresses; pcs are addresses in it.
+        schedule: who runs next.
+        engine: what executes.
+        faults: warp errors so far, in order.
+        total: warp instructions issued since launch.
+        fast: the way to compiled code, or None where only the step engine runs.
+        traps: status words, and the trap handler if there is one.
+        flow: what a run does about traps.
+        counters: performance counters to keep, where the program reads one.
+    """
+
+    def __init__(
+        self,
+        gpu: Gpu,
+        config: LaunchConfig,
+        code: CodeImage,
+        residency: Residency,
+        engine: StepEngine,
+        schedule: Schedule,
+        traps: TrapUnit,
+    ) -> None:
+        self.gpu = gpu
+        self.config = config
+        self.code = code
+        self.engine = engine
+        self.schedule = schedule
+        self.faults: list[WarpFault] = []
+        self.total = 0
+        self.fast: FastEngine | None = None
+        self._residency = residency
+        self._observers = gpu.observers
+        self._interrupt = threading.Event()
+        self._started = False
+        self._halted: list[WarpState] = []
+        self.traps = traps
+        self.flow = TrapFlow(self, traps)
+        self.counters: Counters | None = None
+        self._kernel_banks = engine.constants
+        self.handler_banks: ConstantBanks | None = None
+
+    # ---- looking -----------------------------------------------------------------------
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel that was launched."""
+        return self.config.kernel
+
+    @property
+    def grid(self) -> Dim:
+        """CTAs in x, y, z."""
+        return self.config.grid
+
+    @property
+    def block(self) -> Dim:
+        """Threads of a CTA in x, y, z."""
+        return self.config.block
+
+    @property
+    def sms(self) -> list[Sm]:
+        """The SMs; `sm.warps[slot]` is a warp or None."""
+        return self._residency.sms
+
+    @property
+    def finished(self) -> bool:
+        """Every CTA has ended."""
+        return self._residency.ended == self.config.ctas
+
+    @property
+    def ctas_done(self) -> int:
+        """CTAs that have finished."""
+        return self._residency.ended
+
+    @property
+    def ctas_waiting(self) -> int:
+        """CTAs that have not begun."""
+        return self.config.ctas - self._residency.started
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether `interrupt` was called and no method has returned for it yet."""
+        return self._interrupt.is_set()
+
+    def warps(self) -> Iterator[WarpState]:
+        """Resident warps by (sm, slot), exited ones of unfinished CTAs included."""
+        return iter(self._residency.ring)
+
+    def warp(self, sm: int, slot: int) -> WarpState:
+        """The resident warp at hardware coordinates.
+
+        Raises:
+            UsageError: there is none.
+        """
+        if 0 <= sm < len(self.sms) and 0 <= slot < len(self.sms[sm].warps):
+            found = self.sms[sm].warps[slot]
+            if found is not None:
+                return found
+        raise UsageError(f"no warp {slot} on SM {sm}")
+
+    def ctas(self) -> Iterator[Cta]:
+        """Resident CTAs by (sm, slot)."""
+        return (cta for sm in self.sms for cta in sm.ctas if cta is not None)
+
+    def find_block(self, block: Dim) -> Cta | None:
+        """The resident CTA with these coordinates; None: waiting or finished."""
+        return next((cta for cta in self.ctas() if cta.block == block), None)
+
+    def barrier_words(self, warp: WarpState) -> str:
+        """What a waiting warp waits for: "waits at barrier 1: 32 of 64 threads arrived"."""
+        number = warp.barrier
+        if number is None:
+            return ""
+        barriers = warp.cta.barriers
+        arrived, expected = barriers.slots[number].arrived, barriers.expected(number)
+        return f"waits at barrier {number}: {arrived} of {expected} threads arrived"
+
+    # ---- advancing ---------------------------------------------------------------------
+
+    def step_warp(
+        self,
+        warp: WarpState,
+        count: int = 1,
+        until: Callable[[WarpState], bool] | None = None,
+        through: bool = False,
+    ) -> StopEvent:
+        """Execute `count` instructions of one warp; others stand still.
+
+        Ends early with any other stop kind than `step`, when the warp exits, and when `until`,
+        called after each of its instructions, is true.  A warp that waits at a barrier first
+        lets other warps run until it is released (kind `deadlock` if that cannot be).
+
+        In single-step mode every instruction outside the trap handler takes the warp into the
+        handler, where there is one; `through` then runs it until it leaves that or pauses.
+        """
+        before = self._begin()
+        done = 0
+        trap = self.sms[warp.sm].trap
+        while done < count and warp.words[rec.STATUS] != rec.DONE:
+            if warp.words[rec.STATUS] == rec.AT_BARRIER:
+                event = self._release(warp, before)
+                if event is not None:
+                    return event
+            executed = warp.executed
+            stepping = trap.stepping and not warp.in_trap
+            size = 1 if stepping else min(count - done, STEP_SLICE)
+            event = self._advance(warp, size, before, None, until)
+            done += warp.executed - executed
+            if event is None and stepping and warp.words[rec.STATUS] != rec.DONE:
+                event = self._step_done(warp, before, through)
+            if event is not None:
+                return event
+            if self._interrupted():
+                return self.event("interrupted", warp, before)
+        if self.finished:
+            return self.event("exited", None, before)
+        return self.event("step", warp, before)
+
+    def _step_done(self, warp: WarpState, before: int, through: bool) -> StopEvent | None:
+        """A single step is complete; the handler runs, to its end or not at all."""
+        if not self.flow.completed(warp):
+            return None
+        if not through:
+            return self.event(
+                "trap", warp, before, ["in the trap handler: a completed single step"]
+            )
+        while warp.in_trap and warp.words[rec.STATUS] == rec.READY:
+            event = self._advance(warp, STEP_SLICE, before)
+            if event is None and self._interrupted():
+                event = self.event("interrupted", warp, before)
+            if event is not None:
+                return event
+        return None
+
+    def step_cta(self, cta: Cta) -> StopEvent:
+        """One instruction of every ready warp of the CTA, by slot."""
+        return self._step_each(cta.warps)
+
+    def step_sm(self, sm: int) -> StopEvent:
+        """One instruction of every ready warp of the SM, by slot."""
+        return self._step_each(list(self.sms[sm].resident()))
+
+    def step_all(self) -> StopEvent:
+        """One instruction of every ready warp of every SM, by (sm, slot)."""
+        return self._step_each(self._residency.ring)
+
+    def run(
+        self,
+        *,
+        breakpoints: Collection[int] = (),
+        accept: Accept | None = None,
+        until: Callable[[WarpState], bool] | None = None,
+        max_instructions: int | None = None,
+    ) -> StopEvent:
+        """Run by the schedule to a stop.
+
+        Args:
+            breakpoints: pcs; the stop is before the instruction.  A warp that already stopped
+                at its present instruction does not stop there again.
+            accept: called at a breakpoint pc with the warp; False lets it run on (conditions,
+                ignore counts).  Must not run the grid.
+            until: called after every instruction with the warp that executed it; True stops
+                with kind `step`.
+            max_instructions: stop with kind `limit` after this many.
+
+        Raises:
+            ModelGap: an instruction or register without semantics; the warp stands at it.
+        """
+        before = self._begin()
+        stops = frozenset(breakpoints) or None
+        last = None if max_instructions is None else before + max_instructions
+        fast = self._fast_engine() if until is None else None
+        while True:
+            if self._interrupted():
+                return self.event("interrupted", self.schedule.warp, before)
+            if fast is not None:
+                stopped = fast.advance(before, stops, accept, last)
+                if stopped is not None:
+                    return stopped
+            warp = self.schedule.next(self._residency.ring)
+            if warp is None:
+                return self._idle(before)
+            if last is not None and self.total >= last:
+                return self.event("limit", warp, before)
+            if stops and self._meets(warp, stops, accept):
+                return self.event("breakpoint", warp, before)
+            stepping = self.sms[warp.sm].trap.stepping and not warp.in_trap
+            count = NO_TURN if last is None else last - self.total
+            event = self._advance(
+                warp, 1 if stepping else count, before, stops, until, self.schedule.left
+            )
+            if stepping and event is None:
+                event = self._stepped(warp, before)
+            if event is not None:
+                return event
+
+    def interrupt(self) -> None:
+        """Ask a running method to stop with kind `interrupted`; safe from any thread or signal."""
+        self._interrupt.set()
+
+    def forget_interrupt(self) -> None:
+        """Drop an `interrupt` that no method has returned for."""
+        self._interrupt.clear()
+
+    def install(self, handler: Handler) -> None:
+        """Place a trap handler for this launch; warps in an earlier one keep running that."""
+        placed = place_handler(
+            handler, self.code, self.gpu.memory, self.config.registers, len(self.sms)
+        )
+        self.traps.handler = placed
+        self.code = self.engine.code = placed.image
+        self.handler_banks = ConstantBanks({**self._kernel_banks.banks, **placed.banks})
+
+    def abandon(self) -> None:
+        """Give the launch up: no CTA is left, none begins."""
+        self._residency.clear()
+
+    # ---- the pieces of a run -----------------------------------------------------------
+
+    def start(self) -> None:
+        """Place the first CTAs; runs do it by themselves."""
+        if not self._started:
+            self._started = True
+            if self.counters is not None:
+                self._observers = self._observers.with_added(self.counters)
+            for cta in self._residency.fill():
+                self._announce(cta)
+
+    def _fast_engine(self) -> FastEngine | None:
+        """The run engine, where this launch has one and nobody observes."""
+        if self.fast is None or self._observers.members or self.traps.needs_step_engine:
+            return None
+        return self.fast
+
+    def _begin(self) -> int:
+        """Set up for a run: first CTAs placed, stopped warps ready again; the total so far."""
+        self.start()
+        observers = self.gpu.observers
+        if self.counters is not None:
+            observers = observers.with_added(self.counters)
+        self._observers = observers
+        self.engine.observers = observers if observers.members else None
+        for warp in self._halted:
+            if warp.words[rec.STATUS] in (rec.TRAPPED, rec.FAULTED):
+                warp.words[rec.STATUS] = rec.READY
+                self.traps.resumed(warp)
+        self._halted.clear()
+        return self.total
+
+    def _advance(
+        self,
+        warp: WarpState,
+        count: int,
+        before: int,
+        stops: Collection[int] | None = None,
+        until: Callable[[WarpState], bool] | None = None,
+        turn: int = NO_TURN,
+    ) -> StopEvent | None:
+        """Execute instructions of a ready warp; the event that ended it, if it is one."""
+        executed = warp.executed
+        if self.handler_banks is not None:
+            self.engine.constants = self.handler_banks if warp.in_trap else self._kernel_banks
+        try:
+            ended = self.engine.run(warp, self.sms[warp.sm], count, stops, until, turn)
+        finally:
+            spent = warp.executed - executed
+            self.total += spent
+            self.schedule.spend(warp, spent)
+            if turn != NO_TURN:
+                self.schedule.settle(self.engine.turn_over)
+        if warp.words[rec.STATUS] == rec.DONE:
+            self.warp_done(warp)
+        if ended == "until":
+            return self.event("step", warp, before)
+        if ended == "fault":
+            return self._faulted(warp, before)
+        if ended == "trap":
+            return self._trapped(warp, before)
+        return None
+
+    def _stepped(self, warp: WarpState, before: int) -> StopEvent | None:
+        """Single-step mode, after an instruction of code outside the handler."""
+        if warp.words[rec.STATUS] == rec.DONE or not self.flow.completed(warp):
+            if self.traps.handler is not None:
+                return None
+            return self.event("step", warp, before)
+        return self.flow.entered(warp, before, "a completed single step")
+
+    def _meets(self, warp: WarpState, stops: Collection[int], accept: Accept | None) -> bool:
+        """Whether the warp stops at its breakpoint now; each arrival is considered once."""
+        if warp.pc not in stops or warp.shown == warp.executed:
+            return False
+        warp.shown = warp.executed
+        return accept is None or accept(warp)
+
+    def _step_each(self, warps: Iterable[WarpState]) -> StopEvent:
+        before = self._begin()
+        ready = [warp for warp in warps if warp.words[rec.STATUS] == rec.READY]
+        stopped: list[StopEvent] = []
+        for warp in ready:
+            event = self._advance(warp, 1, before)
+            if event is not None:
+                stopped.append(event)
+                if event.kind != "warp_error":
+                    break
+        if stopped:
+            return merged(stopped)
+        if not ready or self.finished:
+            return self._idle(before)
+        return self.event("step", ready[0], before)
+
+    def _release(self, warp: WarpState, before: int) -> StopEvent | None:
+        """Run others until a warp leaves its barrier; an event if that does not come about."""
+        spent = 0
+        while warp.words[rec.STATUS] == rec.AT_BARRIER:
+            alone = spent < RELEASE_ATTEMPT
+            ring = warp.cta.warps if alone else self._residency.ring
+            other = next((w for w in ring if w.words[rec.STATUS] == rec.READY), None)
+            if not alone:
+                other = self.schedule.next(ring)
+            if other is None:
+                return self.event("deadlock", warp, before, self._waiting())
+            executed = other.executed
+            event = self._advance(other, self.schedule.quantum, before)
+            spent += other.executed - executed
+            if event is None and self._interrupted():
+                event = self.event("interrupted", warp, before)
+            if event is not None:
+                return event
+        return None
+
+    def halt(self, warp: WarpState, status: int) -> None:
+        """The warp stands still until the next run or step."""
+        warp.words[rec.STATUS] = status
+        self._halted.append(warp)
+
+    def warp_done(self, warp: WarpState) -> None:
+        """A warp has exited: what follows for its CTA and its SM."""
+        cta = warp.cta
+        self._observers.emit("warp_end", warp)
+        cta.barriers.warp_exited()
+        if not cta.live:
+            self._observers.emit("cta_end", cta)
+            following = self._residency.retire(cta)
+            if following is not None:
+                self._announce(following)
+
+    def _announce(self, cta: Cta) -> None:
+        for warp in cta.warps:
+            self._observers.emit("warp_begin", warp)
+        self._observers.emit("cta_begin", cta)
+
+    def _interrupted(self) -> bool:
+        if self._interrupt.is_set():
+            self._interrupt.clear()
+            return True
+        return False
+
+    # ---- events ------------------------------------------------------------------------
+
+    def event(
+        self,
+        kind: StopKind,
+        warp: WarpState | None,
+        before: int,
+        detail: Iterable[str] = (),
+    ) -> StopEvent:
+        """The event that ends a run, told from a warp."""
+        executed = self.total - before
+        if warp is None or (warp.words[rec.STATUS] == rec.DONE and kind == "interrupted"):
+            return StopEvent(kind, executed=executed, total=self.total, detail=tuple(detail))
+        lanes = lanes_of(warp.active)
+        return StopEvent(
+            kind,
+            warp.sm,
+            warp.slot,
+            lanes[0] if lanes else 0,
+            warp.pc,
+            executed=executed,
+            total=self.total,
+            detail=tuple(detail),
+        )
+
+    def _idle(self, before: int) -> StopEvent:
+        """No warp is ready: the grid has finished, or what is left waits forever."""
+        if self.finished:
+            return self.event("exited", None, before)
+        paused = next((w for w in self._residency.ring if w.words[rec.STATUS] == rec.TRAPPED), None)
+        if paused is not None:
+            return self.event("trap", paused, before, ["every warp that can run is paused"])
+        waiting = next(w for w in self._residency.ring if w.words[rec.STATUS] != rec.DONE)
+        return self.event("deadlock", waiting, before, self._waiting())
+
+    def _waiting(self) -> list[str]:
+        """Where every live warp waits, and what its barriers hold."""
+        lines = []
+        for cta in self.ctas():
+            lines += [f"block {cta.block}: {line}" for line in cta.barriers.describe()]
+            for warp in cta.live:
+                state = self.barrier_words(warp) or warp.status
+                place = self.code.describe(warp.pc)
+                lines.append(f"SM {warp.sm} warp {warp.slot}, block {cta.block}: {state}, {place}")
+        return lines
+
+    def _trapped(self, warp: WarpState, before: int) -> StopEvent | None:
+        trap = self.engine.fault
+        assert isinstance(trap, TrapRaised)
+        return self.flow.trapped(warp, trap, before)
+
+    def trap_stop(self, warp: WarpState, trap: TrapRaised, before: int) -> StopEvent:
+        """The machine stops at a BPT, which has no effect when the warp goes on."""
+        self.halt(warp, rec.TRAPPED)
+        self.tell_trap(warp, trap)
+        return self.event("trap", warp, before, [str(trap)])
+
+    def tell_trap(self, warp: WarpState, trap: TrapRaised) -> None:
+        """Tell the observers of a trap."""
+        self._observers.emit("trap", warp, trap.mode, trap.imm)
+
+    def count_issued(self, warp: WarpState) -> None:
+        """One more instruction of a warp, which the engine did not count."""
+        self.sms[warp.sm].issued += 1
+        self.total += 1
+        self.schedule.spend(warp, 1)
+
+    def _faulted(self, warp: WarpState, before: int) -> StopEvent | None:
+        error = self.engine.fault
+        assert isinstance(error, WarpErrorRaised)
+        return self.fault_stop(warp, error, before)
+
+    def fault_stop(self, warp: WarpState, error: WarpErrorRaised, before: int) -> StopEvent | None:
+        """A warp error: the handler is entered, or the machine stops."""
+        origin = warp.pc
+        if self.flow.is_late(warp, error):
+            self._skid(warp)
+        lanes = lanes_of(error.lanes or self.engine.exec & warp.active or warp.active)
+        fault = fault_of(self, warp, error, lanes, origin)
+        self.faults.append(fault)
+        self._observers.emit("fault", warp, fault)
+        entry = self.flow.faulted(warp, error, fault)
+        if warp.words[rec.STATUS] == rec.DONE:
+            self.warp_done(warp)
+        if entry is not None:
+            return self.flow.entered(warp, before, entry) if entry else None
+        self.halt(warp, rec.FAULTED)
+        return StopEvent(
+            "warp_error",
+            warp.sm,
+            warp.slot,
+            lanes[0],
+            warp.pc,
+            (fault,),
+            self.total - before,
+            self.total,
+            (fault.detail,),
+        )
+
+    def _skid(self, warp: WarpState) -> None:
+        """An imprecise error: the access counts as done without effect, and the warp goes on."""
+        warp.quads[rec.EXECUTED] += 1
+        self.count_issued(warp)
+        warp.pc = following(warp.pc)
+        for _ in range(self.traps.options.skid):
+            if self.engine.mnemonic(warp.pc) in _NO_SKID:
+                break
+            executed = warp.executed
+            ended = self.engine.run(warp, self.sms[warp.sm], 1)
+            spent = warp.executed - executed
+            self.total += spent
+            self.schedule.spend(warp, spent)
+            if ended in ("fault", "trap", "blocked"):
+                break

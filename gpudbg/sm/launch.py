@@ -1,0 +1,241 @@
+"""A launch: what it asks for, what fits on an SM, and constant bank 0 as the driver fills it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpudbg.errors import UsageError
+from gpudbg.formats.launch import MAX_BLOCK, MAX_GRID, MAX_THREADS
+from gpudbg.formats.program import Kernel
+from gpudbg.mem.lanes import WARP_SIZE
+from gpudbg.mem.store import ByteStore
+from gpudbg.mem.windows import WINDOW_BYTES, AddressLayout
+
+Dim = tuple[int, int, int]
+
+REGISTER_UNIT = 8
+"""Registers are allocated to threads in eights (*documented*: 256 to a warp)."""
+SHARED_UNIT = 256
+DEFAULT_STACK_BYTES = 1024
+"""Local stack of a thread where the file cannot say how much is needed (CUDA's default)."""
+DEFAULT_STACK_ENTRIES = 1024
+"""Divergence-stack entries of a warp (*modelled*: the size of the spill area is not known)."""
+MAX_LOCAL_BYTES = 512 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What an SM of one architecture holds (CUDA programming guide, compute capabilities).
+
+    Attributes:
+        registers: 32-bit registers of an SM; `cta_registers` is the most one CTA may take.
+        shared: bytes of shared memory of an SM; a CTA may take `cta_shared`.
+        warps, ctas: most resident on an SM.
+        barriers: most allocated on an SM (*modelled*: as many as its CTAs can name).
+    """
+
+    registers: int
+    cta_registers: int
+    shared: int
+    cta_shared: int = 48 << 10
+    warps: int = 64
+    ctas: int = 32
+    barriers: int = 512
+
+
+LIMITS = {
+    "sm_50": Limits(65536, 65536, 64 << 10),
+    "sm_52": Limits(65536, 65536, 96 << 10),
+    "sm_53": Limits(65536, 32768, 64 << 10),
+    "sm_60": Limits(65536, 65536, 64 << 10),
+    "sm_61": Limits(65536, 65536, 96 << 10),
+    "sm_62": Limits(65536, 32768, 64 << 10),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchConfig:
+    """One launch, checked and with everything that depends on sizes worked out.
+
+    Attributes:
+        kernel: the entry point.
+        grid, block: dimensions.
+        shared_dynamic: bytes of dynamic shared memory; `shared_bytes` is static + dynamic.
+        local_bytes: local stack of a thread, at the top of the local window.
+        local_low: local memory of a thread from address 0.
+        registers: registers allocated to a thread.
+        barriers: barriers allocated to a CTA.
+        stack_entries: capacity of a warp's divergence stack.
+        warps: warps of a CTA.
+        ctas_per_sm: CTAs that are resident at once.
+    """
+
+    kernel: Kernel
+    grid: Dim
+    block: Dim
+    shared_dynamic: int
+    shared_bytes: int
+    local_bytes: int
+    local_low: int
+    registers: int
+    barriers: int
+    stack_entries: int
+    warps: int
+    ctas_per_sm: int
+
+    @property
+    def threads(self) -> int:
+        """Threads of a CTA."""
+        return self.block[0] * self.block[1] * self.block[2]
+
+    @property
+    def ctas(self) -> int:
+        """CTAs of the grid."""
+        return self.grid[0] * self.grid[1] * self.grid[2]
+
+
+def plan(
+    kernel: Kernel,
+    arch: str,
+    grid: Dim,
+    block: Dim,
+    shared_dynamic: int,
+    stack_bytes: int | None,
+    stack_entries: int | None,
+    calls: bool,
+    raw: bool,
+) -> LaunchConfig:
+    """Check a launch against the architecture and work out its sizes.
+
+    Args:
+        calls: the kernel has functions to call, so its stack need may be more than known.
+        raw: the program is bare instruction words, which may address local memory from 0.
+
+    Raises:
+        UsageError: it does not fit; the message says what is too large.
+    """
+    _check_dimensions(kernel, grid, block)
+    if shared_dynamic < 0:
+        raise UsageError(f"{kernel.name}: {shared_dynamic} bytes of dynamic shared memory")
+    limits = LIMITS[arch]
+    threads = block[0] * block[1] * block[2]
+    warps = -(-threads // WARP_SIZE)
+    registers = _round(max(kernel.num_regs, 1), REGISTER_UNIT)
+    shared = kernel.shared_static_bytes + shared_dynamic
+    barriers = kernel.num_barriers
+    _check(kernel, "shared memory of a block", shared, limits.cta_shared, "bytes")
+    _check(
+        kernel,
+        "registers of a block",
+        registers * WARP_SIZE * warps,
+        limits.cta_registers,
+        f"({registers} for each of {warps} warps' lanes)",
+    )
+    fits = [limits.ctas, limits.warps // warps, limits.registers // (registers * 32 * warps)]
+    if shared:
+        fits.append(limits.shared // _round(shared, SHARED_UNIT))
+    if barriers:
+        fits.append(limits.barriers // barriers)
+    return LaunchConfig(
+        kernel=kernel,
+        grid=grid,
+        block=block,
+        shared_dynamic=shared_dynamic,
+        shared_bytes=shared,
+        local_bytes=local_bytes(kernel, stack_bytes, calls),
+        local_low=_round(kernel.local_bytes, 16) if raw else 0,
+        registers=min(registers, 255),
+        barriers=barriers,
+        stack_entries=stack_entries or DEFAULT_STACK_ENTRIES,
+        warps=warps,
+        ctas_per_sm=min(fits),
+    )
+
+
+def local_bytes(kernel: Kernel, stack_bytes: int | None, calls: bool) -> int:
+    """Local memory of a thread.
+
+    A kernel that calls nothing gets what the file says it needs, so that every access outside
+    its arrays is seen (*modelled*; a driver gives at least the stack limit).  One that calls
+    gets at least the stack limit: the file does not count recursion.
+
+    Raises:
+        UsageError: more than a thread can have.
+    """
+    known = kernel.min_stack_bytes
+    least = stack_bytes
+    if least is None:
+        least = DEFAULT_STACK_BYTES if calls or known is None else 0
+    wanted = max(known or 0, kernel.frame_bytes, least)
+    _check(kernel, "local memory of a thread", wanted, MAX_LOCAL_BYTES, "bytes")
+    return _round(wanted, 16)
+
+
+def constant_bank_0(
+    config: LaunchConfig,
+    bank: ByteStore,
+    params: bytes,
+    layout: AddressLayout,
+    grid_id: int,
+    constants: int = 0,
+) -> None:
+    """Fill c[0x0] as the driver does: launch words below the parameters, then the parameters.
+
+    `constants` is the device address of the module's `__constant__` variables: code that takes
+    the address of one adds its offset to c[0x0][0xd0].
+    """
+    high_windows = layout.shared_window >> 32
+    words = {
+        0x00: layout.shared_window,
+        0x04: layout.local_window,
+        0x08: config.block[0],
+        0x0C: config.block[1],
+        0x10: config.block[2],
+        0x14: config.grid[0],
+        0x18: config.grid[1],
+        0x1C: config.grid[2],
+        0x20: WINDOW_BYTES,
+        0x28: grid_id,
+        0x2C: grid_id >> 32,
+        0xD0: constants,
+        0xD4: constants >> 32,
+        0xFC: config.shared_dynamic,
+    }
+    if high_windows:
+        words |= {
+            0x100: high_windows,
+            0x104: layout.local_window >> 32,
+            # Zero: plain %smid, %nsmid and %warpid fields (the code for sm_60 folds pairs of SM
+            # numbers otherwise); and enough tries of a 64-bit clock read.
+            0x108: 0,
+            0x10C: 0xFFFF,
+        }
+    for offset, value in words.items():
+        if offset + 4 <= bank.size:
+            bank.data[offset : offset + 4].view("<u4")[0] = value & 0xFFFF_FFFF
+    start = config.kernel.param_base
+    bank.data[start : start + len(params)] = np.frombuffer(params, np.uint8)
+
+
+def _check_dimensions(kernel: Kernel, grid: Dim, block: Dim) -> None:
+    for what, dims, most in (("grid", grid, MAX_GRID), ("block", block, MAX_BLOCK)):
+        if any(not 1 <= size <= limit for size, limit in zip(dims, most, strict=True)):
+            raise UsageError(f"{kernel.name}: {what} {dims} is outside 1..{most}")
+    threads = block[0] * block[1] * block[2]
+    _check(kernel, "block", threads, MAX_THREADS, "threads")
+    if kernel.required_threads is not None and kernel.required_threads != block:
+        raise UsageError(f"{kernel.name}: it must be launched with block {kernel.required_threads}")
+    if kernel.max_threads is not None:
+        x, y, z = kernel.max_threads
+        _check(kernel, "block", threads, x * y * z, "threads, its launch bound")
+
+
+def _check(kernel: Kernel, what: str, value: int, most: int, unit: str) -> None:
+    if value > most:
+        raise UsageError(f"{kernel.name}: {what}: {value} is more than {most} {unit}")
+
+
+def _round(value: int, unit: int) -> int:
+    return value + -value % unit

@@ -1,0 +1,99 @@
+"""Events of a run for sanitizers, tracers, recorders and coverage.
+
+An observer overrides the hooks it wants.  `Observers` keeps a tuple of bound hooks per event, so
+an event nobody wants costs nothing.  A hook must not run the grid, prompt or block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gpudbg.sm.barrier import Arrival
+    from gpudbg.sm.gpu import WarpFault
+    from gpudbg.sm.state import Cta, WarpState
+
+EVENTS = (
+    "instruction",
+    "access",
+    "barrier",
+    "trap",
+    "fault",
+    "warp_begin",
+    "warp_end",
+    "cta_begin",
+    "cta_end",
+)
+
+
+class Observer:
+    """Base of observers: every hook does nothing."""
+
+    def instruction(self, warp: WarpState, pc: int, instruction: Any, lanes: int) -> None:
+        """Before an instruction; `lanes` is the mask of executing lanes (0: guarded off)."""
+
+    def access(
+        self, warp: WarpState, space: str, kind: str, address: Any, lanes: int, size: int
+    ) -> None:
+        """Before a load, store or atomic (`kind`), once per space.
+
+        `address` has an element per lane or one for all; for shared and local memory it is the
+        offset.  The access may still fault.
+        """
+
+    def barrier(self, warp: WarpState, arrival: Arrival, released: list[WarpState]) -> None:
+        """After a BAR; `released` are the warps it set free."""
+
+    def trap(self, warp: WarpState, mode: str, imm: int) -> None:
+        """A BPT stops the warp."""
+
+    def fault(self, warp: WarpState, fault: WarpFault) -> None:
+        """A warp error; the instruction had no effect."""
+
+    def warp_begin(self, warp: WarpState) -> None:
+        """A warp has been set up on its SM."""
+
+    def warp_end(self, warp: WarpState) -> None:
+        """The last lane of a warp has exited."""
+
+    def cta_begin(self, cta: Cta) -> None:
+        """A CTA has become resident, its warps set up."""
+
+    def cta_end(self, cta: Cta) -> None:
+        """The last warp of a CTA has exited; its shared memory still exists."""
+
+
+class Observers:
+    """Hooks by event: `hooks["access"]` is a tuple of callables, empty when nobody listens."""
+
+    __slots__ = ("_members", "hooks")
+
+    def __init__(self, members: Iterable[Observer] = ()) -> None:
+        self._members = tuple(members)
+        self.hooks: dict[str, tuple[Callable[..., None], ...]] = {
+            event: tuple(
+                getattr(member, event)
+                for member in self._members
+                if getattr(type(member), event) is not getattr(Observer, event)
+            )
+            for event in EVENTS
+        }
+
+    @property
+    def members(self) -> tuple[Observer, ...]:
+        """The observers, in the order they were added."""
+        return self._members
+
+    def with_added(self, observer: Observer) -> Observers:
+        """A set with one more."""
+        return Observers((*self._members, observer))
+
+    def without(self, observer: Observer) -> Observers:
+        """A set with one less."""
+        return Observers(m for m in self._members if m is not observer)
+
+    def emit(self, event: str, *arguments: Any) -> None:
+        """Call the hooks of an event."""
+        for hook in self.hooks[event]:
+            hook(*arguments)

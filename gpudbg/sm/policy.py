@@ -1,0 +1,285 @@
+"""Named policies: what the model assumes where public documents are silent or unclear.
+
+`info policy` prints these rows.  The certainty words: *documented* (a public text says so),
+*inferred* (from what compilers emit or drivers do), *modelled* (our choice).
+"""
+
+from __future__ import annotations
+
+from gpudbg.sm.policy_traps import TRAP_POLICIES
+from gpudbg.sm.policy_types import Certainty, Policy
+
+__all__ = ["POLICIES", "Certainty", "Policy"]
+
+POLICIES: tuple[Policy, ...] = (
+    Policy(
+        "schedule",
+        "modelled",
+        "Ready warps of a block take turns round robin, then those of the next block by SM and "
+        "slot; a turn is 64 instructions and those to the next flow instruction or 512-byte "
+        "border; a seed other than 0 draws the order and the length of turns from a generator.",
+        "Hardware order is not public; the same seed gives the same run, bit for bit.",
+    ),
+    Policy(
+        "time",
+        "modelled",
+        "SR_CLOCKLO counts warp instructions issued on the SM, SR_GLOBALTIMER those of the GPU in "
+        "steps of 32 ns.",
+        "Timing is not modelled; a counter that grows with work keeps polling loops honest.",
+    ),
+    Policy(
+        "divergence-order",
+        "modelled",
+        "At a divergent branch the lanes that fall through run first; the taken side waits on "
+        "the divergence stack.",
+        "Which side runs first is not observable in programs without races.",
+    ),
+    Policy(
+        "divergence-stack",
+        "inferred",
+        "SYNC, BRK, CONT, RET and LONGJMP take the topmost token of their kind that holds the "
+        "lane, and drop what lies above it.",
+        "Agrees with every branch target that ptxas records in .nv.info, and with public "
+        "translators.",
+    ),
+    Policy(
+        "divergence-stack-size",
+        "modelled",
+        "A warp has 1024 divergence-stack entries; one more is STACK_OVERFLOW.",
+        "The size of the spill area behind the hardware stack is set by the driver.",
+    ),
+    Policy(
+        "barrier-deadlock",
+        "modelled",
+        "When no warp can go on and some wait at barriers, the run ends as a deadlock that lists "
+        "every warp's place.",
+        "Hardware hangs until a watchdog ends the launch.",
+    ),
+    Policy(
+        "barrier-exited",
+        "documented",
+        "Threads that have exited no longer count towards a barrier.",
+        "PTX ISA, bar.",
+    ),
+    Policy(
+        "precise-errors",
+        "modelled",
+        "A warp error is precise: the instruction has no effect in any lane, and the program "
+        "counter is its own.",
+        "Memory errors on hardware can be reported late; precision is what a debugger is for.",
+    ),
+    Policy(
+        "shared-float-order",
+        "modelled",
+        "Atomics and stores of one instruction take effect in ascending lane order; of two lanes "
+        "that store to one address the higher wins.",
+        "The PTX ISA leaves the order open.",
+    ),
+    Policy(
+        "nan",
+        "inferred",
+        "An f32 result that is NaN is 0x7fffffff; f64 keeps the first NaN operand's payload, "
+        "quieted, and its own NaN is 0xfff8000000000000; f16 gives 0x7fff.",
+        "CUDA guide for f32; constants that ptxas folds.",
+    ),
+    Policy(
+        "mufu",
+        "modelled",
+        "MUFU results are correctly rounded, except that EX2 and others flush subnormals.",
+        "No public table gives the hardware's last bits; the published maximum errors hold.",
+    ),
+    Policy(
+        "rro",
+        "inferred",
+        "RRO passes its operand on; MUFU.SIN, COS and EX2 compute from it.",
+        "The format between the two is internal.",
+    ),
+    Policy(
+        "fchk",
+        "modelled",
+        "FCHK.DIVIDE asks for the slow path unless both operands and the quotient's exponent are "
+        "well inside the normal range.",
+        "The exact condition is not public; both paths give the same quotient.",
+    ),
+    Policy(
+        "float-flush",
+        "inferred",
+        "With .FTZ a product is zero if it is below the least normal number when rounded without "
+        "a lower limit of the exponent.",
+        "ptxas folds constants so, and its software division tests for exactly that.",
+    ),
+    Policy(
+        "float-condition-code",
+        "inferred",
+        "With .CC a float result sets Z where it is zero or NaN, S where it is negative or NaN, "
+        "and clears C and O.",
+        "The flags' public description for the Tesla generation.",
+    ),
+    Policy(
+        "float-to-integer-nan",
+        "documented",
+        "F2I of a NaN is 0 for an f16 or f32 source and at most 32 bits, else the destination's "
+        "highest bit.",
+        "PTX ISA 9.0, cvt.",
+    ),
+    Policy(
+        "fmul-scale",
+        "modelled",
+        "FMUL's .D2 .. .M8 scales the exact product; one rounding follows.",
+        "Where the rounding is at the subnormal border is not public.",
+    ),
+    Policy(
+        "half-f32-operand",
+        "inferred",
+        "An .F32 or constant operand of a packed-half instruction is one f32, used for both "
+        "halves; the result is rounded to f32, then to f16.",
+        "Public shader translators read it so; compilers do not emit it.",
+    ),
+    Policy(
+        "saturating-difference",
+        "inferred",
+        "IADD.SAT saturates the exact difference: 0 - (-2^31) is 2^31 - 1.",
+        "PTX ISA, sub.sat; the library's __vsubss2 and __vnegss2 stand on it, and ptxas makes "
+        "I2I.SAT of a difference from 0. Its folding of constants wraps the negation first.",
+    ),
+    Policy(
+        "lea-predicate",
+        "inferred",
+        "The predicate of LEA.HI on an address, and of LD/ST, is true outside the shared and "
+        "local windows.",
+        "The only reading that fits what ptxas does with it.",
+    ),
+    Policy(
+        "shfl-inactive",
+        "modelled",
+        "SHFL from a lane that does not execute returns what that lane's register holds.",
+        "The PTX ISA calls the value unpredictable.",
+    ),
+    Policy(
+        "local-memory",
+        "inferred",
+        "A thread's stack is as large as the file says it needs; a kernel that calls functions "
+        "has at least the stack size (1024 bytes unless chosen). It ends at 16 MB in the local "
+        "window, as SR_LMEMHIOFF describes it; an access outside it is OOR_ADDR.",
+        "Debug code compares R1 with SR_LMEMHIOFF. A driver gives every kernel the stack size; "
+        "the smaller range shows more stray accesses.",
+    ),
+    Policy(
+        "stack-overflow",
+        "modelled",
+        "A local access just below the stack, and a trap with R1 there, is STACK_OVERFLOW.",
+        "No warp error of the public table is about the local stack; debuggers name it so.",
+    ),
+    Policy(
+        "stray-global-access",
+        "modelled",
+        "A global access outside every allocation is MMU_FAULT; beyond the 40-bit (sm_5x) or "
+        "49-bit (sm_6x) address space it is OOR_ADDR. Allocations are exact to the byte and lie "
+        "1 MB apart.",
+        "Hardware maps whole pages, so small overruns go unnoticed there.",
+    ),
+    Policy(
+        "stray-shared-access",
+        "modelled",
+        "Shared memory ends at the bytes the launch asks for; an access beyond is OOR_ADDR.",
+        "Hardware allocates in units of 256 bytes.",
+    ),
+    Policy(
+        "cta-order",
+        "modelled",
+        "CTAs start in ascending order, one per SM in turn while there is room; the next one "
+        "takes the place of one that has ended.",
+        "The hardware's distribution is not public and depends on timing.",
+    ),
+    Policy(
+        "barrier-arrival",
+        "inferred",
+        "A warp arrives at a barrier as a whole and counts 32 threads, whichever of its lanes "
+        "execute the BAR.",
+        "PTX ISA: before sm_70 barriers work on whole warps.",
+    ),
+    *TRAP_POLICIES,
+    Policy(
+        "surface-bounds",
+        "modelled",
+        "A surface access of n bytes is inside when x, in bytes, is from 0 to the row's bytes - n "
+        "and the other coordinates are below their size. IGN drops it outside (loads read 0), "
+        "NEAR moves every coordinate to its range and rounds x down to a multiple of n, TRAP is "
+        "OOR_ADDR. A misaligned x inside is MISALIGNED_ADDR.",
+        "The PTX ISA names the clamps; the byte rule and the error's code are not public.",
+    ),
+    Policy(
+        "surface-invalid-header",
+        "modelled",
+        "A header index above the pool's maximum, a header version that does not exist, and an "
+        "unbound reference act as a disabled surface: updates are dropped, loads and fetches "
+        "read 0. `info surfaces` lists such accesses.",
+        "The public page says so of disabled surfaces only, and calls such headers invalid.",
+    ),
+    Policy(
+        "surface-dimension",
+        "modelled",
+        "The instruction's dimension counts; coordinates that the header's texture type lacks are "
+        "ignored, and those the instruction lacks are 0.",
+        "What hardware does when the two differ is not public.",
+    ),
+    Policy(
+        "surface-order",
+        "modelled",
+        "Reductions of lanes that meet in one texel take effect in ascending lane order; SD32 and "
+        "SD64 are signed where the header's data type is SINT; an operation and size that the "
+        "SURED table does not pair is ILLEGAL_INSTR_PARAM.",
+        "The order is left open; the sign rule is inferred from PTX sured.p.",
+    ),
+    Policy(
+        "surface-helper-pixels",
+        "documented",
+        "In a launch with shader_type pixel, lanes outside the coverage mask update no surface; "
+        "KIL ends a lane.",
+        "SURED, helper and killed pixels. Plain stores of helper pixels are not held back.",
+    ),
+    Policy(
+        "surface-memory-order",
+        "inferred",
+        "GOBs are stored row by row, as virtual addresses see them; the raw 16Bx2 order of sectors "
+        "is a second view that the address calculator and `export` offer.",
+        "envytools: the low-level order is hidden by the page kind.",
+    ),
+    Policy(
+        "surface-formats",
+        "modelled",
+        "SUST.P leaves the components its mask omits as they are; UNORM and SNORM round to "
+        "nearest even, small floats cut their mantissa.",
+        "The PTX ISA calls missing components unpredictable; rounding is not public.",
+    ),
+    Policy(
+        "texture-filter",
+        "modelled",
+        "Linear filters have 8 bits of fraction, rounded to nearest; the weighted sum is made in "
+        "f64 and rounded once. Integer formats are never filtered.",
+        "The CUDA guide gives the 8 bits; where hardware rounds is not public.",
+    ),
+    Policy(
+        "texture-coordinates",
+        "modelled",
+        "Coordinates are scaled exactly; NaN is 0. TLD outside the texture or its levels reads 0. "
+        "Cube faces are filtered without their neighbours.",
+        "The precision of hardware coordinates is not public.",
+    ),
+    Policy(
+        "texture-level",
+        "modelled",
+        "The implicit level is log2 of the longer of the quad's two differences in texels; .LBA "
+        "and .LLA act as .LB and .LL; anisotropic filters act as linear ones.",
+        "Hardware approximations are not public; a texture without mip levels has level 0 only.",
+    ),
+    Policy(
+        "image-descriptors",
+        "inferred",
+        "c[0x0][0xb0] and c[0x0][0xc0] hold the addresses of driver tables with a 64-byte record "
+        "per header, from which PTX txq and suq read what has no instruction; formats and modes "
+        "have the CUDA driver's numbers.",
+        "Offsets of the fields are what ptxas emits; the record's size is a relocation.",
+    ),
+)
+"""Every policy, in the order `info policy` prints them."""

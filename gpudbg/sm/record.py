@@ -1,0 +1,132 @@
+"""The warp record: where each piece of a warp's state lies in its byte buffer.
+
+One buffer holds all architectural state of a warp: header, registers, divergence stack.  The
+step engine works on NumPy and memoryview views of it; compiled code works on the same bytes at
+the same offsets.  Offsets are bytes; every field is little-endian and naturally aligned.
+
+    0x000 header        0x400 R[count][32] u32        then the divergence stack, 16-byte entries
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+
+class Slot(NamedTuple):
+    """A header field: byte offset, bytes of an element, number of elements, meaning."""
+
+    offset: int
+    width: int
+    length: int
+    meaning: str
+
+
+FIELDS: Final[dict[str, Slot]] = {
+    "pc": Slot(0x000, 8, 1, "next instruction, a code address"),
+    "active": Slot(0x008, 4, 1, "mask of the lanes that execute together now"),
+    "exited": Slot(0x00C, 4, 1, "mask of the lanes that have ended"),
+    "valid": Slot(0x010, 4, 1, "mask of the lanes that ever existed"),
+    "depth": Slot(0x014, 4, 1, "entries on the divergence stack"),
+    "budget": Slot(0x018, 8, 1, "instructions compiled code may still execute (signed)"),
+    "pred": Slot(0x020, 4, 8, "masks of P0..P6; the eighth is PT, all ones"),
+    "cc": Slot(0x040, 4, 5, "masks of the flags Z S C O K"),
+    "status": Slot(0x054, 4, 1, "a Status"),
+    "saved": Slot(0x058, 4, 1, "active mask saved by SAM"),
+    "quad": Slot(0x05C, 4, 1, "1 between SAM and RAM"),
+    "executed": Slot(0x060, 8, 1, "instructions issued since the warp began"),
+    "trap_seen": Slot(0x068, 8, 1, "pc | 1 of the BPT the debugger was shown, else 0"),
+    "ctaid": Slot(0x070, 4, 3, "CTA coordinates"),
+    "index": Slot(0x07C, 4, 1, "warp number in the CTA"),
+    "bar_count": Slot(0x080, 4, 1, "popc of the last BAR.RED"),
+    "bar_pred": Slot(0x084, 4, 1, "mask of the and/or of the last BAR.RED"),
+    "bar_wait": Slot(0x088, 4, 1, "barrier the warp waits at, when status says so"),
+    "crs": Slot(0x08C, 4, 1, "call/return stack pointer as SETCRSPTR left it"),
+    "registers": Slot(0x090, 4, 1, "registers in the record"),
+    "capacity": Slot(0x094, 4, 1, "divergence stack entries that fit"),
+    "stack": Slot(0x098, 8, 1, "byte offset of the divergence stack in the record"),
+    "pointers": Slot(0x0A0, 8, 6, "host pointers of compiled code: constants, shared, local..."),
+    "came_from": Slot(0x0D0, 8, 1, "pc of the last instruction that changed the flow"),
+    "lmem": Slot(0x0D8, 4, 1, "local memory base as SETLMEMBASE left it"),
+    "flags": Slot(0x0DC, 4, 1, "bits `FLAG_IDE`, `FLAG_TRAP`, `FLAG_BARRIER`, `FLAG_DEFERRED`"),
+    "trap_status": Slot(0x0E0, 4, 1, "what SR_WarpErrorStatus reads"),
+    "trap_cause": Slot(0x0E4, 4, 1, "why the warp entered the trap handler, a `trap.Cause`"),
+    "trap_pc": Slot(0x0E8, 8, 1, "where the interrupted code goes on"),
+    "trap_active": Slot(0x0F0, 4, 1, "active mask of the interrupted code"),
+    "trap_depth": Slot(0x0F4, 4, 1, "divergence stack entries of the interrupted code"),
+    "trap_quad": Slot(0x0F8, 4, 1, "`quad` of the interrupted code"),
+    "tid": Slot(0x100, 4, 96, "tid.x[32], tid.y[32], tid.z[32]"),
+}
+
+HEADER_BYTES: Final = 0x400
+ROW_BYTES: Final = 128
+ENTRY_BYTES: Final = 16
+ALIGNMENT: Final = 64
+
+# Indices of 4- and 8-byte header words, as the engines index their memoryviews.
+PC: Final = FIELDS["pc"].offset // 8
+EXECUTED: Final = FIELDS["executed"].offset // 8
+TRAP_SEEN: Final = FIELDS["trap_seen"].offset // 8
+CAME_FROM: Final = FIELDS["came_from"].offset // 8
+ACTIVE: Final = FIELDS["active"].offset // 4
+EXITED: Final = FIELDS["exited"].offset // 4
+VALID: Final = FIELDS["valid"].offset // 4
+DEPTH: Final = FIELDS["depth"].offset // 4
+PRED: Final = FIELDS["pred"].offset // 4
+CC: Final = FIELDS["cc"].offset // 4
+STATUS: Final = FIELDS["status"].offset // 4
+SAVED: Final = FIELDS["saved"].offset // 4
+QUAD: Final = FIELDS["quad"].offset // 4
+BAR_COUNT: Final = FIELDS["bar_count"].offset // 4
+BAR_PRED: Final = FIELDS["bar_pred"].offset // 4
+BAR_WAIT: Final = FIELDS["bar_wait"].offset // 4
+FLAGS: Final = FIELDS["flags"].offset // 4
+TRAP_STATUS: Final = FIELDS["trap_status"].offset // 4
+TRAP_CAUSE: Final = FIELDS["trap_cause"].offset // 4
+TRAP_PC: Final = FIELDS["trap_pc"].offset // 8
+TRAP_ACTIVE: Final = FIELDS["trap_active"].offset // 4
+TRAP_DEPTH: Final = FIELDS["trap_depth"].offset // 4
+TRAP_QUAD: Final = FIELDS["trap_quad"].offset // 4
+
+FLAG_IDE: Final = 1
+"""Inside an IDE critical section."""
+FLAG_TRAP: Final = 2
+"""In the trap handler."""
+FLAG_BARRIER: Final = 4
+"""Taken off a barrier to enter the trap handler."""
+FLAG_DEFERRED: Final = 8
+"""A stop request or a completed step waits for the end of the critical section."""
+
+FLAG_NAMES: Final = "ZSCOK"
+CC_INDEX: Final = {name: CC + n for n, name in enumerate(FLAG_NAMES)}
+
+TOKENS: Final = ("DIV", "SSY", "PBK", "PCNT", "RET", "PLONGJMP", "PEXIT", "TRAP")
+"""Kinds of divergence-stack entries; the number in the record is the index."""
+TOKEN_CODE: Final = {name: n for n, name in enumerate(TOKENS)}
+
+READY, AT_BARRIER, DONE, TRAPPED, FAULTED = range(5)
+STATUS_NAMES: Final = ("ready", "barrier", "exited", "trap", "error")
+
+
+def record_bytes(registers: int, capacity: int) -> int:
+    """Bytes of a record with this many registers and stack entries.
+
+    One entry more than `capacity` is there for the token that the trap handler's entry pushes.
+    """
+    return HEADER_BYTES + registers * ROW_BYTES + (capacity + 1) * ENTRY_BYTES
+
+
+def new_record(registers: int, capacity: int) -> npt.NDArray[np.uint8]:
+    """A zeroed record, 64-byte aligned, with its layout words and PT filled in."""
+    size = record_bytes(registers, capacity)
+    raw = np.zeros(size + ALIGNMENT, np.uint8)
+    start = -raw.ctypes.data % ALIGNMENT
+    record = raw[start : start + size]
+    words = record.view(np.uint32)
+    words[PRED + 7] = 0xFFFF_FFFF
+    words[FIELDS["registers"].offset // 4] = registers
+    words[FIELDS["capacity"].offset // 4] = capacity
+    record.view(np.uint64)[FIELDS["stack"].offset // 8] = HEADER_BYTES + registers * ROW_BYTES
+    return record

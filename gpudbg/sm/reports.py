@@ -1,0 +1,77 @@
+"""Warp errors as frozen records: what was wrong, and where the address lies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gpudbg.mem.device import place_words
+from gpudbg.mem.windows import WINDOW_BYTES
+from gpudbg.regs.warp_errors import WARP_ERROR_BY_NAME
+from gpudbg.sm.events import StopEvent, WarpFault
+from gpudbg.sm.faults import WarpErrorRaised
+
+if TYPE_CHECKING:
+    from gpudbg.sm.grid import Grid
+    from gpudbg.sm.state import WarpState
+
+
+def nearest(grid: Grid, error: WarpErrorRaised, warp: WarpState) -> str:
+    """Where a bad address lies, in words."""
+    address, size = error.address, error.size or 1
+    if address is None:
+        return ""
+    if error.space == "global":
+        return grid.gpu.memory.describe(address, size)
+    if error.space == "shared":
+        total = warp.cta.shared.size
+        owner = f"the block's shared memory ({total} bytes)"
+        return place_words(address, size, 0, total, owner)
+    if error.space == "local":
+        local = warp.local
+        owner = f"the thread's stack ({local.high} bytes)"
+        return place_words(address, size, local.start, WINDOW_BYTES, owner)
+    return ""
+
+
+def fault_of(
+    grid: Grid,
+    warp: WarpState,
+    error: WarpErrorRaised,
+    lanes: tuple[int, ...],
+    origin: int,
+) -> WarpFault:
+    """The record of an error; `origin` is the pc of the guilty instruction."""
+    detail = error.detail
+    if origin != warp.pc:
+        detail += f"; imprecise: the access was at {grid.code.describe(origin)}"
+    return WarpFault(
+        error.code,
+        WARP_ERROR_BY_NAME[error.code].code,
+        warp.sm,
+        warp.slot,
+        lanes,
+        warp.pc,
+        warp.block,
+        error.address,
+        error.space,
+        error.access,
+        error.size,
+        nearest(grid, error, warp),
+        detail,
+        origin == warp.pc,
+    )
+
+
+def merged(events: list[StopEvent]) -> StopEvent:
+    """One event of warps that stopped in the same step: the first, with the faults of all."""
+    first, last = events[0], events[-1]
+    if len(events) == 1:
+        return first
+    return replace(
+        last if last.kind != "warp_error" else first,
+        faults=tuple(fault for event in events for fault in event.faults),
+        executed=last.executed,
+        total=last.total,
+        detail=tuple(line for event in events for line in event.detail),
+    )

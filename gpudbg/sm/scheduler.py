@@ -1,0 +1,112 @@
+"""The order in which warps run: a deterministic policy with a seed.
+
+A turn gives one warp `quantum` instructions and those up to the next turn point.  With seed 0 the
+ready warps of a block take turns round robin; when none of them is ready, or the blocks in that
+place of the SM have had `STAY` instructions, the next block by (SM, slot) has its turns.  Any other
+seed draws the warp and the length of its turn from a generator.  The turn in progress is part of
+the state, so a stop in its middle does not change what runs afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpudbg.sm import record as rec
+from gpudbg.sm.state import WarpState
+
+DEFAULT_QUANTUM = 64
+STAY = 8192
+"""Instructions of one place's blocks before others have their turns: long enough that caches of
+the host serve, short enough that blocks can wait for one another."""
+
+
+class Schedule:
+    """The schedule of one launch.
+
+    Attributes:
+        seed: 0 for round-robin.
+        quantum: most instructions of a turn.
+        warp, left: the turn in progress.
+    """
+
+    __slots__ = ("_draw", "_position", "_stay", "left", "quantum", "seed", "warp")
+
+    def __init__(self, seed: int = 0, quantum: int = DEFAULT_QUANTUM) -> None:
+        self.seed = seed
+        self.quantum = quantum
+        self.warp: WarpState | None = None
+        self.left = 0
+        self._position = 0
+        self._stay = 0
+        self._draw = (seed * 0x9E37_79B9_7F4A_7C15 + 1) & 0xFFFF_FFFF_FFFF_FFFF
+
+    def next(self, ring: Sequence[WarpState]) -> WarpState | None:
+        """The warp to run, for up to `left` instructions; None when none is ready.
+
+        Args:
+            ring: resident warps by (SM, slot).
+        """
+        warp = self.warp
+        if warp is not None and self.left > 0 and warp.words[rec.STATUS] == rec.READY:
+            return warp
+        if self.seed:
+            return self._drawn(ring)
+        return self._stayed(ring) if self._stay > 0 and ring else self._moved(ring)
+
+    def _stayed(self, ring: Sequence[WarpState]) -> WarpState | None:
+        """The next ready warp of the block in the place that had the last turn."""
+        last = (self._position - 1) % len(ring)
+        block = ring[last].cta.warps
+        index = ring[last].index
+        for n in range(1, len(block) + 1):
+            warp = block[(index + n) % len(block)]
+            if warp.words[rec.STATUS] == rec.READY:
+                return self._take(warp, last - index + warp.index)
+        return self._moved(ring)
+
+    def _moved(self, ring: Sequence[WarpState]) -> WarpState | None:
+        """The next ready warp of the following blocks, of this one last."""
+        if not ring:
+            return None
+        count = len(ring)
+        start = 0
+        if self._position:
+            last = (self._position - 1) % count
+            start = last - ring[last].index + len(ring[last].cta.warps)
+        for n in range(count):
+            place = (start + n) % count
+            if ring[place].words[rec.STATUS] == rec.READY:
+                self._stay = STAY
+                return self._take(ring[place], place)
+        return None
+
+    def _take(self, warp: WarpState, place: int) -> WarpState:
+        self._position = place + 1
+        self.warp, self.left = warp, self.quantum
+        return warp
+
+    def spend(self, warp: WarpState, count: int) -> None:
+        """`warp` has executed `count` instructions; they are taken off its turn."""
+        if warp is self.warp:
+            self.left -= count
+            self._stay -= count
+
+    def settle(self, over: bool) -> None:
+        """Say whether the turn in progress is over, after its instructions were spent.
+
+        It lasts to the next turn point (`gpudbg.sm.turns`), so its count may be used up before.
+        """
+        self.left = 0 if over else max(self.left, 1)
+
+    def _drawn(self, ring: Sequence[WarpState]) -> WarpState | None:
+        ready = [warp for warp in ring if warp.words[rec.STATUS] == rec.READY]
+        if not ready:
+            return None
+        # A 64-bit linear congruential generator (Knuth's MMIX); the high bits are the good ones.
+        self._draw = (
+            self._draw * 6364136223846793005 + 1442695040888963407
+        ) & 0xFFFF_FFFF_FFFF_FFFF
+        high = self._draw >> 32
+        self.warp = ready[high % len(ready)]
+        self.left = 1 + (high >> 8) % self.quantum
+        return self.warp

@@ -1,0 +1,323 @@
+"""The machine interface: what an instruction's meaning is written against.
+
+Each mnemonic's semantics is one function `(m: Machine, i: Instruction) -> None`, written once.
+A `Machine` is a backend: the step engine evaluates every operation at once with NumPy, the run
+engine emits LLVM IR for it.  Semantics therefore never look inside a value, never branch on
+lane data and never loop over lanes; Python `if`s test the *instruction* (its operands and
+modifiers) only.
+
+Values
+    `Value`  32 lanes of 32 bits.  Signedness, f32 and f16 are meanings given by operations.
+    `Wide`   32 lanes of 64 bits (u64, s64, f64 bits).
+    `Mask`   32 lanes of bool.
+A Python int is accepted wherever a Value (taken mod 2**32) or Wide (mod 2**64) is read: it is
+the same number in all lanes.
+
+Execution mask
+    `reg_write`, `pred_write`, `cc_write`, stores, atomics and control operations act on the
+    lanes of `lanes()` only: active lanes whose guard holds.  Semantics never apply it to data.
+    All other operations compute in all lanes.
+
+Order
+    A semantics function reads every source before it writes any destination.  An operation
+    that can fault (load, store, atomic, checks) comes before the first write, so that a fault
+    leaves the instruction without effect.
+
+Floating point
+    Operations take and return bit patterns.  Rounding is one of RN RM RP RZ.  f32 results that
+    are NaN are 0x7fffffff; f64 results keep the first NaN operand's payload, quieted, own NaN
+    0xfff8000000000000.  Nothing flushes unless `ftz` is called.  Source for every rule:
+    the semantics notes named in `gpudbg/sm/semantics/__init__.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol
+
+Value = Any
+Wide = Any
+Mask = Any
+
+Rounding = Literal["RN", "RM", "RP", "RZ"]
+Flag = Literal["Z", "S", "C", "O", "K"]
+"""Condition-code flags; K is the hidden high bit of IADD3's two-bit carry."""
+
+Space = Literal["global", "shared", "local", "generic"]
+TokenKind = Literal["SSY", "PBK", "PCNT", "RET", "PLONGJMP", "PEXIT"]
+"""Divergence-stack tokens: pushed by SSY PBK PCNT PRET/CAL PLONGJMP PEXIT."""
+
+
+class Machine(Protocol):
+    """One warp executing one instruction, as a set of operations on 32-lane values."""
+
+    # ---- state -------------------------------------------------------------------------
+    def reg(self, index: int) -> Value:
+        """Register R`index`; 255 (RZ) reads 0.  Out of range: OOR_REG error."""
+
+    def reg_pair(self, index: int) -> Wide:
+        """R`index` (low) and R`index+1` (high); RZ reads 0.  Odd index: MISALIGNED_REG error."""
+
+    def reg_write(self, index: int, value: Value) -> None:
+        """Write R`index` in the executing lanes; RZ discards."""
+
+    def reg_pair_write(self, index: int, value: Wide) -> None:
+        """Write the pair in the executing lanes; RZ discards."""
+
+    def pred(self, index: int) -> Mask:
+        """Predicate P`index`; 7 (PT) is true."""
+
+    def pred_write(self, index: int, value: Mask) -> None:
+        """Write P`index` in the executing lanes; PT discards."""
+
+    def cc_read(self, flag: Flag) -> Mask:
+        """One flag of the condition code."""
+
+    def cc_write(self, flag: Flag, value: Mask) -> None:
+        """Write one flag in the executing lanes."""
+
+    def const(self, bank: int, offset: int) -> Value:
+        """The 32-bit word c[bank][offset] (a uniform operand of an ALU instruction)."""
+
+    def const_pair(self, bank: int, offset: int) -> Wide:
+        """The 64-bit word c[bank][offset]."""
+
+    def const_load(self, bank: Value, offset: Value, size: int, signed: bool) -> Sequence[Value]:
+        """LDC: `size` bytes (1 2 4 8 16) per lane, bank and offset per lane; see `load`."""
+
+    def sreg(self, index: int) -> Value:
+        """Special register SR`index` as S2R reads it."""
+
+    def sreg_coupled(self, index: int) -> Value:
+        """Special register SR`index` as CS2R reads it (0 where not coupled)."""
+
+    def lane_id(self) -> Value:
+        """0..31."""
+
+    def lanes(self) -> Mask:
+        """The executing lanes: active and guard true."""
+
+    def active(self) -> Mask:
+        """The active lanes, guard not considered."""
+
+    # ---- masks -------------------------------------------------------------------------
+    def mask(self, bits: int) -> Mask:
+        """A constant mask: lane n is bit n of `bits`."""
+
+    def true(self) -> Mask: ...
+    def false(self) -> Mask: ...
+    def mand(self, a: Mask, b: Mask) -> Mask: ...
+    def mor(self, a: Mask, b: Mask) -> Mask: ...
+    def mxor(self, a: Mask, b: Mask) -> Mask: ...
+    def mnot(self, a: Mask) -> Mask: ...
+    def mselect(self, c: Mask, a: Mask, b: Mask) -> Mask: ...
+
+    def bit(self, a: Value, n: int) -> Mask:
+        """Bit `n` of each lane as a mask."""
+
+    def from_mask(self, a: Mask) -> Value:
+        """1 where true, 0 where false."""
+
+    # ---- 32-bit integers ---------------------------------------------------------------
+    def add(self, a: Value, b: Value) -> Value: ...
+    def sub(self, a: Value, b: Value) -> Value: ...
+    def mul(self, a: Value, b: Value) -> Value:
+        """Low 32 bits of the product."""
+
+    def and_(self, a: Value, b: Value) -> Value: ...
+    def or_(self, a: Value, b: Value) -> Value: ...
+    def xor(self, a: Value, b: Value) -> Value: ...
+    def not_(self, a: Value) -> Value: ...
+    def shl(self, a: Value, n: Value) -> Value:
+        """n is unsigned; n >= 32 gives 0."""
+
+    def shr(self, a: Value, n: Value) -> Value:
+        """Logical; n >= 32 gives 0."""
+
+    def sar(self, a: Value, n: Value) -> Value:
+        """Arithmetic; n >= 32 gives the sign."""
+
+    def select(self, c: Mask, a: Value, b: Value) -> Value:
+        """a where c, else b."""
+
+    def popc(self, a: Value) -> Value: ...
+    def clz(self, a: Value) -> Value:
+        """Leading zeros; 32 for 0."""
+
+    def brev(self, a: Value) -> Value:
+        """Bits reversed."""
+
+    def eq(self, a: Value, b: Value) -> Mask: ...
+    def ult(self, a: Value, b: Value) -> Mask: ...
+    def slt(self, a: Value, b: Value) -> Mask: ...
+
+    # ---- 64-bit integers ---------------------------------------------------------------
+    def wide(self, lo: Value, hi: Value) -> Wide: ...
+    def lo(self, w: Wide) -> Value: ...
+    def hi(self, w: Wide) -> Value: ...
+    def zext(self, a: Value) -> Wide: ...
+    def sext(self, a: Value) -> Wide: ...
+    def wadd(self, a: Wide, b: Wide) -> Wide: ...
+    def wsub(self, a: Wide, b: Wide) -> Wide: ...
+    def wmul(self, a: Wide, b: Wide) -> Wide:
+        """Low 64 bits of the product (exact for two zext or two sext operands)."""
+
+    def wand(self, a: Wide, b: Wide) -> Wide: ...
+    def wor(self, a: Wide, b: Wide) -> Wide: ...
+    def wxor(self, a: Wide, b: Wide) -> Wide: ...
+    def wnot(self, a: Wide) -> Wide: ...
+    def wshl(self, a: Wide, n: Value) -> Wide:
+        """n is an unsigned Value; n >= 64 gives 0."""
+
+    def wshr(self, a: Wide, n: Value) -> Wide: ...
+    def wsar(self, a: Wide, n: Value) -> Wide: ...
+    def weq(self, a: Wide, b: Wide) -> Mask: ...
+    def wult(self, a: Wide, b: Wide) -> Mask: ...
+    def wslt(self, a: Wide, b: Wide) -> Mask: ...
+    def wselect(self, c: Mask, a: Wide, b: Wide) -> Wide: ...
+
+    # ---- floating point ----------------------------------------------------------------
+    def fadd(self, a: Value, b: Value, rnd: Rounding = "RN") -> Value: ...
+    def fmul(self, a: Value, b: Value, rnd: Rounding = "RN", flush: bool = False) -> Value:
+        """`flush` (`.FTZ`): a result that is tiny after rounding becomes zero of its sign.
+
+        Tiny: below 2**-126 when rounded to 24 bits as if the exponent had no lower limit.  That
+        differs from `ftz` of the rounded result where rounding to a subnormal would give
+        2**-126.  A sum of two f32 is exact there, so `fadd` needs no such operand.
+        """
+
+    def ffma(
+        self, a: Value, b: Value, c: Value, rnd: Rounding = "RN", flush: bool = False
+    ) -> Value:
+        """One rounding; `flush` as in `fmul`."""
+
+    def ftz(self, a: Value) -> Value:
+        """f32 subnormals to zero of the same sign; everything else unchanged."""
+
+    def flt(self, a: Value, b: Value) -> Mask:
+        """Ordered less-than; false on NaN."""
+
+    def feq(self, a: Value, b: Value) -> Mask:
+        """Ordered equal; false on NaN, +0 equals -0."""
+
+    def fnan(self, a: Value) -> Mask: ...
+    def fround(self, a: Value, mode: Rounding) -> Value:
+        """To an integral f32 (RN ties to even, RM floor, RP ceil, RZ trunc); sign of zero kept."""
+
+    def mufu(self, function: str, a: Value) -> Value:
+        """RCP RSQ SQRT LG2 EX2 SIN COS RCP64H RSQ64H on already modified operands; *modelled*."""
+
+    def dadd(self, a: Wide, b: Wide, rnd: Rounding = "RN") -> Wide: ...
+    def dmul(self, a: Wide, b: Wide, rnd: Rounding = "RN") -> Wide: ...
+    def dfma(self, a: Wide, b: Wide, c: Wide, rnd: Rounding = "RN") -> Wide: ...
+    def dlt(self, a: Wide, b: Wide) -> Mask: ...
+    def deq(self, a: Wide, b: Wide) -> Mask: ...
+    def dnan(self, a: Wide) -> Mask: ...
+    def dround(self, a: Wide, mode: Rounding) -> Wide: ...
+
+    def f32_to_f64(self, a: Value) -> Wide:
+        """Exact; NaN payload kept in the high bits, quieted."""
+
+    def f64_to_f32(self, a: Wide, rnd: Rounding, flush: bool = False) -> Value:
+        """NaN gives 0x7fffffff; `flush` as in `fmul`."""
+
+    def f16_to_f64(self, a: Value) -> Wide:
+        """The low 16 bits as f16, exact."""
+
+    def f64_to_f16(self, a: Wide, rnd: Rounding) -> Value:
+        """f16 bits in 15..0, zero above; NaN gives 0x7fff.  One rounding."""
+
+    def int_to_f64(self, a: Wide, signed: bool, rnd: Rounding) -> Wide: ...
+    def int_to_f32(self, a: Wide, signed: bool, rnd: Rounding) -> Value:
+        """From a 64-bit integer with one rounding."""
+
+    def f64_to_int(self, a: Wide, signed: bool, bits: int) -> Wide:
+        """An integral f64 saturated to a `bits`-wide integer, sign- or zero-extended; NaN 0."""
+
+    # ---- across lanes ------------------------------------------------------------------
+    def lane_read(self, a: Value, lane: Value) -> Value:
+        """For each lane the value `a` has in lane `lane & 31` (any lane, active or not)."""
+
+    def ballot(self, c: Mask) -> Value:
+        """Uniform: bit n is lane n of `c`."""
+
+    # ---- memory ------------------------------------------------------------------------
+    def load(self, space: Space, address: Wide | Value, size: int, signed: bool) -> Sequence[Value]:
+        """`size` bytes (1 2 4 8 16) per executing lane: 1, 1, 1, 2 or 4 Values, ascending.
+
+        1 and 2 byte values are extended.  Address is a Wide for global and generic, a Value for
+        shared and local.  Lanes that do not execute get 0.  Errors: OOR_ADDR, MISALIGNED_ADDR,
+        MMU_FAULT; then nothing is written.
+        """
+
+    def store(
+        self, space: Space, address: Wide | Value, size: int, values: Sequence[Value]
+    ) -> None:
+        """Counterpart of `load`; lanes write in ascending order, the highest lane wins."""
+
+    def atomic(
+        self,
+        space: Space,
+        op: str,
+        type_: str,
+        address: Wide | Value,
+        operands: Sequence[Value | Wide],
+    ) -> Value | Wide:
+        """Read-modify-write per executing lane in ascending lane order; returns old values.
+
+        `op` is ADD MIN MAX INC DEC AND OR XOR EXCH CAS; `type_` U32 S32 U64 S64 F32 F16x2 F64.
+        CAS takes (compare, swap).  64-bit types take and return Wide, others Value.
+        F32 ADD flushes subnormal inputs and results.  Unsupported spaces: INVALID_ADDR_SPACE.
+        """
+
+    def in_window(self, address: Wide) -> Mask:
+        """Lanes whose generic address lies in the shared or the local window."""
+
+    # ---- control -----------------------------------------------------------------------
+    def pc(self) -> int:
+        """Address of this instruction."""
+
+    def next_pc(self) -> int:
+        """Address of the instruction after this one."""
+
+    def branch(self, mask: Mask, target: int | Value) -> None:
+        """Lanes of `mask` (within the executing lanes) go to `target`, the others fall through."""
+
+    def push(self, kind: TokenKind, target: int | Value) -> None:
+        """Push a divergence-stack token for the active lanes; a Value target is uniform."""
+
+    def pop(self, kind: TokenKind, mask: Mask) -> None:
+        """SYNC BRK CONT RET LONGJMP for the lanes of `mask`: wait for or take the token."""
+
+    def call(self, target: int | Value) -> None:
+        """Push (RET, active, next_pc) and go to `target`."""
+
+    def exit(self, mask: Mask) -> None:
+        """End the lanes of `mask`, or send them to the target of a PEXIT token."""
+
+    def quad_activate(self, on: bool) -> None:
+        """SAM (True): activate every lane of each quad with an active lane; RAM: restore."""
+
+    def barrier(
+        self, mode: str, barrier_id: Value, count: Value | None, reduce_op: str, pred: Mask | None
+    ) -> None:
+        """BAR: mode SYNC ARV RED; count in threads, None or 0 for all; results by B2R.
+
+        `barrier_id` and `count` are taken from the lowest executing lane.
+        """
+
+    def barrier_result(self) -> tuple[Value, Mask]:
+        """B2R.RESULT: (popc, and/or) of this warp's last BAR.RED."""
+
+    # ---- system ------------------------------------------------------------------------
+    def system(self, name: str, **arguments: Any) -> Value | None:
+        """BPT RTT IDE GETCRSPTR ... : the trap path; arguments by name, result where one exists."""
+
+    def surface(self, name: str, i: Any) -> None:
+        """Texture and surface instructions: handed whole to the surface unit."""
+
+    def gap(self, what: str) -> None:
+        """Stop: this instruction has no semantics (raises ModelGap with name, pc and word)."""
+
+    def warp_error(self, code: str, lanes: Mask | None = None, detail: str = "") -> None:
+        """Raise a warp error by name (ILLEGAL_INSTR_PARAM, ...) and abandon the instruction."""

@@ -1,0 +1,40 @@
+"""Whether a kernel moves its stack pointer further than its fixed frame: PTX `alloca`."""
+
+from __future__ import annotations
+
+from gpudbg.errors import DecodeError
+from gpudbg.isa.spa5.decode import decode
+from gpudbg.isa.spa5.operands import Imm, Reg
+
+STACK_POINTER = 1
+_ADDS = ("IADD", "IADD32I")
+_SIGN = 0x8000_0000
+
+
+def grows_stack(code: bytes, arch: str, frame_bytes: int) -> bool:
+    """True when R1 goes down by more than the frame, or by an amount known only at run time.
+
+    Kernels set R1 to the top of the stack once and take their frame off it (*inferred*: compiled
+    code); only dynamic allocation does more.
+
+    Args:
+        code: the kernel's instructions, control words included.
+        frame_bytes: its frame as the file states it.
+    """
+    taken = 0
+    for offset in range(0, len(code), 8):
+        # Only words whose destination field is R1; the byte is cheaper than decoding them all.
+        if code[offset] != STACK_POINTER or offset % 32 == 0:
+            continue
+        try:
+            insn = decode(int.from_bytes(code[offset : offset + 8], "little"), arch)
+        except DecodeError:
+            continue
+        step = insn.o.get("b")
+        if insn.op not in _ADDS or insn.o.get("d") != Reg(STACK_POINTER, reuse=-1):
+            continue
+        if not isinstance(step, Imm):
+            return True
+        value = -step.value & 0xFFFF_FFFF if step.neg else step.value
+        taken += 0x1_0000_0000 - value if value & _SIGN else 0
+    return taken > frame_bytes

@@ -1,0 +1,261 @@
+"""State of warps, CTAs and SMs; the warp's is one byte buffer that both engines use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gpudbg.mem.lanes import FULL, U32
+from gpudbg.mem.local import LocalMemory
+from gpudbg.mem.store import ByteStore
+from gpudbg.sm import record as rec
+from gpudbg.sm.trap.state import SmTrap
+
+if TYPE_CHECKING:
+    from gpudbg.sm.barrier import Barriers
+
+RZ = 255
+ZERO_ROW: U32 = np.zeros(32, np.uint32)
+ZERO_ROW.setflags(write=False)
+
+
+class StackEntry(NamedTuple):
+    """One divergence-stack entry: token kind, its lanes, where they go."""
+
+    kind: str
+    mask: int
+    target: int
+
+
+class Masks(Sequence[int]):
+    """Lane masks in the record, as a list of ints that can be assigned."""
+
+    __slots__ = ("_count", "_start", "_words")
+
+    def __init__(self, words: memoryview, start: int, count: int) -> None:
+        self._words, self._start, self._count = words, start, count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, index: int) -> int:  # type: ignore[override]
+        return int(self._words[self._place(index)])
+
+    def __setitem__(self, index: int, mask: int) -> None:
+        self._words[self._place(index)] = mask & FULL
+
+    def _place(self, index: int) -> int:
+        if not 0 <= index < self._count:
+            raise IndexError(index)
+        return self._start + index
+
+
+class WarpState:
+    """A warp: header, registers and divergence stack in one buffer.
+
+    Attributes:
+        sm, slot: SM index and warp slot (hardware coordinates).
+        cta: its `Cta`; `index`: warp number in the CTA; lane n is thread 32*index + n of it.
+        record: the buffer, uint8 (`gpudbg.sm.record` says where what lies).
+        words, quads: the buffer as memoryviews of u32 and u64.
+        R: registers, uint32 view of shape (count, 32); write through it.
+        rows: R by register number: row views, RZ's zeros at 255, None where not allocated.
+        local: the lanes' local memory.
+        shown: `executed` when the debugger was last shown a breakpoint here, or -1.
+        tid: uint32 view (3, 32): thread coordinates by lane.
+        outer: the interrupted code's local memory while the trap handler runs, else None.
+    """
+
+    __slots__ = (
+        "R",
+        "cc",
+        "cta",
+        "index",
+        "local",
+        "outer",
+        "predicates",
+        "quads",
+        "record",
+        "rows",
+        "shown",
+        "slot",
+        "sm",
+        "stack_base",
+        "tid",
+        "words",
+    )
+
+    def __init__(
+        self, cta: Cta, index: int, slot: int, registers: int, capacity: int, local: LocalMemory
+    ) -> None:
+        self.cta = cta
+        self.sm = cta.sm
+        self.slot = slot
+        self.index = index
+        self.local = local
+        self.outer: LocalMemory | None = None
+        self.shown = -1
+        self.record: npt.NDArray[np.uint8] = rec.new_record(registers, capacity)
+        self.words = self.record.data.cast("I")
+        self.quads = self.record.data.cast("Q")
+        view = self.record.view(np.uint32)
+        start = rec.HEADER_BYTES // 4
+        self.R: U32 = view[start : start + registers * 32].reshape(registers, 32)
+        self.rows: list[U32 | None] = [*self.R, *[None] * (RZ - registers), ZERO_ROW]
+        self.stack_base = (rec.HEADER_BYTES + registers * rec.ROW_BYTES) // 4
+        self.predicates = Masks(self.words, rec.PRED, 7)
+        self.cc = Masks(self.words, rec.CC, 5)
+        tid = rec.FIELDS["tid"].offset // 4
+        self.tid: U32 = view[tid : tid + 96].reshape(3, 32)
+
+    # ---- header ------------------------------------------------------------------------
+
+    @property
+    def pc(self) -> int:
+        """Next instruction, a code address."""
+        return int(self.quads[rec.PC])
+
+    @pc.setter
+    def pc(self, value: int) -> None:
+        self.quads[rec.PC] = value
+        self.quads[rec.TRAP_SEEN] = 0
+
+    @property
+    def active(self) -> int:
+        """Mask of the lanes that execute together now."""
+        return int(self.words[rec.ACTIVE])
+
+    @active.setter
+    def active(self, mask: int) -> None:
+        self.words[rec.ACTIVE] = mask & FULL
+
+    @property
+    def exited(self) -> int:
+        """Mask of the lanes that have ended."""
+        return int(self.words[rec.EXITED])
+
+    @property
+    def valid(self) -> int:
+        """Mask of the lanes that ever existed."""
+        return int(self.words[rec.VALID])
+
+    @property
+    def executed(self) -> int:
+        """Instructions issued since the warp began."""
+        return int(self.quads[rec.EXECUTED])
+
+    @property
+    def status(self) -> str:
+        """ready, barrier, exited, trap or error."""
+        return rec.STATUS_NAMES[self.words[rec.STATUS]]
+
+    @property
+    def barrier(self) -> int | None:
+        """The barrier it waits at, or None."""
+        waits = self.words[rec.STATUS] == rec.AT_BARRIER
+        return int(self.words[rec.BAR_WAIT]) if waits else None
+
+    @property
+    def in_trap(self) -> bool:
+        """Whether it is in the trap handler."""
+        return bool(self.words[rec.FLAGS] & rec.FLAG_TRAP)
+
+    @property
+    def block(self) -> tuple[int, int, int]:
+        """Coordinates of its CTA."""
+        return self.cta.block
+
+    # ---- divergence stack ----------------------------------------------------------------
+
+    @property
+    def stack(self) -> tuple[StackEntry, ...]:
+        """The divergence stack, top last."""
+        return tuple(self.entry(n) for n in range(self.words[rec.DEPTH]))
+
+    def entry(self, n: int) -> StackEntry:
+        """Entry `n`, 0 at the bottom."""
+        place = self.stack_base + 4 * n
+        kind, mask = self.words[place], self.words[place + 1]
+        return StackEntry(rec.TOKENS[kind], mask, self.quads[place // 2 + 1])
+
+    def set_entry(self, n: int, kind: int, mask: int, target: int) -> None:
+        """Write entry `n`; the depth is the caller's."""
+        place = self.stack_base + 4 * n
+        self.words[place] = kind
+        self.words[place + 1] = mask
+        self.quads[place // 2 + 1] = target
+
+    # ---- lanes ---------------------------------------------------------------------------
+
+    def thread(self, lane: int) -> tuple[int, int, int]:
+        """CUDA thread coordinates of a lane."""
+        x, y, z = self.tid[:, lane].tolist()
+        return (x, y, z)
+
+    def __repr__(self) -> str:
+        return f"<warp {self.sm}.{self.slot} of block {self.block}, pc 0x{self.pc:x}>"
+
+
+class Cta:
+    """A resident CTA.
+
+    Attributes:
+        number: position in the grid, x fastest.
+        block: its coordinates.
+        sm, slot: SM index and CTA slot on it.
+        warps: by warp index.
+        shared: its shared memory.
+        barriers: its 16 barriers.
+    """
+
+    __slots__ = ("barriers", "block", "number", "shared", "slot", "sm", "warps")
+
+    barriers: Barriers
+
+    def __init__(
+        self, number: int, block: tuple[int, int, int], sm: int, slot: int, shared_bytes: int
+    ) -> None:
+        self.number = number
+        self.block = block
+        self.sm = sm
+        self.slot = slot
+        self.shared = ByteStore(shared_bytes)
+        self.warps: list[WarpState] = []
+
+    @property
+    def live(self) -> list[WarpState]:
+        """Warps that have not exited."""
+        return [w for w in self.warps if w.words[rec.STATUS] != rec.DONE]
+
+    def __repr__(self) -> str:
+        return f"<block {self.block} on SM {self.sm}>"
+
+
+class Sm:
+    """A streaming multiprocessor.
+
+    Attributes:
+        index: its number.
+        warps: by slot; None where free.
+        ctas: by CTA slot; None where free.
+        issued: warp instructions issued; what SR_ClockLo reads.
+        clock_base: what a running warp's `executed` lacks to that count.
+        trap: error status and debugger registers.
+    """
+
+    __slots__ = ("clock_base", "ctas", "index", "issued", "trap", "warps")
+
+    def __init__(self, index: int, warp_slots: int, cta_slots: int) -> None:
+        self.index = index
+        self.warps: list[WarpState | None] = [None] * warp_slots
+        self.ctas: list[Cta | None] = [None] * cta_slots
+        self.issued = 0
+        self.clock_base = 0
+        self.trap = SmTrap()
+
+    def resident(self) -> Iterator[WarpState]:
+        """Warps on the SM by slot, exited ones of unfinished CTAs included."""
+        return (w for w in self.warps if w is not None)

@@ -1,0 +1,302 @@
+"""Functions the driver provides to device code: printf, malloc, free, assert.
+
+A program calls them through undefined symbols; the placed image gives each an address above the
+code.  A warp whose pc arrives there executes the function at once, lane by lane, and returns.
+Arguments and results are in R4 and up, 64-bit ones in even pairs (*inferred* from what ptxas
+emits for calls of these symbols).
+
+printf output goes to `Gpu.output`; the device heap is device memory tagged "heap".
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpudbg.bits import lanes_of
+from gpudbg.errors import UsageError
+from gpudbg.mem.windows import WINDOW_BYTES
+from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
+
+if TYPE_CHECKING:
+    from gpudbg.mem.device import DeviceMemory
+    from gpudbg.sm.engines.step import StepEngine
+    from gpudbg.sm.state import WarpState
+
+FIRST_ARGUMENT = 4
+"""Register of the first argument and of the result."""
+
+MAX_STRING = 1 << 16
+MAX_OUTPUT_LINES = 1 << 16
+"""Text pieces kept; older ones are dropped, as the real printf buffer does."""
+
+
+@dataclass(slots=True)
+class DeviceOutput:
+    """What device code printed, in order; `listeners` hear each piece as it comes."""
+
+    pieces: list[str] = field(default_factory=list)
+    listeners: list[Callable[[str], None]] = field(default_factory=list)
+    dropped: int = 0
+
+    def write(self, text: str) -> None:
+        """Add a piece of text."""
+        self.pieces.append(text)
+        if len(self.pieces) > MAX_OUTPUT_LINES:
+            del self.pieces[0]
+            self.dropped += 1
+        for listener in self.listeners:
+            listener(text)
+
+    @property
+    def text(self) -> str:
+        """Everything that was kept."""
+        return "".join(self.pieces)
+
+
+@dataclass(slots=True)
+class Heap:
+    """The device heap: malloc takes from it until `limit` bytes are out."""
+
+    limit: int
+    used: int = 0
+
+
+class AssertRaised(TrapRaised):
+    """`assert` failed in a lane: a trap that says where and what."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__("TRAP", 1)
+        self.args = (text,)
+
+
+@dataclass(frozen=True, slots=True)
+class SystemCall:
+    """Stands where an instruction would: its text is what a debugger shows."""
+
+    name: str
+    word: int = 0
+    op: str = "SYSCALL"
+
+    def text(self, pc: int = 0, control: int = 0) -> str:
+        """The name, as a pseudo instruction."""
+        return f"(system call {self.name})"
+
+
+def function_of(name: str) -> Callable[[Any, Any], None] | None:
+    """What a system function does, or None when it has no model."""
+    call = _CALLS.get(name)
+    if call is None:
+        return None
+
+    def execute(m: StepEngine, i: object) -> None:
+        call(m)
+        m.pop("RET", m.exec)
+
+    return execute
+
+
+def _word(m: StepEngine, register: int, lane: int) -> int:
+    row = np.broadcast_to(np.asarray(m.reg(register)), 32)
+    return int(row[lane])
+
+
+def _wide(m: StepEngine, register: int, lane: int) -> int:
+    return _word(m, register, lane) | _word(m, register + 1, lane) << 32
+
+
+# ---- memory as a lane sees it ------------------------------------------------------------
+def read_generic(
+    memory: DeviceMemory, warp: WarpState, lane: int, address: int, size: int
+) -> bytes:
+    """Bytes at a generic address.
+
+    Raises:
+        WarpErrorRaised: MMU_FAULT or OOR_ADDR outside memory.
+    """
+    layout = memory.layout
+    shared = address - layout.shared_window
+    local = address - layout.local_window
+    if 0 <= local < WINDOW_BYTES:
+        with suppress(UsageError):
+            return warp.local.read(lane, local, size)
+    elif 0 <= shared < WINDOW_BYTES:
+        if shared + size <= warp.cta.shared.size:
+            return warp.cta.shared.data[shared : shared + size].tobytes()
+    else:
+        found = memory.find(address)
+        if found is not None and address + size <= found.end:
+            return memory.read(address, size)
+    raise WarpErrorRaised(
+        "MMU_FAULT",
+        1 << lane,
+        f"a system call reads 0x{address:x}, {memory.describe(address)}",
+        address=address,
+        space="global",
+        access="load",
+        size=size,
+    )
+
+
+def _string(m: StepEngine, lane: int, address: int) -> str:
+    raw = bytearray()
+    while len(raw) < MAX_STRING:
+        byte = read_generic(m.memory, m.warp, lane, address + len(raw), 1)
+        if byte == b"\0":
+            break
+        raw += byte
+    return raw.decode("utf-8", "replace")
+
+
+# ---- printf ------------------------------------------------------------------------------
+_CONVERSION = re.compile(
+    r"%(?P<flags>[-+ #0]*)(?P<width>\*|\d+)?(?:\.(?P<precision>\*|\d*))?"
+    r"(?P<length>hh|h|ll|l|j|z|t|L)?(?P<kind>[diouxXeEfFgGaAcsp%])"
+)
+_WIDE_LENGTHS = frozenset(("ll", "l", "j", "z", "t"))
+
+
+class _Arguments:
+    """The packed argument area of vprintf: each value at its natural alignment."""
+
+    def __init__(self, read: Callable[[int, int], bytes]) -> None:
+        self._read = read
+        self._at = 0
+
+    def take(self, size: int) -> bytes:
+        self._at = -(-self._at // size) * size
+        raw = self._read(self._at, size)
+        self._at += size
+        return raw
+
+    def integer(self, size: int, signed: bool) -> int:
+        return int.from_bytes(self.take(size), "little", signed=signed)
+
+    def real(self) -> float:
+        return float(struct.unpack("<d", self.take(8))[0])
+
+
+def format_printf(text: str, arguments: _Arguments, string: Callable[[int], str]) -> str:
+    """C's printf on the device's packed arguments; an unknown conversion is printed as it is."""
+
+    def replace(m: re.Match[str]) -> str:
+        kind = m["kind"]
+        if kind == "%":
+            return "%"
+        width, precision = m["width"] or "", m["precision"]
+        if width == "*":
+            width = str(arguments.integer(4, True))
+        if precision == "*":
+            precision = str(max(arguments.integer(4, True), 0))
+        spec = "%" + m["flags"] + width + ("" if precision is None else "." + (precision or "0"))
+        return _convert(spec, kind, m["length"] or "", arguments, string)
+
+    return _CONVERSION.sub(replace, text)
+
+
+def _convert(
+    spec: str, kind: str, length: str, arguments: _Arguments, string: Callable[[int], str]
+) -> str:
+    if kind in "eEfFgGaA":
+        value = arguments.real()
+        return value.hex() if kind in "aA" else str((spec + kind) % value)
+    if kind == "s":
+        return str((spec + "s") % string(arguments.integer(8, False)))
+    if kind == "p":
+        return str((spec.replace("#", "") + "s") % f"0x{arguments.integer(8, False):x}")
+    if kind == "c":
+        plain = re.sub(r"\..*", "", spec)
+        return str((plain + "s") % chr(arguments.integer(4, False) & 0xFF))
+    size = 8 if length in _WIDE_LENGTHS else 4
+    value = arguments.integer(size, kind in "di")
+    narrow = {"h": 16, "hh": 8}.get(length)
+    if narrow is not None:
+        value &= (1 << narrow) - 1
+        if kind in "di" and value >> (narrow - 1):
+            value -= 1 << narrow
+    return str((spec + ("d" if kind in "diu" else kind)) % value)
+
+
+def _vprintf(m: StepEngine) -> None:
+    results = np.zeros(32, np.uint32)
+    for lane in lanes_of(m.exec):
+        text = _string(m, lane, _wide(m, FIRST_ARGUMENT, lane))
+        base = _wide(m, FIRST_ARGUMENT + 2, lane)
+
+        def read(at: int, size: int, lane: int = lane, base: int = base) -> bytes:
+            return read_generic(m.memory, m.warp, lane, base + at, size)
+
+        def string(address: int, lane: int = lane) -> str:
+            return _string(m, lane, address) if address else "(null)"
+
+        out = format_printf(text, _Arguments(read), string)
+        m.output.write(out)
+        results[lane] = len(_CONVERSION.findall(text))
+    m.reg_write(FIRST_ARGUMENT, results)
+
+
+# ---- heap --------------------------------------------------------------------------------
+def _malloc(m: StepEngine) -> None:
+    low, high = np.zeros(32, np.uint32), np.zeros(32, np.uint32)
+    for lane in lanes_of(m.exec):
+        size = _wide(m, FIRST_ARGUMENT, lane)
+        if size == 0 or m.heap.used + size > m.heap.limit:
+            continue  # NULL, as documented
+        m.heap.used += size
+        made = m.memory.allocate(size, f"device malloc({size})", "heap")
+        low[lane], high[lane] = made.base & 0xFFFFFFFF, made.base >> 32
+    m.reg_write(FIRST_ARGUMENT, low)
+    m.reg_write(FIRST_ARGUMENT + 1, high)
+
+
+def _free(m: StepEngine) -> None:
+    for lane in lanes_of(m.exec):
+        address = _wide(m, FIRST_ARGUMENT, lane)
+        if address == 0:
+            continue
+        found = m.memory.find(address)
+        if found is None or found.tag != "heap" or found.base != address:
+            raise WarpErrorRaised(
+                "MMU_FAULT",
+                1 << lane,
+                f"free of 0x{address:x}, which malloc did not give: {m.memory.describe(address)}",
+                address=address,
+                space="global",
+                access="free",
+                size=0,
+            )
+        m.heap.used -= found.size
+        m.memory.free(found)
+
+
+# ---- assert ------------------------------------------------------------------------------
+def _assertfail(m: StepEngine) -> None:
+    for lane in lanes_of(m.exec):
+        message = _string(m, lane, _wide(m, FIRST_ARGUMENT, lane))
+        file = _string(m, lane, _wide(m, FIRST_ARGUMENT + 2, lane))
+        line = _word(m, FIRST_ARGUMENT + 4, lane)
+        function = _string(m, lane, _wide(m, FIRST_ARGUMENT + 6, lane))
+        block = ",".join(map(str, m.warp.block))
+        thread = ",".join(map(str, m.warp.thread(lane)))
+        text = (
+            f"{file}:{line}: {function}: block: [{block}], thread: [{thread}] "
+            f"Assertion `{message}` failed."
+        )
+        m.output.write(text + "\n")
+    raise AssertRaised(text)
+
+
+_CALLS: dict[str, Callable[[Any], None]] = {
+    "vprintf": _vprintf,
+    "malloc": _malloc,
+    "free": _free,
+    "__assertfail": _assertfail,
+    "__assert_fail": _assertfail,
+}
+"""Symbol -> what it does."""
