@@ -1,0 +1,188 @@
+"""Memory and special registers of the stopped machine, read and written as one lane sees them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpudbg.debug.expr import evaluate, parse
+from gpudbg.debug.expr.evaluate import LANES, SPACE_ARRAYS, Result, per_lane
+from gpudbg.debug.expr.parse import names
+from gpudbg.debug.expr.types import U32, VOID, Array, Pointer
+from gpudbg.errors import CommandError, UsageError
+from gpudbg.mem.windows import WINDOW_BYTES
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.sm.state import WarpState
+
+MAX_READ = 1 << 24
+"""Bytes one command may read."""
+
+
+def read(
+    session: DebugSession, space: str, address: int, size: int, warp: WarpState, lane: int
+) -> bytes:
+    """Bytes of an address space.
+
+    Args:
+        space: global, shared, local, generic, const (bank 0 .. by address), code, or bank
+            (address = bank << 32 | offset).
+
+    Raises:
+        CommandError: outside it; says where the nearest memory is.
+    """
+    if size > MAX_READ:
+        raise CommandError(f"{size} bytes are too many for one read", f"at most {MAX_READ}")
+    space, address = _resolve(session, space, address)
+    try:
+        if space == "global":
+            return session.grid.gpu.memory.read(address, size)
+        if space == "local":
+            return warp.local.read(lane, address, size)
+        store, what = _store(session, space, address, warp)
+        offset = address & 0xFFFFFFFF if space in ("bank", "const") else address
+        _bounds(offset, size, len(store), what)
+        return bytes(store[offset : offset + size].tobytes())
+    except UsageError as e:
+        raise CommandError(e.message, e.hint) from None
+
+
+def write(
+    session: DebugSession, space: str, address: int, data: bytes, warp: WarpState, lane: int
+) -> None:
+    """Replace bytes; errors as `read`, and code cannot be written."""
+    space, address = _resolve(session, space, address)
+    if space == "code":
+        raise CommandError("code cannot be written", "load another program instead")
+    try:
+        if space == "global":
+            session.grid.gpu.memory.write(address, data)
+            return
+        if space == "local":
+            warp.local.write(lane, address, data)
+            return
+        store, what = _store(session, space, address, warp)
+        offset = address & 0xFFFFFFFF if space in ("bank", "const") else address
+        _bounds(offset, len(data), len(store), what)
+        store[offset : offset + len(data)] = np.frombuffer(data, np.uint8)
+    except UsageError as e:
+        raise CommandError(e.message, e.hint) from None
+
+
+def _resolve(session: DebugSession, space: str, address: int) -> tuple[str, int]:
+    """Generic addresses to the space they look into; module constants lie in device memory."""
+    if space == "generic":
+        layout = session.grid.gpu.layout
+        if layout.shared_window <= address < layout.shared_window + WINDOW_BYTES:
+            return "shared", address - layout.shared_window
+        if layout.local_window <= address < layout.local_window + WINDOW_BYTES:
+            return "local", address - layout.local_window
+        return "global", address
+    if space == "const" and session.grid.gpu.memory.find(address) is not None:
+        return "global", address
+    return space, address
+
+
+def _store(
+    session: DebugSession, space: str, address: int, warp: WarpState
+) -> tuple[NDArray[np.uint8], str]:
+    if space == "shared":
+        return warp.cta.shared.data, "shared memory of the block"
+    if space in ("bank", "const"):
+        bank = address >> 32
+        banks = session.grid.engine.constants.banks
+        if bank not in banks:
+            known = ", ".join(f"c[0x{b:x}]" for b in sorted(banks))
+            raise CommandError(f"there is no constant bank 0x{bank:x}", f"banks: {known}")
+        return banks[bank].data, f"constant bank 0x{bank:x}"
+    if space == "code":
+        image = session.symbols.image
+        return np.frombuffer(bytes(image.base) + image.code, np.uint8), "the program's code"
+    raise CommandError(f"unknown address space {space!r}")
+
+
+def _bounds(offset: int, size: int, limit: int, what: str) -> None:
+    if not 0 <= offset or offset + size > limit:
+        raise CommandError(f"0x{offset:x} is outside {what}", f"it has 0x{limit:x} bytes")
+
+
+# ---- special registers -----------------------------------------------------------------
+def special(session: DebugSession, warp: WarpState, text: str) -> Result | None:
+    """A special register (SR_TID.X, SR_LaneId) or PTX register (%tid.x) in 32 lanes."""
+    if text.startswith("%"):
+        return _ptx(session, warp, text)
+    number = _number(text)
+    if number is None:
+        return None
+    values = session.grid.engine.sregs.read(warp, session.grid.sms[warp.sm], number)
+    return per_lane(np.broadcast_to(np.asarray(values, np.uint32), LANES).copy(), U32)
+
+
+def _number(text: str) -> int | None:
+    from gpudbg.regs.special import find_special
+
+    if not re.match(r"(?i)sr_?[a-z0-9]", text):
+        return None
+    row = find_special(text)
+    return None if row is None else row.number
+
+
+def special_names() -> list[str]:
+    """nvdisasm's names of the special registers."""
+    from gpudbg.regs.special import SPECIAL_REGISTERS
+
+    return [row.nvdisasm for row in SPECIAL_REGISTERS if row.nvdisasm]
+
+
+def _ptx(session: DebugSession, warp: WarpState, text: str) -> Result | None:
+    from gpudbg.debug.ptx_values import read_ptx
+
+    return read_ptx(session, warp, text)
+
+
+# ---- names -----------------------------------------------------------------------------
+def check_names(session: DebugSession, text: str) -> None:
+    """Refuse an expression with names that no warp of the session knows.
+
+    A condition is evaluated at a stop only, where a misspelt name would come too late.
+
+    Raises:
+        CommandError: it does not parse, or a register, symbol or `$variable` does not exist.
+    """
+    tree = parse(text)
+    if session.focus is None:
+        return
+    context = session.context()
+    for name in names(tree):
+        if name.text not in SPACE_ARRAYS and evaluate(name, context).type == VOID:
+            raise CommandError(f"{name.text} is not set", "see `help expressions`")
+
+
+# ---- arrays ----------------------------------------------------------------------------
+def fetch_array(session: DebugSession, result: Result, lane: int) -> tuple[Result, NDArray[Any]]:
+    """The elements of an array result, read as `lane` of the focused warp sees them."""
+    assert isinstance(result.type, Array)
+    assert result.place is not None
+    target = result.type.target
+    if isinstance(target, Array):
+        raise CommandError("an array of arrays cannot be shown whole; index it")
+    dtype = np.dtype(np.uint64) if isinstance(target, Pointer) else target.dtype
+    count = min(result.type.count, MAX_READ // dtype.itemsize)
+    raw = session.read_focused(result.place.space, int(result.values[lane]), count * dtype.itemsize)
+    return result, np.frombuffer(raw, dtype).copy()
+
+
+def complete(session: DebugSession, text: str) -> list[str]:
+    """Names that could stand where an expression's last word is being typed."""
+    m = re.search(r"[$%]?[A-Za-z_][\w.]*$", text)
+    head, word = (text[: m.start()], m[0]) if m else (text, "")
+    names = [f"$R{i}" for i in range(int(session.warp().state.R.shape[0]))] if session.focus else []
+    names += [f"$P{i}" for i in range(7)] + ["$pc", "$CC", "$lane", "$warp", "$sm"]
+    names += [f"{v}.{a}" for v in ("threadIdx", "blockIdx", "blockDim", "gridDim") for a in "xyz"]
+    names += [*session.program.globals, "shared[", "local[", "global["]
+    names += [a.name for a in session.launch.arguments] + special_names()
+    return [head + n for n in names if n.lower().startswith(word.lower())]

@@ -1,0 +1,164 @@
+"""Breakpoints: numbered rows with addresses, conditions, ignore counts and hits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from gpudbg.debug.expr import Node, parse
+from gpudbg.errors import CommandError
+
+if TYPE_CHECKING:
+    from gpudbg.debug.stop import Stop
+    from gpudbg.debug.symbols import Line
+
+
+@dataclass(slots=True)
+class Breakpoint:
+    """One breakpoint; `addresses` are pcs, empty while pending; `line` where it is a line's.
+
+    `disabled` are addresses that were switched off one by one (gdb's locations `1.2`).
+    """
+
+    number: int
+    location: str
+    addresses: tuple[int, ...]
+    places: tuple[str, ...] = ()
+    condition: str | None = None
+    tree: Node | None = field(default=None, repr=False)
+    temporary: bool = False
+    enabled: bool = True
+    ignore: int = 0
+    hits: int = 0
+    line: Line | None = None
+    disabled: set[int] = field(default_factory=set)
+
+    @property
+    def stops_at(self) -> tuple[int, ...]:
+        """Addresses that are not switched off on their own."""
+        return tuple(a for a in self.addresses if a not in self.disabled)
+
+    def announce(self) -> str:
+        """What the console prints when it is set."""
+        word = "Temporary breakpoint" if self.temporary else "Breakpoint"
+        where = ", ".join(self.places) or "pending"
+        condition = f" if {self.condition}" if self.condition else ""
+        same = self.location == where
+        return f"{word} {self.number} at {where}{'' if same else ': ' + self.location}{condition}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "number": self.number,
+            "location": self.location,
+            "addresses": list(self.addresses),
+            "places": list(self.places),
+            "condition": self.condition,
+            "temporary": self.temporary,
+            "enabled": self.enabled,
+            "ignore": self.ignore,
+            "hits": self.hits,
+        }
+
+
+class BreakpointTable:
+    """The session's breakpoints by number; numbers are never used again."""
+
+    def __init__(self) -> None:
+        self._rows: dict[int, Breakpoint] = {}
+        self._next = 1
+
+    def __iter__(self) -> Iterator[Breakpoint]:
+        return iter(list(self._rows.values()))
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def add(
+        self,
+        location: str,
+        addresses: tuple[int, ...],
+        places: tuple[str, ...] = (),
+        condition: str | None = None,
+        temporary: bool = False,
+        ignore: int = 0,
+    ) -> Breakpoint:
+        """A new breakpoint.
+
+        Raises:
+            CommandError: the condition does not parse.
+        """
+        tree = parse(condition) if condition else None
+        row = Breakpoint(
+            self._next,
+            location,
+            addresses,
+            places,
+            condition,
+            tree,
+            temporary,
+            ignore=max(ignore, 0),
+        )
+        self._rows[row.number] = row
+        self._next += 1
+        return row
+
+    def get(self, number: int) -> Breakpoint:
+        """The breakpoint with this number.
+
+        Raises:
+            CommandError: there is none.
+        """
+        if number not in self._rows:
+            have = ", ".join(map(str, self._rows)) or "none"
+            raise CommandError(f"no breakpoint {number}", f"existing: {have}")
+        return self._rows[number]
+
+    def remove(self, number: int) -> None:
+        """Delete one."""
+        self.get(number)
+        del self._rows[number]
+
+    def enable(self, number: int, on: bool) -> None:
+        """Switch one on or off."""
+        self.get(number).enabled = on
+
+    def enable_place(self, number: int, place: int, on: bool) -> None:
+        """Switch the `place`-th address of a breakpoint (from 1) on or off.
+
+        Raises:
+            CommandError: there is none.
+        """
+        row = self.get(number)
+        if not 1 <= place <= len(row.addresses):
+            raise CommandError(f"bad breakpoint location number '{place}'")
+        change = row.disabled.discard if on else row.disabled.add
+        change(row.addresses[place - 1])
+
+    def set_condition(self, number: int, text: str | None) -> Breakpoint:
+        """Replace the condition; None drops it."""
+        row = self.get(number)
+        row.tree = parse(text) if text else None
+        row.condition = text
+        return row
+
+    def set_ignore(self, number: int, count: int) -> Breakpoint:
+        """Let the next `count` hits pass."""
+        row = self.get(number)
+        row.ignore = max(count, 0)
+        return row
+
+    def ignore_current(self, stop: Stop | None, count: int) -> None:
+        """`continue N`: pass the breakpoint just met N-1 more times."""
+        if stop is None or not stop.breakpoints:
+            raise CommandError("continue N needs a stop at a breakpoint")
+        self.set_ignore(stop.breakpoints[0], count)
+
+    def addresses(self) -> frozenset[int]:
+        """Pcs of all enabled breakpoints."""
+        return frozenset(a for b in self._rows.values() if b.enabled for a in b.stops_at)
+
+    def at(self, pc: int) -> list[Breakpoint]:
+        """Enabled breakpoints at a pc."""
+        return [b for b in self._rows.values() if b.enabled and pc in b.stops_at]

@@ -1,0 +1,232 @@
+"""Basic blocks and control flow of one code section, from the words alone.
+
+SYNC, BRK, CONT, RET and LONGJMP go where a token on the divergence stack says.  The .nv.info
+record of indirect branch targets lists those places where ptxas wrote one; otherwise a static
+walk carries the tokens along every path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from gpudbg.errors import DecodeError
+from gpudbg.isa.spa5.decode import decode
+from gpudbg.isa.spa5.insn import Instruction
+from gpudbg.isa.spa5.sched import first_instruction, next_instruction
+
+PUSHES = {
+    "SSY": "SYNC",
+    "PBK": "BRK",
+    "PCNT": "CONT",
+    "PRET": "RET",
+    "PLONGJMP": "LONGJMP",
+}
+"""Instruction that pushes a token -> instruction that goes to it."""
+
+POPS = frozenset(PUSHES.values())
+ENDS = frozenset({"EXIT", "KIL"})
+JUMPS = frozenset({"BRA", "JMP"})
+INDIRECT = frozenset({"BRX", "JMX"})
+FLOW = POPS | ENDS | JUMPS | INDIRECT | {"RTT"}
+"""Instructions that end a basic block."""
+
+_STATE_LIMIT = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Where a block goes: `kind` is fall, branch, sync, break, continue, return or indirect."""
+
+    target: int
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Instructions with one way in and out; offsets, and the edges out of it.
+
+    `ends` says how control leaves where no edge does: "exit", "return", or "".
+    """
+
+    start: int
+    offsets: tuple[int, ...]
+    edges: tuple[Edge, ...]
+    ends: str
+
+    @property
+    def last(self) -> int:
+        """Offset of the last instruction."""
+        return self.offsets[-1]
+
+
+_KINDS = {"SYNC": "sync", "BRK": "break", "CONT": "continue", "RET": "return", "LONGJMP": "longjmp"}
+
+
+class Flow:
+    """Control flow of a section.
+
+    Args:
+        words: (offset, word) of its instructions, ascending.
+        arch: "sm_50", ...
+        known: targets of stack and indirect branches by offset, where the file lists them.
+    """
+
+    def __init__(
+        self,
+        words: Iterable[tuple[int, int]],
+        arch: str,
+        known: Mapping[int, tuple[int, ...]] | None = None,
+    ) -> None:
+        self.instructions: dict[int, Instruction | None] = {}
+        for offset, word in words:
+            try:
+                self.instructions[offset] = decode(word, arch)
+            except DecodeError:
+                self.instructions[offset] = None
+        self._known = known or {}
+        self._walked: dict[int, set[int]] = {}
+        self._walk()
+
+    # ---- targets -----------------------------------------------------------------------
+    def targets(self, offset: int) -> tuple[int, ...]:
+        """Offsets a flow instruction can go to, falling through not included."""
+        insn = self.instructions[offset]
+        if insn is None:
+            return ()
+        if insn.op in JUMPS:
+            target = insn.target(offset)
+            return () if target is None else (first_instruction(target),)
+        if insn.op in POPS or insn.op in INDIRECT:
+            listed = tuple(first_instruction(t) for t in self._known.get(offset, ()))
+            return listed or tuple(sorted(self._walked.get(offset, ())))
+        return ()
+
+    def falls(self, offset: int) -> bool:
+        """Whether control can go on to the next instruction."""
+        insn = self.instructions[offset]
+        if insn is None:
+            return False
+        if insn.op not in FLOW:
+            return True
+        index, negated = insn.guard
+        conditional = index != 7 or negated or insn.m["cctest"] != "T"
+        return conditional
+
+    def _walk(self) -> None:
+        """Carry stacks of tokens along every path, until nothing new is found."""
+        if not self.instructions:
+            return
+        first = next(iter(self.instructions))
+        seen: set[tuple[int, tuple[tuple[str, int], ...]]] = set()
+        todo: list[tuple[int, tuple[tuple[str, int], ...]]] = [(first, ())]
+        todo += [(o, ()) for o in self._call_targets()]
+        while todo and len(seen) < _STATE_LIMIT * 16:
+            state = todo.pop()
+            if state in seen or state[0] not in self.instructions:
+                continue
+            seen.add(state)
+            todo += self._follow(*state)
+
+    def _call_targets(self) -> list[int]:
+        out = []
+        for offset, insn in self.instructions.items():
+            if insn is not None and insn.op in ("CAL", "JCAL"):
+                target = insn.target(offset)
+                if target is not None:
+                    out.append(first_instruction(target))
+        return out
+
+    def _follow(
+        self, offset: int, stack: tuple[tuple[str, int], ...]
+    ) -> list[tuple[int, tuple[tuple[str, int], ...]]]:
+        insn = self.instructions[offset]
+        if insn is None:
+            return []
+        out = []
+        after = stack
+        if insn.op in PUSHES and len(stack) < 64:
+            target = insn.target(offset)
+            if target is not None:
+                after = (*stack, (PUSHES[insn.op], first_instruction(target)))
+        if self.falls(offset):
+            out.append((next_instruction(offset), after))
+        if insn.op in JUMPS or (insn.op in INDIRECT and offset in self._known):
+            out += [(t, stack) for t in self.targets(offset)]
+        if insn.op in POPS:
+            out += self._pop(offset, insn.op, stack)
+        return out
+
+    def _pop(
+        self, offset: int, op: str, stack: tuple[tuple[str, int], ...]
+    ) -> list[tuple[int, tuple[tuple[str, int], ...]]]:
+        for depth in range(len(stack) - 1, -1, -1):
+            kind, target = stack[depth]
+            if kind == op:
+                self._walked.setdefault(offset, set()).add(target)
+                return [(target, stack[:depth])]
+        return []
+
+    # ---- blocks ------------------------------------------------------------------------
+    def blocks(self) -> list[Block]:
+        """Basic blocks in address order."""
+        offsets = list(self.instructions)
+        leaders = {offsets[0]} if offsets else set()
+        for offset, insn in self.instructions.items():
+            if insn is None or insn.op in FLOW:
+                leaders.add(next_instruction(offset))
+                leaders.update(self.targets(offset))
+            elif insn.op in PUSHES or insn.op in ("CAL", "JCAL"):
+                target = insn.target(offset)
+                if target is not None:
+                    leaders.add(first_instruction(target))
+        out: list[Block] = []
+        current: list[int] = []
+        for offset in offsets:
+            if offset in leaders and current:
+                out.append(self._block(current))
+                current = []
+            current.append(offset)
+        if current:
+            out.append(self._block(current))
+        return out
+
+    def _block(self, offsets: list[int]) -> Block:
+        last = offsets[-1]
+        insn = self.instructions[last]
+        edges: list[Edge] = []
+        if insn is not None:
+            kind = _KINDS.get(insn.op, "indirect" if insn.op in INDIRECT else "branch")
+            edges += [Edge(t, kind) for t in self.targets(last)]
+        if self.falls(last) and next_instruction(last) in self.instructions:
+            edges.append(Edge(next_instruction(last), "fall"))
+        ends = ""
+        if insn is None:
+            ends = "illegal"
+        elif insn.op in ENDS:
+            ends = "exit"
+        elif insn.op in POPS and not self.targets(last):
+            ends = "return" if insn.op == "RET" else "unknown"
+        return Block(offsets[0], tuple(offsets), tuple(edges), ends)
+
+
+def to_dot(name: str, blocks: Iterable[Block], text: Mapping[int, str]) -> str:
+    """The control-flow graph in Graphviz's language."""
+    lines = [f'digraph "{_escape(name)}" {{', '  node [shape=box, fontname="monospace"];']
+    styles = {"fall": "solid", "branch": "solid"}
+    for block in blocks:
+        body = "".join(f"{o:04x}  {_escape(text[o])}\\l" for o in block.offsets)
+        lines.append(f'  b{block.start:x} [label="{body}"];')
+        for edge in block.edges:
+            style = styles.get(edge.kind, "dashed")
+            lines.append(
+                f'  b{block.start:x} -> b{edge.target:x} [label="{edge.kind}", style={style}];'
+            )
+        if block.ends:
+            lines.append(f'  b{block.start:x}_end [label="{block.ends}", shape=plaintext];')
+            lines.append(f"  b{block.start:x} -> b{block.start:x}_end;")
+    return "\n".join([*lines, "}"])
+
+
+def _escape(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')

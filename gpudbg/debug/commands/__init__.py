@@ -1,0 +1,1 @@
+"""The console's commands, one family a module; `registry.load()` gives the table."""

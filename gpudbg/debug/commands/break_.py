@@ -1,0 +1,234 @@
+"""Breakpoints: break, tbreak, delete, disable, enable, condition, ignore, info breakpoints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpudbg.debug.access import check_names
+from gpudbg.debug.commands.registry import Output, command
+from gpudbg.debug.format import parse_int
+from gpudbg.errors import CommandError
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+
+LOCATIONS = """\
+LOCATION is one of
+  KERNEL            the kernel's entry            KERNEL+0x48   an instruction of it
+  *0x48             an address of this kernel     FILE:LINE, LINE   a source line
+  +0x10             relative to the focused pc
+The condition is an expression; it is tested in every active lane of every warp that arrives,
+and the first lane for which it holds gets the focus:  break saxpy+0x48 if $R4 > 3
+  blockIdx.x == 1 && threadIdx.x == 5    $lane == 3    $warp == 0 && $P0"""
+
+
+def _add(session: DebugSession, argument: str, temporary: bool) -> Output:
+    location, _, condition = argument.partition(" if ")
+    if argument.startswith("if "):
+        location, condition = "", argument[3:]
+    point = session.break_at(
+        location.strip() or None,
+        condition=condition.strip() or None,
+        temporary=temporary,
+        pending=session.settings.shown("breakpoint pending") == "on",
+    )
+    return Output((point.announce(),), point.to_json())
+
+
+@command(
+    "break",
+    "b",
+    "br",
+    usage="break [LOCATION] [if CONDITION]",
+    help="stop at a location",
+    group="breakpoints",
+    details=LOCATIONS,
+    completer=lambda s, text: s.symbols.complete_location(text),
+)
+def break_(session: DebugSession, argument: str) -> Output:
+    """Set a breakpoint."""
+    return _add(session, argument, temporary=False)
+
+
+@command(
+    "tbreak",
+    "tb",
+    usage="tbreak [LOCATION] [if CONDITION]",
+    help="stop at a location once",
+    group="breakpoints",
+    details=LOCATIONS,
+    completer=lambda s, text: s.symbols.complete_location(text),
+)
+def tbreak(session: DebugSession, argument: str) -> Output:
+    """Set a temporary breakpoint."""
+    return _add(session, argument, temporary=True)
+
+
+def _numbers(session: DebugSession, argument: str) -> list[int]:
+    """Numbers of a list like `1 3-5`; all when empty."""
+    if not argument:
+        return [b.number for b in session.breakpoints]
+    out: list[int] = []
+    for word in argument.replace(",", " ").split():
+        low, dash, high = word.partition("-")
+        first = parse_int(low, "breakpoint number")
+        last = parse_int(high, "breakpoint number") if dash else first
+        if last - first > 10_000:
+            raise CommandError(f"range {word} is too long")
+        out.extend(range(first, last + 1))
+    for number in out:
+        session.breakpoints.get(number)
+    return out
+
+
+@command(
+    "delete",
+    "d",
+    "delete breakpoints",
+    usage="delete [N …]",
+    help="remove breakpoints (all without numbers)",
+    group="breakpoints",
+    needs="nothing",
+)
+def delete(session: DebugSession, argument: str) -> Output:
+    """Remove breakpoints."""
+    numbers = _numbers(session, argument)
+    for number in numbers:
+        session.breakpoints.remove(number)
+    return Output((f"{len(numbers)} deleted",), numbers)
+
+
+@command(
+    "clear",
+    usage="clear LOCATION",
+    help="remove the breakpoints at a location",
+    group="breakpoints",
+)
+def clear(session: DebugSession, argument: str) -> Output:
+    """Remove breakpoints by place."""
+    addresses = set(session.symbols.resolve(argument or None, session).addresses)
+    hit = [b.number for b in session.breakpoints if addresses & set(b.addresses)]
+    if not hit:
+        raise CommandError(f"no breakpoint at {argument or 'this place'}")
+    for number in hit:
+        session.breakpoints.remove(number)
+    return Output((f"deleted {', '.join(map(str, hit))}",), hit)
+
+
+def _enable(session: DebugSession, argument: str, on: bool) -> Output:
+    words = argument.split()
+    places = [w.partition(".")[::2] for w in words if "." in w]
+    for row, place in places:
+        session.breakpoints.enable_place(
+            parse_int(row, "breakpoint number"), parse_int(place, "location number"), on
+        )
+    if places:
+        argument = " ".join(w for w in words if "." not in w)
+        if not argument:
+            return Output((f"{'enabled' if on else 'disabled'} {' '.join(words)}",), words)
+    numbers = _numbers(session, argument)
+    for number in numbers:
+        session.breakpoints.enable(number, on)
+    word = "enabled" if on else "disabled"
+    return Output((f"{word} {', '.join(map(str, numbers)) or 'nothing'}",), numbers)
+
+
+@command(
+    "disable",
+    "dis",
+    "disable breakpoints",
+    usage="disable [N | N.PLACE …]",
+    help="keep breakpoints but ignore them",
+    group="breakpoints",
+    needs="nothing",
+)
+def disable(session: DebugSession, argument: str) -> Output:
+    """Switch breakpoints off."""
+    return _enable(session, argument, False)
+
+
+@command(
+    "enable",
+    "en",
+    "enable breakpoints",
+    usage="enable [N | N.PLACE …]",
+    help="switch breakpoints on again",
+    group="breakpoints",
+    needs="nothing",
+)
+def enable(session: DebugSession, argument: str) -> Output:
+    """Switch breakpoints on."""
+    return _enable(session, argument, True)
+
+
+@command(
+    "condition",
+    "cond",
+    usage="condition N [EXPRESSION]",
+    help="make a breakpoint conditional (or unconditional)",
+    group="breakpoints",
+    needs="nothing",
+)
+def condition(session: DebugSession, argument: str) -> Output:
+    """Set or drop a condition."""
+    number, _, text = argument.partition(" ")
+    if not number:
+        raise CommandError("a breakpoint number is missing", "condition N EXPRESSION")
+    if text.strip():
+        check_names(session, text)
+    point = session.breakpoints.set_condition(
+        parse_int(number, "breakpoint number"), text.strip() or None
+    )
+    return Output((point.announce(),), point.to_json())
+
+
+@command(
+    "ignore",
+    usage="ignore N COUNT",
+    help="pass a breakpoint COUNT times",
+    group="breakpoints",
+    needs="nothing",
+)
+def ignore(session: DebugSession, argument: str) -> Output:
+    """Set the ignore count."""
+    words = argument.split()
+    if len(words) != 2:
+        raise CommandError("two numbers are needed", "ignore N COUNT")
+    number, count = (parse_int(w) for w in words)
+    point = session.breakpoints.set_ignore(number, count)
+    return Output(
+        (f"breakpoint {number}: the next {max(count, 0)} hits are ignored",), point.to_json()
+    )
+
+
+@command(
+    "info breakpoints",
+    "info b",
+    "info break",
+    "info watchpoints",
+    help="breakpoints with addresses, conditions and hits",
+    group="breakpoints",
+    needs="nothing",
+)
+def info_breakpoints(session: DebugSession, argument: str) -> Output:
+    """List breakpoints."""
+    from gpudbg.debug.views import table
+
+    rows = [b.to_json() for b in session.breakpoints]
+    if not rows:
+        return Output(("no breakpoints; `break LOCATION` sets one",), rows)
+    lines = table(
+        ("Num", "Disp", "Enb", "Where", "What", "Hits"),
+        [
+            (
+                str(r["number"]),
+                "del" if r["temporary"] else "keep",
+                "y" if r["enabled"] else "n",
+                " ".join(r["places"]) or "(pending)",
+                r["location"] + (f" if {r['condition']}" if r["condition"] else ""),
+                str(r["hits"]) + (f" (ignore {r['ignore']})" if r["ignore"] else ""),
+            )
+            for r in rows
+        ],
+    )
+    return Output(tuple(lines), rows)

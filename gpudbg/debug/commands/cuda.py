@@ -1,0 +1,86 @@
+"""cuda-gdb's own commands: info cuda …, cuda COORDINATES, autostep."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpudbg.debug import cuda_coords as coords
+from gpudbg.debug import cuda_info
+from gpudbg.debug.commands.registry import Output, command
+from gpudbg.errors import CommandError
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+
+OPTIONS = """\
+devices  sms  warps  lanes  kernels  blocks  threads  contexts  launch trace  launch children
+FILTER names coordinates: device N  sm N  warp N  lane N  kernel N  grid N  block X[,Y[,Z]]
+thread X[,Y[,Z]]; N may be current, all or any; threads also take breakpoint N|all.
+`set cuda coalescing off` shows blocks and threads one by one."""
+
+
+@command(
+    "info cuda",
+    usage="info cuda OPTION [FILTER]",
+    help="cuda-gdb's tables of devices, SMs, warps, lanes, kernels, blocks and threads",
+    group="status",
+    details=OPTIONS,
+    completer=lambda s, t: [n for n in cuda_info.BUILDERS if n.startswith(t)],
+)
+def info_cuda(session: DebugSession, argument: str) -> Output:
+    """One table."""
+    words = argument.split()
+    size = 2 if words[:1] == ["launch"] else 1
+    option = " ".join(words[:size])
+    if option == "managed":
+        return Output(("No managed variables.",), [])
+    if option == "line":
+        place = session.symbols.resolve(f"*{' '.join(words[1:])}", session).addresses[0]
+        text = session.symbols.describe_line(place)
+        return Output((text,), text)
+    table = cuda_info.build(session, option, " ".join(words[size:]))
+    return Output(tuple(table.lines()), list(table.rows))
+
+
+def switch_words(session: DebugSession) -> str:
+    """cuda-gdb's announcement of the focus."""
+    return f"[Switching focus to CUDA {coords.words(coords.current(session))}]"
+
+
+@command(
+    "cuda",
+    usage="cuda COORDINATE [N] …",
+    help="show or move the focus by cuda-gdb's coordinates",
+    group="focus",
+    details="cuda block thread    cuda kernel 0 block 1,0,0 thread 15    cuda sm 0 warp 2 lane 5",
+)
+def cuda(session: DebugSession, argument: str) -> Output:
+    """Query, or switch."""
+    if not argument.strip():
+        raise CommandError("Missing argument(s).")
+    asked, wanted = coords.parse(argument)
+    if not wanted:
+        place = coords.current(session)
+        return Output((coords.words(place, asked),), coords.fields(place))
+    if not coords.switch(session, wanted):
+        return Output(("CUDA focus unchanged.",), coords.fields(coords.current(session)))
+    place = coords.current(session)
+    lines = [switch_words(session)]
+    line = session.symbols.line(place.state.pc)
+    if line is not None:
+        lines.append(f"{line.number}\t{session.sources.text(line.file, line.number)}")
+    else:
+        lines.append(session.symbols.describe(place.state.pc))
+    return Output(tuple(lines), coords.fields(place))
+
+
+@command(
+    "autostep",
+    "astep",
+    usage="autostep [LOCATION] [for N [lines|instructions]]",
+    help="accepted for cuda-gdb's sake: every error here is precise",
+    group="breakpoints",
+)
+def autostep(session: DebugSession, argument: str) -> Output:
+    """Nothing to do: the machine stops at the guilty instruction."""
+    return Output(("errors of the emulated SM are precise; autostep is not needed",))

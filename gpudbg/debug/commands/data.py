@@ -1,0 +1,294 @@
+"""Data: print, x, display, output, output buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from gpudbg.debug import views
+from gpudbg.debug.commands.registry import Output, command
+from gpudbg.debug.expr import Result
+from gpudbg.debug.expr.types import Array, Pointer, Scalar
+from gpudbg.debug.format import Spec, format_bits, parse_int, split_spec
+from gpudbg.errors import CommandError
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+
+FORMAT_HELP = """\
+/FMT: x hex, d signed, u unsigned, o octal, t binary, z padded hex, c char, f float, a address
+`print all EXPR` shows the 32 lanes, `print EXPR` the focused one (or `set print-lanes all`)."""
+
+
+def _json_value(result: Result, lane: int) -> Any:
+    if not result.valid[lane]:
+        return None
+    return result.values[lane].item()
+
+
+@command(
+    "print",
+    "p",
+    "inspect",
+    "call",
+    usage="print[/FMT] [all] EXPRESSION",
+    help="the value of an expression",
+    group="data",
+    needs="stopped",
+    repeats=False,
+    details=FORMAT_HELP,
+    completer=lambda s, text: s.complete_expression(text),
+)
+def print_(session: DebugSession, argument: str) -> Output:
+    """Evaluate, show, and number the value in the history."""
+    shown = _shown(session, argument)
+    if shown.result is None:
+        return Output(shown.lines, shown.data)
+    session.value_history.append(shown.result)
+    number = len(session.value_history)
+    return Output((f"${number} = {shown.lines[0]}", *shown.lines[1:]), shown.data)
+
+
+@command(
+    "output",
+    usage="output[/FMT] [all] EXPRESSION",
+    help="the value of an expression, without a number in the history",
+    group="data",
+    needs="stopped",
+    repeats=False,
+    completer=lambda s, text: s.complete_expression(text),
+)
+def output(session: DebugSession, argument: str) -> Output:
+    """Evaluate and show."""
+    shown = _shown(session, argument)
+    return Output(shown.lines, shown.data)
+
+
+class _Shown(NamedTuple):
+    """What `print` shows; `result` is None where there is nothing for the history."""
+
+    lines: tuple[str, ...]
+    data: Any
+    result: Result | None = None
+
+
+def _vector(session: DebugSession, axes: Mapping[str, Result], letter: str | None) -> _Shown:
+    assert session.focus is not None
+    lane = session.focus.lane
+    texts = (f"{a} = {views.value_text(r, lane, letter)}" for a, r in axes.items())
+    value = {a: _json_value(r, lane) for a, r in axes.items()}
+    data = {"type": "dim3", "lane": lane, "value": value}
+    return _Shown((f"{{{', '.join(texts)}}}",), data, axes["x"])
+
+
+def _shown(session: DebugSession, argument: str) -> _Shown:
+    spec, text = split_spec(argument)
+    every = session.settings.shown("print-lanes") == "all"
+    if text.startswith("all "):
+        every, text = True, text[4:]
+    letter = None if spec.letter == "r" else spec.letter
+    axes = session.context().vector(text)
+    if axes is not None:
+        return _vector(session, axes, letter)
+    result = session.evaluate(text)
+    assert session.focus is not None
+    lane = session.focus.lane
+    if isinstance(result.type, Array):
+        result, elements = session.fetch_array(result, lane)
+        data = {"type": str(result.type), "values": elements.tolist()}
+        return _Shown((elements_text(elements, letter),), data, result)
+    mask = session.warp().state.active
+    data = {
+        "type": str(result.type),
+        "lane": lane,
+        "value": _json_value(result, lane),
+        "values": [_json_value(result, i) for i in range(32)],
+    }
+    if every:
+        kind = result.values.dtype.kind
+        words = views.shape_words(result.values, mask, kind)
+        return _Shown((words, *views.lanes_text(result, mask, letter)), data)
+    return _Shown((views.value_text(result, lane, letter),), data, result)
+
+
+def elements_text(data: Any, letter: str | None) -> str:
+    """The first elements of an array as `{1, 2, 3}`."""
+    shown = data[:64]
+    if letter is None:
+        items = ", ".join(views.number_text(v) for v in shown)
+    else:
+        size = data.dtype.itemsize
+        raw = shown.view(f"u{size}")
+        items = ", ".join(format_bits(int(v), size, letter) for v in raw)
+    more = f", … {len(data) - 64} more" if len(data) > 64 else ""
+    return f"{{{items}{more}}}"
+
+
+X_HELP = """\
+x/8xw ADDRESS     eight words in hex; units b h w g; formats as print; i = instructions
+ADDRESS is an expression; a pointer names its space: x/16xw (@shared int*)0 , x &coeff
+A plain number is a generic address; `x/4i $pc` and `x/4i kernel+0x20` disassemble.
+An empty line goes on where the last x ended."""
+
+
+@command(
+    "x",
+    usage="x[/NFU] ADDRESS",
+    help="examine memory or instructions",
+    group="data",
+    needs="stopped",
+    repeats=True,
+    details=X_HELP,
+)
+def examine(session: DebugSession, argument: str) -> Output:
+    """Dump memory."""
+    spec, text = split_spec(argument)
+    if spec.letter == "i":
+        return _instructions(session, spec, text)
+    space, address, unit, letter = _target(session, spec, text)
+    count = abs(spec.count) if spec.count is not None else 1
+    if count > 65536:
+        raise CommandError("x shows 65536 units at most")
+    if letter == "s":
+        return _string(session, space, address)
+    data = session.read_focused(space, address, count * unit)
+    values = [int.from_bytes(data[i : i + unit], "little") for i in range(0, len(data), unit)]
+    per_line = {1: 8, 2: 8, 4: 4, 8: 2}[unit]
+    lines = []
+    for i in range(0, count, per_line):
+        cells = (
+            format_bits(v, unit, letter).rjust(_width(unit, letter))
+            for v in values[i : i + per_line]
+        )
+        lines.append(f"0x{address + i * unit:x}:  " + "  ".join(cells))
+    session.examine_state = (space, address + count * unit, unit, letter)
+    data_out = {"space": space, "address": address, "unit": unit, "values": values}
+    return Output(tuple(lines), data_out)
+
+
+def _width(unit: int, letter: str) -> int:
+    return {"x": unit * 2 + 2, "z": unit * 2 + 2, "d": 11, "u": 10, "f": 12}.get(letter, 0)
+
+
+def _target(session: DebugSession, spec: Spec, text: str) -> tuple[str, int, int, str]:
+    previous = session.examine_state
+    letter = spec.letter or (previous[3] if previous else "x")
+    unit = spec.size or (previous[2] if previous else 4)
+    if not text:
+        if previous is None:
+            raise CommandError("an address is missing", "x/8xw (@shared int*)0")
+        return previous[0], previous[1], unit, letter
+    result = session.evaluate(text)
+    assert session.focus is not None
+    lane = session.focus.lane
+    if not result.valid[lane]:
+        raise CommandError(f"{text}: no value here: {result.why}")
+    match result.type:
+        case Pointer(space, target):
+            if spec.size is None and isinstance(target, Scalar) and target.size in (1, 2, 4, 8):
+                unit = target.size
+            return space, int(result.values[lane]), unit, letter
+        case Array():
+            assert result.place is not None
+            return result.place.space, int(result.values[lane]), unit, letter
+        case Scalar(kind="f"):
+            raise CommandError("a floating-point number is not an address")
+    return "generic", int(result.values[lane]) & (1 << 64) - 1, unit, letter
+
+
+def _string(session: DebugSession, space: str, address: int) -> Output:
+    raw = bytearray()
+    while len(raw) < 4096:
+        byte = session.read_focused(space, address + len(raw), 1)
+        if byte == b"\0":
+            break
+        raw += byte
+    text = raw.decode("utf-8", "replace")
+    return Output((f'0x{address:x}:  "{text}"',), {"address": address, "string": text})
+
+
+def _instructions(session: DebugSession, spec: Spec, text: str) -> Output:
+    from gpudbg.debug.commands.code import instruction_rows
+
+    if text in ("", "$pc"):
+        start = session.warp().state.pc
+        if not text and session.examine_state and session.examine_state[3] == "i":
+            start = session.examine_state[1]
+    else:
+        start = session.symbols.resolve(f"*{text}", session).addresses[0]
+    rows = session.symbols.around(start, 0, (spec.count or 1) - 1)
+    if rows:
+        session.examine_state = ("code", rows[-1].pc + 8, 8, "i")
+    return instruction_rows(session, rows)
+
+
+@command(
+    "display",
+    usage="display[/FMT] EXPRESSION",
+    help="show an expression at every stop",
+    group="data",
+    needs="nothing",
+)
+def display(session: DebugSession, argument: str) -> Output:
+    """Add a display, or show all of them."""
+    if not argument.strip():
+        return Output(tuple(session.displays.lines()))
+    spec, text = split_spec(argument)
+    head = argument[: len(argument) - len(text)].strip()
+    verb = "x" if spec.letter in ("i", "s") or spec.count is not None else "output"
+    row = session.displays.add(f"{verb}{head} {text}")
+    return Output(tuple(session.displays.lines(row.number)), row.number)
+
+
+@command(
+    "undisplay",
+    "delete display",
+    usage="undisplay [N]",
+    help="stop showing an expression",
+    group="data",
+    needs="nothing",
+)
+def undisplay(session: DebugSession, argument: str) -> Output:
+    """Remove a display."""
+    session.displays.remove(parse_int(argument, "display number") if argument.strip() else None)
+    return Output(("done",))
+
+
+@command("info display", help="expressions shown at every stop", group="data", needs="nothing")
+def info_display(session: DebugSession, argument: str) -> Output:
+    """List displays."""
+    rows = [(r.number, r.title) for r in session.displays.rows.values()]
+    lines = [f"{n}: {c}" for n, c in rows] or ["no displays; `display EXPRESSION` adds one"]
+    return Output(tuple(lines), [{"number": n, "command": c} for n, c in rows])
+
+
+@command(
+    "info buffers",
+    "info outputs",
+    usage="info buffers [NAME]",
+    help="the launch's device buffers and what is in them",
+    group="data",
+)
+def info_buffers(session: DebugSession, argument: str) -> Output:
+    """Show buffers."""
+    rows = [a for a in session.launch.arguments if a.buffer is not None]
+    name = argument.strip()
+    if name:
+        array = session.buffer(int(name) if name.isdigit() else name)
+        lines = str(np.array2string(array, max_line_width=100, threshold=2000)).splitlines()
+        return Output(tuple(lines), array.tolist())
+    data = [
+        {
+            "name": a.name,
+            "address": a.buffer.address,
+            "dtype": str(a.buffer.array().dtype),
+            "count": int(a.buffer.array().size),
+        }
+        for a in rows
+    ]
+    lines = [
+        f"{a.name:10} 0x{a.buffer.address:x}  {views.array_words(a.buffer.array())}" for a in rows
+    ]
+    return Output(tuple(lines or ["the kernel takes no buffers"]), data)

@@ -1,0 +1,64 @@
+"""info engine: what runs the launch, and which instructions left compiled code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gpudbg.debug import views
+from gpudbg.debug.commands.registry import Output, command
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.sm.engines.llvm.run import RunEngine
+
+SHOWN = 20
+
+
+@command(
+    "info engine",
+    usage="info engine",
+    help="how the launch executes, and instructions without a compiled version",
+    group="status",
+    details="Exits count how often the step engine executed an instruction for compiled code.",
+)
+def info_engine(session: DebugSession, argument: str) -> Output:
+    """Show the engine and its exits by pc."""
+    grid = session.grid
+    data: dict[str, Any] = {"engine": grid.gpu.engine, "compiled": False, "exits": []}
+    if grid.fast is None:
+        return Output(("engine: step",), data)
+    engine = grid.fast.engine
+    if engine is None:
+        why = grid.fast.trouble or "nothing is compiled yet"
+        return Output((f"engine: {grid.gpu.engine}; {why}",), data | {"why": why})
+    return _compiled(session, engine, data | {"compiled": True})
+
+
+def _compiled(session: DebugSession, engine: RunEngine, data: dict[str, Any]) -> Output:
+    """The table of a launch with compiled code."""
+    grid, program = session.grid, engine.program
+    slow: dict[int, str] = {}
+    for version in (program.full, program.masked):
+        slow |= version.slow if version is not None else {}
+    total = sum(engine.exits.values())
+    lines = [
+        f"engine: {grid.gpu.engine}; {len(program.listing.code)} instructions compiled "
+        f"in {program.seconds * 1e3:.0f} ms, {len(slow)} without a compiled version",
+        f"{total} of {grid.total} warp instructions left compiled code",
+    ]
+    rows = []
+    for pc, count in engine.exits.most_common(SHOWN):
+        insn = program.listing.code.get(pc)
+        text = insn.text(pc) if insn is not None else ""
+        why = slow.get(pc, "data, a fault or a breakpoint")
+        rows.append((f"{count}", grid.code.describe(pc), text, why))
+        data["exits"].append({"pc": pc, "count": count, "instruction": text, "why": why})
+    if rows:
+        lines += views.table(("Exits", "Where", "Instruction", "Why"), rows)
+    data |= {
+        "instructions": len(program.listing.code),
+        "compile_seconds": program.seconds,
+        "total_exits": total,
+        "total": grid.total,
+    }
+    return Output(tuple(lines), data)

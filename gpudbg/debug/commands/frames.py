@@ -1,0 +1,223 @@
+"""Call frames and source path: backtrace, frame, up, down, directory, substitute-path."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from gpudbg.debug.arguments import argument_rows
+from gpudbg.debug.commands.registry import Output, command, quoted_words
+from gpudbg.debug.format import parse_int
+from gpudbg.debug.frames import Frame, frames
+from gpudbg.errors import CommandError
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+
+
+def frame_words(session: DebugSession, frame: Frame) -> str:
+    """`walk (in=0x705000000, n=100) at walk.cu:24`"""
+    kernel = frame.physical == 0 and not frame.inlined
+    values = ", ".join(f"{a.name}={a.text}" for a in argument_rows(session)) if kernel else ""
+    where = f" at {PurePath(frame.line.file).name}:{frame.line.number}" if frame.line else ""
+    return f"{frame.function} ({values}){where}"
+
+
+def _row(session: DebugSession, frame: Frame) -> str:
+    address = f"0x{frame.pc:016x} in " if frame.level else ""
+    return f"#{frame.level:<3}{address}{frame_words(session, frame)}"
+
+
+def _data(frame: Frame) -> dict[str, object]:
+    return {
+        "level": frame.level,
+        "pc": frame.pc,
+        "function": frame.function,
+        "file": frame.line.file if frame.line else None,
+        "line": frame.line.number if frame.line else None,
+        "inlined": frame.inlined,
+    }
+
+
+@command(
+    "backtrace",
+    "bt",
+    "where",
+    usage="backtrace [COUNT]",
+    help="call frames of the focused warp, inlined calls included",
+    group="status",
+    needs="stopped",
+    details="`info stack` shows the divergence stack.",
+)
+def backtrace(session: DebugSession, argument: str) -> Output:
+    """List frames."""
+    rows = list(frames(session))
+    if argument.strip():
+        count = parse_int(argument, "count")
+        rows = rows[:count] if count >= 0 else rows[count:]
+    return Output(tuple(_row(session, f) for f in rows), [_data(f) for f in rows])
+
+
+def _select(session: DebugSession, level: int) -> Output:
+    rows = frames(session)
+    session.frame_level = level
+    frame = rows[level]
+    lines = [_row(session, frame)]
+    if frame.line is not None:
+        text = session.sources.text(frame.line.file, frame.line.number)
+        lines.append(f"{frame.line.number}\t{text}")
+        size = session.settings.number("listsize")
+        session.list_state = (frame.line.file, max(frame.line.number - size // 2, 1))
+    return Output(tuple(lines), _data(frame))
+
+
+@command(
+    "frame",
+    "f",
+    usage="frame [LEVEL]",
+    help="look at a call frame: its line, and what `list` shows",
+    group="status",
+    needs="stopped",
+)
+def frame_(session: DebugSession, argument: str) -> Output:
+    """Show or select a frame."""
+    count = len(frames(session))
+    level = session.frame_level
+    if argument.strip():
+        level = parse_int(argument.removeprefix("level ").strip(), "frame level")
+    if not 0 <= level < count:
+        raise CommandError(f"no frame at level {argument.strip()}", f"there are {count}")
+    return _select(session, level)
+
+
+def _move(session: DebugSession, argument: str, sign: int) -> Output:
+    count = parse_int(argument, "count") if argument.strip() else 1
+    level = session.frame_level + sign * count
+    last = len(frames(session)) - 1
+    if sign > 0 and session.frame_level == last:
+        raise CommandError("Initial frame selected; you can't go up.")
+    if sign < 0 and session.frame_level == 0:
+        raise CommandError("Bottom (innermost) frame selected; you can't go down.")
+    return _select(session, min(max(level, 0), last))
+
+
+@command("up", usage="up [N]", help="the calling frame", group="status", needs="stopped")
+def up(session: DebugSession, argument: str) -> Output:
+    """Towards the kernel."""
+    return _move(session, argument, 1)
+
+
+@command("down", usage="down [N]", help="the called frame", group="status", needs="stopped")
+def down(session: DebugSession, argument: str) -> Output:
+    """Towards the innermost call."""
+    return _move(session, argument, -1)
+
+
+@command(
+    "info frame",
+    "info f",
+    help="the selected call frame",
+    group="status",
+    needs="stopped",
+)
+def info_frame(session: DebugSession, argument: str) -> Output:
+    """Describe the frame."""
+    rows = frames(session)
+    frame = rows[min(session.frame_level, len(rows) - 1)]
+    place = session.symbols.describe(frame.pc)
+    kind = "inlined call" if frame.inlined else "call" if frame.physical else "kernel"
+    lines = [
+        f"Stack level {frame.level}, frame of {frame_words(session, frame)}",
+        f" pc = 0x{frame.pc:x} <{place}>, {kind}, call depth {frame.physical}",
+    ]
+    if frame.level + 1 < len(rows):
+        lines.append(f" called from {frame_words(session, rows[frame.level + 1])}")
+    return Output(tuple(lines), _data(frame))
+
+
+@command("info args", help="arguments of the launched kernel", group="status", needs="stopped")
+def info_args(session: DebugSession, argument: str) -> Output:
+    """List arguments."""
+    rows = argument_rows(session)
+    lines = [f"{a.name} = {a.text}" for a in rows] or ["No arguments."]
+    return Output(tuple(lines), {a.name: a.text for a in rows})
+
+
+@command("info locals", help="local variables (needs -G line tables)", group="status")
+def info_locals(session: DebugSession, argument: str) -> Output:
+    """Nothing is known of locals without a debug build's variable tables."""
+    return Output(("No locals.",), {})
+
+
+# ---- source path -----------------------------------------------------------------------
+@command(
+    "directory",
+    "dir",
+    usage="directory [DIR …]",
+    help="search source files there first (without DIR: forget all)",
+    group="code",
+    needs="nothing",
+)
+def directory(session: DebugSession, argument: str) -> Output:
+    """Add to the source path."""
+    words = quoted_words(argument)
+    session.sources.add_directories([part for w in words for part in w.split(":") if part])
+    return show_directories(session, "")
+
+
+@command("show directories", help="where source files are searched", group="code", needs="nothing")
+def show_directories(session: DebugSession, argument: str) -> Output:
+    """Show the source path."""
+    shown = ":".join([*session.sources.directories, "$cdir", "$cwd"])
+    return Output((f"Source directories searched: {shown}",), session.sources.directories)
+
+
+@command(
+    "set directories",
+    usage="set directories DIR[:DIR …]",
+    help="replace the source path",
+    group="code",
+    needs="nothing",
+)
+def set_directories(session: DebugSession, argument: str) -> Output:
+    """Replace the source path."""
+    session.sources.add_directories([])
+    words = [w for w in argument.replace(":", " ").split() if w not in ("$cdir", "$cwd")]
+    return directory(session, " ".join(shlex.quote(w) for w in words))
+
+
+@command(
+    "set substitute-path",
+    usage="set substitute-path FROM TO",
+    help="look for source files recorded below FROM below TO",
+    group="code",
+    needs="nothing",
+)
+def set_substitute(session: DebugSession, argument: str) -> Output:
+    """Add a rule."""
+    words = quoted_words(argument)
+    if len(words) != 2:
+        raise CommandError("Incorrect usage, two paths are needed", "set substitute-path FROM TO")
+    session.sources.substitute(*words)
+    return show_substitute(session, "")
+
+
+@command(
+    "unset substitute-path",
+    usage="unset substitute-path [FROM]",
+    help="drop a source path rule (without FROM: all)",
+    group="code",
+    needs="nothing",
+)
+def unset_substitute(session: DebugSession, argument: str) -> Output:
+    """Drop rules."""
+    session.sources.forget_rules(argument.strip() or None)
+    return show_substitute(session, "")
+
+
+@command("show substitute-path", help="source path rules", group="code", needs="nothing")
+def show_substitute(session: DebugSession, argument: str) -> Output:
+    """List rules."""
+    rows = [f"  `{a}' -> `{b}'." for a, b in session.sources.rules]
+    return Output(("List of all source path substitution rules:", *rows), session.sources.rules)

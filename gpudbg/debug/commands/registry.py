@@ -1,0 +1,226 @@
+"""The command table: gdb's names and abbreviations first, cuda-gdb's GPU commands beside them.
+
+A command is one row: names, usage, help, whether it needs a stopped program, and a handler that
+turns its argument text into an `Output`: lines for people, plain data for programs.  The TUI
+console, `session.execute()`, `-x` files and MI's `-interpreter-exec console` all use this table.
+
+Names may have two words ("info warps").  A typed word may be any unambiguous prefix; an exact
+name or alias always wins.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
+
+from gpudbg.errors import CommandError
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+
+Needs = Literal["nothing", "launch", "stopped"]
+
+GROUP_ALIASES = {"i": "info"}
+"""gdb's short names of command groups that would be ambiguous prefixes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a command answers: text lines and the same as JSON-able data."""
+
+    lines: tuple[str, ...] = ()
+    data: Any = None
+
+    @property
+    def text(self) -> str:
+        """The lines joined."""
+        return "\n".join(self.lines)
+
+
+Handler = Callable[["DebugSession", str], Output]
+Completer = Callable[["DebugSession", str], list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One row of the command table."""
+
+    names: tuple[str, ...]
+    usage: str
+    help: str
+    group: str
+    needs: Needs
+    handler: Handler
+    details: str = ""
+    repeats: bool = False
+    completer: Completer | None = None
+
+    @property
+    def name(self) -> str:
+        """The full name."""
+        return self.names[0]
+
+
+@dataclass(slots=True)
+class CommandTable:
+    """All commands, with lookup by exact name, alias and unambiguous prefix."""
+
+    commands: list[Command] = field(default_factory=list)
+    _exact: dict[str, Command] = field(default_factory=dict)
+
+    def add(self, command: Command) -> None:
+        """Enter a command; a name taken twice is a programming error."""
+        for name in command.names:
+            if name in self._exact:
+                raise ValueError(f"command name {name!r} is taken by {self._exact[name].name!r}")
+            self._exact[name] = command
+        self.commands.append(command)
+
+    def has(self, name: str) -> bool:
+        """Whether a name is taken."""
+        return name in self._exact
+
+    def words(self, prefix: str = "") -> list[str]:
+        """Full names that start with `prefix`."""
+        return sorted(c.name for c in self.commands if c.name.startswith(prefix))
+
+    def resolve(self, line: str) -> tuple[Command, str]:
+        """The command a line names, and its argument text.
+
+        Raises:
+            CommandError: nothing or several commands match; candidates are listed.
+        """
+        word, rest = _first_word(line)
+        word = GROUP_ALIASES.get(word, word)
+        command = self._match(word, (n for n in self._exact if " " not in n))
+        if command is not None and not self._has_children(command.name):
+            return command, rest
+        parent = command.name if command else self._parent(word)
+        if parent is None:
+            raise self._unknown(word)
+        sub, tail = _first_word(rest)
+        if not sub:
+            if command is not None:
+                return command, ""
+            raise CommandError(f"'{parent}' needs a subcommand", ", ".join(self._children(parent)))
+        prefix = parent + " "
+        names = [n for n in self._exact if n.startswith(prefix)]
+        child = self._match(prefix + sub, names)
+        if child is not None:
+            return child, tail
+        if command is not None and not parent.startswith("info"):
+            return command, rest
+        near = difflib.get_close_matches(sub, self._children(parent), n=3)
+        hint = (
+            f"did you mean {', '.join(near)}?"
+            if near
+            else "try " + ", ".join(self._children(parent))
+        )
+        raise CommandError(f"'{parent}' has no subcommand {sub!r}", hint)
+
+    def _children(self, parent: str) -> list[str]:
+        prefix = parent + " "
+        return sorted({c.name[len(prefix) :] for c in self.commands if c.name.startswith(prefix)})
+
+    def _has_children(self, name: str) -> bool:
+        return any(n.startswith(name + " ") for n in self._exact)
+
+    def _parent(self, word: str) -> str | None:
+        parents = sorted({n.split(" ")[0] for n in self._exact if " " in n})
+        if word in parents:
+            return word
+        found = [p for p in parents if p.startswith(word)]
+        return found[0] if len(found) == 1 else None
+
+    def _match(self, word: str, names: Iterable[str]) -> Command | None:
+        if word in self._exact:
+            return self._exact[word]
+        found = {self._exact[n].name: self._exact[n] for n in names if n.startswith(word)}
+        parents = {n.split(" ")[0] for n in self._exact if " " in n and n.startswith(word)}
+        extra = {p for p in parents if " " not in word and p not in found}
+        if len(found) + len(extra) > 1:
+            candidates = ", ".join(sorted(set(found) | extra))
+            raise CommandError(f"ambiguous command {word!r}", candidates)
+        return next(iter(found.values()), None)
+
+    def _unknown(self, word: str) -> CommandError:
+        near = difflib.get_close_matches(word, self.words(), n=3)
+        hint = f"did you mean {', '.join(near)}?" if near else "see `help`"
+        return CommandError(f"undefined command {word!r}", hint)
+
+
+def _first_word(line: str) -> tuple[str, str]:
+    """Split at the first blank or at a slash (`x/4i`, `p/x`); the slash stays with the rest."""
+    text = line.strip()
+    for i, ch in enumerate(text):
+        if ch.isspace() or (ch == "/" and i):
+            return text[:i], text[i:].strip()
+    return text, ""
+
+
+TABLE = CommandTable()
+
+FAMILIES = (
+    "run",
+    "break_",
+    "info",
+    "data",
+    "focus",
+    "code",
+    "frames",
+    "cuda",
+    "settings",
+    "checks",
+    "special",
+    "images",
+    "engine",
+    "plugins",
+    "trap",
+)
+"""Modules of this package that enter commands."""
+
+
+def command(
+    *names: str,
+    usage: str = "",
+    help: str,  # noqa: A002 - reads as the word it is at every use
+    group: str,
+    needs: Needs = "launch",
+    details: str = "",
+    repeats: bool = False,
+    completer: Completer | None = None,
+) -> Callable[[Handler], Handler]:
+    """Decorator: enter a handler in the table under these names (the first is the full one)."""
+
+    def enter(handler: Handler) -> Handler:
+        row = Command(
+            names, usage or names[0], help, group, needs, handler, details, repeats, completer
+        )
+        TABLE.add(row)
+        return handler
+
+    return enter
+
+
+def quoted_words(argument: str) -> list[str]:
+    """The words of an argument; quotes hold blanks together.
+
+    Raises:
+        CommandError: a quote is not closed.
+    """
+    import shlex
+
+    try:
+        return shlex.split(argument)
+    except ValueError as error:
+        raise CommandError(f"{argument}: {error}") from None
+
+
+def load() -> CommandTable:
+    """The table with every family entered."""
+    for family in FAMILIES:
+        import_module(f"gpudbg.debug.commands.{family}")
+    return TABLE

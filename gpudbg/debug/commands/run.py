@@ -1,0 +1,167 @@
+"""Running and stepping: run, start, continue, stepi, nexti, until, finish, kill."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpudbg.debug.commands.registry import Output, command
+from gpudbg.debug.format import parse_int
+from gpudbg.errors import CommandError
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.stop import Stop
+
+SCOPES = ("lane", "warp", "cta", "sm", "all")
+"""What `stepi` can move; `set step SCOPE` picks the default."""
+
+
+def stop_output(session: DebugSession, stop: Stop) -> Output:
+    """How the console announces a stop: the stop card, then the displays."""
+    from gpudbg.debug.views import stop_card
+
+    lines = [*stop_card(session, stop), *session.displays.lines()]
+    return Output(tuple(lines), stop.to_json())
+
+
+@command(
+    "run",
+    "r",
+    help="start the kernel from the beginning and run it",
+    group="running",
+    usage="run",
+    details="Device memory is set back to what the launch gave it first.",
+)
+def run(session: DebugSession, argument: str) -> Output:
+    """Restart when the launch has moved, then run."""
+    if argument:
+        raise CommandError("run takes no arguments", "the launch table says what is launched")
+    session.restart()
+    return stop_output(session, session.cont())
+
+
+@command("start", help="start the kernel and stop at its first instruction", group="running")
+def start(session: DebugSession, argument: str) -> Output:
+    """Restart and stay at the entry."""
+    return stop_output(session, session.restart())
+
+
+@command(
+    "continue",
+    "c",
+    "fg",
+    usage="continue [N]",
+    help="run until something stops the machine",
+    group="running",
+    needs="stopped",
+    repeats=True,
+    details="With N, the breakpoint just met is ignored N-1 times.",
+)
+def continue_(session: DebugSession, argument: str) -> Output:
+    """Run on from the stop."""
+    if argument:
+        session.breakpoints.ignore_current(session.stop, parse_int(argument, "count") - 1)
+    return stop_output(session, session.cont())
+
+
+def _step(session: DebugSession, argument: str, over: bool) -> Output:
+    words = argument.split()
+    scope = None
+    if words and words[-1] in SCOPES:
+        scope = words.pop()
+    count = parse_int(words.pop(0), "count") if words else 1
+    if words or count < 1:
+        raise CommandError(f"'{argument}' is not understood", "stepi [COUNT] [warp|cta|sm|all]")
+    return stop_output(session, session.step(count, scope=scope, over=over))
+
+
+@command(
+    "stepi",
+    "si",
+    usage="stepi [N] [warp|cta|sm|all]",
+    help="execute one instruction of the focused warp (or of every warp of its CTA, SM, or all)",
+    group="running",
+    needs="stopped",
+    repeats=True,
+)
+def stepi(session: DebugSession, argument: str) -> Output:
+    """Step instructions."""
+    return _step(session, argument, over=False)
+
+
+@command(
+    "nexti",
+    "ni",
+    usage="nexti [N] [warp|cta|sm|all]",
+    help="like stepi, but a call runs until it returns",
+    group="running",
+    needs="stopped",
+    repeats=True,
+)
+def nexti(session: DebugSession, argument: str) -> Output:
+    """Step over calls."""
+    return _step(session, argument, over=True)
+
+
+@command(
+    "step",
+    "s",
+    usage="step [N]",
+    group="running",
+    needs="stopped",
+    repeats=True,
+    help="run the focused warp to another source line (an instruction where there are none)",
+)
+def step(session: DebugSession, argument: str) -> Output:
+    """Step source lines."""
+    count = parse_int(argument, "count") if argument else 1
+    return stop_output(session, session.step_line(count))
+
+
+@command(
+    "next",
+    "n",
+    usage="next [N]",
+    group="running",
+    needs="stopped",
+    repeats=True,
+    help="like step, but a call runs until it returns",
+)
+def next_(session: DebugSession, argument: str) -> Output:
+    """Step source lines over calls."""
+    count = parse_int(argument, "count") if argument else 1
+    return stop_output(session, session.step_line(count, over=True))
+
+
+@command(
+    "until",
+    "u",
+    "advance",
+    usage="until [LOCATION]",
+    group="running",
+    needs="stopped",
+    repeats=True,
+    help="run the focused warp to a location, or past the end of this loop",
+)
+def until(session: DebugSession, argument: str) -> Output:
+    """Run to a place."""
+    return stop_output(session, session.until(argument or None))
+
+
+@command(
+    "finish",
+    "fin",
+    help="run until the focused warp returns from its function",
+    group="running",
+    needs="stopped",
+)
+def finish(session: DebugSession, argument: str) -> Output:
+    """Run to the caller."""
+    return stop_output(session, session.finish())
+
+
+@command("kill", "k", help="end the launch; `run` starts it again", group="running")
+def kill(session: DebugSession, argument: str) -> Output:
+    """Abandon the launch."""
+    session.kill()
+    return Output(("the launch was ended; `run` starts it again",))

@@ -1,0 +1,205 @@
+"""Help, settings and odds: help, apropos, set, show, echo, source, quit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpudbg.debug.commands.registry import TABLE, Command, Output, command
+from gpudbg.errors import CommandError, UsageError
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+
+MAX_SOURCE_DEPTH = 20
+"""How deep `source` files may nest."""
+
+GROUPS = {
+    "running": "start, step and run the machine",
+    "breakpoints": "stop at places, under conditions",
+    "data": "registers, memory and expressions",
+    "focus": "which warp, lane, block or thread is looked at",
+    "code": "instructions and source lines",
+    "status": "what the machine is doing",
+    "traps": "the trap handler and the debugger port",
+    "support": "help and settings",
+    "plugins": "commands that plugins add",
+}
+"""Command groups in the order help shows them."""
+
+EXPRESSIONS = """\
+$R4 the register, $F4 as float, $L4 R4:R5 as 64-bit, $D4 as double; $P0 $CC.Z $pc
+$sm $warp $lane  threadIdx blockIdx blockDim gridDim (.x .y .z)  %tid.x %laneid …  SR_LANEID …
+shared[3] local[0] (32-bit words)   *(@shared float*)0x20   c[0x0][0x140]   symbol[5]
+C operators, casts, ?:, assignment; $name = 5 makes a variable.  print/x /d /u /f /t /c /o /z"""
+
+
+@command(
+    "help",
+    "h",
+    usage="help [COMMAND|GROUP|expressions]",
+    help="explain commands",
+    group="support",
+    needs="nothing",
+    completer=lambda s, t: TABLE.words(t),
+)
+def help_(session: DebugSession, argument: str) -> Output:
+    """Help on a command, a group, or the list of groups."""
+    word = argument.strip()
+    if word == "expressions":
+        return Output(tuple(EXPRESSIONS.splitlines()), EXPRESSIONS)
+    if word in GROUPS:
+        return _list([c for c in TABLE.commands if c.group == word])
+    if word:
+        found, rest = TABLE.resolve(word)
+        if rest:
+            raise CommandError(f"no help on {word!r}")
+        return _describe(found)
+    lines = ["Groups of commands (help GROUP lists one, help COMMAND explains one):", ""]
+    for group, meaning in GROUPS.items():
+        names = ", ".join(c.name for c in TABLE.commands if c.group == group)
+        lines.append(f"{group:12} {meaning}")
+        lines.append(f"{'':12}   {names}")
+    lines += ["", "`help expressions` explains $R4, shared[3], %tid.x and the like."]
+    data = [_row(c) for c in TABLE.commands]
+    return Output(tuple(lines), data)
+
+
+def _row(c: Command) -> dict[str, object]:
+    return {"names": list(c.names), "usage": c.usage, "help": c.help, "group": c.group}
+
+
+def _describe(c: Command) -> Output:
+    lines = [f"{c.usage}", f"    {c.help}"]
+    if len(c.names) > 1:
+        lines.append(f"    also: {', '.join(c.names[1:])}")
+    lines += [f"    {text}" for text in c.details.splitlines()]
+    if c.repeats:
+        lines.append("    an empty line repeats it")
+    return Output(tuple(lines), _row(c))
+
+
+def _list(commands: list[Command]) -> Output:
+    return Output(tuple(f"{c.usage:38} {c.help}" for c in commands), [_row(c) for c in commands])
+
+
+@command(
+    "apropos",
+    usage="apropos WORD",
+    help="commands whose help speaks of a word",
+    group="support",
+    needs="nothing",
+)
+def apropos(session: DebugSession, argument: str) -> Output:
+    """Search the help."""
+    word = argument.strip().lower()
+    if not word:
+        raise CommandError("a word is missing", "apropos WORD")
+    found = [
+        c
+        for c in TABLE.commands
+        if word in " ".join((*c.names, c.usage, c.help, c.details)).lower()
+    ]
+    if not found:
+        return Output((f"nothing speaks of {word!r}",), [])
+    return _list(found)
+
+
+@command(
+    "set",
+    "set var",
+    "set variable",
+    usage="set NAME VALUE | set EXPRESSION",
+    help="change a setting, a register, a predicate or memory",
+    group="data",
+    needs="nothing",
+    details="set $R4 = 7    set $P0 = 1    set shared[2] = 0x10    set step cta    set print lanes",
+    completer=lambda s, text: s.settings.complete(text),
+)
+def set_(session: DebugSession, argument: str) -> Output:
+    """A setting by name, otherwise an assignment."""
+    found = session.settings.split(argument)
+    if found is not None and not found[1].startswith("="):
+        name, rest = found
+        session.settings.set(name, rest)
+        return Output((f"{name} is {session.settings.shown(name)}",), session.settings.shown(name))
+    name = argument.strip().partition(" ")[0]
+    if "=" not in argument:
+        known = ", ".join(session.settings.rows)
+        raise CommandError(
+            f"{name!r} is not a setting" if name else "what is to be set is missing",
+            f"settings: {known}; or an assignment like set $R4 = 7",
+        )
+    session.require_stopped()
+    result = session.evaluate(argument)
+    from gpudbg.debug.views import value_text
+
+    lane = session.focus.lane if session.focus else 0
+    return Output((value_text(result, lane),), None)
+
+
+@command(
+    "show",
+    usage="show [SETTING]",
+    help="settings and their values",
+    group="support",
+    needs="nothing",
+    completer=lambda s, text: s.settings.complete(text),
+)
+def show(session: DebugSession, argument: str) -> Output:
+    """One setting, or all of them."""
+    names = [argument.strip()] if argument.strip() else list(session.settings.rows)
+    lines = []
+    for name in names:
+        row = session.settings.row(name)
+        lines.append(f"{name:16} {session.settings.shown(name):10} {row.help}")
+    return Output(tuple(lines), {n: session.settings.shown(n) for n in names})
+
+
+@command("echo", usage="echo TEXT", help="print text", group="support", needs="nothing")
+def echo(session: DebugSession, argument: str) -> Output:
+    """Print the argument; \\n ends a line."""
+    text = argument.replace("\\n", "\n").rstrip("\n")
+    return Output(tuple(text.split("\n")), text)
+
+
+@command(
+    "source",
+    usage="source FILE",
+    help="carry out a file of commands; the first that fails ends it",
+    group="support",
+    needs="nothing",
+    repeats=False,
+)
+def source(session: DebugSession, argument: str) -> Output:
+    """Carry out a file."""
+    path = Path(argument.strip())
+    if session.source_depth >= MAX_SOURCE_DEPTH:
+        raise CommandError(f"{path}: command files nest more than {MAX_SOURCE_DEPTH} deep")
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError as e:
+        raise CommandError(f"cannot read {path}: {e.strerror}") from None
+    lines: list[str] = []
+    answers: list[Any] = []
+    session.source_depth += 1
+    try:
+        for number, line in enumerate(map(str.strip, text.splitlines()), 1):
+            if not line or line.startswith("#") or session.quit_requested:
+                continue
+            try:
+                output = session.command(line)
+            except (CommandError, UsageError) as e:
+                raise CommandError(f"{path}:{number}: {line}: {e}") from None
+            lines.extend(output.lines)
+            answers.append({"command": line, "data": output.data})
+    finally:
+        session.source_depth -= 1
+    return Output(tuple(lines), answers)
+
+
+@command("quit", "q", "exit", help="leave gpudbg", group="support", needs="nothing")
+def quit_(session: DebugSession, argument: str) -> Output:
+    """Ask the frontend to end."""
+    session.quit_requested = True
+    return Output()

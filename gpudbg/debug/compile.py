@@ -1,0 +1,424 @@
+"""CUDA C++ and PTX to cubins: NVRTC and ptxas, from the PyPI wheels of `gpudbg[cuda]`.
+
+    gpudbg.load("kernel.cu", arch="sm_52", options=["-DN=4"])
+    gpudbg.compile(source_text)
+    compile_file("kernel.ptx", CompileOptions(arch="sm_61")).cubin
+
+Neither tool needs a GPU, a driver or a CUDA installation.  GPUDBG_NVRTC and GPUDBG_PTXAS name
+others to use.  What the compilers say goes to the logger "gpudbg.compile" (standard error unless
+the program configures it), or into the `CompileError` when there is no result.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import logging
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from gpudbg.debug.hostcode import HostCode, split
+from gpudbg.errors import CompileError, UsageError
+from gpudbg.formats.cubin import read_bytes, read_cubin
+from gpudbg.formats.program import SUPPORTED_ARCHS, Program
+
+LOG = logging.getLogger("gpudbg.compile")
+
+SUFFIXES = (".cu", ".ptx")
+"""Files that are compiled before they are read."""
+
+DEFAULT_ARCH = "sm_50"
+_DEPRECATED = re.compile(r"^nvrtc: warning ?:.*[Aa]rchitectures? .*deprecated")
+INSTALL = "pip install 'gpudbg[cuda]' brings it; no GPU is needed"
+TIMEOUT_S = 300
+"""Longest run of ptxas."""
+
+_EMPTY_HEADERS = """
+cuda.h cuda_runtime.h cuda_runtime_api.h device_launch_parameters.h device_functions.h
+assert.h cassert cstdio cstdlib cstring ctime errno.h math.h cmath memory.h stdio.h stdlib.h
+string.h sys/time.h time.h unistd.h
+algorithm array chrono fstream functional iomanip iostream map memory numeric random sstream
+stdexcept string thread tuple vector
+""".split()
+
+_INTEGERS = "".join(
+    f"typedef {sign}{words} {'u' if sign else ''}int{bits}_t;\n"
+    for bits, words in ((8, "char"), (16, "short"), (32, "int"), (64, "long long"))
+    for sign in ("", "unsigned ")
+).replace("typedef char", "typedef signed char")
+
+HEADERS: Mapping[str, str] = {
+    **dict.fromkeys(_EMPTY_HEADERS, "namespace std {}\n"),
+    **dict.fromkeys(
+        ("stdint.h", "cstdint"),
+        "#pragma once\n"
+        + _INTEGERS
+        + "typedef unsigned long long uintptr_t;\ntypedef long long intptr_t;\nnamespace std {}\n",
+    ),
+    **dict.fromkeys(("stddef.h", "cstddef"), "#define NULL 0\nnamespace std {}\n"),
+    **dict.fromkeys(
+        ("limits.h", "climits"),
+        "#define CHAR_BIT 8\n#define INT_MAX 0x7fffffff\n#define INT_MIN (-INT_MAX - 1)\n"
+        "#define UINT_MAX 0xffffffffU\n#define LLONG_MAX 0x7fffffffffffffffLL\n"
+        "#define LLONG_MIN (-LLONG_MAX - 1)\n#define ULLONG_MAX 0xffffffffffffffffULL\n",
+    ),
+    **dict.fromkeys(
+        ("float.h", "cfloat"),
+        "#define FLT_MAX 3.402823466e+38F\n#define FLT_MIN 1.175494351e-38F\n"
+        "#define FLT_EPSILON 1.192092896e-07F\n#define DBL_MAX 1.7976931348623158e+308\n"
+        "#define DBL_MIN 2.2250738585072014e-308\n#define DBL_EPSILON 2.2204460492503131e-016\n",
+    ),
+}
+"""Stand-ins for host headers: device code has what it needs of them built in."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompileOptions:
+    """How a source file becomes a cubin.
+
+    Attributes:
+        arch: architecture; None is what a PTX file asks for, else sm_50.
+        include_dirs: -I, searched in order after the source's own folder.
+        defines: -D, "NAME" or "NAME=VALUE".
+        debug: -G, code as written with a location for every variable.
+        lineinfo: -lineinfo, a line table; True unless switched off.
+        std: --std, such as "c++17".
+        extra: further words for the compiler as they are.
+    """
+
+    arch: str | None = None
+    include_dirs: tuple[str, ...] = ()
+    defines: tuple[str, ...] = ()
+    debug: bool = False
+    lineinfo: bool = True
+    std: str | None = None
+    extra: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A compiler's result.
+
+    Attributes:
+        cubin: the file's bytes.
+        log: what the compiler said, word for word.
+        host: the host code that was left out, where there was any.
+    """
+
+    cubin: bytes
+    log: str = ""
+    host: HostCode | None = None
+
+
+# ---- options as flags ------------------------------------------------------------------
+def add_compile_flags(parser: argparse.ArgumentParser) -> None:
+    """The compiler's flags, the same on every verb that takes a program."""
+    group = parser.add_argument_group("compiling .cu and .ptx")
+    group.add_argument("-I", dest="include_dirs", action="append", default=[], metavar="DIR")
+    group.add_argument("-D", dest="defines", action="append", default=[], metavar="NAME[=VALUE]")
+    group.add_argument("-G", dest="debug_code", action="store_true", help="unoptimised, debuggable")
+    group.add_argument(
+        "-lineinfo", "--lineinfo", action="store_true", help="a line table (default)"
+    )
+    group.add_argument("--std", "-std", metavar="c++NN", help="language, such as c++17")
+    group.add_argument(
+        "--nvcc-option", action="append", default=[], metavar="WORD", help="any other"
+    )
+
+
+def flag_options(args: argparse.Namespace, arch: str | None = None) -> CompileOptions:
+    """`CompileOptions` of parsed flags."""
+    return CompileOptions(
+        arch,
+        tuple(args.include_dirs),
+        tuple(args.defines),
+        debug=args.debug_code,
+        std=args.std,
+        extra=tuple(args.nvcc_option),
+    )
+
+
+def word_options(words: Sequence[str], arch: str | None = None) -> CompileOptions:
+    """`CompileOptions` of compiler words such as ["-DN=4", "-I", "include", "-G"].
+
+    Raises:
+        UsageError: a flag without its value, or an architecture that contradicts `arch`.
+    """
+    parser = _Words(prog="options", add_help=False, allow_abbrev=False)
+    add_compile_flags(parser)
+    parser.add_argument("-arch", "--gpu-architecture", dest="arch")
+    args, rest = parser.parse_known_args([os.fspath(w) for w in words])
+    if args.arch and arch and args.arch != arch:
+        raise UsageError(f"options ask for {args.arch}, but arch is {arch}")
+    args.nvcc_option += rest
+    return flag_options(args, arch or args.arch)
+
+
+class _Words(argparse.ArgumentParser):
+    def error(self, message: str) -> Any:
+        """Complain."""
+        raise UsageError(f"compiler options: {message}")
+
+
+# ---- finding the tools -----------------------------------------------------------------
+def find_nvrtc() -> Path | None:
+    """libnvrtc: of GPUDBG_NVRTC, else of the installed wheel, else of CUDA_PATH."""
+    return _find("GPUDBG_NVRTC", "cuda_nvrtc", ("lib/libnvrtc.so.12", "bin/nvrtc64_120_0.dll"))
+
+
+def find_ptxas() -> Path | None:
+    """ptxas: of GPUDBG_PTXAS, else of the installed wheel, else of CUDA_PATH."""
+    return _find("GPUDBG_PTXAS", "cuda_nvcc", ("bin/ptxas", "bin/ptxas.exe"))
+
+
+def _find(variable: str, package: str, names: Sequence[str]) -> Path | None:
+    named = os.environ.get(variable)
+    if named:
+        if not Path(named).is_file():
+            raise UsageError(f"{variable}={named}: no such file")
+        return Path(named)
+    for folder in _folders(package):
+        for name in names:
+            if (folder / name).is_file():
+                return folder / name
+    return None
+
+
+def _folders(package: str) -> Iterator[Path]:
+    """Where a wheel's files are, then a CUDA installation's."""
+    for entry in sys.path:
+        yield Path(entry or ".") / "nvidia" / package
+    for variable in ("CUDA_PATH", "CUDA_HOME"):
+        if os.environ.get(variable):
+            yield Path(os.environ[variable])
+            yield Path(os.environ[variable]) / "lib64"
+
+
+def _runtime_headers() -> list[str]:
+    """Folders with cuda_fp16.h and the like, of the wheels."""
+    found = (folder / "include" for folder in _folders("cuda_runtime"))
+    return [str(f) for f in found if (f / "cuda_fp16.h").is_file()][:1]
+
+
+# ---- compiling -------------------------------------------------------------------------
+def is_source(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is compiled before it is read."""
+    return Path(path).suffix.lower() in SUFFIXES
+
+
+def compile_file(path: str | os.PathLike[str], options: CompileOptions) -> Compiled:
+    """Compile a .cu or .ptx file.
+
+    Raises:
+        LoadError: the file cannot be read.
+        UsageError: the compiler is not installed, or an option does not fit.
+        CompileError: the compiler's own words.
+    """
+    name = os.fspath(path)
+    data = read_bytes(name)
+    if Path(name).suffix.lower() == ".ptx":
+        return compile_ptx(data, name, options)
+    here = str(Path(name).parent)
+    options = replace(options, include_dirs=(here, *options.include_dirs))
+    return compile_cuda(data, name, options)
+
+
+def program_of(name: str, made: Compiled) -> Program:
+    """The program a compiler made; what it said, and what was left out, goes to the log."""
+    program = read_cubin(made.cubin, name)
+    if made.log:
+        LOG.warning("%s", made.log)
+    if made.host is not None and made.host.functions:
+        LOG.warning("%s", host_words(name, made.host, list(program.kernels)))
+    return program
+
+
+def host_words(name: str, host: HostCode, kernels: Sequence[str]) -> str:
+    """One line about host code that does not run, and the kernels that can be launched."""
+    functions = ", ".join(f"{n} (line {line})" for n, line in host.functions[:4])
+    more = " …" if len(host.functions) > 4 else ""
+    launches = ""
+    if host.launches:
+        lines = ", ".join(map(str, host.launches[:6]))
+        launches = f"; <<<>>> on line{'s' if len(host.launches) > 1 else ''} {lines}"
+    return (
+        f"{name}: host code is not run: {functions}{more}{launches}; a launch table, flags or "
+        f"Python say what to launch; kernels: {', '.join(kernels) or 'none'}"
+    )
+
+
+def compile_cuda(source: bytes | str, name: str, options: CompileOptions) -> Compiled:
+    """CUDA C++ to a cubin.
+
+    The text is compiled as it is; where that fails and it holds host functions, without them.
+
+    Args:
+        source: the text.
+        name: what messages and the line table call it.
+        options: how.
+
+    Raises:
+        UsageError: NVRTC is not installed.
+        CompileError: NVRTC's own words.
+    """
+    library = find_nvrtc()
+    if library is None:
+        raise UsageError(f"{name}: compiling CUDA C++ needs NVRTC", INSTALL)
+    text = source.decode("utf-8", "replace") if isinstance(source, bytes) else source
+    if "\0" in text:
+        raise CompileError(f"{name}: a NUL character at offset 0x{text.index(chr(0)):x}")
+    words = _nvrtc_words(options)
+    cubin, log = _Nvrtc(str(library)).compile(text, name, words, _stand_ins(options))
+    host = split(text) if cubin is None or "<<<" in text else None
+    if cubin is None and host is not None and host.functions:
+        nvrtc = _Nvrtc(str(library))
+        headers = _stand_ins(options)
+        cubin, log = nvrtc.compile(host.device, name, words, headers, host.instances)
+        if cubin is None and host.instances:
+            cubin, log = nvrtc.compile(host.device, name, words, headers)
+    if cubin is None:
+        raise CompileError(f"{name} does not compile\n{log.rstrip()}")
+    return Compiled(cubin, log.rstrip(), host)
+
+
+def _nvrtc_words(options: CompileOptions) -> list[str]:
+    words = [f"--gpu-architecture={options.arch or DEFAULT_ARCH}"]
+    words += [f"-I{d}" for d in (*options.include_dirs, *_runtime_headers())]
+    words += [f"-D{d}" for d in options.defines]
+    words += ["-G"] if options.debug else ["-lineinfo"] if options.lineinfo else []
+    words += [f"--std={options.std}"] if options.std else []
+    return [*words, *options.extra]
+
+
+def _stand_ins(options: CompileOptions) -> dict[str, str]:
+    """Stand-in headers, but for those that an include folder has itself."""
+    folders = [Path(d) for d in options.include_dirs]
+    return {n: t for n, t in HEADERS.items() if not any((d / n).is_file() for d in folders)}
+
+
+class _Nvrtc:
+    """libnvrtc through ctypes; functions as nvrtc.h declares them."""
+
+    def __init__(self, library: str) -> None:
+        self._lib = _library(library)
+
+    def compile(
+        self,
+        text: str,
+        name: str,
+        words: Sequence[str],
+        headers: Mapping[str, str],
+        instances: Sequence[str] = (),
+    ) -> tuple[bytes | None, str]:
+        """The cubin, or None, and the log."""
+        lib = self._lib
+        handle = ctypes.c_void_p()
+        count = len(headers)
+        texts = (ctypes.c_char_p * count)(*(t.encode() for t in headers.values()))
+        names = (ctypes.c_char_p * count)(*(n.encode() for n in headers))
+        made = lib.nvrtcCreateProgram(
+            ctypes.byref(handle), text.encode(), name.encode(), count, texts, names
+        )
+        if made:
+            return None, f"nvrtcCreateProgram: error {made}"
+        try:
+            for instance in instances:
+                lib.nvrtcAddNameExpression(handle, instance.encode())
+            array = (ctypes.c_char_p * len(words))(*(w.encode() for w in words))
+            failed = lib.nvrtcCompileProgram(handle, len(words), array)
+            log = _said(self._bytes(handle, "ProgramLog"))
+            if failed:
+                return None, log or f"nvrtcCompileProgram: error {failed}"
+            return self._bytes(handle, "CUBIN") or None, log
+        finally:
+            lib.nvrtcDestroyProgram(ctypes.byref(handle))
+
+    def _bytes(self, handle: ctypes.c_void_p, what: str) -> bytes:
+        size = ctypes.c_size_t()
+        if getattr(self._lib, f"nvrtcGet{what}Size")(handle, ctypes.byref(size)) or not size.value:
+            return b""
+        buffer = ctypes.create_string_buffer(size.value)
+        getattr(self._lib, f"nvrtcGet{what}")(handle, buffer)
+        return buffer.raw
+
+
+def _said(log: bytes) -> str:
+    """The log's text without the line that every build for these architectures begins with."""
+    lines = log.rstrip(b"\0").decode("utf-8", "replace").splitlines()
+    return "\n".join(line for line in lines if not _DEPRECATED.search(line)).strip("\n")
+
+
+@lru_cache(maxsize=4)
+def _library(path: str) -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL(path)
+    except OSError as e:
+        raise UsageError(f"{path} cannot be loaded as NVRTC: {e}") from None
+
+
+# ---- PTX -------------------------------------------------------------------------------
+def compile_ptx(source: bytes | str, name: str, options: CompileOptions) -> Compiled:
+    """PTX to a cubin.
+
+    Args:
+        source: the text.
+        name: what messages call it.
+        options: how; without an architecture the file's own `.target` counts.
+
+    Raises:
+        UsageError: ptxas is not installed, or options that only CUDA C++ has.
+        CompileError: ptxas's own words.
+    """
+    ptxas = find_ptxas()
+    if ptxas is None:
+        raise UsageError(f"{name}: assembling PTX needs ptxas", INSTALL)
+    if options.defines or options.include_dirs or options.std:
+        raise UsageError(f"{name}: -D, -I and --std are for CUDA C++; PTX has no preprocessor")
+    data = source.encode() if isinstance(source, str) else source
+    arch = options.arch or target_of(data)
+    with tempfile.TemporaryDirectory(prefix="gpudbg-") as folder:
+        here, out = Path(folder) / "in.ptx", Path(folder) / "out.cubin"
+        here.write_bytes(data)
+        # --generate-line-info keeps a PTX file's own .loc lines; -g gives lines of the PTX itself.
+        lines = ["-g"] if options.debug else ["-lineinfo"] if options.lineinfo else []
+        words = [str(ptxas), f"-arch={arch}", *lines, *options.extra, str(here), "-o", str(out)]
+        try:
+            done = subprocess.run(
+                words, capture_output=True, timeout=TIMEOUT_S, check=False, stdin=subprocess.DEVNULL
+            )
+        except OSError as e:
+            raise UsageError(f"{ptxas} cannot be run: {e.strerror}") from None
+        except subprocess.TimeoutExpired:
+            raise CompileError(f"{name}: ptxas ran longer than {TIMEOUT_S} s") from None
+        log = (done.stdout + done.stderr).decode("utf-8", "replace").replace(str(here), name)
+        if done.returncode or not out.is_file():
+            raise CompileError(f"{name} does not assemble\n{log.rstrip()}")
+        return Compiled(out.read_bytes(), log.rstrip())
+
+
+def target_of(ptx: bytes) -> str:
+    """The architecture of a PTX file's `.target`, the default where it asks for an older one."""
+    found = re.search(rb"^\s*\.target\s+(sm_\d+)", ptx, re.MULTILINE)
+    named = found[1].decode() if found else DEFAULT_ARCH
+    return named if named in SUPPORTED_ARCHS or int(named[3:]) > 50 else DEFAULT_ARCH
+
+
+def looks_like_ptx(text: str) -> bool:
+    """Whether a source text is PTX: its first directive is .version."""
+    plain = re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
+    return plain.lstrip().startswith(".version")
+
+
+def compile_text(text: str, options: CompileOptions, name: str | None = None) -> Compiled:
+    """CUDA C++ or PTX text to a cubin; errors as `compile_file`."""
+    if looks_like_ptx(text):
+        return compile_ptx(text, name or "source.ptx", options)
+    return compile_cuda(text, name or "source.cu", options)

@@ -1,0 +1,299 @@
+"""What an expression sees: one warp of the stopped machine.
+
+Names: coordinates (`threadIdx.x`, `blockIdx`, `$warp`), the pc, special registers by nvdisasm's
+or the SM's name (`SR_TID.X`), PTX registers (`%tid.x`), module variables, kernel parameters
+(`param0`), `__shared__` variables, and the session's own `$variables`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpudbg.debug import cuda_vars
+from gpudbg.debug.expr.evaluate import LANES, Place, Result, per_lane, uniform
+from gpudbg.debug.expr.types import I32, TYPES, U8, U32, U64, VOID, Array, CType, Scalar
+from gpudbg.debug.warp_view import FLAGS, array_mask, mask_array
+from gpudbg.errors import CommandError
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.sm.state import WarpState
+
+AXES = "xyz"
+
+
+class WarpContext:
+    """The `expr.Context` of one warp."""
+
+    def __init__(self, session: DebugSession, warp: WarpState) -> None:
+        self._session = session
+        self._warp = warp
+
+    # ---- registers ---------------------------------------------------------------------
+    def register(self, index: int) -> NDArray[np.uint32]:
+        """R`index` in 32 lanes."""
+        if index == 255:
+            return np.zeros(LANES, np.uint32)
+        count = int(self._warp.R.shape[0])
+        if not 0 <= index < count:
+            raise CommandError(f"no register R{index}", f"the kernel has R0 to R{count - 1}")
+        return np.asarray(self._warp.R[index]).copy()
+
+    def predicate(self, index: int) -> NDArray[np.bool_]:
+        """P`index` in 32 lanes; 7 is PT."""
+        return mask_array(0xFFFFFFFF if index == 7 else int(self._warp.predicates[index]))
+
+    def flag(self, name: str) -> NDArray[np.bool_]:
+        """Condition-code flag Z S C or O in 32 lanes."""
+        return mask_array(int(self._warp.cc[FLAGS.index(name)]))
+
+    # ---- names -------------------------------------------------------------------------
+    def name(self, text: str) -> Result | None:
+        """Any other name, or None."""
+        variables = self._session.variables
+        if text in variables:
+            return variables[text]
+        if (text.startswith("$") and text.lstrip("$").isdigit()) or text in ("$", "$$"):
+            return self._history(text)
+        plain = text.removeprefix("$")
+        found = _NAMES.get(plain)
+        if found is not None:
+            return found(self._session, self._warp)
+        if plain.startswith("cuda_"):
+            number = cuda_vars.read(self._session, plain)
+            if number is not None:
+                return uniform(number, U64 if number > 0xFFFFFFFF else U32)
+        for reader in (self._coordinate, self._special, self._symbol):
+            result = reader(plain)
+            if result is not None:
+                return result
+        if text.startswith("$") and plain.isidentifier():
+            nothing = np.zeros(LANES, bool)
+            place = Place("variable", name=text)
+            return Result(VOID, np.zeros(LANES, np.int32), nothing, place, f"{text} is void")
+        return None
+
+    def _history(self, text: str) -> Result:
+        """`$` `$$` `$3` `$$2`: a value that `print` showed."""
+        history = self._session.value_history
+        back = text.startswith("$$")
+        digits = text.lstrip("$")
+        number = int(digits) if digits else int(back)
+        at = len(history) - number if back or not digits else number
+        if not 1 <= at <= len(history):
+            raise CommandError(f"the value history has no {text}", f"it has {len(history)} values")
+        return history[at - 1]
+
+    def _coordinate(self, text: str) -> Result | None:
+        base, _, axis = text.partition(".")
+        if base in _VECTORS and axis in (*AXES, "w") and axis:
+            return _VECTORS[base](self._session, self._warp, AXES.find(axis))
+        return None
+
+    def _special(self, text: str) -> Result | None:
+        return self._session.special(self._warp, text)
+
+    def _symbol(self, text: str) -> Result | None:
+        program = self._session.program
+        if text in program.globals:
+            row = program.globals[text]
+            address = self._session.global_address(text)
+            return _variable(row.space, address, row.size)
+        for var in program.shared_vars:
+            if var.name == text or var.name.endswith("$" + text):
+                return _variable("shared", var.offset, var.size)
+        if text.startswith("param") and text[5:].isdigit():
+            return self._parameter(int(text[5:]))
+        return self._argument(text)
+
+    def _argument(self, text: str) -> Result | None:
+        for index, argument in enumerate(self._session.launch.arguments):
+            if argument.name == text:
+                return self._parameter(index)
+        return None
+
+    def _parameter(self, index: int) -> Result:
+        kernel = self._session.kernel
+        if index >= len(kernel.params):
+            raise CommandError(
+                f"no parameter {index}", f"{kernel.name} has {len(kernel.params)} parameters"
+            )
+        row = kernel.params[index]
+        type_ = {1: U8, 2: TYPES["u16"], 4: U32, 8: U64}.get(row.size)
+        raw = self.read_const(0, kernel.param_base + row.offset, row.size)
+        if type_ is None:
+            words = row.size // 4
+            address = np.full(LANES, kernel.param_base + row.offset, np.uint64)
+            place = Place("memory", space="const", addresses=address)
+            return Result(Array(U32, words), address, np.ones(LANES, bool), place)
+        return uniform(int.from_bytes(raw, "little"), type_)
+
+    def vector(self, text: str) -> dict[str, Result] | None:
+        """The axes of `threadIdx`, `blockIdx`, `blockDim`, `gridDim` written without one."""
+        base = text.strip()
+        if base not in _VECTORS:
+            return None
+        return {a: _VECTORS[base](self._session, self._warp, n) for n, a in enumerate(AXES)}
+
+    def suggestions(self, text: str) -> list[str]:
+        """Known names near `text`."""
+        known = [*_NAMES, *(f"{v}.{a}" for v in _VECTORS for a in AXES)]
+        known += [*self._session.program.globals, *self._session.variables]
+        known += [a.name for a in self._session.launch.arguments]
+        known += self._session.special_names()
+        return difflib.get_close_matches(text.removeprefix("$"), known, n=3)
+
+    # ---- memory ------------------------------------------------------------------------
+    def read(
+        self, space: str, addresses: NDArray[np.uint64], size: int
+    ) -> tuple[NDArray[np.uint8], NDArray[np.bool_], str]:
+        """`size` bytes at each lane's address in `space`."""
+        out = np.zeros((LANES, size), np.uint8)
+        ok = np.zeros(LANES, bool)
+        why = ""
+        cache: dict[int, bytes] = {}
+        for lane in range(LANES):
+            # Local memory, also through its generic window, is another in every lane.
+            if space not in ("local", "generic") and int(addresses[lane]) in cache:
+                data = cache[int(addresses[lane])]
+            else:
+                try:
+                    data = self._session.read_memory(
+                        space, int(addresses[lane]), size, self._warp, lane
+                    )
+                    cache[int(addresses[lane])] = data
+                except CommandError as e:
+                    why = why or str(e)
+                    continue
+            out[lane] = np.frombuffer(data, np.uint8)
+            ok[lane] = True
+        return out, ok, why
+
+    def read_const(self, bank: int, offset: int, size: int) -> bytes:
+        """Constant-bank bytes."""
+        address = bank << 32 | (offset & 0xFFFFFFFF)
+        return self._session.read_memory("bank", address, size, self._warp, 0)
+
+    # ---- writing -----------------------------------------------------------------------
+    def write_place(self, place: Place, raw: NDArray[np.uint8]) -> None:
+        """Write in the lanes that the focus selects: its own lane, or all under print-lanes."""
+        lanes = self._lanes()
+        if place.kind == "register":
+            self._write_register(place.index, raw, 0, lanes)
+        elif place.kind == "pair":
+            self._write_register(place.index, raw, 0, lanes)
+            self._write_register(place.index + 1, raw, 4, lanes)
+        elif place.kind == "cc":
+            for bit, flag in enumerate(FLAGS):
+                self._write_mask(Place("flag", name=flag), raw[:, 0] >> bit & 1 != 0, lanes)
+        elif place.kind == "pc":
+            self._move(int.from_bytes(raw[lanes[0]].tobytes(), "little"))
+        elif place.kind in ("predicate", "flag"):
+            self._write_mask(place, raw[:, 0] != 0, lanes)
+        elif place.kind == "memory":
+            assert place.addresses is not None
+            for lane in lanes:
+                self._session.write_memory(
+                    place.space, int(place.addresses[lane]), raw[lane].tobytes(), self._warp, lane
+                )
+
+    def _lanes(self) -> list[int]:
+        if self._session.settings.shown("print-lanes") == "all":
+            return [i for i in range(LANES) if self._warp.valid >> i & 1]
+        focus = self._session.focus
+        return [focus.lane if focus is not None else 0]
+
+    def _write_register(
+        self, index: int, raw: NDArray[np.uint8], at: int, lanes: list[int]
+    ) -> None:
+        self.register(index)
+        width = min(4, raw.shape[1] - at)
+        padded = np.zeros((LANES, 4), np.uint8)
+        padded[:, :width] = raw[:, at : at + width]
+        values = padded.view(np.uint32).reshape(LANES)
+        for lane in lanes:
+            self._warp.R[index][lane] = values[lane]
+
+    def _move(self, shown: int) -> None:
+        """The warp's active lanes go on at a pc, written as expressions show it."""
+        session = self._session
+        codes = session.settings.shown("addresses") == "code"
+        found = session.symbols.at(shown if codes else session.symbols.pc(shown))
+        self._warp.pc = found.addresses[0]
+
+    def _write_mask(self, place: Place, values: NDArray[np.bool_], lanes: list[int]) -> None:
+        if place.kind == "predicate":
+            if place.index == 7:
+                raise CommandError("PT is always true")
+            target, index = self._warp.predicates, place.index
+        else:
+            target, index = self._warp.cc, FLAGS.index(place.name)
+        old = mask_array(int(target[index]))
+        for lane in lanes:
+            old[lane] = values[lane]
+        target[index] = array_mask(old)
+
+    def set_variable(self, name: str, value: Result) -> None:
+        """Set a `$name` of the session."""
+        place = Place("variable", name=name)
+        self._session.variables[name] = Result(value.type, value.values, value.valid, place)
+
+
+def _variable(space: str, address: int, size: int) -> Result:
+    """A module or shared variable: an array of 32-bit words, or one scalar when it is small.
+
+    The file gives sizes, not types, so 4-byte multiples are shown as words; a cast chooses.
+    """
+    addresses = np.full(LANES, address, np.uint64)
+    place = Place("memory", space=space, addresses=addresses)
+    type_: CType
+    if size % 4 == 0:
+        type_ = Array(U32, max(size // 4, 1))
+    else:
+        type_ = Array(U8, size)
+    return Result(type_, addresses, np.ones(LANES, bool), place)
+
+
+Reader = Callable[[Any, Any], Result]
+
+
+def _int(value: int, type_: Scalar = I32) -> Result:
+    return uniform(value, type_)
+
+
+_NAMES: dict[str, Reader] = {
+    "pc": lambda s, w: per_lane(np.full(LANES, s.shown_pc(w.pc), np.uint64), U64, Place("pc")),
+    "sp": lambda s, w: per_lane(
+        w.R[1].astype(np.uint64) + np.uint64(s.grid.gpu.layout.local_window), U64
+    ),
+    "errorpc": lambda s, w: _int(s.shown_pc(s.error_pc(w)), U64),
+    "sm": lambda s, w: _int(w.sm),
+    "warp": lambda s, w: _int(w.slot),
+    "lane": lambda s, w: per_lane(np.arange(LANES, dtype=np.int32), I32),
+    "active": lambda s, w: per_lane(mask_array(w.active), TYPES["bool"]),
+    "exited": lambda s, w: per_lane(mask_array(w.exited), TYPES["bool"]),
+    "activemask": lambda s, w: _int(w.active, U32),
+    "warpSize": lambda s, w: _int(32),
+    "instructions": lambda s, w: _int(w.executed, U64),
+}
+
+Vector = Callable[[Any, Any, int], Result]
+
+
+def _or(values: Any, axis: int, default: int) -> Result:
+    return _int(int(values[axis]) if axis >= 0 else default, U32)
+
+
+_VECTORS: dict[str, Vector] = {
+    "threadIdx": lambda s, w, a: (
+        per_lane(np.asarray(w.tid[a], np.uint32).copy(), U32) if a >= 0 else _int(0, U32)
+    ),
+    "blockIdx": lambda s, w, a: _or(w.cta.block, a, 0),
+    "blockDim": lambda s, w, a: _or(s.grid.block, a, 1),
+    "gridDim": lambda s, w, a: _or(s.grid.grid, a, 1),
+}

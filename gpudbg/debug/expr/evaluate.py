@@ -1,0 +1,457 @@
+"""Evaluate expression trees in all 32 lanes at once.
+
+Every result is 32 values with a validity mask: a lane whose load faults has no value, the others
+do.  The focused lane's value is `result.values[lane]`; a condition is `result.truth()`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpudbg.debug.expr import parse as ast
+from gpudbg.debug.expr.types import (
+    BOOL,
+    F32,
+    F64,
+    I32,
+    U32,
+    U64,
+    Array,
+    CType,
+    Pointer,
+    Scalar,
+    common,
+    promote,
+)
+from gpudbg.errors import CommandError
+
+LANES = 32
+MAX_ELEMENTS = 1 << 20
+"""Of an array made by `@`."""
+Lanes = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a value lives: kind register, pair, predicate, flag, cc, pc, memory or variable."""
+
+    kind: str
+    index: int = 0
+    name: str = ""
+    space: str = ""
+    addresses: NDArray[np.uint64] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A value in each lane.
+
+    `values` has shape (32,) in the type's dtype (addresses as u64 for pointers and arrays);
+    `valid` tells in which lanes it could be computed; `why` names the first failure.
+    """
+
+    type: CType
+    values: NDArray[Any]
+    valid: Lanes
+    place: Place | None = None
+    why: str = ""
+
+    def truth(self) -> Lanes:
+        """Lanes where the value exists and is not zero."""
+        return np.asarray((self.values != 0) & self.valid)
+
+    def bits(self) -> NDArray[np.uint64]:
+        """The raw bits of each lane's value, zero-extended to 64."""
+        values = self.values
+        if values.dtype == np.bool_:
+            return values.astype(np.uint64)
+        return values.view(f"u{values.dtype.itemsize}").astype(np.uint64)
+
+
+class Context(Protocol):
+    """What an expression can see: one warp of a stopped machine."""
+
+    def register(self, index: int) -> NDArray[np.uint32]:
+        """R`index` in 32 lanes; CommandError when the warp has no such register."""
+
+    def predicate(self, index: int) -> Lanes:
+        """P0..P6 or PT in 32 lanes."""
+
+    def flag(self, name: str) -> Lanes:
+        """Condition-code flag Z S C O in 32 lanes."""
+
+    def name(self, text: str) -> Result | None:
+        """Coordinates, special registers, symbols, variables; None when unknown."""
+
+    def suggestions(self, text: str) -> list[str]:
+        """Known names near `text`, for error messages."""
+
+    def read(
+        self, space: str, addresses: NDArray[np.uint64], size: int
+    ) -> tuple[NDArray[np.uint8], Lanes, str]:
+        """`size` bytes at each lane's address: array (32, size), valid lanes, why not."""
+
+    def read_const(self, bank: int, offset: int, size: int) -> bytes:
+        """Constant-bank bytes; CommandError outside the bank."""
+
+    def write_place(self, place: Place, raw: NDArray[np.uint8]) -> None:
+        """Write `raw` (32, size) to a place in the lanes the focus selects."""
+
+    def set_variable(self, name: str, value: Result) -> None:
+        """Set a convenience variable `$name`."""
+
+
+_REGISTER = re.compile(r"\$?(?P<kind>[RrFfDdLl])(?P<index>\d{1,3})$")
+_PREDICATE = re.compile(r"\$?[Pp](?P<index>[0-6Tt])$")
+_FLAG = re.compile(r"\$?[Cc]{2}\.(?P<flag>[ZSCOzsco])$")
+_CONDITION_CODE = re.compile(r"\$?[Cc]{2}$")
+SPACE_ARRAYS = {"shared", "local", "global", "generic", "__shared__", "__local__", "__global__"}
+"""Names that stand for a whole address space: `shared[3]` is its word 3."""
+
+
+def evaluate(node: ast.Node, context: Context) -> Result:
+    """The value of `node` in every lane.
+
+    Raises:
+        CommandError: unknown name, wrong operand type, or no lane can be computed.
+    """
+    with np.errstate(all="ignore"):
+        return _EVALUATORS[type(node)](node, context)
+
+
+def assign(target: Result, value: Result, context: Context) -> None:
+    """Write `value` to where `target` lives.
+
+    Raises:
+        CommandError: the target is not a place.
+    """
+    if target.place is None:
+        raise CommandError("left side is not a register, predicate or memory")
+    if target.place.kind == "variable":
+        context.set_variable(target.place.name, value)
+        return
+    if isinstance(target.type, Array):
+        raise CommandError("an array cannot be assigned; index it")
+    dtype = _dtype(target.type)
+    converted = _convert(value.values, dtype)
+    raw = np.ascontiguousarray(converted).view(np.uint8).reshape(LANES, dtype.itemsize)
+    context.write_place(target.place, raw)
+
+
+def uniform(value: Any, type_: CType) -> Result:
+    """The same value in all lanes."""
+    return Result(type_, np.full(LANES, value, dtype=_dtype(type_)), np.ones(LANES, bool))
+
+
+def per_lane(values: NDArray[Any], type_: CType, place: Place | None = None) -> Result:
+    """A value per lane, all valid."""
+    return Result(type_, values, np.ones(LANES, bool), place)
+
+
+def _dtype(type_: CType) -> np.dtype[Any]:
+    return type_.dtype if isinstance(type_, Scalar) else np.dtype(np.uint64)
+
+
+def _convert(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    if values.dtype.kind == "f" and dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        clean = np.nan_to_num(np.trunc(values.astype(np.float64)))
+        return np.array([min(max(int(x), info.min), info.max) for x in clean]).astype(dtype)
+    return values.astype(dtype)
+
+
+def _number(node: ast.Number, context: Context) -> Result:
+    return uniform(node.value, node.type)
+
+
+def _name(node: ast.Name, context: Context) -> Result:
+    text = node.text
+    if m := _REGISTER.match(text):
+        return _register(m["kind"].upper(), int(m["index"]), context)
+    if text.lower().lstrip("$") == "rz":
+        return uniform(0, U32)
+    if m := _PREDICATE.match(text):
+        index = 7 if m["index"] in "Tt" else int(m["index"])
+        return per_lane(context.predicate(index), BOOL, Place("predicate", index))
+    if m := _FLAG.match(text):
+        flag = m["flag"].upper()
+        return per_lane(context.flag(flag), BOOL, Place("flag", name=flag))
+    if _CONDITION_CODE.match(text):
+        word = np.zeros(LANES, np.uint32)
+        for bit, flag in enumerate("ZSCO"):
+            word |= context.flag(flag).astype(np.uint32) << np.uint32(bit)
+        return per_lane(word, U32, Place("cc"))
+    found = context.name(text)
+    if found is None:
+        near = context.suggestions(text)
+        hint = "did you mean " + ", ".join(near) + "?" if near else "see `help expressions`"
+        raise CommandError(f"no register, symbol or coordinate is called {text!r}", hint)
+    return found
+
+
+def _register(kind: str, index: int, context: Context) -> Result:
+    if kind in "RF":
+        values = context.register(index)
+        return per_lane(
+            values.view(np.float32) if kind == "F" else values,
+            F32 if kind == "F" else U32,
+            Place("register", index),
+        )
+    low, high = context.register(index), context.register(index + 1)
+    pair = low.astype(np.uint64) | high.astype(np.uint64) << np.uint64(32)
+    place = Place("pair", index)
+    return (
+        per_lane(pair.view(np.float64), F64, place) if kind == "D" else per_lane(pair, U64, place)
+    )
+
+
+def _const_bank(node: ast.ConstBank, context: Context) -> Result:
+    bank = int(evaluate(node.bank, context).values[0])
+    offset = int(evaluate(node.offset, context).values[0])
+    raw = context.read_const(bank, offset, 4)
+    return uniform(int.from_bytes(raw, "little"), U32)
+
+
+def _load(
+    space: str, addresses: NDArray[np.uint64], type_: CType, valid: Lanes, context: Context
+) -> Result:
+    place = Place("memory", space=space, addresses=addresses)
+    if isinstance(type_, Array):
+        return Result(type_, addresses, valid, place)
+    dtype = _dtype(type_)
+    size = type_.size
+    raw, ok, why = context.read(space, addresses, size)
+    if isinstance(type_, Pointer) and size == 4:
+        values = np.ascontiguousarray(raw).view(np.uint32).reshape(LANES).astype(np.uint64)
+    else:
+        values = np.ascontiguousarray(raw).view(dtype).reshape(LANES)
+    return Result(type_, values, valid & ok, place, why)
+
+
+def _pointer(result: Result) -> tuple[str, CType, NDArray[np.uint64]]:
+    match result.type:
+        case Pointer(space, target):
+            return space, target, result.values
+        case Array(target, _):
+            assert result.place is not None
+            return result.place.space, target, result.values
+        case Scalar(kind="i" | "u"):
+            return "generic", I32, result.values.astype(np.uint64)
+    raise CommandError(f"a value of type {result.type} cannot be dereferenced")
+
+
+def _unary(node: ast.Unary, context: Context) -> Result:
+    operand = evaluate(node.operand, context)
+    if node.op == "sizeof":
+        return uniform(operand.type.size, U64)
+    if node.op == "*":
+        space, target, addresses = _pointer(operand)
+        return _load(space, addresses, target, operand.valid, context)
+    if node.op == "&":
+        place = operand.place
+        if place is None or place.kind != "memory" or place.addresses is None:
+            raise CommandError("only something in memory has an address")
+        return Result(Pointer(place.space, operand.type), place.addresses, operand.valid)
+    if node.op == "!":
+        return Result(BOOL, operand.values == 0, operand.valid)
+    if not isinstance(operand.type, Scalar):
+        raise CommandError(f"'{node.op}' does not apply to {operand.type}")
+    type_ = promote(operand.type)
+    values = operand.values.astype(type_.dtype)
+    if node.op == "~":
+        if type_.kind == "f":
+            raise CommandError("'~' does not apply to a float")
+        return Result(type_, ~values, operand.valid)
+    return Result(type_, -values if node.op == "-" else values, operand.valid)
+
+
+def _divide(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    if a.dtype.kind == "f":
+        return np.asarray(a / b)
+    quotient = np.abs(a.astype(object)) // np.where(b == 0, 1, np.abs(b.astype(object)))
+    negative = (a < 0) != (b < 0)
+    signed: NDArray[Any] = np.where(negative, -quotient, quotient).astype(object)
+    return signed
+
+
+def _integer_result(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    bits = dtype.itemsize * 8
+    wrapped = np.array([int(x) & ((1 << bits) - 1) for x in values], dtype=f"u{dtype.itemsize}")
+    return wrapped.view(dtype)
+
+
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "&": np.bitwise_and,
+    "|": np.bitwise_or,
+    "^": np.bitwise_xor,
+}
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "==": np.equal,
+    "!=": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}
+
+
+def _binary(node: ast.Binary, context: Context) -> Result:
+    left = evaluate(node.left, context)
+    right = evaluate(node.right, context)
+    if node.op == "@":
+        return _repeated(left, right)
+    if node.op in ("&&", "||"):
+        return _logical(node.op, left, right)
+    valid = left.valid & right.valid
+    why = left.why or right.why
+    if isinstance(left.type, Pointer | Array) or isinstance(right.type, Pointer | Array):
+        return _pointer_arithmetic(node.op, left, right, valid)
+    assert isinstance(left.type, Scalar)
+    assert isinstance(right.type, Scalar)
+    if node.op in ("<<", ">>"):
+        return _shift(node.op, left, right, valid)
+    type_ = common(left.type, right.type)
+    a, b = left.values.astype(type_.dtype), right.values.astype(type_.dtype)
+    if node.op in _COMPARE:
+        return Result(BOOL, _COMPARE[node.op](a, b), valid, why=why)
+    if node.op in ("/", "%"):
+        if type_.kind != "f":
+            valid = valid & (b != 0)
+            why = why or ("division by zero" if not (b != 0).all() else "")
+            quotient = _divide(a, b)
+            values = quotient if node.op == "/" else a.astype(object) - quotient * b.astype(object)
+            return Result(type_, _integer_result(values, type_.dtype), valid, why=why)
+        return Result(type_, a / b if node.op == "/" else np.fmod(a, b), valid, why=why)
+    if type_.kind == "f" and node.op in "&|^":
+        raise CommandError(f"'{node.op}' does not apply to floats")
+    return Result(type_, _ARITHMETIC[node.op](a, b), valid, why=why)
+
+
+def _repeated(first: Result, count: Result) -> Result:
+    """`first @ count`: an array in memory that begins at `first`."""
+    place = first.place
+    if place is None or place.kind != "memory" or place.addresses is None:
+        raise CommandError("only something in memory can be extended with '@'")
+    elements = int(count.values[0]) if isinstance(count.type, Scalar) else 0
+    if count.values.dtype.kind == "f" or not 1 <= elements <= MAX_ELEMENTS:
+        raise CommandError(f"'@' takes a number of elements from 1 to {MAX_ELEMENTS}")
+    return Result(Array(first.type, elements), place.addresses, first.valid, place, first.why)
+
+
+def _logical(op: str, left: Result, right: Result) -> Result:
+    a, b = left.values != 0, right.values != 0
+    if op == "&&":
+        valid = left.valid & (~a | right.valid)
+        return Result(BOOL, a & b, valid, why=left.why or right.why)
+    valid = left.valid & (a | right.valid)
+    return Result(BOOL, a | b, valid, why=left.why or right.why)
+
+
+def _shift(op: str, left: Result, right: Result, valid: Lanes) -> Result:
+    assert isinstance(left.type, Scalar)
+    type_ = promote(left.type)
+    if type_.kind == "f" or right.values.dtype.kind == "f":
+        raise CommandError(f"'{op}' does not apply to floats")
+    bits = type_.size * 8
+    count = np.clip(right.values.astype(np.int64), 0, bits)
+    a = left.values.astype(type_.dtype)
+    capped = np.minimum(count, bits - 1).astype(type_.dtype)
+    if op == "<<":
+        values = np.where(count >= bits, 0, a << capped).astype(type_.dtype)
+    else:
+        over = np.where(a < 0, -1, 0) if type_.kind == "i" else np.zeros(LANES, int)
+        values = np.where(count >= bits, over.astype(type_.dtype), a >> capped)
+    return Result(type_, values, valid)
+
+
+def _pointer_arithmetic(op: str, left: Result, right: Result, valid: Lanes) -> Result:
+    if op in _COMPARE:
+        a, b = left.values.astype(np.uint64), right.values.astype(np.uint64)
+        return Result(BOOL, _COMPARE[op](a, b), valid)
+    if op == "+" and isinstance(left.type, Scalar):
+        left, right = right, left
+    space, target, base = _pointer(left)
+    if op == "-" and isinstance(right.type, Pointer | Array):
+        distance = (base.astype(np.int64) - right.values.astype(np.int64)) // target.size
+        return Result(Scalar("long", "i", 8), distance, valid)
+    if op not in ("+", "-") or not isinstance(right.type, Scalar) or right.type.kind == "f":
+        raise CommandError(f"'{op}' does not apply to {left.type} and {right.type}")
+    step = right.values.astype(np.int64) * target.size
+    moved = base.astype(np.int64) + (step if op == "+" else -step)
+    return Result(Pointer(space, target), moved.astype(np.uint64), valid)
+
+
+def _conditional(node: ast.Conditional, context: Context) -> Result:
+    condition = evaluate(node.condition, context)
+    yes, no = evaluate(node.yes, context), evaluate(node.no, context)
+    take = condition.values != 0
+    type_: CType = yes.type
+    if isinstance(yes.type, Scalar) and isinstance(no.type, Scalar):
+        type_ = common(yes.type, no.type)
+    dtype = _dtype(type_)
+    values = np.where(take, yes.values.astype(dtype), no.values.astype(dtype))
+    return Result(type_, values, condition.valid & np.where(take, yes.valid, no.valid))
+
+
+def _cast(node: ast.Cast, context: Context) -> Result:
+    operand = evaluate(node.operand, context)
+    if isinstance(node.type, Pointer):
+        return Result(node.type, operand.values.astype(np.uint64), operand.valid)
+    if isinstance(operand.type, Pointer | Array) and not isinstance(node.type, Scalar):
+        raise CommandError(f"cannot convert {operand.type} to {node.type}")
+    return Result(node.type, _convert(operand.values, _dtype(node.type)), operand.valid)
+
+
+def _index(node: ast.Index, context: Context) -> Result:
+    if isinstance(node.base, ast.Name) and node.base.text in SPACE_ARRAYS:
+        index = evaluate(node.index, context)
+        space = node.base.text.strip("_")
+        # shared[i] is the i-th 32-bit word, as a kernel author counts an int array.
+        addresses = (index.values.astype(np.int64) * 4).astype(np.uint64)
+        return _load(space, addresses, U32, index.valid, context)
+    base = evaluate(node.base, context)
+    index = evaluate(node.index, context)
+    if isinstance(base.type, Scalar) and isinstance(index.type, Pointer | Array):
+        base, index = index, base
+    space, target, addresses = _pointer(base)
+    step = index.values.astype(np.int64) * target.size
+    moved = (addresses.astype(np.int64) + step).astype(np.uint64)
+    return _load(space, moved, target, base.valid & index.valid, context)
+
+
+def _is_new(text: str, context: Context) -> bool:
+    """Whether a `$name` means nothing yet."""
+    known = (_REGISTER, _PREDICATE, _FLAG, _CONDITION_CODE)
+    return text.startswith("$") and not any(k.match(text) for k in known) and not context.name(text)
+
+
+def _assign(node: ast.Assign, context: Context) -> Result:
+    value = evaluate(node.value, context)
+    if isinstance(node.target, ast.Name) and _is_new(node.target.text, context):
+        context.set_variable(node.target.text, value)
+        return value
+    target = evaluate(node.target, context)
+    assign(target, value, context)
+    return evaluate(node.target, context)
+
+
+_EVALUATORS: dict[type, Callable[[Any, Context], Result]] = {
+    ast.Number: _number,
+    ast.Name: _name,
+    ast.ConstBank: _const_bank,
+    ast.Unary: _unary,
+    ast.Binary: _binary,
+    ast.Conditional: _conditional,
+    ast.Cast: _cast,
+    ast.Index: _index,
+    ast.Assign: _assign,
+}

@@ -1,0 +1,375 @@
+"""Expression text to syntax tree: C operators over registers, memory and CUDA coordinates.
+
+    $R4  $F4 (R4 as float)  $D4 (R4:R5 as double)  $L4 (R4:R5 as u64)  $P0  $CC.Z  $pc  $warp
+    SR_TID.X  %tid.x  threadIdx.x  blockIdx  c[0x0][0x140]  shared[4]  *(@shared int*)0x20
+    symbol  symbol[3]  symbol[3]@4 (an array of four)  sizeof(int)  $1 $ $$2 (values printed)
+
+Nothing here evaluates; `evaluate.py` does.  Errors are `CommandError` with the column.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from gpudbg.debug.expr.types import SPACES, TYPE_WORDS, TYPES, U8, CType, Pointer, Scalar
+from gpudbg.errors import CommandError
+
+MAX_DEPTH = 100
+"""Nesting allowed in one expression; deeper text is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A literal."""
+
+    value: int | float
+    type: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A register, coordinate, special register or symbol; `$` and `%` kept."""
+
+    text: str
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConstBank:
+    """c[bank][offset]"""
+
+    bank: Node
+    offset: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """-x ~x !x *x &x +x sizeof x"""
+
+    op: str
+    operand: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """x op y"""
+
+    op: str
+    left: Node
+    right: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """c ? x : y"""
+
+    condition: Node
+    yes: Node
+    no: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """(type) x"""
+
+    type: CType
+    operand: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """x[i]"""
+
+    base: Node
+    index: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """x = y"""
+
+    target: Node
+    value: Node
+
+
+Node = Number | Name | ConstBank | Unary | Binary | Conditional | Cast | Index | Assign
+NODES = (Number, Name, ConstBank, Unary, Binary, Conditional, Cast, Index, Assign)
+
+_TOKEN = re.compile(
+    r"""\s*(?:
+    (?P<float>(?:\d+\.\d*|\.\d+)(?:[eE][-+]?\d+)?[fF]?|\d+[eE][-+]?\d+[fF]?)
+  | (?P<int>0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)(?P<suffix>[uUlL]*)
+  | (?P<char>'(?:[^'\\]|\\.)')
+  | (?P<name>[$%]?[A-Za-z_][A-Za-z_0-9$]*(?:\.[A-Za-z_][A-Za-z_0-9]*)*(?:::[A-Za-z_][A-Za-z_0-9]*)*)
+  | (?P<history>\${1,2}\d*(?!\w))
+  | (?P<space>@[a-z]+)
+  | (?P<op><<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^~!<>()\[\]?:=,@])
+    )""",
+    re.VERBOSE,
+)
+
+_BINARY = {
+    "||": 1,
+    "&&": 2,
+    "|": 3,
+    "^": 4,
+    "&": 5,
+    "==": 6,
+    "!=": 6,
+    "<": 7,
+    "<=": 7,
+    ">": 7,
+    ">=": 7,
+    "<<": 8,
+    ">>": 8,
+    "@": 9,
+    "+": 10,
+    "-": 10,
+    "*": 11,
+    "/": 11,
+    "%": 11,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    kind: str
+    text: str
+    column: int
+    suffix: str = ""
+
+
+def _tokens(text: str) -> list[_Token]:
+    out: list[_Token] = []
+    pos = 0
+    end = len(text.rstrip())
+    while pos < end:
+        m = _TOKEN.match(text, pos)
+        if not m or m.end() == pos:
+            raise CommandError(
+                f"expression: unexpected {text[pos:].strip()[:1]!r} at column {pos + 1}"
+            )
+        kind = m.lastgroup or ""
+        if kind == "suffix":
+            kind = "int"
+        if kind == "history":
+            out.append(_Token("name", m.group(kind), m.start(kind) + 1))
+            pos = m.end()
+            continue
+        out.append(_Token(kind, m.group(kind), m.start(kind) + 1, m.group("suffix") or ""))
+        pos = m.end()
+    # `%tid` is a name, but `a %b` is a remainder; `@shared` is a space, but `a @n` makes an
+    # array: what stands before decides.
+    fixed: list[_Token] = []
+    for t in out:
+        previous = fixed[-1] if fixed else None
+        operand_before = previous is not None and (
+            previous.kind in ("int", "float", "name") or previous.text in (")", "]")
+        )
+        if operand_before and (t.kind == "space" or (t.kind == "name" and t.text[0] == "%")):
+            fixed.append(_Token("op", t.text[0], t.column))
+            fixed.append(_Token("name", t.text[1:], t.column + 1))
+        else:
+            fixed.append(t)
+    return fixed
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = _tokens(text)
+        self.at = 0
+        self.depth = 0
+
+    def peek(self, ahead: int = 0) -> _Token | None:
+        i = self.at + ahead
+        return self.tokens[i] if i < len(self.tokens) else None
+
+    def next(self) -> _Token:
+        t = self.peek()
+        if t is None:
+            raise CommandError(f"expression ends too early: {self.text!r}")
+        self.at += 1
+        return t
+
+    def accept(self, op: str) -> bool:
+        t = self.peek()
+        if t is not None and t.kind == "op" and t.text == op:
+            self.at += 1
+            return True
+        return False
+
+    def expect(self, op: str) -> None:
+        t = self.peek()
+        if not self.accept(op):
+            found = f"{t.text!r} at column {t.column}" if t else "the end"
+            raise CommandError(f"expression: expected {op!r}, found {found}")
+
+    def expression(self) -> Node:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise CommandError("expression: nested too deeply")
+        node = self.conditional()
+        if self.accept("="):
+            node = Assign(node, self.expression())
+        self.depth -= 1
+        return node
+
+    def conditional(self) -> Node:
+        node = self.binary(1)
+        if self.accept("?"):
+            yes = self.expression()
+            self.expect(":")
+            node = Conditional(node, yes, self.conditional())
+        return node
+
+    def binary(self, level: int) -> Node:
+        left = self.unary()
+        while True:
+            t = self.peek()
+            if t is None or t.kind != "op" or _BINARY.get(t.text, 0) < level:
+                return left
+            self.at += 1
+            left = Binary(t.text, left, self.binary(_BINARY[t.text] + 1))
+
+    def unary(self) -> Node:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise CommandError("expression: nested too deeply")
+        try:
+            t = self.peek()
+            if t is not None and t.kind == "op":
+                if t.text in ("-", "~", "!", "*", "&", "+"):
+                    self.at += 1
+                    return Unary(t.text, self.unary())
+                if t.text == "(" and self._type_follows(1):
+                    self.at += 1
+                    type_ = self.type_name()
+                    self.expect(")")
+                    return Cast(type_, self.unary())
+            return self.postfix()
+        finally:
+            self.depth -= 1
+
+    def _type_follows(self, ahead: int) -> bool:
+        t = self.peek(ahead)
+        return t is not None and (t.kind == "space" or (t.kind == "name" and t.text in TYPE_WORDS))
+
+    def type_name(self) -> CType:
+        space = "generic"
+        t = self.peek()
+        if t is not None and t.kind == "space":
+            space = self.next().text[1:]
+            if space in ("constant", "param", "parameter"):
+                space = "const"
+            if space not in SPACES:
+                raise CommandError(
+                    f"unknown address space '@{space}' at column {t.column}",
+                    "one of " + ", ".join(SPACES),
+                )
+        words: list[str] = []
+        while (
+            (t := self.peek()) is not None and t.kind == "name" and t.text in TYPE_WORDS | {"const"}
+        ):
+            word = self.next().text
+            if word != "const":
+                words.append(word)
+        name = " ".join(words)
+        base: CType
+        if name == "void":
+            base = U8
+        elif name in TYPES:
+            base = TYPES[name]
+        else:
+            raise CommandError(f"unknown type {name!r}" if name else "expected a type name")
+        while self.accept("*"):
+            base = Pointer(space, base)
+        return base
+
+    def postfix(self) -> Node:
+        node = self.primary()
+        while self.accept("["):
+            index = self.expression()
+            self.expect("]")
+            if isinstance(node, Name) and node.text == "c":
+                self.expect("[")
+                node = ConstBank(index, self.expression())
+                self.expect("]")
+            else:
+                node = Index(node, index)
+        return node
+
+    def primary(self) -> Node:
+        t = self.next()
+        if t.kind == "int":
+            return _integer(t)
+        if t.kind == "float":
+            single = t.text[-1] in "fF"
+            return Number(float(t.text.rstrip("fF")), TYPES["float" if single else "double"])
+        if t.kind == "char":
+            body = t.text[1:-1]
+            escapes = {"\\n": "\n", "\\t": "\t", "\\0": "\0", "\\\\": "\\", "\\'": "'"}
+            return Number(ord(escapes.get(body, body[-1])), TYPES["int"])
+        if t.kind == "name" and t.text == "sizeof":
+            return self.sizeof()
+        if t.kind == "name":
+            return Name(t.text, t.column)
+        if t.text == "(":
+            node = self.expression()
+            self.expect(")")
+            return node
+        raise CommandError(f"expression: unexpected {t.text!r} at column {t.column}")
+
+    def sizeof(self) -> Node:
+        following = self.peek()
+        if following is not None and following.text == "(" and self._type_follows(1):
+            self.at += 1
+            type_ = self.type_name()
+            self.expect(")")
+            return Number(type_.size, TYPES["u64"])
+        return Unary("sizeof", self.unary())
+
+
+def names(node: Node) -> list[Name]:
+    """Every name in a tree."""
+    if isinstance(node, Name):
+        return [node]
+    children = (getattr(node, f) for f in node.__slots__)
+    return [name for child in children if isinstance(child, NODES) for name in names(child)]
+
+
+def _integer(t: _Token) -> Number:
+    value = (
+        int(t.text, 0)
+        if t.text[:1] == "0" and len(t.text) > 1 and not t.text.isdigit()
+        else int(t.text)
+    )
+    suffix = t.suffix.lower()
+    if value >= 1 << 64:
+        raise CommandError(f"number {t.text} at column {t.column} does not fit in 64 bits")
+    unsigned = "u" in suffix
+    wide = "l" in suffix
+    if not wide and not unsigned and value < 1 << 31:
+        return Number(value, TYPES["int"])
+    if not wide and value < 1 << 32 and (unsigned or t.text.lower().startswith("0x")):
+        return Number(value, TYPES["u32"])
+    if not unsigned and value < 1 << 63:
+        return Number(value, TYPES["long"])
+    return Number(value, TYPES["u64"])
+
+
+def parse(text: str) -> Node:
+    """The syntax tree of an expression.
+
+    Raises:
+        CommandError: with the column of what was not understood.
+    """
+    if not text.strip():
+        raise CommandError("an expression is missing")
+    parser = _Parser(text)
+    node = parser.expression()
+    rest = parser.peek()
+    if rest is not None:
+        raise CommandError(f"expression: unexpected {rest.text!r} at column {rest.column}")
+    return node

@@ -1,0 +1,138 @@
+"""Types of expression values: C scalars, pointers with an address space, arrays.
+
+Names follow C and CUDA (`unsigned int`, `float`) with short forms (`u32`, `f32`); sizes are those
+of CUDA device code (LP64).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+Kind = Literal["i", "u", "f", "b"]
+
+SPACES = ("global", "shared", "local", "generic", "const", "code")
+"""Address spaces a pointer may name, as in cuda-gdb's `(@shared int*)`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A number type: `kind` i signed, u unsigned, f float, b bool; `size` in bytes."""
+
+    name: str
+    kind: Kind
+    size: int
+
+    @property
+    def dtype(self) -> np.dtype[np.generic]:
+        """The NumPy dtype of one value."""
+        return np.dtype("bool") if self.kind == "b" else np.dtype(f"{self.kind}{self.size}")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """A pointer into `space`; `target` is what it points at."""
+
+    space: str
+    target: CType
+
+    @property
+    def size(self) -> int:
+        """Bytes a pointer occupies: 8 for global and generic, 4 for windows."""
+        return 8 if self.space in ("global", "generic", "code") else 4
+
+    def __str__(self) -> str:
+        return f"(@{self.space} {self.target} *)"
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """`count` elements in memory."""
+
+    target: CType
+    count: int
+
+    @property
+    def size(self) -> int:
+        """Bytes in all."""
+        return self.target.size * self.count
+
+    def __str__(self) -> str:
+        return f"{self.target} [{self.count}]"
+
+
+CType = Scalar | Pointer | Array
+
+_ROWS: tuple[tuple[Kind, int, str, tuple[str, ...]], ...] = (
+    ("i", 1, "char", ("signed char", "s8", "i8", "int8_t", "int8")),
+    ("u", 1, "unsigned char", ("u8", "uint8_t", "uint8", "uchar", "byte", "b8")),
+    ("i", 2, "short", ("short int", "s16", "i16", "int16_t", "int16")),
+    (
+        "u",
+        2,
+        "unsigned short",
+        ("unsigned short int", "u16", "uint16_t", "uint16", "ushort", "b16"),
+    ),
+    ("i", 4, "int", ("signed", "signed int", "s32", "i32", "int32_t", "int32")),
+    ("u", 4, "unsigned int", ("unsigned", "u32", "uint32_t", "uint32", "uint", "b32")),
+    ("i", 8, "long", ("long int", "long long", "long long int", "s64", "i64", "int64_t", "int64")),
+    (
+        "u",
+        8,
+        "unsigned long",
+        (
+            "unsigned long int",
+            "unsigned long long",
+            "unsigned long long int",
+            "u64",
+            "uint64_t",
+            "uint64",
+            "size_t",
+            "ulong",
+            "b64",
+        ),
+    ),
+    ("f", 2, "half", ("f16", "__half", "float16")),
+    ("f", 4, "float", ("f32", "float32")),
+    ("f", 8, "double", ("f64", "float64")),
+    ("b", 1, "bool", ("pred",)),
+)
+
+TYPES: dict[str, Scalar] = {}
+for _kind, _size, _name, _aliases in _ROWS:
+    for _n in (_name, *_aliases):
+        TYPES[_n] = Scalar(_name, _kind, _size)
+
+TYPE_WORDS = frozenset(word for name in TYPES for word in name.split()) | {"void"}
+"""Words that can begin or continue a type name."""
+
+BOOL = TYPES["bool"]
+VOID = Scalar("void", "i", 4)
+"""Of a `$name` that was never set."""
+I32, U32, I64, U64 = TYPES["int"], TYPES["u32"], TYPES["long"], TYPES["u64"]
+F16, F32, F64 = TYPES["half"], TYPES["float"], TYPES["double"]
+U8 = TYPES["u8"]
+
+
+def common(a: Scalar, b: Scalar) -> Scalar:
+    """The usual arithmetic conversions of C for a binary operator."""
+    if a.kind == "f" or b.kind == "f":
+        floats = [t for t in (a, b) if t.kind == "f"]
+        size = max(t.size for t in floats)
+        return F64 if size == 8 else F32
+    a, b = promote(a), promote(b)
+    size = max(a.size, b.size)
+    unsigned = any(t.kind == "u" and t.size == size for t in (a, b))
+    return {(4, False): I32, (4, True): U32, (8, False): I64, (8, True): U64}[size, unsigned]
+
+
+def promote(a: Scalar) -> Scalar:
+    """Integer promotion: what is smaller than int becomes int."""
+    if a.kind == "f":
+        return F32 if a.size == 2 else a
+    return I32 if a.size < 4 or a.kind == "b" else a

@@ -1,0 +1,188 @@
+"""Host code of a CUDA C++ file: found, reported, and left out before the device compiler sees it.
+
+A `.cu` file usually holds `main`, `kernel<<<...>>>()` and host headers beside its kernels.  NVRTC
+compiles device code only and refuses the rest.  `split` finds the host functions by reading the
+file's structure, not its meaning: a function at namespace level without `__global__`,
+`__device__` or `constexpr` (or a macro that holds one of them) is host code.  It is overwritten
+with blanks, so every line number stays.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+_TOKEN = re.compile(
+    r"""
+    (?P<blank>\s+ | //[^\n]* | /\*.*?\*/)
+  | (?P<directive>^[ \t]*\#(?:\\\r?\n|/\*.*?\*/|[^\n])*)
+  | (?P<string>(?:u8|[uUL])?R"(?P<delimiter>[^()\\\s]{0,16})\(.*?\)(?P=delimiter)"
+      | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*')
+  | (?P<word>[A-Za-z_]\w* | \.?\d(?:[eEpP][+-]|'\w|[\w.])*)
+  | (?P<mark><<< | .)
+    """,
+    re.VERBOSE | re.DOTALL | re.MULTILINE,
+)
+
+_DEVICE = frozenset({"__global__", "__device__", "constexpr", "consteval"})
+"""Words that make a function one for the device compiler."""
+
+_SCOPES = frozenset({"namespace"})
+_TYPES = frozenset({"class", "struct", "union", "enum"})
+_OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
+
+_DEFINE = re.compile(r"\s*#\s*define\s+(\w+)(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class HostCode:
+    """What `split` found.
+
+    Attributes:
+        device: the file's text with every host function blanked; same length, same lines.
+        functions: (name, first line) of each host function.
+        launches: lines with `<<<`.
+        instances: template kernels the host code launches, such as "reduce<256>".
+    """
+
+    device: str
+    functions: tuple[tuple[str, int], ...] = ()
+    launches: tuple[int, ...] = ()
+    instances: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Token:
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Walks the tokens statement by statement."""
+
+    tokens: list[_Token]
+    device_words: set[str]
+    at: int = 0
+    found: list[tuple[str, int, int]] = field(default_factory=list)
+
+    def read(self) -> None:
+        """Collect (name, start, end) of every host function at namespace level."""
+        head: list[_Token] = []
+        while self.at < len(self.tokens):
+            token = self.tokens[self.at]
+            if token.text == ";" or (token.text == "}" and not head):
+                head = []
+                self.at += 1
+            elif token.text == "{":
+                head = self._body(head)
+            elif token.text in _OPEN:
+                start = self.at
+                self._skip_group()
+                head += self.tokens[start : self.at]
+            else:
+                head.append(token)
+                self.at += 1
+
+    def _body(self, head: list[_Token]) -> list[_Token]:
+        """Meet a `{`: enter a scope, or pass a function, type or initialiser."""
+        words = [t.text for t in head]
+        if _SCOPES & set(words) or (words[:1] == ["extern"] and len(words) == 2):
+            self.at += 1
+            return []
+        self._skip_group()
+        top = _outside_groups(words)
+        if ("=" in top and "operator" not in top) or (_TYPES & set(top) and "(" not in top):
+            return head  # goes on to its `;`
+        if "(" in top and not self.device_words & set(words):
+            name = words[words.index("(") - 1] if words.index("(") else "?"
+            self.found.append((name, head[0].start, self.tokens[self.at - 1].end))
+        return []
+
+    def _skip_group(self) -> None:
+        """Pass a bracketed group."""
+        depth = 0
+        while self.at < len(self.tokens):
+            text = self.tokens[self.at].text
+            depth += (text in _OPEN) - (text in _CLOSE)
+            self.at += 1
+            if depth <= 0:
+                return
+
+
+def _outside_groups(words: list[str]) -> list[str]:
+    """The words outside brackets, the opening brackets themselves kept; no template arguments."""
+    out: list[str] = []
+    depth = angle = 0
+    for n, word in enumerate(words):
+        if depth == 0 and word == "<" and n and words[n - 1] == "template":
+            angle = 1
+        elif angle and word in "<>":
+            angle += 1 if word == "<" else -1
+        elif word in _OPEN:
+            if depth == 0 and not angle:
+                out.append(word)
+            depth += 1
+        elif word in _CLOSE:
+            depth -= 1
+        elif depth == 0 and not angle:
+            out.append(word)
+    return out
+
+
+def split(text: str) -> HostCode:
+    """Find a CUDA C++ file's host functions and take them out.
+
+    Args:
+        text: the file.
+    """
+    tokens, macros = _tokens(text)
+    reader = _Reader(tokens, set(_DEVICE) | macros)
+    reader.read()
+    pieces, at = [], 0
+    for _, start, end in reader.found:
+        pieces += [text[at:start], re.sub(r"[^\n]", " ", text[start:end])]
+        at = end
+    pieces.append(text[at:])
+    return HostCode(
+        "".join(pieces),
+        tuple((name, _line(text, start)) for name, start, _ in reader.found),
+        tuple(dict.fromkeys(_line(text, t.start) for t in tokens if t.text == "<<<")),
+        _instances(tokens, reader.found),
+    )
+
+
+def _tokens(text: str) -> tuple[list[_Token], set[str]]:
+    """Tokens without blanks and directives, and the macros that make a function a device one."""
+    tokens: list[_Token] = []
+    macros: set[str] = set()
+    for match in _TOKEN.finditer(text):
+        kind = match.lastgroup
+        if kind == "directive":
+            define = _DEFINE.match(match[0])
+            if define and (_DEVICE | macros) & set(re.findall(r"\w+", define[2])):
+                macros.add(define[1])
+        elif kind != "blank":
+            tokens.append(_Token(match[0], match.start(), match.end()))
+    return tokens, macros
+
+
+def _line(text: str, position: int) -> int:
+    return text.count("\n", 0, position) + 1
+
+
+def _instances(tokens: list[_Token], functions: list[tuple[str, int, int]]) -> tuple[str, ...]:
+    """`name<arguments>` in front of `<<<` in host code, where only a template can stand."""
+    names: dict[str, None] = {}
+    for n, token in enumerate(tokens):
+        inside = any(start <= token.start < end for _, start, end in functions)
+        if token.text != "<<<" or not inside or n < 3 or tokens[n - 1].text != ">":
+            continue
+        first, depth = n - 1, 1
+        while first > 0 and depth:
+            first -= 1
+            depth += (tokens[first].text == ">") - (tokens[first].text == "<")
+        if first > 0:
+            names[" ".join(t.text for t in tokens[first - 1 : n])] = None
+    return tuple(names)

@@ -1,0 +1,70 @@
+"""Ctrl-C while the machine runs: a stop of kind `interrupted`, for every caller of a session."""
+
+from __future__ import annotations
+
+import functools
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from gpudbg.debug.session import DebugSession
+
+Arguments = ParamSpec("Arguments")
+Answer = TypeVar("Answer")
+
+
+@contextmanager
+def interrupts(session: DebugSession) -> Iterator[None]:
+    """Ctrl-C inside stops the running machine instead of ending the program."""
+    with _handler(lambda *_: session.interrupt()):
+        yield
+
+
+def interruptible(
+    method: Callable[Concatenate[DebugSession, Arguments], Answer],
+) -> Callable[Concatenate[DebugSession, Arguments], Answer]:
+    """A method of a session whose run Ctrl-C ends; the method returns a stop `interrupted`.
+
+    Only where Python would raise KeyboardInterrupt: a handler of the caller's own is left alone.
+    A second Ctrl-C raises it, should the machine not come to a stop.
+    """
+
+    @functools.wraps(method)
+    def call(session: DebugSession, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
+        if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+            return method(session, *args, **kwargs)
+        pressed = False
+
+        def stop(number: int, frame: FrameType | None) -> None:
+            nonlocal pressed
+            if pressed:
+                signal.default_int_handler(number, frame)
+            pressed = True
+            session.interrupt()
+
+        try:
+            with _handler(stop):
+                return method(session, *args, **kwargs)
+        finally:
+            if pressed:
+                session.forget_interrupt()
+
+    return call
+
+
+@contextmanager
+def _handler(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """A SIGINT handler for a while; none outside the main thread, whose owner handles signals."""
+    try:
+        previous = signal.signal(signal.SIGINT, handler)
+    except ValueError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)

@@ -1,0 +1,207 @@
+"""What scripts look at beside warps: memory, special registers and instructions as plain data.
+
+session.memory("shared", 0, 64)         # bytes with .array(dtype) and a hexdump as text
+session.sreg("SR_VIRTID")               # 32 values, the focused lane's taken apart by fields
+session.instruction()                   # the next one: text, meaning, what it reads and writes
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from gpudbg.errors import CommandError
+
+if TYPE_CHECKING:
+    from gpudbg.debug.focus import Focus
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.symbols import Symbols
+    from gpudbg.debug.warp_view import WarpView
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Bytes of an address space as one lane saw them.
+
+    Attributes:
+        space: global, shared, local, generic, code, or bank (address = bank << 32 | offset).
+        address: of the first byte.
+        data: the bytes, a copy.
+    """
+
+    space: str
+    address: int
+    data: bytes
+
+    def array(self, dtype: DTypeLike = np.uint32) -> NDArray[Any]:
+        """The bytes as numbers; a rest that fills no number is left out."""
+        kind = np.dtype(dtype)
+        whole = len(self.data) // kind.itemsize * kind.itemsize
+        return np.frombuffer(self.data[:whole], kind).copy()
+
+    def lines(self) -> list[str]:
+        """A hexdump."""
+        from gpudbg.debug.views import hexdump
+
+        return hexdump(self.data, self.address)
+
+    def __bytes__(self) -> bytes:
+        return self.data
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SpecialValue:
+    """A special register as a warp reads it.
+
+    Attributes:
+        name: as in the register table.
+        values: 32 lanes, uint32.
+        lane: the lane that is explained.
+        fields: field name -> value, of that lane.
+    """
+
+    name: str
+    values: NDArray[np.uint32]
+    lane: int
+    fields: dict[str, int]
+    _lines: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def value(self) -> int:
+        """The explained lane's word."""
+        return int(self.values[self.lane])
+
+    def lines(self) -> list[str]:
+        """The word bit by bit."""
+        return list(self._lines)
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionInfo:
+    """An instruction of the program.
+
+    Attributes:
+        offset: in its kernel or function.
+        text: as nvdisasm prints it.
+        word: its 64 bits.
+        meaning: what it does, in a line; empty where nothing is known of it.
+        reads, writes: registers, predicates and flags by name.
+        line: source line ("file.cu:12"), or empty.
+    """
+
+    offset: int
+    text: str
+    word: int
+    meaning: str
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    line: str = ""
+
+    def lines(self) -> list[str]:
+        """Text, meaning and operands."""
+        out = [f"{self.offset:04x}  {self.text}"]
+        if self.meaning:
+            out.append(f"      {self.meaning}")
+        out.append(
+            f"      reads {' '.join(self.reads) or 'nothing'}; "
+            f"writes {' '.join(self.writes) or 'nothing'}" + (f"; {self.line}" if self.line else "")
+        )
+        return out
+
+
+def names_of(access: Any) -> tuple[str, ...]:
+    """Registers, predicates and flags that an instruction reads or writes."""
+    names = [f"R{i}" for i in sorted(access.registers)]
+    names += [f"P{i}" for i in sorted(access.predicates)]
+    return (*names, "CC") if access.cc else tuple(names)
+
+
+def meaning_of(op: str) -> str:
+    """What a mnemonic does, in a line: the summary of its semantics."""
+    from gpudbg.sm.semantics import registry
+
+    words = registry.table()[op].__doc__ if op in registry.table() else ""
+    return (words or "").strip().partition("\n\n")[0].replace("\n", " ")
+
+
+class Looking:
+    """The part of a `DebugSession` that reads memory, special registers and instructions."""
+
+    if TYPE_CHECKING:
+        focus: Focus | None
+        symbols: Symbols
+
+        def warp(self, index: int | None = None, sm: int | None = None) -> WarpView:
+            """Of the session."""
+
+    def memory(self: DebugSession, place: str | int, size: int = 64, space: str = "") -> Memory:  # type: ignore[misc]
+        """Bytes as the focused lane sees them.
+
+        Args:
+            place: an address, or an expression that is one ("out", "&box[3]", "$L2").
+            size: bytes.
+            space: the address space of a number; generic unless given.
+
+        Raises:
+            CommandError: no such place, or nothing there.
+        """
+        from gpudbg.debug.memory_view import memory_at
+
+        if isinstance(place, int):
+            space, address = space or "generic", place
+        else:
+            found = memory_at(self, place)
+            space, address = space or found.space, found.address
+        return Memory(space, address, self.read_focused(space, address, size))
+
+    def sreg(self: DebugSession, name: str) -> SpecialValue:  # type: ignore[misc]
+        """A special register of the focused warp ("SR_TID.X", "SR_VIRTID").
+
+        Raises:
+            CommandError: no such register.
+        """
+        from gpudbg.regs.explain import explain_sr
+        from gpudbg.regs.special import find_special, nearest_special
+
+        row = find_special(name)
+        if row is None:
+            near = ", ".join(nearest_special(name))
+            raise CommandError(f"no special register is called {name!r}", f"near: {near}")
+        state = self.warp().state
+        result = self.special(state, row.name)
+        lane = self.focus.lane if self.focus else 0
+        values = np.zeros(32, np.uint32) if result is None else result.values.astype(np.uint32)
+        found = explain_sr(row.number, int(values[lane]), self.program.arch)
+        fields = {f.row.name: f.value for f in found.fields if not f.row.reserved}
+        return SpecialValue(row.name, values, lane, fields, tuple(found.lines()))
+
+    def instruction(self: DebugSession, offset: int | None = None) -> InstructionInfo:  # type: ignore[misc]
+        """An instruction of the kernel; the focused warp's next one by default.
+
+        Raises:
+            CommandError: there is none at that offset.
+        """
+        from gpudbg.debug.operands import instruction_at
+
+        pc = self.warp().state.pc if offset is None else self.symbols.pc(offset)
+        code, insn = self.symbols.instruction(pc), instruction_at(self, pc)
+        if code is None:
+            raise CommandError(f"no instruction at 0x{offset or pc:x}")
+        reads = names_of(insn.reads()) if insn else ()
+        writes = names_of(insn.writes()) if insn else ()
+        line = self.symbols.line(pc)
+        return InstructionInfo(
+            code.offset,
+            code.text,
+            code.word,
+            meaning_of(insn.op) if insn else "",
+            reads,
+            writes,
+            str(line or ""),
+        )

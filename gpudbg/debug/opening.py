@@ -1,0 +1,153 @@
+"""From a path and flags to a session: what the command line and the TUI share."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpudbg.debug.compile import CompileOptions, add_compile_flags, flag_options, is_source
+from gpudbg.errors import UsageError
+from gpudbg.formats.program import SUPPORTED_ARCHS
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.formats.launch import Launch
+    from gpudbg.formats.program import Program
+
+MAX_SMS = 256
+
+
+def add_launch_flags(parser: argparse.ArgumentParser) -> None:
+    """The launch table as flags, the same on every verb that launches."""
+    group = parser.add_argument_group("launch (flags win over PROG.toml)")
+    group.add_argument(
+        "--launch", metavar="FILE.toml", help="the launch table (default: PROG.toml)"
+    )
+    group.add_argument("--kernel", "-k", metavar="NAME", help="entry point")
+    group.add_argument("--grid", "-g", metavar="X[,Y[,Z]]", help="blocks")
+    group.add_argument("--block", "-b", metavar="X[,Y[,Z]]", help="threads of a block")
+    group.add_argument("--shared", type=int, metavar="BYTES", help="dynamic shared memory")
+    group.add_argument(
+        "--arg",
+        "-a",
+        action="append",
+        default=[],
+        metavar="ARG",
+        help="an argument: i32:1000, f32:2.5, x=f32[1000]:lcg_real(seed=1,lo=0,hi=1), y=@y.npy",
+    )
+    group.add_argument(
+        "--symbol", action="append", default=[], metavar="NAME=…", help="set a variable"
+    )
+    group.add_argument(
+        "--output", "-o", action="append", default=[], metavar="NAME[A:B]", help="show at the end"
+    )
+    group.add_argument("--num-sms", type=int, metavar="N", help="SMs of the emulated GPU")
+    group.add_argument(
+        "--seed", type=int, metavar="N", help="schedule seed (default 0: round robin)"
+    )
+    group.add_argument("--arch", choices=SUPPORTED_ARCHS, help="architecture (of raw words)")
+    group.add_argument("--heap", type=int, metavar="BYTES", help="device heap")
+    group.add_argument("--stack", type=int, metavar="BYTES", help="local stack of a thread")
+    group.add_argument(
+        "--engine",
+        choices=("auto", "step", "run"),
+        default="auto",
+        help="step by step, compiled code, or whatever is best (default)",
+    )
+    add_compile_flags(parser)
+
+
+def open_program(
+    path: str | Path,
+    launch: Launch | None = None,
+    arch: str | None = None,
+    options: Sequence[str] | CompileOptions = (),
+) -> Program:
+    """Read a cubin, a fat binary or host file with one in it, or raw words with a launch table.
+
+    `.cu` and `.ptx` files are compiled first.  A file that is none of these is offered to the
+    formats that plugins add.
+
+    Args:
+        path: the file.
+        launch: its launch table, where there is one.
+        arch: the architecture to run on; None takes the table's, then the program's own.
+        options: for the compiler, as words or as `CompileOptions`.
+
+    Raises:
+        LoadError: unreadable, damaged, unsupported; names file and offset.
+        CompileError: the compiler refuses it.
+        UsageError: the compiler is not installed.
+    """
+    if is_source(path):
+        return _compiled(path, arch or (launch.sm.arch if launch else None), options)
+    from gpudbg.debug import extensions
+    from gpudbg.formats.cubin import read_bytes
+    from gpudbg.formats.files import read_program
+
+    if extensions.plugins().formats:
+        found = extensions.read_foreign(read_bytes(path), str(path))
+        if found is not None:
+            return found
+    return read_program(path, launch=launch, arch=arch)
+
+
+def _compiled(
+    path: str | Path, arch: str | None, options: Sequence[str] | CompileOptions
+) -> Program:
+    from gpudbg.debug.compile import compile_file, program_of, word_options
+
+    if not isinstance(options, CompileOptions):
+        options = word_options(options, arch)
+    elif arch is not None:
+        options = replace(options, arch=arch)
+    return program_of(os.fspath(path), compile_file(path, options))
+
+
+def read_table(path: str | Path, args: argparse.Namespace) -> Launch:
+    """The launch table beside a program (or of --launch) with the flags laid over it."""
+    from gpudbg.formats.launch import SmSpec
+    from gpudbg.formats.launch_toml import beside, flag_launch, read_launch
+
+    table = Path(args.launch) if args.launch else beside(path)
+    base = read_launch(table) if table is not None else None
+    if args.num_sms is not None and not 1 <= args.num_sms <= MAX_SMS:
+        raise UsageError(f"--num-sms {args.num_sms}: between 1 and {MAX_SMS}")
+    return flag_launch(
+        base,
+        kernel=args.kernel,
+        grid=args.grid,
+        block=args.block,
+        shared_bytes=args.shared,
+        args=args.arg,
+        symbols=args.symbol,
+        outputs=args.output,
+        sm=SmSpec(args.arch, args.num_sms, args.seed, args.heap, args.stack),
+    )
+
+
+def open_session(path: str | Path, args: argparse.Namespace) -> DebugSession:
+    """A session at the entry of the kernel that path, table and flags name.
+
+    Raises:
+        LoadError: the program or a data file cannot be read.
+        UsageError: the launch does not fit the kernel.
+    """
+    from gpudbg.debug.api import Device
+
+    launch = read_table(path, args)
+    program = open_program(path, launch, args.arch, flag_options(args))
+    sm = launch.sm
+    device = Device(
+        arch=sm.arch or program.arch,
+        num_sms=sm.num_sms,
+        seed=sm.seed,
+        heap_bytes=sm.heap_bytes,
+        stack_bytes=sm.stack_bytes,
+        engine=getattr(args, "engine", "auto"),
+    )
+    return device.adopt(program).launch_table(launch)

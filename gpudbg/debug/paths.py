@@ -1,0 +1,77 @@
+"""The divergence stack as paths: which lanes run, and where each of the others waits.
+
+A path is a set of lanes and the place it goes on at.  Path `a` runs now; `b`, `c`, ... are the
+stack's entries from the top, each with the lanes that wait *there* (a token holds every lane that
+pushed it, so lanes that run, have ended, or wait further up are taken out).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpudbg.debug.snapshot import StackEntry
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+REASONS = {
+    "DIV": "else",
+    "SSY": "joined",
+    "PBK": "broke",
+    "PCNT": "continued",
+    "RET": "returned",
+    "PLONGJMP": "long-jumped",
+    "PEXIT": "leaving",
+}
+"""What lanes that wait at a token did to get there, by token kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Lanes of one path (a mask), what kind of token holds them, and where they go on.
+
+    `level` is the entry's place on the stack, 0 at the bottom; -1 for the running path.
+    """
+
+    letter: str
+    mask: int
+    kind: str
+    offset: int
+    words: str
+    level: int = -1
+
+
+def paths(
+    active: int, exited: int, offset: int, stack: Sequence[StackEntry], running: str = "run"
+) -> tuple[Path, ...]:
+    """Running path first, then the stack from the top; entries nobody waits at have mask 0.
+
+    Args:
+        active, exited: lane masks of the warp.
+        offset: where the running path stands.
+        stack: entries, top last.
+        running: the word for what the running path does.
+    """
+    out = [Path("a", active, "", offset, f"{active.bit_count()} {running}")]
+    claimed = active | exited
+    for place, entry in enumerate(reversed(stack)):
+        waiting = entry.mask & ~claimed
+        claimed |= waiting
+        letter = LETTERS[min(place + 1, len(LETTERS) - 1)]
+        count = waiting.bit_count()
+        words = f"{count} {REASONS.get(entry.kind, 'wait')}" if count else "nobody yet"
+        level = len(stack) - 1 - place
+        out.append(Path(letter, waiting, entry.kind, entry.offset, words, level))
+    return tuple(out)
+
+
+def letters(rows: Sequence[Path]) -> str:
+    """32 characters: the letter of the path each lane is on, blank for none."""
+    out = [" "] * 32
+    for path in rows:
+        for lane in range(32):
+            if path.mask >> lane & 1:
+                out[lane] = path.letter
+    return "".join(out)

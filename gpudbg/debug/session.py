@@ -1,0 +1,625 @@
+"""DebugSession: one launch under control, and the only door for frontends.
+
+A session is made by `program.launch(...)`.  It stands before the kernel's first instruction,
+runs and steps the grid through `gpudbg.sm.gpu.Grid`, and answers questions about the stop:
+focus, breakpoints, expressions, warps, memory.  Everything it returns is plain or frozen data.
+
+    session.break_at("saxpy+0x48", condition="$R4 > 3")
+    stop = session.cont()
+    session.warp(3).lane(5).R[4]
+    session.execute("info warps")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol
+
+from gpudbg.debug import access, stepping
+from gpudbg.debug import focus as focus_module
+from gpudbg.debug.breakpoints import Breakpoint, BreakpointTable
+from gpudbg.debug.context import WarpContext
+from gpudbg.debug.displays import Displays
+from gpudbg.debug.expr import Result, evaluate, parse
+from gpudbg.debug.focus import Focus
+from gpudbg.debug.frames import call_depth
+from gpudbg.debug.interrupts import interruptible
+from gpudbg.debug.look import Looking
+from gpudbg.debug.settings import Settings
+from gpudbg.debug.sources import SourcePath
+from gpudbg.debug.stop import Stop
+from gpudbg.debug.stop_maker import entry_stop, make_stop
+from gpudbg.debug.symbols import Location, Symbols
+from gpudbg.debug.traps import SessionTraps
+from gpudbg.debug.warp_view import WarpView
+from gpudbg.debug.watching import EVERY_STOP, Callback, Watching
+from gpudbg.errors import CommandError, UsageError
+from gpudbg.isa.spa5.sched import first_instruction
+from gpudbg.sm.events import StopEvent
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from gpudbg.debug.commands.registry import Command, Output
+    from gpudbg.debug.snapshot import Snapshot
+    from gpudbg.formats.program import CodeImage, Kernel, Program
+    from gpudbg.mem.device import Allocation
+    from gpudbg.sm.gpu import Grid
+    from gpudbg.sm.state import WarpState
+    from gpudbg.sm.syscalls import DeviceOutput
+
+Dim3 = tuple[int, int, int]
+
+
+class Launch(Protocol):
+    """What a session needs of a launch: how to begin it, and begin it again."""
+
+    @property
+    def program(self) -> Program:
+        """The file's content."""
+
+    @property
+    def image(self) -> CodeImage:
+        """The program at its addresses."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """What is launched."""
+
+    @property
+    def arguments(self) -> Sequence[Any]:
+        """Arguments as launched: name, value, buffer, output."""
+
+    @property
+    def loaded(self) -> Any:
+        """The program on its device."""
+
+    def begin(self) -> Grid:
+        """A new grid; the first call launches, later ones restore device memory first."""
+
+
+class DebugSession(Watching, Looking):
+    """A launch that can be stopped, inspected, changed and stepped."""
+
+    def __init__(self, launch: Launch) -> None:
+        super().__init__()
+        self.launch = launch
+        self.program = launch.program
+        self.kernel = launch.kernel
+        self.symbols = Symbols(launch.program, launch.image, launch.kernel)
+        self.breakpoints = BreakpointTable()
+        self.displays = Displays(self)
+        self.settings = Settings()
+        self.variables: dict[str, Result] = {}
+        self.stops: list[Stop] = []
+        self.stop_listeners: list[Callable[[Stop], None]] = []
+        self.quit_requested = False
+        self.last_line = ""
+        self.focus: Focus | None = None
+        self.stop: Stop | None = None
+        self._hits: list[int] = []
+        self._accept_lane = 0
+        self.grid: Grid = launch.begin()
+        self._closed = False
+        self._killed = False
+        self.value_history: list[Result] = []
+        self.source_depth = 0
+        self.examine_state: tuple[str, int, int, str] | None = None
+        self.list_state: tuple[str, int] | None = None
+        self.observing: dict[str, Any] = {}
+        self.sources = SourcePath(Path(launch.program.path).parent)
+        self.skipped_inline = 0
+        self.frame_level = 0
+        self.checks: dict[str, Any] = {}
+        self.traps = SessionTraps(self)
+        self._focus_first()
+        self._record(entry_stop(self))
+
+    # ---- life --------------------------------------------------------------------------
+    def __enter__(self) -> DebugSession:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the session; the device and its memory live on."""
+        self._closed = True
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing is left to run."""
+        return self.grid.finished or self._killed
+
+    @property
+    def faulted(self) -> bool:
+        """Whether the launch was ended by a warp error or a deadlock."""
+        return bool(self.stop and self.stop.faulted)
+
+    def require_stopped(self) -> None:
+        """CommandError unless there is a warp to look at."""
+        if self.finished or self.focus is None:
+            raise CommandError(
+                "the kernel is not running", "`run` or `start` launches it from the beginning"
+            )
+
+    def restart(self) -> Stop:
+        """Launch again from the beginning; device memory is restored first."""
+        self.grid = self.launch.begin()
+        self.traps.attach()
+        self._killed = False
+        self.focus = None
+        self.list_state = None
+        self._focus_first()
+        return self._record(entry_stop(self))
+
+    @property
+    def output(self) -> DeviceOutput:
+        """What the device printed (printf, assert), since the device was made."""
+        return self.grid.gpu.output
+
+    def kill(self) -> None:
+        """Abandon the launch."""
+        self.grid.abandon()
+        self._killed = True
+        self.focus = None
+
+    def install_trap_handler(self, source: Any, entry: str | None = None, number: int = 0) -> None:
+        """Install a trap handler; see `SessionTraps.install`."""
+        self.traps.install(source, entry, number)
+
+    def check(self, name: str) -> Any:
+        """Start a check such as "hazards"; see `gpudbg.debug.checks`."""
+        from gpudbg.debug.checks import attach
+
+        return attach(self, name)
+
+    # ---- running -----------------------------------------------------------------------
+    @interruptible
+    def run(self, max_instructions: int | None = None) -> Stop:
+        """Run to the end, a fault or `max_instructions`; breakpoints do not stop it."""
+        self._require_running()
+        self.traps.running(stop_on_entry=False)
+        return self.end_run(self.grid.run(max_instructions=max_instructions))
+
+    @interruptible
+    def run_to_stop(self, max_instructions: int | None = None) -> Stop:
+        """Run once until a breakpoint, a fault, the end, or `max_instructions`."""
+        self._require_running()
+        self.traps.running()
+        addresses = self.breakpoints.addresses()
+        event = self.grid.run(
+            breakpoints=addresses,
+            accept=self.accepts if addresses else None,
+            max_instructions=max_instructions,
+        )
+        return self.end_run(event)
+
+    @interruptible
+    def step(self, count: int = 1, scope: str | None = None, over: bool = False) -> Stop:
+        """Execute `count` instructions of the focused warp, its CTA, its SM or everything.
+
+        With `over`, a call runs until it returns.  A breakpoint met on the way ends the step.
+        """
+        self.require_stopped()
+        moved = scope or self.settings.shown("step")
+        event: StopEvent | None = None
+        for _ in range(count):
+            warp = self._focused()
+            event = self._step_once(moved, over)
+            if event.kind != "step" or self.finished or warp.status == "exited":
+                break
+            if self.breakpoint_at(warp):
+                return self.end_run(event, kind="breakpoint")
+        assert event is not None
+        return self.end_run(event)
+
+    @interruptible
+    def step_line(self, count: int = 1, over: bool = False) -> Stop:
+        """Step to another source line, the CTA running along; see `gpudbg.debug.stepping`."""
+        self._require_movable()
+        self.traps.running()
+        stop = self.stop
+        for _ in range(count):
+            stop = stepping.step_line(self, over)
+            if stop.kind != "step":
+                break
+        assert stop is not None
+        return stop
+
+    @interruptible
+    def until(self, location: str | None = None) -> Stop:
+        """Run the focused warp to `location`, or forward past its present line (out of a loop)."""
+        self._require_movable()
+        self.traps.running()
+        return stepping.until(self, location)
+
+    @interruptible
+    def finish(self, level: int = 0) -> Stop:
+        """Run until the focused warp has returned from the function of frame `level`."""
+        self._require_movable()
+        self.traps.running()
+        return stepping.finish(self, level)
+
+    def jump(self, location: str) -> None:
+        """Let the focused warp go on at another instruction; nothing runs yet.
+
+        Raises:
+            CommandError: no such place, or the location is several.
+        """
+        self._require_movable()
+        found = self.symbols.resolve(location, self).addresses
+        if len(found) != 1:
+            raise CommandError(f"{location} is {len(found)} places", "jump needs one address")
+        warp = self._focused()
+        warp.pc = found[0]
+        warp.shown = warp.executed
+
+    def interrupt(self) -> None:
+        """Stop a running machine soon; safe from any thread and from a signal handler."""
+        self.grid.interrupt()
+
+    def forget_interrupt(self) -> None:
+        """Drop an interrupt that came when nothing ran, so that it does not stop the next run."""
+        self.grid.forget_interrupt()
+
+    def _require_running(self) -> None:
+        if self.finished:
+            raise CommandError("the kernel has ended", "`run` launches it again")
+        if self.faulted:
+            raise CommandError(
+                "the machine is stopped by an error and cannot go on", "`run` launches it again"
+            )
+
+    def _step_once(self, scope: str, over: bool) -> StopEvent:
+        if self.faulted:
+            self._require_running()
+        warp = self._focused()
+        if scope != "warp":
+            self.traps.running()
+        if scope == "cta":
+            return self.grid.step_cta(warp.cta)
+        if scope == "sm":
+            return self.grid.step_sm(warp.sm)
+        if scope == "all":
+            return self.grid.step_all()
+        depth = call_depth(warp)
+        through = self.traps.stepping(warp)
+        event = self.grid.step_warp(warp, through=through)
+        while over and event.kind == "step" and call_depth(warp) > depth:
+            event = self.grid.step_warp(warp, through=through)
+        return event
+
+    def _require_movable(self) -> None:
+        self.require_stopped()
+        if self.faulted:
+            self._require_running()
+
+    def halted(self, why: str) -> Stop:
+        """The stop where an exception ended a run, such as a gap of the model."""
+        return self.end_run(StopEvent("trap", total=self.grid.total, detail=(why,)))
+
+    def enter_inlined(self) -> Stop:
+        """Step into the inlined call at the present pc: nothing runs, the frame changes."""
+        skipped = self.skipped_inline - 1
+        stop = self._record(make_stop(self, "step", StopEvent("step", total=self.grid.total), ()))
+        self.skipped_inline = skipped
+        return stop
+
+    # ---- stops -------------------------------------------------------------------------
+    def accepts(self, warp: WarpState) -> bool:
+        """Whether a warp's arrival at a breakpoint pc is a stop: conditions, ignore counts."""
+        self._hits = []
+        lanes = warp.active
+        for point in self.breakpoints.at(warp.pc):
+            if point.tree is not None:
+                lanes = self._lanes_where(point, warp)
+                if not lanes:
+                    continue
+            point.hits += 1
+            if point.ignore > 0:
+                point.ignore -= 1
+                continue
+            self._hits.append(point.number)
+            self._accept_lane = focus_module.first_lane(lanes)
+        return bool(self._hits)
+
+    def _lanes_where(self, point: Breakpoint, warp: WarpState) -> int:
+        assert point.tree is not None
+        try:
+            truth = evaluate(point.tree, WarpContext(self, warp)).truth()
+        except CommandError:
+            # A condition that cannot be computed stops, so that its author sees why.
+            return warp.active
+        bits = sum(1 << i for i in range(32) if truth[i])
+        return bits & warp.active
+
+    def would_stop(self, warp: WarpState) -> bool:
+        """Whether `accepts` would say yes; nothing is counted."""
+        return any(
+            point.ignore <= 0 and (point.tree is None or self._lanes_where(point, warp))
+            for point in self.breakpoints.at(warp.pc)
+        )
+
+    def breakpoint_at(self, warp: WarpState) -> bool:
+        """Whether a warp stands at a breakpoint that stops it now; counts the hit."""
+        if warp.status == "exited" or warp.shown == warp.executed:
+            return False
+        if warp.pc not in self.breakpoints.addresses():
+            return False
+        # Reported now: going on from here does not stop at this arrival again.
+        warp.shown = warp.executed
+        return self.accepts(warp)
+
+    def end_run(self, event: StopEvent, kind: str | None = None) -> Stop:
+        """Turn a machine event into the session's stop, and move the focus to it."""
+        kind = kind or event.kind
+        self.traps.stopped()
+        if kind == "breakpoint":
+            if event.kind == "breakpoint":
+                assert event.sm is not None
+                assert event.warp is not None
+                self.focus = Focus(event.sm, event.warp, self._accept_lane)
+            elif self.focus is not None:
+                self.focus = Focus(self.focus.sm, self.focus.warp, self._accept_lane)
+        elif event.sm is not None and event.warp is not None and kind != "step":
+            self.focus = Focus(event.sm, event.warp, event.lane or 0)
+        self._repair_focus()
+        hits = tuple(self._hits) if kind == "breakpoint" else ()
+        stop = make_stop(self, kind, event, hits)
+        for number in hits:
+            if self.breakpoints.get(number).temporary:
+                self.breakpoints.remove(number)
+        return self._record(stop)
+
+    def _record(self, stop: Stop) -> Stop:
+        self.stop = stop
+        self.frame_level = 0
+        self.skipped_inline = 0
+        if stop.kind == "breakpoint" and self.focus is not None:
+            self.skipped_inline = stepping.skipped_at_breakpoint(self, self._focused().pc)
+        self.stops.append(stop)
+        for listener in (*EVERY_STOP, *self.stop_listeners):
+            listener(stop)
+        return stop
+
+    # ---- focus -------------------------------------------------------------------------
+    def _focus_first(self) -> None:
+        warp = next(iter(self.grid.warps()), None)
+        if warp is not None:
+            self.focus = Focus(warp.sm, warp.slot, focus_module.first_lane(warp.active))
+
+    def _repair_focus(self) -> None:
+        """After a run the focused warp may be gone: take the nearest one that is left."""
+        resident = [w for w in self.grid.warps() if w.status != "exited"]
+        if not resident:
+            self.focus = None
+            return
+        focus = self.focus
+        same = [w for w in resident if focus and (w.sm, w.slot) == (focus.sm, focus.warp)]
+        warp = same[0] if same else resident[0]
+        lane = focus.lane if same and focus else focus_module.first_lane(warp.active)
+        if not warp.valid >> lane & 1:
+            lane = focus_module.first_lane(warp.active)
+        self.focus = Focus(warp.sm, warp.slot, lane)
+
+    def set_focus(self, text: str) -> Focus:
+        """Move the focus: `sm 0 warp 3 lane 5`, `block 1 thread (5,0,0)`."""
+        self.require_stopped()
+        self.focus = focus_module.parse_focus(text, self.grid, self.focus)
+        return self.focus
+
+    def focus_on(self, sm: int, warp: int, lane: int) -> Focus:
+        """Move the focus to a resident warp's lane."""
+        return self.set_focus(f"sm {sm} warp {warp} lane {lane}")
+
+    def _focused(self) -> WarpState:
+        if self.focus is None:
+            raise CommandError("no warp has the focus", "`run` or `start` launches the kernel")
+        return self.grid.warp(self.focus.sm, self.focus.warp)
+
+    # ---- looking -----------------------------------------------------------------------
+    def warp(self, index: int | None = None, sm: int | None = None) -> WarpView:
+        """A resident warp by slot (on the focused SM unless given); the focused one by default."""
+        if index is None:
+            state = self._focused()
+        else:
+            if sm is None:
+                sm = self.focus.sm if self.focus else 0
+            state = self._slot(sm, index)
+        return WarpView(self, state)
+
+    def _slot(self, sm: int, index: int) -> WarpState:
+        for w in self.grid.warps():
+            if (w.sm, w.slot) == (sm, index):
+                return w
+        raise UsageError(f"sm {sm} has no resident warp {index}")
+
+    def warps(self) -> Iterator[WarpView]:
+        """Every resident warp by (sm, slot)."""
+        for w in self.grid.warps():
+            yield WarpView(self, w)
+
+    def evaluate(self, text: str) -> Result:
+        """An expression's value in the 32 lanes of the focused warp."""
+        return evaluate(parse(text), self.context())
+
+    def context(self) -> WarpContext:
+        """What expressions see: the focused warp."""
+        return WarpContext(self, self._focused())
+
+    def buffer(self, argument: int | str) -> NDArray[np.generic]:
+        """The device buffer of an argument (by position or name) as an array.
+
+        Raises:
+            UsageError: no such argument, or it is a scalar.
+        """
+        rows = self.launch.arguments
+        index: int | None = argument if isinstance(argument, int) else None
+        if isinstance(argument, str):
+            index = next((i for i, a in enumerate(rows) if a.name == argument), None)
+        if index is None or not 0 <= index < len(rows):
+            have = ", ".join(a.name for a in rows) or "none"
+            raise UsageError(f"no argument {argument!r}", f"arguments: {have}")
+        found = rows[index].buffer
+        if found is None:
+            raise UsageError(f"argument {argument!r} is a scalar, not a buffer")
+        array: NDArray[np.generic] = found.array()
+        return array
+
+    # ---- memory and special registers --------------------------------------------------
+    def read_memory(self, space: str, address: int, size: int, warp: WarpState, lane: int) -> bytes:
+        """Bytes as one lane of a warp sees them; CommandError where it cannot."""
+        return access.read(self, space, address, size, warp, lane)
+
+    def write_memory(
+        self, space: str, address: int, data: bytes, warp: WarpState, lane: int
+    ) -> None:
+        """Write bytes as one lane of a warp sees them; CommandError where it cannot."""
+        access.write(self, space, address, data, warp, lane)
+
+    def read_focused(self, space: str, address: int, size: int) -> bytes:
+        """Bytes as the focused lane sees them."""
+        lane = self.focus.lane if self.focus else 0
+        return access.read(self, space, address, size, self._focused(), lane)
+
+    def write_focused(self, space: str, address: int, data: bytes) -> None:
+        """Write bytes as the focused lane sees them."""
+        lane = self.focus.lane if self.focus else 0
+        access.write(self, space, address, data, self._focused(), lane)
+
+    def special(self, warp: WarpState, name: str) -> Result | None:
+        """A special or PTX register's value in 32 lanes; None when it is none."""
+        return access.special(self, warp, name)
+
+    def special_names(self) -> list[str]:
+        """Names of special registers."""
+        return access.special_names()
+
+    def shown_pc(self, pc: int) -> int:
+        """A pc as expressions show it: an offset in the kernel; itself under `addresses code`."""
+        return first_instruction(pc) if self._codes else self.symbols.offset(pc)
+
+    def error_pc(self, warp: WarpState) -> int:
+        """The instruction a warp's error is about; its pc when it has none."""
+        errors = self.stop.errors if self.stop is not None else ()
+        mine = [e for e in errors if (e.sm, e.warp) == (warp.sm, warp.slot)]
+        return self.symbols.pc(mine[0].pc) if mine else warp.pc
+
+    def global_address(self, name: str) -> int:
+        """Address of a module variable."""
+        address: int = self.launch.loaded.symbol_address(name)
+        return address
+
+    def allocations(self) -> Iterator[Allocation]:
+        """Device memory, allocation by allocation."""
+        return self.grid.gpu.memory.allocations()
+
+    def fetch_array(self, result: Result, lane: int) -> tuple[Result, NDArray[np.generic]]:
+        """The elements of an array in memory, as the given lane sees it."""
+        return access.fetch_array(self, result, lane)
+
+    def complete_expression(self, text: str) -> list[str]:
+        """Names that could end an expression."""
+        return access.complete(self, text)
+
+    # ---- breakpoints -------------------------------------------------------------------
+    def break_at(
+        self,
+        location: str | int | None = None,
+        condition: str | None = None,
+        temporary: bool = False,
+        ignore: int = 0,
+        pending: bool = False,
+        callback: Callback | None = None,
+    ) -> Breakpoint:
+        """Set a breakpoint.
+
+        Args:
+            location: `kernel`, `kernel+0x48`, `*0x48`, `file:line`, `line`; an int is an
+                offset in the kernel; None is the focused pc.
+            condition: an expression tested in every active lane.
+            temporary: delete it when it is met.
+            ignore: let this many hits pass.
+            pending: keep a place that is not known (yet) for the next program.
+            callback: called with the session and the stop; False lets the run go on.
+
+        Raises:
+            CommandError: no such place, or a condition that does not parse or names what is
+                not there.
+        """
+        if condition:
+            access.check_names(self, condition)
+        if isinstance(location, int):
+            location = f"*0x{self.symbols.pc(location):x}" if self._codes else f"*0x{location:x}"
+        try:
+            found = self.symbols.resolve(location, self)
+        except CommandError:
+            if not pending or not location:
+                raise
+            return self.breakpoints.add(location, (), (), condition, temporary, ignore)
+        row = self.breakpoints.add(found.text, found.addresses, (), condition, temporary, ignore)
+        self._settle(row, found)
+        self.on_hit(row, callback)
+        return row
+
+    @property
+    def _codes(self) -> bool:
+        return self.settings.shown("addresses") == "code"
+
+    def _settle(self, row: Breakpoint, found: Location) -> None:
+        row.addresses = found.addresses
+        row.places = tuple(self.symbols.describe(pc) for pc in found.addresses)
+        row.line = found.line
+
+    def resolve_breakpoints(self) -> list[Breakpoint]:
+        """Look pending breakpoints up again; those that were found."""
+        found = []
+        for row in self.breakpoints:
+            if not row.addresses:
+                try:
+                    self._settle(row, self.symbols.resolve(row.location, self))
+                except CommandError:
+                    continue
+                found.append(row)
+        return found
+
+    # ---- commands ----------------------------------------------------------------------
+    def command(self, line: str) -> Output:
+        """Carry out a console command; an empty line repeats the last one that repeats.
+
+        Raises:
+            GpudbgError: unknown command, bad argument, or nothing to act on.
+        """
+        from gpudbg.debug.commands.registry import Output, load
+
+        text = line.strip() or self.last_line
+        if not text or text.startswith("#"):
+            return Output()
+        found, argument = load().resolve(text)
+        self.last_line = text if found.repeats else ""
+        return self.dispatch(found, argument)
+
+    def dispatch(self, found: Command, argument: str) -> Output:
+        """Carry out a resolved command without touching what an empty line repeats."""
+        if found.needs == "stopped":
+            self.require_stopped()
+        return found.handler(self, argument)
+
+    def snapshot(self, previous: Snapshot | None = None) -> Snapshot:
+        """The stopped machine as frozen data; `previous` decides what counts as changed."""
+        from gpudbg.debug.snapshot import take
+
+        return take(self, previous)
+
+    def execute(self, line: str) -> Any:
+        """Carry out a console command and return its data."""
+        return self.command(line).data

@@ -1,0 +1,206 @@
+"""Session settings: rows of name, default, choices and help; `set NAME VALUE` changes one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpudbg.debug.format import parse_int
+from gpudbg.errors import CommandError
+
+
+@dataclass(frozen=True, slots=True)
+class SettingRow:
+    """One setting; `choices` empty means a number, or any text where `text` says so."""
+
+    name: str
+    default: str
+    choices: tuple[str, ...]
+    help: str
+    text: bool = False
+
+
+GDB_ROWS = (
+    ("args", ""),
+    ("architecture", "auto"),
+    ("auto-load safe-path", "/"),
+    ("auto-solib-add", "on"),
+    ("can-use-hw-watchpoints", "1"),
+    ("charset", "auto"),
+    ("cwd", ""),
+    ("debuginfod enabled", "off"),
+    ("detach-on-fork", "on"),
+    ("disable-randomization", "on"),
+    ("disassembly-flavor", "att"),
+    ("environment", ""),
+    ("follow-fork-mode", "parent"),
+    ("history save", "off"),
+    ("host-charset", "auto"),
+    ("inferior-tty", ""),
+    ("language", "auto"),
+    ("logging enabled", "off"),
+    ("max-value-size", "65536"),
+    ("mi-async", "off"),
+    ("multiple-symbols", "all"),
+    ("new-console", "off"),
+    ("non-stop", "off"),
+    ("output-radix", "10"),
+    ("print address", "on"),
+    ("print asm-demangle", "off"),
+    ("print demangle", "on"),
+    ("print elements", "200"),
+    ("print frame-arguments", "scalars"),
+    ("print object", "off"),
+    ("print pretty", "off"),
+    ("print repeats", "10"),
+    ("print sevenbit-strings", "off"),
+    ("print static-members", "on"),
+    ("print union", "on"),
+    ("prompt", "(gdb) "),
+    ("python print-stack", "message"),
+    ("scheduler-locking", "replay"),
+    ("schedule-multiple", "off"),
+    ("solib-search-path", ""),
+    ("startup-with-shell", "on"),
+    ("step-mode", "off"),
+    ("style enabled", "off"),
+    ("sysroot", ""),
+    ("target-async", "off"),
+    ("target-charset", "auto"),
+    ("target-wide-charset", "auto"),
+    ("trace-commands", "off"),
+    ("unwindonsignal", "off"),
+    ("verbose", "off"),
+)
+"""gdb's settings that frontends set: kept and shown, without an effect of their own."""
+
+CUDA_ROWS = (
+    ("api_failures", "ignore"),
+    ("break_on_launch", "none"),
+    ("collect_stats", "on"),
+    ("context_events", "off"),
+    ("defer_kernel_launch_notifications", "off"),
+    ("disassemble_from", "elf_image"),
+    ("disassemble_per", "function"),
+    ("driver_log_level", "0"),
+    ("driver_logs", "off"),
+    ("gpu_busy_check", "on"),
+    ("hide_internal_frame", "on"),
+    ("kernel_events", "none"),
+    ("kernel_events_depth", "1"),
+    ("launch_blocking", "off"),
+    ("memcheck", "auto"),
+    ("notify", "youngest"),
+    ("printf_flushing", "on"),
+    ("ptx_cache", "on"),
+    ("single_stepping_optimizations", "on"),
+    ("software_preemption", "auto"),
+    ("step_divergent_lanes", "on"),
+    ("stop_signal", "SIGURG"),
+    ("thread_selection", "logical"),
+    ("value_extrapolation", "off"),
+)
+"""cuda-gdb's `set cuda` options with their defaults, without an effect of their own."""
+
+ON_OFF = {"1": "on", "yes": "on", "enable": "on", "0": "off", "no": "off", "disable": "off"}
+"""gdb's other words for on and off."""
+
+ROWS = (
+    SettingRow(
+        "trap-entry", "stop", ("stop", "run"), "whether entering the trap handler stops `continue`"
+    ),
+    SettingRow(
+        "step-handler",
+        "through",
+        ("through", "enter"),
+        "with a trap handler, `stepi` runs the handler that a step enters, or stops in it",
+    ),
+    SettingRow("step", "warp", ("warp", "cta", "sm", "all"), "what stepi moves"),
+    SettingRow("print-lanes", "focus", ("focus", "all"), "lanes `print` shows"),
+    SettingRow("max-instructions", "0", (), "warp instructions `run` and `continue` may take"),
+    SettingRow("listsize", "10", (), "source lines `list` shows"),
+    SettingRow("pagination", "off", ("on", "off"), "accepted for gdb's sake; nothing pages"),
+    SettingRow("confirm", "off", ("on", "off"), "accepted for gdb's sake; nothing asks"),
+    SettingRow("width", "100", (), "columns of console output"),
+    SettingRow("height", "0", (), "accepted for gdb's sake"),
+    SettingRow(
+        "step-along", "cta", ("cta", "none"), "who moves with the focused warp in line steps"
+    ),
+    SettingRow(
+        "addresses", "offset", ("offset", "code"), "what $pc and *ADDRESS are: offsets or code"
+    ),
+    SettingRow("breakpoint pending", "auto", ("on", "off", "auto"), "keep unknown locations"),
+    SettingRow("cuda coalescing", "on", ("on", "off", "auto"), "group rows of info cuda tables"),
+    *(SettingRow(f"cuda {n}", d, (), "accepted for cuda-gdb's sake", True) for n, d in CUDA_ROWS),
+    *(SettingRow(n, d, (), "accepted for gdb's sake", True) for n, d in GDB_ROWS),
+)
+"""Every setting."""
+
+
+class Settings:
+    """Current values."""
+
+    def __init__(self) -> None:
+        self.rows = {r.name: r for r in ROWS}
+        self._values = {r.name: r.default for r in ROWS}
+
+    def row(self, name: str) -> SettingRow:
+        """The row called `name`.
+
+        Raises:
+            CommandError: unknown.
+        """
+        if name not in self.rows:
+            raise CommandError(f"{name!r} is not a setting", "known: " + ", ".join(self.rows))
+        return self.rows[name]
+
+    def shown(self, name: str) -> str:
+        """The value as text."""
+        return self._values[self.row(name).name]
+
+    def number(self, name: str) -> int:
+        """The value of a numeric setting."""
+        return int(self.shown(name))
+
+    def set(self, name: str, value: str) -> None:
+        """Change one.
+
+        Raises:
+            CommandError: unknown setting or value.
+        """
+        row = self.row(name)
+        value = self._meant(row, value)
+        if row.text:
+            self._values[name] = value
+            return
+        if row.choices and value not in row.choices:
+            raise CommandError(f"{name} cannot be {value!r}", "one of " + ", ".join(row.choices))
+        if not row.choices:
+            value = str(parse_int(value))
+        self._values[name] = value
+
+    def _meant(self, row: SettingRow, value: str) -> str:
+        switch = {"on", "off"} <= set(row.choices) or row.default in ("on", "off")
+        if switch and not value:
+            return "on"
+        if value in ("unlimited", "-1") and not row.choices and not row.text:
+            return "0"
+        return ON_OFF.get(value, value) if switch else value
+
+    def split(self, text: str) -> tuple[str, str] | None:
+        """Setting name and the rest of `print object on`; None when no setting begins it."""
+        words = text.split()
+        for count in (3, 2, 1):
+            name = " ".join(words[:count])
+            if len(words) >= count and name in self.rows:
+                rest = text.strip()
+                for word in words[:count]:
+                    rest = rest[len(word) :].lstrip()
+                return name, rest
+        return None
+
+    def complete(self, text: str) -> list[str]:
+        """Settings, or values of a setting, that fit what was typed."""
+        name, blank, prefix = text.partition(" ")
+        if blank and name in self.rows:
+            return [f"{name} {c}" for c in self.rows[name].choices if c.startswith(prefix)]
+        return [n for n in self.rows if n.startswith(name)]

@@ -1,0 +1,237 @@
+"""Snapshot: the stopped machine as frozen data, taken once per stop and shown by every view.
+
+Taking one copies what the views need and nothing else: a row per resident warp, and the focused
+warp's registers, predicates and divergence stack.  A snapshot never changes and never asks the
+machine again, so it can cross threads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpudbg.debug.focus import Focus
+from gpudbg.debug.stop import Stop
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.sm.state import WarpState
+
+Dim3 = tuple[int, int, int]
+
+_STATUS_WORDS = {
+    "exited": "all lanes have ended",
+    "error": "stopped by an error",
+    "trap": "trapped",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WarpRow:
+    """One resident warp.
+
+    `state` is ready, barrier, trap, error or exited; `why` says in words why it does not run.
+    Masks are ints, bit n for lane n.  `barrier` is the barrier it waits at (-1: none), `arrived`
+    of `expected` threads have come there.
+    """
+
+    sm: int
+    slot: int
+    block: Dim3
+    index_in_cta: int
+    pc: int
+    offset: int
+    where: str
+    state: str
+    valid: int
+    active: int
+    exited: int
+    executed: int
+    depth: int
+    why: str
+    faulty: int = 0
+    barrier: int = -1
+    arrived: int = 0
+    expected: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StackEntry:
+    """One divergence-stack token: its kind, waiting or returning lanes, target."""
+
+    kind: str
+    mask: int
+    target: int
+    offset: int
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class WarpDetail:
+    """The focused warp in full.
+
+    `registers` has shape (count, 32); `written` tells which registers were ever written since
+    the warp began (None: unknown); `changed` are the registers and `changed_predicates` the
+    predicates that differ from the previous stop of the same warp.
+    """
+
+    row: WarpRow
+    registers: NDArray[np.uint32]
+    predicates: tuple[int, ...]
+    flags: tuple[int, ...]
+    stack: tuple[StackEntry, ...]
+    threads: NDArray[np.uint32]
+    changed: frozenset[int] = frozenset()
+    changed_predicates: frozenset[int] = frozenset()
+    changed_lanes: NDArray[np.bool_] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Everything the views draw at one stop."""
+
+    stop: Stop
+    focus: Focus | None
+    kernel: str
+    arch: str
+    grid: Dim3
+    block: Dim3
+    num_sms: int
+    warps: tuple[WarpRow, ...]
+    detail: WarpDetail | None
+    ctas_total: int
+    ctas_done: int
+    ctas_waiting: int
+    instructions: int
+    breakpoints: tuple[dict[str, Any], ...]
+    finished: bool
+
+    def warp_row(self, sm: int, slot: int) -> WarpRow | None:
+        """The row of a resident warp."""
+        return next((w for w in self.warps if (w.sm, w.slot) == (sm, slot)), None)
+
+
+def why_not_running(session: DebugSession, warp: WarpState) -> str:
+    """Why a warp does not execute, in words; empty when it can."""
+    status = warp.status
+    if status == "barrier":
+        return barrier_words(session, warp)
+    words = _STATUS_WORDS.get(status, "")
+    if not warp.in_trap:
+        return words
+    cause = session.grid.traps.state(warp)["cause"]
+    paused = "pauses " if status == "trap" else ""
+    return f"{paused}in the trap handler: {cause}"
+
+
+def barrier_words(session: DebugSession, warp: WarpState) -> str:
+    """Which barrier a warp waits at, how many threads came, and which warps have not."""
+    words = session.grid.barrier_words(warp)
+    missing = [w for w in warp.cta.live if w.barrier != warp.barrier]
+    if missing:
+        shown = ", ".join(str(w.slot) for w in missing[:6])
+        words += f"; not there: warp {shown}{' …' if len(missing) > 6 else ''}"
+    return words
+
+
+def warp_row(session: DebugSession, warp: WarpState) -> WarpRow:
+    """The row of one warp."""
+    faulty = 0
+    if session.stop is not None:
+        for e in session.stop.errors:
+            if (e.sm, e.warp) == (warp.sm, warp.slot):
+                faulty |= sum(1 << lane for lane in e.lanes)
+    number = warp.barrier
+    barriers = warp.cta.barriers
+    return WarpRow(
+        sm=warp.sm,
+        slot=warp.slot,
+        block=warp.cta.block,
+        index_in_cta=warp.index,
+        pc=warp.pc,
+        offset=session.symbols.offset(warp.pc),
+        where=session.symbols.describe(warp.pc),
+        state=warp.status,
+        valid=warp.valid,
+        active=warp.active,
+        exited=warp.exited,
+        executed=warp.executed,
+        depth=len(warp.stack),
+        why=why_not_running(session, warp),
+        faulty=faulty,
+        barrier=-1 if number is None else number,
+        arrived=barriers.slots[number].arrived if number is not None else 0,
+        expected=barriers.expected(number) if number is not None else 0,
+    )
+
+
+def _detail(session: DebugSession, warp: WarpState, previous: Snapshot | None) -> WarpDetail:
+    registers = np.array(warp.R, dtype=np.uint32, copy=True)
+    predicates = tuple(int(p) for p in warp.predicates)[:7]
+    entries = tuple(
+        StackEntry(
+            str(kind),
+            int(mask),
+            int(target),
+            session.symbols.offset(int(target)),
+            session.symbols.describe(int(target)),
+        )
+        for kind, mask, target in warp.stack
+    )
+    changed: frozenset[int] = frozenset()
+    changed_predicates: frozenset[int] = frozenset()
+    lanes = None
+    before = previous.detail if previous is not None else None
+    same = (
+        before is not None
+        and (before.row.sm, before.row.slot, before.row.block)
+        == (warp.sm, warp.slot, warp.cta.block)
+        and before.registers.shape == registers.shape
+    )
+    if same and before is not None:
+        lanes = registers != before.registers
+        changed = frozenset(int(i) for i in np.flatnonzero(lanes.any(axis=1)))
+        changed_predicates = frozenset(
+            i for i, (a, b) in enumerate(zip(predicates, before.predicates, strict=True)) if a != b
+        )
+    return WarpDetail(
+        row=warp_row(session, warp),
+        registers=registers,
+        predicates=predicates,
+        flags=tuple(int(f) for f in warp.cc)[:4],
+        stack=entries,
+        threads=np.array(warp.tid, dtype=np.uint32, copy=True),
+        changed=changed,
+        changed_predicates=changed_predicates,
+        changed_lanes=lanes,
+    )
+
+
+def take(session: DebugSession, previous: Snapshot | None = None) -> Snapshot:
+    """The machine as it stands; `previous` decides what counts as changed."""
+    grid = session.grid
+    detail = None
+    if session.focus is not None:
+        detail = _detail(session, grid.warp(session.focus.sm, session.focus.warp), previous)
+    assert session.stop is not None
+    total = grid.grid[0] * grid.grid[1] * grid.grid[2]
+    return Snapshot(
+        stop=session.stop,
+        focus=session.focus,
+        kernel=session.kernel.name,
+        arch=session.program.arch,
+        grid=grid.grid,
+        block=grid.block,
+        num_sms=len(grid.sms),
+        warps=tuple(warp_row(session, w) for w in grid.warps()),
+        detail=detail,
+        ctas_total=total,
+        ctas_done=grid.ctas_done,
+        ctas_waiting=grid.ctas_waiting,
+        instructions=grid.total,
+        breakpoints=tuple(b.to_json() for b in session.breakpoints),
+        finished=grid.finished,
+    )

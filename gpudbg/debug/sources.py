@@ -1,0 +1,101 @@
+"""Source files of a program: where they are now, by search path and substitution rules.
+
+A line table names files as the compiler was told.  `SourcePath.find` tries, in this order: the
+name after the substitution rules (`set substitute-path FROM TO`, first rule that fits), the
+directories of `directory DIR` in order (with the whole recorded path below them, then with its
+last part), and the program's own directory.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path, PurePath
+
+
+class SourcePath:
+    """Search directories, substitution rules, and the text of files found.
+
+    Attributes:
+        directories: searched in order, before the program's own directory.
+        rules: (from, to) prefixes, the first that fits is used.
+    """
+
+    def __init__(self, beside: str | Path | None = None) -> None:
+        self.directories: list[str] = []
+        self.rules: list[tuple[str, str]] = []
+        self._beside = Path(beside) if beside is not None else None
+        self._text: dict[str, list[str] | None] = {}
+
+    def adopt(self, other: SourcePath) -> None:
+        """Take over another path's directories and rules."""
+        self.directories = list(other.directories)
+        self.rules = list(other.rules)
+        self._text.clear()
+
+    def add_directories(self, names: list[str]) -> None:
+        """Put directories before those searched already (gdb's `directory`); none: forget all."""
+        new = [os.path.abspath(os.path.expanduser(n)) for n in names]
+        self.directories = new + [d for d in self.directories if d not in new] if new else []
+        self._text.clear()
+
+    def substitute(self, old: str, new: str) -> None:
+        """Replace the directory prefix `old` by `new`; a later rule for `old` wins."""
+        old = old.rstrip("/") or "/"
+        self.rules = [r for r in self.rules if r[0] != old] + [(old, new)]
+        self._text.clear()
+
+    def forget_rules(self, old: str | None = None) -> None:
+        """Drop the rule for `old`, or all of them."""
+        self.rules = [r for r in self.rules if old is not None and r[0] != old.rstrip("/")]
+        self._text.clear()
+
+    def rewritten(self, file: str) -> str:
+        """A recorded name after the first substitution rule that fits at a directory border."""
+        for old, new in self.rules:
+            if file == old or file.startswith(old.rstrip("/") + "/"):
+                return os.path.join(new, file[len(old) :].lstrip("/"))
+        return file
+
+    def find(self, file: str) -> Path | None:
+        """The file on this machine, or None."""
+        name = self.rewritten(file)
+        below = name.lstrip("/")
+        places = [Path(name)] if os.path.isabs(name) else []
+        for directory in self.directories:
+            places += [Path(directory) / below, Path(directory) / PurePath(name).name]
+        if self._beside is not None:
+            places += [self._beside / below, self._beside / PurePath(name).name]
+        if not os.path.isabs(name):
+            places.append(Path(name))
+        for place in places:
+            try:
+                if place.is_file():
+                    return place.absolute()
+            except (OSError, ValueError):
+                continue
+        return None
+
+    def fullname(self, file: str) -> str:
+        """An absolute name for a recorded file: where it is, else where it would be looked for."""
+        found = self.find(file)
+        if found is not None:
+            return str(found)
+        name = self.rewritten(file)
+        base = self._beside.absolute() if self._beside is not None else Path.cwd()
+        return name if os.path.isabs(name) else str(base / name)
+
+    def lines(self, file: str) -> list[str] | None:
+        """The text of a recorded file, line by line; None when it is not here."""
+        if file not in self._text:
+            found = self.find(file)
+            try:
+                text = found.read_text(errors="replace") if found is not None else None
+            except OSError:
+                text = None
+            self._text[file] = text.splitlines() if text is not None else None
+        return self._text[file]
+
+    def text(self, file: str, number: int) -> str:
+        """One line of source, or an empty string."""
+        lines = self.lines(file)
+        return lines[number - 1] if lines is not None and 0 < number <= len(lines) else ""

@@ -1,0 +1,111 @@
+"""Machine events to the session's stops: coordinates, the one-line message, error records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gpudbg.debug.focus import thread_of
+from gpudbg.debug.stop import ErrorRecord, Stop, dim
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.sm.gpu import StopEvent, WarpFault
+
+
+def entry_stop(session: DebugSession) -> Stop:
+    """The stop before the first instruction."""
+    return _located(session, "step", f"at the entry of {session.kernel.name}")
+
+
+def make_stop(session: DebugSession, kind: str, event: StopEvent, hits: tuple[int, ...]) -> Stop:
+    """The stop that an event is, told from the session's focus.
+
+    Args:
+        session: focus already moved to what the stop is about.
+        kind: a `StopKind`; what the session makes of the event's own.
+        event: what the machine reported.
+        hits: numbers of the breakpoints met.
+    """
+    errors = tuple(_error(session, fault) for fault in event.faults)
+    extra: dict[str, Any] = {
+        "errors": errors,
+        "breakpoints": hits,
+        "instructions": event.total,
+        "detail": event.detail,
+    }
+    if session.focus is None or kind == "exited":
+        name = session.kernel.name
+        message = f"{name} ended after {event.total:,} warp instructions"
+        return Stop("exited", message, kernel=name, **extra)
+    return _located(session, kind, _message(session, kind, errors, hits, event), **extra)
+
+
+def _located(session: DebugSession, kind: Any, message: str, **extra: Any) -> Stop:
+    if session.focus is None:
+        return Stop(kind, message, kernel=session.kernel.name, **extra)
+    warp = session.warp().state
+    lane = session.focus.lane
+    return Stop(
+        kind,
+        message,
+        sm=warp.sm,
+        warp=warp.slot,
+        lane=lane,
+        pc=session.symbols.offset(warp.pc),
+        kernel=session.kernel.name,
+        block=warp.cta.block,
+        thread=thread_of(warp, lane),
+        **extra,
+    )
+
+
+def _message(
+    session: DebugSession,
+    kind: str,
+    errors: tuple[ErrorRecord, ...],
+    hits: tuple[int, ...],
+    event: StopEvent,
+) -> str:
+    assert session.focus is not None
+    warp = session.warp().state
+    where = session.symbols.describe_line(warp.pc)
+    thread = thread_of(warp, session.focus.lane)
+    who = f"block {dim(warp.cta.block)} thread {dim(thread)}"
+    who += f" (sm {warp.sm} warp {warp.slot} lane {session.focus.lane})"
+    if errors:
+        e = errors[0]
+        more = f"; {len(errors) - 1} more" if len(errors) > 1 else ""
+        near = f", {e.nearest}" if e.nearest and e.nearest not in e.detail else ""
+        return f"{e.name} at {where}, {who}: {e.detail or e.name}{near}{more}"
+    words = {
+        "breakpoint": f"breakpoint {', '.join(map(str, hits))} at {where}, {who}",
+        "step": f"{where}, {who}",
+        "trap": f"trap at {where}, {who}",
+        "limit": f"stopped after {event.executed:,} warp instructions at {where}, {who}",
+        "interrupted": f"interrupted at {where}, {who}",
+        "deadlock": f"deadlock: no warp can go on; {where}, {who}",
+    }
+    return words[kind]
+
+
+def _error(session: DebugSession, fault: WarpFault) -> ErrorRecord:
+    place = (fault.sm, fault.warp)
+    warp = next((w for w in session.grid.warps() if (w.sm, w.slot) == place), None)
+    thread = thread_of(warp, fault.lanes[0]) if warp is not None and fault.lanes else None
+    return ErrorRecord(
+        name=fault.name,
+        code=fault.code,
+        sm=fault.sm,
+        warp=fault.warp,
+        lanes=fault.lanes,
+        pc=session.symbols.offset(fault.pc),
+        kernel=session.kernel.name,
+        address=fault.address,
+        space=fault.space,
+        access=fault.access,
+        size=fault.size,
+        block=fault.block,
+        thread=thread,
+        nearest=fault.nearest,
+        detail=fault.detail,
+    )

@@ -1,0 +1,372 @@
+"""Names and lines: locations to pcs, pcs to `kernel+0x48` and `file:line`, the code listing.
+
+A pc is a code address of the placed program (`formats.program.CodeImage`); an offset is what
+nvdisasm prints and users type, relative to the launched kernel's section.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from gpudbg.debug.format import parse_int
+from gpudbg.debug.listing import WORD_BYTES, CodeLine, code_line, section_pcs
+from gpudbg.errors import CommandError
+from gpudbg.isa.spa5.sched import first_instruction
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.formats.program import CodeImage, Function, Kernel, Program
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where a breakpoint goes: its pcs, the location as it is shown, the line where it is one."""
+
+    addresses: tuple[int, ...]
+    text: str
+    line: Line | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A source line."""
+
+    file: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{PurePath(self.file).name}:{self.number}"
+
+
+class Symbols:
+    """Locations, names and lines of one loaded program, seen from one kernel."""
+
+    def __init__(self, program: Program, image: CodeImage, kernel: Kernel) -> None:
+        from gpudbg.formats.lines import LineTable, read_lines
+
+        self.program = program
+        self.image = image
+        self.kernel = kernel
+        self.base = image.entries[kernel.name]
+        self._lines: LineTable = read_lines(program)
+        self._line_cache: dict[int, Line | None] = {}
+        self._code_cache: dict[int, CodeLine | None] = {}
+        self._calls_cache: dict[int, tuple[tuple[str, Line], ...]] = {}
+
+    # ---- pcs and offsets ---------------------------------------------------------------
+    def offset(self, pc: int) -> int:
+        """A pc as users know it: relative to the launched kernel's section."""
+        return pc - self.base
+
+    def pc(self, offset: int) -> int:
+        """The code address of an offset in the launched kernel."""
+        return self.base + offset
+
+    def describe(self, pc: int) -> str:
+        """`saxpy+0x48`, or a plain number outside the code."""
+        return self.image.describe(pc)
+
+    def describe_line(self, pc: int) -> str:
+        """`saxpy+0x48  saxpy.cu:7`"""
+        line = self.line(pc)
+        return f"{self.describe(pc)} {line}" if line else self.describe(pc)
+
+    def function(self, pc: int) -> str:
+        """The label of the function at a pc, or an empty string."""
+        found = self.image.function_at(pc)
+        return plain_name(found[0].label) if found else ""
+
+    # ---- lines -------------------------------------------------------------------------
+    def line(self, pc: int) -> Line | None:
+        """The source line of a pc."""
+        if pc not in self._line_cache:
+            self._line_cache[pc] = self._find_line(pc)
+        return self._line_cache[pc]
+
+    def _find_line(self, pc: int) -> Line | None:
+        where = self.image.section_offset(pc)
+        if where is None:
+            return None
+        row = self._lines.lookup(*where)
+        return Line(self._lines.files[row.file], row.line) if row else None
+
+    def calls(self, pc: int) -> tuple[tuple[str, Line], ...]:
+        """Calls inlined at a pc, innermost first: (inlined function, line that calls it)."""
+        if pc not in self._calls_cache:
+            where = self.image.section_offset(pc)
+            row = self._lines.lookup(*where) if where is not None else None
+            self._calls_cache[pc] = tuple(
+                (plain_name(c.function), Line(self._lines.files[c.file], c.line))
+                for c in (row.inlined if row else ())
+            )
+        return self._calls_cache[pc]
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether the program carries a line table."""
+        return bool(self._lines.rows)
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Source files of the line table."""
+        return tuple(self._lines.files)
+
+    def line_starts(self, file: str, number: int) -> tuple[int, ...]:
+        """Pcs where a line begins: one for each run of instructions it has."""
+        out = []
+        for index, name in enumerate(self._lines.files):
+            if _same_file(name, file):
+                out += [
+                    self.image.address_in(section, offset)
+                    for section, offset in self._lines.breakpoints(index, number)
+                ]
+        return tuple(sorted(out))
+
+    def lines_with_code(self, file: str) -> list[int]:
+        """Line numbers of a file that have instructions."""
+        wanted = {i for i, n in enumerate(self._lines.files) if _same_file(n, file)}
+        return sorted({r.line for r in self._lines.rows if r.file in wanted})
+
+    # ---- locations ---------------------------------------------------------------------
+    def resolve(self, text: str | None, session: DebugSession | None = None) -> Location:
+        """The pcs a location names.
+
+        Raises:
+            CommandError: no such kernel, function, file, line or address; near names are given.
+        """
+        spec = (text or "").strip()
+        if not spec or spec[0] == "+":
+            if session is None or session.focus is None:
+                raise CommandError("a location is missing", "break KERNEL+0x48, *0x48 or FILE:LINE")
+            here = session.warp().state.pc
+            delta = parse_int(spec[1:], "offset") if spec else 0
+            return self._address(here + delta, None)
+        if spec[0] == "*":
+            return self._star(spec[1:].strip(), session)
+        if m := re.fullmatch(r"(.+?):(\d+)", spec):
+            return self._file_line(m[1], int(m[2]))
+        if spec.isdigit():
+            return self._file_line(self._default_file(session), int(spec))
+        name, plus, rest = spec.partition("+")
+        inlined = self._inlined(spec)
+        if inlined is not None:
+            return inlined
+        start = self._function(name.strip())
+        return self._address(start + (parse_int(rest, "offset") if plus else 0), spec)
+
+    def _star(self, rest: str, session: DebugSession | None) -> Location:
+        name, plus, _ = rest.partition("+")
+        if plus and not name.strip()[:1].isdigit() and name.strip()[:1] != "$":
+            return self.resolve(rest, session)
+        if session is not None and session.focus is not None and not rest[:1].isdigit():
+            value = session.evaluate(rest)
+            return self._address(self.code_address(int(value.values[session.focus.lane])), None)
+        codes = session is not None and session.settings.shown("addresses") == "code"
+        number = parse_int(rest, "address")
+        return self._address(self.code_address(number) if codes else self.pc(number), None)
+
+    def code_address(self, number: int) -> int:
+        """The pc that a number means: a code address, or below the code an offset in the kernel."""
+        return number if number >= self.image.base else self.pc(number)
+
+    def at(self, pc: int) -> Location:
+        """The location of a code address.
+
+        Raises:
+            CommandError: no instruction is there.
+        """
+        return self._address(pc, None)
+
+    def _address(self, pc: int, text: str | None) -> Location:
+        if self.image.section_offset(pc) is None:
+            raise CommandError(
+                f"0x{self.offset(pc):x} lies outside the program's code",
+                f"{self.kernel.name} has 0x{len(self.kernel.code):x} bytes",
+            )
+        pc = first_instruction(pc)
+        if pc % 8:
+            raise CommandError(
+                f"0x{self.offset(pc):x} is not an instruction", "instructions are 8 bytes apart"
+            )
+        return Location((pc,), text or self.describe(pc))
+
+    def _function(self, name: str) -> int:
+        rows = self._functions
+        found = [f for f in rows if name in (f.name, f.label)]
+        found = found or [f for f in rows if name == plain_name(f.label)]
+        if not found and name == "main":
+            # What IDEs stop at first; a program of kernels begins with the launched one.
+            return self.base
+        if not found:
+            names = [f.label for f in self.program.functions.values()]
+            near = difflib.get_close_matches(name, names, n=3) or names[:6]
+            raise CommandError(
+                f"no kernel or function is called {name!r}", "known: " + ", ".join(near)
+            )
+        mine = [f for f in found if f.section == self.kernel.section] or found
+        return self.image.address_in(mine[0].section, mine[0].offset)
+
+    def _inlined(self, name: str) -> Location | None:
+        """Where the copies of a function begin that only exists inlined; None when it is none."""
+        if any(name in (f.name, f.label, plain_name(f.label)) for f in self._functions):
+            return None
+        begins: dict[tuple[object, ...], int] = {}
+        for row in self._lines.rows:
+            calls = row.inlined
+            at = next((n for n, c in enumerate(calls) if plain_name(c.function) == name), None)
+            if at is None or row.start == row.end:
+                continue
+            pc = first_instruction(self.image.address_in(row.section, row.start))
+            copy = (row.section, calls[at:])
+            begins[copy] = min(begins.get(copy, pc), pc)
+        return Location(tuple(sorted(begins.values())), name) if begins else None
+
+    @property
+    def _functions(self) -> list[Function]:
+        return list(self.program.functions.values())
+
+    def _default_file(self, session: DebugSession | None) -> str:
+        if session is not None and session.focus is not None:
+            line = self.line(session.warp().state.pc)
+            if line is not None:
+                return line.file
+        if not self.has_lines:
+            raise CommandError(
+                "the program has no line table", "compile it with -lineinfo, or use KERNEL+0x48"
+            )
+        return self._lines.files[self._lines.rows[0].file]
+
+    def _file_line(self, file: str, number: int) -> Location:
+        if not self.has_lines:
+            raise CommandError(
+                "the program has no line table", "compile it with -lineinfo, or use KERNEL+0x48"
+            )
+        if not any(_same_file(n, file) for n in self._lines.files):
+            known = ", ".join(sorted({PurePath(n).name for n in self._lines.files}))
+            raise CommandError(f"no source file {file!r} in the line table", f"files: {known}")
+        lines = self.lines_with_code(file)
+        actual = next((n for n in lines if n >= number), None)
+        if actual is None:
+            raise CommandError(
+                f"{file} has no code at or after line {number}", f"last line: {lines[-1]}"
+            )
+        pcs = tuple(first_instruction(pc) for pc in self.line_starts(file, actual))
+        name = next(n for n in self._lines.files if _same_file(n, file))
+        return Location(pcs, f"{PurePath(file).name}:{actual}", Line(name, actual))
+
+    def complete_location(self, text: str) -> list[str]:
+        """Functions and source files that start with what was typed."""
+        names = [f.label for f in self.program.functions.values()]
+        names += [plain_name(n) for n in names]
+        names += [PurePath(f).name + ":" for f in self._lines.files]
+        return sorted({n for n in names if n.startswith(text)})
+
+    # ---- code --------------------------------------------------------------------------
+    @cached_property
+    def pcs(self) -> tuple[int, ...]:
+        """Code addresses of every instruction, the kernel's own section first; not decoded."""
+        order = sorted(
+            self.image.placements, key=lambda p: (p.section != self.kernel.section, p.address)
+        )
+        return tuple(pc for place in order for pc in section_pcs(self.image, place.section))
+
+    @cached_property
+    def listing(self) -> tuple[CodeLine, ...]:
+        """Every instruction of the program, the kernel's own section first."""
+        return tuple(line for pc in self.pcs if (line := self.instruction(pc)) is not None)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return sorted(self.pcs)
+
+    def instruction(self, pc: int) -> CodeLine | None:
+        """The instruction at a pc (a bundle's start means its first instruction)."""
+        pc = pc + 8 if pc % 32 == 0 else pc
+        if pc not in self._code_cache:
+            self._code_cache[pc] = code_line(self.image, pc)
+        return self._code_cache[pc]
+
+    def rows_between(self, first: int, last: int) -> list[CodeLine]:
+        """Instructions of which a byte lies in [first, last)."""
+        low = bisect_right(self._starts, first - WORD_BYTES)
+        out = []
+        for pc in self._starts[low:]:
+            if pc >= last:
+                break
+            row = self.instruction(pc)
+            if row is not None:
+                out.append(row)
+        return out
+
+    def function_rows(self, pc: int) -> list[CodeLine]:
+        """Instructions of the function at a pc, up to the next function; [] outside the code."""
+        found = self.image.function_at(pc)
+        if found is None:
+            return []
+        begin = pc - found[1]
+        starts = [
+            self.image.address_in(f.section, f.offset) for f in self.program.functions.values()
+        ]
+        end = min((s for s in starts if s > begin), default=begin + found[0].size)
+        return self.rows_between(begin, max(end, begin + 1))
+
+    def function_offset(self, pc: int) -> tuple[str, int]:
+        """(function, offset from its start) of a pc; an empty name outside the functions."""
+        found = self.image.function_at(pc)
+        return (plain_name(found[0].label), found[1]) if found else ("", 0)
+
+    def line_rows(self, file: str) -> list[tuple[int, int]]:
+        """(pc, line) of every row of a file's line table, by pc."""
+        wanted = {i for i, n in enumerate(self._lines.files) if _same_file(n, file)}
+        rows = [
+            (first_instruction(self.image.address_in(r.section, r.start)), r.line)
+            for r in self._lines.rows
+            if r.file in wanted and r.end > r.start
+        ]
+        return sorted(set(rows))
+
+    def around(self, pc: int, before: int, after: int) -> list[CodeLine]:
+        """Instructions near a pc, in listing order."""
+        i = bisect_right(self._starts, pc + (8 if pc % 32 == 0 else 0)) - 1
+        low = max(i - before, 0)
+        found = (self.instruction(p) for p in self._starts[low : i + after + 1])
+        return [line for line in found if line is not None]
+
+
+_MANGLED = re.compile(r"_Z(?P<nested>N?K?)(?=\d)")
+
+
+@lru_cache(maxsize=4096)
+def plain_name(label: str) -> str:
+    """A C++ function's name without its parameters: `_ZN2ns3fibEi` is `ns::fib`.
+
+    Only plain and nested names are read; anything else (templates, operators) stays mangled.
+    """
+    m = _MANGLED.match(label)
+    if m is None:
+        return label
+    parts: list[str] = []
+    rest = label[m.end() :]
+    while n := re.match(r"\d+", rest):
+        length = int(n[0])
+        parts.append(rest[n.end() : n.end() + length])
+        rest = rest[n.end() + length :]
+        if not m["nested"]:
+            break
+    whole = (rest[:1] == "E") if m["nested"] else rest[:1] not in ("", "I")
+    return "::".join(parts) if whole and all(parts) else label
+
+
+def _same_file(a: str, b: str) -> bool:
+    """Whether two spellings name one source file: one path ends with the other's parts."""
+    if a == b:
+        return True
+    pa, pb = PurePath(a).parts, PurePath(b).parts
+    n = min(len(pa), len(pb))
+    return pa[-n:] == pb[-n:]

@@ -1,0 +1,189 @@
+"""What scripts hang onto a session: iteration over stops, callbacks, breakpoints for a while.
+
+for stop in session.events("breakpoint"):          # every hit, to the end of the launch
+    print(stop.thread, session.evaluate("$R4").values[stop.lane])
+
+session.break_at("saxpy+0x48", callback=lambda session, stop: stop.lane == 5)   # False: run on
+
+with session.on("access", lambda warp, space, kind, address, lanes, size: ...):
+    session.run()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, get_args
+
+from gpudbg.debug.stop import Stop, StopKind
+from gpudbg.errors import UsageError
+from gpudbg.sm.observer import EVENTS, Observer
+
+if TYPE_CHECKING:
+    from gpudbg.debug.breakpoints import Breakpoint, BreakpointTable
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.settings import Settings
+    from gpudbg.sm.gpu import Gpu, Grid
+
+Callback = Callable[["DebugSession", Stop], object]
+"""Called when a breakpoint is met; False lets the machine run on, anything else stops."""
+
+
+EVERY_STOP: list[Callable[[Stop], None]] = []
+"""Called at every stop of every session."""
+
+
+class Subscription:
+    """An observer at work; as a context manager it ends with the block.
+
+    Attributes:
+        observer: what was subscribed.
+    """
+
+    def __init__(self, gpu: Gpu, observer: Observer) -> None:
+        self.observer = observer
+        self._gpu: Gpu | None = gpu
+        gpu.subscribe(observer)
+
+    def cancel(self) -> None:
+        """Stop observing; a second call does nothing."""
+        if self._gpu is not None:
+            self._gpu.unsubscribe(self.observer)
+            self._gpu = None
+
+    def __enter__(self) -> Observer:
+        return self.observer
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.cancel()
+
+
+def observer_of(event: str, function: Callable[..., None]) -> Observer:
+    """An observer with one hook.
+
+    Raises:
+        UsageError: no such event.
+    """
+    if event not in EVENTS:
+        raise UsageError(f"no event {event!r}", "events: " + ", ".join(EVENTS))
+    made: Observer = type("FunctionObserver", (Observer,), {event: staticmethod(function)})()
+    return made
+
+
+class Watching:
+    """The part of a `DebugSession` that runs on, iterates and calls back."""
+
+    if TYPE_CHECKING:
+        breakpoints: BreakpointTable
+        settings: Settings
+        grid: Grid
+        stop: Stop | None
+
+        @property
+        def finished(self) -> bool:
+            """Of the session."""
+
+        @property
+        def faulted(self) -> bool:
+            """Of the session."""
+
+        def break_at(self, *args: Any, **kwargs: Any) -> Breakpoint:
+            """Of the session."""
+
+        def run_to_stop(self, max_instructions: int | None = None) -> Stop:
+            """Of the session."""
+
+    def __init__(self) -> None:
+        self.callbacks: dict[int, Callback] = {}
+
+    # ---- running -----------------------------------------------------------------------
+    def cont(self, max_instructions: int | None = None) -> Stop:
+        """Run until a breakpoint, a fault, the end, or `max_instructions`.
+
+        Without a number the setting `max-instructions` counts; 0 there is no limit.  A
+        breakpoint whose callback returns False does not end the run.
+        """
+        left = max_instructions or self.settings.number("max-instructions") or None
+        while True:
+            before = self.grid.total
+            stop = self.run_to_stop(left)
+            if not self._passes(stop):
+                return stop
+            if left is not None:
+                left -= self.grid.total - before
+                if left <= 0:
+                    return stop
+
+    def _passes(self, stop: Stop) -> bool:
+        """Whether every breakpoint met has a callback and all of them say False."""
+        hit = [self.callbacks.get(number) for number in stop.breakpoints]
+        if stop.kind != "breakpoint" or not any(hit):
+            return False
+        answers = [f(self, stop) if f else None for f in hit]  # type: ignore[arg-type]
+        return all(answer is False for answer in answers)
+
+    def events(self, *kinds: str, max_instructions: int | None = None) -> Iterator[Stop]:
+        """Run from stop to stop until nothing is left to run.
+
+        Args:
+            kinds: kinds of stop to yield ("breakpoint", "exited", …); none means all.
+            max_instructions: as for `cont`, for each part of the run.
+
+        Raises:
+            UsageError: a kind that does not exist.
+        """
+        unknown = set(kinds) - set(get_args(StopKind))
+        if unknown:
+            known = ", ".join(get_args(StopKind))
+            raise UsageError(f"no kind of stop is called {min(unknown)!r}", f"kinds: {known}")
+        return self._stops(kinds, max_instructions)
+
+    def _stops(self, kinds: tuple[str, ...], max_instructions: int | None) -> Iterator[Stop]:
+        while not self.finished and not self.faulted:
+            stop = self.cont(max_instructions)
+            if not kinds or stop.kind in kinds:
+                yield stop
+            if stop.kind in ("limit", "interrupted"):
+                return
+
+    # ---- breakpoints -------------------------------------------------------------------
+    def on_hit(self, point: Breakpoint | int, callback: Callback | None) -> None:
+        """Call back when a breakpoint is met; None takes the callback away.
+
+        Raises:
+            CommandError: no such breakpoint.
+        """
+        number = point if isinstance(point, int) else point.number
+        self.breakpoints.get(number)
+        self.callbacks.pop(number, None)
+        if callback is not None:
+            self.callbacks[number] = callback
+
+    @contextmanager
+    def breakpoint(self, location: str | int | None = None, **options: Any) -> Iterator[Breakpoint]:
+        """A breakpoint for the length of a `with` block; arguments as `break_at`."""
+        point = self.break_at(location, **options)
+        try:
+            yield point
+        finally:
+            if any(row.number == point.number for row in self.breakpoints):
+                self.breakpoints.remove(point.number)
+
+    # ---- observers ---------------------------------------------------------------------
+    def subscribe(self, observer: Observer) -> Subscription:
+        """Attach an observer to the machine's events; cancel it or use it with `with`."""
+        return Subscription(self.grid.gpu, observer)
+
+    def on(self, event: str, function: Callable[..., None]) -> Subscription:
+        """Attach a function to one event of `gpudbg.Observer`.
+
+        Raises:
+            UsageError: no such event.
+        """
+        return self.subscribe(observer_of(event, function))
