@@ -1,0 +1,1 @@
+"""The line console: commands from `-ex`, `-x` files and standard input, without a terminal UI."""

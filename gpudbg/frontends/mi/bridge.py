@@ -1,0 +1,546 @@
+"""The bridge: one `DebugSession` for the clients of one debugger process.
+
+It keeps what MI's view of a program adds to a session: whether the client has started it, which
+warps have which thread number, which breakpoint records clients have seen.  A run goes on in a
+thread of its own; everything else happens in the thread that calls `Bridge`.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpudbg.debug.breakpoints import BreakpointTable
+from gpudbg.debug.cuda_exceptions import signal_of
+from gpudbg.debug.opening import open_program
+from gpudbg.debug.settings import Settings
+from gpudbg.debug.sources import SourcePath
+from gpudbg.debug.warp_ids import WarpIds
+from gpudbg.errors import GpudbgError, UsageError
+from gpudbg.frontends.mi import records, shown, stops
+from gpudbg.frontends.mi.parser import MiError
+from gpudbg.frontends.mi.program import open_target
+from gpudbg.frontends.mi.ui import Event, Kind, Ui, open_terminal
+from gpudbg.frontends.mi.varobj import VarObjects
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.stop import Stop
+
+Fields = dict[str, Any]
+NOT_STARTED = "The program is not being run."
+NO_REGISTERS = "No registers."
+RUNNING = "Selected thread is running."
+NO_PROGRAM = 'No symbol table is loaded.  Use the "file" command.'
+
+
+@dataclass(slots=True)
+class Run:
+    """Work of the engine's thread.
+
+    Attributes:
+        work: what runs; returns the stop.
+        finished: MI's reason when it comes to its end.
+        again: what goes on after a pause.
+        stop, error: how it ended.
+    """
+
+    work: Callable[[], Stop]
+    finished: str
+    again: Callable[[], Stop]
+    stop: Stop | None = None
+    error: BaseException | None = None
+
+
+def interpreter_kind(name: str) -> tuple[Kind, int]:
+    """Kind and MI version of an interpreter's name.
+
+    Raises:
+        MiError: no such interpreter.
+    """
+    if name == "console":
+        return "console", 0
+    if name not in ("mi", "mi1", "mi2", "mi3", "mi4"):
+        raise MiError(f"Interpreter `{name}' unrecognized")
+    return "mi", int(name[2:] or 4)
+
+
+class NoProgram:
+    """Stands for the session where no program is loaded: what `set`, `show` and `help` need."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        self.settings = bridge.settings
+        self.breakpoints = bridge.breakpoints
+        self.sources = bridge.sources
+        self.focus = None
+        self.stop = None
+        self.finished = True
+        self.quit_requested = False
+        self.last_line = ""
+
+    def require_stopped(self) -> None:
+        """There is nothing to look at."""
+        raise MiError(NOT_STARTED)
+
+
+class Bridge:
+    """See the module text.
+
+    Attributes:
+        uis: where records go.
+        session: the program's session, or None.
+        started: the client has run the program and it has not ended.
+        target: a target was selected or the program was started.
+        run: what the engine's thread does, or None.
+    """
+
+    def __init__(self, events: queue.SimpleQueue[Event]) -> None:
+        self.events = events
+        self.uis: list[Ui] = []
+        self.settings = Settings()
+        self.settings.set("addresses", "code")
+        self.sources = SourcePath()
+        self.breakpoints = BreakpointTable()
+        self.session: DebugSession | None = None
+        self.path: str | None = None
+        self.arguments: list[str] = []
+        self.opened_with: list[str] = []
+        self.started = False
+        self.target = False
+        self.run: Run | None = None
+        self.exiting = False
+        self.ids = WarpIds()
+        self.variables = VarObjects()
+        self.registers_seen: dict[int, dict[int, str]] = {}
+        self.original: dict[int, str] = {}
+        self.commands: dict[int, list[str]] = {}
+        self.terminal: int | None = None
+        self.cwd = os.getcwd()
+        self._rows: dict[int, tuple[Any, ...]] = {}
+        self._focus: tuple[int | None, int] = (None, 0)
+        self._before: int | None = None
+        self.names: list[str] = []
+        self._engine: threading.Thread | None = None
+
+    # ---- state -------------------------------------------------------------------------
+    def loaded(self) -> DebugSession:
+        """The session.
+
+        Raises:
+            MiError: no program is loaded.
+        """
+        if self.session is None:
+            raise MiError(NO_PROGRAM)
+        return self.session
+
+    def process(self, missing: str = NO_REGISTERS) -> DebugSession:
+        """The session of a started program that is stopped.
+
+        Raises:
+            MiError: in gdb's words, that clients look for.
+        """
+        if self.session is None or not self.started:
+            raise MiError(missing)
+        if self.run is not None:
+            raise MiError(RUNNING)
+        return self.session
+
+    @contextmanager
+    def selecting(self, thread: int | None, frame: int | None) -> Iterator[None]:
+        """Another thread or frame for one command (`--thread T --frame F`)."""
+        session = self.session
+        if session is None or (thread is None and frame is None):
+            yield
+            return
+        if self.run is not None:
+            raise MiError(RUNNING)
+        if not self.started:
+            raise MiError(f"Invalid thread id: {thread}" if thread else NO_REGISTERS)
+        focus, level = session.focus, session.frame_level
+        try:
+            if thread is not None:
+                self.ids.select(session, thread)
+            if frame is not None:
+                from gpudbg.debug.frames import frames
+
+                if not 0 <= frame < len(frames(session)):
+                    raise MiError("Invalid frame number.")
+                session.frame_level = frame
+            yield
+        finally:
+            session.focus, session.frame_level = focus, level
+
+    def selected(self) -> int | None:
+        """The thread that was selected when clients were told last."""
+        return self._focus[0]
+
+    # ---- program -----------------------------------------------------------------------
+    def open(self, path: str) -> None:
+        """Load a program; breakpoints, settings and source path stay.
+
+        Raises:
+            GpudbgError: unreadable, or its launch does not fit.
+        """
+        self.end_process()
+        self.session = None
+        self.path = None
+        full = str(Path(self.cwd) / path)
+        try:
+            session = open_target(full, self.arguments)
+        except UsageError as e:
+            # The file is good and its launch is not: `run` says it again.
+            open_program(full)
+            self.path = full
+            self.say(f"{e}\n")
+            return
+        session.settings = self.settings
+        sources = session.sources
+        sources.adopt(self.sources)
+        self.sources = sources
+        for row in self.breakpoints:
+            row.addresses, row.places = (), ()
+            row.location = self.original.get(row.number, row.location)
+        session.breakpoints = self.breakpoints
+        self.session, self.path, self.opened_with = session, full, list(self.arguments)
+        session.output.listeners.append(self._printed)
+        session.resolve_breakpoints()
+
+    def begin(self) -> DebugSession:
+        """Launch from the beginning: before the first instruction, warps numbered, announced.
+
+        Raises:
+            GpudbgError: the launch does not fit.
+            MiError: no program.
+        """
+        if self.run is not None:
+            raise MiError("The program is already being run.")
+        if self.path is None:
+            raise MiError("No executable specified, use `target exec'.")
+        if self.session is None or self.opened_with != self.arguments:
+            self.open(self.path)
+        if self.session is None:
+            open_target(self.path, self.arguments)
+        session = self.loaded()
+        self.end_process()
+        session.restart()
+        session.resolve_breakpoints()
+        self.started = self.target = True
+        self.registers_seen.clear()
+        self.notify("thread-group-started", {"id": shown.GROUP, "pid": os.getpid()})
+        self._threads()
+        return session
+
+    def end_process(self, code: str | None = "0") -> None:
+        """Tell that the threads and the group have gone."""
+        if not self.started:
+            return
+        self.started = False
+        for number in self.ids.clear():
+            self.notify("thread-exited", {"id": number, "group-id": shown.GROUP})
+        fields: Fields = {"id": shown.GROUP}
+        if code is not None:
+            fields["exit-code"] = code
+        self.notify("thread-group-exited", fields)
+        self._focus = (None, 0)
+
+    def _printed(self, text: str) -> None:
+        """What the device prints; called from the engine's thread."""
+        if self.terminal is not None:
+            try:
+                os.write(self.terminal, text.encode("utf-8", "surrogateescape"))
+                return
+            except OSError:
+                self.terminal = None
+        for ui in self.uis:
+            ui.write(records.stream("@", text) if ui.kind == "mi" else text)
+
+    def close_program(self) -> None:
+        """Forget the program; breakpoints wait for the next one."""
+        self.kill()
+        if self.session is not None:
+            self.session.close()
+        self.session = self.path = None
+        for row in self.breakpoints:
+            row.addresses, row.places = (), ()
+
+    def new_ui(self, interpreter: str, path: str) -> None:
+        """Another client on a terminal of its own (gdb's `new-ui`).
+
+        Raises:
+            MiError: not an interpreter, or not a terminal.
+        """
+        kind, version = interpreter_kind(interpreter)
+        try:
+            fd = open_terminal(path)
+        except (OSError, ValueError) as e:
+            raise MiError(f"opening of terminal failed: {e}") from None
+        ui = Ui(fd, fd, kind, version, path)
+        ui.quiet_terminal()
+        self.uis.append(ui)
+        if kind == "mi":
+            ui.put(records.notification("thread-group-added", {"id": shown.GROUP}))
+            if self.started:
+                group = {"id": shown.GROUP, "pid": os.getpid()}
+                ui.put(records.notification("thread-group-started", group))
+        ui.ready()
+        ui.listen(self.events)
+
+    # ---- telling -----------------------------------------------------------------------
+    def notify(self, kind: str, fields: Fields, mark: str = "=") -> None:
+        """A record for every MI client."""
+        make = records.notification if mark == "=" else records.execution
+        for ui in self.uis:
+            if ui.kind == "mi":
+                ui.put(make(kind, fields))
+
+    def say(self, text: str) -> None:
+        """Console text for everybody."""
+        for ui in self.uis:
+            ui.stream("~", text)
+
+    def prompt(self, ui: Ui) -> None:
+        """A prompt for one client, after all it has to hear."""
+        ui.ready()
+
+    def prompts(self) -> None:
+        """A prompt for every client, after a stop."""
+        if self.run is None and not self.exiting:
+            for ui in self.uis:
+                ui.ready()
+        self.flush()
+
+    def flush(self, but: Ui | None = None) -> None:
+        """Send what is kept for clients."""
+        for ui in self.uis:
+            if ui is not but:
+                ui.flush()
+
+    def _threads(self) -> None:
+        assert self.session is not None
+        new, gone = self.ids.sync(self.session)
+        for number in gone:
+            self.notify("thread-exited", {"id": number, "group-id": shown.GROUP})
+        for number in new:
+            self.notify("thread-created", {"id": number, "group-id": shown.GROUP})
+
+    def breakpoint_record(self, number: int, version: int) -> Fields:
+        """A breakpoint's fields."""
+        row = self.breakpoints.get(number)
+        original = self.original.setdefault(number, row.location)
+        return shown.breakpoint_fields(self.session, row, original, version)
+
+    def _seen(self) -> dict[int, tuple[Any, ...]]:
+        return {
+            b.number: (
+                b.addresses,
+                b.enabled,
+                b.condition,
+                b.hits,
+                b.ignore,
+                frozenset(b.disabled),
+                b.temporary,
+            )
+            for b in self.breakpoints
+        }
+
+    def breakpoint_changes(self, but: Ui | None = None, deleted: bool = True) -> list[int]:
+        """Tell clients what became of breakpoints since the last look; the deleted ones.
+
+        Args:
+            but: the MI client whose own command made the changes: it knows.
+            deleted: tell deletions too (after a stop they come later).
+        """
+        old, new = self._rows, self._seen()
+        gone = [n for n in old if n not in new]
+        changed = [n for n in new if old.get(n) != new[n]]
+        for ui in self.uis:
+            if ui.kind != "mi" or ui is but:
+                continue
+            for n in changed:
+                kind = "breakpoint-modified" if n in old else "breakpoint-created"
+                fields = self.breakpoint_record(n, ui.version)
+                ui.put(records.notification(kind, shown.breakpoint_result(fields)))
+            for n in gone if deleted else ():
+                ui.put(records.notification("breakpoint-deleted", {"id": n}))
+        if not deleted:
+            new |= {n: old[n] for n in gone}
+        for n in gone if deleted else ():
+            self.original.pop(n, None)
+            self.commands.pop(n, None)
+        self._rows = new
+        return gone
+
+    def selection_changes(self) -> None:
+        """Tell MI clients that a console command moved the focus or the frame."""
+        session = self.session
+        if session is None or not self.started or self.run is not None:
+            return
+        now = (self.ids.focused(session), session.frame_level)
+        if now != self._focus and now[0] is not None:
+            frame = shown.frame_fields(session, shown.selected_frame(session), args=True)
+            self.notify("thread-selected", {"id": now[0], "frame": frame})
+        self._focus = now
+
+    def mark_selection(self) -> None:
+        """The present selection is what clients know."""
+        if self.session is not None and self.started and self.run is None:
+            self._focus = (self.ids.focused(self.session), self.session.frame_level)
+
+    # ---- running -----------------------------------------------------------------------
+    def resume(
+        self, work: Callable[[], Stop], finished: str, again: Callable[[], Stop] | None = None
+    ) -> None:
+        """Let the engine's thread work once the records so far are out (`launch_run`)."""
+        session = self.process(NOT_STARTED)
+        self.run = Run(work, finished, again or work)
+        session.forget_interrupt()
+        # Which warp had the focus, to tell a switch at the stop.
+        self._before = self.ids.focused(session)
+        self._focus = (self._before, 0)
+
+    def running_records(self) -> None:
+        """`*running`, before the engine starts."""
+        self.notify("running", {"thread-id": "all"}, mark="*")
+
+    def launch_run(self) -> None:
+        """Start the engine's thread."""
+        run = self.run
+        assert run is not None
+
+        def carry_out() -> None:
+            try:
+                run.stop = run.work()
+            except BaseException as e:
+                run.error = e
+            self.events.put(("finished", run, ""))
+
+        self._engine = threading.Thread(target=carry_out, daemon=True, name="engine")
+        self._engine.start()
+
+    def interrupt(self) -> None:
+        """Stop what runs; nothing else when nothing does."""
+        if self.run is not None and self.session is not None:
+            self.session.interrupt()
+
+    def pause(self) -> Run | None:
+        """Halt the engine without telling anybody; the run, or None when none was."""
+        run = self.run
+        if run is None:
+            return None
+        self.interrupt()
+        waiting: list[Event] = []
+        while True:
+            event = self.events.get()
+            if event[0] == "finished" and event[1] is run:
+                break
+            waiting.append(event)
+        for kept in waiting:
+            self.events.put(kept)
+        self.run = None
+        return run
+
+    def go_on(self, run: Run | None) -> None:
+        """After `pause`: run on, or let the stop that came first be told."""
+        if run is None:
+            return
+        self.run = run
+        if run.error is None and run.stop is not None and run.stop.kind == "interrupted":
+            assert self.session is not None
+            run.stop, run.work = None, run.again
+            self.session.forget_interrupt()
+            self.launch_run()
+        else:
+            self.events.put(("finished", run, ""))
+
+    def finished(self, run: Run) -> None:
+        """The engine's thread is done: tell the stop."""
+        session = self.session
+        if session is None or run is not self.run:
+            return
+        self.run = None
+        why: Fields | None = None
+        if run.error is not None:
+            why = self._failure(session, run.error)
+        stop = run.stop or session.stop
+        assert stop is not None
+        if session.finished or session.focus is None:
+            self.breakpoint_changes()
+            self._ended(session)
+            return
+        self._threads()
+        gone = self.breakpoint_changes(deleted=False)
+        reason = why or stops.reason_fields(stop, run.finished, gone)
+        thread = self.ids.focused(session)
+        switched = thread != self._before
+        for text in stops.stop_words(session, stop, reason, thread, switched):
+            self.say(text)
+        for text in session.displays.lines():
+            self.say(f"{text}\n")
+        self.notify("stopped", stops.stopped_fields(session, stop, reason, thread), mark="*")
+        self.breakpoint_changes()
+        self.mark_selection()
+
+    def _failure(self, session: DebugSession, error: BaseException) -> Fields:
+        """A run that ended by an exception: where it stands is a stop all the same."""
+        expected = isinstance(error, GpudbgError)
+        text = str(error) if expected else f"internal error: {type(error).__name__}: {error}"
+        for ui in self.uis:
+            ui.stream("&", f"{text}\n")
+        session.halted(text)
+        return {
+            "reason": "signal-received",
+            "signal-name": "SIGILL",
+            "signal-meaning": text.splitlines()[0] if text else "error",
+        }
+
+    def _ended(self, session: DebugSession) -> None:
+        from gpudbg.debug.views import output_lines
+
+        for text in output_lines(session):
+            self.say(f"{text}\n")
+        self.say(f"[Inferior 1 (process {os.getpid()}) exited normally]\n")
+        self.end_process()
+        self.notify("stopped", {"reason": "exited-normally"}, mark="*")
+
+    def killed_by_signal(self) -> None:
+        """`continue` after an error: the program is gone, as on hardware."""
+        session = self.process(NOT_STARTED)
+        signal = signal_of(session.stop) if session.stop is not None else None
+        session.kill()
+        self.end_process(None)
+        fields: Fields = {"reason": "exited-signalled"}
+        if signal is not None:
+            self.say(f"\nProgram terminated with signal {signal.name}, {signal.meaning}.\n")
+            fields |= {"signal-name": signal.name, "signal-meaning": signal.meaning}
+        self.notify("stopped", fields, mark="*")
+
+    def kill(self) -> None:
+        """End the program without a stop record (gdb's `kill`)."""
+        if self.run is not None:
+            self.pause()
+        if self.session is not None and self.started:
+            self.session.kill()
+            self.end_process(None)
+
+    def shut_down(self) -> None:
+        """Leave nothing running."""
+        if self.run is not None:
+            self.interrupt()
+            run = self.run
+            while run is self.run:
+                event = self.events.get()
+                if event[0] == "finished":
+                    self.run = None
+        if self._engine is not None:
+            # Compiled code must not be torn down under a thread that has just left it.
+            self._engine.join(5.0)
+        if self.session is not None:
+            if self._printed in self.session.output.listeners:
+                self.session.output.listeners.remove(self._printed)
+            self.session.close()

@@ -1,0 +1,1 @@
+"""MI commands, one family a module; `registry.load()` gives the table."""

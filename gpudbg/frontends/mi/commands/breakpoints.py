@@ -1,0 +1,198 @@
+"""Breakpoints: insert, list, delete, enable, condition, ignore, commands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpudbg.debug.breakpoints import Breakpoint
+from gpudbg.errors import CommandError
+from gpudbg.frontends.mi import shown
+from gpudbg.frontends.mi.commands.registry import Call, mi
+from gpudbg.frontends.mi.parser import MiError, Options, take_options
+
+Fields = dict[str, Any]
+
+
+def _location(call: Call, opts: Options) -> tuple[str, str]:
+    """(location for the session, text that `original-location` keeps)."""
+    source, line = opts.get("--source"), opts.get("--line")
+    function = opts.get("--function")
+    if function is not None and source is None:
+        return function, f"-function {function}"
+    if line is not None:
+        where = f"{source}:{line}" if source is not None else line
+        shown_source = f"-source {source} " if source is not None else ""
+        return where, f"{shown_source}-line {line}"
+    if source is not None:
+        raise MiError("-break-insert: --source needs --line or --function")
+    text = " ".join(opts.rest).strip()
+    if not text:
+        raise MiError("-break-insert: Missing <location>")
+    if text.startswith(("-source ", "-function ", "-line ")):
+        words = text.split()
+        pairs = dict(zip(words[::2], words[1::2], strict=False))
+        inner = Options({f"-{k}": v for k, v in pairs.items()}, [])
+        return _location(call, inner)
+    return text, text
+
+
+@mi("break-insert", running="pause")
+def break_insert(call: Call) -> Fields:
+    """A new breakpoint."""
+    opts = take_options(
+        call.name,
+        call.words,
+        flags="-t -h -f -d -a -g --qualified --force-condition",
+        values="-c -i -p -g --source --line --function --label",
+    )
+    if opts.has("-a"):
+        raise MiError("-break-insert: tracepoints are not supported")
+    location, original = _location(call, opts)
+    ignore = _number(opts.get("-i") or "0", "ignore count")
+    row = insert(
+        call,
+        location,
+        condition=_condition(call, opts),
+        temporary=opts.has("-t"),
+        ignore=ignore,
+        pending=opts.has("-f"),
+    )
+    row.enabled = not opts.has("-d")
+    call.bridge.original[row.number] = original
+    fields = call.bridge.breakpoint_record(row.number, call.ui.version)
+    return shown.breakpoint_result(fields)
+
+
+def _condition(call: Call, opts: Options) -> str | None:
+    condition = opts.get("-c")
+    if opts.get("-p") is None:
+        return condition
+    session = call.bridge.process("Unknown thread " + str(opts.get("-p")) + ".")
+    warp = call.bridge.ids.warp(session, _number(opts.get("-p") or "", "thread"))
+    mine = f"$sm == {warp.sm} && $warp == {warp.slot}"
+    return f"{mine} && ({condition})" if condition else mine
+
+
+def insert(
+    call: Call,
+    location: str,
+    condition: str | None,
+    temporary: bool,
+    ignore: int,
+    pending: bool,
+) -> Breakpoint:
+    """A breakpoint in the session, or a pending one in the table that waits for a program."""
+    bridge = call.bridge
+    if bridge.session is None:
+        if not pending:
+            bridge.loaded()
+        return bridge.breakpoints.add(location, (), (), condition, temporary, ignore)
+    try:
+        return bridge.session.break_at(location, condition, temporary, ignore)
+    except CommandError as e:
+        if not pending:
+            raise
+        call.ui.stream("&", f"{e}\n")
+    return bridge.session.break_at(location, condition, temporary, ignore, pending=True)
+
+
+def _number(text: str, what: str) -> int:
+    try:
+        return int(text, 0) if text.strip("-").startswith("0x") else int(text)
+    except ValueError:
+        raise MiError(f"bad {what}: '{text}'") from None
+
+
+@mi("break-list", running="ok")
+def break_list(call: Call) -> Fields:
+    """All of them."""
+    return _table(call, [b.number for b in call.bridge.breakpoints])
+
+
+@mi("break-info", running="ok")
+def break_info(call: Call) -> Fields:
+    """Some of them."""
+    numbers = [_existing(call, w) for w in call.words]
+    return _table(call, numbers or [b.number for b in call.bridge.breakpoints])
+
+
+def _table(call: Call, numbers: list[int]) -> Fields:
+    bridge = call.bridge
+    return shown.breakpoint_table([bridge.breakpoint_record(n, call.ui.version) for n in numbers])
+
+
+def _existing(call: Call, text: str) -> int:
+    number = _number(text, "breakpoint number")
+    try:
+        call.bridge.breakpoints.get(number)
+    except CommandError:
+        raise MiError(f"No breakpoint number {number}.") from None
+    return number
+
+
+@mi("break-delete", running="pause")
+def break_delete(call: Call) -> None:
+    """Some, or all."""
+    numbers = [_existing(call, w) for w in call.words]
+    for number in numbers or [b.number for b in call.bridge.breakpoints]:
+        call.bridge.breakpoints.remove(number)
+        call.bridge.commands.pop(number, None)
+
+
+def _enable(call: Call, on: bool) -> None:
+    if not call.words:
+        for row in call.bridge.breakpoints:
+            row.enabled = on
+    for word in call.words:
+        number, dot, place = word.partition(".")
+        found = _existing(call, number)
+        if dot:
+            call.bridge.breakpoints.enable_place(found, _number(place, "location number"), on)
+        else:
+            call.bridge.breakpoints.enable(found, on)
+
+
+@mi("break-enable", running="pause")
+def break_enable(call: Call) -> None:
+    """On."""
+    _enable(call, True)
+
+
+@mi("break-disable", running="pause")
+def break_disable(call: Call) -> None:
+    """Off."""
+    _enable(call, False)
+
+
+@mi("break-condition", running="pause")
+def break_condition(call: Call) -> None:
+    """Set or drop a condition."""
+    words = call.words[1:] if call.words[:1] == ["--force"] else call.words
+    if not words:
+        raise MiError("-break-condition: Missing the <number> argument")
+    number = _existing(call, words[0])
+    call.bridge.breakpoints.set_condition(number, " ".join(words[1:]) or None)
+
+
+@mi("break-after", running="pause")
+def break_after(call: Call) -> None:
+    """Ignore some hits."""
+    if len(call.words) != 2:
+        raise MiError("-break-after: Usage: NUMBER COUNT")
+    number = _existing(call, call.words[0])
+    call.bridge.breakpoints.set_ignore(number, _number(call.words[1], "ignore count"))
+
+
+@mi("break-commands", running="pause")
+def break_commands(call: Call) -> None:
+    """Console lines to carry out at a breakpoint."""
+    if not call.words:
+        raise MiError("-break-commands: USAGE: NUMBER COMMAND…")
+    number = _existing(call, call.words[0])
+    call.bridge.commands[number] = list(call.words[1:])
+
+
+@mi("break-watch", "break-passcount", "dprintf-insert", "catch-load", "catch-unload")
+def not_supported(call: Call) -> None:
+    """Watchpoints on device code are not supported, as in cuda-gdb."""
+    raise MiError(f"-{call.name}: not supported for device code")

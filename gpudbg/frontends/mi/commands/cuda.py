@@ -1,0 +1,86 @@
+"""cuda-gdb's MI extensions: -cuda-info-…, -cuda-focus-query, -cuda-focus-switch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpudbg.debug import cuda_coords, cuda_info
+from gpudbg.errors import CommandError
+from gpudbg.frontends.mi import shown
+from gpudbg.frontends.mi.commands.registry import Call, Handler, mi
+from gpudbg.frontends.mi.parser import MiError
+from gpudbg.frontends.mi.records import Pairs
+
+Fields = dict[str, Any]
+
+
+def _info(option: str) -> Handler:
+    def handler(call: Call) -> Fields:
+        session = call.bridge.loaded()
+        if call.bridge.started:
+            call.bridge.process()
+        table = cuda_info.build(session, option, " ".join(call.words))
+        rows = table.rows if call.bridge.started else ()
+        columns = table.shown("mi")
+        hdr = [
+            {
+                "width": table.width(c),
+                "alignment": c.align,
+                "col_name": c.field,
+                "colhdr": c.heading,
+            }
+            for c in columns
+        ]
+        body = [_row(call, {c.field: r[c.field] for c in columns}) for r in rows]
+        key = table.name.removesuffix("Table") + "Row"
+        content = {
+            "nr_rows": len(body),
+            "nr_cols": len(columns),
+            "hdr": hdr,
+            "body": Pairs.of(key, body),
+        }
+        return {table.name: content}
+
+    return handler
+
+
+def _row(call: Call, row: Fields) -> Fields:
+    """MI gives the source file by its full path."""
+    if "filename" in row and row["filename"] != "n/a":
+        session = call.bridge.loaded()
+        for file in session.symbols.files:
+            if file.endswith(row["filename"]):
+                row["filename"] = session.sources.fullname(file)
+                break
+    return row
+
+
+for _option in cuda_info.BUILDERS:
+    mi(f"cuda-info-{_option.replace(' ', '-')}")(_info(_option))
+
+
+@mi("cuda-focus-query")
+def focus_query(call: Call) -> Fields:
+    """The focus, whatever coordinates are named."""
+    session = call.bridge.process("Focus is not set on any active CUDA kernel.")
+    cuda_coords.parse(" ".join(call.words))
+    return {"CudaFocus": cuda_coords.fields(cuda_coords.current(session))}
+
+
+@mi("cuda-focus-switch", selects=False)
+def focus_switch(call: Call) -> Fields:
+    """Move the focus."""
+    session = call.bridge.process("Focus is not set on any active CUDA kernel.")
+    asked, wanted = cuda_coords.parse(" ".join(call.words))
+    if not wanted or asked:
+        raise MiError("Missing argument(s).")
+    try:
+        cuda_coords.switch(session, wanted)
+    except CommandError as e:
+        raise MiError(e.message) from None
+    call.bridge.mark_selection()
+    frame = shown.selected_frame(session)
+    return {
+        "CudaFocus": cuda_coords.fields(cuda_coords.current(session)),
+        "frame": shown.frame_fields(session, frame, args=True),
+    }

@@ -1,0 +1,212 @@
+"""Execution: run, continue, step, finish, until, jump, interrupt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from gpudbg.errors import CommandError
+from gpudbg.frontends.mi.bridge import NOT_STARTED
+from gpudbg.frontends.mi.commands.registry import Answer, Call, mi
+from gpudbg.frontends.mi.parser import MiError, take_options
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.stop import Stop
+    from gpudbg.frontends.mi.bridge import Bridge
+
+STEP_END = "end-stepping-range"
+
+
+def start(bridge: Bridge, stop_at_entry: bool = False) -> Answer:
+    """Launch and run."""
+    if stop_at_entry and bridge.run is None and bridge.path is not None:
+        if bridge.session is None:
+            bridge.open(bridge.path)
+        row = bridge.loaded().break_at(bridge.loaded().kernel.name, temporary=True)
+        bridge.breakpoint_changes()
+        bridge.original[row.number] = row.location
+    session = bridge.begin()
+    bridge.resume(session.cont, STEP_END)
+    return Answer("running")
+
+
+def resume(bridge: Bridge, work: Callable[[DebugSession], Stop], finished: str) -> Answer:
+    """Let a stopped program do something.
+
+    Raises:
+        MiError: it is not stopped, or is stopped by an error it cannot go on from.
+    """
+    session = bridge.process(NOT_STARTED)
+    if session.faulted:
+        raise MiError(
+            "The program is stopped by an error and cannot be stepped; continue ends it, "
+            "run starts it again."
+        )
+    bridge.resume(lambda: work(session), finished, _again(session, work, finished))
+    return Answer("running")
+
+
+def _again(
+    session: DebugSession, work: Callable[[DebugSession], Stop], finished: str
+) -> Callable[[], Stop]:
+    return lambda: work(session)
+
+
+def go(bridge: Bridge) -> Answer:
+    """Continue; after an error the program ends, as it does on hardware."""
+    session = bridge.process(NOT_STARTED)
+    if session.faulted:
+        return Answer("killed")
+    return resume(bridge, lambda s: s.cont(), STEP_END)
+
+
+def _select(call: Call) -> None:
+    if call.thread is not None:
+        session = call.bridge.process(NOT_STARTED)
+        call.bridge.ids.select(session, call.thread)
+
+
+def _count(call: Call) -> int:
+    opts = take_options(call.name, call.words, flags="--reverse")
+    _no_reverse(opts.has("--reverse"))
+    if not opts.rest:
+        return 1
+    try:
+        count = int(opts.rest[0], 0)
+    except ValueError:
+        raise MiError(f'No symbol "{opts.rest[0]}" in current context.') from None
+    if count < 1:
+        raise MiError(f"-{call.name}: a count is 1 or more")
+    return count
+
+
+def _no_reverse(asked: bool) -> None:
+    if asked:
+        raise MiError("Target native does not support this command.")
+
+
+@mi("exec-run", running="ok", selects=False)
+def exec_run(call: Call) -> Answer:
+    """Launch from the beginning."""
+    opts = take_options(call.name, call.words, flags="--start --all", values="--thread-group")
+    if call.bridge.run is not None:
+        raise MiError("The program is already being run.")
+    return start(call.bridge, opts.has("--start"))
+
+
+@mi("exec-continue", selects=False)
+def exec_continue(call: Call) -> Answer:
+    """Run on."""
+    opts = take_options(call.name, call.words, flags="--all --reverse", values="--thread-group")
+    _no_reverse(opts.has("--reverse"))
+    _select(call)
+    return go(call.bridge)
+
+
+@mi("exec-step", selects=False)
+def exec_step(call: Call) -> Answer:
+    """A line, into calls."""
+    count = _count(call)
+    _select(call)
+    return resume(call.bridge, lambda s: s.step_line(count), STEP_END)
+
+
+@mi("exec-next", selects=False)
+def exec_next(call: Call) -> Answer:
+    """A line, over calls."""
+    count = _count(call)
+    _select(call)
+    return resume(call.bridge, lambda s: s.step_line(count, over=True), STEP_END)
+
+
+@mi("exec-step-instruction", selects=False)
+def exec_stepi(call: Call) -> Answer:
+    """An instruction."""
+    count = _count(call)
+    _select(call)
+    return resume(call.bridge, lambda s: s.step(count), STEP_END)
+
+
+@mi("exec-next-instruction", selects=False)
+def exec_nexti(call: Call) -> Answer:
+    """An instruction, over calls."""
+    count = _count(call)
+    _select(call)
+    return resume(call.bridge, lambda s: s.step(count, over=True), STEP_END)
+
+
+def finish(bridge: Bridge) -> Answer:
+    """Run to the caller of the selected frame."""
+    from gpudbg.debug.frames import frames
+
+    session = bridge.process(NOT_STARTED)
+    level = session.frame_level
+    frame = frames(session)[level]
+    if frame.physical == 0 and not frame.inlined:
+        raise MiError('"finish" not meaningful in the outermost frame.')
+    return resume(bridge, lambda s: s.finish(level), "function-finished")
+
+
+@mi("exec-finish", selects=False)
+def exec_finish(call: Call) -> Answer:
+    """Out of the function."""
+    opts = take_options(call.name, call.words, flags="--reverse")
+    _no_reverse(opts.has("--reverse"))
+    _select(call)
+    if call.frame is not None:
+        call.bridge.process(NOT_STARTED).frame_level = call.frame
+    return finish(call.bridge)
+
+
+def until(bridge: Bridge, location: str | None) -> Answer:
+    """Run to a place, or past the line."""
+    session = bridge.process(NOT_STARTED)
+    if location is not None:
+        session.symbols.resolve(location, session)
+    done = "location-reached" if location is not None else STEP_END
+    return resume(bridge, lambda s: s.until(location), done)
+
+
+@mi("exec-until", "exec-advance", selects=False)
+def exec_until(call: Call) -> Answer:
+    """To a place."""
+    _select(call)
+    return until(call.bridge, " ".join(call.words) or None)
+
+
+@mi("exec-jump", selects=False)
+def exec_jump(call: Call) -> Answer:
+    """Go on somewhere else."""
+    _select(call)
+    if not call.words:
+        raise MiError("-exec-jump: Argument required (starting address).")
+    session = call.bridge.process(NOT_STARTED)
+    session.jump(" ".join(call.words))
+    return go(call.bridge)
+
+
+@mi("exec-return")
+def exec_return(call: Call) -> None:
+    """Leaving a function without running it is not modelled."""
+    raise CommandError("a function cannot be left without running it", "use -exec-finish")
+
+
+@mi("exec-interrupt", running="ok")
+def exec_interrupt(call: Call) -> None:
+    """Stop the program; nothing when it does not run."""
+    call.bridge.interrupt()
+
+
+@mi("exec-arguments", running="ok")
+def exec_arguments(call: Call) -> None:
+    """Launch flags of the next run."""
+    from gpudbg.frontends.mi.console import set_arguments
+
+    set_arguments(call.bridge, call.text)
+
+
+@mi("exec-show-arguments", running="ok")
+def exec_show_arguments(call: Call) -> dict[str, str]:
+    """Launch flags."""
+    return {"args": " ".join(call.bridge.arguments)}

@@ -1,0 +1,211 @@
+"""Programs, source files, line tables, symbols, disassembly."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from gpudbg.debug.listing import CodeLine
+from gpudbg.debug.symbols import plain_name
+from gpudbg.frontends.mi import shown
+from gpudbg.frontends.mi.commands.data import readable
+from gpudbg.frontends.mi.commands.registry import Call, mi
+from gpudbg.frontends.mi.parser import MiError, take_options
+from gpudbg.frontends.mi.records import Pairs
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+
+Fields = dict[str, Any]
+
+
+@mi("file-exec-and-symbols", "file-exec-file", "file-symbol-file")
+def file_exec(call: Call) -> None:
+    """Load a program; without a name forget it."""
+    if not call.words:
+        call.bridge.close_program()
+        return
+    path = call.words[0] if len(call.words) == 1 else call.text
+    call.bridge.open(shlex.split(path)[0] if path.startswith("'") else path)
+
+
+@mi("file-list-exec-source-files", running="ok")
+def source_files(call: Call) -> Fields:
+    """Source files of the line table."""
+    session = call.bridge.session
+    rows = []
+    for file in session.symbols.files if session is not None else ():
+        assert session is not None
+        full = session.sources.fullname(file)
+        rows.append({"file": file, "fullname": full, "debug-fully-read": "true"})
+    return {"files": rows}
+
+
+@mi("file-list-exec-source-file", running="ok")
+def source_file(call: Call) -> Fields:
+    """Where the kernel's source is."""
+    session = call.bridge.loaded()
+    pcs = (pc for pc in session.symbols.pcs if session.symbols.line(pc) is not None)
+    first = next(pcs, None)
+    line = session.symbols.line(first) if first is not None else None
+    if line is None:
+        raise MiError("-file-list-exec-source-file: No line number information available.")
+    return {
+        "line": line.number,
+        "file": line.file,
+        "fullname": session.sources.fullname(line.file),
+        "macro-info": 0,
+    }
+
+
+@mi("file-list-shared-libraries", running="ok")
+def shared_libraries(call: Call) -> Fields:
+    """There are none."""
+    return {"shared-libraries": []}
+
+
+@mi("symbol-list-lines", running="ok")
+def list_lines(call: Call) -> Fields:
+    """The line table of a file."""
+    if len(call.words) != 1:
+        raise MiError("-symbol-list-lines: Usage: SOURCE_FILENAME")
+    rows = call.bridge.loaded().symbols.line_rows(call.words[0])
+    if not rows:
+        raise MiError("-symbol-list-lines: Unknown source file name.")
+    return {"lines": [{"pc": shown.address(pc), "line": line} for pc, line in rows]}
+
+
+@mi("symbol-info-functions", running="ok")
+def info_functions(call: Call) -> Fields:
+    """Functions by source file."""
+    session = call.bridge.loaded()
+    files: dict[str, list[Fields]] = {}
+    other: list[Fields] = []
+    for fn in session.program.functions.values():
+        pc = session.symbols.image.address_in(fn.section, fn.offset)
+        line = session.symbols.line(pc + 8 if pc % 32 == 0 else pc)
+        name = plain_name(fn.label)
+        if line is None:
+            other.append({"address": shown.address(pc), "name": name})
+            continue
+        kind = "__global__" if fn.is_kernel else "__device__"
+        row = {"line": line.number, "name": name, "type": kind, "description": f"{kind} {name};"}
+        files.setdefault(line.file, []).append(row)
+    debug = [
+        {"filename": f, "fullname": session.sources.fullname(f), "symbols": rows}
+        for f, rows in files.items()
+    ]
+    out: Fields = {"debug": debug} if debug else {}
+    if other:
+        out["nondebug"] = other
+    return {"symbols": out}
+
+
+@mi("symbol-info-variables", running="ok")
+def info_variables(call: Call) -> Fields:
+    """`__device__` and `__constant__` variables (the file gives names and places, no types)."""
+    session = call.bridge.loaded()
+    rows = [
+        {"address": shown.address(session.global_address(name)), "name": name}
+        for name in session.program.globals
+    ]
+    return {"symbols": {"nondebug": rows} if rows else {}}
+
+
+# ---- disassembly -----------------------------------------------------------------------
+@mi("data-disassemble")
+def disassemble(call: Call) -> Fields:
+    """Instructions of a range, a function or a line."""
+    opts = take_options(
+        call.name, call.words, flags="--no-source", values="-s -e -a -f -l -n --opcodes"
+    )
+    mode = opts.rest[0] if opts.rest else "0"
+    if mode == "--":
+        mode = opts.rest[1] if len(opts.rest) > 1 else "0"
+    if mode not in ("0", "1", "2", "3", "4", "5"):
+        raise MiError("-data-disassemble: Mode argument must be in the range 0-5.")
+    rows = _chosen(call, opts.values)
+    session = call.bridge.loaded()
+    raw = mode in ("2", "3", "5") or opts.get("--opcodes") in ("bytes", "display")
+    if mode in ("0", "2"):
+        return {"asm_insns": [instruction_fields(session, r, raw) for r in rows]}
+    return {"asm_insns": _with_source(session, rows, raw, by_line=mode in ("1", "3"))}
+
+
+def _chosen(call: Call, opts: dict[str, str]) -> list[CodeLine]:
+    session = readable(call, opts.get("-s", "") + opts.get("-e", "") + opts.get("-a", ""))
+    symbols = session.symbols
+    if "-s" in opts and "-e" in opts:
+        first, last = (_code_address(session, opts[k]) for k in ("-s", "-e"))
+        return _range(session, first, last)
+    if "-a" in opts:
+        first = _code_address(session, opts["-a"])
+        return symbols.function_rows(first)
+    if "-f" in opts and "-l" in opts:
+        if not opts["-l"].isdecimal():
+            raise MiError("-data-disassemble: -l needs a line number")
+        found = symbols.resolve(f"{opts['-f']}:{opts['-l']}", session).addresses
+        rows = symbols.function_rows(found[0])
+        count = opts.get("-n", "-1")
+        if not count.lstrip("-").isdecimal():
+            raise MiError("-data-disassemble: -n needs a number")
+        if int(count) < 0:
+            return rows
+        return [r for r in rows if r.pc >= found[0]][: int(count)]
+    raise MiError(
+        "-data-disassemble: Usage: ( [-f filename -l linenum [-n howmany]] | "
+        "[-s startaddr -e endaddr] | [-a addr] ) [--] mode."
+    )
+
+
+def _code_address(session: DebugSession, text: str) -> int:
+    symbols = session.symbols
+    if text.isidentifier():
+        return symbols.resolve(text, session).addresses[0]
+    result = session.evaluate(text)
+    value = result.values[session.focus.lane if session.focus else 0].item()
+    return symbols.code_address(int(value))
+
+
+def _range(session: DebugSession, first: int, last: int) -> list[CodeLine]:
+    """Instructions that lie in a range, also in part; control words belong to what follows."""
+    symbols = session.symbols
+    if last - first > 1 << 22:
+        raise MiError("-data-disassemble: the range is too long")
+    rows = symbols.rows_between(first, last)
+    if rows or last <= first:
+        return rows
+    if symbols.image.section_offset(first) is None:
+        raise MiError(f"Cannot access memory at address 0x{first:x}")
+    near = symbols.instruction(first)
+    return [near] if near is not None else []
+
+
+def instruction_fields(session: DebugSession, row: CodeLine, raw: bool) -> Fields:
+    """One instruction."""
+    name, offset = session.symbols.function_offset(row.pc)
+    out: Fields = {"address": shown.address(row.pc), "func-name": name, "offset": offset}
+    if raw:
+        out["opcodes"] = row.word.to_bytes(8, "little").hex(" ")
+    return {**out, "inst": row.text}
+
+
+def _with_source(session: DebugSession, rows: list[CodeLine], raw: bool, by_line: bool) -> Pairs:
+    groups: list[tuple[Any, list[Fields]]] = []
+    for row in rows:
+        line = session.symbols.line(row.pc)
+        if not groups or groups[-1][0] != line:
+            groups.append((line, []))
+        groups[-1][1].append(instruction_fields(session, row, raw))
+    if by_line:
+        merged: dict[Any, list[Fields]] = {}
+        for line, insns in groups:
+            merged.setdefault(line, []).extend(insns)
+        groups = sorted(merged.items(), key=lambda g: (g[0].file, g[0].number) if g[0] else ("", 0))
+    out = []
+    for line, insns in groups:
+        place: Fields = {"line": line.number if line else 0}
+        if line is not None:
+            place |= {"file": line.file, "fullname": session.sources.fullname(line.file)}
+        out.append({**place, "line_asm_insn": insns})
+    return Pairs.of("src_and_asm_line", out)

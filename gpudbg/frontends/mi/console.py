@@ -1,0 +1,539 @@
+"""Console lines inside MI and on a gdb-like prompt: gdb's own words first, then our commands."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from gpudbg.debug.commands.frames import frame_words
+from gpudbg.debug.commands.registry import Command, load
+from gpudbg.debug.frames import frames
+from gpudbg.debug.warp_ids import target_id
+from gpudbg.errors import CommandError
+from gpudbg.frontends.mi import words
+from gpudbg.frontends.mi.bridge import NO_PROGRAM, NOT_STARTED, NoProgram
+from gpudbg.frontends.mi.commands import execution
+from gpudbg.frontends.mi.commands.registry import Answer
+from gpudbg.frontends.mi.parser import MiError
+from gpudbg.frontends.mi.ui import open_terminal
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.frontends.mi.bridge import Bridge
+    from gpudbg.frontends.mi.ui import Ui
+
+DONE = Answer("done")
+Own = Callable[["Bridge", "Ui", str], "Answer | None"]
+MAX_SOURCE = 1 << 20
+BUSY = "Cannot execute this command while the selected thread is running."
+
+
+def run_console(bridge: Bridge, ui: Ui, text: str) -> Answer:
+    """Carry out one console line; its text goes to `ui`.
+
+    Raises:
+        MiError, GpudbgError: why not.
+    """
+    line = text.strip()
+    if line.startswith("server "):
+        line = line[7:].strip()
+    if not line or line.startswith("#"):
+        return DONE
+    own, argument = _own(line)
+    if own is not None:
+        return own(bridge, ui, argument) or DONE
+    command, argument = load().resolve(line)
+    resumes = _RESUMES.get(command.name)
+    if resumes is not None:
+        return resumes(bridge, argument)
+    return _session_command(bridge, ui, command, argument)
+
+
+def _own(line: str) -> tuple[Own | None, str]:
+    parts = line.split(None, 2)
+    for count in (2, 1):
+        name = " ".join(parts[:count])
+        if len(parts) >= count and name in _OWN:
+            rest = line
+            for part in parts[:count]:
+                rest = rest[len(part) :].lstrip()
+            return _OWN[name], rest
+    return None, line
+
+
+def _session_command(bridge: Bridge, ui: Ui, command: Command, argument: str) -> Answer:
+    if bridge.run is not None and command.needs != "nothing" and command.group != "breakpoints":
+        raise MiError(BUSY)
+    if command.needs == "stopped":
+        bridge.process(NOT_STARTED)
+    if bridge.session is None and command.needs != "nothing":
+        raise MiError(NO_PROGRAM)
+    session = bridge.session or cast("DebugSession", NoProgram(bridge))
+    paused = bridge.pause() if command.group == "breakpoints" else None
+    try:
+        output = command.handler(session, argument)
+    finally:
+        bridge.go_on(paused)
+    for text in output.lines:
+        ui.stream("~", f"{text}\n")
+    if getattr(session, "quit_requested", False):
+        bridge.exiting = True
+        return Answer("exit")
+    return DONE
+
+
+# ---- what resumes ----------------------------------------------------------------------
+Resume = Callable[["Bridge", str], Answer]
+
+
+def _count(text: str) -> int:
+    if not text.strip():
+        return 1
+    try:
+        count = int(text, 0)
+    except ValueError:
+        raise MiError(f'No symbol "{text.strip()}" in current context.') from None
+    if count < 1:
+        raise MiError("a count is 1 or more")
+    return count
+
+
+def _ready(bridge: Bridge) -> None:
+    if bridge.run is not None:
+        raise MiError(BUSY)
+    bridge.process(NOT_STARTED)
+
+
+def _run(bridge: Bridge, argument: str) -> Answer:
+    if bridge.run is not None:
+        raise MiError("The program is already being run.")
+    if argument.strip():
+        set_arguments(bridge, argument)
+    return execution.start(bridge)
+
+
+def _continue(bridge: Bridge, argument: str) -> Answer:
+    _ready(bridge)
+    if argument.strip():
+        session = bridge.loaded()
+        session.breakpoints.ignore_current(session.stop, _count(argument) - 1)
+    return execution.go(bridge)
+
+
+def _line_step(over: bool) -> Resume:
+    def resume(bridge: Bridge, argument: str) -> Answer:
+        _ready(bridge)
+        count = _count(argument)
+        return execution.resume(bridge, lambda s: s.step_line(count, over=over), execution.STEP_END)
+
+    return resume
+
+
+def _instruction_step(over: bool) -> Resume:
+    def resume(bridge: Bridge, argument: str) -> Answer:
+        _ready(bridge)
+        parts = argument.split()
+        scope = parts.pop() if parts and parts[-1] in ("warp", "cta", "sm", "all") else None
+        count = _count(" ".join(parts))
+        return execution.resume(
+            bridge, lambda s: s.step(count, scope=scope, over=over), execution.STEP_END
+        )
+
+    return resume
+
+
+def _until(bridge: Bridge, argument: str) -> Answer:
+    _ready(bridge)
+    return execution.until(bridge, argument.strip() or None)
+
+
+def _finish(bridge: Bridge, argument: str) -> Answer:
+    _ready(bridge)
+    return execution.finish(bridge)
+
+
+_RESUMES: dict[str, Resume] = {
+    "run": _run,
+    "start": lambda b, a: execution.start(b, stop_at_entry=True),
+    "continue": _continue,
+    "step": _line_step(False),
+    "next": _line_step(True),
+    "stepi": _instruction_step(False),
+    "nexti": _instruction_step(True),
+    "until": _until,
+    "finish": _finish,
+}
+"""Commands of the table that run the machine: here they run in the engine's thread."""
+
+
+# ---- settings --------------------------------------------------------------------------
+def set_arguments(bridge: Bridge, text: str) -> None:
+    """Launch flags of the next run."""
+    try:
+        bridge.arguments = shlex.split(text)
+    except ValueError as e:
+        raise MiError(f"program arguments: {e}") from None
+    bridge.settings.set("args", text)
+
+
+def use_terminal(bridge: Bridge, path: str) -> None:
+    """Where the program's output goes; an empty path is MI's own stream."""
+    if bridge.terminal is not None:
+        os.close(bridge.terminal)
+        bridge.terminal = None
+    bridge.settings.set("inferior-tty", path)
+    if path:
+        try:
+            bridge.terminal = open_terminal(path)
+        except (OSError, ValueError):
+            # As in gdb, which opens it only when the program starts.
+            bridge.terminal = None
+
+
+_LOOSE = ("env", "environment", "logging", "history", "debug", "print", "style", "tui", "auto-load")
+"""Families of settings that are taken as they come."""
+
+
+def set_words(bridge: Bridge, text: str) -> None:
+    """`set …`: a setting, launch flags, or an assignment.
+
+    Raises:
+        MiError, CommandError: neither.
+    """
+    text = text.strip()
+    name, _, rest = text.partition(" ")
+    rest = rest.strip()
+    if name == "args":
+        set_arguments(bridge, rest)
+        return
+    if name in ("var", "variable"):
+        _assign(bridge, rest)
+        return
+    if name in ("inferior-tty", "tty"):
+        use_terminal(bridge, rest)
+        return
+    if name in ("substitute-path", "directories"):
+        _session_quiet(bridge, f"set {text}")
+        return
+    found = bridge.settings.split(text)
+    if found is not None and not found[1].startswith("="):
+        setting, value = found
+        if setting == "addresses" and value == "offset":
+            raise CommandError("MI shows code addresses; offsets are the console's")
+        bridge.settings.set(setting, value)
+        if setting == "target-async":
+            bridge.settings.set("mi-async", value)
+        return
+    if "=" in text and not text.startswith("="):
+        if name not in _LOOSE:
+            _assign(bridge, text)
+        return
+    if name not in _LOOSE:
+        raise MiError(f'No symbol "{name}" in current context.')
+
+
+def _session_quiet(bridge: Bridge, line: str) -> None:
+    command, argument = load().resolve(line)
+    session = bridge.session or cast("DebugSession", NoProgram(bridge))
+    command.handler(session, argument)
+
+
+def _assign(bridge: Bridge, text: str) -> None:
+    if "=" not in text:
+        raise MiError("an assignment needs `=`")
+    bridge.process().evaluate(text)
+
+
+def shown_value(bridge: Bridge, text: str) -> str:
+    """A setting's value.
+
+    Raises:
+        MiError: unknown.
+    """
+    name = " ".join(text.split())
+    if name == "version":
+        return words.version_lines()[0]
+    if name == "directories":
+        return ":".join([*bridge.sources.directories, "$cdir", "$cwd"])
+    if name not in bridge.settings.rows:
+        raise MiError(f'Undefined show command: "{name}".  Try "help show".')
+    return bridge.settings.shown(name)
+
+
+def _set(bridge: Bridge, ui: Ui, argument: str) -> None:
+    if not argument:
+        raise MiError('"set" must be followed by the name of a setting or an assignment.')
+    set_words(bridge, argument)
+
+
+def _show(bridge: Bridge, ui: Ui, argument: str) -> Answer | None:
+    name = " ".join(argument.split())
+    if name == "version":
+        for line in words.version_lines():
+            ui.stream("~", f"{line}\n")
+        return None
+    if name in ("directories", "substitute-path", "convenience", "") or name.startswith("values"):
+        command, rest = load().resolve(f"show {argument}")
+        return _session_command(bridge, ui, command, rest)
+    value = shown_value(bridge, name)
+    sentence = words.SHOW.get(name, f'The current setting of "{name}" is "{{0}}".')
+    ui.stream("~", sentence.format(value) + "\n")
+    return None
+
+
+# ---- threads ---------------------------------------------------------------------------
+def _thread(bridge: Bridge, ui: Ui, argument: str) -> Answer | None:
+    word = argument.strip()
+    if word and not word.isdecimal():
+        command, rest = load().resolve(f"thread {argument}")
+        return _session_command(bridge, ui, command, rest)
+    session = bridge.process("No thread selected")
+    if word:
+        bridge.ids.select(session, int(word))
+    number = bridge.ids.focused(session)
+    title = target_id(session.warp().state)
+    if not word:
+        ui.stream("~", f"[Current thread is {number} ({title})]\n")
+        return None
+    ui.stream("~", f"[Switching to thread {number} ({title})]\n")
+    ui.stream("~", f"#0  {frame_words(session, frames(session)[0])}\n")
+    return None
+
+
+def _info_threads(bridge: Bridge, ui: Ui, argument: str) -> None:
+    session = bridge.session
+    if session is None or not bridge.started:
+        ui.stream("~", "No threads.\n")
+        return
+    if bridge.run is not None:
+        raise MiError(BUSY)
+    ui.stream("~", "  Id   Target Id                                Frame \n")
+    current = bridge.ids.focused(session)
+    for number in bridge.ids.known():
+        warp = bridge.ids.warp(session, number)
+        mark = "*" if number == current else " "
+        where = frame_words(session, frames(session, warp)[0])
+        ui.stream("~", f"{mark} {number:<4} {target_id(warp):<40} {where}\n")
+
+
+# ---- gdb's other words -----------------------------------------------------------------
+def _quit(bridge: Bridge, ui: Ui, argument: str) -> Answer:
+    bridge.exiting = True
+    return Answer("exit")
+
+
+def _kill(bridge: Bridge, ui: Ui, argument: str) -> None:
+    if not bridge.started:
+        raise MiError(NOT_STARTED)
+    bridge.kill()
+    ui.stream("~", "[Inferior 1 killed]\n")
+
+
+def _file(bridge: Bridge, ui: Ui, argument: str) -> None:
+    if not argument:
+        bridge.close_program()
+        return
+    path = shlex.split(argument)[0]
+    ui.stream("~", f"Reading symbols from {path}...\n")
+    bridge.open(path)
+
+
+def _tty(bridge: Bridge, ui: Ui, argument: str) -> None:
+    use_terminal(bridge, argument.strip())
+
+
+def _complete(bridge: Bridge, ui: Ui, argument: str) -> None:
+    for text in completions(bridge, argument):
+        ui.stream("~", f"{text}\n")
+
+
+def _source(bridge: Bridge, ui: Ui, argument: str) -> Answer | None:
+    path = Path(bridge.cwd, argument.strip())
+    try:
+        text = path.read_text(errors="replace")[:MAX_SOURCE]
+    except (OSError, ValueError):
+        raise MiError(f"{argument.strip()}: No such file or directory.") from None
+    lines = text.splitlines()
+    if any(" ".join(line.split()[:1]) == "source" for line in lines):
+        raise MiError(f"{argument.strip()}: command files that source others are not taken here")
+    answer: Answer = DONE
+    for line in lines:
+        answer = run_console(bridge, ui, line)
+        if answer.kind != "done":
+            break
+    return answer
+
+
+def _echo(bridge: Bridge, ui: Ui, argument: str) -> None:
+    text = argument.replace("\\n", "\n").replace("\\t", "\t")
+    ui.stream("~", text)
+
+
+def _new_ui(bridge: Bridge, ui: Ui, argument: str) -> None:
+    parts = argument.split()
+    if len(parts) != 2:
+        raise MiError("Usage: new-ui <interpreter> <tty>")
+    bridge.new_ui(parts[0], parts[1])
+    ui.stream("~", "New UI allocated\n")
+
+
+def _interpreter_exec(bridge: Bridge, ui: Ui, argument: str) -> Answer:
+    from gpudbg.frontends.mi.dispatch import run_mi
+    from gpudbg.frontends.mi.parser import split_words
+
+    parts = split_words("interpreter-exec", argument)
+    if len(parts) < 2:
+        raise MiError("Usage: interpreter-exec INTERPRETER COMMAND...")
+    run = run_console if parts[0] == "console" else run_mi
+    return run(bridge, ui, " ".join(parts[1:]))
+
+
+def _target(bridge: Bridge, ui: Ui, argument: str) -> None:
+    if argument.split()[:1] not in (["native"], ["exec"], ["sim"]):
+        raise MiError("the emulated GPU is the only target: target native")
+    bridge.target = True
+
+
+def _info_inferiors(bridge: Bridge, ui: Ui, argument: str) -> None:
+    shown = f"process {os.getpid()}" if bridge.started else "<null>"
+    ui.stream("~", "  Num  Description       Connection           Executable        \n")
+    ui.stream("~", f"* 1    {shown:<17} 1 (native)           {bridge.path or ''} \n")
+
+
+def _info_breakpoints(bridge: Bridge, ui: Ui, argument: str) -> None:
+    if not len(bridge.breakpoints):
+        ui.stream("~", "No breakpoints or watchpoints.\n")
+        return
+    ui.stream("~", "Num     Type           Disp Enb Address            What\n")
+    for row in bridge.breakpoints:
+        for text in _breakpoint_lines(bridge, row.number):
+            ui.stream("~", f"{text}\n")
+
+
+def _breakpoint_lines(bridge: Bridge, number: int) -> list[str]:
+    row = bridge.breakpoints.get(number)
+    fields = bridge.breakpoint_record(number, 3)
+    what = fields.get("pending", "")
+    if "func" in fields:
+        what = f"in {fields['func']}" + (
+            f" at {Path(fields['file']).name}:{fields['line']}" if "line" in fields else ""
+        )
+    out = [
+        f"{number:<7} {'breakpoint':<14} {fields['disp']:<4} {fields['enabled']:<3} "
+        f"{fields['addr']:<18} {what}"
+    ]
+    if row.condition:
+        out.append(f"\tstop only if {row.condition}")
+    if row.hits:
+        out.append(f"\tbreakpoint already hit {row.hits} time{'s' if row.hits > 1 else ''}")
+    if row.ignore:
+        out.append(f"\tignore next {row.ignore} hits")
+    for place in fields.get("locations", []):
+        at = f" at {Path(place['file']).name}:{place['line']}" if "line" in place else ""
+        out.append(
+            f"{place['number']:<27} {place['enabled']:<3} {place['addr']:<18} "
+            f"in {place['func']}{at}"
+        )
+    return out
+
+
+def _say(text: str) -> Own:
+    def own(bridge: Bridge, ui: Ui, argument: str) -> None:
+        ui.stream("~", text)
+
+    return own
+
+
+def _refuse(text: str) -> Own:
+    def own(bridge: Bridge, ui: Ui, argument: str) -> None:
+        raise MiError(text)
+
+    return own
+
+
+def _nothing(bridge: Bridge, ui: Ui, argument: str) -> None:
+    return None
+
+
+def _jump(bridge: Bridge, ui: Ui, argument: str) -> Answer:
+    _ready(bridge)
+    bridge.loaded().jump(argument.strip())
+    return execution.go(bridge)
+
+
+def _interrupt(bridge: Bridge, ui: Ui, argument: str) -> None:
+    bridge.interrupt()
+
+
+_OWN: dict[str, Own] = {
+    "quit": _quit,
+    "q": _quit,
+    "exit": _quit,
+    "kill": _kill,
+    "k": _kill,
+    "file": _file,
+    "exec-file": _file,
+    "symbol-file": _file,
+    "tty": _tty,
+    "set": _set,
+    "show": _show,
+    "complete": _complete,
+    "source": _source,
+    "echo": _echo,
+    "new-ui": _new_ui,
+    "interpreter-exec": _interpreter_exec,
+    "target": _target,
+    "thread": _thread,
+    "info threads": _info_threads,
+    "info inferiors": _info_inferiors,
+    "info breakpoints": _info_breakpoints,
+    "info break": _info_breakpoints,
+    "info b": _info_breakpoints,
+    "info sharedlibrary": _say("No shared libraries loaded at this time.\n"),
+    "info shared": _say("No shared libraries loaded at this time.\n"),
+    "info signals": _say("Signals of the emulated GPU stop the program and are reported.\n"),
+    "handle": _nothing,
+    "maintenance": _nothing,
+    "skip": _nothing,
+    "jump": _jump,
+    "interrupt": _interrupt,
+    "python": _refuse("Python scripting is not supported in this copy of GDB."),
+    "py": _refuse("Python scripting is not supported in this copy of GDB."),
+    "shell": _refuse("shell commands are not run from here"),
+    "attach": _refuse("the emulated GPU is started by run, there is nothing to attach to"),
+    "detach": _kill,
+    "watch": _refuse("Watchpoints on device code are not supported."),
+}
+"""gdb's commands that belong to the debugger around a session; all else is in the table."""
+
+
+# ---- completion ------------------------------------------------------------------------
+def completions(bridge: Bridge, text: str) -> list[str]:
+    """Whole lines that begin with `text`."""
+    table = load()
+    blank = " " in text
+    found = {n for c in table.commands for n in (c.name,) if n.startswith(text)}
+    found |= {n for n in _OWN if n.startswith(text)}
+    if not blank:
+        return sorted({n.split(" ")[0] for n in found})
+    if found:
+        return sorted(found)
+    try:
+        command, argument = table.resolve(text)
+    except CommandError:
+        return []
+    if command.completer is None or bridge.session is None or bridge.run is not None:
+        return []
+    lead = text[: len(text) - len(argument)] if argument else text
+    more = cast("Any", command.completer)(bridge.session, argument)
+    return sorted(lead + m for m in more if m)
+
+
+def common_prefix(texts: list[str]) -> str:
+    """What all of some texts begin with."""
+    low, high = min(texts), max(texts)
+    count = next((n for n, ch in enumerate(low) if high[n : n + 1] != ch), len(low))
+    return low[:count]

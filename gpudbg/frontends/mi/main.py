@@ -1,0 +1,157 @@
+"""gdb's command line: what starts gdb can start gpudbg.
+
+gpudbg --interpreter=mi2 PROG [launch flags]      gpudbg -i=mi --args PROG [launch flags]
+gpudbg -q -iex 'new-ui mi /dev/pts/3' PROG        gpudbg --mi-listen 127.0.0.1:4000 PROG
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gpudbg.errors import UsageError
+from gpudbg.frontends.mi.bridge import interpreter_kind
+from gpudbg.frontends.mi.parser import MiError
+from gpudbg.frontends.mi.server import Server, interrupts
+from gpudbg.frontends.mi.ui import Ui
+
+FLAGS = {
+    **dict.fromkeys(("q", "quiet", "silent"), "quiet"),
+    **dict.fromkeys(("nx", "n", "nh", "nw", "nowindows", "fullname", "f", "readnow"), ""),
+    **dict.fromkeys(("batch", "batch-silent"), "batch"),
+    **dict.fromkeys(("configuration",), "configuration"),
+    **dict.fromkeys(("args",), "args"),
+}
+"""gdb's options without a value -> what they set ("" for nothing)."""
+
+VALUES = {
+    **dict.fromkeys(("i", "interpreter", "ui"), "interpreter"),
+    **dict.fromkeys(("iex", "init-eval-command"), "iex"),
+    **dict.fromkeys(("ix", "init-command"), "ix"),
+    **dict.fromkeys(("ex", "eval-command"), "ex"),
+    **dict.fromkeys(("x", "command"), "x"),
+    **dict.fromkeys(("tty",), "tty"),
+    **dict.fromkeys(("cd",), "cd"),
+    **dict.fromkeys(("d", "directory"), "directory"),
+    **dict.fromkeys(("mi-listen",), "listen"),
+    **dict.fromkeys(("data-directory", "D", "sysroot", "l", "baud"), "ignored"),
+}
+"""gdb's options with a value -> what they set."""
+
+
+@dataclass(slots=True)
+class Arguments:
+    """A parsed command line.
+
+    Attributes:
+        interpreter: console or mi….
+        early, late: console lines before and after the program is loaded.
+        program: the file and its launch flags.
+    """
+
+    interpreter: str = "console"
+    quiet: bool = False
+    batch: bool = False
+    configuration: bool = False
+    listen: str | None = None
+    early: list[str] = field(default_factory=list)
+    late: list[str] = field(default_factory=list)
+    program: list[str] = field(default_factory=list)
+
+
+def _split(word: str) -> tuple[str, str | None]:
+    """Name without dashes and the value behind `=`."""
+    name, equals, value = word.lstrip("-").partition("=")
+    return name, value if equals else None
+
+
+def parse_arguments(args: list[str]) -> Arguments:
+    """Read the command line; what is not gdb's goes to the program.
+
+    Raises:
+        UsageError: an option without its value.
+    """
+    out = Arguments()
+    words = list(args)
+    while words:
+        word = words.pop(0)
+        name, value = _split(word)
+        dashed = word.startswith("-") and len(word) > 1
+        if dashed and name in FLAGS and value is None:
+            if FLAGS[name] == "args":
+                out.program += words
+                break
+            if FLAGS[name]:
+                setattr(out, FLAGS[name], True)
+        elif dashed and name in VALUES:
+            if value is None:
+                if not words:
+                    raise UsageError(f"option {word} needs a value")
+                value = words.pop(0)
+            _take(out, VALUES[name], value)
+        else:
+            out.program.append(word)
+    return out
+
+
+def _take(out: Arguments, what: str, value: str) -> None:
+    if what == "interpreter":
+        out.interpreter = value
+    elif what == "listen":
+        out.listen = value
+    elif what == "iex":
+        out.early.append(value)
+    elif what == "ix":
+        out.early.append(f"source {value}")
+    elif what == "ex":
+        out.late.append(value)
+    elif what == "x":
+        out.late.append(f"source {value}")
+    elif what == "tty":
+        out.early.append(f"tty {value}")
+    elif what == "directory":
+        out.early.append(f"directory {value}")
+    elif what == "cd":
+        os.chdir(Path(value))
+
+
+def startup_lines(args: Arguments) -> list[str]:
+    """Console lines that bring the session to where the client takes over."""
+    lines = list(args.early)
+    if args.program:
+        import shlex
+
+        path, *flags = args.program
+        if flags:
+            lines.append(f"set args {shlex.join(flags)}")
+        lines.append(f"file {shlex.quote(path)}")
+    return lines + args.late
+
+
+def main(argv: list[str]) -> int:
+    """Run gdb's command line."""
+    args = parse_arguments(argv)
+    if args.configuration:
+        print("This GDB was configured as follows:\n   configure --host=sm-emulator")
+        return 0
+    try:
+        kind, version = interpreter_kind(args.interpreter)
+    except MiError as e:
+        raise UsageError(e.message, "mi, mi2, mi3, mi4 or console") from None
+    if args.listen is not None:
+        from gpudbg.frontends.mi.listen import listen
+
+        return listen(args.listen, startup_lines(args))
+    # Records go to the real standard output; anything printed by mistake must not break them.
+    out = os.dup(1)
+    os.dup2(2, 1)
+    ui = Ui(0, out, kind, version)
+    if kind == "mi":
+        ui.quiet_terminal()
+    server = Server(ui)
+    sys.stdout.flush()
+    with interrupts(server.bridge):
+        server.serve(startup_lines(args), args.quiet, args.batch)
+    return 0

@@ -1,0 +1,132 @@
+"""The loop: lines of clients, ends of runs, Ctrl-C, one after the other in one thread."""
+
+from __future__ import annotations
+
+import queue
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from gpudbg.errors import GpudbgError
+from gpudbg.frontends.mi import records, shown
+from gpudbg.frontends.mi.bridge import Bridge, Run
+from gpudbg.frontends.mi.console import run_console
+from gpudbg.frontends.mi.dispatch import answer_line
+from gpudbg.frontends.mi.parser import MiError
+from gpudbg.frontends.mi.ui import Event, Ui
+from gpudbg.frontends.mi.words import version_lines
+
+
+class Server:
+    """One debugger process, or one connection: a first client, others by `new-ui`."""
+
+    def __init__(self, first: Ui, events: queue.SimpleQueue[Event] | None = None) -> None:
+        self.events: queue.SimpleQueue[Event] = events or queue.SimpleQueue()
+        self.bridge = Bridge(self.events)
+        self.first = first
+        self._startup: list[str] = []
+
+    def serve(self, startup: Sequence[str], quiet: bool = False, batch: bool = False) -> None:
+        """Greet, carry out the startup lines, then answer until the client leaves.
+
+        Args:
+            startup: console lines, one after the other, each when the one before has stopped.
+            quiet: no banner.
+            batch: leave after the startup lines.
+        """
+        self._startup = [*startup, *(["quit"] if batch else [])]
+        self.greet(self.first)
+        if not quiet:
+            for line in version_lines():
+                self.first.stream("~", f"{line}\n")
+        try:
+            self._next_startup()
+            if self.bridge.run is None and not self.bridge.exiting:
+                self.first.ready()
+            self.first.listen(self.events)
+            while not self.bridge.exiting and not self.first.dead:
+                self.handle(self.events.get())
+        finally:
+            self.bridge.shut_down()
+            for ui in self.bridge.uis:
+                ui.flush()
+                ui.close()
+
+    def greet(self, ui: Ui) -> None:
+        """Make a client known; MI begins with a record, never with plain text."""
+        self.bridge.uis.append(ui)
+        if ui.kind == "mi":
+            ui.put(records.notification("thread-group-added", {"id": shown.GROUP}))
+            ui.flush()
+
+    def handle(self, event: Event) -> None:
+        """One event."""
+        what, who, text = event
+        if what == "finished":
+            assert isinstance(who, Run)
+            if who is self.bridge.run:
+                self.bridge.finished(who)
+                self._hit_commands()
+                self.bridge.prompts()
+                self._next_startup()
+        elif what == "line":
+            assert isinstance(who, Ui)
+            if who in self.bridge.uis:
+                answer_line(self.bridge, who, text)
+                self.bridge.flush()
+        elif what == "eof":
+            assert isinstance(who, Ui)
+            if who is self.first:
+                self.bridge.exiting = True
+            elif who in self.bridge.uis:
+                self.bridge.uis.remove(who)
+                who.close()
+
+    def _next_startup(self) -> None:
+        while self._startup and self.bridge.run is None and not self.bridge.exiting:
+            line = self._startup.pop(0)
+            self._console(line)
+        self.bridge.flush()
+
+    def _console(self, line: str) -> None:
+        """A line nobody typed: errors are told, a run starts."""
+        bridge = self.bridge
+        try:
+            answer = run_console(bridge, self.first, line)
+        except (MiError, GpudbgError) as e:
+            text = e.message if isinstance(e, MiError) else str(e)
+            self.first.stream("&", f"{text}\n")
+            return
+        except Exception as e:
+            self.first.stream("&", f"internal error: {type(e).__name__}: {e}\n")
+            return
+        bridge.breakpoint_changes()
+        bridge.mark_selection()
+        if answer.kind in ("running", "killed"):
+            bridge.running_records()
+            bridge.flush()
+        if answer.kind == "running":
+            bridge.launch_run()
+        elif answer.kind == "killed":
+            bridge.killed_by_signal()
+
+    def _hit_commands(self) -> None:
+        """Console lines kept with the breakpoint that was met (`-break-commands`)."""
+        session = self.bridge.session
+        stop = session.stop if session is not None and self.bridge.started else None
+        for number in stop.breakpoints if stop is not None and stop.kind == "breakpoint" else ():
+            for line in self.bridge.commands.get(number, []):
+                if line.strip() and line.strip() != "silent":
+                    self._console(line)
+                if self.bridge.run is not None:
+                    return
+
+
+@contextmanager
+def interrupts(bridge: Bridge) -> Iterator[None]:
+    """Ctrl-C and SIGINT stop a running program; nothing happens when it is stopped."""
+    before = signal.signal(signal.SIGINT, lambda *_: bridge.interrupt())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,210 @@
+"""What the session's objects look like in MI: frames, breakpoints, threads, stops' words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gpudbg.debug.arguments import argument_rows
+from gpudbg.debug.commands.frames import frame_words
+from gpudbg.debug.frames import Frame, frames
+from gpudbg.debug.stop import dim
+from gpudbg.debug.warp_ids import target_id
+from gpudbg.frontends.mi.records import Pairs
+
+if TYPE_CHECKING:
+    from gpudbg.debug.breakpoints import Breakpoint
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.sm.state import WarpState
+
+Fields = dict[str, Any]
+
+GROUP = "i1"
+"""The one thread group."""
+
+COLUMNS = (
+    ("7", "-1", "number", "Num"),
+    ("14", "-1", "type", "Type"),
+    ("4", "-1", "disp", "Disp"),
+    ("3", "-1", "enabled", "Enb"),
+    ("18", "-1", "addr", "Address"),
+    ("40", "2", "what", "What"),
+)
+"""Header of the breakpoint table."""
+
+
+def address(pc: int) -> str:
+    """A code address, always as long."""
+    return f"0x{pc:016x}"
+
+
+def header(columns: Any) -> list[Fields]:
+    """A table's `hdr`."""
+    keys = ("width", "alignment", "col_name", "colhdr")
+    return [dict(zip(keys, column, strict=True)) for column in columns]
+
+
+# ---- frames ----------------------------------------------------------------------------
+def source_fields(session: DebugSession, frame: Frame) -> Fields:
+    """file, fullname and line of a frame, where they are known."""
+    if frame.line is None:
+        return {}
+    return {
+        "file": frame.line.file,
+        "fullname": session.sources.fullname(frame.line.file),
+        "line": frame.line.number,
+    }
+
+
+def argument_fields(session: DebugSession, frame: Frame) -> list[Fields]:
+    """A frame's arguments: the launch's for the kernel, none are known for other functions."""
+    if frame.physical or frame.inlined:
+        return []
+    return [{"name": a.name, "value": a.text} for a in argument_rows(session)]
+
+
+def frame_fields(
+    session: DebugSession, frame: Frame, level: bool = True, args: bool = False
+) -> Fields:
+    """A frame as `frame={…}`."""
+    return {
+        **({"level": frame.level} if level else {}),
+        "addr": address(frame.pc),
+        "func": frame.function,
+        **({"args": argument_fields(session, frame)} if args else {}),
+        **source_fields(session, frame),
+        "arch": session.program.arch,
+    }
+
+
+def selected_frame(session: DebugSession) -> Frame:
+    """The frame that commands mean."""
+    rows = frames(session)
+    return rows[min(session.frame_level, len(rows) - 1)]
+
+
+def position_lines(session: DebugSession) -> str:
+    """`walk<<<(2,1,1),(64,1,1)>>> (in=…) at walk.cu:24` and the source line, as cuda-gdb prints."""
+    frame = frames(session)[0]
+    words = frame_words(session, frame)
+    grid = session.grid
+    shape = f"<<<{dim(grid.grid)},{dim(grid.block)}>>>"
+    where = words.replace(" (", f"{shape} (", 1) if not frame.physical else words
+    out = f"{where}\n"
+    if frame.line is not None:
+        text = session.sources.text(frame.line.file, frame.line.number)
+        out += f"{frame.line.number}\t{text}\n"
+    else:
+        code = session.symbols.instruction(frame.pc)
+        out += f"=> {address(frame.pc)}:\t{code.text if code else '?'}\n"
+    return out
+
+
+# ---- breakpoints -----------------------------------------------------------------------
+def place_fields(session: DebugSession | None, pc: int) -> Fields:
+    """addr, func, file, fullname and line of a breakpoint's place."""
+    if session is None:
+        return {"addr": address(pc)}
+    line = session.symbols.line(pc)
+    out: Fields = {"addr": address(pc), "func": session.symbols.function(pc)}
+    if line is not None:
+        out["file"] = line.file
+        out["fullname"] = session.sources.fullname(line.file)
+        out["line"] = line.number
+    return out
+
+
+def line_fields(session: DebugSession | None, row: Breakpoint, pc: int) -> Fields:
+    """As `place_fields`, with the line that was asked for where the place is inlined in it."""
+    out = place_fields(session, pc)
+    if row.line is not None and session is not None:
+        out["file"] = row.line.file
+        out["fullname"] = session.sources.fullname(row.line.file)
+        out["line"] = row.line.number
+    return out
+
+
+def breakpoint_fields(
+    session: DebugSession | None, row: Breakpoint, original: str, version: int
+) -> Fields:
+    """A breakpoint as `bkpt={…}`."""
+    out: Fields = {
+        "number": row.number,
+        "type": "breakpoint",
+        "disp": "del" if row.temporary else "keep",
+        "enabled": "y" if row.enabled else "n",
+    }
+    several = len(row.addresses) > 1
+    if not row.addresses:
+        out |= {"addr": "<PENDING>", "pending": original}
+    elif several:
+        out["addr"] = "<MULTIPLE>"
+    else:
+        out |= {**line_fields(session, row, row.addresses[0]), "thread-groups": [GROUP]}
+    if row.condition:
+        out["cond"] = row.condition
+    out["times"] = row.hits
+    if row.ignore:
+        out["ignore"] = row.ignore
+    out["original-location"] = original
+    if several:
+        places = [
+            {
+                "number": f"{row.number}.{n}",
+                "enabled": "n" if pc in row.disabled else "y",
+                **line_fields(session, row, pc),
+                "thread-groups": [GROUP],
+            }
+            for n, pc in enumerate(row.addresses, 1)
+        ]
+        if version >= 3:
+            out["locations"] = places
+        else:
+            # mi2 lets the places follow the breakpoint, without a key; see `records.fields_text`.
+            out["\0places"] = places
+    return out
+
+
+def breakpoint_result(fields: Fields) -> Fields:
+    """`bkpt={…}`, for mi2 followed by its places."""
+    places = fields.pop("\0places", [])
+    return {"bkpt": fields, **{" " * (n + 1): place for n, place in enumerate(places)}}
+
+
+def breakpoint_table(rows: list[Fields]) -> Fields:
+    """`BreakpointTable={…}`"""
+    body = Pairs()
+    for row in rows:
+        places = row.pop("\0places", [])
+        body.append(("bkpt", row))
+        body += [("", place) for place in places]
+    return {
+        "BreakpointTable": {
+            "nr_rows": len(rows),
+            "nr_cols": len(COLUMNS),
+            "hdr": header(COLUMNS),
+            "body": body,
+        }
+    }
+
+
+# ---- threads ---------------------------------------------------------------------------
+def thread_fields(
+    session: DebugSession, number: int, warp: WarpState, running: bool = False
+) -> Fields:
+    """A warp as a thread."""
+    out: Fields = {
+        "id": number,
+        "target-id": target_id(warp),
+        "name": f"warp {warp.index}",
+    }
+    if running:
+        return {**out, "state": "running"}
+    frame = frames(session, warp)[0]
+    words = {"barrier": "waits at a barrier", "error": "stopped by an error", "trap": "trapped"}
+    return {
+        **out,
+        "frame": frame_fields(session, frame, args=True),
+        "state": "stopped",
+        **({"details": words[warp.status]} if warp.status in words else {}),
+        "core": warp.sm,
+    }

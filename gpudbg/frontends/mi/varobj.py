@@ -1,0 +1,226 @@
+"""Variable objects: expressions that clients watch, with children for arrays, pointers, vectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gpudbg.debug import views
+from gpudbg.debug.expr.types import Array, Pointer, Scalar
+from gpudbg.errors import CommandError
+from gpudbg.frontends.mi.parser import MiError
+
+if TYPE_CHECKING:
+    from gpudbg.debug.expr import Result
+    from gpudbg.debug.session import DebugSession
+
+FORMATS = {
+    "natural": None,
+    "binary": "t",
+    "decimal": "d",
+    "hexadecimal": "x",
+    "octal": "o",
+    "zero-hexadecimal": "z",
+}
+"""MI's format names -> the letters of `print`."""
+
+VECTORS = ("threadIdx", "blockIdx", "blockDim", "gridDim")
+AXES = "xyz"
+GONE = "<out of scope>"
+
+
+def format_letter(name: str) -> str | None:
+    """The print letter of a format name, which may be cut short.
+
+    Raises:
+        MiError: no such format.
+    """
+    found = [f for f in FORMATS if f.startswith(name)] if name else []
+    if not found:
+        raise MiError(
+            "Must specify the format as: "
+            '"natural", "binary", "decimal", "hexadecimal", "octal" or "zero-hexadecimal"'
+        )
+    return FORMATS[found[0]]
+
+
+@dataclass(slots=True)
+class VarObject:
+    """One variable object.
+
+    Attributes:
+        name: as the client knows it; children are `parent.exp`.
+        exp: what a client shows.
+        path: the expression.
+        thread: thread number it is bound to, None when it floats with the selection.
+        letter, format: print format.
+        value, type: as last told.
+        count: children.
+        frozen: not looked at by updates.
+    """
+
+    name: str
+    exp: str
+    path: str
+    thread: int | None
+    letter: str | None = None
+    format: str = "natural"
+    value: str = ""
+    type: str = ""
+    count: int = 0
+    in_scope: bool = True
+    frozen: bool = False
+    vector: bool = False
+    children: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What an expression is at present."""
+
+    value: str
+    type: str
+    count: int
+
+
+def show(session: DebugSession, path: str, letter: str | None) -> Shown:
+    """Value, type and number of children of an expression.
+
+    Raises:
+        CommandError: it has no value.
+    """
+    if path in VECTORS:
+        return Shown("{...}", "dim3" if path.endswith("Dim") else "uint3", 3)
+    result = session.evaluate(path)
+    kind = result.type
+    if isinstance(kind, Array):
+        return Shown(f"[{kind.count}]", str(kind), kind.count)
+    if isinstance(kind, Pointer):
+        return Shown(value_text(session, result, letter), str(kind), 1)
+    return Shown(value_text(session, result, letter), str(kind), 0)
+
+
+def value_text(session: DebugSession, result: Result, letter: str | None = None) -> str:
+    """The focused lane's value as clients show it: numbers plainly, addresses in hex."""
+    lane = session.focus.lane if session.focus is not None else 0
+    if not result.valid[lane]:
+        raise CommandError(result.why or "no value in the focused lane")
+    if isinstance(result.type, Scalar):
+        return views.value_text(result, lane, letter)
+    bits = int(result.values[lane])
+    if isinstance(result.type, Pointer):
+        from gpudbg.debug.format import format_bits
+
+        return format_bits(bits, 8, letter or "x")
+    result, data = session.fetch_array(result, lane)
+    return array_text(data, letter)
+
+
+def array_text(data: object, letter: str | None) -> str:
+    """`{1, 2, 3}`"""
+    from gpudbg.debug.commands.data import elements_text
+
+    return elements_text(data, letter)
+
+
+class VarObjects:
+    """All variable objects of a client."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, VarObject] = {}
+        self._next = 1
+
+    def get(self, name: str) -> VarObject:
+        """By name.
+
+        Raises:
+            MiError: gdb's words.
+        """
+        if name not in self.rows:
+            raise MiError("Variable object not found")
+        return self.rows[name]
+
+    def new_name(self, wanted: str) -> str:
+        """A free name for `-`, or the wanted one.
+
+        Raises:
+            MiError: taken, or no name.
+        """
+        if wanted == "-":
+            while f"var{self._next}" in self.rows:
+                self._next += 1
+            self._next += 1
+            return f"var{self._next - 1}"
+        if not wanted or not (wanted[0].isalpha() or wanted[0] == "_"):
+            raise MiError(f"-var-create: {wanted!r} is not a valid name of a variable object")
+        if wanted in self.rows:
+            raise MiError("Duplicate variable object name")
+        return wanted
+
+    def create(
+        self, session: DebugSession, name: str, path: str, thread: int | None, letter: str | None
+    ) -> VarObject:
+        """A root object; errors as `show`."""
+        now = show(session, path, letter)
+        row = VarObject(self.new_name(name), path, path, thread, letter)
+        row.value, row.type, row.count = now.value, now.type, now.count
+        row.vector = path in VECTORS
+        self.rows[row.name] = row
+        return row
+
+    def expand(self, session: DebugSession, row: VarObject, first: int, last: int) -> list[str]:
+        """Names of the children `first` to `last`, made where they are not yet."""
+        names = []
+        for exp, path in self._children(row)[first:last]:
+            name = f"{row.name}.{exp}"
+            names.append(name)
+            if name in self.rows:
+                continue
+            child = VarObject(name, exp, path, row.thread, row.letter, row.format)
+            child.in_scope = self._refresh(session, child)
+            self.rows[name] = child
+            row.children.append(name)
+        return names
+
+    def _children(self, row: VarObject) -> list[tuple[str, str]]:
+        if row.vector:
+            return [(axis, f"{row.path}.{axis}") for axis in AXES]
+        if row.value.startswith("[") and row.count:
+            return [(str(n), f"({row.path})[{n}]") for n in range(row.count)]
+        return [(f"*{row.exp}", f"*({row.path})")] if row.count else []
+
+    def _refresh(self, session: DebugSession, row: VarObject) -> bool:
+        try:
+            now = show(session, row.path, row.letter)
+        except CommandError as e:
+            row.value = f"<error: {e.message}>"
+            return False
+        row.value, row.type, row.count = now.value, now.type, now.count
+        return True
+
+    def update(self, session: DebugSession, row: VarObject) -> bool:
+        """Look again; whether anything is different."""
+        before = (row.value, row.type, row.in_scope)
+        row.in_scope = self._refresh(session, row)
+        return (row.value, row.type, row.in_scope) != before
+
+    def family(self, row: VarObject) -> list[VarObject]:
+        """An object and all below it."""
+        out = [row]
+        for name in row.children:
+            if name in self.rows:
+                out += self.family(self.rows[name])
+        return out
+
+    def delete(self, row: VarObject, only_children: bool) -> int:
+        """Forget an object with its children, or only these; how many."""
+        gone = self.family(row)[1 if only_children else 0 :]
+        for one in gone:
+            self.rows.pop(one.name, None)
+        if only_children:
+            row.children.clear()
+        else:
+            for parent in self.rows.values():
+                if row.name in parent.children:
+                    parent.children.remove(row.name)
+        return len(gone)

@@ -1,0 +1,78 @@
+"""Commands and Python side by side: which of the two a typed line is."""
+
+from __future__ import annotations
+
+import builtins
+import codeop
+import keyword
+import re
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from gpudbg.debug.commands.registry import CommandTable
+from gpudbg.errors import CommandError
+
+_WORD = re.compile(r"\s*([A-Za-z_][\w-]*)")
+_OF_THE_PROMPT = "source "
+"""A command that the prompt carries out itself."""
+
+_SHARED = frozenset({"break", "continue"})
+"""Keywords of Python that mean nothing at the prompt and are commands."""
+
+
+def python_state(text: str) -> str:
+    """ "whole", "open" (more lines must follow) or "wrong", as Python reads it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return "open" if codeop.compile_command(text, symbol="single") is None else "whole"
+        except (SyntaxError, ValueError, OverflowError):
+            return "wrong"
+
+
+def as_command(line: str, table: CommandTable, names: Mapping[str, Any]) -> str | None:
+    """The console command a line is, without its `!`; None when it is Python.
+
+    A line is a command when it begins with `!`, or with a command's name that is no name of the
+    user's and that does not read as Python: `info warps`, `print $R4`, `x/4i $pc`, `step`, but
+    not `print(x)`, `x = 3` or `list(range(3))`.
+
+    Args:
+        line: what was typed.
+        table: the commands.
+        names: the user's variables.
+    """
+    text = line.strip()
+    if text.startswith("!"):
+        return text[1:].strip()
+    found = _WORD.match(line)
+    if found is None or line[:1].isspace():
+        return None
+    word = found[1]
+    if word in names or (keyword.iskeyword(word) and word not in _SHARED):
+        return None
+    if text == word:
+        return text if _resolves(text, table) and not _only_python(word, table) else None
+    if text.startswith(_OF_THE_PROMPT) and "=" not in text:
+        return text  # its file name may read as a division
+    if python_state(text) == "wrong":
+        return text if _resolves(text, table) else None
+    # Valid Python that begins with an unknown name followed by a blank, such as `thread (5,0,0)`.
+    after = line[found.end() :]
+    unknown = not hasattr(builtins, word) and after[:1].isspace() and after.lstrip()[:1] in "(*-+["
+    return text if unknown and table.has(word) else None
+
+
+def _resolves(text: str, table: CommandTable) -> bool:
+    try:
+        table.resolve(text)
+    except CommandError as error:
+        # An ambiguous or incomplete command is one all the same: its own message helps more.
+        return "undefined" not in error.message
+    return True
+
+
+def _only_python(word: str, table: CommandTable) -> bool:
+    """A bare built-in that is a command only as an abbreviation."""
+    return hasattr(builtins, word) and not table.has(word)

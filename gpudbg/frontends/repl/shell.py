@@ -1,0 +1,208 @@
+"""The engine of the Python prompt: lines in, Python or commands carried out, values shown.
+
+It knows no terminal: `prompt` (prompt_toolkit), `ipython` and tests all drive it.  A line is
+Python or a console command (`lines.as_command`); Ctrl-C stops a running machine (sessions see to
+that themselves) and otherwise interrupts Python.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from gpudbg.debug.commands.registry import load
+from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT, EXIT_GAP, CommandError, GpudbgError, ModelGap
+from gpudbg.frontends.repl.lines import as_command, python_state
+from gpudbg.frontends.repl.show import lines_of
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+
+MAX_RC_BYTES = 1 << 20
+_GOES_ON = re.compile(r"(elif|else|except|finally)\b")
+
+
+class Shell:
+    """A namespace and a session behind a prompt.
+
+    Attributes:
+        dbg: the session; Python may assign another to `dbg`.
+        names: the variables of the prompt.
+        quit_requested: `quit` or `exit()` was given.
+    """
+
+    def __init__(
+        self, session: DebugSession, out: TextIO | None = None, err: TextIO | None = None
+    ) -> None:
+        import numpy
+
+        import gpudbg
+
+        self._out, self._err = out or sys.stdout, err or sys.stderr
+        self.table = load()
+        self.quit_requested = False
+        self._gap = False
+        self._repeat = False
+        self.names: dict[str, Any] = {
+            "__name__": "__main__",
+            "__builtins__": __builtins__,
+            "dbg": session,
+            "program": session.launch.loaded,
+            "device": session.launch.loaded.device,
+            "np": numpy,
+            "gpudbg": gpudbg,
+        }
+        self.given = frozenset(self.names)
+
+    @property
+    def dbg(self) -> DebugSession:
+        """The session that commands act on."""
+        found: DebugSession = self.names["dbg"]
+        return found
+
+    # ---- input -------------------------------------------------------------------------
+    def wants_more(self, text: str) -> bool:
+        """Whether another line has to follow before this can be carried out."""
+        first = text.split("\n", 1)[0]
+        if "\n" not in text and as_command(first, self.table, self._own_names()) is not None:
+            return False
+        return python_state(text) == "open"
+
+    def _own_names(self) -> dict[str, Any]:
+        return {k: v for k, v in self.names.items() if not k.startswith("__")}
+
+    def push(self, text: str) -> bool:
+        """Carry out an input of one or more lines; whether it went well."""
+        if not text.strip():
+            return self._again()
+        line = as_command(text, self.table, self._own_names()) if "\n" not in text else None
+        self._repeat = line is not None
+        try:
+            return self.command(line) if line is not None else self.python(text)
+        except KeyboardInterrupt:
+            print("interrupted", file=self._err, flush=True)
+            return False
+
+    def _again(self) -> bool:
+        """An empty line repeats a command that repeats, as in gdb; after Python it does nothing."""
+        if not self._repeat or not self.dbg.last_line:
+            return True
+        return self.command("")
+
+    # ---- commands ----------------------------------------------------------------------
+    def command(self, line: str) -> bool:
+        """Carry out a console command and print what it answers; `_` becomes its data."""
+        session = self.dbg
+        seen = len(session.output.pieces)
+        try:
+            if line.partition(" ")[0] == "source":
+                self.run_file(Path(line.partition(" ")[2].strip()))
+                return True
+            output = session.command(line)
+        except GpudbgError as error:
+            return self._complain(error)
+        finally:
+            self._printed(session, seen)
+        for text in output.lines:
+            print(text, file=self._out)
+        if output.data is not None:
+            self.names["_"] = output.data
+        self.quit_requested = self.quit_requested or session.quit_requested
+        self._out.flush()
+        return True
+
+    def _printed(self, session: DebugSession, seen: int) -> None:
+        text = "".join(session.output.pieces[seen:])
+        if text:
+            print(text.removesuffix("\n"), file=self._out)
+
+    def _complain(self, error: GpudbgError) -> bool:
+        self._gap = self._gap or isinstance(error, ModelGap)
+        print(f"gpudbg: {error}", file=self._err, flush=True)
+        return False
+
+    # ---- Python ------------------------------------------------------------------------
+    def python(self, text: str) -> bool:
+        """Run Python, showing the value of an expression; whether it raised nothing."""
+        previous, sys.displayhook = sys.displayhook, self.show
+        session = self.dbg
+        seen = len(session.output.pieces)
+        try:
+            exec(compile(text + "\n", "<gpudbg>", "single"), self.names)
+        except GpudbgError as error:
+            return self._complain(error)
+        except SystemExit:
+            self.quit_requested = True
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            self._traceback(error)
+            return False
+        finally:
+            sys.displayhook = previous
+            self._printed(session, seen)
+            self._out.flush()
+        return True
+
+    def _traceback(self, error: BaseException) -> None:
+        """Python's own words, from the user's first line on."""
+        frames = error.__traceback__.tb_next if error.__traceback__ else None
+        lines = traceback.format_exception(type(error), error, frames)
+        print("".join(lines).rstrip(), file=self._err, flush=True)
+
+    def show(self, value: object) -> None:
+        """Print a value as the prompt shows it, and keep it in `_`."""
+        if value is None:
+            return
+        self.names["_"] = value
+        lines = lines_of(value, self.dbg)
+        print("\n".join(lines) if lines is not None else repr(value), file=self._out)
+
+    # ---- files -------------------------------------------------------------------------
+    def run_file(self, path: Path) -> None:
+        """Carry out a file of commands and Python; the first line that fails ends it.
+
+        Raises:
+            CommandError: the file cannot be read, or a line of it failed.
+        """
+        try:
+            text = path.expanduser().read_text(encoding="utf-8", errors="replace")[:MAX_RC_BYTES]
+        except OSError as error:
+            raise CommandError(f"cannot read {path}: {error.strerror}") from None
+        for number, chunk in self.chunks(text.splitlines()):
+            first = chunk.lstrip()
+            if first and not first.startswith("#") and not self.push(chunk):
+                raise CommandError(f"{path}:{number}: a line of the file failed")
+            if self.quit_requested:
+                return
+
+    def chunks(self, lines: list[str]) -> Iterator[tuple[int, str]]:
+        """Lines joined where Python needs more of them, with the number of the first."""
+        at = 0
+        while at < len(lines):
+            start, held = at + 1, [lines[at]]
+            at += 1
+            while at < len(lines) and self._takes(held, lines[at:]):
+                held.append(lines[at])
+                at += 1
+            yield start, "\n".join(held)
+
+    def _takes(self, held: list[str], rest: list[str]) -> bool:
+        """Whether the next line of a file belongs to what is held."""
+        text = "\n".join(held)
+        more = self.wants_more(text)
+        if more and python_state(text + "\n") != "whole":
+            return True
+        following = next((line for line in rest if line.strip()), "")
+        block = more or (len(held) > 1 and python_state(text) == "whole")
+        return block and bool(following[:1].isspace() or _GOES_ON.match(following))
+
+    def exit_code(self) -> int:
+        """0 clean, 3 the kernel faulted, 4 a gap of the model was met."""
+        if self._gap:
+            return EXIT_GAP
+        return EXIT_FAULT if self.dbg.faulted else EXIT_CLEAN

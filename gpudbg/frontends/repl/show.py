@@ -1,0 +1,184 @@
+"""How values look at the prompt: a warp as its lanes, a stop as its card, memory as a hexdump."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gpudbg.debug import views
+from gpudbg.debug.api import Device, DeviceBuffer, LoadedProgram
+from gpudbg.debug.breakpoints import Breakpoint
+from gpudbg.debug.commands.registry import Output
+from gpudbg.debug.expr import Result
+from gpudbg.debug.look import InstructionInfo, Memory, SpecialValue, meaning_of, names_of
+from gpudbg.debug.session import DebugSession
+from gpudbg.debug.snapshot import Snapshot, warp_row
+from gpudbg.debug.stop import ErrorRecord, Stop, dim
+from gpudbg.debug.warp_view import LaneView, PredicateFile, RegisterFile, WarpView
+from gpudbg.errors import GpudbgError
+from gpudbg.isa import BoundInstruction
+
+REGISTERS_SHOWN = 16
+"""Registers of a warp or lane that a view lists; the rest is counted."""
+
+
+def _stop(stop: Stop, dbg: DebugSession) -> list[str]:
+    if stop is dbg.stop:
+        return views.stop_card(dbg, stop)
+    return [stop.message, *stop.detail]
+
+
+def _error(error: ErrorRecord, dbg: DebugSession) -> list[str]:
+    return views.error_lines(dbg, error)
+
+
+def _warp(warp: WarpView, dbg: DebugSession) -> list[str]:
+    row = warp_row(dbg, warp.state)
+    lines = [
+        f"warp {warp.index} on sm {warp.sm}, block {dim(warp.block)}: {warp.status}"
+        + (f", {row.why}" if row.why else ""),
+        f"  lanes  {views.lane_marks(row)}",
+    ]
+    code = dbg.symbols.instruction(warp.state.pc)
+    if warp.status != "exited" and code is not None:
+        lines.append(f"  next   {code.offset:04x}  {code.text}   {row.where}")
+    lines += [
+        f"  waits  {kind:5} {views.lane_list(mask)} -> {dbg.symbols.describe(target)}"
+        for kind, mask, target in reversed(warp.stack)
+    ]
+    return lines
+
+
+def _lane(lane: LaneView, dbg: DebugSession) -> list[str]:
+    word = "ended" if lane.exited else "active" if lane.active else "waiting"
+    who = f"block {dim(lane.block)} thread {dim(lane.thread)}"
+    return [
+        f"lane {lane.index}: {who}, {word}",
+        *_registers(lane.R, dbg),
+        *_predicates(lane.P, dbg),
+    ]
+
+
+def _registers(file: RegisterFile, dbg: DebugSession) -> list[str]:
+    shown = min(len(file), REGISTERS_SHOWN)
+    if isinstance(file[0], int):
+        cells = [f"R{i:<3} 0x{file[i]:08x}" for i in range(shown)]
+        lines = ["  " + "   ".join(cells[i : i + 4]) for i in range(0, shown, 4)]
+    else:
+        mask = dbg.warp().state.active if dbg.focus else 0xFFFFFFFF
+        lines = [f"  R{i:<3} {views.shape_words(file[i], mask)}" for i in range(shown)]
+    more = len(file) - shown
+    return [*lines, f"  … R{shown} to R{len(file) - 1}"] if more else lines
+
+
+def _predicates(file: PredicateFile, dbg: DebugSession) -> list[str]:
+    cells = []
+    for index in range(7):
+        value = file[index]
+        if isinstance(value, bool):
+            cells.append(f"P{index} {value:d}")
+        else:
+            lanes = sum(1 << i for i in range(32) if value[i])
+            cells.append(f"P{index} {views.lane_list(lanes)}")
+    return ["  " + "   ".join(cells)]
+
+
+def _result(result: Result, dbg: DebugSession) -> list[str]:
+    lane = dbg.focus.lane if dbg.focus else 0
+    mask = dbg.warp().state.active if dbg.focus else 0xFFFFFFFF
+    shape = views.shape_words(result.values, mask, result.values.dtype.kind)
+    return [f"lane {lane}: {views.value_text(result, lane)}   ({shape})"]
+
+
+def _session(session: DebugSession, dbg: DebugSession) -> list[str]:
+    grid, block = dim(session.grid.grid), dim(session.grid.block)
+    lines = [f"session of {session.kernel.name} in {session.program.path}, <<<{grid}, {block}>>>"]
+    if session.stop is not None:
+        lines += views.stop_card(session, session.stop)
+    return lines
+
+
+def _program(program: LoadedProgram, dbg: DebugSession) -> list[str]:
+    lines = [f"{program.program.path}, {program.program.arch}"]
+    for kernel in program.kernels.values():
+        sizes = ", ".join(str(p.size) for p in kernel.params)
+        lines.append(
+            f"  kernel {kernel.name}({sizes}): {kernel.num_regs} registers, "
+            f"{kernel.shared_static_bytes} bytes shared, {kernel.local_bytes} bytes local"
+        )
+    lines += [
+        f"  variable {v.name}: {v.space}, {v.size} bytes" for v in program.program.globals.values()
+    ]
+    return lines
+
+
+def _device(device: Device, dbg: DebugSession) -> list[str]:
+    lines = [f"{device.arch}, {device.gpu.num_sms} SMs, seed {device.gpu.seed}"]
+    allocations = list(device.gpu.memory.allocations())
+    return lines + [f"  0x{a.base:x}  {a.size:>8} bytes  {a.name}" for a in allocations]
+
+
+def _buffer(buffer: DeviceBuffer, dbg: DebugSession) -> list[str]:
+    return [f"0x{buffer.address:x}  {views.array_words(buffer.array())}"]
+
+
+def _snapshot(snapshot: Snapshot, dbg: DebugSession) -> list[str]:
+    lines = [f"{snapshot.kernel} after {snapshot.instructions:,} warp instructions"]
+    return lines + [
+        f"  sm {w.sm} warp {w.slot:<2} {dim(w.block):<10} {w.offset:04x}  "
+        f"{w.state:<8} {views.lane_marks(w)}"
+        for w in snapshot.warps
+    ]
+
+
+def _instruction(insn: BoundInstruction, dbg: DebugSession) -> list[str]:
+    reads, writes = (" ".join(names_of(x)) for x in (insn.reads, insn.writes))
+    return [
+        insn.text,
+        f"  {meaning_of(insn.op)}",
+        f"  reads {reads or 'nothing'}; writes {writes or 'nothing'}",
+    ]
+
+
+def _own_lines(value: Any, dbg: DebugSession) -> list[str]:
+    return list(value.lines) if isinstance(value, Output) else value.lines()
+
+
+SHOWN: dict[type, Callable[[Any, DebugSession], list[str]]] = {
+    Stop: _stop,
+    ErrorRecord: _error,
+    WarpView: _warp,
+    LaneView: _lane,
+    RegisterFile: _registers,
+    PredicateFile: _predicates,
+    Result: _result,
+    DebugSession: _session,
+    LoadedProgram: _program,
+    Device: _device,
+    DeviceBuffer: _buffer,
+    Snapshot: _snapshot,
+    BoundInstruction: _instruction,
+    Memory: _own_lines,
+    SpecialValue: _own_lines,
+    InstructionInfo: _own_lines,
+    Output: _own_lines,
+    Breakpoint: lambda point, dbg: [point.announce()],
+}
+"""Type -> lines at the prompt."""
+
+
+def lines_of(value: object, dbg: DebugSession) -> list[str] | None:
+    """A value's lines, or None where Python's own repr serves."""
+    found = SHOWN.get(type(value))
+    if found is None:
+        return None
+    try:
+        return found(value, dbg)
+    except GpudbgError:
+        # A view of something that has gone: what it was is better than an error.
+        return None
+
+
+def shown_types() -> Iterator[type]:
+    """Types with a view of their own."""
+    return iter(SHOWN)

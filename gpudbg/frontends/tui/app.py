@@ -1,0 +1,227 @@
+"""GpudbgApp: the Textual application around one debug session."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import App
+from textual.message import Message
+
+from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT, GpudbgError
+from gpudbg.frontends.tui import glyphs, keymaps, theme
+from gpudbg.frontends.tui.collect import Collector
+from gpudbg.frontends.tui.engine import Engine
+from gpudbg.frontends.tui.look import Look
+from gpudbg.frontends.tui.palette import Everything
+from gpudbg.frontends.tui.screens.main import MainScreen
+from gpudbg.frontends.tui.screens.side import SideScreen
+from gpudbg.frontends.tui.view import Options
+from gpudbg.frontends.tui.widgets.base import LinePane
+from gpudbg.frontends.tui.widgets.chrome import OneLine, Splitter
+from gpudbg.frontends.tui.widgets.console import ConsolePane
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.plugin import Entry
+
+SWITCH_SECONDS = 0.001
+"""How often the engine thread lets the screen run."""
+
+
+class GpudbgApp(App[int]):
+    """One session on a terminal."""
+
+    TITLE = "gpudbg"
+    COMMANDS: ClassVar = {Everything}
+    ENABLE_COMMAND_PALETTE = True
+    CSS = """
+    MainScreen, SideScreen { background: $background; color: $foreground; }
+    CommandPalette { background: $background 60%; }
+    """
+
+    def __init__(
+        self,
+        session: DebugSession,
+        startup: list[str] | None = None,
+        look: Look | None = None,
+        notes: bool = False,
+    ) -> None:
+        self.look = look or Look(theme.choose(), glyphs.choose())
+        super().__init__()
+        for palette in theme.PALETTES.values():
+            self.register_theme(palette.theme())
+        self.theme = f"gpudbg-{self.look.palette.name}"
+        self._take(session, notes)
+        self.keymap_name = keymaps.DEFAULT
+        self._startup = list(startup or [])
+
+    def _take(self, session: DebugSession, notes: bool) -> None:
+        """Make the options, engine and main screen of a session."""
+        self.session = session
+        self.options = Options(watches=[])
+        if not getattr(session.grid.config, "shared_bytes", 0):
+            self.options.space = "global"
+        self.engine = Engine(session, Collector(session, self.options), self)
+        self.main = MainScreen(session, self.engine, self.options, self.look, notes)
+
+    # ---- the engine's way back ---------------------------------------------------------
+    def start_thread(self, work: Callable[[], None]) -> None:
+        """Run the engine's work in a thread."""
+        self.run_worker(work, thread=True, group="engine", exit_on_error=False)
+
+    def post_message(self, message: Message) -> bool:
+        """Engine messages go to the main screen, whatever lies over it."""
+        from gpudbg.frontends.tui.messages import JobDone
+
+        if isinstance(message, JobDone) and self.main.is_attached:
+            return self.main.post_message(message)
+        return super().post_message(message)
+
+    # ---- life --------------------------------------------------------------------------
+    def on_mount(self) -> None:
+        """The main screen; then what the command line asked for."""
+        self.push_screen(self.main)
+        asked = os.environ.get("GPUDBG_KEYMAP", keymaps.DEFAULT)
+        self.set_keys(asked if asked in keymaps.NAMES else keymaps.DEFAULT)
+        self.call_after_refresh(self.run_startup)
+
+    def source(self, name: str) -> None:
+        """Queue the lines of a command file before what waits already."""
+        try:
+            lines = Path(name).expanduser().read_text(encoding="utf-8", errors="replace")
+        except OSError as e:
+            self.main.note(f"cannot read {name}: {e.strerror}")
+            return
+        kept = [t for line in lines.splitlines() if (t := line.strip()) and t[0] != "#"]
+        self._startup = [*kept, *self._startup]
+        self.run_startup()
+
+    def run_startup(self) -> None:
+        """The next command of the command line."""
+        if self._startup and not self.engine.busy:
+            self.main.run_command(self._startup.pop(0))
+
+    def leave(self) -> None:
+        """End; what runs is stopped first."""
+        self.engine.interrupt()
+        self.exit(EXIT_FAULT if self.session.faulted else EXIT_CLEAN)
+
+    # ---- looks and keys ----------------------------------------------------------------
+    def set_look(self, theme: str | None = None, glyphs: str | None = None) -> None:
+        """Another palette or glyph set, everywhere at once."""
+        from gpudbg.frontends.tui import glyphs as glyph_sets
+        from gpudbg.frontends.tui import theme as themes
+
+        if theme is not None:
+            self.look.palette = themes.PALETTES[theme]
+            self.theme = f"gpudbg-{theme}"
+        if glyphs is not None:
+            self.look.glyphs = glyph_sets.SETS[glyphs]
+        for screen in self.screen_stack:
+            for widget in screen.query("*"):
+                if isinstance(widget, LinePane | ConsolePane):
+                    widget.restyle()
+                elif isinstance(widget, OneLine):
+                    widget.redraw()
+                    widget.refresh()
+                elif isinstance(widget, Splitter):
+                    widget.refresh()
+
+    def set_keys(self, name: str) -> None:
+        """Another key map."""
+        self.keymap_name = name
+        self.set_keymap(keymaps.keymap(name))
+        if self.main.current is not None:
+            self.main.show_keys()
+
+    def _handle_exception(self, error: Exception) -> None:
+        """A bug in a plugin's pane shows in that pane; any other ends the application."""
+        if getattr(self.screen, "entry", None) is not None:
+            from gpudbg.frontends.tui.screens.plugin import PluginScreen
+
+            if isinstance(self.screen, PluginScreen):
+                self.screen.broken(error)
+                return
+        super()._handle_exception(error)
+
+    # ---- screens -----------------------------------------------------------------------
+    def open_help(self) -> None:
+        """The help page."""
+        from gpudbg.frontends.tui.screens.help import HelpScreen
+
+        self.push_screen(HelpScreen(self.look, self.keymap_name))
+
+    def open_watch(self) -> None:
+        """Expressions across the lanes, with what stands out."""
+        from gpudbg.frontends.tui.screens.watch import WatchScreen
+
+        self.open_side(WatchScreen)
+
+    def open_trap(self) -> None:
+        """Error status bit by bit, the handler, the port."""
+        from gpudbg.frontends.tui.screens.trap import TrapScreen
+
+        self.open_side(TrapScreen)
+
+    def open_gallery(self) -> None:
+        """The shipped stories."""
+        from gpudbg.frontends.tui.screens.gallery import GalleryScreen
+
+        self.open_side(GalleryScreen)
+
+    def open_program(self, path: Path) -> None:
+        """Leave this program for another; nothing may run."""
+        import argparse
+
+        from gpudbg.debug.opening import add_launch_flags, open_session
+
+        parser = argparse.ArgumentParser()
+        add_launch_flags(parser)
+        try:
+            session = open_session(path, parser.parse_args([]))
+        except GpudbgError as e:
+            self.main.note(str(e))
+            return
+        old = self.session
+        self._take(session, notes=True)
+        self.switch_screen(self.main)
+        old.close()
+
+    def open_plugin(self, entry: Entry) -> None:
+        """A plugin's pane."""
+        from gpudbg.frontends.tui.screens.plugin import PluginScreen
+
+        self.push_screen(PluginScreen(self.main, self.look, entry))
+
+    def open_side(self, kind: Callable[[MainScreen, Look], SideScreen]) -> None:
+        """A side screen over the main one; the open one of that kind is not opened twice."""
+        if not any(type(s) is kind for s in self.screen_stack):
+            self.push_screen(kind(self.main, self.look))
+
+    def ask(
+        self, question: str, example: str, then: Callable[[str], None], empty: bool = False
+    ) -> None:
+        """A line of input; `then` gets the answer."""
+
+        from gpudbg.frontends.tui.screens.ask import AskScreen
+
+        def answered(text: str | None) -> None:
+            if text is not None and (text or empty):
+                then(text)
+
+        self.push_screen(AskScreen(question, example), answered)
+
+
+def run_app(session: DebugSession, startup: list[str] | None = None) -> int:
+    """The terminal UI until the user quits; the exit code of the session."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_SECONDS)
+    try:
+        code = GpudbgApp(session, startup, notes=True).run()
+    finally:
+        sys.setswitchinterval(interval)
+    return EXIT_CLEAN if code is None else code

@@ -1,0 +1,102 @@
+"""The code pane's rows: instructions with the source lines they come from, decoded on demand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpudbg.debug.commands.code import source_text
+
+if TYPE_CHECKING:
+    from gpudbg.debug.listing import CodeLine
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.symbols import Line
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One row: an instruction (`pc`), a source line above one (`line`), or a function's name."""
+
+    pc: int
+    line: Line | None = None
+    label: str = ""
+
+
+class CodeIndex:
+    """Rows of a program's code by number, and the row of every pc.
+
+    Building it looks up a source line per instruction but decodes nothing; instructions are
+    decoded when their row is shown.
+    """
+
+    def __init__(self, session: DebugSession) -> None:
+        self._session = session
+        self._symbols = session.symbols
+        self.entries: list[Entry] = []
+        self.row_of: dict[int, int] = {}
+        self.has_lines = session.symbols.has_lines
+        last: Line | None = None
+        for pc in session.symbols.pcs:
+            label = self._label(pc)
+            if label:
+                self.entries.append(Entry(pc, label=label))
+                last = None
+            line = session.symbols.line(pc) if self.has_lines else None
+            if line is not None and line != last:
+                self.entries.append(Entry(pc, line=line))
+                last = line
+            self.row_of[pc] = len(self.entries)
+            self.entries.append(Entry(pc))
+
+    def _label(self, pc: int) -> str:
+        """A function's name where a second function begins."""
+        if not self.entries:
+            return ""
+        found = self._symbols.image.function_at(pc)
+        return found[0].label if found is not None and found[1] in (0, 8) else ""
+
+    def row(self, pc: int) -> int:
+        """The row of an instruction; a bundle's start means its first instruction."""
+        return self.row_of.get(pc + 8 if pc % 32 == 0 else pc, 0)
+
+    def code(self, pc: int) -> CodeLine | None:
+        """The instruction."""
+        return self._symbols.instruction(pc)
+
+    def source(self, line: Line) -> str:
+        """The text of a source line, empty where the file is not here."""
+        return source_text(self._session, line)
+
+    def offset(self, pc: int) -> int:
+        """A pc as users know it."""
+        return self._symbols.offset(pc)
+
+    def target(self, pc: int) -> int | None:
+        """Where a direct branch goes, as a pc."""
+        from gpudbg.debug.operands import instruction_at
+
+        insn = instruction_at(self._session, pc)
+        if insn is None:
+            return None
+        code = self.code(pc)
+        assert code is not None
+        goal = insn.target(code.offset)
+        return None if goal is None else pc - code.offset + goal
+
+    def find(self, text: str, start: int, back: bool = False) -> int | None:
+        """The next row from `start` whose instruction or source holds `text`, around the end."""
+        wanted = text.lower()
+        count = len(self.entries)
+        for n in range(1, count + 1):
+            at = (start - n if back else start + n) % count
+            entry = self.entries[at]
+            if entry.line is not None:
+                shown = self.source(entry.line)
+            elif entry.label:
+                shown = entry.label
+            else:
+                code = self.code(entry.pc)
+                shown = f"{code.offset:04x} {code.text}" if code else ""
+            if wanted in shown.lower():
+                return at
+        return None

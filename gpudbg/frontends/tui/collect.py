@@ -1,0 +1,383 @@
+"""From the stopped session to a `View`; runs in the thread that owns the machine.
+
+`Collector` remembers, per warp, the snapshot of its last earlier stop, so that "changed" means
+since that warp was last shown, however the focus moved in between.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpudbg.debug import snapshot as snapshots
+from gpudbg.debug.fault_card import fault_card
+from gpudbg.debug.fault_card import title as error_title
+from gpudbg.debug.focus import thread_of
+from gpudbg.debug.operands import next_words, operand_values
+from gpudbg.debug.paths import letters, paths
+from gpudbg.debug.stop import Stop
+from gpudbg.errors import CommandError, GpudbgError
+from gpudbg.frontends.tui import lane_rows
+from gpudbg.frontends.tui.code_index import CodeIndex
+from gpudbg.frontends.tui.view import (
+    Header,
+    LaneRow,
+    MemoryPage,
+    Options,
+    OutputRow,
+    PointRow,
+    View,
+)
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.snapshot import Snapshot, WarpDetail
+    from gpudbg.frontends.tui.collect_trap import TrapPicture
+
+MAX_OUTPUT_VALUES = 4096
+NO_MEMORY = "this kernel has none"
+SPACES = ("shared", "global", "local", "const")
+"""Address spaces the memory pane goes through."""
+
+TITLES = {
+    "exited": ("Finished", "run"),
+    "breakpoint": ("Breakpoint", "now"),
+    "step": ("Step", "now"),
+    "warp_error": ("Fault", "stop"),
+    "trap": ("Trap", "stop"),
+    "deadlock": ("Deadlock", "stop"),
+    "limit": ("Limit", "now"),
+    "interrupted": ("Interrupted", "now"),
+}
+"""Stop kind -> noun phrase of the stop line, and its colour role."""
+
+
+def coordinates(value: tuple[int, int, int] | None, shape: tuple[int, int, int]) -> str:
+    """CUDA coordinates in as many numbers as the grid or block has dimensions."""
+    if value is None:
+        return "?"
+    if shape[1] == shape[2] == 1:
+        return str(value[0])
+    count = 3 if shape[2] > 1 else 2
+    return "(" + ",".join(str(v) for v in value[:count]) + ")"
+
+
+def dimensions(value: tuple[int, int, int]) -> str:
+    """`8`, `16x16`."""
+    shown = list(value)
+    while len(shown) > 1 and shown[-1] == 1:
+        shown.pop()
+    return "x".join(map(str, shown))
+
+
+class Collector:
+    """Makes views of one session."""
+
+    def __init__(self, session: DebugSession, options: Options) -> None:
+        self.session = session
+        self.options = options
+        self._symbols = session.symbols
+        self.code = CodeIndex(session)
+        self.header = self._header()
+        self._number = 0
+        self._baselines: dict[tuple[int, int], list[tuple[int, Snapshot]]] = {}
+        self._memory: tuple[str, int, bytes, int] | None = None
+        self._memory_before: tuple[str, int, bytes] | None = None
+        self._outputs: dict[str, bytes] = {}
+        self._outputs_before: dict[str, bytes] = {}
+        self._watch_before: dict[str, tuple[int, LaneRow]] = {}
+        self._at_stop = -1
+        self._tick = 0
+
+    def _header(self) -> Header:
+        s = self.session
+        grid = s.grid
+        words = []
+        for a in s.launch.arguments:
+            value = a.value
+            words.append(f"{a.name}=0x{value:x}" if a.buffer is not None else f"{a.name}={value}")
+        return Header(
+            program=PurePath(s.program.path).name,
+            arch=s.program.arch,
+            kernel=s.kernel.name,
+            grid=dimensions(grid.grid),
+            block=dimensions(grid.block),
+            arguments=" ".join(words),
+            shared_bytes=int(getattr(grid.config, "shared_bytes", 0)),
+        )
+
+    def take(self, notice: str = "") -> View:
+        """The session as it stands."""
+        s = self.session
+        if s.symbols is not self._symbols:
+            # Another program or kernel was launched in this session.
+            self._symbols = s.symbols
+            self.code, self.header = CodeIndex(s), self._header()
+            self._baselines.clear()
+        if len(s.stops) != self._at_stop:
+            self._at_stop = len(s.stops)
+            self._new_stop()
+            if s.grid.total < self._tick:
+                # Launched again: nothing has changed since something of another run.
+                self._baselines.clear()
+                self._memory_before = None
+                self._outputs_before = {}
+                self._watch_before = {}
+            self._tick = s.grid.total
+        base = self._baseline()
+        shot = snapshots.take(s, base)
+        self._remember(shot)
+        self._number += 1
+        title, where, line, role = self._stop_words(shot.stop)
+        view = View(
+            number=self._number,
+            snapshot=shot,
+            header=self.header,
+            code=self.code,
+            stop_title=title,
+            stop_where=where,
+            stop_line=line,
+            stop_role=role,
+            step_mode=s.settings.shown("step"),
+            seed=s.grid.gpu.seed,
+            warps=shot.warps,
+            outputs=self._output_rows(),
+            points=self._points(),
+            stops=tuple(s.stops[-500:]),
+            fault=fault_card(s, shot.stop),
+            trap=self._trap(),
+            notice=notice,
+        )
+        return self._with_focus(view)
+
+    def _trap(self) -> TrapPicture | None:
+        """The trap inspector's part, while that screen is open."""
+        if not self.options.trap:
+            return None
+        from gpudbg.frontends.tui import collect_trap
+
+        return collect_trap.take(self.session)
+
+    # ---- what changed ------------------------------------------------------------------
+    def _new_stop(self) -> None:
+        if self._memory is not None:
+            self._memory_before = self._memory[:3]
+        self._outputs_before = dict(self._outputs)
+
+    def _baseline(self) -> Snapshot | None:
+        focus = self.session.focus
+        if focus is None:
+            return None
+        rows = self._baselines.get((focus.sm, focus.warp), [])
+        return next((shot for stop, shot in reversed(rows) if stop < self._at_stop), None)
+
+    def _remember(self, shot: Snapshot) -> None:
+        if shot.focus is None:
+            return
+        key = (shot.focus.sm, shot.focus.warp)
+        rows = [r for r in self._baselines.get(key, []) if r[0] != self._at_stop]
+        self._baselines[key] = [*rows[-1:], (self._at_stop, shot)]
+
+    # ---- the stop ----------------------------------------------------------------------
+    def _stop_words(self, stop: Stop) -> tuple[str, str, str, str]:
+        s = self.session
+        title, role = TITLES[stop.kind]
+        if stop.kind == "breakpoint" and stop.breakpoints:
+            title += " " + ", ".join(map(str, stop.breakpoints))
+        elif stop.kind == "step" and stop.instructions == 0:
+            title = "Entry"
+        elif stop.errors:
+            title = error_title(stop.errors[0])
+        elif stop.kind == "exited":
+            done = s.grid.ctas_done
+            title = f"Finished, {done:,} of {done + s.grid.ctas_waiting:,} CTAs, no faults"
+        if stop.pc is None:
+            return title, "", "", role
+        pc = s.symbols.pc(stop.pc)
+        line = s.symbols.line(pc)
+        return title, s.symbols.describe(pc), str(line) if line else "", role
+
+    def _points(self) -> tuple[PointRow, ...]:
+        return tuple(
+            PointRow(
+                b.number,
+                b.location,
+                b.condition or "",
+                b.enabled,
+                b.temporary,
+                b.hits,
+                b.ignore,
+                tuple(b.addresses),
+            )
+            for b in self.session.breakpoints
+        )
+
+    # ---- the focused warp --------------------------------------------------------------
+    def _with_focus(self, view: View) -> View:
+        from dataclasses import replace
+
+        s, shot = self.session, view.snapshot
+        at: dict[int, int] = {}
+        for w in shot.warps:
+            if w.state != "exited":
+                at[w.pc] = at.get(w.pc, 0) + 1
+        if s.focus is None or shot.detail is None:
+            return replace(view, warps_at=at, memory=self._memory_page())
+        detail = shot.detail
+        warp = s.grid.warp(s.focus.sm, s.focus.warp)
+        lane = s.focus.lane
+        running = {"barrier": "wait", "exited": "done"}.get(detail.row.state, "run")
+        row = detail.row
+        found = paths(row.active, row.exited, row.offset, detail.stack, running)
+        reads = operand_values(s, warp, lane, warp.pc)
+        return replace(
+            view,
+            lane=lane,
+            sm=s.focus.sm,
+            thread=coordinates(thread_of(warp, lane), shot.block),
+            cta=coordinates(detail.row.block, shot.grid),
+            pc=warp.pc + 8 if warp.pc % 32 == 0 else warp.pc,
+            next_words=next_words(s, warp, lane, "\u2192"),
+            operands=frozenset(v.name.split(":")[0] for v in reads),
+            warps_at=at,
+            paths=found,
+            letters=letters(found),
+            registers=lane_rows.registers(detail, lane, self.options.register_format),
+            specials=self._specials(detail, lane),
+            watches=self._watches(detail, lane),
+            memory=self._memory_page(),
+        )
+
+    def _specials(self, detail: WarpDetail, lane: int) -> tuple[LaneRow, ...]:
+        s = self.session
+        warp = s.grid.warp(detail.row.sm, detail.row.slot)
+        out = []
+        shapes = {"T": s.grid.block, "C": s.grid.grid}
+        for name in lane_rows.SPECIALS:
+            axis = "XYZ".find(name[-1]) if name[-2] == "." else 0
+            if axis and shapes[name[3]][axis] == 1:
+                continue
+            try:
+                result = s.special(warp, name)
+            except GpudbgError:
+                continue
+            if result is not None:
+                out.append(lane_rows.result_row(name, result, detail, lane, "special", None))
+        return tuple(out)
+
+    def _watches(self, detail: WarpDetail, lane: int) -> tuple[LaneRow, ...]:
+        rows = []
+        for text in self.options.watches:
+            before = self._watch_before.get(text)
+            try:
+                result = self.session.evaluate(text)
+                made = lane_rows.result_row(text, result, detail, lane, "watch", None)
+            except GpudbgError as e:
+                made = lane_rows.error_row(text, str(e))
+            if before is not None and len(before[1].cells) == len(made.cells) == 32:
+                old = before[1]
+                changed = sum(1 << i for i in range(32) if old.cells[i] != made.cells[i])
+                if before[0] == self._at_stop:
+                    changed = old.changed
+                made = lane_rows.with_changes(made, changed)
+            self._watch_before[text] = (self._at_stop, made)
+            rows.append(made)
+        return tuple(rows)
+
+    # ---- memory ------------------------------------------------------------------------
+    def _memory_page(self) -> MemoryPage:
+        space, label, base, size = self.region()
+        length = self.options.page_rows * 16
+        address = self.options.address if self.options.address is not None else base
+        if size:
+            address = max(base, min(address, base + size - 1)) & ~0xF
+            length = min(length, base + size - address)
+        if not size:
+            return MemoryPage(space, label, base, 0, base, b"", error=label)
+        try:
+            data = self.read(space, address, length)
+        except CommandError as e:
+            return MemoryPage(space, label, base, size, address, b"", error=str(e))
+        self._memory = (space, address, data, self._at_stop)
+        changed: frozenset[int] = frozenset()
+        if self._memory_before is not None and self._memory_before[:2] == (space, address):
+            old = self._memory_before[2]
+            changed = frozenset(i for i in range(min(len(old), len(data))) if old[i] != data[i])
+        return MemoryPage(space, label, base, size, address, data, changed)
+
+    def read(self, space: str, address: int, size: int) -> bytes:
+        """Bytes as the focused lane sees them; global memory needs no warp."""
+        s = self.session
+        if space == "global":
+            return bytes(s.grid.gpu.memory.read(address, size))
+        if space == "const":
+            return s.read_focused("bank", self.options.bank << 32 | address, size)
+        return s.read_focused(space, address, size)
+
+    def region(self) -> tuple[str, str, int, int]:
+        """The chosen space as (space, label, base, size); size 0 where there is none to show."""
+        s, space = self.session, self.options.space
+        if space == "global":
+            return self._global_region()
+        if s.focus is None:
+            return space, "no warp is left; `r` runs again", 0, 0
+        warp = s.grid.warp(s.focus.sm, s.focus.warp)
+        if space == "shared":
+            size = len(warp.cta.shared.data)
+            cta = coordinates(warp.cta.block, s.grid.grid)
+            return space, f"CTA {cta}  {size:,} B" if size else NO_MEMORY, 0, size
+        if space == "local":
+            local = warp.local
+            label = f"lane {s.focus.lane}  {local.high:,} B"
+            return space, label if local.high else NO_MEMORY, local.start, local.high
+        banks = s.grid.engine.constants.banks
+        if self.options.bank not in banks:
+            self.options.bank = min(banks, default=0)
+        size = len(banks[self.options.bank].data) if banks else 0
+        return space, f"c[0x{self.options.bank:x}]  {size:,} B", 0, size
+
+    def _global_region(self) -> tuple[str, str, int, int]:
+        rows = list(self.session.allocations())
+        if not rows:
+            return "global", "No buffers yet. A launch makes them.", 0, 0
+        wanted = self.options.address
+        memory = self.session.grid.gpu.memory
+        found = memory.find(wanted) if wanted is not None else None
+        if found is None:
+            found = next((a for a in rows if a.tag == "buffer"), rows[0])
+            self.options.address = found.base
+        owner = next(
+            (
+                a.name
+                for a in self.session.launch.arguments
+                if a.buffer is not None and a.buffer.address == found.base
+            ),
+            found.name,
+        )
+        return "global", f"{owner} 0x{found.base:x}  {found.size:,} B", found.base, found.size
+
+    # ---- outputs -----------------------------------------------------------------------
+    def _output_rows(self) -> tuple[OutputRow, ...]:
+        out, seen = [], set()
+        for a in self.session.launch.arguments:
+            if a.buffer is None or a.name in seen:
+                continue
+            seen.add(a.name)
+            array = a.buffer.array().reshape(-1)
+            shown = array[:MAX_OUTPUT_VALUES].copy()
+            raw = shown.tobytes()
+            before = self._outputs_before.get(a.name)
+            changed = 0
+            if before is not None and len(before) == len(raw):
+                old = np.frombuffer(before, shown.dtype)
+                changed = int(
+                    (old.view(np.uint8) != shown.view(np.uint8)).any() and (old != shown).sum()
+                )
+            self._outputs[a.name] = raw
+            kind = f"{array.dtype.kind}{array.dtype.itemsize * 8}"
+            out.append(
+                OutputRow(a.name, kind, array.size, a.buffer.address, a.output, shown, changed)
+            )
+        return tuple(sorted(out, key=lambda r: not r.marked))

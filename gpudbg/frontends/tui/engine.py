@@ -1,0 +1,141 @@
+"""Engine: carries out work on the session in one thread, so that the screen never waits.
+
+One job at a time; steps typed ahead wait their turn.  When a job ends, the new `View`
+is made in the same thread and posted with the answer.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from textual.message import Message
+
+from gpudbg.debug.commands.registry import Output
+from gpudbg.errors import GpudbgError, ModelGap
+from gpudbg.frontends.tui.collect import Collector
+from gpudbg.frontends.tui.messages import JobDone
+from gpudbg.frontends.tui.view import Running, View
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+
+MAX_AHEAD = 64
+"""Steps typed ahead while one is carried out: a key held down cannot queue minutes."""
+
+Work = Callable[["DebugSession"], "Output | None"]
+
+
+class Host(Protocol):
+    """What the engine needs of the screen: a way back to it, and threads."""
+
+    def post_message(self, message: Message) -> bool:
+        """Deliver a message from any thread."""
+
+    def start_thread(self, work: Callable[[], None]) -> None:
+        """Run `work` in a thread of the application."""
+
+
+@dataclass(slots=True)
+class Job:
+    """One piece of work and what it is called."""
+
+    label: str
+    work: Work
+    repeat: bool = False
+
+
+class Engine:
+    """See the module text."""
+
+    def __init__(self, session: DebugSession, collector: Collector, host: Host) -> None:
+        self.session = session
+        self.collector = collector
+        self._host = host
+        self._waiting: deque[Job] = deque()
+        self._current: Job | None = None
+        self._began = 0.0
+        self._began_tick = 0
+
+    @property
+    def stepping(self) -> bool:
+        """Whether the job that runs is a step."""
+        return self._current is not None and self._current.repeat
+
+    @property
+    def busy(self) -> bool:
+        """Whether a job runs."""
+        return self._current is not None
+
+    def submit(self, label: str, work: Work, repeat: bool = False) -> None:
+        """Carry out work, after what waits; `repeat` work is dropped when very much waits."""
+        if self._current is not None:
+            if repeat and len(self._waiting) >= MAX_AHEAD:
+                return
+            self._waiting.append(Job(label, work, repeat))
+            return
+        self._start(Job(label, work, repeat))
+
+    def quick(self, work: Work) -> View | None:
+        """Carry out short work at once in this thread; None while a job runs.
+
+        Raises:
+            GpudbgError: what the work raises.
+        """
+        if self._current is not None:
+            return None
+        work(self.session)
+        return self.collector.take()
+
+    def drop_waiting(self) -> None:
+        """Forget what was typed ahead."""
+        self._waiting.clear()
+
+    def interrupt(self) -> None:
+        """Stop what runs, and drop what waits."""
+        self._waiting.clear()
+        if self._current is not None:
+            self.session.interrupt()
+
+    def running(self, shown: View) -> Running | None:
+        """Numbers of the running job; None when idle."""
+        job = self._current
+        if job is None:
+            return None
+        seconds = max(time.monotonic() - self._began, 1e-3)
+        tick = self.session.grid.total
+        rate = max(tick - self._began_tick, 0) / seconds
+        return Running(job.label, seconds, tick, rate, shown.tick)
+
+    def finished(self) -> None:
+        """The screen has taken a job's answer: start the next one."""
+        self._current = None
+        if self._waiting:
+            self._start(self._waiting.popleft())
+
+    def _start(self, job: Job) -> None:
+        self._current = job
+        self._began = time.monotonic()
+        self._began_tick = self.session.grid.total
+        # Interrupts come from this thread and only while a job runs: one that is left is late.
+        self.session.forget_interrupt()
+        self._host.start_thread(lambda: self._carry_out(job))
+
+    def _carry_out(self, job: Job) -> None:
+        output: Output | None = None
+        error, gap, view = "", False, None
+        try:
+            output = job.work(self.session)
+        except GpudbgError as e:
+            error, gap = str(e), isinstance(e, ModelGap)
+        except Exception as e:
+            error = f"this is a bug in gpudbg: {type(e).__name__}: {e}\n" + traceback.format_exc()
+        try:
+            view = self.collector.take()
+        except Exception as e:
+            error = error or f"the stop cannot be shown: {type(e).__name__}: {e}"
+        self._host.post_message(JobDone(job.label, view, output, error, gap))

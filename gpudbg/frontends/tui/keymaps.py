@@ -1,0 +1,53 @@
+"""Key maps: which keys do an action; `vscode` is the registry's own, the others differ in rows."""
+
+from __future__ import annotations
+
+from gpudbg.frontends.tui.actions import ACTIONS
+
+DEFAULT = "vscode"
+
+_CHANGES: dict[str, dict[str, str]] = {
+    "vscode": {},
+    "gdb": {
+        "continue": "c,f5",
+        "next": "n",
+        "step": "s",
+        "stepi": "space,f11",
+        "until": "u",
+        "finish": "f",
+        "break": "b",
+        "interrupt": "ctrl+c",
+        "console": "colon,f2",
+    },
+    "x64dbg": {
+        "continue": "f9,c",
+        "break": "f2,b",
+        "stepi": "f7,space",
+        "next": "f8,n",
+        "step": "s",
+        "finish": "ctrl+f9,f",
+        "cursor": "f4,U",
+        "restart": "ctrl+f2,r",
+        "goto": "ctrl+g,g",
+    },
+    "vim": {
+        "continue": "c,f5",
+        "next": "n,f10",
+        "step": "s,f11",
+        "pane_next": "tab,ctrl+w",
+        "goto": "g",
+        "delete": "d,delete",
+        "search": "slash",
+        "console": "colon",
+        "back": "escape",
+    },
+}
+
+NAMES = tuple(_CHANGES)
+"""Names of the maps."""
+
+
+def keymap(name: str) -> dict[str, str]:
+    """Action id -> keys, for every action."""
+    changes = _CHANGES[name]
+    return {a.id: changes.get(a.id, a.keys) for a in ACTIONS}

@@ -1,0 +1,113 @@
+"""Registers, predicates, special registers and expressions as `LaneRow`s: data, no drawing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpudbg.debug.expr.types import Scalar
+from gpudbg.debug.format import format_bits
+from gpudbg.debug.lane_shape import LaneShape, as_kind, guess_kind, shape
+from gpudbg.debug.views import value_text
+from gpudbg.frontends.tui.view import LaneRow
+
+if TYPE_CHECKING:
+    from gpudbg.debug.expr import Result
+    from gpudbg.debug.snapshot import WarpDetail
+
+SPECIALS = ("SR_TID.X", "SR_TID.Y", "SR_TID.Z", "SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z",
+            "SR_LANEID", "SR_LTMASK", "SR_CLOCKLO")  # fmt: skip
+"""Special registers the register pane lists; the console reads all of them."""
+
+FLAG_NAMES = "ZSCO"
+FORMATS = ("x", "d", "f")
+"""Formats `x` goes through: hex, signed decimal, float."""
+
+
+def registers(detail: WarpDetail, lane: int, letter: str) -> tuple[LaneRow, ...]:
+    """R0.., then P0..P6, then the condition code's flags."""
+    out = []
+    active, valid = detail.row.active, detail.row.valid
+    lanes = detail.changed_lanes
+    for index, values in enumerate(detail.registers):
+        kind = "f" if letter == "f" else "i" if letter == "d" else guess_kind(values)
+        form = "d" if letter == "x" and kind == "i" else letter
+        changed = 0
+        if lanes is not None and index in detail.changed:
+            changed = sum(1 << i for i in range(32) if lanes[index][i])
+        out.append(
+            LaneRow(
+                name=f"R{index}",
+                section="register",
+                focus_text=register_text(int(values[lane]), letter),
+                shape=shape(as_kind(values, kind), active, valid, kind),
+                changed=changed,
+                valid=valid,
+                cells=tuple(register_text(int(v), form) for v in values),
+                index=index,
+                zero=not values.any(),
+            )
+        )
+    for index, mask in enumerate(detail.predicates):
+        changed = 0xFFFFFFFF if index in detail.changed_predicates else 0
+        out.append(_mask_row(f"P{index}", "predicate", mask, active, lane, changed, index))
+    for index, mask in enumerate(detail.flags):
+        out.append(_mask_row(f"CC.{FLAG_NAMES[index]}", "flag", mask, active, lane, 0, index))
+    return tuple(out)
+
+
+def register_text(bits: int, letter: str) -> str:
+    """One register in at most nine columns."""
+    if letter == "x":
+        return f"{bits:08x}"
+    text = format_bits(bits, 4, letter)
+    if len(text) > 11 and letter == "f":
+        import struct
+
+        text = f"{struct.unpack('<f', bits.to_bytes(4, 'little'))[0]:.4g}"
+    return text
+
+
+def _mask_row(
+    name: str, section: str, mask: int, active: int, lane: int, changed: int, index: int
+) -> LaneRow:
+    on, total = (mask & active).bit_count(), active.bit_count()
+    words = "all false" if not on else "all true" if on == total else f"{on} of {total}"
+    flat = LaneShape(words, (0,) * 32, on in (0, total), 0, "i")
+    text = "true" if mask >> lane & 1 else "false"
+    zero = not mask & active
+    return LaneRow(name, section, text, flat, changed, mask=mask, index=index, zero=zero)
+
+
+def result_row(
+    name: str, result: Result, detail: WarpDetail, lane: int, section: str, letter: str | None
+) -> LaneRow:
+    """An expression's value in 32 lanes."""
+    active, valid = detail.row.active, detail.row.valid
+    cells = tuple(value_text(result, i, letter) if result.valid[i] else "-" for i in range(32))
+    known = sum(1 << i for i in range(32) if result.valid[i])
+    if isinstance(result.type, Scalar) and result.type.kind == "b":
+        mask = sum(1 << i for i in range(32) if result.valid[i] and result.values[i])
+        made = _mask_row(name, section, mask, active & known, lane, 0, -1)
+        return replace(made, valid=known, cells=cells)
+    values: np.ndarray[Any, Any] = np.asarray(result.values)
+    kind = values.dtype.kind if values.dtype.kind in "iuf" else "u"
+    if kind == "u" and values.dtype.itemsize == 4:
+        kind = guess_kind(values.astype(np.uint32)).replace("f", "u")
+        numbers = as_kind(values.astype(np.uint32), kind)
+    else:
+        numbers = values.astype(np.float64)
+    form = shape(numbers, active & known, valid, kind)
+    return LaneRow(name, section, cells[lane], form, valid=known, cells=cells, why=result.why or "")
+
+
+def error_row(name: str, why: str) -> LaneRow:
+    """An expression that has no value now."""
+    return LaneRow(name, "watch", "-", LaneShape(why, (0,) * 32, True, 0, "i"), valid=0, why=why)
+
+
+def with_changes(row: LaneRow, changed: int) -> LaneRow:
+    """The same row with the lanes that changed."""
+    return replace(row, changed=changed)

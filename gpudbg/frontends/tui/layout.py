@@ -1,0 +1,185 @@
+"""Where every pane stands: a pure function of the terminal's size and the launch.
+
+Heights depend on the launch (warps of an SM, registers of the kernel), never on the stop, so a
+step moves nothing.  A slot shows one of several panes; the others stand in its title.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+CODE_SLOT = ("code",)
+MEMORY_SLOT = ("memory", "output", "stops", "watch", "marks", "notes")
+VALUES_SLOT = ("registers", "output")
+MIDDLE_SLOT = ("lanes", "warps", "paths", "registers", *MEMORY_SLOT)
+ORDER = ("code", "lanes", "warps", "paths", "registers", "memory", "stops", "watch", "output",
+         "marks", "notes", "console")  # fmt: skip
+"""Tab order."""
+
+Parts = list[tuple[tuple[str, ...], int]]
+Rect = tuple[int, int, int, int]
+"""x, y, width, height."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What heights depend on: warps an SM holds, registers of the kernel."""
+
+    warps: int
+    registers: int
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A place on the screen and the panes that can stand in it."""
+
+    panes: tuple[str, ...]
+    rect: Rect
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """Slots, the fixed rows, and the vertical line (None: one column)."""
+
+    size: str
+    slots: tuple[Slot, ...]
+    rows: dict[str, Rect]
+    splitter: Rect | None = None
+
+    def slot_of(self, pane: str) -> Slot | None:
+        """The slot a pane can stand in."""
+        return next((s for s in self.slots if pane in s.panes), None)
+
+
+def arrange(width: int, height: int, shape: Shape, split: int | None = None) -> Arrangement:
+    """The arrangement for a terminal of `width` x `height`; `split` is a dragged line's column."""
+    if width < 110:
+        return _one_column(width, height, shape)
+    return _two_columns(width, height, shape, split)
+
+
+def _rows(width: int, height: int, bar: bool) -> tuple[dict[str, Rect], int]:
+    names = ["appbar"] * bar + ["stopline", "strip"]
+    rows = {name: (0, y, width, 1) for y, name in enumerate(names)}
+    rows["keys"] = (0, height - 1, width, 1)
+    return rows, len(names)
+
+
+def _one_column(width: int, height: int, shape: Shape) -> Arrangement:
+    rows, top = _rows(width, height, bar=height >= 32)
+    room = max(height - top - 1, 6)
+    if height < 32:
+        console = 3
+        middle = max(min(8 + (room - 21) // 3, 14), 3) if room >= 16 else 5
+        code = room - console - middle
+        parts: Parts = [(CODE_SLOT, code), (MIDDLE_SLOT, middle), (("console",), console)]
+        return Arrangement("small", _stack(parts, 0, top, width), rows)
+    console = max(room // 6, 4)
+    warps = min(max(shape.warps + 1, 3), room // 5)
+    code = room * 2 // 5
+    rest = room - console - warps - code
+    parts = [
+        (CODE_SLOT, code),
+        (("warps", "paths"), warps),
+        (("registers", *MEMORY_SLOT), rest),
+        (("console",), console),
+    ]
+    return Arrangement("small", _stack(parts, 0, top, width), rows)
+
+
+def _two_columns(width: int, height: int, shape: Shape, split: int | None) -> Arrangement:
+    rows, top = _rows(width, height, bar=height >= 24)
+    room = height - top - 1
+    lanes = 16 + 64 + 16 if width >= 180 else 16 + 32 + 13
+    left = width - lanes - 1
+    if split is not None:
+        left = max(40, min(split, width - 16 - 32 - 8))
+    right = width - left - 1
+    slots = [*_left(room, left, top, height), *_right(room, left + 1, right, top, shape, height)]
+    size = "large" if width >= 180 else "medium"
+    return Arrangement(size, tuple(slots), rows, (left, top, 1, room))
+
+
+def _left(room: int, width: int, top: int, height: int) -> list[Slot]:
+    console = max(3, min(room * 8 // 36, 12))
+    memory = max(3, min(room * 7 // 36, 14)) if height >= 30 else 0
+    code = room - console - memory
+    out = [Slot(CODE_SLOT, (0, top, width, code))]
+    y = top + code
+    if memory and width >= 100:
+        half = 58
+        out.append(Slot(("memory", "watch", "marks", "notes"), (0, y, half, memory)))
+        out.append(Slot(("stops", "output"), (half, y, width - half, memory)))
+    elif memory:
+        out.append(Slot(MEMORY_SLOT, (0, y, width, memory)))
+    out.append(Slot(("console",), (0, y + memory, width, console)))
+    return out
+
+
+def _right(room: int, x: int, width: int, top: int, shape: Shape, height: int) -> list[Slot]:
+    if height < 30:
+        warps = min(max(shape.warps + 1, 3), max(room // 4, 3))
+        return list(
+            _stack(
+                [(("warps", "paths"), warps), (("registers", *MEMORY_SLOT), room - warps)],
+                x,
+                top,
+                width,
+            )
+        )
+    paths = 6
+    warps = min(max(shape.warps + 2, 4), 15 if height < 50 else 22)
+    wanted = shape.registers + 7 + 4 + 4
+    free = room - warps - paths
+    extra = free - wanted
+    if extra < 5:
+        parts: Parts = [(("warps",), warps), (("paths",), paths), (VALUES_SLOT, free)]
+        return list(_stack(parts, x, top, width))
+    if extra >= 12:
+        # Rows are free: two more panes stand open.
+        low = extra // 2
+        lower: Parts = [(("watch", "marks"), extra - low), (("output", "stops"), low)]
+    else:
+        panes = (
+            ("output", "watch", "stops", "marks") if width < 90 else ("watch", "output", "marks")
+        )
+        extra = min(extra, max(room // 4, 6))
+        lower = [(panes, extra)]
+    parts = [
+        (("warps",), warps),
+        (("paths",), paths),
+        (VALUES_SLOT, free - extra),
+        *lower,
+    ]
+    return list(_stack(parts, x, top, width))
+
+
+def _stack(
+    parts: Sequence[tuple[tuple[str, ...], int]], x: int, top: int, width: int
+) -> tuple[Slot, ...]:
+    out = []
+    y = top
+    for panes, height in parts:
+        out.append(Slot(panes, (x, y, width, height)))
+        y += height
+    return tuple(out)
+
+
+def zoomed(arrangement: Arrangement, pane: str) -> Rect:
+    """The rectangle of a zoomed pane: everything between the fixed rows."""
+    top = sum(1 for name in arrangement.rows if name != "keys")
+    _, y, width, _ = arrangement.rows["keys"]
+    return (0, top, width, y - top)
+
+
+def choose(arrangement: Arrangement, chosen: dict[Slot, str] | None = None) -> dict[str, Rect]:
+    """Which pane stands where: each slot's chosen pane, every pane at most once."""
+    out: dict[str, Rect] = {}
+    for slot in arrangement.slots:
+        wanted = (chosen or {}).get(slot, "")
+        order = [wanted, *slot.panes] if wanted in slot.panes else list(slot.panes)
+        pane = next((p for p in order if p not in out), None)
+        if pane is not None:
+            out[pane] = slot.rect
+    return out

@@ -1,0 +1,16 @@
+"""Look: the palette and glyph set in use; one mutable object that every widget shares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpudbg.frontends.tui.glyphs import Glyphs
+from gpudbg.frontends.tui.theme import Palette
+
+
+@dataclass(slots=True)
+class Look:
+    """What widgets draw with; changing it and calling `restyle` changes the whole screen."""
+
+    palette: Palette
+    glyphs: Glyphs

@@ -1,0 +1,75 @@
+"""Messages between widgets, screens and the engine thread."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+
+if TYPE_CHECKING:
+    from gpudbg.debug.commands.registry import Output
+    from gpudbg.frontends.tui.view import View
+
+
+class JobDone(Message):
+    """The engine thread has finished a job: its answer or error, and the new picture."""
+
+    def __init__(
+        self,
+        label: str,
+        view: View | None,
+        output: Output | None = None,
+        error: str = "",
+        gap: bool = False,
+    ) -> None:
+        super().__init__()
+        self.label = label
+        self.view = view
+        self.output = output
+        self.error = error
+        self.gap = gap
+
+
+class RowOpened(Message):
+    """Enter or a double click on a pane's row."""
+
+    def __init__(self, pane: str, key: Hashable) -> None:
+        super().__init__()
+        self.pane = pane
+        self.key = key
+
+
+class RowClicked(Message):
+    """A click on a pane's row; `lane` is the lane clicked, or None; `column` the text column."""
+
+    def __init__(self, pane: str, key: Hashable, lane: int | None, column: int) -> None:
+        super().__init__()
+        self.pane = pane
+        self.key = key
+        self.lane = lane
+        self.column = column
+
+
+class PaneAsked(Message):
+    """A click on another pane's name in a title row."""
+
+    def __init__(self, pane: str) -> None:
+        super().__init__()
+        self.pane = pane
+
+
+class CommandEntered(Message):
+    """A line typed into the console."""
+
+    def __init__(self, line: str) -> None:
+        super().__init__()
+        self.line = line
+
+
+class SplitMoved(Message):
+    """The vertical line was dragged to a screen column."""
+
+    def __init__(self, column: int) -> None:
+        super().__init__()
+        self.column = column

@@ -1,0 +1,93 @@
+"""What the command palette finds: actions, console commands, warps, code, themes, key maps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+
+from gpudbg.debug import extensions
+from gpudbg.debug.commands.registry import load
+from gpudbg.frontends.tui import keymaps, theme
+from gpudbg.frontends.tui.actions import ACTIONS, keys_text
+
+if TYPE_CHECKING:
+    from gpudbg.frontends.tui.app import GpudbgApp
+    from gpudbg.frontends.tui.screens.main import MainScreen
+
+Entry = tuple[str, str, Callable[[], object]]
+MAX_WARPS = 128
+
+
+class Everything(Provider):
+    """All of it in one list."""
+
+    @property
+    def gpudbg(self) -> GpudbgApp:
+        """The application."""
+        from gpudbg.frontends.tui.app import GpudbgApp
+
+        assert isinstance(self.app, GpudbgApp)
+        return self.app
+
+    async def discover(self) -> Hits:
+        """Before anything is typed: the actions."""
+        for words, about, run in self._actions(self.gpudbg.main):
+            yield DiscoveryHit(words, run, help=about)
+
+    async def search(self, query: str) -> Hits:
+        """Everything that fits; what fits nothing is offered as a console command."""
+        matcher = self.matcher(query)
+        best = 0.0
+        for words, about, run in self.entries():
+            score = matcher.match(words)
+            if score > 0:
+                best = max(best, score)
+                yield Hit(score, matcher.highlight(words), run, help=about)
+        if not best:
+            main = self.gpudbg.main
+            yield Hit(
+                0.1,
+                f"console: {query}",
+                partial(main.run_command, query),
+                help="as a console command",
+            )
+
+    def entries(self) -> Iterator[Entry]:
+        """All entries."""
+        main = self.gpudbg.main
+        yield from self._actions(main)
+        for command in load().commands:
+            need = " " if command.usage.strip() != command.name else ""
+            run = partial(main.type_command, command.name + need)
+            yield command.name, command.help, run
+        yield from self._looks()
+        for entry in extensions.plugins().panes.values():
+            about = f"{entry.help}  (plugin {entry.plugin})"
+            yield f"pane {entry.name}", about, partial(self.gpudbg.open_plugin, entry)
+        view = main.current
+        if view is None:
+            return
+        for w in view.warps[:MAX_WARPS]:
+            words = f"warp {w.slot} of SM {w.sm}"
+            yield words, w.why or w.where, partial(main.focus_warp, w.sm, w.slot)
+        for function in main.session.program.functions.values():
+            from gpudbg.frontends.tui.doings_look import goto_place
+
+            yield f"go to {function.label}", "code", partial(goto_place, main, function.label)
+
+    def _actions(self, main: MainScreen) -> Iterator[Entry]:
+        table = keymaps.keymap(self.gpudbg.keymap_name)
+        for a in ACTIONS:
+            yield a.help, keys_text(table[a.id]), partial(main.action_do, a.id)
+
+    def _looks(self) -> Iterator[Entry]:
+        app = self.gpudbg
+        for name in theme.PALETTES:
+            yield f"theme {name}", "colours", partial(app.set_look, theme=name)
+        for name in ("unicode", "ascii"):
+            yield f"glyphs {name}", "marks", partial(app.set_look, glyphs=name)
+        for name in keymaps.NAMES:
+            yield f"key map {name}", "keys", partial(app.set_keys, name)

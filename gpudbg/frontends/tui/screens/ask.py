@@ -1,0 +1,57 @@
+"""Ask: one line of input over the main screen."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.events import Key
+from textual.screen import ModalScreen
+from textual.widgets import Input, Label
+
+
+class AskScreen(ModalScreen[str | None]):
+    """A question with a line to type; Esc answers None."""
+
+    DEFAULT_CSS = """
+    AskScreen { align: center bottom; background: $background 30%; }
+    AskScreen Vertical { height: 4; width: 100%; background: $panel; padding: 0 1; }
+    AskScreen Label { color: $primary; text-style: bold; }
+    AskScreen Input { border: none; height: 1; padding: 0; background: $panel; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "close", show=False)]
+
+    def __init__(self, question: str, example: str) -> None:
+        super().__init__()
+        self.question = question
+        self.example = example
+
+    def compose(self) -> ComposeResult:
+        """Question and line."""
+        with Vertical():
+            yield Label(self.question, markup=False)
+            box = Input(placeholder=self.example, compact=True, id="answer")
+            box.cursor_blink = False
+            yield box
+            yield Label("Enter   Esc closes", markup=False)
+
+    def on_key(self, event: Key) -> None:
+        """Keys that came before the line was there."""
+        box = self.query_one("#answer", Input)
+        if event.key == "enter" and not box.has_focus and box.value:
+            event.stop()
+            self.dismiss(box.value.strip())
+        elif event.is_printable and event.character and not box.has_focus:
+            event.stop()
+            box.insert_text_at_cursor(event.character)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """The answer."""
+        event.stop()
+        self.dismiss(event.value.strip())
+
+    def action_close(self) -> None:
+        """No answer."""
+        self.dismiss(None)

@@ -1,0 +1,52 @@
+"""Board: the widget that holds all panes and puts each where the arrangement says."""
+
+from __future__ import annotations
+
+from textual.geometry import NULL_OFFSET, NULL_SPACING, Region, Size
+from textual.layout import ArrangeResult, Layout, WidgetPlacement
+from textual.widget import Widget
+
+from gpudbg.frontends.tui.layout import Rect
+
+
+class BoardLayout(Layout):
+    """Children at the rectangles of `Board.places`."""
+
+    name = "board"
+
+    def arrange(
+        self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True
+    ) -> ArrangeResult:
+        """Placements of the children that have a place."""
+        assert isinstance(parent, Board)
+        out = []
+        for child in children:
+            place = parent.places.get(child.id or "")
+            if place is not None:
+                out.append(WidgetPlacement(Region(*place), NULL_OFFSET, NULL_SPACING, child))
+        return out
+
+
+class Board(Widget):
+    """See the module text."""
+
+    DEFAULT_CSS = "Board { width: 100%; height: 100%; }"
+
+    def __init__(self, *children: Widget) -> None:
+        super().__init__(*children, id="board")
+        self.places: dict[str, Rect] = {}
+        self._board_layout = BoardLayout()
+
+    @property
+    def layout(self) -> Layout:
+        """Our own."""
+        return self._board_layout
+
+    def place(self, places: dict[str, Rect]) -> None:
+        """Put widgets (by id) at rectangles; the others are hidden."""
+        self.places = places
+        for child in self.children:
+            child.display = (child.id or "") in places
+        # Textual keeps a widget's arrangement by size and children; ours changed by itself.
+        self._clear_arrangement_cache()
+        self.refresh(layout=True)

@@ -1,0 +1,175 @@
+"""Gallery: the shipped stories, what each is about, and how to open a program of one's own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.events import Resize
+
+from gpudbg.debug import stories
+from gpudbg.frontends.tui import messages
+from gpudbg.frontends.tui.look import Look
+from gpudbg.frontends.tui.screens.board import Board
+from gpudbg.frontends.tui.screens.side import SideScreen
+from gpudbg.frontends.tui.text import Row, fit, row
+from gpudbg.frontends.tui.view import Running, View
+from gpudbg.frontends.tui.widgets.base import Content, LinePane
+from gpudbg.frontends.tui.widgets.chrome import KeyRow
+from gpudbg.frontends.tui.widgets.notes import paragraphs, wrapped
+
+if TYPE_CHECKING:
+    from gpudbg.frontends.tui.layout import Rect
+    from gpudbg.frontends.tui.screens.main import MainScreen
+
+KEYS = (("Enter", "start"), ("j k", "choose"), ("Esc", "back"), ("q", "quit"))
+OWN = (
+    ("gpudbg PROG.cubin", "a cubin; PROG.toml beside it says how it is launched"),
+    ("gpudbg PROG.cu", "CUDA C++, with the extra `cuda`"),
+    ("gpudbg --help", "flags of a launch"),
+)
+SOURCE_LINES = 60
+WIDE = 100
+
+
+class StoriesPane(LinePane):
+    """The list."""
+
+    number, title, pane = "1", "Demos", "stories"
+    empty = "No stories are installed."
+
+    def __init__(self, look: Look) -> None:
+        super().__init__(look)
+        self.stories = [stories.load(cubin) for cubin in stories.stories().values()]
+        self.cursor = 0
+
+    def content(self, view: View, width: int, height: int) -> Content:
+        """A row a story, then how to open one's own."""
+        g = self.look.glyphs
+        rows = []
+        for n, story in enumerate(self.stories):
+            here = n == self.cursor
+            rows.append(
+                row(
+                    (f" {g.pc if here else ' '} ", "you"),
+                    (fit(story.name, 18, g.cut) + " ", "text.b"),
+                    (story.summary, "text" if here else "muted"),
+                    key=("story", n),
+                )
+            )
+        rows += [Row(), row((" Open your own", "text.b"))]
+        rows += [row((f"   {words:20} ", "you"), (about, "muted")) for words, about in OWN]
+        return Content(rows, f"{len(self.stories)} stories")
+
+    def action_move(self, by: int) -> None:
+        """Another story: as if it were clicked."""
+        super().action_move(by)
+        self.post_message(messages.RowClicked(self.pane, self.key, None, 0))
+
+    @property
+    def chosen(self) -> stories.Story | None:
+        """The story under the cursor."""
+        key = self.key
+        return self.stories[key[1]] if isinstance(key, tuple) else None
+
+
+class AboutPane(LinePane):
+    """What the chosen story is about."""
+
+    number, title, pane = "2", "About", "about"
+    story: stories.Story | None = None
+
+    def content(self, view: View, width: int, height: int) -> Content:
+        """Title, notes, source."""
+        story = self.story
+        if story is None:
+            return Content(())
+        rows = [row((f" {story.title}", "text.b"))]
+        for text in paragraphs(story.notes):
+            rows += wrapped(text, width)
+        for file in sorted(story.cubin.parent.glob("*.cu"))[:1]:
+            lines = file.read_text(errors="replace").splitlines()[:SOURCE_LINES]
+            rows += [Row(), row((f" {file.name}", "muted"))]
+            rows += [row((f" {n:3}  ", "muted"), (t, "text")) for n, t in enumerate(lines, 1)]
+        return Content(rows, story.name)
+
+
+class GalleryScreen(SideScreen):
+    """See the module text."""
+
+    AUTO_FOCUS = "#pane-stories"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("G", "close", "back", show=False),
+        *(
+            Binding(key, "nothing", "", show=False)
+            for key in ("space", "n", "s", "c", "r", "f5", "f10", "f11")
+        ),
+    ]
+
+    def __init__(self, main: MainScreen, look: Look) -> None:
+        super().__init__(main, look, "gallery")
+        self.list_pane = StoriesPane(look)
+        self.about = AboutPane(look)
+
+    def compose(self) -> ComposeResult:
+        """List, about, keys."""
+        yield Board(self.list_pane, self.about, KeyRow(self.look, "g-keys"))
+
+    def on_mount(self) -> None:
+        """The first story is chosen."""
+        keys = self.query_one(KeyRow)
+        keys.keys = KEYS
+        keys.pinned = (("?", "help"),)
+        super().on_mount()
+
+    def on_resize(self, event: Resize) -> None:
+        """Beside each other where there is room, else list above."""
+        width, height = self.size
+        rows = height - 1
+        places: dict[str, Rect] = {"g-keys": (0, rows, width, 1)}
+        if width >= WIDE:
+            left = width * 3 // 5
+            places["pane-stories"] = (0, 0, left, rows)
+            places["pane-about"] = (left, 0, width - left, rows)
+        else:
+            top = max(rows * 2 // 3, 4)
+            places["pane-stories"] = (0, 0, width, top)
+            places["pane-about"] = (0, top, width, rows - top)
+        self.query_one(Board).place(places)
+        if self.main.current is not None:
+            self.show(self.main.current, None)
+
+    def show(self, view: View, running: Running | None) -> None:
+        """The list does not depend on the machine."""
+        self.list_pane.show(view, None)
+        self.about.story = self.list_pane.chosen or self.about.story
+        self.about.show(view, None)
+        self.query_one(KeyRow).show(view, running)
+
+    def _follow(self) -> None:
+        chosen = self.list_pane.chosen
+        if chosen is not None and chosen is not self.about.story:
+            self.about.story = chosen
+            self.about.top = 0
+            self.about.redraw()
+
+    def action_nothing(self) -> None:
+        """Run keys do nothing here: the program below is not the one that is looked at."""
+
+    def on_row_clicked(self, event: messages.RowClicked) -> None:
+        """A click chooses."""
+        event.stop()
+        self._follow()
+
+    def on_row_opened(self, event: messages.RowOpened) -> None:
+        """Enter or a double click opens."""
+        event.stop()
+        chosen = self.list_pane.chosen
+        if chosen is None or event.pane != "stories":
+            return
+        if self.main.engine.busy:
+            self.main.note("the program below runs; ^C stops it")
+            return
+        self.dismiss(None)
+        self.main.gpudbg.open_program(chosen.cubin)

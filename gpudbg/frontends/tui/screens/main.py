@@ -1,0 +1,489 @@
+"""The main screen: why did it stop, which lanes are where, what differs, what happens next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.events import Resize
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Input
+
+from gpudbg.debug.commands.registry import load
+from gpudbg.debug.stories import story_of
+from gpudbg.errors import GpudbgError
+from gpudbg.frontends.tui import doings_look, layout, messages
+from gpudbg.frontends.tui.actions import ACTIONS, BY_ID, key_name
+from gpudbg.frontends.tui.completion import complete
+from gpudbg.frontends.tui.doings import DOINGS
+from gpudbg.frontends.tui.engine import Engine, Work
+from gpudbg.frontends.tui.keymaps import keymap
+from gpudbg.frontends.tui.look import Look
+from gpudbg.frontends.tui.screens.board import Board
+from gpudbg.frontends.tui.screens.side import SideScreen
+from gpudbg.frontends.tui.view import Options, Running, View
+from gpudbg.frontends.tui.widgets.base import LinePane
+from gpudbg.frontends.tui.widgets.chrome import AppBar, KeyRow, SmStrip, Splitter, StopLine
+from gpudbg.frontends.tui.widgets.code import CodePane
+from gpudbg.frontends.tui.widgets.console import ConsolePane
+from gpudbg.frontends.tui.widgets.lists import MarksPane, OutputPane, StopsPane, WatchPane
+from gpudbg.frontends.tui.widgets.memory import MemoryPane
+from gpudbg.frontends.tui.widgets.notes import NotesPane
+from gpudbg.frontends.tui.widgets.paths import PathsPane
+from gpudbg.frontends.tui.widgets.registers import LanesPane, RegistersPane
+from gpudbg.frontends.tui.widgets.warps import WarpsPane
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.frontends.tui.app import GpudbgApp
+
+PANES: tuple[type[LinePane], ...] = (
+    CodePane,
+    LanesPane,
+    WarpsPane,
+    PathsPane,
+    RegistersPane,
+    MemoryPane,
+    StopsPane,
+    WatchPane,
+    OutputPane,
+    MarksPane,
+    NotesPane,
+)
+"""Every state pane."""
+
+doings_look.load()
+SHOWN = (LinePane, AppBar, StopLine, SmStrip, ConsolePane)
+"""Widgets that draw a view."""
+
+
+TYPED = ("console", "condition", "search", "goto", "memory", "add_watch")
+"""Actions after which text is typed: their keys must take effect before the next key arrives."""
+FIRST = ("interrupt", *TYPED)
+
+
+STEPS = ("stepi", "next", "step")
+"""Actions that wait their turn when they are typed while a step is carried out."""
+
+
+def bindings() -> list[BindingType]:
+    """Bindings of the registry, and digits for the panes."""
+    out: list[BindingType] = [
+        Binding(a.keys, f"do('{a.id}')", a.label, id=a.id, show=False, priority=a.id in FIRST)
+        for a in ACTIONS
+    ]
+    out += [Binding(str(n), f"pane({n})", f"pane {n}", show=False) for n in range(10)]
+    return out
+
+
+class MainScreen(Screen[None]):
+    """See the module text."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings()
+    AUTO_FOCUS = None
+
+    def __init__(
+        self,
+        session: DebugSession,
+        engine: Engine,
+        options: Options,
+        look: Look,
+        notes: bool = False,
+    ) -> None:
+        super().__init__()
+        self.story = story_of(session.program.path)
+        self._notes_first = notes and self.story is not None
+        self.session = session
+        self.engine = engine
+        self.options = options
+        self.look = look
+        self.current: View | None = None
+        self.arrangement: layout.Arrangement | None = None
+        self.chosen: dict[tuple[str, ...], str] = {}
+        self.zoom: str | None = None
+        self.split: int | None = None
+        self._shown_fault: object = None
+        self.last_search = ""
+
+    @property
+    def gpudbg(self) -> GpudbgApp:
+        """The application."""
+        from gpudbg.frontends.tui.app import GpudbgApp
+
+        assert isinstance(self.app, GpudbgApp)
+        return self.app
+
+    # ---- building --------------------------------------------------------------------------
+    def compose(self) -> ComposeResult:
+        """Fixed rows, panes and the console, all on one board."""
+        look = self.look
+        keys = KeyRow(look, "keys")
+        yield Board(
+            AppBar(look, "appbar"),
+            StopLine(look, "stopline"),
+            SmStrip(look, "strip"),
+            *(pane(look) for pane in PANES),
+            ConsolePane(look, lambda text: complete(self.session, text)),
+            Splitter(look),
+            keys,
+        )
+
+    def on_mount(self) -> None:
+        """First picture: the session as it stands."""
+        self.set_interval(0.1, self._progress)
+        self.adopt(self.engine.collector.take())
+        self.query_one(NotesPane).tell(self.story)
+        console = self.query_one(ConsolePane)
+        console.log_lines([self._hint()], "muted")
+        if self.story is not None:
+            console.log_lines(["H the story of this program   G the other stories"], "muted")
+        self.set_focus(self.query_one(CodePane))
+
+    def _hint(self) -> str:
+        """One line for the first minute."""
+        table = keymap(self.gpudbg.keymap_name)
+        first = {name: key_name(table[name].split(",")[0]) for name in table}
+        return (
+            f"{first['stepi']} one instruction   {first['continue']} to the next stop   "
+            f"{first['console']} type a command   {first['help']} every key"
+        )
+
+    def on_resize(self, event: Resize) -> None:
+        """A new size is a new arrangement."""
+        self.rearrange()
+
+    def rearrange(self) -> None:
+        """Place every pane."""
+        width, height = self.size
+        if not width or not height:
+            return
+        self.arrangement = layout.arrange(width, height, self._shape(), self.split)
+        notes = self.arrangement.slot_of("notes")
+        if self._notes_first and notes is not None and notes.panes[0] == "memory":
+            # A story opens with its notes where they cover nothing but memory.
+            self.chosen.setdefault(notes.panes, "notes")
+        chosen = {
+            slot: self.chosen[slot.panes]
+            for slot in self.arrangement.slots
+            if slot.panes in self.chosen
+        }
+        if self.current is not None and self.current.snapshot.finished:
+            # Nothing has registers any more: their place shows what came out.
+            chosen = {s: p for s, p in chosen.items() if p != "output"}
+            for slot in self.arrangement.slots[::-1]:
+                if {"registers", "output"} <= set(slot.panes):
+                    chosen[slot] = "output"
+                    break
+        places = {f"pane-{p}": r for p, r in layout.choose(self.arrangement, chosen).items()}
+        if self.zoom is not None:
+            places = {f"pane-{self.zoom}": layout.zoomed(self.arrangement, self.zoom)}
+        places |= self.arrangement.rows
+        if self.arrangement.splitter is not None and self.zoom is None:
+            places["splitter"] = self.arrangement.splitter
+        self._name_neighbours(places)
+        self.query_one(Board).place(places)
+        self.query_one(KeyRow).tick = "appbar" not in places
+        focused = self.focused
+        if focused is not None and not _shown(focused):
+            self.focus_pane(self.zoom or "code")
+        memory = places.get("pane-memory")
+        if memory is not None:
+            self.options.page_rows = max(memory[3] - 1, 1)
+        self.draw()
+
+    def _name_neighbours(self, places: dict[str, layout.Rect]) -> None:
+        assert self.arrangement is not None
+        shown = {name.removeprefix("pane-") for name in places}
+        for slot in self.arrangement.slots:
+            here = next((p for p in slot.panes if places.get(f"pane-{p}") == slot.rect), None)
+            if here is None or here == "console":
+                continue
+            hidden = {*shown, "console"} if self.story is not None else {*shown, "console", "notes"}
+            others = [self.line_pane(p) for p in slot.panes if p not in hidden]
+            self.line_pane(here).tabs = tuple((o.number, o.title, o.pane) for o in others)
+
+    def _shape(self) -> layout.Shape:
+        s = self.session
+        config = s.grid.config
+        per_sm = config.warps * max(config.ctas_per_sm, 1)
+        total = config.warps * -(-config.ctas // max(len(s.grid.sms), 1))
+        return layout.Shape(min(per_sm, total), int(config.registers))
+
+    # ---- panes -----------------------------------------------------------------------------
+    def line_pane(self, name: str) -> LinePane:
+        """The state pane called `name`."""
+        return self.query_one(f"#pane-{name}", LinePane)
+
+    def focused_pane(self) -> str:
+        """The pane that has the focus; the console counts as one."""
+        focused = self.focused
+        if isinstance(focused, LinePane):
+            return "console" if focused.pane == "log" else focused.pane
+        return "console" if focused is not None else "code"
+
+    def focus_pane(self, name: str) -> None:
+        """Bring a pane into its slot, and give it the focus."""
+        if self.arrangement is None:
+            return
+        if name == "console":
+            if self.zoom is not None:
+                self.zoom = None
+                self.rearrange()
+            self.query_one(ConsolePane).enter()
+            return
+        slot = self.arrangement.slot_of(name)
+        if slot is None and name == "lanes":
+            name = "registers"
+            slot = self.arrangement.slot_of(name)
+        if slot is None:
+            self.zoom = name
+            self.rearrange()
+        elif self.zoom is not None or not self.line_pane(name).display:
+            self.chosen[slot.panes] = name
+            if self.zoom is not None:
+                self.zoom = name
+            self.rearrange()
+        self.set_focus(self.line_pane(name))
+        self.show_keys()
+
+    def action_pane(self, number: int) -> None:
+        """A digit: the pane with that number."""
+        small = self.arrangement is not None and self.arrangement.slot_of("lanes") is not None
+        for pane in PANES:
+            if pane.number == str(number):
+                if pane.pane == "lanes" and not small:
+                    continue
+                if pane.pane == "lanes" and self.focused_pane() == "lanes":
+                    continue
+                self.focus_pane(pane.pane)
+                return
+        if number == 6:
+            self.focus_pane("console")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys that come before the focused widget leave typed text alone."""
+        if action == "do" and parameters and parameters[0] in TYPED:
+            return not isinstance(self.focused, Input)
+        return True
+
+    def action_do(self, name: str) -> None:
+        """An action of the registry."""
+        action = BY_ID[name]
+        ahead = name in STEPS and self.engine.stepping
+        if self.engine.busy and not action.busy and not ahead:
+            self.note(f"running; {key_name('ctrl+c')} stops it")
+            return
+        DOINGS[name](self)
+
+    # ---- the picture -------------------------------------------------------------------------
+    def adopt(self, view: View, notice: str = "") -> None:
+        """A new picture: draw it; a fresh fault opens its card."""
+        self.current = view
+        self.query_one(StopLine).notice = notice
+        self.draw()
+        if view.fault is not None and self._shown_fault is not view.snapshot.stop:
+            self._shown_fault = view.snapshot.stop
+            self.open_fault()
+
+    def open_fault(self) -> None:
+        """The card of the stop's fault."""
+        if self.current is not None and self.current.fault is not None:
+            from gpudbg.frontends.tui.screens.fault import FaultScreen
+
+            self.app.push_screen(FaultScreen(self.current, self.look), self._after_fault)
+
+    def _after_fault(self, answer: str | None) -> None:
+        if answer == "go" and self.current is not None and self.current.fault is not None:
+            self.query_one(CodePane).go_to(self.current.code.row(self.current.fault.pc))
+            self.set_focus(self.query_one(CodePane))
+        elif answer == "memory" and self.current is not None and self.current.fault is not None:
+            DOINGS["fault_memory"](self)
+        elif answer:
+            self.action_do(answer)
+
+    def draw(self) -> None:
+        """Show the picture in every pane that is seen."""
+        view = self.current
+        if view is None:
+            return
+        running = self._running_now()
+        for widget in self.query_one(Board).children:
+            if widget.display and isinstance(widget, SHOWN):
+                widget.show(view, running)
+        for screen in self.app.screen_stack:
+            if isinstance(screen, SideScreen) and screen.is_attached:
+                screen.show(view, running)
+        self.show_keys()
+
+    def _running_now(self) -> Running | None:
+        if self.current is None:
+            return None
+        now = self.engine.running(self.current)
+        return now if now is not None and now.seconds > 0.2 else None
+
+    def _progress(self) -> None:
+        """Ten times a second while the machine runs: the stop line counts."""
+        if self.engine.busy:
+            self.draw()
+
+    def show_keys(self) -> None:
+        """The keys that work now in the focused pane."""
+        row = self.query_one(KeyRow)
+        pane = self.focused_pane()
+        table = keymap(self.gpudbg.keymap_name)
+        busy = self.engine.busy
+        shown = []
+        for a in sorted(ACTIONS, key=lambda a: a.rank):
+            if not a.rank or a.id == "help" or (a.panes and pane not in a.panes):
+                continue
+            if busy and not a.busy:
+                continue
+            if a.group == "Run" and a.id not in ("restart", "interrupt") and not self._can_run():
+                continue
+            if a.id == "fault" and (self.current is None or self.current.fault is None):
+                continue
+            shown.append((key_name(table[a.id].split(",")[0]), a.label))
+        if busy:
+            shown.insert(0, ("^C", "stop"))
+        elif not self._can_run():
+            restart = (key_name(table["restart"].split(",")[0]), BY_ID["restart"].label)
+            shown = [restart, *(k for k in shown if k != restart)]
+        row.keys = tuple(shown)
+        row.pinned = ((key_name(table["help"].split(",")[0]), "help"),)
+        if self.current is not None:
+            row.show(self.current, self._running_now())
+
+    def _can_run(self) -> bool:
+        """Whether the machine can go on: not ended, not stopped by an error."""
+        return self.current is not None and not (
+            self.current.snapshot.finished
+            or self.current.snapshot.stop.errors
+            or self.current.snapshot.stop.kind == "deadlock"
+        )
+
+    def on_descendant_focus(self) -> None:
+        """Other keys for another pane."""
+        self.show_keys()
+
+    # ---- work --------------------------------------------------------------------------------
+    def run_job(self, label: str, work: Work, repeat: bool = False) -> None:
+        """Work for the engine thread."""
+        self.engine.submit(label, work, repeat)
+        self.show_keys()
+
+    def run_command(self, line: str, echo: bool = True) -> None:
+        """A console line, in the engine thread."""
+        console = self.query_one(ConsolePane)
+        if echo:
+            console.log_command(line)
+        word, _, rest = line.strip().partition(" ")
+        if word == "source" and rest.strip():
+            self.gpudbg.source(rest.strip())
+            return
+        self.run_job("Running", lambda s: s.command(line))
+
+    def quick(self, work: Callable[[DebugSession], object]) -> bool:
+        """Short work at once; False when it failed or the machine runs."""
+
+        def carry_out(session: DebugSession) -> None:
+            work(session)
+
+        try:
+            view = self.engine.quick(carry_out)
+        except GpudbgError as e:
+            self.note(str(e))
+            return False
+        if view is None:
+            self.note(f"running; {key_name('ctrl+c')} stops it")
+            return False
+        self.adopt(view, self.query_one(StopLine).notice)
+        return True
+
+    def type_command(self, line: str) -> None:
+        """A command from the palette: at once when it needs nothing, else in the prompt."""
+        if line.endswith(" "):
+            self.query_one(ConsolePane).enter(line)
+        else:
+            self.run_command(line)
+
+    def focus_warp(self, sm: int, slot: int) -> None:
+        """Move the debug focus to a warp."""
+        self.quick(lambda s: s.set_focus(f"sm {sm} warp {slot}"))
+
+    def reload_memory(self) -> None:
+        """The memory pane has another height: read as much."""
+        if not self.engine.busy and self.line_pane("memory").display:
+            self.quick(lambda s: None)
+
+    def note(self, text: str, role: str = "stop") -> None:
+        """A word to the user, in the console; over a screen that hides it, on a slip too."""
+        if isinstance(self.app.screen, SideScreen):
+            self.app.notify(text, timeout=6, markup=False)
+        self.query_one(ConsolePane).log_lines(text.splitlines(), role)
+
+    @on(messages.JobDone)
+    def _job_done(self, event: messages.JobDone) -> None:
+        event.stop()
+        stop = event.view.snapshot.stop if event.view is not None else None
+        if event.error or stop is None or stop.kind != "step":
+            # Steps typed ahead were meant for the code before this stop.
+            self.engine.drop_waiting()
+        self.engine.finished()
+        console = self.query_one(ConsolePane)
+        notice = ""
+        if event.output is not None:
+            console.log_lines(list(event.output.lines))
+        if event.error:
+            console.log_lines([f"gpudbg: {line}" for line in event.error.splitlines()], "stop")
+            if event.gap:
+                notice = f"gpudbg has no meaning for this: {event.error}"
+        if self.session.quit_requested:
+            self.gpudbg.leave()
+            return
+        if event.view is not None:
+            ended = self.current is not None and self.current.snapshot.finished
+            self.adopt(event.view, notice)
+            if ended != event.view.snapshot.finished:
+                self.rearrange()
+        self.draw()
+        if not self.engine.busy:
+            self.gpudbg.run_startup()
+
+    @on(messages.CommandEntered)
+    def _command_entered(self, event: messages.CommandEntered) -> None:
+        event.stop()
+        line = event.line.strip()
+        if self.engine.busy:
+            self.note(f"running; {key_name('ctrl+c')} stops it")
+            return
+        if line.partition(" ")[0] in ("quit", "q", "exit"):
+            self.gpudbg.leave()
+            return
+        load()
+        self.run_command(line, echo=True)
+
+    # ---- mouse and Enter -----------------------------------------------------------------------
+    @on(messages.PaneAsked)
+    def _pane_asked(self, event: messages.PaneAsked) -> None:
+        self.focus_pane(event.pane)
+
+    @on(messages.SplitMoved)
+    def _split_moved(self, event: messages.SplitMoved) -> None:
+        self.split = event.column
+        self.rearrange()
+
+    @on(messages.RowClicked)
+    def _row_clicked(self, event: messages.RowClicked) -> None:
+        DOINGS["clicked"](self, event)
+
+    @on(messages.RowOpened)
+    def _row_opened(self, event: messages.RowOpened) -> None:
+        DOINGS["opened"](self, event)
+
+
+def _shown(widget: Widget) -> bool:
+    return all(node.display for node in widget.ancestors_with_self if isinstance(node, Widget))

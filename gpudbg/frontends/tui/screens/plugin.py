@@ -1,0 +1,71 @@
+"""A plugin's pane on a screen of its own; one that is broken says so in its place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.widget import Widget
+from textual.widgets import Static
+
+from gpudbg.frontends.tui.look import Look
+from gpudbg.frontends.tui.screens.side import SideScreen
+from gpudbg.frontends.tui.view import Running, View
+
+if TYPE_CHECKING:
+    from gpudbg.frontends.tui.screens.main import MainScreen
+    from gpudbg.plugin import Entry
+
+
+def make_widget(entry: Entry) -> Widget:
+    """The plugin's widget; a message in its place where it cannot be had."""
+    try:
+        kind = entry.load()
+        made = kind()
+        if not isinstance(made, Widget):
+            raise TypeError(f"{entry.call} is no Textual widget but {type(made).__name__}")
+        return made
+    except Exception as error:
+        words = f"The pane {entry.name} of plugin {entry.plugin} cannot be shown:"
+        return Static(f" {words}\n {type(error).__name__}: {error}", markup=False, id="broken")
+
+
+class PluginScreen(SideScreen):
+    """See the module text."""
+
+    DEFAULT_CSS = """
+    PluginScreen Container { height: 1fr; }
+    PluginScreen .line { height: 1; color: $primary; }
+    """
+
+    def __init__(self, main: MainScreen, look: Look, entry: Entry) -> None:
+        super().__init__(main, look, f"plugin-{entry.plugin}-{entry.name}")
+        self.entry = entry
+
+    def compose(self) -> ComposeResult:
+        """Its name, the pane, how to leave."""
+        yield Static(f" {self.entry.name}  {self.entry.help}", markup=False, classes="line")
+        yield Container(make_widget(self.entry))
+        yield Static(" Esc back", markup=False, classes="line")
+
+    def broken(self, error: Exception) -> None:
+        """The pane failed after it was made: its place says how."""
+        place = self.query_one(Container)
+        if place.query("#broken"):
+            return
+        for child in place.children:
+            child.remove()
+        words = f"The pane {self.entry.name} of plugin {self.entry.plugin} has failed:"
+        text = f" {words}\n {type(error).__name__}: {error}"
+        place.mount(Static(text, markup=False, id="broken"))
+
+    def show(self, view: View, running: Running | None) -> None:
+        """Hand the machine's snapshot to panes that want it: those with a `show_snapshot`."""
+        for widget in self.query_one(Container).children:
+            wants = getattr(widget, "show_snapshot", None)
+            if callable(wants):
+                try:
+                    wants(view.snapshot)
+                except Exception as error:
+                    self.broken(error)

@@ -1,0 +1,74 @@
+"""SideScreen: a screen over the main one that shares its session, debug focus and run keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from gpudbg.frontends.tui.look import Look
+from gpudbg.frontends.tui.view import Running, View
+
+if TYPE_CHECKING:
+    from gpudbg.frontends.tui.screens.main import MainScreen
+
+MAIN_KEYS = (
+    ("lane_next", "l"),
+    ("lane_back", "L"),
+    ("warp_next", "right_square_bracket"),
+    ("warp_back", "left_square_bracket"),
+    ("cta_next", "right_curly_bracket"),
+    ("cta_back", "left_curly_bracket"),
+    ("stepi", "space"),
+    ("next", "n,f10"),
+    ("step", "s,f11"),
+    ("continue", "c,f5"),
+    ("interrupt", "ctrl+c"),
+    ("restart", "r"),
+    ("help", "question_mark"),
+    ("theme", "T"),
+    ("quit", "q"),
+)
+"""Actions of the main screen that work on every side screen."""
+
+
+class SideScreen(Screen[None]):
+    """See the module text."""
+
+    DEFAULT_CSS = "SideScreen { background: $background; color: $foreground; }"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(
+            Binding(keys, f"main('{name}')", name, show=False, priority=name == "interrupt")
+            for name, keys in MAIN_KEYS
+        ),
+        Binding("colon", "console", "command", show=False),
+        Binding("escape", "close", "back", show=False),
+    ]
+
+    def __init__(self, main: MainScreen, look: Look, name: str) -> None:
+        super().__init__(id=name)
+        self.main = main
+        self.look = look
+
+    def show(self, view: View, running: Running | None) -> None:
+        """A new picture."""
+        raise NotImplementedError
+
+    def on_mount(self) -> None:
+        """The present picture."""
+        if self.main.current is not None:
+            self.show(self.main.current, None)
+
+    def action_main(self, name: str) -> None:
+        """An action of the main screen."""
+        self.main.action_do(name)
+
+    def action_close(self) -> None:
+        """Back to the screen below."""
+        self.dismiss(None)
+
+    def action_console(self) -> None:
+        """The command line is on the main screen."""
+        self.dismiss(None)
+        self.main.action_do("console")

@@ -1,0 +1,300 @@
+"""Trap inspector: what does the hardware say, and what is the handler about to read."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.events import Resize
+
+from gpudbg.debug.focus import first_lane
+from gpudbg.frontends.tui import messages
+from gpudbg.frontends.tui.look import Look
+from gpudbg.frontends.tui.screens.board import Board
+from gpudbg.frontends.tui.screens.card import Card, Frame
+from gpudbg.frontends.tui.screens.side import SideScreen
+from gpudbg.frontends.tui.text import row
+from gpudbg.frontends.tui.view import Running, View
+from gpudbg.frontends.tui.widgets.base import LinePane
+from gpudbg.frontends.tui.widgets.chrome import KeyRow, SmStrip, StopLine
+from gpudbg.frontends.tui.widgets.trap_panes import (
+    MASK_AT,
+    SLOTS,
+    HandlerPane,
+    LogPane,
+    SavedPane,
+    WordsPane,
+    bit_at,
+)
+
+if TYPE_CHECKING:
+    from gpudbg.frontends.tui.layout import Rect
+    from gpudbg.frontends.tui.screens.main import MainScreen
+
+KEYS = (
+    ("Space", "step"),
+    ("f", "return (RTT)"),
+    (".", "next set field"),
+    ("i", "what is this?"),
+    ("e", "edit field"),
+    ("+", "zero fields"),
+    ("x", "hex"),
+    ("Enter", "fold"),
+    ("1-4", "pane"),
+    ("Esc", "back"),
+)
+WIDE = 110
+"""From this width the panes stand in two columns."""
+
+
+class WordCard(Card):
+    """A word explained in full."""
+
+    def __init__(self, look: Look, title: str, lines: tuple[str, ...]) -> None:
+        super().__init__(look)
+        self.heading = title
+        self.lines = lines
+
+    def frame(self, width: int, height: int) -> Frame:
+        """Wrapped lines in a frame."""
+        wide = min(width - 2, 104)
+        rows = []
+        for line in self.lines:
+            indent = " " * (len(line) - len(line.lstrip()) + 8)
+            parts = textwrap.wrap(line, wide - 4, subsequent_indent=indent) or [""]
+            rows += [row((f" {part}", "text")) for part in parts]
+        if len(rows) > height - 4:
+            rest = len(rows) - (height - 5)
+            rows = [*rows[: height - 5], row((f" {rest} more lines: `info esr`", "muted"))]
+        return Frame(self.look, rows, wide, "you", self.heading, "Esc closes")
+
+
+class TrapScreen(SideScreen):
+    """See the module text."""
+
+    AUTO_FOCUS = "#pane-trapwords"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f", "main('finish')", "return", show=False),
+        Binding("full_stop", "set_field(1)", "next set field", show=False),
+        Binding("comma", "set_field(-1)", "previous set field", show=False),
+        Binding("i", "explain", "explain", show=False),
+        Binding("e", "edit", "edit", show=False),
+        Binding("plus", "zeros", "zero fields", show=False),
+        Binding("x", "format", "hex, decimal", show=False),
+        Binding("t", "close", "back", show=False),
+        *(Binding(str(n), f"pane({n - 1})", "pane", show=False) for n in range(1, 5)),
+    ]
+
+    def __init__(self, main: MainScreen, look: Look) -> None:
+        super().__init__(main, look, "trap")
+        self.words = WordsPane(look)
+        self.saved = SavedPane(look)
+        self.handler = HandlerPane(look)
+        self.log_pane = LogPane(look)
+        self.panes: tuple[LinePane, ...] = (self.words, self.saved, self.handler, self.log_pane)
+        self._lower: LinePane = self.words
+
+    def compose(self) -> ComposeResult:
+        """Stop line, strip, four panes, keys."""
+        yield Board(
+            StopLine(self.look, "t-stopline"),
+            SmStrip(self.look, "t-strip"),
+            *self.panes,
+            KeyRow(self.look, "t-keys"),
+        )
+
+    def on_mount(self) -> None:
+        """Ask the collector for trap state from now on, and show it."""
+        keys = self.query_one(KeyRow)
+        keys.keys = KEYS
+        keys.pinned = (("?", "help"),)
+        self.main.options.trap = True
+        if not self.main.engine.busy:
+            self.main.quick(lambda s: None)
+
+    def on_unmount(self) -> None:
+        """Nobody looks at trap state any more."""
+        self.main.options.trap = False
+
+    def on_resize(self, event: Resize) -> None:
+        """Place the panes."""
+        self.place()
+
+    def place(self) -> None:
+        """Two columns where they fit; else saved state above one of the others."""
+        width, height = self.size
+        if not width or not height:
+            return
+        places: dict[str, Rect] = {
+            "t-stopline": (0, 0, width, 1),
+            "t-keys": (0, height - 1, width, 1),
+        }
+        top = 1
+        if height >= 30:
+            places["t-strip"] = (0, 1, width, 1)
+            top = 2
+        rows = height - top - 1
+        if width >= WIDE:
+            left = max(width * 3 // 5, MASK_AT + SLOTS)
+            saved = min(8, rows // 4)
+            log = (rows - saved) * 2 // 5
+            places["pane-trapwords"] = (0, top, left, rows)
+            right = width - left - 1
+            places["pane-trapsaved"] = (left + 1, top, right, saved)
+            places["pane-traphandler"] = (left + 1, top + saved, right, rows - saved - log)
+            places["pane-traplog"] = (left + 1, top + rows - log, right, log)
+        else:
+            saved = 5 if height >= 24 else 3
+            places["pane-trapsaved"] = (0, top, width, saved)
+            places[f"pane-{self._lower.pane}"] = (0, top + saved, width, rows - saved)
+            hidden = [p for p in self.panes if p is not self.saved and p is not self._lower]
+            self._lower.tabs = tuple((p.number, p.title, p.pane) for p in hidden)
+        if width >= WIDE:
+            for pane in self.panes:
+                pane.tabs = ()
+        self.query_one(Board).place(places)
+        if self.main.current is not None:
+            self.show(self.main.current, None)
+
+    def show(self, view: View, running: Running | None) -> None:
+        """A new picture."""
+        self.query_one(StopLine).show(view, running)
+        self.query_one(SmStrip).show(view, running)
+        for pane in self.panes:
+            pane.show(view, running)
+        self.query_one(KeyRow).show(view, running)
+
+    # ---- actions -------------------------------------------------------------------------
+    def action_pane(self, number: int) -> None:
+        """A digit: that pane; on a narrow screen it takes the lower part."""
+        pane = self.panes[number]
+        if not pane.display and pane is not self.saved:
+            self._lower = pane
+            self.place()
+        self.set_focus(pane)
+
+    def on_pane_asked(self, event: messages.PaneAsked) -> None:
+        """A click on a hidden pane's name."""
+        event.stop()
+        names = [p.pane for p in self.panes]
+        self.action_pane(names.index(event.pane))
+
+    def action_set_field(self, by: int) -> None:
+        """The next field that says something."""
+        self.action_pane(0)
+        self.words.next_set(by)
+
+    def action_zeros(self) -> None:
+        """Fields that are zero, shown or folded."""
+        self.words.zeros = not self.words.zeros
+        self.words.redraw()
+
+    def action_format(self) -> None:
+        """Numbers of fields in hex or decimal."""
+        self.words.decimal = not self.words.decimal
+        self.words.redraw()
+
+    def _here(self) -> str:
+        """The word the cursor is in; the first word otherwise."""
+        key = self.words.key
+        if isinstance(key, tuple) and key[0] in ("word", "bits", "field"):
+            return str(key[1])
+        return "SR_GlobalErrorStatus"
+
+    def action_explain(self) -> None:
+        """The word under the cursor in full; a field's note first."""
+        word = self.words.word(self._here())
+        if word is None:
+            return
+        key = self.words.key
+        lines = word.lines or (f"{word.name} = 0x{word.value:08x}: no public layout",)
+        if isinstance(key, tuple) and key[0] == "field":
+            field = next(f for f in word.fields if (f.hi, f.lo) == key[2:])
+            note = f" {field.note}." if field.note else ""
+            first = f"{field.name}: {field.meaning}. This is {field.certainty}.{note}"
+            lines = (first, "", *lines)
+        self.app.push_screen(WordCard(self.look, word.name, lines))
+
+    def action_edit(self) -> None:
+        """Another value for the field under the cursor: a write through the port, logged."""
+        key, word = self.words.key, self.words.word(self._here())
+        if word is None or not isinstance(key, tuple) or key[0] not in ("field", "word", "bits"):
+            self.main.note("`.` goes to a field; `e` edits it", "muted")
+            return
+        if not word.writable:
+            self.main.note(f"{word.name} is made by the SM: nobody can write it")
+            return
+        hi, lo = key[2:] if key[0] == "field" else (31, 0)
+        name = next((f.name for f in word.fields if (f.hi, f.lo) == (hi, lo)), "")
+        label = f"{word.name}.{name}" if key[0] == "field" else word.name
+        trap = self.main.current.trap if self.main.current is not None else None
+        sm = trap.sm if trap is not None else 0
+        now = word.value >> lo & (1 << hi - lo + 1) - 1
+        self.main.gpudbg.ask(
+            f"{label} (bits {hi}:{lo}), now 0x{now:x}",
+            f"a number up to 0x{(1 << hi - lo + 1) - 1:x}",
+            lambda text: self._write(word.name, word.value, hi, lo, text, sm),
+        )
+
+    def _write(self, name: str, value: int, hi: int, lo: int, text: str, sm: int) -> None:
+        try:
+            number = int(text, 0)
+        except ValueError:
+            self.main.note(f"{text!r} is not a number")
+            return
+        mask = (1 << hi - lo + 1) - 1
+        if not 0 <= number <= mask:
+            self.main.note(f"{text} does not fit into bits {hi}:{lo}")
+            return
+        word = value & ~(mask << lo) | number << lo
+        self.main.run_command(f"trap port write {name} 0x{word:08x} {sm}")
+
+    # ---- rows ----------------------------------------------------------------------------
+    def on_row_clicked(self, event: messages.RowClicked) -> None:
+        """A bit is its field, a mask's or the strip's cell its warp."""
+        event.stop()
+        key = event.key
+        if not isinstance(key, tuple):
+            return
+        if key[0] == "bits":
+            bit, word = bit_at(event.column), self.words.word(key[1])
+            if word is None or bit is None:
+                return
+            field = next((f for f in word.fields if f.lo <= bit <= f.hi), None)
+            if field is None:
+                self.main.note(f"bit {bit} of {word.name} has no public name", "muted")
+            elif not self.words.go_to(("field", word.name, field.hi, field.lo)):
+                self.action_zeros()
+                self.words.go_to(("field", word.name, field.hi, field.lo))
+        elif key[0] == "mask":
+            self._focus_slot(event.column - MASK_AT)
+        elif key[0] == "warp":
+            self.main.focus_warp(key[1], key[2])
+
+    def on_row_opened(self, event: messages.RowOpened) -> None:
+        """Enter folds a word, and follows a mask to its first warp."""
+        event.stop()
+        key = event.key
+        if not isinstance(key, tuple):
+            return
+        if key[0] in ("word", "bits", "field"):
+            self.words.flipped ^= {key[1]}
+            self.words.redraw()
+            self.words.go_to(("word", key[1]))
+        elif key[0] == "mask":
+            trap = self.main.current.trap if self.main.current is not None else None
+            mask = dict(trap.masks)[key[1]] if trap is not None else 0
+            if mask:
+                self._focus_slot(first_lane(mask))
+
+    def _focus_slot(self, slot: int) -> None:
+        view = self.main.current
+        if view is None or view.trap is None:
+            return
+        found = view.snapshot.warp_row(view.trap.sm, slot)
+        if found is None:
+            self.main.note(f"slot {slot} holds no warp", "muted")
+            return
+        self.main.focus_warp(found.sm, found.slot)

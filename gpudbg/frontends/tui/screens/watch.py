@@ -1,0 +1,365 @@
+"""Warp watch: what is this expression in all 32 lanes, and which lane is the odd one."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.events import Resize
+
+from gpudbg.frontends.tui import messages
+from gpudbg.frontends.tui.actions import key_name
+from gpudbg.frontends.tui.doings import drop_watch
+from gpudbg.frontends.tui.doings_look import watch_expression
+from gpudbg.frontends.tui.look import Look
+from gpudbg.frontends.tui.screens.board import Board
+from gpudbg.frontends.tui.screens.side import SideScreen
+from gpudbg.frontends.tui.text import Row, Span, fit, row
+from gpudbg.frontends.tui.view import LaneRow, Running, View
+from gpudbg.frontends.tui.widgets.base import Content, LinePane
+from gpudbg.frontends.tui.widgets.chrome import KeyRow, StopLine
+from gpudbg.frontends.tui.widgets.lane_axis import Axis, bar_spans
+from gpudbg.frontends.tui.widgets.registers import opened
+from gpudbg.frontends.tui.widgets.warps import lane_spans, state_words
+
+if TYPE_CHECKING:
+    from gpudbg.frontends.tui.screens.main import MainScreen
+
+KEYS = (
+    ("a", "add"),
+    ("e", "edit"),
+    ("d", "delete"),
+    ("Enter", "expand"),
+    ("l L", "lane"),
+    ("[ ]", "warp"),
+    (".", "next odd lane"),
+    ("o", "order"),
+    ("Space", "instruction"),
+    ("n", "next"),
+    ("Esc", "back"),
+)
+ORDERS = ("value", "lane", "count")
+
+
+def distribution(value: LaneRow, active: int, order: str) -> list[tuple[str, list[int]]]:
+    """Value text -> its active lanes, by value, first lane or number of lanes."""
+    found: dict[str, list[int]] = {}
+    for lane in range(32):
+        if active >> lane & 1 and value.valid >> lane & 1:
+            found.setdefault(value.cells[lane], []).append(lane)
+    keys: dict[str, Callable[[tuple[str, list[int]]], object]] = {
+        "value": lambda item: _number(item[0]),
+        "lane": lambda item: item[1][0],
+        "count": lambda item: -len(item[1]),
+    }
+    return sorted(found.items(), key=keys[order])  # type: ignore[arg-type]
+
+
+def _number(text: str) -> tuple[int, float, str]:
+    try:
+        return (0, float(int(text, 0)), text)
+    except ValueError:
+        pass
+    try:
+        return (0, float(text), text)
+    except ValueError:
+        return (1, 0.0, text)
+
+
+def stands_out(value: LaneRow, view: View) -> list[str]:
+    """Sentences about the odd lane, what changed, what is the same."""
+    focus = view.focus_row
+    if focus is None:
+        return []
+    if not value.valid:
+        return [f"{value.name} has no value here: {value.why}"]
+    lines = []
+    for lane in range(32):
+        if value.shape.odd >> lane & 1:
+            rest = value.shape.words.split("  ")[0]
+            lines.append(f"lane {lane}: {value.name} = {value.cells[lane]}, the others {rest}")
+    lost = (focus.active & ~value.valid).bit_count()
+    if lost:
+        lines.append(f"{lost} active lanes have no value: {value.why}")
+    if value.changed:
+        count = (value.changed & focus.active).bit_count()
+        active = focus.active.bit_count()
+        lines.append(f"{count} of {active} active lanes changed since the last stop")
+    parked = focus.valid & ~focus.exited & ~focus.active
+    if parked:
+        lines.append(f"{parked.bit_count()} lanes are parked: drawn dim and not counted")
+    return lines or [f"Nothing: {value.name} is {value.shape.words} over the active lanes"]
+
+
+class WatchTable(LinePane):
+    """The expressions over the focused warp's lanes."""
+
+    number, title, pane = "1", "Watch", "watchtable"
+    empty = "No expressions yet. `a` adds one: R4, threadIdx.x*4, shared[3]"
+
+    def __init__(self, look: Look) -> None:
+        super().__init__(look)
+        self.open: set[str] = set()
+
+    @property
+    def label(self) -> int:
+        """Columns before the lanes: wider than on the main screen, names are expressions."""
+        return 28 if self.size.width >= 110 else 24
+
+    @property
+    def axis(self) -> Axis:
+        """Two cells a lane where they fit."""
+        return Axis(2 if self.size.width >= self.label + 64 + 20 else 1, self.label)
+
+    def content(self, view: View, width: int, height: int) -> Content:
+        """The warp's own lanes, then a row an expression."""
+        axis, g = self.axis, self.look.glyphs
+        focus = view.focus_row
+        if focus is None:
+            return Content((), "")
+        head = f" {g.pc} {focus.slot}  +{focus.offset:04x}"
+        rows = [
+            row(
+                (fit(head, axis.start, g.cut), "now"),
+                *lane_spans(focus, view, axis, g),
+                (f" {state_words(focus)}", "now"),
+                key=("warp", focus.sm, focus.slot),
+                lanes=(axis.start, axis.cell),
+            )
+        ]
+        # While rows are free every expression shows its values; Enter closes it then.
+        free = 1 + 5 * len(view.watches) <= height
+        for value in view.watches:
+            rows.append(self._line(value, view, axis))
+            if (value.name in self.open) != free and value.cells:
+                rows += opened(value, view, axis, g)
+        return Content(rows, f"lane {view.lane} in blue", lanes=True)
+
+    def _line(self, value: LaneRow, view: View, axis: Axis) -> Row:
+        g = self.look.glyphs
+        changed = bool(value.changed)
+        room = axis.start - 2 - 10
+        text = value.focus_text if len(value.focus_text) <= 9 else value.focus_text[:8] + g.cut
+        head: list[Span] = [
+            (g.changed if changed else " ", "now"),
+            (fit(value.name, max(room, 4), g.cut), "now.b" if changed else "text"),
+            (f"{text:>9}  "[: axis.start - 1 - max(room, 4)], "now" if changed else "text"),
+        ]
+        words = value.shape.words if value.valid else value.why
+        if g.name == "ascii":
+            words = words.replace("×", g.cross).replace("·", "*")
+        bars = bar_spans(value, view, axis, g) if value.valid else ()
+        return row(
+            *head,
+            *bars,
+            (" " + words, "now" if changed else "muted"),
+            key=("watch", value.name),
+            lanes=(axis.start, axis.cell) if value.valid else None,
+        )
+
+    def selected(self) -> LaneRow | None:
+        """The expression under the cursor, the first one otherwise."""
+        if self.view is None or not self.view.watches:
+            return None
+        key = self.key
+        name = key[1] if isinstance(key, tuple) and key[0] == "watch" else None
+        return next((w for w in self.view.watches if w.name == name), self.view.watches[0])
+
+
+class ValuesPane(LinePane):
+    """The distribution of the selected expression."""
+
+    number, title, pane = "2", "Values", "watchvalues"
+    order = "value"
+    value: LaneRow | None = None
+
+    def content(self, view: View, width: int, height: int) -> Content:
+        """A row a value: how many lanes, which."""
+        if self.value is None or view.focus_row is None:
+            return Content((), "")
+        found = distribution(self.value, view.focus_row.active, self.order)
+        most = max((len(lanes) for _, lanes in found), default=1)
+        cell = min(max((len(t) for t, _ in found), default=1), 14)
+        rows = []
+        for text, lanes in found:
+            bar = self.look.glyphs.running * max(len(lanes) * 12 // most, 1)
+            rows.append(
+                row(
+                    (f" {text[:cell]:>{cell}} ", "text"),
+                    (f"{bar:12} ", "run-quiet"),
+                    (" ".join(map(str, lanes)), "muted"),
+                    key=("lane", lanes[0]),
+                )
+            )
+        return Content(rows, f"of {self.value.name}   o order: by {self.order}")
+
+
+class OutPane(LinePane):
+    """What stands out, in sentences."""
+
+    number, title, pane = "3", "What stands out", "watchout"
+    value: LaneRow | None = None
+
+    def content(self, view: View, width: int, height: int) -> Content:
+        """Sentences."""
+        if self.value is None:
+            return Content(())
+        lines = [
+            part
+            for line in stands_out(self.value, view)
+            for part in textwrap.wrap(line, max(width - 2, 20), subsequent_indent="  ")
+        ]
+        return Content([row((f" {line}", "text")) for line in lines])
+
+
+class WatchScreen(SideScreen):
+    """See the module text."""
+
+    AUTO_FOCUS = "#pane-watchtable"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("a", "add", "add", show=False),
+        Binding("e", "edit", "edit", show=False),
+        Binding("d,delete", "drop", "delete", show=False),
+        Binding("o", "order", "order", show=False),
+        Binding("full_stop", "odd(1)", "next odd lane", show=False),
+        Binding("comma", "odd(-1)", "previous odd lane", show=False),
+        Binding("w", "close", "back", show=False),
+    ]
+
+    def __init__(self, main: MainScreen, look: Look) -> None:
+        super().__init__(main, look, "watch")
+        self.table = WatchTable(look)
+        self.values = ValuesPane(look)
+        self.out = OutPane(look)
+
+    def compose(self) -> ComposeResult:
+        """Stop line, the table, two panes below, keys."""
+        yield Board(StopLine(self.look, "w-stopline"), self.table, self.values, self.out,
+                    KeyRow(self.look, "w-keys"))  # fmt: skip
+
+    def on_mount(self) -> None:
+        """The present picture."""
+        self.query_one(KeyRow).keys = KEYS
+        self.query_one(KeyRow).pinned = ((key_name("question_mark"), "help"),)
+        if not self.main.options.watches:
+            self._suggest()
+        super().on_mount()
+
+    def _suggest(self) -> None:
+        """A first expression: what the next instruction reads, so that the screen is not empty."""
+        view = self.main.current
+        if view is None or view.focus_row is None:
+            return
+        changed = {v.name for v in view.registers if v.changed and v.section == "register"}
+        names = sorted({n for n in view.operands if n.startswith("R")} | changed)[:3]
+        self.main.options.watches = ["threadIdx.x", *(f"${n}" for n in names)]
+        self.main.quick(lambda s: None)
+
+    def on_resize(self, event: Resize) -> None:
+        """Place the panes."""
+        width, height = self.size
+        lower = max(height // 3, 5) if height >= 20 else 0
+        top = height - lower - 2
+        places = {
+            "w-stopline": (0, 0, width, 1),
+            "pane-watchtable": (0, 1, width, top),
+            "w-keys": (0, height - 1, width, 1),
+        }
+        if lower:
+            half = width // 2
+            places["pane-watchvalues"] = (0, top + 1, half, lower)
+            places["pane-watchout"] = (half, top + 1, width - half, lower)
+        self.query_one(Board).place(places)
+
+    def show(self, view: View, running: Running | None) -> None:
+        """A new picture."""
+        self.query_one(StopLine).show(view, running)
+        self.table.show(view, running)
+        self._lower(view, running)
+        self.query_one(KeyRow).show(view, running)
+
+    def _lower(self, view: View, running: Running | None) -> None:
+        value = self.table.selected()
+        self.values.value = self.out.value = value
+        self.values.show(view, running)
+        self.out.show(view, running)
+
+    # ---- actions -------------------------------------------------------------------------
+    def action_add(self) -> None:
+        """Ask for an expression."""
+        self._ask("")
+
+    def action_edit(self) -> None:
+        """Change the selected expression."""
+        value = self.table.selected()
+        self._ask(value.name if value is not None else "")
+
+    def _ask(self, old: str) -> None:
+        def then(text: str) -> None:
+            if old in self.main.options.watches:
+                self.main.options.watches.remove(old)
+            watch_expression(self.main, text)
+
+        words = f"Instead of {old}" if old else "Watch an expression in 32 lanes"
+        self.main.gpudbg.ask(words, "R4, threadIdx.x*4, shared[3]", then)
+
+    def action_drop(self) -> None:
+        """Forget the selected expression."""
+        value = self.table.selected()
+        if value is not None:
+            drop_watch(self.main, value.name)
+
+    def action_order(self) -> None:
+        """Values by value, first lane, number of lanes."""
+        at = ORDERS.index(self.values.order)
+        self.values.order = ORDERS[(at + 1) % len(ORDERS)]
+        self.values.redraw()
+
+    def action_odd(self, by: int) -> None:
+        """The next outlier lane of any expression; without outliers, the next distinct value."""
+        view = self.main.current
+        value = self.table.selected()
+        if view is None or view.focus_row is None or value is None:
+            return
+        odd = [i for i in range(32) if value.shape.odd >> i & 1]
+        if not odd:
+            found = distribution(value, view.focus_row.active, "lane")
+            odd = sorted(lanes[0] for _, lanes in found)
+        goal = _neighbour(odd, view.lane, by)
+        if goal is not None:
+            focus = view.focus_row
+            self.main.quick(lambda s: s.focus_on(focus.sm, focus.slot, goal))
+
+    def on_row_clicked(self, event: messages.RowClicked) -> None:
+        """A lane or a value's first lane takes the focus."""
+        event.stop()
+        view = self.main.current
+        lane = event.lane
+        if isinstance(event.key, tuple) and event.key[0] == "lane":
+            lane = event.key[1]
+        if view is not None and view.focus_row is not None and lane is not None:
+            focus = view.focus_row
+            if focus.valid >> lane & 1:
+                self.main.quick(lambda s: s.focus_on(focus.sm, focus.slot, lane))
+        elif view is not None:
+            self._lower(view, None)
+
+    def on_row_opened(self, event: messages.RowOpened) -> None:
+        """The 32 values of an expression."""
+        event.stop()
+        if isinstance(event.key, tuple) and event.key[0] == "watch":
+            self.table.open ^= {event.key[1]}
+            self.table.redraw()
+
+
+def _neighbour(lanes: Sequence[int], here: int, by: int) -> int | None:
+    """The next lane of a list after (or before) a lane, around its end."""
+    if not lanes:
+        return None
+    later = [n for n in lanes if n > here] if by > 0 else [n for n in lanes if n < here]
+    if later:
+        return later[0] if by > 0 else later[-1]
+    return lanes[0] if by > 0 else lanes[-1]

@@ -1,0 +1,169 @@
+"""View: one frozen picture of everything the panes draw.
+
+It is made once per stop, focus move or memory page (`gpudbg.frontends.tui.collect`), in the
+thread that owns the machine; panes turn it into rows and never ask the machine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from gpudbg.debug.fault_card import FaultCard
+    from gpudbg.debug.lane_shape import LaneShape
+    from gpudbg.debug.paths import Path
+    from gpudbg.debug.snapshot import Snapshot, WarpRow
+    from gpudbg.debug.stop import Stop
+    from gpudbg.frontends.tui.code_index import CodeIndex
+    from gpudbg.frontends.tui.collect_trap import TrapPicture
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What never changes during a launch."""
+
+    program: str
+    arch: str
+    kernel: str
+    grid: str
+    block: str
+    arguments: str
+    shared_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class LaneRow:
+    """One value across the 32 lanes: a register, predicate, special register or expression.
+
+    `bits` are raw 32- or 64-bit patterns, `valid` the lanes that have a value, `focus_text` the
+    focused lane's value.  A predicate's or flag's mask is in `mask` (-1: none).
+    """
+
+    name: str
+    section: str
+    focus_text: str
+    shape: LaneShape
+    changed: int = 0
+    mask: int = -1
+    valid: int = 0xFFFFFFFF
+    cells: tuple[str, ...] = ()
+    why: str = ""
+    index: int = -1
+    zero: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPage:
+    """A window into one address space."""
+
+    space: str
+    label: str
+    base: int
+    size: int
+    address: int
+    data: bytes
+    changed: frozenset[int] = frozenset()
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OutputRow:
+    """One buffer of the launch."""
+
+    name: str
+    dtype: str
+    count: int
+    address: int
+    marked: bool
+    values: NDArray[np.generic]
+    changed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PointRow:
+    """One breakpoint."""
+
+    number: int
+    where: str
+    condition: str
+    enabled: bool
+    temporary: bool
+    hits: int
+    ignore: int
+    pcs: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Everything drawn at one stop; see the module text."""
+
+    number: int
+    snapshot: Snapshot
+    header: Header
+    code: CodeIndex
+    stop_title: str
+    stop_where: str
+    stop_line: str
+    stop_role: str
+    lane: int = 0
+    sm: int = 0
+    thread: str = ""
+    cta: str = ""
+    step_mode: str = "warp"
+    seed: int = 0
+    pc: int | None = None
+    next_words: str = ""
+    operands: frozenset[str] = frozenset()
+    warps: tuple[WarpRow, ...] = ()
+    paths: tuple[Path, ...] = ()
+    letters: str = " " * 32
+    registers: tuple[LaneRow, ...] = ()
+    specials: tuple[LaneRow, ...] = ()
+    watches: tuple[LaneRow, ...] = ()
+    memory: MemoryPage | None = None
+    outputs: tuple[OutputRow, ...] = ()
+    points: tuple[PointRow, ...] = ()
+    stops: tuple[Stop, ...] = ()
+    warps_at: dict[int, int] = field(default_factory=dict)
+    fault: FaultCard | None = None
+    trap: TrapPicture | None = None
+    notice: str = ""
+
+    @property
+    def focus_row(self) -> WarpRow | None:
+        """The focused warp's row."""
+        return self.snapshot.detail.row if self.snapshot.detail is not None else None
+
+    @property
+    def tick(self) -> int:
+        """Warp instructions since launch."""
+        return self.snapshot.instructions
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """Numbers shown while the machine runs."""
+
+    label: str
+    seconds: float
+    tick: int
+    rate: float
+    shown_tick: int
+
+
+@dataclass(slots=True)
+class Options:
+    """What the user chose to look at; read when a view is made."""
+
+    space: str = "shared"
+    bank: int = 0
+    address: int | None = None
+    page_rows: int = 16
+    register_format: str = "x"
+    watches: list[str] = field(default_factory=list)
+    follow_pointer: bool = True
+    trap: bool = False

@@ -1,0 +1,339 @@
+"""LinePane: a pane of rows under a title rule, drawn line by line.
+
+A pane is data in, rows out: `content()` turns the view into rows; everything else (scrolling,
+cursor, mouse, redrawing only what changed, showing a bug where it happened) is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.segment import Segment
+from textual.binding import Binding
+from textual.events import Click, MouseScrollDown, MouseScrollUp, Resize
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+from gpudbg.frontends.tui import messages
+from gpudbg.frontends.tui.text import Row, Span, fit, row, strip
+from gpudbg.frontends.tui.widgets.lane_axis import Axis, axis_for, ruler
+
+if TYPE_CHECKING:
+    from gpudbg.frontends.tui.look import Look
+    from gpudbg.frontends.tui.view import Running, View
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a pane shows: its rows, the words at the right of its title, a lane ruler or not."""
+
+    rows: Sequence[Row]
+    right: str = ""
+    lanes: bool = False
+    anchor: int | None = None
+
+
+def _dimmed(spans: Sequence[Span]) -> tuple[Span, ...]:
+    return tuple((text, "faint" if style == "faint" else "dim") for text, style in spans)
+
+
+class LinePane(Widget, can_focus=True):
+    """Base of all panes; see the module text."""
+
+    DEFAULT_CSS = "LinePane { height: 1fr; width: 1fr; }"
+    BINDINGS: ClassVar = [
+        Binding("up,k", "move(-1)", "up", show=False),
+        Binding("down,j", "move(1)", "down", show=False),
+        Binding("pageup", "page(-1)", "page up", show=False),
+        Binding("pagedown", "page(1)", "page down", show=False),
+        Binding("home", "move(-1000000)", "first", show=False),
+        Binding("end", "move(1000000)", "last", show=False),
+        Binding("enter", "open", "open", show=False),
+    ]
+    number: ClassVar[str] = ""
+    title: ClassVar[str] = ""
+    empty: ClassVar[str] = ""
+    pane: ClassVar[str] = ""
+
+    def __init__(self, look: Look) -> None:
+        super().__init__(id=f"pane-{self.pane}")
+        self.look = look
+        self.view: View | None = None
+        self.running: Running | None = None
+        self.top = 0
+        self.cursor: int | None = None
+        self.tabs: tuple[tuple[str, str, str], ...] = ()
+        self._content = Content(())
+        self._drawn: list[Strip] = []
+        self._tab_spots: list[tuple[int, int, str]] = []
+
+    # ---- what subclasses say -------------------------------------------------------------
+    def content(self, view: View, width: int, height: int) -> Content:
+        """The pane's rows for this view; pure."""
+        raise NotImplementedError
+
+    def rows_changed(self, view: View) -> None:
+        """Called with a new view before it is drawn; panes that follow something scroll here."""
+
+    # ---- drawing -------------------------------------------------------------------------
+    @property
+    def body(self) -> int:
+        """Rows under the title."""
+        return max(self.size.height - 1, 0)
+
+    @property
+    def axis(self) -> Axis:
+        """Where lanes stand."""
+        return axis_for(self.size.width)
+
+    def show(self, view: View, running: Running | None = None) -> None:
+        """Draw a view; only rows that differ are sent to the terminal."""
+        fresh = self.view is not view
+        self.view, self.running = view, running
+        if not self.size.height:
+            return
+        if fresh:
+            self._guarded(lambda: self.rows_changed(view))
+        self.redraw()
+
+    def redraw(self) -> None:
+        """Build the rows again and send those that changed."""
+        if self.view is None or not self.size.height:
+            return
+        view = self.view
+        self._guarded(lambda: self._build(view))
+        made = [self._strip(y) for y in range(self.size.height)]
+        old = self._drawn
+        self._drawn = made
+        if len(old) != len(made):
+            self.refresh()
+            return
+        changed = [Region(0, y, self.size.width, 1) for y in range(len(made)) if made[y] != old[y]]
+        if changed:
+            self.refresh(*changed)
+
+    def _build(self, view: View) -> None:
+        self._content = self.content(view, self.size.width, self.body)
+        self.top = max(0, min(self.top, len(self._content.rows) - self.body))
+
+    def _guarded(self, act: object) -> None:
+        """A bug in a pane shows in that pane."""
+        try:
+            act()  # type: ignore[operator]
+        except Exception as error:
+            lines = [
+                row((f" {self.title or self.pane} cannot be drawn:", "stop")),
+                row((f" {type(error).__name__}: {error}", "text")),
+                row((" The rest goes on; the console has `info` commands for this.", "muted")),
+            ]
+            self._content = Content(lines)
+            self.log.error(f"{self.pane}: {error!r}")
+
+    def _strip(self, y: int) -> Strip:
+        look = self.look
+        try:
+            line = self.title_row() if y == 0 else self.body_row(self.top + y - 1, y)
+        except Exception as error:
+            # Rows can be made when they are drawn; a bug there stays in its row.
+            line = row((f" {type(error).__name__}: {error}", "stop"))
+        if self.running is not None and y:
+            # What is drawn is older than the machine: everything is dim until it stops.
+            line = Row(_dimmed(line.spans), line.key, "", line.lanes, _dimmed(line.right))
+        return strip(line, self.size.width, look.palette, look.glyphs.cut)
+
+    def body_row(self, index: int, y: int) -> Row:
+        """A row of the body; the last says how many are below."""
+        rows = self._content.rows
+        if not rows and index == 0 and self.empty:
+            return row((f" {self.empty}", "muted"))
+        if index >= len(rows):
+            return Row()
+        below = len(rows) - index - 1
+        if y == self.size.height - 1 and below > 0 and self.body > 2:
+            note = f" {self.look.glyphs.cut} {below + 1:,} more "
+            return row((note, "dim"))
+        line = rows[index]
+        if index == self.cursor and self.has_focus and not line.tint:
+            return Row(line.spans, line.key, "you-bg", line.lanes, line.right)
+        return line
+
+    def title_row(self) -> Row:
+        """The rule with number, name, lane ruler, neighbours and right words."""
+        g = self.look.glyphs
+        focus = self.has_focus
+        rule = g.rule_heavy if focus else g.rule
+        style = "you" if focus else "faint"
+        name = "you.b" if focus else "text.b"
+        width = self.size.width
+        head: list[Span] = [(rule, style)]
+        if self.number:
+            head.append((self.number + " ", "you.b" if focus else "muted"))
+        head.append((self.title + " ", name))
+        used = sum(len(t) for t, _ in head)
+        right = self.right_words()
+        if self._content.lanes:
+            axis = self.axis
+            if axis.start > used:
+                head.append((rule * (axis.start - used), style))
+                head.append((ruler(axis, rule), "muted" if not focus else "you"))
+                used = axis.start + axis.width
+                room = width - used - 1
+                if room > 2 and right:
+                    head.append((" " + fit(right, room, g.cut).rstrip(), "muted"))
+                return Row(tuple(head))
+        self._tab_spots = []
+        for number, tab, pane in self.tabs:
+            text = f" {number} {tab}" if number else f" {tab}"
+            if used + len(text) + len(right) + 6 > width:
+                break
+            self._tab_spots.append((used, used + len(text), pane))
+            head.append((text, "dim"))
+            used += len(text)
+        if self._tab_spots:
+            head.append((" ", style))
+            used += 1
+        tail = f" {right} " if right else ""
+        if used + len(tail) + 3 > width:
+            tail = f" {fit(right, max(width - used - 5, 1), g.cut).strip()} " if right else ""
+        fill = max(width - used - len(tail) - (1 if tail else 0), 0)
+        head.append((rule * fill, style))
+        if tail:
+            head.extend(((tail, "muted"), (rule, style)))
+        return Row(tuple(head))
+
+    def right_words(self) -> str:
+        """Words at the right of the title; while the machine runs, how old the pane is."""
+        if self.running is not None:
+            return f"as of {self.running.shown_tick:,}"
+        return self._content.right
+
+    def render_line(self, y: int) -> Strip:
+        """One line, from the rows built last."""
+        if len(self._drawn) != self.size.height or (y and self.view is None):
+            if self.view is None:
+                blank = Strip([Segment(" " * self.size.width, self.look.palette.style("text"))])
+                return blank
+            self.redraw()
+        if y < len(self._drawn):
+            return self._drawn[y]
+        return Strip.blank(self.size.width, self.look.palette.style("text"))
+
+    def on_resize(self, event: Resize) -> None:
+        """Rows depend on the size."""
+        if self.view is not None:
+            view = self.view
+            self._guarded(lambda: self.rows_changed(view))
+        self._drawn = []
+        self.redraw()
+
+    def on_focus(self) -> None:
+        """The title shows the focus."""
+        self.redraw()
+
+    def on_blur(self) -> None:
+        """The title loses the focus."""
+        self.redraw()
+
+    def restyle(self) -> None:
+        """Draw everything again after a change of theme or glyphs."""
+        self._drawn = []
+        self.redraw()
+        self.refresh()
+
+    # ---- moving ----------------------------------------------------------------------------
+    @property
+    def texts(self) -> list[str]:
+        """The pane as bare text, title first: what tests and the clipboard read."""
+        rows = [self.title_row(), *(self._content.rows[self.top : self.top + self.body])]
+        return [r.text.rstrip() for r in rows]
+
+    @property
+    def key(self) -> Hashable:
+        """What the cursor's row stands for."""
+        rows = self._content.rows
+        if self.cursor is None or not 0 <= self.cursor < len(rows):
+            return None
+        return rows[self.cursor].key
+
+    def action_move(self, by: int) -> None:
+        """Move the cursor over rows that stand for something."""
+        rows = self._content.rows
+        if not rows:
+            return
+        if abs(by) > 1:
+            at = len(rows) if by > 0 else -1
+            by = -1 if by > 0 else 1
+        else:
+            at = self.cursor if self.cursor is not None else self.top - 1 if by > 0 else self.top
+        at += by
+        while 0 <= at < len(rows) and rows[at].key is None:
+            at += by
+        if 0 <= at < len(rows):
+            self.cursor = at
+            self.reveal(at)
+        else:
+            self.scroll(by)
+        self.redraw()
+
+    def action_page(self, by: int) -> None:
+        """Scroll by a page, cursor with it."""
+        self.scroll(by * max(self.body - 1, 1))
+        self.cursor = min(self.top, max(len(self._content.rows) - 1, 0))
+        self.redraw()
+
+    def scroll(self, by: int) -> None:
+        """Move the rows."""
+        self.top = max(0, min(self.top + by, len(self._content.rows) - self.body))
+
+    def reveal(self, index: int, third: bool = False) -> None:
+        """Scroll only when a row is out of sight; then it lands a third down, or at the edge."""
+        last = self.body - (2 if len(self._content.rows) > self.top + self.body else 1)
+        if self.top <= index <= self.top + max(last, 0):
+            return
+        if third or index < self.top - self.body or index > self.top + 2 * self.body:
+            self.top = max(0, index - self.body // 3)
+        elif index < self.top:
+            self.top = index
+        else:
+            self.top = index - max(last, 0)
+
+    def action_open(self) -> None:
+        """Enter."""
+        if self.key is not None:
+            self.post_message(messages.RowOpened(self.pane, self.key))
+
+    # ---- mouse -----------------------------------------------------------------------------
+    def on_click(self, event: Click) -> None:
+        """A row, a lane, or a neighbour's name in the title."""
+        if event.y == 0:
+            for start, end, pane in self._tab_spots:
+                if start <= event.x < end:
+                    self.post_message(messages.PaneAsked(pane))
+            return
+        index = self.top + event.y - 1
+        rows = self._content.rows
+        if not 0 <= index < len(rows):
+            return
+        line = rows[index]
+        self.cursor = index if line.key is not None else self.cursor
+        lane = self.axis.lane_at(event.x) if line.lanes else None
+        if event.chain >= 2:
+            self.post_message(messages.RowOpened(self.pane, line.key))
+        else:
+            self.post_message(messages.RowClicked(self.pane, line.key, lane, event.x))
+        self.redraw()
+
+    def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
+        """Wheel."""
+        self.scroll(3)
+        self.redraw()
+        event.stop()
+
+    def on_mouse_scroll_up(self, event: MouseScrollUp) -> None:
+        """Wheel."""
+        self.scroll(-3)
+        self.redraw()
+        event.stop()

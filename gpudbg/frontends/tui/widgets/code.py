@@ -1,0 +1,172 @@
+"""Code pane: instructions with control words, source lines, breakpoints and what happens next."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import overload
+
+from gpudbg.frontends.tui.code_index import CodeIndex, Entry
+from gpudbg.frontends.tui.look import Look
+from gpudbg.frontends.tui.text import Row, Span, row
+from gpudbg.frontends.tui.view import View
+from gpudbg.frontends.tui.widgets.base import Content, LinePane
+
+CONTROL_WIDTH = 90
+"""Columns from which every instruction shows its control word."""
+
+FLOW = re.compile(
+    r"(BRA|BRX|JMP|JMX|JCAL|CAL|RET|EXIT|SSY|SYNC|PBK|BRK|PCNT|CONT|PRET|PLONGJMP|LONGJMP|PEXIT|"
+    r"BPT|BAR|RTT|KIL|PRET)\b"
+)
+MEMORY = re.compile(r"(LD|ST|ATOM|RED|SU|TEX|TLD|TXQ|CCTL|MEMBAR)")
+WORDS = re.compile(r"(@!?P[T0-9] )?([A-Z][\w.]*)(.*)")
+PUNCTUATION = re.compile(r"([,\[\]]+)")
+
+
+def control_words(control: int) -> str:
+    """`wait:rd:wr:yield:stall` of a 21-bit control group, `-` where nothing is asked."""
+    stall = control & 0xF
+    keep = control >> 4 & 1
+    write, read = control >> 5 & 7, control >> 8 & 7
+    wait = control >> 11 & 0x3F
+    waits = "".join(str(i) for i in range(6) if wait >> i & 1)
+    shown = waits if len(waits) <= 2 else f"{wait:02x}"
+    return ":".join(
+        (
+            f"{shown or '--':>2}",
+            "-" if read == 7 else str(read),
+            "-" if write == 7 else str(write),
+            "-" if keep else "y",
+            f"{stall:02d}",
+        )
+    )
+
+
+def text_spans(text: str, quiet: bool = False) -> tuple[Span, Span, tuple[Span, ...]]:
+    """(guard, mnemonic, operands) of an instruction's text, coloured by what it does."""
+    found = WORDS.fullmatch(text)
+    if found is None:
+        return ("     ", "text"), (text, "stop"), ()
+    guard, name, rest = found[1] or "", found[2], found[3]
+    style = "path-b.b" if FLOW.match(name) else "path-c.b" if MEMORY.match(name) else "text.b"
+    parts: list[Span] = []
+    for piece in PUNCTUATION.split(rest):
+        if piece:
+            parts.append((piece, "muted" if PUNCTUATION.fullmatch(piece) else "text"))
+    return (f"{guard.strip():>4} ", "path-b"), (name, "dim" if quiet else style), tuple(parts)
+
+
+class CodeRows(Sequence[Row]):
+    """Rows made when they are asked for: a program of any length costs only what is seen."""
+
+    def __init__(self, view: View, look: Look, width: int) -> None:
+        self.view = view
+        self.rows: CodeIndex = view.code
+        self.look = look
+        self.wide = width >= CONTROL_WIDTH
+        self.points = {pc: p for p in view.points for pc in p.pcs}
+        self.target = view.code.target(view.pc) if view.pc is not None else None
+
+    def __len__(self) -> int:
+        return len(self.rows.entries)
+
+    @overload
+    def __getitem__(self, at: int) -> Row: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Row]: ...
+    def __getitem__(self, at: int | slice) -> Row | Sequence[Row]:
+        if isinstance(at, slice):
+            return [self[i] for i in range(*at.indices(len(self)))]
+        entry = self.rows.entries[at]
+        if entry.label:
+            return row((f"  {entry.label}:", "you"))
+        if entry.line is not None:
+            return self._source(entry)
+        return self._instruction(entry.pc)
+
+    def _source(self, entry: Entry) -> Row:
+        assert entry.line is not None
+        text = self.rows.source(entry.line)
+        indent = " " * (11 if self.wide else 0)
+        words = text.rstrip().expandtabs(4) if text else f"{entry.line}"
+        return row((f"{entry.line.number:6} {indent}  ", "muted"), (words, "muted.i"))
+
+    def _instruction(self, pc: int) -> Row:
+        g = self.look.glyphs
+        code = self.rows.code(pc)
+        if code is None:
+            return row((f"  {self.rows.offset(pc):04x}  no code here", "dim"))
+        here = pc == self.view.pc
+        point = self.points.get(pc)
+        gutter = " " if point is None else g.point if point.enabled else g.point_off
+        offset = self.rows.offset(pc)
+        mark = g.pc if here else g.branch_mark(pc, self.view.pc) if pc == self.target else " "
+        spans: list[Span] = [
+            (gutter, "stop" if point is None or point.enabled else "muted"),
+            (mark, "now.b" if here else "path-b"),
+            (f"{offset:04x}", "now.b" if here else "muted"),
+            (" ", "text"),
+        ]
+        if self.wide:
+            spans.append((f" {control_words(code.control)} ", "dim"))
+        guard, name, rest = text_spans(code.text)
+        spans += [guard, name, *rest]
+        if code.pair:
+            spans.append((f" {code.pair}", "dim"))
+        count = self.view.warps_at.get(pc, 0) or self.view.warps_at.get(pc - 8, 0) * (pc % 32 == 8)
+        right: tuple[Span, ...] = ()
+        if here and self.view.next_words:
+            words = self.view.next_words
+            if g.name == "ascii":
+                words = words.replace("→", g.becomes)
+            right = ((words + " ", "now"),)
+        elif count:
+            right = ((f"{count}w", "muted"),)
+        return Row(tuple(spans), ("pc", pc), "now-bg" if here else "", None, right)
+
+
+class CodePane(LinePane):
+    """The program around the focused warp's next instruction."""
+
+    number, title, pane = "1", "Code", "code"
+
+    def __init__(self, look: Look) -> None:
+        super().__init__(look)
+        self._pc: int | None = None
+
+    def content(self, view: View, width: int, height: int) -> Content:
+        """Rows of the whole program, made lazily."""
+        wide = width >= CONTROL_WIDTH
+        entry = self._entry_line(view)
+        right = ("wait:rd:wr:yield:stall   " if wide else "") + entry
+        return Content(CodeRows(view, self.look, width), right)
+
+    def _entry_line(self, view: View) -> str:
+        if view.pc is None:
+            return view.header.kernel
+        line = view.stop_line.partition(":")[0]
+        return PurePath(line).name if line else "no line table"
+
+    def rows_changed(self, view: View) -> None:
+        """Follow the pc: the cursor goes with it; scroll only when it leaves the screen."""
+        if view.pc is None or view.pc == self._pc:
+            return
+        self._pc = view.pc
+        at = view.code.row(view.pc)
+        self.cursor = at
+        if self.body:
+            self.show_row(at)
+
+    def show_row(self, at: int) -> None:
+        """Bring a row into view, with the source line above it, a third down when it was not."""
+        bottom = self.top + self.body - (2 if self.body > 4 else 1)
+        if not self.top + (1 if self.top else 0) <= at <= bottom - 1:
+            self.top = max(0, at - self.body // 3)
+
+    def go_to(self, at: int) -> None:
+        """Move the cursor to a row and show it."""
+        self.cursor = at
+        self.show_row(at)
+        self.redraw()

@@ -1,0 +1,272 @@
+"""Console pane: answers above, a prompt below, with completion and history."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import deque
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical
+from textual.strip import Strip
+from textual.suggester import Suggester
+from textual.widget import Widget
+from textual.widgets import Input
+
+from gpudbg.frontends.tui import messages
+from gpudbg.frontends.tui.look import Look
+from gpudbg.frontends.tui.text import Row, row, strip
+from gpudbg.frontends.tui.view import Running, View
+from gpudbg.frontends.tui.widgets.base import Content, LinePane
+
+PROMPT = " (gpudbg) "
+KEPT_LINES = 5000
+KEPT_HISTORY = 1000
+
+Complete = Callable[[str], list[str]]
+
+
+class History:
+    """Lines typed before; up and down walk the ones that begin as the typed text does."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._at: int | None = None
+        self._typed = ""
+
+    def add(self, line: str) -> None:
+        """A line was entered."""
+        if line.strip() and (not self.lines or self.lines[-1] != line):
+            self.lines = [*self.lines[-KEPT_HISTORY + 1 :], line]
+        self._at = None
+
+    def walk(self, by: int, typed: str) -> str | None:
+        """The next line up (-1) or down (1); None where there is none."""
+        if self._at is None:
+            self._typed, self._at = typed, len(self.lines)
+        at = self._at + by
+        while 0 <= at < len(self.lines) and not self.lines[at].startswith(self._typed):
+            at += by
+        if at < 0:
+            return None
+        self._at = min(at, len(self.lines))
+        return self.lines[self._at] if self._at < len(self.lines) else self._typed
+
+    def reset(self) -> None:
+        """The text was edited: walk from the end again."""
+        self._at = None
+
+
+class Newest(Suggester):
+    """Suggests the newest line of history that begins as typed, else a command's completion."""
+
+    def __init__(self, history: History, complete: Complete) -> None:
+        super().__init__(use_cache=False, case_sensitive=True)
+        self._history = history
+        self._complete = complete
+
+    async def get_suggestion(self, value: str) -> str | None:
+        """The rest of the line, dim behind the cursor."""
+        if not value.strip():
+            return None
+        for line in reversed(self._history.lines):
+            if line.startswith(value) and line != value:
+                return line
+        found = self._complete(value)
+        return found[0] if found and found[0].startswith(value) else None
+
+
+class Prompt(Input):
+    """The line being typed."""
+
+    BINDINGS: ClassVar = [
+        Binding("up", "walk(-1)", "history", show=False),
+        Binding("down", "walk(1)", "history", show=False),
+        Binding("tab", "complete", "complete", show=False),
+        Binding("ctrl+u", "clear_line", "clear", show=False),
+        Binding("escape", "leave", "back", show=False),
+    ]
+
+    def __init__(self, history: History, complete: Complete) -> None:
+        super().__init__(
+            id="prompt", compact=True, suggester=Newest(history, complete), select_on_focus=False
+        )
+        self.cursor_blink = False
+        self._history = history
+        self._complete = complete
+
+    def action_walk(self, by: int) -> None:
+        """History."""
+        found = self._history.walk(by, self.value)
+        if found is not None:
+            self.value = found
+            self.cursor_position = len(found)
+
+    def action_clear_line(self) -> None:
+        """Drop what is typed."""
+        self.value = ""
+
+    def action_complete(self) -> None:
+        """Extend to what all completions share; list them when that adds nothing."""
+        found = self._complete(self.value)
+        if not found:
+            return
+        common = found[0]
+        for text in found[1:]:
+            while not text.startswith(common):
+                common = common[:-1]
+        if len(common) > len(self.value):
+            closed = len(found) == 1 and not common.endswith(("(", ":", "["))
+            self.value = common + (" " if closed else "")
+            self.cursor_position = len(self.value)
+        elif len(found) > 1:
+            console = self.screen.query_one(ConsolePane)
+            words = [f.rsplit(" ", 1)[-1] if " " in self.value else f for f in found]
+            more = f"  … {len(words) - 40} more" if len(words) > 40 else ""
+            console.log_lines(["  ".join(words[:40]) + more], "muted")
+
+    def action_leave(self) -> None:
+        """Back to the pane the user came from."""
+        self.screen.query_one(ConsolePane).leave()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """A line was entered; an empty one repeats, as in gdb."""
+        event.stop()
+        line = event.value
+        self._history.add(line)
+        self.value = ""
+        self.post_message(messages.CommandEntered(line))
+
+    def watch_value(self, value: str) -> None:
+        """Edited text starts a new walk unless the walk itself wrote it."""
+        if value not in self._history.lines:
+            self._history.reset()
+
+
+def wrap(line: Row, width: int) -> list[Row]:
+    """A long answer over several rows, the later ones indented; short ones as they are."""
+    text = line.text
+    if len(text) <= width or width < 24:
+        return [line]
+    style = line.spans[-1][1]
+    parts = textwrap.wrap(
+        text, width, subsequent_indent="     ", drop_whitespace=False, break_on_hyphens=False
+    )
+    return [row((part, style)) for part in parts]
+
+
+class LogPane(LinePane):
+    """The answers."""
+
+    number, title, pane = "6", "Console", "log"
+    can_focus = True
+
+    def __init__(self, look: Look) -> None:
+        super().__init__(look)
+        self.lines: deque[Row] = deque(maxlen=KEPT_LINES)
+        self._count = 0
+
+    def content(self, view: View, width: int, height: int) -> Content:
+        """Everything said so far."""
+        rows = [part for line in self.lines for part in wrap(line, width)]
+        if len(rows) != self._count:
+            self._count = len(rows)
+            self.top = len(rows)
+        return Content(rows, "")
+
+    def say(self, rows: list[Row]) -> None:
+        """Add rows and show the last one."""
+        self.lines.extend(rows)
+        self.top = len(self.lines)
+        self.redraw()
+
+    def show(self, view: View, running: Running | None = None) -> None:
+        """Answers never grow old: they stay readable while the machine runs."""
+        super().show(view, None)
+
+    def body_row(self, index: int, y: int) -> Row:
+        """No `more` note: the newest line is at the bottom."""
+        rows = self._content.rows
+        return rows[index] if 0 <= index < len(rows) else Row()
+
+    def on_resize(self, event: object) -> None:
+        """Keep the newest line in view."""
+        self.top = len(self.lines)
+        self._drawn = []
+        self.redraw()
+
+
+class PromptMark(Widget):
+    """`(gpudbg)` before the prompt."""
+
+    DEFAULT_CSS = "PromptMark { width: 10; height: 1; }"
+
+    def __init__(self, look: Look) -> None:
+        super().__init__()
+        self.look = look
+
+    def render_line(self, y: int) -> Strip:
+        """The mark."""
+        return strip(row((PROMPT, "you")), len(PROMPT), self.look.palette, "")
+
+
+class ConsolePane(Vertical):
+    """Answers and prompt."""
+
+    DEFAULT_CSS = """
+    ConsolePane { height: 1fr; }
+    ConsolePane > Horizontal { height: 1; }
+    ConsolePane Prompt { width: 1fr; height: 1; border: none; padding: 0; background: $background; }
+    """
+    pane = "console"
+
+    def __init__(self, look: Look, complete: Complete) -> None:
+        super().__init__(id="pane-console")
+        self.look = look
+        self.history = History()
+        self.answers = LogPane(look)
+        self.prompt = Prompt(self.history, complete)
+        self._from: Widget | None = None
+
+    def compose(self) -> ComposeResult:
+        """Answers, then the prompt's row."""
+        yield self.answers
+        with Horizontal():
+            yield PromptMark(self.look)
+            yield self.prompt
+
+    def show(self, view: View, running: Running | None = None) -> None:
+        """The title follows the run."""
+        self.answers.show(view, running)
+
+    def enter(self, text: str = "") -> None:
+        """Type here; Esc returns to where the focus was."""
+        if self.screen.focused is not self.prompt:
+            self._from = self.screen.focused
+        if text:
+            self.prompt.value = text
+            self.prompt.cursor_position = len(text)
+        # At once: text typed right behind the key must not go to the old pane.
+        self.screen.set_focus(self.prompt)
+
+    def leave(self) -> None:
+        """Esc."""
+        target = self._from if self._from is not None and self._from.is_attached else None
+        if target is None or not target.display:
+            target = self.screen.query_one("#pane-code")
+        self.screen.set_focus(target)
+
+    def log_lines(self, lines: list[str], role: str = "text") -> None:
+        """Answers of a command."""
+        self.answers.say([row((f" {line}", role)) for line in lines])
+
+    def log_command(self, line: str) -> None:
+        """The command as it was entered."""
+        self.answers.say([row((PROMPT, "you"), (line, "text"))])
+
+    def restyle(self) -> None:
+        """Draw again after a change of theme."""
+        self.answers.restyle()
+        self.query_one(PromptMark).refresh()

@@ -1,0 +1,121 @@
+"""The lane axis: every pane with lanes puts lane n in the same column.
+
+Sixteen columns of label, 32 lanes of one or two cells, a blank, then words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpudbg.debug.lane_shape import LaneShape
+from gpudbg.frontends.tui.glyphs import Glyphs
+from gpudbg.frontends.tui.text import Span
+from gpudbg.frontends.tui.view import LaneRow, View
+
+LABEL = 16
+LANES = 32
+PATH_ROLES = {"a": "run", "b": "path-b", "c": "path-c", "d": "path-d"}
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Where lanes stand in a pane: `cell` columns each from column `start`."""
+
+    cell: int = 1
+    start: int = LABEL
+
+    @property
+    def width(self) -> int:
+        """Columns of the 32 lanes."""
+        return LANES * self.cell
+
+    def lane_at(self, column: int) -> int | None:
+        """The lane drawn in a column."""
+        lane = (column - self.start) // self.cell
+        return lane if 0 <= lane < LANES and column >= self.start else None
+
+
+def axis_for(width: int) -> Axis:
+    """Two cells a lane where 16 + 64 + 12 columns fit."""
+    return Axis(2 if width >= LABEL + 64 + 13 else 1)
+
+
+def ruler(axis: Axis, rule: str) -> str:
+    """`0-------8-------16------24----31` over the lanes."""
+    out = [rule] * axis.width
+    for lane in (0, 8, 16, 24):
+        text = str(lane)
+        out[lane * axis.cell : lane * axis.cell + len(text)] = list(text)
+    out[axis.width - 2 :] = list("31")
+    return "".join(out)
+
+
+def join(cells: list[Span]) -> tuple[Span, ...]:
+    """Neighbouring cells of one style as one span."""
+    out: list[Span] = []
+    for text, style in cells:
+        if out and out[-1][1] == style:
+            out[-1] = (out[-1][0] + text, style)
+        else:
+            out.append((text, style))
+    return tuple(out)
+
+
+def grounded(style: str, lane: int, focus: int) -> str:
+    """The style with the focus lane's band behind it."""
+    return f"{style}/lane-band" if lane == focus and "/" not in style else style
+
+
+def bar_spans(row: LaneRow, view: View, axis: Axis, glyphs: Glyphs) -> tuple[Span, ...]:
+    """32 bars of a value: changed amber, focus lane blue, parked dim, outliers crossed."""
+    if row.mask >= 0:
+        return _mask_spans(row, view, axis, glyphs)
+    if not row.valid:
+        return ((" " * axis.width, "dim"),)
+    focus_row = view.focus_row
+    active = focus_row.active if focus_row is not None else 0
+    live = (focus_row.valid & ~focus_row.exited) if focus_row is not None else 0
+    cells: list[Span] = []
+    for lane in range(LANES):
+        bit = 1 << lane
+        if not row.valid & bit or not live & bit:
+            cells.append((glyphs.never * axis.cell, grounded("faint", lane, view.lane)))
+            continue
+        mark, style = _bar(row.shape, lane, bit, active, row.changed, row.zero, glyphs)
+        if lane == view.lane and style not in ("bg/stop",):
+            style = "you/lane-band" if active & bit else "dim/lane-band"
+        cells.append((mark * axis.cell, style))
+    return join(cells)
+
+
+def _bar(
+    shape: LaneShape, lane: int, bit: int, active: int, changed: int, zero: bool, glyphs: Glyphs
+) -> Span:
+    if shape.odd & bit:
+        return glyphs.cross, "bg/stop"
+    parked = not active & bit
+    style = "faint" if parked else "now" if changed & bit else "dim" if zero else "text"
+    if shape.flat and (not parked or shape.words == "uniform"):
+        now = changed & bit and not parked
+        return glyphs.flat, "now" if now else "dim" if zero else "muted"
+    return glyphs.bars[shape.levels[lane]], style
+
+
+def _mask_spans(row: LaneRow, view: View, axis: Axis, glyphs: Glyphs) -> tuple[Span, ...]:
+    focus_row = view.focus_row
+    active = focus_row.active if focus_row is not None else 0
+    valid = (focus_row.valid & ~focus_row.exited) if focus_row is not None else 0
+    cells: list[Span] = []
+    for lane in range(LANES):
+        bit = 1 << lane
+        on = bool(row.mask & bit)
+        if not valid & bit or not row.valid & bit:
+            cells.append((glyphs.never * axis.cell, grounded("faint", lane, view.lane)))
+            continue
+        style = "faint"
+        if active & bit:
+            style = ("now" if row.changed & bit else "text") if on else "dim"
+        if lane == view.lane:
+            style = "you/lane-band" if active & bit else "dim/lane-band"
+        cells.append(((glyphs.true if on else glyphs.false) * axis.cell, style))
+    return join(cells)

@@ -1,0 +1,186 @@
+"""Small lists: stops, watches, output buffers, breakpoints."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpudbg.debug.stop import Stop
+from gpudbg.debug.views import number_text
+from gpudbg.frontends.tui.glyphs import Glyphs
+from gpudbg.frontends.tui.look import Look
+from gpudbg.frontends.tui.text import Row, Span, row
+from gpudbg.frontends.tui.view import OutputRow, PointRow, View
+from gpudbg.frontends.tui.widgets.base import Content, LinePane
+from gpudbg.frontends.tui.widgets.registers import lane_line, opened
+
+STOP_WORDS = {
+    "exited": "Finished",
+    "breakpoint": "Breakpoint",
+    "step": "Step",
+    "warp_error": "Fault",
+    "trap": "Trap",
+    "deadlock": "Deadlock",
+    "limit": "Limit",
+    "interrupted": "Interrupted",
+}
+
+
+def stop_line(stop: Stop, number: int, last: bool, glyphs: Glyphs) -> Row:
+    """`  4,812 ● Breakpoint 2   w13  0168`"""
+    name = STOP_WORDS[stop.kind]
+    if stop.breakpoints:
+        name += f" {stop.breakpoints[0]}"
+    if stop.kind == "step" and not stop.instructions:
+        name = "Entry"
+    bad = bool(stop.errors) or stop.kind in ("trap", "deadlock")
+    if stop.errors:
+        name = stop.errors[0].name
+    marks = {"breakpoint": glyphs.point, "step": glyphs.pc, "exited": glyphs.done}
+    mark = glyphs.cross if bad else marks.get(stop.kind, glyphs.pc)
+    style = "stop" if bad else "now" if last else "text"
+    where = f"{stop.pc:04x}" if stop.pc is not None else ""
+    who = f"w{stop.warp}" if stop.warp is not None else ""
+    return row(
+        (f"{stop.instructions:>10,} ", "now" if last else "muted"),
+        (mark + " ", "stop" if bad or stop.kind == "breakpoint" else "muted"),
+        (f"{name:20} ", style),
+        (f"{who:5}", "muted"),
+        (where, "muted"),
+        key=("stop", number),
+    )
+
+
+class StopsPane(LinePane):
+    """Earlier stops, newest first."""
+
+    number, title, pane = "7", "Stops", "stops"
+
+    def content(self, view: View, width: int, height: int) -> Content:
+        """One row a stop; runs of single steps fold into one."""
+        rows: list[Row] = []
+        steps = 0
+        for n in range(len(view.stops) - 1, -1, -1):
+            stop = view.stops[n]
+            last = n == len(view.stops) - 1
+            plain = stop.kind == "step" and stop.instructions and not last
+            if plain:
+                steps += 1
+                continue
+            rows += self._folded(steps)
+            steps = 0
+            rows.append(stop_line(stop, n, last, self.look.glyphs))
+        return Content([*rows, *self._folded(steps)], f"{len(view.stops)}")
+
+    def _folded(self, steps: int) -> list[Row]:
+        if not steps:
+            return []
+        return [row((f"{'':11}  {steps} step{'s' if steps > 1 else ''}", "dim"))]
+
+
+class WatchPane(LinePane):
+    """Expressions across the lanes of the focused warp."""
+
+    number, title, pane = "8", "Watch", "watch"
+    empty = "No expressions yet. `a` adds one: R4, threadIdx.x*4, shared[3]"
+
+    def __init__(self, look: Look) -> None:
+        super().__init__(look)
+        self.open: set[str] = set()
+
+    def content(self, view: View, width: int, height: int) -> Content:
+        """One row an expression; opened ones, and all while rows are free, show 32 values."""
+        rows: list[Row] = []
+        free = 5 * len(view.watches) <= height
+        for value in view.watches:
+            rows.append(lane_line(value, view, self.axis, self.look.glyphs))
+            if (value.name in self.open) != free and value.cells:
+                rows += opened(value, view, self.axis, self.look.glyphs)
+        return Content(rows, "a adds" if rows else "", lanes=bool(rows))
+
+    def toggle(self, name: str) -> None:
+        """Open or close an expression's values."""
+        self.open ^= {name}
+        self.redraw()
+
+
+def plot(values: np.ndarray, width: int, bars: str) -> str:
+    """The buffer as a row of bars: each the mean of its share of the elements."""
+    flat = np.nan_to_num(values.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
+    if not flat.size or width < 1:
+        return ""
+    parts = np.array_split(flat, min(width, flat.size))
+    means = np.array([p.mean() for p in parts])
+    low, high = float(means.min()), float(means.max())
+    if high == low:
+        return bars[0] * len(means)
+    levels = ((means - low) / (high - low) * (len(bars) - 1)).round().astype(int)
+    return "".join(bars[n] for n in levels)
+
+
+def output_rows(out: OutputRow, width: int, glyphs: Glyphs, more: bool) -> list[Row]:
+    """A buffer: name and shape, a plot, its first values."""
+    style = "text.b" if out.marked else "text"
+    head: list[Span] = [(f" {out.name:8} ", style), (f"{out.dtype}[{out.count:,}]", "muted")]
+    if out.changed:
+        head.append((f"  {glyphs.changed}{out.changed:,} changed", "now"))
+    room = width - sum(len(t) for t, _ in head) - 18
+    if out.values.size > 4 and room > 8:
+        head.append(("  " + plot(out.values, min(room, 40), glyphs.bars), "path-c"))
+    key = ("buffer", out.name, out.address)
+    rows = [Row(tuple(head), key, right=((f"0x{out.address:x}", "dim"),))]
+    shown = [number_text(v) for v in out.values[: 8 * (8 if more else 2)]]
+    cell = max((len(t) for t in shown), default=1) + 1
+    per = max(min((width - 10) // cell, 8), 1)
+    lines = 8 if more else 1
+    for n in range(0, min(len(shown), per * lines), per):
+        text = "".join(t.rjust(cell) for t in shown[n : n + per])
+        tail = f" {glyphs.cut}" if n + per < out.count and n // per == lines - 1 else ""
+        rows.append(row((f"  {n:5} ", "dim"), (text + tail, "text"), key=None))
+    return rows
+
+
+class OutputPane(LinePane):
+    """Buffers of the launch, outputs first."""
+
+    number, title, pane = "9", "Output", "output"
+    empty = "No buffers yet. A launch makes them."
+
+    def content(self, view: View, width: int, height: int) -> Content:
+        """Marked buffers first; the first one with more values when rows are free."""
+        rows: list[Row] = []
+        room = height - 2 * max(len(view.outputs) - 1, 0)
+        for n, out in enumerate(view.outputs):
+            rows += output_rows(out, width, self.look.glyphs, more=n == 0 and room > 9)
+        done = view.snapshot.ctas_done
+        return Content(rows, f"{done:,} of {view.snapshot.ctas_total:,} CTAs done")
+
+
+def point_line(point: PointRow, glyphs: Glyphs) -> Row:
+    """`● 2  tour.cu:19  if $R4 > 3  3 hits`"""
+    mark = glyphs.point if point.enabled else glyphs.point_off
+    words = f"{point.hits} hit{'s' if point.hits != 1 else ''}"
+    if point.ignore:
+        words += f", next {point.ignore} pass"
+    if not point.enabled:
+        words += ", off"
+    return row(
+        (f" {mark} ", "stop" if point.enabled else "muted"),
+        (f"{point.number:<3}", "text.b"),
+        (point.where, "text"),
+        (f"  if {point.condition}" if point.condition else "", "path-c"),
+        ("  once" if point.temporary else "", "muted"),
+        ("  " + words, "muted"),
+        key=("point", point.number),
+    )
+
+
+class MarksPane(LinePane):
+    """Breakpoints."""
+
+    number, title, pane = "0", "Marks", "marks"
+    empty = "No breakpoints. `b` sets one at the cursor's row of Code."
+
+    def content(self, view: View, width: int, height: int) -> Content:
+        """One row a breakpoint."""
+        rows = [point_line(p, self.look.glyphs) for p in view.points]
+        return Content(rows, "Space on off  Del delete" if rows else "")

@@ -1,0 +1,154 @@
+"""Register pane: every value as 32 bars and a word; and the small Lanes pane of 80 columns."""
+
+from __future__ import annotations
+
+from gpudbg.frontends.tui.glyphs import Glyphs
+from gpudbg.frontends.tui.look import Look
+from gpudbg.frontends.tui.text import Row, Span, row
+from gpudbg.frontends.tui.view import LaneRow, View
+from gpudbg.frontends.tui.widgets.base import Content, LinePane
+from gpudbg.frontends.tui.widgets.lane_axis import Axis, bar_spans
+from gpudbg.frontends.tui.widgets.warps import Group, warp_line
+
+SHORT = {"SR_TID.X": "TID.X", "SR_TID.Y": "TID.Y", "SR_TID.Z": "TID.Z"}
+
+
+def lane_line(value: LaneRow, view: View, axis: Axis, glyphs: Glyphs) -> Row:
+    """`~R4  00000008   6666…  2..60  × 12`"""
+    changed = bool(value.changed)
+    mark = glyphs.changed if changed else " "
+    name = value.name.removeprefix("SR_")
+    style = "now" if changed else "dim" if value.zero else "text"
+    text = value.focus_text
+    if len(text) > 10:
+        text = text[:9] + glyphs.cut
+    room = axis.start - 1 - 1
+    width = max(room - len(name) - 1, 1)
+    head: list[Span] = [
+        (mark, "now"),
+        (name.ljust(4)[:room], "now.b" if changed else "muted" if value.zero else "text"),
+    ]
+    used = 1 + max(len(name), 4)
+    text = text if len(text) <= width else text[: width - 1] + glyphs.cut
+    before = max(axis.start - 3 - used - len(text), 1)
+    head += [
+        (" " * before, "text"),
+        (text, style),
+        (" " * max(axis.start - used - before - len(text), 0), "text"),
+    ]
+    words = value.shape.words if value.valid else value.why or "no value"
+    if glyphs.name == "ascii":
+        words = words.replace("×", glyphs.cross).replace("·", "*")
+    if not value.valid:
+        return row(*head, (words, "muted"), key=(value.section, value.name))
+    return row(
+        *head,
+        *bar_spans(value, view, axis, glyphs),
+        (" " + words, "now" if changed else "muted"),
+        key=(value.section, value.name),
+        lanes=(axis.start, axis.cell),
+    )
+
+
+def opened(value: LaneRow, view: View, axis: Axis, glyphs: Glyphs) -> list[Row]:
+    """The 32 values in four rows of eight under their bars; parked lanes dim."""
+    focus = view.focus_row
+    active = focus.active if focus is not None else 0
+    out = []
+    room = axis.width + 12
+    cell = max(room // 8, 6)
+    for line in range(4):
+        first = line * 8
+        spans: list[Span] = [
+            (f" {glyphs.open if not line else ' '} {value.name[:8] if not line else '':8}", "you"),
+            (f"{first:3}  ", "dim"),
+        ]
+        for lane in range(first, first + 8):
+            text = value.cells[lane] if lane < len(value.cells) else "-"
+            text = text if len(text) < cell else text[: cell - 2] + glyphs.cut
+            bit = 1 << lane
+            style = "you.b" if lane == view.lane else "text" if active & bit else "dim"
+            if value.shape.odd & bit:
+                style = "stop.b"
+            elif value.changed & bit and lane != view.lane:
+                style = "now"
+            spans.append((text.rjust(cell - 1) + " ", style))
+        out.append(row(*spans, key=("cells", value.name, line)))
+    return out
+
+
+class RegistersPane(LinePane):
+    """Registers, predicates and flags of the focused warp; then special registers."""
+
+    number, title, pane = "4", "Registers", "registers"
+    empty = "Nothing runs. `r` starts the kernel again."
+
+    def __init__(self, look: Look) -> None:
+        super().__init__(look)
+        self.open: set[str] = set()
+
+    def content(self, view: View, width: int, height: int) -> Content:
+        """One row a value, opened ones with four more; zero rows fold away when short of room."""
+        axis, g = self.axis, self.look.glyphs
+        rows: list[Row] = []
+        shown = self._chosen(view, height)
+        for value in shown:
+            rows.append(lane_line(value, view, axis, g))
+            if value.name in self.open and value.cells:
+                rows += opened(value, view, axis, g)
+        hidden = len(view.registers) - sum(1 for v in shown if v.section != "special")
+        if hidden:
+            rows.append(row((f" {hidden} more, all 0 or false", "dim"), key=("fold", "zero")))
+        focus = view.focus_row
+        return Content(rows, f"of warp {focus.slot}" if focus else "", lanes=True)
+
+    def _chosen(self, view: View, height: int) -> list[LaneRow]:
+        every = [*view.registers, *view.specials]
+        if len(every) <= height or "zero" in self.open:
+            return every
+        quiet = [
+            v
+            for v in view.registers
+            if v.zero and not v.changed and v.name not in view.operands and v.section != "register"
+        ]
+        return [v for v in every if v not in quiet]
+
+    def toggle(self, name: str) -> None:
+        """Open or close a row's 32 values."""
+        self.open ^= {name}
+        self.redraw()
+
+
+class LanesPane(LinePane):
+    """80 columns: the focus warp's lanes, then registers that changed or are operands here."""
+
+    number, title, pane = "2", "Lanes", "lanes"
+    empty = "Nothing runs. `r` starts the kernel again."
+
+    def content(self, view: View, width: int, height: int) -> Content:
+        """Mask row, then values by interest."""
+        axis, g = self.axis, self.look.glyphs
+        focus = view.focus_row
+        if focus is None:
+            return Content((), "")
+        rows = [warp_line(Group((focus,)), view, axis, g)]
+        rows += [lane_line(v, view, axis, g) for v in interesting(view)]
+        parked = sum(1 for p in view.paths if p.mask)
+        return Content(
+            rows, f"warp {focus.slot}  {parked} path{'s' if parked != 1 else ''}", lanes=True
+        )
+
+
+def interesting(view: View) -> list[LaneRow]:
+    """Values by interest: changed, read by the next instruction, not flat, the rest."""
+
+    def order(v: LaneRow) -> tuple[int, int]:
+        if v.changed:
+            return (0, 0)
+        if v.name in view.operands:
+            return (1, 0)
+        if v.zero:
+            return (4, 0)
+        return (3 if v.shape.flat else 2, 0)
+
+    return sorted(view.registers, key=order)

@@ -1,0 +1,1 @@
+"""Command-line verbs that need no terminal UI: one module each, named after the verb."""

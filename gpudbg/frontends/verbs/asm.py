@@ -1,0 +1,111 @@
+"""gpudbg asm: SASS text to raw words and cubins."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from gpudbg.debug import assembler
+from gpudbg.debug.assembler import SassProgram, assemble_file
+from gpudbg.errors import EXIT_CLEAN, EXIT_FINDINGS, LoadError, UsageError
+from gpudbg.formats.program import SUPPORTED_ARCHS
+from gpudbg.frontends.verbs.common import Parser
+
+MAX_FILE_BYTES = 1 << 28
+
+
+def main(argv: list[str]) -> int:
+    """Run the verb."""
+    p = Parser(
+        prog="gpudbg asm",
+        description="Assemble SASS text, such as the output of `gpudbg dis`.",
+        epilog=(assembler.__doc__ or "").partition("A .sass file\n")[2].partition("\n")[2],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    p.add_argument("file", help="the .sass file; - is standard input")
+    p.add_argument(
+        "-o", "--output", metavar="PROG.bin", help="write the raw bundles of one function"
+    )
+    p.add_argument("--cubin", metavar="PROG.cubin", help="write a cubin")
+    p.add_argument(
+        "--from",
+        dest="template",
+        metavar="OTHER.cubin",
+        help="with --cubin: everything but the code (parameters, data, symbols) is that file's",
+    )
+    p.add_argument("--toml", action="store_true", help="with -o: a launch table beside it")
+    p.add_argument("--kernel", "-k", metavar="NAME", help="the function that -o writes")
+    p.add_argument("--arch", choices=SUPPORTED_ARCHS, help="architecture, against the file's own")
+    p.add_argument(
+        "--check", action="store_true", help="report hazards; exit code 1 when there are"
+    )
+    args = p.parse_args(argv)
+    if args.template and not args.cubin:
+        raise UsageError("--from needs --cubin")
+    if args.toml and not args.output:
+        raise UsageError("--toml needs -o")
+    if not (args.output or args.cubin or args.check):
+        raise UsageError("nothing to write", "give -o PROG.bin or --cubin PROG.cubin")
+    program = assemble_file(*_read(args.file), args.arch)
+    if args.output:
+        function = program.function(args.kernel)
+        _write(args.output, function.code())
+        if args.toml:
+            table = Path(args.output).with_suffix(".toml")
+            _write(str(table), function.toml(program.arch).encode())
+    if args.cubin:
+        _write(args.cubin, _cubin(program, args.template))
+    return _check(program) if args.check else EXIT_CLEAN
+
+
+def _read(path: str) -> tuple[str, str]:
+    """(text, name) of the file.
+
+    Raises:
+        LoadError: it cannot be read, or is no text.
+    """
+    name = "<stdin>" if path == "-" else path
+    try:
+        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        if len(data) > MAX_FILE_BYTES:
+            raise LoadError(f"{len(data)} bytes are too many for a SASS file", path=name)
+        return data.decode(), name
+    except UnicodeDecodeError as error:
+        raise LoadError("is no UTF-8 text", path=name, offset=error.start) from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise LoadError(f"cannot be read: {reason}", path=name) from error
+
+
+def _write(path: str, data: bytes) -> None:
+    try:
+        Path(path).write_bytes(data)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} cannot be written: {error}") from error
+
+
+def _cubin(program: SassProgram, template: str | None) -> bytes:
+    if template is None:
+        return program.cubin()
+    from gpudbg.debug.assembler.patch import patch_cubin
+
+    try:
+        data = Path(template).read_bytes()
+    except OSError as error:
+        raise LoadError(f"cannot be read: {error.strerror}", path=template) from error
+    return patch_cubin(data, program, template)
+
+
+def _check(program: SassProgram) -> int:
+    """Print the hazards of every function."""
+    from gpudbg.debug.hazards import check_code
+
+    count = 0
+    for function in program.functions:
+        code, known = function.code(), function.targets
+        for finding in check_code(code, program.arch, function.name, known=known):
+            count += 1
+            print("\n".join(finding.lines()))
+    print(f"{count} hazards" if count != 1 else "1 hazard")
+    return EXIT_FINDINGS if count else EXIT_CLEAN

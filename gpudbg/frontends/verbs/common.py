@@ -1,0 +1,35 @@
+"""What the verbs share: argparse that raises UsageError, JSON output, program loading."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any, NoReturn
+
+from gpudbg.debug.json_text import dumps
+from gpudbg.errors import UsageError
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse whose complaints are one line and exit code 2 through `UsageError`."""
+
+    def error(self, message: str) -> NoReturn:
+        """Complain."""
+        raise UsageError(f"{self.prog}: {message}", f"see `{self.prog} --help`")
+
+
+def integer(text: str) -> int:
+    """An argparse type: decimal, 0x, 0b, or bare hex digits with letters."""
+    try:
+        return int(text, 0)
+    except ValueError:
+        pass
+    try:
+        return int(text, 16)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+
+
+def emit_json(data: Any) -> None:
+    """Print plain data as JSON."""
+    sys.stdout.write(dumps(data, indent=2) + "\n")

@@ -1,0 +1,158 @@
+"""gpudbg decode surface: the address calculator, coordinates to bytes and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpudbg.errors import UsageError
+from gpudbg.frontends.verbs.common import Parser, integer
+from gpudbg.mem.surface import VIEWS, layout_of
+from gpudbg.mem.surface_bounds import CLAMPS, DIMS
+from gpudbg.mem.surface_text import (
+    SIZES,
+    explain_access,
+    explain_offset,
+    layout_data,
+    usual_dim,
+)
+from gpudbg.regs.decoders import Decoded
+from gpudbg.regs.texfields import VERSIONS
+from gpudbg.regs.texformats import BY_NAME, TEXTURE_TYPES
+from gpudbg.regs.texheader import TextureHeader, decode_header, encode_header
+from gpudbg.regs.texheader_text import header_data, parse_words, summary
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(part, 0) for part in text.replace(",", " ").split()]
+    except ValueError:
+        raise UsageError(f"{text!r} is no list of numbers") from None
+
+
+def _parser() -> Parser:
+    p = Parser(
+        prog="gpudbg decode surface",
+        description="Where coordinates of a surface lie, and what lies at an offset.",
+    )
+    p.add_argument("header", nargs="*", help="the texture header: eight words or 64 digits")
+    p.add_argument("--width", type=int, help="describe the surface instead")
+    p.add_argument("--height", type=int, default=1)
+    p.add_argument("--depth", type=int, default=1, help="slices or layers")
+    p.add_argument("--format", default="R32", choices=[n for n, f in BY_NAME.items() if f.bytes])
+    p.add_argument("--version", default="BLOCKLINEAR", choices=VERSIONS, metavar="VERSION")
+    p.add_argument("--texture-type", default="TWO_D", choices=TEXTURE_TYPES, metavar="TYPE")
+    p.add_argument("--block-height", type=int, default=1, help="GOBs of a block, 1 to 32")
+    p.add_argument("--block-depth", type=int, default=1)
+    p.add_argument("--pitch", type=int, default=0)
+    p.add_argument("--base", type=integer, default=0, help="address of the surface")
+    what = p.add_mutually_exclusive_group()
+    what.add_argument("--ra", metavar="X[,Y[,Z]]", help="values of Ra, Ra+1, Ra+2")
+    what.add_argument("--at", metavar="X[,Y[,Z]]", help="coordinates, x in texels")
+    what.add_argument("--offset", type=integer, help="a byte offset from the surface's start")
+    what.add_argument("--address", type=integer, help="a device address")
+    p.add_argument("--dim", choices=tuple(DIMS), help="of the instruction; default by the header")
+    p.add_argument("--size", default="32", help="of the access: " + " ".join(SIZES))
+    p.add_argument("--ba", action="store_true", help="x of --ra counts bytes")
+    p.add_argument("--clamp", default="NEAR", choices=CLAMPS)
+    p.add_argument("--view", default="vm", choices=VIEWS, help="of --offset and --address")
+    return p
+
+
+def _described(args: Any) -> TextureHeader:
+    """A header from flags."""
+    if args.width is None:
+        raise UsageError("decode surface needs a header or --width", "see --help")
+    for name in ("width", "height", "depth"):
+        if getattr(args, name) < 1:
+            raise UsageError(f"--{name} must be at least 1")
+    return encode_header(
+        TextureHeader(
+            version=args.version,
+            components=BY_NAME[args.format].code,
+            types=("UINT",) * 4,
+            sources=("R", "G", "B", "A"),
+            texture_type=args.texture_type,
+            address=args.base,
+            width=args.width,
+            height=args.height,
+            depth=args.depth,
+            pitch=args.pitch,
+            block_height_log2=_log2("--block-height", args.block_height),
+            block_depth_log2=_log2("--block-depth", args.block_depth),
+        )
+    )
+
+
+def _log2(flag: str, value: int) -> int:
+    if value not in (1, 2, 4, 8, 16, 32):
+        raise UsageError(f"{flag} is {value}", "1, 2, 4, 8, 16 or 32 GOBs")
+    return value.bit_length() - 1
+
+
+def _registers(text: str, dim: str) -> list[int]:
+    given = _numbers(text)
+    if len(given) != len(DIMS[dim]):
+        raise UsageError(f"{dim} takes {len(DIMS[dim])} coordinates, not {len(given)}")
+    return given
+
+
+def decode_surface(words: list[str]) -> Decoded:
+    """Explain an access or an offset.
+
+    Raises:
+        UsageError: arguments that do not fit one another.
+    """
+    args = _parser().parse_args(words)
+    if args.header:
+        found = decode_header(parse_words(args.header))
+        if found is None:
+            raise UsageError("the header's version does not exist: it is invalid")
+        header = found
+    else:
+        header = _described(args)
+    if not header.format.bytes:
+        raise UsageError(f"texels of format {header.format.name} have no addresses of their own")
+    if header.layout == "PITCH" and not header.pitch:
+        raise UsageError("a pitch surface needs a pitch", "--pitch BYTES")
+    base = {"header": header_data(header), "layout": layout_data(layout_of(header))}
+    data = _asked(args, header)
+    return Decoded(data | base, tuple([summary(header), *_lines(data, base["layout"])]))
+
+
+def _asked(args: Any, header: TextureHeader) -> dict[str, Any]:
+    if args.offset is not None:
+        return explain_offset(header, args.offset, args.view)
+    if args.address is not None:
+        return explain_offset(header, args.address - header.address, args.view)
+    dim = args.dim or usual_dim(header)
+    if args.at is not None:
+        at = _registers(args.at, dim)
+        texel = header.format.bytes
+        return explain_access(header, dim, [at[0] * texel, *at[1:]], texel, True, args.clamp)
+    if args.ra is not None:
+        size = SIZES.get(args.size.upper())
+        if size is None:
+            raise UsageError(f"access size {args.size!r}", "one of " + ", ".join(SIZES))
+        registers = _registers(args.ra, dim)
+        return explain_access(header, dim, registers, size, args.ba, args.clamp)
+    return {}
+
+
+def _lines(data: dict[str, Any], layout: dict[str, int]) -> list[str]:
+    lines = []
+    if layout:
+        lines.append("  " + ", ".join(f"{k} {v}" for k, v in layout.items()))
+    if not data:
+        return lines
+    if "coords" in data:
+        lines.append("  coordinates " + " ".join(f"{k} {v}" for k, v in data["coords"].items()))
+    if data.get("out_of_bounds"):
+        lines.append("  outside: " + ", ".join(data["out_of_bounds"]))
+    if "clamped_to" in data:
+        lines.append("  moved to " + " ".join(f"{k} {v}" for k, v in data["clamped_to"].items()))
+    lines.append(f"  {data['outcome']}")
+    lines += [f"    {step}" for step in data.get("steps", ())]
+    for view in VIEWS:
+        if f"offset_{view}" in data:
+            lines.append(f"  {view:9} offset {data[f'offset_{view}']} = {data[f'address_{view}']}")
+    return lines

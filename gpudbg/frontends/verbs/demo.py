@@ -1,0 +1,65 @@
+"""gpudbg demo [NAME]: open a shipped story; without a terminal, play its commands."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+
+from gpudbg.debug.stories import COMMANDS, FIRST, SCRIPT, docstring, stories, summary
+from gpudbg.errors import EXIT_CLEAN, UsageError
+from gpudbg.frontends.verbs.common import Parser
+
+
+def main(argv: list[str]) -> int:
+    """Run the verb."""
+    p = Parser(prog="gpudbg demo", description="Open a shipped program and its story.")
+    p.add_argument("name", nargs="?", default=FIRST)
+    p.add_argument("--list", action="store_true", help="list the stories")
+    p.add_argument("--headless", action="store_true", help="play it as text, no terminal UI")
+    args = p.parse_args(argv)
+    known = stories()
+    if args.list:
+        for name, cubin in known.items():
+            print(f"{name:18} {summary(cubin.parent)}")
+        return EXIT_CLEAN
+    if args.name not in known:
+        raise UsageError(f"no story is called {args.name!r}", "known: " + ", ".join(known))
+    from gpudbg.frontends.verbs import debug
+
+    cubin = known[args.name]
+    if not (cubin.parent / COMMANDS).is_file():
+        return play_script(cubin.parent / SCRIPT)
+    if args.headless or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return play(cubin)
+    return debug.main([str(cubin)])
+
+
+def play(cubin: Path) -> int:
+    """Play a story's commands and print each with its answer; comments are the narration."""
+    from gpudbg.debug.opening import add_launch_flags, open_session
+    from gpudbg.frontends.console.console import PROMPT, Console
+
+    p = Parser(prog="gpudbg demo")
+    add_launch_flags(p)
+    session = open_session(cubin, p.parse_args([]))
+    console = Console(session)
+    print(session.stop.message if session.stop else "")
+    for line in (cubin.parent / COMMANDS).read_text().splitlines():
+        text = line.strip()
+        if text.startswith("#") or not text:
+            print(text)
+            continue
+        print(f"{PROMPT}{text}")
+        if not console.execute(text):
+            return UsageError.exit_code
+    return console.exit_code()
+
+
+def play_script(script: Path) -> int:
+    """Print what a story's script says of itself, and run it."""
+    for line in docstring(script).splitlines():
+        print(f"# {line}".rstrip())
+    print()
+    runpy.run_path(str(script), run_name="__main__")
+    return EXIT_CLEAN

@@ -1,0 +1,280 @@
+"""gpudbg dis: disassembly as cuobjdump prints it, with control words, source, blocks and graphs."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path, PurePath
+from typing import Any
+
+from gpudbg.debug import cfg, extensions, listing
+from gpudbg.debug.assembler.emit import function_directives, module_directives
+from gpudbg.debug.compile import add_compile_flags, flag_options
+from gpudbg.debug.opening import open_program
+from gpudbg.errors import EXIT_CLEAN, LoadError, UsageError
+from gpudbg.formats.cubin import read_bytes
+from gpudbg.formats.program import SUPPORTED_ARCHS, Program
+from gpudbg.frontends.verbs.common import Parser, emit_json
+from gpudbg.isa.spa5 import text
+from gpudbg.isa.spa5.sched import BUNDLE_BYTES
+
+ADDRESS_COLUMNS = 16
+"""Columns of `        /*0008*/`."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The verb's flags."""
+    p = Parser(prog="gpudbg dis", description="Disassemble a cubin, or raw instruction words.")
+    p.add_argument("program")
+    p.add_argument("--kernel", "-k", action="append", metavar="NAME", help="only this function")
+    p.add_argument("--range", metavar="START:END", help="only these offsets, END excluded")
+    p.add_argument("--raw", action="store_true", help="the file is bare 32-byte bundles")
+    p.add_argument("--arch", choices=SUPPORTED_ARCHS, help="architecture (of raw words)")
+    p.add_argument(
+        "--control",
+        choices=("hex", "fields", "none"),
+        default="hex",
+        help="control words: as words (default), decoded beside each instruction, or not at all",
+    )
+    p.add_argument("--no-bytes", action="store_true", help="leave the words out")
+    p.add_argument("--source", "-s", action="store_true", help="interleave source lines")
+    p.add_argument("--blocks", action="store_true", help="mark basic blocks and their edges")
+    p.add_argument("--cfg", choices=("text", "dot"), help="the control-flow graph instead")
+    p.add_argument("--braces", action="store_true", help="mark dual-issue pairs, as nvdisasm does")
+    p.add_argument(
+        "--directives",
+        action="store_true",
+        help="add registers, parameters and data, so that `gpudbg asm` gives the same program",
+    )
+    p.add_argument("--json", action="store_true", help="the same as JSON")
+    p.add_argument("--isa", metavar="NAME", help="an instruction set that a plugin adds")
+    add_compile_flags(p)
+    return p
+
+
+class Section:
+    """One code section to print: its lines, name, and source lines by offset."""
+
+    def __init__(self, program: Program | None, name: str, code: bytes, arch: str) -> None:
+        self.program = program
+        self.name = name
+        self.arch = arch
+        self.code = code
+        self.lines = list(text.lines(code, arch))
+        self.kernel = program.kernels.get(name) if program is not None else None
+
+    def known_targets(self) -> dict[int, tuple[int, ...]]:
+        """Targets of stack branches that the file lists."""
+        if self.kernel is None:
+            return {}
+        return {b.offset: b.targets for b in self.kernel.indirect_branches if b.targets}
+
+    def blocks(self) -> list[cfg.Block]:
+        """Basic blocks."""
+        flow = cfg.Flow(((x.address, x.word) for x in self.lines), self.arch, self.known_targets())
+        return flow.blocks()
+
+
+def main(argv: list[str]) -> int:
+    """Run the verb."""
+    args = parser().parse_args(argv)
+    if args.isa:
+        return _foreign(args)
+    sections = list(_sections(args))
+    low, high = _range(args.range)
+    chosen = [[x for x in s.lines if low <= x.address < high] for s in sections]
+    if args.json:
+        emit_json([_json(s, rows, args) for s, rows in zip(sections, chosen, strict=True)])
+        return EXIT_CLEAN
+    if args.directives and not args.cfg and sections[0].program is not None:
+        print("\n".join(module_directives(sections[0].program)))
+    for section, rows in zip(sections, chosen, strict=True):
+        if args.cfg == "dot":
+            print(
+                cfg.to_dot(
+                    section.name, section.blocks(), {x.address: x.text for x in section.lines}
+                )
+            )
+        elif args.cfg == "text":
+            _print_cfg(section)
+        else:
+            _print(section, rows, args)
+    return EXIT_CLEAN
+
+
+def _foreign(args: argparse.Namespace) -> int:
+    """The whole file as instructions of a plugin's instruction set."""
+    entry = extensions.plugins().find("isa", args.isa)
+    data = read_bytes(args.program)
+    made = extensions.call(entry, entry.load)
+    isa = made() if isinstance(made, type) else made
+    low, high = _range(args.range)
+    found = extensions.call(entry, lambda: list(isa.disassemble(data, 0)))
+    rows = [row for row in found if low <= row[0] < high]
+    if args.json:
+        emit_json(
+            [
+                {"offset": at, "bytes": data[at : at + size].hex(), "text": words}
+                for at, size, words in rows
+            ]
+        )
+        return EXIT_CLEAN
+    for at, size, words in rows:
+        shown = "" if args.no_bytes else f"{data[at : at + size].hex(' ', 4):24} "
+        print(f"{at:6x}:  {shown}{words}")
+    return EXIT_CLEAN
+
+
+def _range(text: str | None) -> tuple[int, int]:
+    if text is None:
+        return 0, 1 << 62
+    start, _, end = text.partition(":")
+    try:
+        return int(start or "0", 0), int(end, 0) if end else 1 << 62
+    except ValueError:
+        raise UsageError(f"--range {text!r} is not START:END", "e.g. --range 0x40:0x80") from None
+
+
+def _sections(args: argparse.Namespace) -> Iterator[Section]:
+    if args.raw:
+        yield _raw(args, read_bytes(args.program))
+        return
+    program = open_program(args.program, arch=args.arch, options=flag_options(args))
+    wanted = set(args.kernel or ())
+    names = {s.removeprefix(".text.") for s in program.code_sections}
+    unknown = wanted - names
+    if unknown:
+        known = ", ".join(sorted(names))
+        raise UsageError(f"{args.program} has no function {min(unknown)!r}", f"known: {known}")
+    for section in program.code_sections:
+        name = section.removeprefix(".text.")
+        if not wanted or name in wanted:
+            yield Section(program, name, program.sections[section].data, program.arch)
+
+
+def _raw(args: argparse.Namespace, data: bytes) -> Section:
+    if len(data) % BUNDLE_BYTES or not data:
+        raise LoadError(
+            f"{len(data)} bytes are not whole 32-byte bundles",
+            path=args.program,
+            offset=len(data) - len(data) % BUNDLE_BYTES,
+        )
+    return Section(None, PurePath(args.program).stem, data, args.arch or "sm_50")
+
+
+# ---- text ------------------------------------------------------------------------------
+def _print(section: Section, rows: list[text.Line], args: argparse.Namespace) -> None:
+    """One function as cuobjdump -sass lays it out, with what the flags add."""
+    print(f"\n\tcode for {section.arch}\n\t\tFunction : {section.name}")
+    if args.directives and section.program is not None:
+        print("\n".join(function_directives(section.program, section.name)))
+    controls = dict(listing.control_words(section.code))
+    blocks = {b.start: b for b in section.blocks()} if args.blocks else {}
+    source = SourceLines(section) if args.source else None
+    width = max((len(row.body(args.braces)) for row in section.lines), default=0)
+    bundle = -1
+    for row in rows:
+        at = row.address & ~31
+        if args.control == "hex" and at != bundle:
+            bundle = at
+            print(f"{'':{ADDRESS_COLUMNS + width + 2}}/* {controls[at]:#018x} */")
+        if row.address in blocks:
+            print(_block_words(blocks[row.address]))
+        if source is not None:
+            for line in source.new_lines(row.address):
+                print(line)
+        print(_line(row, width, args))
+    print("\t\t" + "." * 10 + "\n")
+
+
+def _line(row: text.Line, width: int, args: argparse.Namespace) -> str:
+    line = f"        /*{row.address:04x}*/{row.body(args.braces):<{width}}"
+    if args.control == "fields":
+        line += f"  {row.control}"
+    if not args.no_bytes:
+        line += f"  /* {row.word:#018x} */"
+    if row.error:
+        line += f"  // illegal: {row.error}"
+    return line.rstrip()
+
+
+def _block_words(block: cfg.Block) -> str:
+    edges = ", ".join(f"{e.kind} {e.target:04x}" for e in block.edges)
+    tail = f" -> {edges}" if edges else ""
+    ends = f" -> {block.ends}" if block.ends else ""
+    return f"  // block {block.start:04x}..{block.last:04x}{tail}{ends}"
+
+
+def _print_cfg(section: Section) -> None:
+    print(f"{section.name}")
+    for block in section.blocks():
+        print(_block_words(block).replace("  // ", "  "))
+
+
+class SourceLines:
+    """Source lines of a section, handed out when they change."""
+
+    def __init__(self, section: Section) -> None:
+        from gpudbg.formats.lines import read_lines
+
+        if section.program is None:
+            raise UsageError("raw words have no source lines")
+        self._table = read_lines(section.program)
+        if not self._table.rows:
+            raise UsageError(
+                f"{section.program.path} has no line table", "compile it with -lineinfo"
+            )
+        self._section = ".text." + section.name
+        self._folder = Path(section.program.path).parent
+        self._last: tuple[int, int] | None = None
+        self._texts: dict[int, list[str] | None] = {}
+
+    def new_lines(self, offset: int) -> list[str]:
+        """The source line of an offset when it is not the one before."""
+        row = self._table.lookup(self._section, offset)
+        if row is None or (row.file, row.line) == self._last:
+            return []
+        self._last = (row.file, row.line)
+        name = PurePath(self._table.files[row.file]).name
+        words = self._text(row.file, row.line)
+        return [f"  // {name}:{row.line}" + (f"  {words}" if words else "")]
+
+    def _text(self, file: int, line: int) -> str:
+        if file not in self._texts:
+            path = Path(self._table.files[file])
+            found = next((p for p in (path, self._folder / path.name) if p.is_file()), None)
+            self._texts[file] = found.read_text(errors="replace").splitlines() if found else None
+        lines = self._texts[file]
+        return lines[line - 1].rstrip() if lines and 0 < line <= len(lines) else ""
+
+
+# ---- JSON ------------------------------------------------------------------------------
+def _json(section: Section, rows: list[text.Line], args: argparse.Namespace) -> dict[str, Any]:
+    out: dict[str, Any] = {
+        "function": section.name,
+        "arch": section.arch,
+        "instructions": [
+            {
+                "offset": x.address,
+                "word": f"{x.word:#018x}",
+                "control": x.group,
+                "control_text": str(x.control),
+                "text": x.text,
+                "dual": "{" if x.opens else "}" if x.closes else "",
+                "legal": x.insn is not None,
+                "reason": x.error,
+            }
+            for x in rows
+        ],
+    }
+    if args.blocks or args.cfg:
+        out["blocks"] = [
+            {
+                "start": b.start,
+                "last": b.last,
+                "edges": [{"target": e.target, "kind": e.kind} for e in b.edges],
+                "ends": b.ends,
+            }
+            for b in section.blocks()
+        ]
+    return out

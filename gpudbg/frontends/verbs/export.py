@@ -1,0 +1,46 @@
+"""gpudbg export surface PROG NAME FILE: run a kernel and write a surface to a file."""
+
+from __future__ import annotations
+
+import sys
+
+from gpudbg.debug.interrupts import interrupts
+from gpudbg.debug.opening import add_launch_flags, open_session
+from gpudbg.errors import EXIT_CLEAN, UsageError
+from gpudbg.frontends.verbs.common import Parser
+from gpudbg.frontends.verbs.run import exit_code
+
+KINDS = ("surface", "texture")
+
+
+def main(argv: list[str]) -> int:
+    """Run the verb."""
+    p = Parser(
+        prog="gpudbg export",
+        description="Run a kernel, to its end or to a place, and write a surface to a file.",
+    )
+    p.add_argument("kind", choices=KINDS)
+    p.add_argument("program")
+    p.add_argument("name", help="the surface, as the launch table or argument names it")
+    p.add_argument("file", help="ends in .png (a picture) or .npy (the whole array)")
+    add_launch_flags(p)
+    p.add_argument("--until", metavar="PLACE", help="stop there instead of running to the end")
+    p.add_argument("--slice", type=int, default=0, help="layer, face or z slice of a picture")
+    p.add_argument("--zoom", type=int, default=1, help="pixels across per texel of a picture")
+    p.add_argument("--max-instructions", type=int, metavar="N")
+    args = p.parse_args(argv)
+    if not args.file.endswith((".png", ".npy")):
+        raise UsageError(f"{args.file}: the name must end in .png or .npy")
+    from gpudbg.debug.export_image import export_image
+    from gpudbg.debug.images import image_named
+
+    session = open_session(args.program, args)
+    image = image_named(session, args.name, args.kind)
+    if args.until:
+        session.execute(f"tbreak {args.until}")
+    with interrupts(session):
+        stop = session.cont() if args.until else session.run(max_instructions=args.max_instructions)
+    if stop.kind not in ("exited", "breakpoint"):
+        print(stop.message, file=sys.stderr)
+    print(export_image(image, args.file, args.slice, args.zoom))
+    return EXIT_CLEAN if args.until and stop.kind == "breakpoint" else exit_code(stop)

@@ -1,0 +1,168 @@
+"""gpudbg info: what a program contains; gpudbg info isa: what the model covers."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import Any
+
+from gpudbg.debug.compile import add_compile_flags, flag_options
+from gpudbg.debug.views import table
+from gpudbg.errors import EXIT_CLEAN, UsageError
+from gpudbg.formats.lines import LineTable, read_lines
+from gpudbg.formats.program import Kernel, Program
+from gpudbg.frontends.verbs.common import Parser, emit_json
+
+
+def main(argv: list[str]) -> int:
+    """Run the verb."""
+    p = Parser(
+        prog="gpudbg info",
+        description="What a program contains: kernels, registers, parameters, memory, lines.",
+    )
+    p.add_argument(
+        "program", help="a program; or `isa` (what the model covers), `schema` (of --json)"
+    )
+    p.add_argument("--kernel", "-k", metavar="NAME", help="only this kernel")
+    p.add_argument("--json", action="store_true")
+    p.add_argument("--arch", default=None, help="of a source file; with `isa`: one architecture")
+    add_compile_flags(p)
+    args = p.parse_args(argv)
+    if args.program == "isa":
+        from gpudbg.frontends.verbs.info_isa import show
+
+        return show(args.arch, args.json)
+    if args.program == "schema":
+        from gpudbg.debug.json_text import schema
+
+        emit_json(schema())
+        return EXIT_CLEAN
+    from gpudbg.debug.opening import open_program
+
+    program = open_program(args.program, arch=args.arch, options=flag_options(args))
+    if args.kernel is not None and args.kernel not in program.kernels:
+        known = ", ".join(program.kernels)
+        raise UsageError(f"{args.program} has no kernel {args.kernel!r}", f"kernels: {known}")
+    data = describe(program, args.kernel)
+    if args.json:
+        emit_json(data)
+        return EXIT_CLEAN
+    print("\n".join(_lines(program, data)))
+    return EXIT_CLEAN
+
+
+def describe(program: Program, only: str | None = None) -> dict[str, Any]:
+    """The program as plain data."""
+    lines = read_lines(program)
+    kernels = [k for k in program.kernels.values() if only in (None, k.name)]
+    return {
+        "path": program.path,
+        "arch": program.arch,
+        "toolkit": program.toolkit,
+        "debug": program.debug,
+        "kernels": [_kernel(k, program, lines) for k in kernels],
+        "functions": [
+            {
+                "name": f.name,
+                "label": f.label,
+                "section": f.section,
+                "offset": f.offset,
+                "size": f.size,
+            }
+            for f in program.functions.values()
+            if not f.is_kernel
+        ],
+        "variables": [
+            {"name": g.name, "space": g.space, "bytes": g.size} for g in program.globals.values()
+        ],
+        "shared_variables": [
+            {"name": v.name, "kernel": v.kernel, "offset": v.offset, "bytes": v.size}
+            for v in program.shared_vars
+        ],
+        "externs": list(program.externs),
+        "images": dict(program.images),
+        "source_files": list(lines.files),
+    }
+
+
+def _kernel(k: Kernel, program: Program, lines: LineTable) -> dict[str, Any]:
+    rows = [r for r in lines.rows if r.section == k.section]
+    numbers = sorted({r.line for r in rows})
+    files = sorted({PurePath(lines.files[r.file]).name for r in rows})
+    return {
+        "name": k.name,
+        "code_bytes": len(k.code),
+        "instructions": len(k.code) // 32 * 3,
+        "registers": k.num_regs,
+        "barriers": k.num_barriers,
+        "parameters": [
+            {"ordinal": p.ordinal, "offset": p.offset, "bytes": p.size} for p in k.params
+        ],
+        "parameter_bytes": k.param_bytes,
+        "shared_static_bytes": k.shared_static_bytes,
+        "local_bytes": k.local_bytes,
+        "stack_unknown": k.min_stack_bytes is None,
+        "constant_banks": {str(b): n for b, n in sorted(k.bank_sizes.items())},
+        "max_threads": list(k.max_threads) if k.max_threads else None,
+        "source_files": files,
+        "lines": [numbers[0], numbers[-1]] if numbers else None,
+    }
+
+
+def _lines(program: Program, data: dict[str, Any]) -> list[str]:
+    made = f", CUDA {program.toolkit}" if program.toolkit else ""
+    debug = ", debug build" if program.debug else ""
+    out = [f"{program.path}: {program.arch}{made}{debug}", ""]
+    rows = []
+    for k in data["kernels"]:
+        banks = " ".join(f"c[{b}]:{n}" for b, n in k["constant_banks"].items())
+        span = (
+            f"{'/'.join(k['source_files'])}:{k['lines'][0]}-{k['lines'][1]}" if k["lines"] else "-"
+        )
+        rows.append(
+            (
+                k["name"],
+                str(k["instructions"]),
+                str(k["registers"]),
+                str(k["barriers"]),
+                str(k["shared_static_bytes"]),
+                "?" if k["stack_unknown"] else str(k["local_bytes"]),
+                banks,
+                span,
+            )
+        )
+    header = ("Kernel", "Insns", "Regs", "Bars", "Shared", "Local", "Constants", "Lines")
+    out += table(header, rows)
+    for k in data["kernels"]:
+        if k["parameters"]:
+            words = ", ".join(
+                f"{p['ordinal']}: {p['bytes']} bytes at c[0x0][0x{0x140 + p['offset']:x}]"
+                for p in k["parameters"]
+            )
+            out.append(f"  {k['name']} parameters  {words}")
+    out += _sections(data)
+    return out
+
+
+def _sections(data: dict[str, Any]) -> list[str]:
+    out: list[str] = []
+    if data["functions"]:
+        out += ["", "Device functions"]
+        out += [
+            f"  {f['label']}  {f['section']}+0x{f['offset']:x}, {f['size']} bytes"
+            for f in data["functions"]
+        ]
+    if data["variables"]:
+        out += ["", "Variables"]
+        out += [f"  {v['name']}  {v['space']}, {v['bytes']} bytes" for v in data["variables"]]
+    if data["shared_variables"]:
+        out += ["", "Shared variables"]
+        out += [
+            f"  {v['name']}  offset 0x{v['offset']:x}, {v['bytes']} bytes"
+            for v in data["shared_variables"]
+        ]
+    if data["images"]:
+        out += ["", "Bound textures and surfaces"]
+        out += [f"  {name}  {kind}" for name, kind in data["images"].items()]
+    if data["externs"]:
+        out += ["", "Undefined functions: " + ", ".join(data["externs"])]
+    return out

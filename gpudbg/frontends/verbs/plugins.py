@@ -1,0 +1,52 @@
+"""gpudbg plugins: what is installed, what each adds, and what is broken."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from functools import lru_cache
+
+from gpudbg.errors import EXIT_CLEAN
+from gpudbg.frontends.verbs.common import Parser, emit_json
+from gpudbg.plugin import PATH_VARIABLE, Registry, discover
+
+
+def registry(paths: tuple[str, ...] = ()) -> Registry:
+    """The plugins found, with warnings on standard error, once."""
+    return _registry(paths, os.environ.get(PATH_VARIABLE, ""), os.getcwd())
+
+
+@lru_cache(maxsize=4)
+def _registry(paths: tuple[str, ...], variable: str, folder: str) -> Registry:
+    """What `paths` and the variable say means something else in another folder."""
+    found = discover(extra_paths=paths)
+    for warning in found.warnings:
+        print(f"gpudbg: warning: {warning}", file=sys.stderr)
+    return found
+
+
+def find_verb(word: str) -> Callable[[list[str]], int] | None:
+    """A plugin's verb, or None."""
+    entry = registry().lookup("cli", word)
+    if entry is None:
+        return None
+    found: Callable[[list[str]], int] = entry.load()
+    return found
+
+
+def main(argv: list[str]) -> int:
+    """Run the verb."""
+    p = Parser(prog="gpudbg plugins", description="List plugins.")
+    p.add_argument("--plugin", action="append", default=[], metavar="PATH", help="also look here")
+    p.add_argument("--json", action="store_true")
+    args = p.parse_args(argv)
+    found = registry(tuple(args.plugin))
+    if args.json:
+        emit_json([info.to_json() for info in found.plugins])
+        return EXIT_CLEAN
+    for info in found.plugins:
+        print(info.line())
+    if not found.plugins:
+        print("no plugins are installed")
+    return EXIT_CLEAN

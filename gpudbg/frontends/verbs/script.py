@@ -1,0 +1,69 @@
+"""gpudbg script FILE.py [ARGS]: a Python program on the debugger, with the designed exit codes."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+import traceback
+from pathlib import Path
+
+from gpudbg.debug.stop import Stop
+from gpudbg.debug.watching import EVERY_STOP
+from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT, EXIT_GAP, GpudbgError, UsageError
+from gpudbg.frontends.verbs.common import Parser
+
+
+def main(argv: list[str]) -> int:
+    """Run the verb."""
+    p = Parser(
+        prog="gpudbg script",
+        description="Run a Python file with gpudbg importable; ARGS become sys.argv[1:]. "
+        "Exit code: the script's own (sys.exit); else 3 when one of its launches faulted, "
+        "2 when it misuses gpudbg, 4 when it fails or meets a gap of the model.",
+    )
+    p.add_argument("file", metavar="FILE.py")
+    # Whatever follows the file is the script's, flags included.
+    head = argv[: 1 + next((i for i, a in enumerate(argv) if not a.startswith("-")), len(argv))]
+    args = p.parse_args(head)
+    return run_script(Path(args.file), argv[len(head) :])
+
+
+def run_script(path: Path, arguments: list[str]) -> int:
+    """Run a script as `__main__` and say how it ended."""
+    if not path.is_file():
+        raise UsageError(f"cannot read {path}: no such file")
+    faults: list[Stop] = []
+    EVERY_STOP.append(lambda stop: faults.extend([stop] if stop.faulted else []))
+    before = sys.argv, list(sys.path)
+    sys.argv = [str(path), *arguments]
+    sys.path.insert(0, str(path.parent.absolute()))
+    try:
+        runpy.run_path(str(path), run_name="__main__")
+    except SystemExit as end:
+        return _code(end.code)
+    except GpudbgError:
+        raise
+    except Exception as error:
+        _explain(error, path)
+        return EXIT_GAP
+    finally:
+        sys.argv, sys.path[:] = before[0], before[1]
+        EVERY_STOP.pop()
+    return EXIT_FAULT if faults else EXIT_CLEAN
+
+
+def _code(code: object) -> int:
+    """`sys.exit`'s argument as an exit code, as Python itself reads it."""
+    if code is None or isinstance(code, int):
+        return code or EXIT_CLEAN
+    print(code, file=sys.stderr)
+    return 1
+
+
+def _explain(error: Exception, path: Path) -> None:
+    """The script's own traceback: without the frames that started it."""
+    frames = error.__traceback__
+    while frames is not None and frames.tb_frame.f_code.co_filename != str(path):
+        frames = frames.tb_next
+    text = traceback.format_exception(type(error), error, frames)
+    print("".join(text).rstrip(), file=sys.stderr)
