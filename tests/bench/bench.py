@@ -1,0 +1,282 @@
+"""Speed of the run engine beside its peers: one table and one JSON file.
+
+    make bench                          every kernel at full size, peers that are installed
+    bench.py --kernels saxpy,sgemm --size small --reps 3 --json out.json
+    bench.py --scaling                  cost against grid size and against divergence
+
+Peers: `native` is the plain C of `kernels/` by gcc -O3 -march=native, `native-scalar` the same
+without vectors, `pocl` and `oclgrind` run the OpenCL of `kernels/`.  Those that are not installed
+are named and skipped; `apt-get install gcc pocl-opencl-icd ocl-icd-libopencl1 oclgrind` installs
+them all.  Times are warm kernel times of one thread, compiling excluded: the median of at least
+five runs.  Each cell runs in a process of its own, and its output is checked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import ctypes.util
+import glob
+import json
+import math
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parents[1])]
+
+import numpy as np  # noqa: E402
+import suite  # noqa: E402
+
+CUBINS = HERE.parent / "data" / "bench" / "cubin"
+PEERS = ("native", "native-scalar", "pocl", "oclgrind")
+SLOW_PEERS = {"oclgrind": 1}
+"""Peers that take seconds -> runs."""
+
+Run = Callable[[], tuple[float, list[Any]]]
+Results = dict[tuple[str, str], dict[str, Any]]
+
+
+def missing(peer: str) -> str:
+    """Why a peer cannot run here, or ""."""
+    if peer.startswith("native"):
+        return "" if shutil.which("gcc") else "no gcc"
+    if not ctypes.util.find_library("OpenCL"):
+        return "no OpenCL loader"
+    if peer == "oclgrind":
+        return "" if shutil.which("oclgrind") else "oclgrind is not installed"
+    return "" if glob.glob("/etc/OpenCL/vendors/*pocl*") else "PoCL is not installed"
+
+
+# ---- one cell, in a process of its own ------------------------------------------------------
+
+
+def _native(problem: Any, scalar: bool) -> Run:
+    """The C function of a kernel."""
+    library = os.path.join(tempfile.mkdtemp(), "kernel.so")
+    options = ["-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared"]
+    options.append(f"-ffp-contract={'off' if problem.name in suite.NO_FMA else 'fast'}")
+    if scalar:
+        options += ["-fno-tree-vectorize", "-fno-tree-slp-vectorize"]
+    source = str(HERE / "kernels" / f"{problem.name}.c")
+    subprocess.run(["gcc", *options, source, "-o", library, "-lm"], check=True)
+    function = getattr(ctypes.CDLL(library), problem.name)
+    function.restype = None
+
+    def once() -> tuple[float, list[Any]]:
+        buffers = problem.fresh()
+        arguments = [b.ctypes.data_as(ctypes.c_void_p) for b in buffers]
+        for value in problem.native_scalars or problem.scalars:
+            kind = ctypes.c_float if isinstance(value, np.floating) else ctypes.c_int
+            arguments.append(kind(value.item()))
+        start = time.perf_counter()
+        function(*arguments)
+        return time.perf_counter() - start, buffers
+
+    return once
+
+
+def _opencl(problem: Any, peer: str) -> Run:
+    """The OpenCL kernel on PoCL or Oclgrind."""
+    from clhost import CL
+
+    host = CL()
+    source = (HERE / "kernels" / f"{problem.name}.cl").read_bytes()
+    kernel = host.kernel(source, problem.name, b"" if peer == "pocl" else b"-O2")
+
+    def once() -> tuple[float, list[Any]]:
+        buffers = problem.fresh()
+        spent = host.run(kernel, buffers, problem.scalars, problem.grid, problem.block)
+        return spent, buffers
+
+    return once
+
+
+def _gpudbg(problem: Any, engine: str, report: dict[str, Any]) -> Run:
+    """The cubin on one of our engines; what it compiled and executed goes to `report`."""
+    import gpudbg
+
+    program = gpudbg.load(str(CUBINS / f"{problem.name}.sm_50.cubin"), engine=engine)
+    buffers = [program.device.buffer(b) for b in problem.bufs]
+
+    def once() -> tuple[float, list[Any]]:
+        for buffer, content in zip(buffers, problem.bufs, strict=True):
+            buffer.write(content)
+        arguments = [*buffers, *problem.scalars]
+        session = program.launch(grid=problem.grid, block=problem.block, args=arguments)
+        start = time.perf_counter()
+        session.grid.run()
+        spent = time.perf_counter() - start
+        report["thread_instructions"] = 32 * session.grid.total
+        fast = session.grid.fast
+        if fast is not None and fast.engine is not None:
+            report["compile_s"] = fast.engine.program.seconds
+            report["exits"] = sum(fast.engine.exits.values())
+        return spent, [b.array() for b in buffers]
+
+    return once
+
+
+def cell(peer: str, kernel: str, size: str, reps: int) -> dict[str, Any]:
+    """Measure one peer on one kernel."""
+    problem = suite.problem(kernel, size)
+    report: dict[str, Any] = {}
+    if peer.startswith("native"):
+        once = _native(problem, peer.endswith("scalar"))
+    elif peer in PEERS:
+        once = _opencl(problem, peer)
+    else:
+        once = _gpudbg(problem, peer, report)
+    reps = SLOW_PEERS.get(peer, reps)
+    if peer not in SLOW_PEERS:
+        report["first_s"], _ = once()
+    seconds: list[float] = []
+    begin = time.perf_counter()
+    while len(seconds) < reps or (len(seconds) < 10 * reps and time.perf_counter() - begin < 1):
+        spent, outputs = once()
+        seconds.append(spent)
+    report |= {
+        "median_s": statistics.median(seconds),
+        "best_s": min(seconds),
+        "runs": len(seconds),
+        "correct": problem.correct(outputs),
+    }
+    return report
+
+
+def measured(peer: str, kernel: str, size: str, reps: int) -> dict[str, Any]:
+    """`cell` in a process of its own."""
+    command = [sys.executable, str(Path(__file__).resolve()), "--cell", peer, kernel, size]
+    command.append(str(reps))
+    if peer == "oclgrind":
+        command = ["oclgrind", "--num-threads", "1", "--max-wgsize", "1024", *command]
+    environment = dict(
+        os.environ, POCL_MAX_PTHREAD_COUNT="1", OCLGRIND=str(int(peer == "oclgrind"))
+    )
+    try:
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=600, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return {"error": "timed out"}
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    if done.returncode or not lines:
+        return {"error": (done.stderr or done.stdout).strip().splitlines()[-1:]}
+    return dict(json.loads(lines[-1]))
+
+
+# ---- scaling --------------------------------------------------------------------------------
+
+
+def scaling() -> list[dict[str, Any]]:
+    """Time against the number of blocks: saxpy over growing grids."""
+    import gpudbg
+
+    rows = []
+    program = gpudbg.load(str(CUBINS / "saxpy.sm_50.cubin"), engine="run")
+    for blocks in (1, 16, 256, 4096, 65536):
+        count = 32 * blocks
+        x = program.device.buffer(np.ones(count, np.float32))
+        y = program.device.buffer(np.ones(count, np.float32))
+        best = math.inf
+        for _ in range(3):
+            arguments = [x, y, np.int32(count), np.float32(2)]
+            session = program.launch(grid=blocks, block=32, args=arguments)
+            start = time.perf_counter()
+            session.grid.run()
+            best = min(best, time.perf_counter() - start)
+        rows.append({"blocks": blocks, "best_s": best, "us_per_block": best * 1e6 / blocks})
+        x.free()
+        y.free()
+    return rows
+
+
+# ---- the table --------------------------------------------------------------------------------
+
+
+def _shown(result: dict[str, Any] | None, base: float | None) -> str:
+    if result is None or "error" in result:
+        return "-"
+    text = f"{result['median_s'] * 1e3:.2f} ms"
+    if not result["correct"]:
+        text += " WRONG"
+    return text if base is None else f"{text} ({base / result['median_s']:.2f})"
+
+
+def table(
+    results: dict[tuple[str, str], dict[str, Any]], kernels: list[str], peers: list[str]
+) -> str:
+    """Markdown: a row for each kernel; in brackets our time over the peer's."""
+    head = ["kernel", "gpudbg", "compile", "G thread-instr/s", *peers]
+    lines = ["| " + " | ".join(head) + " |", "|---|" + "--:|" * (len(head) - 1)]
+    ratios: dict[str, list[float]] = {peer: [] for peer in peers}
+    for kernel in kernels:
+        ours = results[kernel, "run"]
+        if "error" in ours:
+            lines.append(f"| {kernel} | {ours['error']} |")
+            continue
+        rate = ours["thread_instructions"] / ours["median_s"] / 1e9
+        row = [kernel, _shown(ours, None), f"{ours['compile_s'] * 1e3:.0f} ms", f"{rate:.1f}"]
+        for peer in peers:
+            found = results.get((kernel, peer))
+            row.append(_shown(found, ours["median_s"]))
+            if found is not None and "error" not in found:
+                ratios[peer].append(ours["median_s"] / found["median_s"])
+        lines.append("| " + " | ".join(row) + " |")
+    means = [
+        f"{math.exp(statistics.fmean(map(math.log, r))):.4g}" if r else "-" for r in ratios.values()
+    ]
+    lines.append("| our time / theirs, geometric mean | | | | " + " | ".join(means) + " |")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Measure, print the table, write the JSON."""
+    if sys.argv[1:2] == ["--cell"]:
+        peer, kernel, size, reps = sys.argv[2:]
+        print(json.dumps(cell(peer, kernel, size, int(reps))))
+        return 0
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--kernels", default=",".join(suite.NAMES))
+    parser.add_argument("--peers", default=",".join(PEERS))
+    parser.add_argument("--size", choices=("full", "small", "tiny"), default="full")
+    parser.add_argument("--reps", type=int, default=5)
+    parser.add_argument("--json", default="bench.json", metavar="FILE")
+    parser.add_argument("--scaling", action="store_true", help="cost against grid size instead")
+    options = parser.parse_args()
+    if options.scaling:
+        for row in scaling():
+            blocks, best = row["blocks"], row["best_s"] * 1e3
+            print(f"{blocks:6d} blocks {best:9.3f} ms {row['us_per_block']:9.3f} us each")
+        return 0
+    asked = [peer for peer in options.peers.split(",") if peer]
+    skipped = {peer: why for peer in asked if (why := missing(peer))}
+    peers = [peer for peer in asked if peer not in skipped]
+    kernels = options.kernels.split(",")
+    results = {}
+    for kernel in kernels:
+        for peer in ("run", *peers):
+            results[kernel, peer] = measured(peer, kernel, options.size, options.reps)
+            print(f"{kernel:11s} {peer:14s} {_shown(results[kernel, peer], None)}", file=sys.stderr)
+    print(table(results, kernels, peers))
+    for peer, why in skipped.items():
+        print(f"skipped: {peer} ({why})")
+    about = {"machine": platform.processor(), "load": os.getloadavg()[0], "skipped": skipped}
+    rows = [{"kernel": k, "peer": p, **r} for (k, p), r in results.items()]
+    Path(options.json).write_text(json.dumps(about | {"results": rows}, indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

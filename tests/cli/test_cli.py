@@ -1,0 +1,261 @@
+"""The command line: verbs, exit codes, one clear line for every kind of bad input."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpudbg import cli
+from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT, EXIT_USAGE
+
+ROOT = Path(__file__).resolve().parents[2]
+FIRST = ROOT / "sessions" / "first_steps" / "first_steps.cubin"
+KERNELS = ROOT / "tests" / "data" / "kernels"
+
+
+def run(*args: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    code = cli.main([str(a) for a in args])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def cubin(name: str, variant: str = "sm_50") -> Path:
+    found = sorted(KERNELS.rglob(f"{variant}/{name}.cubin"))
+    assert found, f"no cubin of {name}"
+    return found[0]
+
+
+def test_run_shows_outputs(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run("run", FIRST, capsys=capsys)
+    assert (code, err) == (EXIT_CLEAN, "")
+    assert "4974 4970 5026 4994" in out
+
+
+def test_run_json(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run("run", FIRST, "--json", capsys=capsys)
+    data = json.loads(out)
+    assert code == EXIT_CLEAN
+    assert data["stop"]["kind"] == "exited"
+    assert data["outputs"]["out"] == [4974, 4970, 5026, 4994]
+
+
+def test_run_with_flags_only(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(
+        "run", cubin("saxpy"), "-k", "saxpy", "--grid", "4", "--block", "64",
+        "--arg", "i32:100", "--arg", "f32:2", "--arg", "x=f32[100]:arange(start=0,step=1)",
+        "--arg", "y=f32[100]:fill(value=1)", "-o", "y", capsys=capsys,
+    )  # fmt: skip
+    assert code == EXIT_CLEAN
+    assert "1 3 5 7 9 11 13 15" in out
+
+
+def test_fault_is_exit_3_with_the_culprit(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(
+        "run", cubin("fault_oob_global"), "--block", "64", "--arg", "p=i32[64]",
+        "--arg", "i32:64", "--arg", "i64:68719476736", capsys=capsys,
+    )  # fmt: skip
+    assert code == EXIT_FAULT
+    assert out == ""
+    for word in ("thread (37,0,0)", "lane 5", "fault_oob_global+0x", "STG", "buffer p"):
+        assert word in err
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["missing.cubin"], "missing.cubin"),
+        (["run"], "program"),
+        (["run", str(FIRST), "-k", "nope"], "block_max"),
+        (["run", str(FIRST), "--grid", "0"], "grid"),
+        (["run", str(FIRST), "--block", "5000"], "block"),
+        (["run", str(FIRST), "--arg", "i32:1"], "takes 3 parameters"),
+        (["run", str(FIRST), "--arg", "in", "--arg", "out", "--arg", "zzz"], "zzz"),
+        (["dis", str(FIRST), "-k", "nope"], "block_max"),
+        (["dis", str(FIRST), "--range", "x"], "START:END"),
+        (["decode", "nonsense", "1"], "nothing decodes"),
+        (["demo", "nope"], "first_steps"),
+        (["nosuchverb"], "nosuchverb"),
+        (["--batch", "-x", "/nonexistent", str(FIRST)], "/nonexistent"),
+        (["--batch", "-ex", "frobnicate", str(FIRST)], "frobnicate"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_2(
+    args: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, err = run(*args, capsys=capsys)
+    assert code == EXIT_USAGE
+    assert words in err
+    assert "Traceback" not in err
+    assert len(err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("cut", [0, 3, 16, 63, 64, 200, 2000])
+def test_truncated_cubins_name_file_and_offset(
+    cut: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "cut.cubin"
+    path.write_bytes(FIRST.read_bytes()[:cut])
+    code, _, err = run("info", path, capsys=capsys)
+    assert code == EXIT_USAGE
+    assert "cut.cubin" in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_unsupported_architecture_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = bytearray(FIRST.read_bytes())
+    data[0x30:0x34] = (0x4B054B).to_bytes(4, "little")
+    path = tmp_path / "turing.cubin"
+    path.write_bytes(data)
+    code, _, err = run("dis", path, capsys=capsys)
+    assert code == EXIT_USAGE
+    assert "sm_75" in err
+
+
+def test_batch_commands_in_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "s.gdb"
+    script.write_text("# a comment\nstepi\nprint $pc\n")
+    code, out, _ = run(
+        "--batch", "-ex", "break block_max+0x178", "-x", str(script), "-ex", "continue", str(FIRST),
+        capsys=capsys,
+    )  # fmt: skip
+    assert code == EXIT_CLEAN
+    assert out.index("Breakpoint 1") < out.index("$1 = 16") < out.index("breakpoint 1 at")
+
+
+def test_failing_script_line_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "s.gdb"
+    script.write_text("stepi\nprint )\n")
+    code, _, err = run("--batch", "-x", str(script), str(FIRST), capsys=capsys)
+    assert code == EXIT_USAGE
+    assert f"{script}:2" in err
+
+
+def test_batch_exit_code_of_a_fault(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, _ = run(
+        "--batch", "-ex", "continue", str(cubin("fault_oob_global")), "--block", "64",
+        "--arg", "p=i32[64]", "--arg", "i32:64", "--arg", "i64:68719476736", capsys=capsys,
+    )  # fmt: skip
+    assert code == EXIT_FAULT
+
+
+def test_json_console_is_one_object_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(
+        "--batch", "--json", "-ex", "info warps", "-ex", "stepi", str(FIRST), capsys=capsys
+    )
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert code == EXIT_CLEAN
+    assert [r["ok"] for r in rows] == [True, True]
+    assert len(rows[0]["data"]) == 8
+
+
+def test_console_reads_standard_input() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "gpudbg", str(FIRST)],
+        input="stepi\nprint $pc\nbad\nquit\n",
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=60,
+        check=False,
+    )
+    assert "$1 = 16" in done.stdout
+    assert "undefined command 'bad'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_demo_plays_headless(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run("demo", "--headless", capsys=capsys)
+    assert (code, err) == (EXIT_CLEAN, "")
+    assert "4974 4970 5026 4994" in out
+
+
+def test_dis_flags(capsys: pytest.CaptureFixture[str]) -> None:
+    _, plain, _ = run("dis", FIRST, "--control", "none", "--no-bytes", capsys=capsys)
+    assert "/*0008*/" in plain
+    assert "0x4c98" not in plain
+    _, source, _ = run("dis", FIRST, "--source", capsys=capsys)
+    assert "first_steps.cu:19" in source
+    _, dot, _ = run("dis", FIRST, "--cfg", "dot", capsys=capsys)
+    assert dot.startswith("digraph")
+    _, blocks, _ = run("dis", FIRST, "--cfg", "text", capsys=capsys)
+    assert "sync 0178" in blocks
+    _, part, _ = run("dis", FIRST, "--range", "0x28:0x38", "--json", capsys=capsys)
+    assert [x["offset"] for x in json.loads(part)[0]["instructions"]] == [0x28, 0x30]
+
+
+def test_dis_raw_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [0x001F8000FC0007E0, 0x50B0000000070F00, 0xE30000000007000F, 0xFFFFFFFFFFFFFFFF]
+    path = tmp_path / "raw.bin"
+    path.write_bytes(b"".join(w.to_bytes(8, "little") for w in words))
+    code, out, _ = run("dis", "--raw", "--arch", "sm_50", path, capsys=capsys)
+    assert code == EXIT_CLEAN
+    assert "EXIT" in out
+    assert "illegal" in out
+    path.write_bytes(b"12345")
+    code, _, err = run("dis", "--raw", path, capsys=capsys)
+    assert code == EXIT_USAGE
+    assert "32-byte bundles" in err
+
+
+def test_info_lists_what_a_launch_needs(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run("info", FIRST, capsys=capsys)
+    for word in ("block_max", "sm_50", "c[0]:", "first_steps.cu"):
+        assert word in out
+    _, text, _ = run("info", FIRST, "--json", capsys=capsys)
+    kernel = json.loads(text)["kernels"][0]
+    assert [p["bytes"] for p in kernel["parameters"]] == [8, 8, 4]
+    assert kernel["shared_static_bytes"] == 256
+
+
+def test_bare_command_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys=capsys)
+    assert code == EXIT_USAGE
+    assert "usage:" in err
+    code, out, _ = run("--help", capsys=capsys)
+    assert code == EXIT_CLEAN
+    assert "exit codes" in out
+    code, out, _ = run("--version", capsys=capsys)
+    assert "gpudbg 0." in out  # IDEs look for "GNU gdb" before it
+
+
+def test_headless_paths_load_no_terminal_ui() -> None:
+    probe = (
+        "import sys; from gpudbg import cli; cli.main(['run', sys.argv[1]]);"
+        "heavy = {'textual', 'rich', 'construct'} & set(sys.modules); print('HEAVY', sorted(heavy))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", probe, str(FIRST)],
+        capture_output=True, text=True, cwd=ROOT, timeout=60, check=True,
+    )  # fmt: skip
+    assert "'textual'" not in done.stdout
+    assert "'rich'" not in done.stdout
+
+
+def test_commands_from_standard_input_and_pipes(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "gpudbg", "--batch", "-x"]
+    done = subprocess.run(
+        [*words, "-", str(FIRST)], input="print 1+1\n\n# no\np 3\n", capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (EXIT_CLEAN, "$1 = 2\n$2 = 3\n")
+    done = subprocess.run(
+        [*words, "/dev/stdin", str(FIRST)], input="p 5\n", capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (EXIT_CLEAN, "$1 = 5\n")
+
+
+@pytest.mark.parametrize("verb", ["run", "dis", "info"])
+def test_wrong_magic_is_named(
+    verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = tmp_path / "broken.cubin"
+    broken.write_bytes(b"\0" + FIRST.read_bytes()[1:])
+    code, out, err = run(verb, broken, capsys=capsys)
+    assert (code, out, err.count("\n")) == (EXIT_USAGE, "", 1)
+    for words in ("broken.cubin at offset 0x0", "00 45 4c 46", "ELF magic 7f 45 4c 46"):
+        assert words in err

@@ -1,0 +1,128 @@
+" termdebug drives a kernel through gpudbg.  Run by test_vim.py: vim -u NONE -N -S this file.
+" Every check appends "ok NAME" or "FAIL NAME" to the file $RESULT.
+set nomore nocompatible hidden
+let g:termdebug_wide = 0
+func Say(text)
+  call writefile([a:text], $RESULT, 'a')
+endfunc
+func Wait(name, test)
+  for i in range(400)
+    if eval(a:test)
+      call Say('ok ' . a:name)
+      return
+    endif
+    sleep 50m
+  endfor
+  call Say('FAIL ' . a:name . ' line ' . PcLine() . ' messages ' . execute('messages')[-300:])
+endfunc
+func PcLine()
+  for buf in getbufinfo()
+    for sign in get(sign_getplaced(buf.bufnr, {'group': '*'})[0], 'signs', [])
+      if sign.name ==# 'debugPC'
+        return sign.lnum
+      endif
+    endfor
+  endfor
+  return 0
+endfunc
+func Breakpoints()
+  let found = []
+  for buf in getbufinfo()
+    for sign in get(sign_getplaced(buf.bufnr, {'group': '*'})[0], 'signs', [])
+      if sign.name =~# '^debugBreakpoint'
+        call add(found, sign.lnum)
+      endif
+    endfor
+  endfor
+  return found
+endfunc
+func Goto(line)
+  Source
+  exe 'edit ' . fnameescape($KERNELS . '/' . $SESSION . '.cu')
+  call cursor(a:line, 1)
+endfunc
+func AllText()
+  let text = ''
+  for buf in getbufinfo()
+    let text .= join(getbufline(buf.bufnr, 1, '$'), "\n")
+  endfor
+  return text
+endfunc
+
+func Walk()
+  exe 'Termdebug ' . fnameescape($KERNELS . '/walk.cubin')
+  call Wait('started', 'exists(":Break") == 2')
+  sleep 1500m
+  call Goto(25)
+  Break
+  call Wait('breakpoint sign', 'index(Breakpoints(), 25) >= 0')
+  Run
+  call Wait('stop at the breakpoint', 'PcLine() == 25')
+  Over
+  call Wait('over', 'PcLine() > 0 && PcLine() != 25')
+  Source
+  Evaluate threadIdx.x + 41
+  call Wait('evaluate', 'execute("messages") =~ "41" || AllText() =~ "= 41\\|: 41"')
+  call TermDebugSendCommand('print $R1')
+  call Wait('console', 'AllText() =~ "\\$1 ="')
+  call Goto(25)
+  Clear
+  call Wait('clear', 'index(Breakpoints(), 25) < 0')
+  call TermDebugSendCommand('tbreak digits')
+  sleep 300m
+  Continue
+  call Wait('function breakpoint', 'PcLine() == 14')
+  Finish
+  call Wait('finish', 'PcLine() > 20')
+  Asm
+  call Wait('disassembly window', 'AllText() =~ "XMAD"')
+  Source
+  Continue
+  call Wait('end', 'AllText() =~ "exited normally"')
+  call Wait('output of the program', 'AllText() =~ "thread 1 has"')
+endfunc
+
+func Endless()
+  exe 'Termdebug ' . fnameescape($KERNELS . '/endless.cubin')
+  call Wait('started', 'exists(":Break") == 2')
+  sleep 1500m
+  Run
+  sleep 1500m
+  Stop
+  call Wait('interrupt', 'index([3, 5, 6, 7], PcLine()) >= 0')
+  Step
+  sleep 500m
+  call Wait('step', 'PcLine() > 0')
+  call Goto(6)
+  Break
+  call Wait('breakpoint sign', 'index(Breakpoints(), 6) >= 0')
+  Continue
+  call Wait('stop at the breakpoint', 'PcLine() == 6')
+  call TermDebugSendCommand('quit')
+  call Wait('quit', 'exists(":Break") != 2')
+endfunc
+
+func Begin(timer)
+  try
+    if $SESSION ==# 'walk'
+      call Walk()
+    else
+      call Endless()
+    endif
+  catch
+    call Say('FAIL ' . v:exception . ' at ' . v:throwpoint)
+  endtry
+  if $DUMP != ''
+    call Say(AllText())
+  endif
+  call Say('done')
+  qall!
+endfunc
+
+packadd termdebug
+if $MODE ==# 'prompt'
+  let g:termdebug_config = {'use_prompt': 1, 'command': $GDB}
+else
+  let g:termdebug_config = {'command': $GDB}
+endif
+call timer_start(200, 'Begin')

@@ -1,0 +1,69 @@
+"""Ctrl-C in a script stops the machine, not the script."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gpudbg
+
+LOOP = """
+.kernel endless
+.registers 4
+again:
+    IADD32I R0, R0, 0x1 ;
+    BRA `(again) ;
+"""
+
+
+@pytest.fixture
+def endless(tmp_path: Path) -> gpudbg.DebugSession:
+    from gpudbg import cli
+
+    source, made = tmp_path / "endless.sass", tmp_path / "endless.cubin"
+    source.write_text(LOOP)
+    assert cli.main(["asm", str(source), "--cubin", str(made)]) == 0
+    return gpudbg.load(made).launch("endless", block=np.int64(32))
+
+
+@contextmanager
+def pressed_soon() -> Iterator[None]:
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def test_run_and_cont(endless: gpudbg.DebugSession) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    for go in (endless.run, endless.cont):
+        with pressed_soon():
+            assert go().kind == "interrupted"
+        assert signal.getsignal(signal.SIGINT) is before
+    assert endless.step().kind == "step"
+    assert endless.run(max_instructions=10).kind == "limit"
+
+
+def test_a_handler_of_the_callers_own_stays(endless: gpudbg.DebugSession) -> None:
+    seen = []
+
+    def mine(*_: object) -> None:
+        seen.append(1)
+        endless.interrupt()
+
+    before = signal.signal(signal.SIGINT, mine)
+    try:
+        with pressed_soon():
+            assert endless.run().kind == "interrupted"
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert seen == [1]

@@ -1,0 +1,104 @@
+"""Launches of sample programs on an engine of choice, and their whole state for comparison."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import gpudbg
+from gpudbg.sm import record as rec
+from tests import kernel_cases as kc
+
+FIELDS = [
+    name for name in rec.FIELDS if name not in ("pointers", "budget", "stack", "capacity", "tid")
+]
+
+
+def launch(case: kc.Case, engine: str, seed: int = 0, num_sms: int | None = None) -> Any:
+    """The session of a case's first launch, before its first instruction."""
+    program = gpudbg.load(str(case.cubin), engine=engine, seed=seed, num_sms=num_sms)
+    objects = kc.make_objects(case, program.device)
+    for name, spec in case.symbols.items():
+        program.write_symbol(name, kc.contents(spec))
+    first = case.launches[0]
+    return program.launch(
+        first["entry"],
+        grid=tuple(first["grid"]),
+        block=tuple(first["block"]),
+        args=[kc.argument(row, objects) for row in first["args"]],
+        shared_bytes=first.get("shared", 0),
+    )
+
+
+def warp_state(warp: Any) -> dict[str, Any]:
+    """A warp's header, registers, stack and local memory."""
+    state: dict[str, Any] = {}
+    for name in FIELDS:
+        slot = rec.FIELDS[name]
+        end = slot.offset + slot.width * slot.length
+        state[name] = warp.record[slot.offset : end].tobytes().hex()
+    if warp.words[rec.STATUS] == rec.DONE:
+        # The masks and flags of a warp that has ended mean nothing.
+        state["active"] = ""
+    state["R"] = warp.R.tobytes()
+    state["stack"] = warp.stack
+    state["local"] = warp.local.words.tobytes()
+    state["place"] = (warp.sm, warp.slot, warp.index, warp.cta.number, warp.cta.block)
+    return state
+
+
+def barrier_state(cta: Any) -> list[Any]:
+    """Barriers of a CTA that are in use."""
+    return [
+        (n, b.arrived, b.count, sorted(b.waiting.items()), b.total, b.all_true, b.any_true)
+        for n, b in enumerate(cta.barriers.slots)
+        if b.arrived or b.waiting
+    ]
+
+
+def grid_state(grid: Any) -> dict[str, Any]:
+    """Everything of a launch that either engine can change."""
+    schedule = grid.schedule
+    turn = None
+    if schedule.warp is not None and schedule.left > 0 and not schedule.warp.words[rec.STATUS]:
+        turn = (schedule.warp.sm, schedule.warp.slot, schedule.left)
+    ctas = list(grid.ctas())
+    return {
+        "total": grid.total,
+        "turn": turn,
+        "position": (schedule._position, schedule._stay),
+        "done": (grid.ctas_done, grid.ctas_waiting),
+        "issued": [sm.issued for sm in grid.sms],
+        "warps": [warp_state(w) for w in grid.warps()],
+        "shared": [cta.shared.data.tobytes() for cta in ctas],
+        "barriers": [(cta.number, barrier_state(cta)) for cta in ctas],
+        "memory": [a.data.tobytes() for a in grid.gpu.memory.allocations()],
+    }
+
+
+def difference(a: Any, b: Any, path: str = "") -> str:
+    """Where two states differ first, or ""."""
+    if isinstance(a, dict):
+        for key in a:
+            found = difference(a[key], b[key], f"{path}.{key}")
+            if found:
+                return found
+        return ""
+    if isinstance(a, list):
+        if len(a) != len(b):
+            return f"{path}: {len(a)} and {len(b)} items"
+        for n, (x, y) in enumerate(zip(a, b, strict=True)):
+            found = difference(x, y, f"{path}[{n}]")
+            if found:
+                return found
+        return ""
+    if a == b:
+        return ""
+    if isinstance(a, bytes) and len(a) == len(b):
+        x, y = np.frombuffer(a, np.uint8), np.frombuffer(b, np.uint8)
+        at = int(np.flatnonzero(x != y)[0])
+        return (
+            f"{path}: byte {at}: {x[at : at + 4].tobytes().hex()} {y[at : at + 4].tobytes().hex()}"
+        )
+    return f"{path}: {a!r} and {b!r}"

@@ -1,0 +1,129 @@
+"""Objects on disk, choosing the engine, and working without the compiler."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import gpudbg
+from gpudbg.errors import UsageError
+from gpudbg.sm.engines.llvm import build, start
+from tests import kernel_cases as kc
+from tests.engine import machines
+
+TEXT = "define i32 @seven() {\n  ret i32 7\n}\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache."""
+    monkeypatch.setattr(build, "cache_folder", lambda: tmp_path)
+    return tmp_path
+
+
+def test_objects_are_kept(folder: Path) -> None:
+    first = build.object_of(TEXT, 0)
+    (kept,) = folder.iterdir()
+    stamp = kept.stat().st_mtime_ns
+    assert build.object_of(TEXT, 0) == first
+    assert kept.stat().st_mtime_ns == stamp
+    assert build.Code(first).address("seven")
+
+
+@pytest.mark.parametrize("damage", ["empty", "cut", "flipped", "foreign"])
+def test_damaged_objects_are_made_again(folder: Path, damage: str) -> None:
+    good = build.object_of(TEXT, 0)
+    (kept,) = folder.iterdir()
+    content = bytearray(kept.read_bytes())
+    content[len(content) // 2] ^= 1
+    kept.write_bytes(
+        {"empty": b"", "cut": bytes(content[:40]), "flipped": bytes(content), "foreign": b"x" * 99}[
+            damage
+        ]
+    )
+    assert build.object_of(TEXT, 0) == good
+    assert build._read(kept) == good
+
+
+def test_writers_at_once(folder: Path) -> None:
+    """Several writers of one object leave one good file and nothing else."""
+    body = b"content" * 1000
+    path = folder / "object.o"
+    workers = [threading.Thread(target=build._write, args=(path, body)) for _ in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert [p.name for p in folder.iterdir()] == ["object.o"]
+    assert build._read(path) == body
+
+
+def test_a_cache_that_cannot_be_written(folder: Path) -> None:
+    build._write(folder / "missing" / "object.o", b"content")
+    assert build._read(folder / "missing" / "object.o") is None
+
+
+def test_without_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(start, "available", lambda: False)
+    case = next(iter(kc.load("saxpy", "sm_50")))
+    session = machines.launch(case, "run")
+    assert session.run().kind == "exited"
+    assert session.grid.fast.engine is None
+    assert session.grid.fast.trouble == start.MISSING
+    assert start.MISSING in session.execute("info engine")["why"]
+
+
+def test_a_compiler_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module that is refused in the middle of a launch leaves it to the step engine."""
+    case = next(iter(kc.load("divergence", "sm_50")))
+    alone, session = machines.launch(case, "step"), machines.launch(case, "run")
+    session.run(max_instructions=400)
+    real = build.object_of
+
+    def refuse(text: str, level: int) -> bytes:
+        return real("not a module", level)
+
+    monkeypatch.setattr(build, "object_of", refuse)
+    monkeypatch.setattr(session.grid.fast.engine.program, "masked", None)
+    assert session.run().kind == alone.run().kind == "exited"
+    states = machines.grid_state(alone.grid), machines.grid_state(session.grid)
+    assert machines.difference(*states) == ""
+    assert "compiler failed" in session.grid.fast.trouble
+
+
+def test_auto_compiles_only_long_launches() -> None:
+    short = machines.launch(next(iter(kc.load("saxpy", "sm_50"))), "auto")
+    assert short.run().kind == "exited"
+    assert short.grid.fast.engine is None
+    long = machines.launch(next(iter(kc.load("jump_table", "sm_50"))), "auto")
+    alone = machines.launch(next(iter(kc.load("jump_table", "sm_50"))), "step")
+    assert long.run().kind == alone.run().kind == "exited"
+    worker = long.grid.fast._worker
+    assert worker is not None
+    worker.join()
+    assert long.grid.fast.engine is not None
+    states = machines.grid_state(alone.grid), machines.grid_state(long.grid)
+    assert machines.difference(*states) == ""
+
+
+def test_info_engine_shows_exits() -> None:
+    session = machines.launch(next(iter(kc.load("barriers", "sm_50"))), "run")
+    session.run()
+    answer = session.execute("info engine")
+    assert answer["compiled"]
+    assert answer["total_exits"] >= sum(row["count"] for row in answer["exits"]) > 0
+    assert any(row["instruction"].startswith("BAR") for row in answer["exits"])
+
+
+def test_unknown_engine() -> None:
+    with pytest.raises(UsageError, match="unknown engine"):
+        gpudbg.Device("sm_50", engine="fast")
+
+
+def test_import_stays_light() -> None:
+    code = "import sys, gpudbg; gpudbg.Device('sm_50'); sys.exit('llvmlite' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

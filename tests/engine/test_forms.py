@@ -1,0 +1,67 @@
+"""Every form of the sample programs, and random relatives, on both engines: bit for bit."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from gpudbg.isa.spa5.decode import decode
+from gpudbg.sm.engines.llvm.layout import Left
+from tests.engine import forms
+
+BATCH = 64
+STATES = 2
+
+
+def _batch(arch: str, number: int) -> tuple[random.Random, list[int]]:
+    """A share of the forms, half of them with changed bits."""
+    rng = random.Random(number)
+    share = [word for word in forms.words(arch) if forms._form(word, arch)][number::8]
+    changed = (forms.mutated(word, rng, arch) for word in share)
+    return rng, (share + [word for word in changed if word is not None])[: 3 * BATCH]
+
+
+@pytest.mark.parametrize("number", range(8))
+@pytest.mark.parametrize("arch", ["sm_50", "sm_61"])
+def test_forms_agree(arch: str, number: int) -> None:
+    rng, words = _batch(arch, number)
+    compared = 0
+    for start in range(0, len(words), BATCH):
+        pair = forms.Pair(words[start : start + BATCH], arch)
+        for n, word in enumerate(pair.words):
+            if word not in pair.slow:
+                compared += sum(_agree(pair, n, word, rng) for _ in range(STATES))
+    assert compared > len(words) // 2
+
+
+def _agree(pair: forms.Pair, n: int, word: int, rng: random.Random) -> bool:
+    """Compare one run; false where compiled code left it to the step engine."""
+    insn = decode(word, pair.arch)
+    state = forms.random_state(rng, insn, pair.memory.base)
+    seed = rng.getrandbits(30)
+    outcome, want = pair.step(n, state, seed)
+    before = pair.untouched(n, state, seed)
+    why, got = pair.run(n, state, seed)
+    text = f"{insn.text(pair.pc(n))}, word 0x{word:016x}, active 0x{state.active:08x}"
+    if why in (Left.STEP, Left.BARRIER):
+        assert got == before, f"{text}: left half done"
+        return False
+    assert outcome == "done", f"{text}: the step engine says {outcome}"
+    assert got == want, text
+    return True
+
+
+def test_common_forms_do_not_leave() -> None:
+    """Of the forms that compilers emit, those without a compiled version are known."""
+    words = [word for word in forms.words("sm_50") if forms._form(word, "sm_50")]
+    allowed = {
+        "B2R", "BAR", "BPT", "CS2R", "S2R", "SULD", "SUST", "SURED", "TLDS", "TLD4S", "TEXS", "TXD",
+        "TXQ", "TEX", "TLD", "SAM", "RAM",
+    }  # fmt: skip
+    known = ("a register the warp does not have", "a constant outside its bank")
+    for start in range(0, len(words), BATCH):
+        pair = forms.Pair(words[start : start + BATCH], "sm_50")
+        for word, why in pair.slow.items():
+            rare = why.startswith(("dadd.", "dmul.", "dfma.", "f64_to_f16.", "int_to_f64."))
+            assert decode(word, "sm_50").op in allowed or why in known or rare, (hex(word), why)

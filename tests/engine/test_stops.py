@@ -1,0 +1,96 @@
+"""Stops at random instructions, breakpoints and engine changes leave the same state."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tests import kernel_cases as kc
+from tests.engine import machines
+
+KERNELS = (
+    "atomics_shared", "barriers", "bitonic_sort", "crc32", "divergence", "double_ops",
+    "fault_oob_global",
+    "fault_shared_oob", "fault_divergent_barrier", "fault_trap", "func_ptr", "generic_ptr",
+    "jump_table", "libm_math", "local_array", "matmul_tiled", "ptx_control", "recursion",
+    "scan_block", "switch_tree", "warp_ops",
+)  # fmt: skip
+
+
+def _case(kernel: str, variant: str = "sm_50") -> kc.Case:
+    return next(iter(kc.load(kernel, variant)))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_random_stops(kernel: str) -> None:
+    case = _case(kernel)
+    step, run = machines.launch(case, "step"), machines.launch(case, "run")
+    rng = random.Random(kernel)
+    for _ in range(12):
+        count = rng.randrange(1, rng.choice((20, 200, 2000)))
+        first, second = (s.run(max_instructions=count) for s in (step, run))
+        assert first.kind == second.kind
+        states = machines.grid_state(step.grid), machines.grid_state(run.grid)
+        assert machines.difference(*states) == ""
+        if first.kind != "limit":
+            break
+
+
+@pytest.mark.parametrize("kernel", KERNELS[:12])
+def test_engines_take_turns(kernel: str) -> None:
+    """One launch handed from engine to engine ends as on the step engine alone."""
+    case = _case(kernel)
+    alone, mixed = machines.launch(case, "step"), machines.launch(case, "run")
+    fast = mixed.grid.fast
+    rng = random.Random(kernel)
+    for _ in range(40):
+        count = rng.randrange(1, 400)
+        mixed.grid.fast = rng.choice((fast, None))
+        first, second = (s.run(max_instructions=count) for s in (alone, mixed))
+        assert first.kind == second.kind
+        if first.kind != "limit":
+            break
+    states = machines.grid_state(alone.grid), machines.grid_state(mixed.grid)
+    assert machines.difference(*states) == ""
+
+
+@pytest.mark.parametrize("kernel", ["divergence", "scan_block", "matmul_tiled", "saxpy"])
+def test_breakpoints(kernel: str) -> None:
+    case = _case(kernel)
+    grids = [machines.launch(case, engine).grid for engine in ("step", "run")]
+    code = sorted({w.pc for w in grids[0].warps()})[0]
+    rng = random.Random(kernel)
+    stops = []
+    for n in range(1, 40):
+        pc = code + 8 * rng.randrange(1, 60)
+        if pc & 31 and grids[0].code.placement_at(pc) is not None:
+            stops.append(pc)
+        if len(stops) == 3 or n == 39:
+            break
+    for _ in range(25):
+        events = [grid.run(breakpoints=stops, max_instructions=5000) for grid in grids]
+        assert events[0] == events[1]
+        states = [machines.grid_state(grid) for grid in grids]
+        assert machines.difference(*states) == ""
+        if events[0].kind not in ("breakpoint", "limit"):
+            break
+
+
+def test_condition_that_refuses() -> None:
+    """A breakpoint whose condition fails does not stop, and is asked as often on both engines."""
+    case = _case("scan_block")
+    asked: list[list[tuple[int, int, int]]] = []
+    for engine in ("step", "run"):
+        grid = machines.launch(case, engine).grid
+        seen: list[tuple[int, int, int]] = []
+        pc = next(iter(grid.warps())).pc + 16
+
+        def accept(warp: object, seen: list[tuple[int, int, int]] = seen) -> bool:
+            seen.append((warp.sm, warp.slot, warp.executed))  # type: ignore[attr-defined]
+            return False
+
+        assert grid.run(breakpoints=[pc], accept=accept).kind == "exited"
+        asked.append(seen)
+    assert asked[0] == asked[1]
+    assert asked[0]

@@ -1,0 +1,57 @@
+"""The construct view of the table agrees with the masks; explain covers every bit."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from construct import Construct
+
+from gpudbg.errors import DecodeError
+from gpudbg.isa.spa5.decode import find_form
+from gpudbg.isa.spa5.forms import all_forms
+from gpudbg.isa.spa5.schema import explain, parse_word, parts, schema
+from tests.isa.recorded import compiled
+
+
+def test_every_form_has_a_schema_of_64_bits() -> None:
+    for form in all_forms():
+        fields = [p.field for p in parts(form)]
+        assert fields[0].hi == 63
+        assert fields[-1].lo == 0
+        assert all(a.lo == b.hi + 1 for a, b in pairwise(fields))
+        assert isinstance(schema(form), Construct)
+        assert schema(form).sizeof() == 8
+
+
+def test_construct_and_masks_agree_on_every_compiled_word() -> None:
+    for arch, word in sorted({(r.arch, r.word) for r in compiled()}):
+        form = find_form(word, arch)
+        parsed = parse_word(word, arch)
+        names = [p.name for p in parts(form)]
+        for part in parts(form):
+            if part.kind == "ignored":
+                continue
+            single = names.count(part.name) == 1
+            key = part.name if single else f"{part.name}_{part.field.lo}"
+            assert parsed[key] == part.field.get(word), (arch, hex(word), key)
+
+
+def test_explain_names_fields_operands_and_effects() -> None:
+    said = explain(0x4C10800005470206)
+    assert said.text == "IADD R6.CC, R2, c[0x0][0x150]"
+    rows = {r.name: r for r in said.rows}
+    assert (rows["opcode"].bits, rows["opcode"].meaning) == ("63:51", "IADD")
+    assert (rows["cc"].value, rows["cc"].meaning) == (1, ".CC (cc=True)")
+    assert rows["a"].meaning == "operand a: R2"
+    assert rows["b_offset"].value == 0x54
+    assert said.reads.registers == {2}
+    assert said.writes.registers == {6}
+    assert said.writes.cc
+    assert said.ignored == 0x0000_7780_0000_0000 & said.ignored
+    assert sum(int(r.bits.split(":")[0]) - int(r.bits.split(":")[-1]) + 1 for r in said.rows) == 64
+
+
+def test_explain_refuses_illegal_words() -> None:
+    with pytest.raises(DecodeError):
+        explain(0xFFFFFFFFFFFFFFFF)

@@ -1,0 +1,45 @@
+"""Every kernel of this folder, every variant: final buffers against the NumPy references."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import pytest
+
+from tests.kernels_own.kit import CUBINS, SOURCES, Case, Kernel, all_kernels, run
+
+KERNELS = all_kernels()
+VARIANTS = [
+    pytest.param(kernel, variant, id=f"{kernel.name}-{variant}")
+    for kernel in KERNELS
+    for variant in kernel.variants
+]
+
+
+@functools.cache
+def case_of(kernel: Kernel) -> Case:
+    """The case, made once for all variants."""
+    return kernel.make()
+
+
+@pytest.mark.parametrize(("kernel", "variant"), VARIANTS)
+def test_kernel(kernel: Kernel, variant: str) -> None:
+    assert run(case_of(kernel), kernel.cubin(variant)) == []
+
+
+def test_every_file_belongs_to_a_kernel() -> None:
+    sources = {path.stem for path in SOURCES.iterdir()}
+    assert sources == {kernel.name for kernel in KERNELS}
+    cubins = {kernel.cubin(variant) for kernel in KERNELS for variant in kernel.variants}
+    assert set(CUBINS.glob("*.cubin")) == cubins
+
+
+def test_a_wrong_expectation_is_seen() -> None:
+    kernel = KERNELS[0]
+    case: Any = case_of(kernel)
+    name, want = next(iter(case.expect.items()))
+    changed = want.copy()
+    changed.reshape(-1)[-1] += 1
+    other = Case(case.buffers, case.launches, {name: changed}, case.symbols)
+    assert run(other, kernel.cubin(kernel.variants[0]))

@@ -1,0 +1,84 @@
+"""pygdbmi's GdbController through a whole session: what Python tools see of gpudbg."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pygdbmi.gdbcontroller import GdbController
+
+from tests.mi.client import KERNELS, command
+
+Response = dict[str, Any]
+
+
+class Controller:
+    """A GdbController whose answers are waited for, not only collected."""
+
+    def __init__(self, program: str) -> None:
+        self.gdb = GdbController(command("--nx", "--quiet", "--interpreter=mi3", program))
+        self.seen: list[Response] = []
+        self.wait(lambda r: r["message"] == "thread-group-added")
+
+    def wait(self, fits: Any, seconds: float = 30.0) -> Response:
+        """The first response that fits, of those that come from now on."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            for response in self.gdb.get_gdb_response(0.2, raise_error_on_timeout=False):
+                self.seen.append(response)
+            while self.seen:
+                response = self.seen.pop(0)
+                if fits(response):
+                    return response
+        raise AssertionError("no such response")
+
+    def ask(self, line: str) -> Any:
+        """A command's payload."""
+        self.gdb.write(line, read_response=False)
+        found = self.wait(lambda r: r["type"] == "result")
+        assert found["message"] in ("done", "running"), (line, found)
+        return found["payload"]
+
+    def go(self, line: str) -> Any:
+        """A command that runs; the payload of the stop."""
+        self.ask(line)
+        return self.wait(lambda r: r["message"] == "stopped")["payload"]
+
+
+@pytest.fixture
+def walk() -> Iterator[Controller]:
+    """walk.cubin under a controller."""
+    made = Controller(str(KERNELS / "walk.cubin"))
+    yield made
+    made.gdb.exit()
+
+
+def test_whole_session(walk: Controller) -> None:
+    assert "thread-info" in walk.ask("-list-features")["features"]
+    assert walk.ask("-break-insert walk.cu:25")["bkpt"]["line"] == "25"
+    stop = walk.go("-exec-run")
+    assert (stop["reason"], stop["frame"]["line"]) == ("breakpoint-hit", "25")
+    assert [t["id"] for t in walk.ask("-thread-info")["threads"]] == ["1", "2", "3", "4"]
+    assert walk.ask("-stack-list-frames")["stack"][0]["func"] == "walk"
+    assert walk.ask("-var-create - * $R1")["type"] == "unsigned int"
+    stop = walk.go("-exec-next")
+    assert stop["reason"] == "end-stepping-range"
+    assert walk.ask("-var-update --all-values *") == {"changelist": []}
+    names = walk.ask("-data-list-register-names")["register-names"]
+    values = walk.ask("-data-list-register-values x")["register-values"]
+    assert len(values) == len(names)
+    memory = walk.ask("-data-read-memory-bytes &counter 4")["memory"][0]
+    assert memory["contents"] == "05000000"
+    asm = walk.ask('-data-disassemble -s $pc -e "$pc + 64" -- 5')["asm_insns"]
+    assert asm[0]["line_asm_insn"]
+    assert walk.ask("-break-list")["BreakpointTable"]["body"][0]["times"] == "1"
+    walk.ask("-break-delete")
+    walk.ask("-break-insert -t digits")
+    assert walk.go("-exec-continue")["frame"]["func"] == "digits"
+    assert walk.go("-exec-finish")["reason"] == "function-finished"
+    walk.gdb.write("-exec-continue", read_response=False)
+    printed = walk.wait(lambda r: r["type"] == "target")
+    assert "thread 1 has" in printed["payload"]
+    assert walk.wait(lambda r: r["message"] == "stopped")["payload"]["reason"] == "exited-normally"

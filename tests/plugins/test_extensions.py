@@ -1,0 +1,152 @@
+"""What a plugin adds works inside the debugger: commands, views, observers, file formats."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gpudbg import cli
+from gpudbg.debug import extensions
+from gpudbg.debug.commands.registry import CommandTable
+
+ROOT = Path(__file__).resolve().parents[2]
+FIRST = ROOT / "sessions" / "first_steps" / "first_steps.cubin"
+
+DESCRIPTOR = """
+name = "probe"
+version = "0.1"
+api = 1
+summary = "counts things"
+
+[commands.probe]
+call = "probe:command"
+help = "say where the focus is"
+
+[commands.broken]
+call = "probe:broken"
+help = "fails"
+
+[views.probe-view]
+call = "probe:view"
+help = "warps in one line"
+
+[observers.probe-count]
+call = "probe:Count"
+help = "counts instructions"
+
+[isa.toy]
+call = "probe:Toy"
+help = "two-byte words"
+
+[formats.wrapped]
+call = "probe:Wrapped"
+help = "a cubin behind eight bytes"
+"""
+
+CODE = """
+def command(session, args):
+    return {"lines": [f"at {session.warp().pc:#x} {args}"], "data": {"pc": session.warp().pc}}
+
+def broken(session, args):
+    return 1 // 0
+
+def view(snapshot, width):
+    return [f"{len(snapshot.warps)} warps of {snapshot.kernel}"[:width]]
+
+from gpudbg.sm.observer import Observer
+
+class Count(Observer):
+    def __init__(self):
+        self.seen = 0
+    def instruction(self, warp, pc, instruction, lanes):
+        self.seen += 1
+    def report(self):
+        return {"seen": self.seen}
+
+class Toy:
+    def disassemble(self, data, address):
+        for at in range(0, len(data) - 1, 2):
+            yield address + at, 2, f"op{data[at]} {data[at + 1]}"
+
+class Wrapped:
+    def sniff(self, data):
+        return data.startswith(b"WRAPPED!")
+    def load(self, data, path):
+        from gpudbg.formats.cubin import read_cubin
+        return read_cubin(data[8:], path)
+"""
+
+
+@pytest.fixture
+def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    folder = tmp_path / "probe"
+    folder.mkdir()
+    (folder / "plugin.toml").write_text(DESCRIPTOR)
+    (folder / "__init__.py").write_text("")
+    (folder / "probe.py").write_text(textwrap.dedent(CODE))
+    monkeypatch.setenv("GPUDBG_PLUGIN_PATH", str(folder))
+    extensions.plugins.cache_clear()
+    yield folder
+    extensions.plugins.cache_clear()
+
+
+@pytest.fixture
+def session(plugin: Path):  # type: ignore[no-untyped-def]
+    import argparse
+
+    from gpudbg.debug.opening import add_launch_flags, open_session
+
+    parser = argparse.ArgumentParser()
+    add_launch_flags(parser)
+    return open_session(FIRST, parser.parse_args([]))
+
+
+def test_commands_answer_and_defects_name_the_plugin(session, plugin: Path) -> None:  # type: ignore[no-untyped-def]
+    table = CommandTable()
+    extensions.add_commands(table)
+    row, rest = table.resolve("probe 'two words'")
+    out = session.dispatch(row, rest)
+    assert out.lines == ("at 0x8 ['two words']",)
+    assert out.data == {"pc": 8}
+    row, rest = table.resolve("broken")
+    with pytest.raises(extensions.PluginError, match="plugin 'probe' failed in broken"):
+        session.dispatch(row, rest)
+
+
+def test_view_and_observer(session) -> None:  # type: ignore[no-untyped-def]
+    assert session.execute("view probe-view") == ["8 warps of block_max"]
+    session.command("observe probe-count")
+    session.run()
+    assert session.execute("observe probe-count off") == {"seen": session.stop.instructions}
+
+
+def test_file_format(plugin: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "wrapped.bin"
+    path.write_bytes(b"WRAPPED!" + FIRST.read_bytes())
+    assert cli.main(["info", str(path)]) == 0
+    assert "block_max" in capsys.readouterr().out
+
+
+def test_plugin_flag_anywhere(
+    plugin: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GPUDBG_PLUGIN_PATH", "")
+    extensions.plugins.cache_clear()
+    assert cli.main(["--plugin", str(plugin), "--batch", "-ex", "view probe-view", str(FIRST)]) == 0
+    assert "8 warps of block_max" in capsys.readouterr().out
+    assert cli.main(["info", str(FIRST), "--plugin"]) == 2
+
+
+def test_instruction_set(plugin: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "toy.bin"
+    path.write_bytes(bytes([1, 2, 3, 4]))
+    assert cli.main(["dis", "--isa", "toy", str(path)]) == 0
+    assert "op1 2" in capsys.readouterr().out
+    assert cli.main(["dis", "--isa", "toy", "--range", "2:", "--json", str(path)]) == 0
+    assert json.loads(capsys.readouterr().out) == [{"offset": 2, "bytes": "0304", "text": "op3 4"}]
+    assert cli.main(["dis", "--isa", "nope", str(path)]) == 2
+    assert "toy" in capsys.readouterr().err

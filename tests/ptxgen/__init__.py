@@ -1,0 +1,1 @@
+"""PTX instruction variants with expected results: generator, packed cubins, tests."""

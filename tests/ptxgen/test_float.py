@@ -1,0 +1,29 @@
+"""Every recorded PTX variant of float, half and conversion instructions gives what PTX says."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.ptxgen.runner import DATA, Suite, failures, run
+
+SUITES = {
+    name: Suite(DATA / f"{name}.zip")
+    for name in ("float", "convert", "half", "float_atom", "cuda_math")
+}
+GROUPS = [(name, group) for name, suite in SUITES.items() for group in suite.groups()]
+
+
+@pytest.mark.parametrize(("name", "group"), GROUPS, ids=lambda x: x)
+def test_group(name: str, group: str) -> None:
+    cases = [c for c in SUITES[name].cases() if c.group == group]
+    assert cases
+    wrong = [line for case in cases for line in failures(case, run(case))]
+    assert not wrong, "\n".join(wrong[:40])
+
+
+def test_suites_are_complete() -> None:
+    """The counts are those of the last recording: a shrunk file would test less."""
+    counts = {name: len(suite.manifest["entries"]) for name, suite in SUITES.items()}
+    assert counts["float"] >= 500
+    assert counts["convert"] >= 450
+    assert counts["half"] >= 400

@@ -1,0 +1,311 @@
+"""CUDA C++ and PTX as input: finding the tools, their options, their words, and without them."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import stat
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gpudbg
+from gpudbg import cli
+from gpudbg.debug import compile as compiler
+from gpudbg.debug.compile import CompileOptions, compile_cuda, target_of, word_options
+from gpudbg.errors import CompileError, UsageError
+
+ROOT = Path(__file__).resolve().parents[2]
+CUBIN = ROOT / "sessions/spin_lock/spin_lock.cubin"
+SOURCE = ROOT / "sessions/spin_lock/spin_lock.cu"
+
+PTXAS = """\
+#!{python}
+import sys
+words = sys.argv[1:]
+text = open(words[-3]).read()
+if "broken" in text:
+    sys.stderr.write("ptxas " + words[-3] + ", line 3; error   : Unknown symbol 'broken'\\n")
+    sys.exit(255)
+open(words[-1], "wb").write(open({cubin!r}, "rb").read())
+print("ptxas info    : " + " ".join(w for w in words[:-3]))
+"""
+
+
+@pytest.fixture
+def no_tools(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A machine without the extra."""
+    for name in ("GPUDBG_NVRTC", "GPUDBG_PTXAS", "CUDA_PATH", "CUDA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(compiler, "_folders", lambda package: iter([tmp_path]))
+
+
+@pytest.fixture
+def ptxas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An assembler that answers every file with one cubin."""
+    tool = tmp_path / "ptxas"
+    tool.write_text(PTXAS.format(python=sys.executable, cubin=str(CUBIN)))
+    tool.chmod(tool.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("GPUDBG_PTXAS", str(tool))
+    return tool
+
+
+class FakeNvrtc:
+    """NVRTC's functions: refuses host functions, answers the rest with one cubin."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = []
+        self.names: list[str] = []
+        self.log = b""
+        self.text = ""
+
+    def nvrtcCreateProgram(  # noqa: N802
+        self, handle: Any, text: bytes, name: bytes, count: int, texts: Any, names: Any
+    ) -> int:
+        self.text = text.decode()
+        self.headers = tuple(names[i].decode() for i in range(count))
+        self.names = []
+        return 0
+
+    def nvrtcAddNameExpression(self, handle: Any, name: bytes) -> int:  # noqa: N802
+        self.names.append(name.decode())
+        return 0
+
+    def nvrtcCompileProgram(self, handle: Any, count: int, words: Any) -> int:  # noqa: N802
+        shown = tuple(words[i].decode() for i in range(count))
+        self.calls.append((self.text, shown, tuple(self.names)))
+        bad = "main" in self.text or "broken" in self.text
+        self.log = (
+            b"nvrtc: warning : Architectures prior to '<compute/sm>_75' are deprecated\n"
+            + (
+                b'k.cu(1): error: identifier "broken" is undefined\n'
+                if bad
+                else b"k.cu(2): warning\n"
+            )
+            + b"\0"
+        )
+        return 6 if bad else 0
+
+    def _give(self, data: bytes) -> tuple[Callable[..., int], Callable[..., int]]:
+        def size(handle: Any, out: Any) -> int:
+            out._obj.value = len(data)
+            return 0
+
+        def get(handle: Any, buffer: Any) -> int:
+            ctypes.memmove(buffer, data, len(data))
+            return 0
+
+        return size, get
+
+    def __getattr__(self, name: str) -> Any:
+        data = self.log if "ProgramLog" in name else CUBIN.read_bytes()
+        size, get = self._give(data)
+        return size if name.endswith("Size") else get
+
+    def nvrtcDestroyProgram(self, handle: Any) -> int:  # noqa: N802
+        return 0
+
+
+@pytest.fixture
+def nvrtc(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeNvrtc:
+    library = tmp_path / "libnvrtc.so.12"
+    library.touch()
+    monkeypatch.setenv("GPUDBG_NVRTC", str(library))
+    fake = FakeNvrtc()
+    monkeypatch.setattr(compiler, "_library", lambda path: fake)
+    return fake
+
+
+# ---- without the extra -----------------------------------------------------------------
+@pytest.mark.usefixtures("no_tools")
+@pytest.mark.parametrize(("suffix", "tool"), [("cu", "NVRTC"), ("ptx", "ptxas")])
+def test_without_the_extra_one_line_says_what_to_install(
+    suffix: str, tool: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / f"k.{suffix}"
+    source.write_text("__global__ void k() {}")
+    assert cli.main(["run", str(source)]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert tool in err
+    assert "pip install 'gpudbg[cuda]'" in err
+
+
+def test_a_named_tool_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("GPUDBG_NVRTC", str(tmp_path / "nothing.so"))
+    with pytest.raises(UsageError, match=r"GPUDBG_NVRTC=.*nothing\.so: no such file"):
+        compile_cuda("", "k.cu", CompileOptions())
+
+
+def test_a_named_tool_that_is_no_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    wrong = tmp_path / "libnvrtc.so"
+    wrong.write_text("no library")
+    monkeypatch.setenv("GPUDBG_NVRTC", str(wrong))
+    with pytest.raises(UsageError, match="cannot be loaded as NVRTC"):
+        compile_cuda("", "k.cu", CompileOptions())
+
+
+def test_tools_are_found_in_site_packages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("GPUDBG_NVRTC", raising=False)
+    library = tmp_path / "nvidia/cuda_nvrtc/lib/libnvrtc.so.12"
+    library.parent.mkdir(parents=True)
+    library.touch()
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    assert compiler.find_nvrtc() == library
+
+
+# ---- options ---------------------------------------------------------------------------
+def test_option_words() -> None:
+    words = ["-DN=4", "-D", "M", "-I", "inc", "-Iother", "-G", "--std=c++17", "--maxrregcount=16"]
+    found = word_options(words, "sm_52")
+    assert found == CompileOptions(
+        arch="sm_52",
+        include_dirs=("inc", "other"),
+        defines=("N=4", "M"),
+        debug=True,
+        std="c++17",
+        extra=("--maxrregcount=16",),
+    )
+    assert word_options(["-arch=sm_61"]).arch == "sm_61"
+    with pytest.raises(UsageError, match="options ask for sm_61, but arch is sm_52"):
+        word_options(["-arch=sm_61"], "sm_52")
+    with pytest.raises(UsageError, match="compiler options"):
+        word_options(["-I"])
+
+
+def test_options_reach_nvrtc(nvrtc: FakeNvrtc, tmp_path: Path) -> None:
+    (tmp_path / "stdio.h").write_text("")
+    options = CompileOptions("sm_61", (str(tmp_path),), ("N=4",), debug=True, std="c++14")
+    compile_cuda("__global__ void k() {}", "k.cu", options)
+    _, words, _ = nvrtc.calls[0]
+    for word in ("--gpu-architecture=sm_61", f"-I{tmp_path}", "-DN=4", "-G", "--std=c++14"):
+        assert word in words
+    assert "-lineinfo" not in words
+    assert "stdio.h" not in nvrtc.headers, "an include folder's own header wins"
+    assert "stdint.h" in nvrtc.headers
+
+
+def test_command_line_flags_reach_nvrtc(nvrtc: FakeNvrtc, tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text("__global__ void k() {}")
+    words = ["info", str(source), "-DN=4", "-Iinc", "--std", "c++17", "--arch", "sm_50"]
+    assert cli.main([*words, "--nvcc-option=--use_fast_math"]) == 0
+    _, passed, _ = nvrtc.calls[0]
+    assert {"-DN=4", "-Iinc", "--std=c++17", "-lineinfo", "--use_fast_math"} <= set(passed)
+
+
+# ---- what the compiler says ------------------------------------------------------------
+def test_messages_are_shown_as_they_are(nvrtc: FakeNvrtc) -> None:
+    with pytest.raises(CompileError) as caught:
+        gpudbg.compile("__global__ void k() { broken; }", name="k.cu")
+    lines = str(caught.value).splitlines()
+    assert lines == ["k.cu does not compile", 'k.cu(1): error: identifier "broken" is undefined']
+
+
+def test_errors_end_with_exit_code_2(
+    nvrtc: FakeNvrtc, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text("broken")
+    assert cli.main(["run", str(source)]) == 2
+    assert 'error: identifier "broken"' in capsys.readouterr().err
+
+
+def test_warnings_go_to_the_log(nvrtc: FakeNvrtc, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "gpudbg.compile"):
+        gpudbg.compile("__global__ void k() {}", name="k.cu")
+    assert caplog.messages == ["k.cu(2): warning"]
+
+
+def test_host_code_is_left_out_and_reported(
+    nvrtc: FakeNvrtc, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = (
+        "template <int N> __global__ void t() {}\n__global__ void k() {}\n"
+        "int main() { k<<<1, 1>>>(); t<3><<<1, 1>>>(); }\n"
+    )
+    with caplog.at_level(logging.WARNING, "gpudbg.compile"):
+        program = gpudbg.compile(text, name="k.cu")
+    assert list(program.kernels) == ["count_up"]
+    assert "main" not in nvrtc.calls[-1][0]
+    assert nvrtc.calls[-1][2] == ("t < 3 >",)
+    assert "host code is not run: main (line 3); <<<>>> on line 3" in caplog.messages[-1]
+    assert caplog.messages[-1].endswith("kernels: count_up")
+
+
+def test_a_program_from_source_is_named_after_it(nvrtc: FakeNvrtc, tmp_path: Path) -> None:
+    source = tmp_path / "spin_lock.cu"
+    source.write_text(SOURCE.read_text())
+    program = gpudbg.load(source)
+    assert program.program.path == str(source)
+    again = gpudbg.load(program, num_sms=1)
+    assert again.device is not program.device
+    assert again.program is program.program
+
+
+# ---- PTX -------------------------------------------------------------------------------
+@pytest.mark.usefixtures("ptxas")
+def test_ptx_file(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    source = tmp_path / "k.ptx"
+    source.write_text(".version 7.0\n.target sm_52\n")
+    with caplog.at_level(logging.WARNING, "gpudbg.compile"):
+        program = gpudbg.load(source, arch="sm_50")
+    assert list(program.kernels) == ["count_up"]
+    assert caplog.messages == ["ptxas info    : -arch=sm_50 -lineinfo"]
+
+
+@pytest.mark.usefixtures("ptxas")
+def test_ptx_messages_name_the_users_file(tmp_path: Path) -> None:
+    source = tmp_path / "k.ptx"
+    source.write_text(".version 7.0\nbroken")
+    with pytest.raises(CompileError, match=r"k\.ptx, line 3; error   : Unknown symbol 'broken'"):
+        gpudbg.load(source)
+
+
+@pytest.mark.usefixtures("ptxas")
+def test_ptx_text_is_recognised() -> None:
+    text = "// comment\n/* more */ .version 7.0\n.target sm_50\n"
+    assert gpudbg.compile(text).program.path == "source.ptx"
+    with pytest.raises(UsageError, match="PTX has no preprocessor"):
+        gpudbg.compile(text, options=["-DN=1"])
+
+
+@pytest.mark.parametrize(
+    ("line", "arch"),
+    [(".target sm_61", "sm_61"), (".target sm_30, debug", "sm_50"), ("", "sm_50")],
+)
+def test_ptx_target(line: str, arch: str) -> None:
+    assert target_of(f".version 7.0\n{line}\n".encode()) == arch
+
+
+# ---- the real tools, where they are ----------------------------------------------------
+def _real(find: Callable[[], Path | None]) -> bool:
+    try:
+        return find() is not None
+    except UsageError:
+        return False
+
+
+@pytest.mark.skipif(not _real(compiler.find_nvrtc), reason="NVRTC is not installed")
+def test_real_nvrtc_compiles_and_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(
+        "#include <cstdio>\n#include <cstdint>\n#include <vector>\n#include <cuda_runtime.h>\n"
+        "__global__ void fill(uint32_t *p) { p[threadIdx.x] = N; }\n"
+        'int main() { std::vector<int> v; fill<<<1, 1>>>(nullptr); std::printf("x"); }\n'
+    )
+    words = [str(source), "-DN=7", "--kernel", "fill", "--block", "4", "--arg", "p=u32[4]"]
+    assert cli.main(["run", *words]) == 0
+    out = capsys.readouterr().out
+    assert "7 7 7 7" in out
+
+
+@pytest.mark.skipif(not _real(compiler.find_ptxas), reason="ptxas is not installed")
+def test_real_ptxas_complains_in_its_own_words(tmp_path: Path) -> None:
+    source = tmp_path / "k.ptx"
+    source.write_text(".version 7.0\n.target sm_50\n.address_size 64\nnonsense\n")
+    with pytest.raises(CompileError, match=r"k\.ptx, line 4"):
+        gpudbg.load(source)

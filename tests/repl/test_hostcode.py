@@ -1,0 +1,107 @@
+"""Host code of a .cu file is found, blanked and reported; device code stays as it was."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpudbg.debug.hostcode import split
+
+WHOLE = """\
+#include <vector>
+#define KERNEL extern "C" __global__
+#define CHECK(x) do { if (x) return 1; } while (0)
+// int comment() { }
+namespace util {
+  static __device__ int twice(int a) { return 2 * a; }
+  std::vector<int> make(int n) { return std::vector<int>(n); }
+}
+struct Pair { int a, b; int sum() const { return a + b; } };
+__constant__ float table[2] = { 1.0f, 2.0f };
+constexpr int limit(int a) { return a + 1; }
+template <int N, typename T = int> __global__ void scale(T *p) { p[threadIdx.x] *= N; }
+KERNEL void add(int *p) { p[threadIdx.x] += util::twice(3); }
+const char *text = "int fake() { }  <<<";
+template <typename T>
+void run(T *p) { add<<<1, 32>>>(p); }
+extern "C" {
+  int old(void) { return 1; }
+  __global__ void kept(int *p) { *p = 1; }
+}
+int main(int argc, char **argv) {
+  scale<4><<<1, 32>>>(nullptr);
+  CHECK(argc); return 0;
+}
+"""
+
+
+def test_functions_launches_and_instances() -> None:
+    found = split(WHOLE)
+    assert found.functions == (("make", 7), ("run", 15), ("old", 18), ("main", 21))
+    assert found.launches == (16, 22)
+    assert found.instances == ("scale < 4 >",)
+
+
+def test_blanking_keeps_lines_and_device_code() -> None:
+    found = split(WHOLE)
+    assert len(found.device) == len(WHOLE)
+    assert found.device.count("\n") == WHOLE.count("\n")
+    for word in (
+        "int twice",
+        "struct Pair",
+        "table[2]",
+        "limit",
+        "scale(T *p)",
+        "void add",
+        "kept",
+    ):
+        assert word in found.device
+    for gone in ("make", "run(", "old(", "main"):
+        assert gone not in found.device
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__global__ void k(int *p) { *p = 1; }",
+        '__device__ int f() { return R"x(})" [0]; }',
+        "struct A { int x; } a;\n__device__ int g(A a) { return a.x; }",
+        "enum Kind { ONE, TWO };\nunion U { int i; float f; };",
+        "int table[] = { 1, 2, 3 };",
+        "typedef struct { int (*call)(int); } Ops;",
+        "#define PAIR(a) { a, a }\n__constant__ int t[2] = PAIR(1);",
+        "#define DEV \\\n  __device__\nDEV int f() { return 1; }",
+        "int forward(int);",
+        "",
+    ],
+)
+def test_device_only_files_are_left_alone(text: str) -> None:
+    found = split(text)
+    assert found.device == text
+    assert found.functions == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("int main() { return 0; }", "main"),
+        ("static inline float f(float a, int b = (1)) { return a; }", "f"),
+        ("template <class T> T big(T a) { struct { int x; } s; return a; }", "big"),
+        ("void A::method(int n) { }", "method"),
+        ("bool operator==(const A &a, const A &b) { return true; }", "="),
+    ],
+)
+def test_host_functions(text: str, name: str) -> None:
+    found = split(text)
+    assert found.device.strip() == ""
+    assert [n for n, _ in found.functions] == [name]
+
+
+@given(st.text(alphabet="ab(){}[];<>=#\"'/*\\\n ,:", max_size=200))
+def test_any_text_keeps_its_shape(text: str) -> None:
+    found = split(text)
+    assert len(found.device) == len(text)
+    assert re.sub(r"[^\n]", "", found.device) == re.sub(r"[^\n]", "", text)

@@ -1,0 +1,71 @@
+"""gpudbg script: arguments, exit codes, and what a failing script shows."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpudbg import cli
+
+ROOT = Path(__file__).resolve().parents[2]
+
+RUN = f"""\
+import sys, numpy as np, gpudbg
+program = gpudbg.load({str(ROOT / "sessions/out_of_bounds/out_of_bounds.cubin")!r})
+size = int(sys.argv[1])
+data = np.zeros(size, np.float32)
+session = program.launch("smooth", 4, 64, [data, np.zeros(250, np.float32), np.int32(250)])
+print(session.run().kind, sys.argv[2:])
+"""
+
+
+def script(tmp_path: Path, text: str, *words: str) -> int:
+    file = tmp_path / "tool.py"
+    file.write_text(text)
+    return cli.main(["script", str(file), *words])
+
+
+def test_arguments_and_clean_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = list(sys.argv), list(sys.path)
+    assert script(tmp_path, RUN, "251", "--flag", "-x") == 0
+    assert capsys.readouterr().out == "exited ['--flag', '-x']\n"
+    assert (list(sys.argv), list(sys.path)) == before
+
+
+def test_a_fault_is_exit_code_3(tmp_path: Path) -> None:
+    assert script(tmp_path, RUN, "250") == 3
+    assert script(tmp_path, RUN + "sys.exit(0)\n", "250") == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("import sys; sys.exit(1)", 1),
+        ("raise SystemExit", 0),
+        ("raise SystemExit('words')", 1),
+        ("import gpudbg; gpudbg.load('nowhere.cubin')", 2),
+        ("import gpudbg; raise gpudbg.ModelGap('TXA')", 4),
+        ("1/0", 4),
+        ("import neighbour", 0),
+    ],
+)
+def test_exit_codes(tmp_path: Path, text: str, code: int) -> None:
+    (tmp_path / "neighbour.py").write_text("")
+    assert script(tmp_path, text) == code
+
+
+def test_a_failing_script_shows_its_own_lines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script(tmp_path, "def f():\n    return 1 / 0\nf()\n")
+    err = capsys.readouterr().err
+    assert "ZeroDivisionError" in err
+    assert "runpy" not in err
+
+
+def test_no_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["script", "nowhere.py"]) == 2
+    assert cli.main(["script"]) == 2
+    assert "nowhere.py: no such file" in capsys.readouterr().err

@@ -1,0 +1,1 @@
+"""Instruction semantics against independent models."""

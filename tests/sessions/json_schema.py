@@ -1,0 +1,223 @@
+"""Write the published JSON schema: python -m tests.sessions.json_schema
+
+Types, required keys and alternatives are inferred from `json_samples`.  Keys may be added in
+later versions, so objects are open; what is required and the types of what is there are the
+promise.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import io
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import gpudbg.debug
+from gpudbg import cli
+from gpudbg.debug.commands.registry import load
+from gpudbg.debug.json_text import plain
+from gpudbg.debug.opening import add_launch_flags, open_session
+from gpudbg.debug.stop import Stop
+from gpudbg.debug.stories import sessions_folder, stories
+from gpudbg.errors import GpudbgError
+from gpudbg.frontends.console.console import Console
+from gpudbg.frontends.verbs.common import Parser
+from tests.sessions.json_samples import BY_HAND, LISTS, ROWS, SHARED, VERBS
+
+TARGET = Path(gpudbg.debug.__file__).with_name("schema.json")
+LOG = "NVRM: Xid (PCI:0000:01:00): 13, Graphics SM Warp Exception on (GPC 0, TPC 1): Out Of Range\n"
+MAX_KEYS = 40
+PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
+FREE = frozenset("R0 P0 out in x 0 SR0".split())
+"""Keys that show that an object maps names of the program to values."""
+
+
+def answers() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """(command's full name, line, record) of every sample."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "commands").write_text("stepi\n")
+        for name, lines in ROWS:
+            parser = Parser(prog="samples")
+            add_launch_flags(parser)
+            session = open_session(stories()[name], parser.parse_args([]))
+            for line in lines:
+                text = line.replace("{tmp}", folder)
+                out = io.StringIO()
+                console = Console(session, out, io.StringIO(), as_json=True)
+                console.execute(text)
+                for row in out.getvalue().splitlines():
+                    yield command_name(text), line, json.loads(row)
+
+
+def command_name(line: str) -> str:
+    """The full name of the command a line carries out."""
+    try:
+        return load().resolve(line)[0].name
+    except GpudbgError:
+        return ""
+
+
+def outputs() -> Iterator[tuple[str, Any]]:
+    """(verb, JSON) of every sample of a verb."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "log").write_text(LOG)
+        for verb, lines in VERBS.items():
+            for words in lines:
+                yield verb, json.loads(_output(words, folder))
+
+
+def _output(words: tuple[str, ...], folder: str) -> str:
+    out = io.StringIO()
+    root = str(sessions_folder())
+    here = [w.replace("{sessions}", root).replace("{tmp}", folder) for w in words]
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+        cli.main(here)
+    return out.getvalue()
+
+
+# ---- inference -------------------------------------------------------------------------
+def shape(samples: list[Any]) -> dict[str, Any]:
+    """The narrowest schema, up to open objects, that all samples fit."""
+    kinds: dict[str, list[Any]] = {}
+    for sample in samples:
+        kinds.setdefault(_kind(sample), []).append(sample)
+    if "number" in kinds:
+        kinds["number"] += kinds.pop("integer", [])
+    parts = [_part(kind, found) for kind, found in sorted(kinds.items())]
+    if len(parts) == 1:
+        return parts[0]
+    if all(set(p) == {"type"} for p in parts):
+        return {"type": [p["type"] for p in parts]}
+    return {"anyOf": parts}
+
+
+def _kind(sample: Any) -> str:
+    names = {type(None): "null", bool: "boolean", int: "integer", float: "number", str: "string"}
+    return names.get(type(sample), "array" if isinstance(sample, list) else "object")
+
+
+def _part(kind: str, samples: list[Any]) -> dict[str, Any]:
+    if kind == "array":
+        items = [item for sample in samples for item in sample]
+        return {"type": "array", "items": shape(items)} if items else {"type": "array"}
+    if kind != "object":
+        return {"type": kind}
+    keys = sorted({key for sample in samples for key in sample})
+    values = {key: [s[key] for s in samples if key in s] for key in keys}
+    by_arch = bool(keys) and all(key.startswith("sm_") for key in keys)
+    if len(keys) > MAX_KEYS or FREE & set(keys) or by_arch or not all(samples):
+        flat = [v for found in values.values() for v in found]
+        return {"type": "object", "additionalProperties": shape(flat)} if flat else {"type": kind}
+    required = [key for key in keys if all(key in s for s in samples)]
+    found: dict[str, Any] = {
+        "type": "object",
+        # Nothing is known of what was never there.
+        "properties": {
+            key: {} if all(v is None for v in values[key]) else shape(values[key]) for key in keys
+        },
+    }
+    return {**found, "required": required} if required else found
+
+
+def declared(kind: Any) -> dict[str, Any]:
+    """The schema of a type: a frozen record with annotations, and what those are made of."""
+    if dataclasses.is_dataclass(kind):
+        hints = get_type_hints(kind)
+        names = [f.name for f in dataclasses.fields(kind)]
+        properties = {name: declared(hints[name]) for name in names}
+        return {"type": "object", "properties": properties, "required": names}
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        return {"enum": list(arguments)}
+    if origin in (Union, UnionType):
+        return {"anyOf": [declared(a) for a in arguments]}
+    if origin is tuple:
+        return {"type": "array", "items": declared(arguments[0])}
+    return {"type": PLAIN[kind]}
+
+
+# ---- the document ----------------------------------------------------------------------
+RECORD = {
+    "type": "object",
+    "properties": {
+        "command": {"type": "string", "description": "the line as it was given"},
+        "ok": {"type": "boolean"},
+        "data": {"description": "on success: `$defs/commands/NAME` of the command's full name"},
+        "output": {"type": "string", "description": "what device code printed meanwhile"},
+        "error": {"type": "string", "description": "on failure: one line"},
+    },
+    "required": ["command", "ok"],
+    "if": {"properties": {"ok": {"const": True}}},
+    "then": {"required": ["data"]},
+    "else": {"required": ["error"]},
+}
+
+
+def document() -> dict[str, Any]:
+    """The whole schema."""
+    commands: dict[str, list[Any]] = {}
+    for name, _, record in answers():
+        if record["ok"] and name:
+            commands.setdefault(name, []).append(record["data"])
+    verbs: dict[str, list[Any]] = {}
+    for verb, data in outputs():
+        verbs.setdefault(verb, []).append(data)
+    helps = {c.name: c.help for c in load().commands}
+    owner = {name: shared for shared, names in SHARED.items() for name in names}
+    common = {shared: shape(_shared(shared, commands)) for shared in SHARED}
+    common["stop"] = declared(Stop)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "gpudbg --json",
+        "description": "A record is one line of `gpudbg --batch --json`. Objects may gain keys; "
+        "keys that are required stay, and types stay. NaN and infinities are strings.",
+        **RECORD,
+        "$defs": {
+            "commands": {
+                name: {"description": helps[name], **_data(name, commands[name], owner)}
+                for name in sorted(commands)
+            },
+            **common,
+            "verbs": {
+                verb: {"description": f"gpudbg {verb} --json", **shape(verbs[verb])}
+                for verb in sorted(verbs)
+            },
+        },
+    }
+
+
+def _shared(kind: str, commands: dict[str, list[Any]]) -> list[Any]:
+    """All samples of data that several commands have in common."""
+    lists = [name for name, of in LISTS.items() if of == kind]
+    found = [data for name in SHARED[kind] for data in commands[name]]
+    return found + [row for name in lists for rows in commands[name] for row in rows]
+
+
+def _data(name: str, samples: list[Any], owner: dict[str, str]) -> dict[str, Any]:
+    if name in owner:
+        return {"$ref": f"#/$defs/{owner[name]}"}
+    if name in BY_HAND:
+        return BY_HAND[name]
+    if load().resolve(name)[0].group == "plugins":
+        return {"description": "a plugin's command: its data is the plugin's own"}
+    if name in LISTS:
+        return {"type": "array", "items": {"$ref": f"#/$defs/{LISTS[name]}"}}
+    return shape(samples)
+
+
+def main() -> int:
+    found = plain(document())
+    TARGET.write_text(json.dumps(found, indent=1) + "\n")
+    missing = sorted({c.name for c in load().commands} - set(found["$defs"]["commands"]))
+    print(f"{TARGET}: {TARGET.stat().st_size} bytes; without a sample: {missing or 'none'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,102 @@
+"""Every shipped story plays as it was written down, and each says what it is about."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudbg.debug.stories import sessions_folder, stories, summary
+from gpudbg.errors import UsageError
+from gpudbg.frontends.verbs import demo
+from tests.sessions.stories import EXPECTED, transcript
+
+STORIES = stories()
+
+LESSONS = {
+    "barrier_count": "barrier 1 holds 96 of 128",
+    "bpt_pause": "BPT_PAUSE_MASK_LO           0x504624  0x00000002  warps 1",
+    "carry_chain": " [0 0 0 8]]",
+    "divergent_barrier": "waits at barrier 0: 64 of 96 threads arrived; not there: warp 2",
+    "divergent_branch": "DIV    1, 3, 5, 7, 9, 11,",
+    "first_nan": "thread (60,0,0) (sm 0 warp 1 lane 28)",
+    "first_steps": "4974",
+    "misaligned_vector": "MISALIGNED_ADDR (0x0f)",
+    "out_of_bounds": "at the end of buffer in (argument 0)",
+    "ptx_registers": "SMId",
+    "shuffle_bug": "  out      i32[32]  1220",
+    "spill_windows": "l[0x10] of lane 7, TP 0, MP 0, warp 3",
+    "spin_lock": "SSY    0-31   count_up+0x70",
+    "two_builds": "With the same inputs, by hand:",
+}
+"""What a story must show, or it no longer teaches what it says."""
+
+EXIT_CODES = {"barrier_count": 3, "misaligned_vector": 3, "out_of_bounds": 3}
+
+
+def test_there_are_enough_stories() -> None:
+    assert len(STORIES) >= 12
+    assert set(LESSONS) <= set(STORIES)
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_transcript(name: str) -> None:
+    out, err, code = transcript(name)
+    assert err == ""
+    assert out == (STORIES[name].parent / EXPECTED).read_text()
+    assert code == EXIT_CODES.get(name, 0)
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_story_shows_what_it_teaches(name: str) -> None:
+    assert LESSONS[name] in (STORIES[name].parent / EXPECTED).read_text()
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_story_is_whole(name: str) -> None:
+    folder = STORIES[name].parent
+    assert any(folder.glob("*.cu")) or any(folder.glob("*.sass"))
+    assert list(folder.glob("*.toml"))
+    assert (folder / "notes.md").read_text().startswith("# ")
+    assert summary(folder).endswith(".")
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_story_narrates(name: str) -> None:
+    """Comments between the commands, not commands alone."""
+    folder = STORIES[name].parent
+    if not (folder / demo.COMMANDS).is_file():
+        assert len(demo.summary(folder)) > 40
+        return
+    lines = (folder / demo.COMMANDS).read_text().splitlines()
+    comments = sum(line.startswith("#") for line in lines)
+    commands = sum(bool(line) and not line.startswith("#") for line in lines)
+    assert commands >= 4
+    assert comments >= max(2, commands // 5)
+    assert all(len(line) <= 100 for line in lines)
+
+
+def test_fixing_the_shuffle_makes_it_right() -> None:
+    text = (STORIES["shuffle_bug"].parent / EXPECTED).read_text()
+    assert "  out      i32[32]  20 20 20" in text.splitlines()[-1]
+
+
+def test_unknown_story_names_the_known_ones() -> None:
+    with pytest.raises(UsageError, match="divergent_branch"):
+        demo.main(["nowhere"])
+
+
+def test_list(capsys: pytest.CaptureFixture[str]) -> None:
+    assert demo.main(["--list"]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert [row.split()[0] for row in rows] == list(STORIES)
+
+
+def test_sources_hold_no_paths_of_a_machine() -> None:
+    for cubin in STORIES.values():
+        for file in cubin.parent.iterdir():
+            assert b"/home/" not in file.read_bytes(), file
+            assert b"/tmp/" not in file.read_bytes(), file
+
+
+def test_every_story_folder_is_listed() -> None:
+    folders = {f.name for f in sessions_folder().iterdir() if f.is_dir()}
+    assert folders == set(STORIES)

@@ -1,0 +1,96 @@
+"""Sessions for the terminal UI's tests, and a way to wait for its engine."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from textual.widgets import Input
+
+from gpudbg.debug.opening import add_launch_flags, open_session
+from gpudbg.debug.session import DebugSession
+from gpudbg.frontends.tui import glyphs, theme
+from gpudbg.frontends.tui.app import GpudbgApp
+from gpudbg.frontends.tui.collect import Collector
+from gpudbg.frontends.tui.look import Look
+from gpudbg.frontends.tui.view import Options, View
+
+ROOT = Path(__file__).absolute().parents[2]
+FIRST = ROOT / "sessions" / "first_steps" / "first_steps.cubin"
+CUBINS = ROOT / "tests" / "data" / "kernels" / "cubin" / "sm_50"
+
+OOB = "--grid 1 --block 64 --arg p=i32[64]:zeros --arg i32:64 --arg i64:68719476736".split()
+LOOP = "--grid 1 --block 32 --arg flag=i32[1]:zeros --arg out=i32[32]:zeros".split()
+TRAP = (
+    "--grid 2 --block 64 --arg in=i32[128]:arange(start=0,step=1) --arg out=i32[128]:zeros".split()
+)
+DIVERGE = (
+    "--grid 16 --block 256 --num-sms 1 --arg in=u32[4096]:lcg(seed=241) "
+    "--arg out=u32[4096]:zeros --arg i32:4000"
+).split()
+
+UNICODE = Look(theme.PALETTES["dark"], glyphs.UNICODE)
+
+
+def open_first() -> DebugSession:
+    """The shipped first story."""
+    return open_kernel(FIRST)
+
+
+def open_kernel(path: Path | str, flags: list[str] | None = None) -> DebugSession:
+    """A session of a cubin (by name: one of the test kernels)."""
+    parser = argparse.ArgumentParser()
+    add_launch_flags(parser)
+    cubin = path if isinstance(path, Path) else CUBINS / f"{path}.cubin"
+    return open_session(cubin, parser.parse_args(flags or []))
+
+
+def look(palette: str = "dark", marks: str = "unicode") -> Look:
+    """A look of its own, so that a test may change it."""
+    return Look(theme.PALETTES[palette], glyphs.SETS[marks])
+
+
+def view_of(session: DebugSession, **options: Any) -> View:
+    """One view of a session."""
+    return Collector(session, Options(**options)).take()
+
+
+def make_app(session: DebugSession, startup: list[str] | None = None, **more: Any) -> GpudbgApp:
+    """An application around a session."""
+    return GpudbgApp(session, startup, look(**more))
+
+
+async def settle(app: GpudbgApp, pilot: Any) -> None:
+    """Wait until the engine has nothing to do and its last picture is drawn."""
+    for _ in range(500):
+        await pilot.pause(0.004)
+        if not app.engine.busy:
+            break
+    assert not app.engine.busy
+    await pilot.pause()
+
+
+async def press(app: GpudbgApp, pilot: Any, *keys: str) -> None:
+    """Press keys one by one, each settled; letters typed into a line go in at once."""
+    typed: list[str] = []
+    for key in keys:
+        if isinstance(app.focused, Input) and len(key) == 1:
+            typed.append(key)
+            continue
+        if typed:
+            assert isinstance(app.focused, Input)
+            app.focused.insert_text_at_cursor("".join(typed))
+            typed = []
+        await pilot.press(key)
+        await settle(app, pilot)
+    if typed:
+        assert isinstance(app.focused, Input)
+        app.focused.insert_text_at_cursor("".join(typed))
+        await settle(app, pilot)
+
+
+def screen_text(app: GpudbgApp) -> list[str]:
+    """What the terminal shows, line by line."""
+    strips = app.screen._compositor.render_strips(app.size)
+    return ["".join(segment.text for segment in strip).rstrip() for strip in strips]

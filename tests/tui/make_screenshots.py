@@ -1,0 +1,75 @@
+"""Makes the README's screenshots: real screens of real kernels, as SVG files in docs/.
+
+python -m tests.tui.make_screenshots
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from gpudbg.debug.session import DebugSession
+from tests.tui.helpers import CUBINS, ROOT, make_app, open_first, open_kernel, press, settle
+
+DOCS = ROOT / "docs"
+KERNELS = ROOT / "tests" / "data" / "kernels"
+
+OOB = (
+    "--grid 1 --block 64 --num-sms 1 --arg p=i32[64]:zeros --arg i32:64 --arg i64:67108864"
+).split()
+TOUR = [
+    *("--grid", "16", "--block", "256", "--num-sms", "1"),
+    *("--arg", "in=u32[4096]:lcg(seed=241)", "--arg", "out=u32[4096]:zeros", "--arg", "i32:4000"),
+]
+
+
+def tour() -> DebugSession:
+    """Divergent warps in a nested loop, at a breakpoint that has been met many times."""
+    folder = Path(tempfile.mkdtemp())
+    for path in (CUBINS / "divergence.cubin", KERNELS / "divergence.cu"):
+        shutil.copy(path, folder)
+    session = open_kernel(folder / "divergence.cubin", TOUR)
+    session.break_at("13")
+    return session
+
+
+SHOTS: dict[str, tuple[Any, tuple[int, int], tuple[str, ...], tuple[str, ...]]] = {
+    "screenshot-main": (
+        tour,
+        (120, 40),
+        ("continue", "continue 120", "info stack"),
+        ("space", "space"),
+    ),
+    "screenshot-fault": (lambda: open_kernel("fault_oob_global", OOB), (120, 40), (), ("f5",)),
+    "screenshot-small": (open_first, (80, 24), ("break first_steps.cu:13", "continue"), ("space",)),
+}
+"""Name -> session, size, console lines, keys."""
+
+
+async def shoot(name: str, folder: Path) -> Path:
+    """One screenshot."""
+    make, size, lines, keys = SHOTS[name]
+    app = make_app(make())
+    async with app.run_test(size=size) as pilot:
+        await settle(app, pilot)
+        for line in lines:
+            app.main.run_command(line)
+            await settle(app, pilot)
+        await press(app, pilot, *keys)
+        path = folder / f"{name}.svg"
+        path.write_text(app.export_screenshot(title="gpudbg"))
+    return path
+
+
+def main() -> None:
+    """All of them."""
+    DOCS.mkdir(exist_ok=True)
+    for name in SHOTS:
+        print(asyncio.run(shoot(name, DOCS)))
+
+
+if __name__ == "__main__":
+    main()

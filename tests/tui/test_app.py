@@ -1,0 +1,452 @@
+"""The application driven by keys, mouse and console on quick sessions."""
+
+from __future__ import annotations
+
+import pytest
+from textual.widgets import Input
+
+from gpudbg.frontends.tui import keymaps
+from gpudbg.frontends.tui.actions import ACTIONS, BY_ID
+from gpudbg.frontends.tui.doings import DOINGS
+from gpudbg.frontends.tui.widgets.chrome import AppBar, KeyRow, SmStrip, StopLine
+from gpudbg.frontends.tui.widgets.code import CodePane
+from gpudbg.frontends.tui.widgets.console import ConsolePane, History
+from gpudbg.frontends.tui.widgets.memory import MemoryPane
+from gpudbg.frontends.tui.widgets.registers import RegistersPane
+
+from .helpers import (
+    DIVERGE,
+    make_app,
+    open_first,
+    open_kernel,
+    press,
+    screen_text,
+    settle,
+)
+
+BIG = (120, 40)
+
+
+def test_every_action_has_a_doing_and_every_doing_an_action():
+    inner = {"clicked", "opened", "fault_memory"}
+    assert {a.id for a in ACTIONS} == set(DOINGS) - inner
+
+
+@pytest.mark.parametrize("name", keymaps.NAMES)
+def test_no_key_of_a_map_does_two_things(name):
+    seen: dict[str, str] = {}
+    for action, keys in keymaps.keymap(name).items():
+        for key in keys.split(","):
+            assert key not in seen, f"{key}: {seen.get(key)} and {action}"
+            seen[key] = action
+    assert set(keymaps.keymap(name)) == set(BY_ID)
+
+
+async def test_first_picture_answers_why_where_who():
+    app = make_app(open_first())
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        stop = app.main.query_one(StopLine).text
+        assert "Entry" in stop
+        assert "block_max+0x8" in stop
+        assert "warp 0" in stop
+        assert "lane 0" in stop
+        assert "32 of 32 lanes" in stop
+        assert "first_steps.cubin" in app.main.query_one(AppBar).text
+        assert app.main.query_one(SmStrip).text.startswith(" SM0 0 ►▫  2 ▫▫")
+        assert app.main.focused_pane() == "code"
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60), (100, 50), (130, 26)])
+async def test_nothing_is_cut_off_at_any_size(size):
+    app = make_app(open_kernel("divergence", DIVERGE))
+    async with app.run_test(size=size) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "space", "space")
+        lines = screen_text(app)
+        assert len(lines) == size[1]
+        assert "Step" in "".join(lines[:2])
+        assert "help" in lines[-1]
+        assert any("divergence" in line for line in lines[:2])
+        for pane in app.main.query("LinePane"):
+            if pane.display:
+                assert "cannot be drawn" not in "\n".join(pane.texts)
+
+
+@pytest.mark.parametrize(("palette", "marks"), [("mono", "ascii"), ("light", "unicode")])
+async def test_other_looks(palette, marks):
+    app = make_app(open_kernel("divergence", DIVERGE), palette=palette, marks=marks)
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "space")
+        if marks == "ascii":
+            assert all(line.isascii() for line in screen_text(app))
+
+
+async def test_stepping_keys():
+    app = make_app(open_first())
+    session = app.session
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "space")
+        assert session.stop.pc == 0x10
+        assert "R1" in [r.name for r in app.main.current.registers if r.changed]
+        line = session.symbols.line(session.warp().state.pc)
+        await press(app, pilot, "n")
+        assert session.symbols.line(session.warp().state.pc) != line
+        before = session.grid.total
+        await press(app, pilot, "s", "f10", "f11")
+        assert session.grid.total > before
+        await press(app, pilot, "r")
+        assert session.grid.total == 0
+        assert "Entry" in app.main.query_one(StopLine).text
+        await press(app, pilot, "f5")
+        assert session.finished
+        assert "Finished, 4 of 4 CTAs, no faults" in app.main.query_one(StopLine).text
+        await press(app, pilot, "r", "c")
+        assert session.finished
+
+
+async def test_finished_shows_output_and_only_keys_that_work():
+    app = make_app(open_first())
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        assert "F5 run" in app.main.query_one(KeyRow).text
+        await press(app, pilot, "f5")
+        keys = app.main.query_one(KeyRow).text
+        assert "F5 run" not in keys
+        assert "r restart" in keys
+        output = app.main.line_pane("output")
+        assert output.display
+        assert any(t.split()[:2] == ["out", "i32[4]"] for t in output.texts)
+        await press(app, pilot, "space")
+        assert "the kernel" in "".join(app.main.query_one(ConsolePane).answers.texts[-2:])
+
+
+async def test_focus_keys_move_lane_warp_and_cta():
+    app = make_app(open_first())
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "l", "l", "L")
+        assert app.session.focus.lane == 1
+        await press(app, pilot, "right_square_bracket")
+        assert app.session.focus.warp == 1
+        await press(app, pilot, "left_square_bracket")
+        assert app.session.focus.warp == 0
+        await press(app, pilot, "right_curly_bracket")
+        assert app.main.current.cta == "1"
+        assert app.session.focus.sm == 1
+        await press(app, pilot, "left_curly_bracket")
+        assert app.main.current.cta == "0"
+
+
+async def test_things_of_note_are_lanes_where_paths_begin():
+    session = open_kernel("divergence", DIVERGE)
+    session.break_at("13")
+    session.cont()
+    app = make_app(session)
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        seen = set()
+        for _ in range(6):
+            await press(app, pilot, "full_stop")
+            seen.add(session.focus.lane)
+        assert len(seen) > 1
+        here = session.focus.lane
+        await press(app, pilot, "full_stop", "comma")
+        assert session.focus.lane == here
+
+
+async def test_breakpoint_by_key_by_mouse_and_its_pane():
+    app = make_app(open_first())
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "j", "j", "b")
+        assert [p.pcs for p in app.main.current.points]
+        code = app.main.query_one(CodePane)
+        assert any("●" in t for t in code.texts)
+        await press(app, pilot, "f9")
+        assert not app.main.current.points
+        row = next(i for i, t in enumerate(code.texts) if "SSY" in t)
+        await pilot.click("#pane-code", offset=(0, row))
+        await settle(app, pilot)
+        assert len(app.main.current.points) == 1
+        await press(app, pilot, "0")
+        assert app.main.focused_pane() == "marks"
+        await press(app, pilot, "j", "e")
+        assert not app.main.current.points[0].enabled
+        assert any(" o " in t for t in app.main.line_pane("marks").texts)
+        await press(app, pilot, "d")
+        assert not app.main.current.points
+
+
+async def test_run_to_cursor():
+    app = make_app(open_first())
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, *"jjjjj", "U")
+        code = app.main.query_one(CodePane)
+        assert app.main.current.code.entries[code.cursor].pc == app.session.warp().state.pc
+        assert app.session.grid.total > 1
+
+
+async def test_condition_asks_in_the_console():
+    app = make_app(open_first())
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "B")
+        prompt = app.main.query_one("#prompt", Input)
+        assert prompt.value.startswith("break block_max+0x8 if ")
+        assert prompt.has_focus
+
+
+async def test_panes_by_digit_tab_and_zoom():
+    app = make_app(open_first())
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        for key, pane in [("2", "warps"), ("3", "paths"), ("4", "registers"), ("5", "memory")]:
+            await press(app, pilot, key)
+            assert app.main.focused_pane() == pane
+        for key, pane in [("7", "stops"), ("8", "watch"), ("9", "output"), ("0", "marks")]:
+            await press(app, pilot, key)
+            assert app.main.focused_pane() == pane
+            assert app.main.line_pane(pane).display
+        await press(app, pilot, "z")
+        assert app.main.line_pane("marks").size.height == 36
+        assert not app.main.line_pane("code").display
+        await press(app, pilot, "escape")
+        assert app.main.line_pane("code").display
+        await press(app, pilot, "1", "tab")
+        assert app.main.focused_pane() == "warps"
+        await press(app, pilot, "shift+tab")
+        assert app.main.focused_pane() == "code"
+        for key, pane in [("O", "output"), ("h", "stops"), ("m", "marks")]:
+            await press(app, pilot, key)
+            assert app.main.focused_pane() == pane
+
+
+async def test_small_screen_swaps_its_middle_pane():
+    app = make_app(open_first())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(app, pilot)
+        assert app.main.line_pane("lanes").display
+        await press(app, pilot, "5")
+        assert app.main.line_pane("memory").display
+        assert not app.main.line_pane("lanes").display
+        await press(app, pilot, "2", "4")
+        assert app.main.focused_pane() == "registers"
+        assert "tick" in app.main.query_one(KeyRow).text
+
+
+async def test_console_runs_completes_and_remembers():
+    app = make_app(open_first())
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        console = app.main.query_one(ConsolePane)
+        await press(app, pilot, "colon")
+        prompt = app.main.query_one("#prompt", Input)
+        await press(app, pilot, *"info line", "enter")
+        assert any("block_max+0x8 is line 4" in t for t in console.answers.texts)
+        await press(app, pilot, *"disa", "tab")
+        assert prompt.value.startswith("disa")
+        await press(app, pilot, "ctrl+u", *"tbr", "tab")
+        assert prompt.value == "tbreak "
+        await press(app, pilot, "ctrl+u", "up")
+        assert prompt.value == "info line"
+        await press(app, pilot, "down")
+        assert prompt.value == ""
+        await press(app, pilot, *"stepi 2", "enter")
+        assert app.session.grid.total == 2
+        await press(app, pilot, "enter")
+        assert app.session.grid.total == 4
+        await press(app, pilot, *"nosuch", "enter")
+        assert any("undefined command 'nosuch'" in t for t in console.answers.texts)
+        await press(app, pilot, "escape")
+        assert app.main.focused_pane() == "code"
+        await press(app, pilot, "6")
+        assert prompt.has_focus
+
+
+async def test_console_lists_completions():
+    app = make_app(open_first())
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "colon", *"info s", "tab")
+        assert any("sms" in t for t in app.main.query_one(ConsolePane).answers.texts)
+
+
+def test_history_walks_lines_that_begin_as_typed():
+    history = History()
+    for line in ("break 3", "info warps", "break 7", "break 7"):
+        history.add(line)
+    assert history.lines == ["break 3", "info warps", "break 7"]
+    assert history.walk(-1, "br") == "break 7"
+    assert history.walk(-1, "br") == "break 3"
+    assert history.walk(-1, "br") is None
+    assert history.walk(1, "br") == "break 7"
+    assert history.walk(1, "br") == "br"
+
+
+async def test_memory_pane_goes_where_it_is_told():
+    app = make_app(open_first())
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "M", *"in", "enter")
+        page = app.main.current.memory
+        assert page.space == "global"
+        assert page.label.startswith("in ")
+        await press(app, pilot, "x")
+        assert app.main.query_one(MemoryPane).form == "dec"
+        first = app.session.buffer("in")[0]
+        assert str(first) in app.main.line_pane("memory").texts[1]
+        await press(app, pilot, "plus")
+        assert app.main.current.memory.address > page.address
+        await press(app, pilot, "minus", "o")
+        assert app.main.current.memory.label.startswith("out ")
+        await press(app, pilot, "o", "o")
+        assert app.main.current.memory.space == "const"
+        await press(app, pilot, "o")
+        assert app.main.current.memory.space == "shared"
+
+
+async def test_registers_formats_and_opened_rows():
+    app = make_app(open_first())
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "space", "4", "j", "j", "x")
+        assert app.options.register_format == "d"
+        assert any("16777216" in t for t in app.main.line_pane("registers").texts)
+        height = len(app.main.query_one(RegistersPane)._content.rows)
+        await press(app, pilot, "enter")
+        assert len(app.main.query_one(RegistersPane)._content.rows) == height + 4
+        await press(app, pilot, "minus")
+        assert len(app.main.query_one(RegistersPane)._content.rows) == height
+
+
+async def test_watch_an_expression():
+    app = make_app(open_first())
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "a", *"threadIdx.x*4", "enter")
+        assert [w.name for w in app.main.current.watches] == ["threadIdx.x*4"]
+        assert any("4·lane" in t for t in app.main.line_pane("watch").texts)
+        await press(app, pilot, "a", *"nosuchname", "enter")
+        assert len(app.main.current.watches) == 1
+        await press(app, pilot, "8", "j", "d")
+        assert not app.main.current.watches
+
+
+async def test_goto_and_search():
+    app = make_app(open_first())
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "g", *"19", "enter")
+        code = app.main.query_one(CodePane)
+        where = app.main.current.code.entries[code.cursor].pc
+        assert app.session.symbols.line(where).number >= 19
+        await press(app, pilot, "slash", *"BAR.SYNC", "enter")
+        text = app.main.current.code.code(app.main.current.code.entries[code.cursor].pc).text
+        assert "BAR" in text
+        first = code.cursor
+        await press(app, pilot, "slash", "enter")
+        assert code.cursor != first
+        await press(app, pilot, "slash", *"zzz", "enter")
+        assert any("is not in the code" in t for t in app.main.query_one(ConsolePane).answers.texts)
+
+
+async def test_explain_says_what_a_row_is():
+    app = make_app(open_first())
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "i")
+        texts = app.main.query_one(ConsolePane).answers.texts
+        assert any("writes R1" in t for t in texts)
+        assert any("control:" in t for t in texts)
+        await press(app, pilot, "2", "j", "j", "i")
+        assert any("has not begun" in t for t in app.main.query_one(ConsolePane).answers.texts)
+
+
+async def test_mouse_focuses_lanes_and_warps():
+    app = make_app(open_first())
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        await pilot.click("#pane-registers", offset=(16 + 9, 2))
+        await settle(app, pilot)
+        assert app.session.focus.lane == 9
+        await pilot.click("#pane-warps", offset=(16 + 5, 2))
+        await settle(app, pilot)
+        assert (app.session.focus.warp, app.session.focus.lane) == (1, 5)
+        strip = app.main.query_one(SmStrip).text
+        await pilot.click("#strip", offset=(strip.index("▫▫"), 0))
+        await settle(app, pilot)
+        assert app.main.current.cta == "2"
+
+
+async def test_neighbours_in_a_title_can_be_clicked():
+    app = make_app(open_first())
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        title = app.main.line_pane("memory").texts[0]
+        await pilot.click("#pane-memory", offset=(title.index("Stops"), 0))
+        await settle(app, pilot)
+        assert app.main.line_pane("stops").display
+
+
+async def test_text_typed_right_behind_the_colon_goes_to_the_console():
+    app = make_app(open_first())
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        app.main.action_do("console")
+        assert app.main.focused is app.main.query_one("#prompt", Input)
+
+
+async def test_after_a_restart_nothing_counts_as_changed():
+    app = make_app(open_first())
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "space", "r")
+        assert not [v.name for v in app.main.current.registers if v.changed]
+
+
+async def test_the_first_line_says_what_to_press():
+    app = make_app(open_first())
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        assert "Space one instruction" in app.main.query_one(ConsolePane).answers.texts[1]
+
+
+@pytest.mark.parametrize(
+    ("pane", "key", "says"),
+    [
+        ("paths", "j", "path a runs at block_max+0x8"),
+        ("registers", "j", "R0 in lane 0"),
+        ("warps", "j", "warp 0 has not begun"),
+    ],
+)
+async def test_explain_in_every_pane(pane, key, says):
+    app = make_app(open_first())
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        app.main.focus_pane(pane)
+        await press(app, pilot, key, "i")
+        assert any(says in t for t in app.main.query_one(ConsolePane).answers.texts)
+
+
+async def test_enter_follows_branches_paths_stops_and_buffers():
+    session = open_kernel("divergence", DIVERGE)
+    session.break_at("13")
+    session.cont()
+    app = make_app(session)
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        code = app.main.query_one(CodePane)
+        await press(app, pilot, "3", "j", "j", "enter")
+        path = app.main.current.paths[1]
+        shown = app.main.current.code.offset(app.main.current.code.entries[code.cursor].pc)
+        assert shown in {p.offset for p in app.main.current.paths} or path.mask == 0
+        await press(app, pilot, "slash", *"BRA", "enter", "enter")
+        await press(app, pilot, "9", "j", "enter")
+        assert app.main.focused_pane() == "memory"
+        assert app.main.current.memory.space == "global"
+        await press(app, pilot, "7", "j", "enter")
+        assert any("breakpoint 1" in t for t in app.main.query_one(ConsolePane).answers.texts)

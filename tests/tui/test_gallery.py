@@ -1,0 +1,86 @@
+"""Gallery of stories, the notes pane, and another program in the same application."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudbg.debug import stories
+from gpudbg.frontends.tui.app import GpudbgApp
+from gpudbg.frontends.tui.screens.gallery import GalleryScreen
+from gpudbg.frontends.tui.widgets.console import ConsolePane
+
+from .helpers import OOB, look, make_app, open_first, open_kernel, press, screen_text, settle
+
+
+def test_a_story_is_read_in_beats():
+    story = stories.load(stories.stories()["first_steps"])
+    assert story.title == "A first walk"
+    assert story.notes[0].startswith("`block_max`")
+    assert story.beats[0].commands == ("info warps", "x/6i $pc")
+    commands = [c for beat in story.beats for c in beat.commands]
+    text = (story.cubin.parent / stories.COMMANDS).read_text().splitlines()
+    assert commands == [line.strip() for line in text if line.strip() and line.strip()[0] != "#"]
+
+
+def test_only_programs_of_the_folder_have_a_story(tmp_path):
+    cubin = stories.stories()["first_steps"]
+    assert stories.story_of(str(cubin)).name == "first_steps"
+    other = tmp_path / "first_steps.cubin"
+    other.write_bytes(cubin.read_bytes())
+    assert stories.story_of(str(other)) is None
+    assert stories.story_of("/no/such/file") is None
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_gallery_lists_every_story_and_opens_one(size):
+    app = make_app(open_first())
+    async with app.run_test(size=size) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "G")
+        assert isinstance(app.screen, GalleryScreen)
+        names = [s.name for s in app.screen.list_pane.stories]
+        assert names == list(stories.stories())
+        shown = "\n".join(screen_text(app))
+        assert names[0] in shown
+        await press(app, pilot, "space", *"j" * names.index("spin_lock"))
+        await pilot.pause()
+        assert app.screen.about.story.name == "spin_lock"
+        assert stories.load(stories.stories()["spin_lock"]).title in "\n".join(screen_text(app))
+        assert app.session.grid.total == 0
+        await press(app, pilot, "enter")
+        for _ in range(3):
+            await settle(app, pilot)
+        assert app.screen is app.main
+        assert app.session.kernel.name == "count_up"
+        assert app.main.story.name == "spin_lock"
+        await press(app, pilot, "space")
+        assert app.session.grid.total == 1
+
+
+async def test_notes_tell_the_story_and_run_its_commands():
+    app = GpudbgApp(open_first(), [], look(), notes=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(app, pilot)
+        notes = app.main.line_pane("notes")
+        assert notes.display
+        assert "A first walk" in "\n".join(notes.texts)
+        await press(app, pilot, "H")
+        assert any("info warps" in str(r.key) for r in notes._content.rows)
+        await press(app, pilot, "j", "enter")
+        assert notes.done == {0}
+        assert notes.key[1:] == (1, "x/6i $pc")
+        rows = app.main.query_one(ConsolePane).answers._content.rows
+        assert any("info warps" in r.text for r in rows)
+        await press(app, pilot, "j", "enter")
+        assert app.session.grid.total == 1
+
+
+async def test_a_program_of_ones_own_has_no_notes():
+    app = make_app(open_kernel("fault_oob_global", OOB))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "H")
+        assert not app.main.line_pane("notes").display
+        assert "Notes" not in "\n".join(screen_text(app))
+        texts = app.main.query_one(ConsolePane).answers.texts
+        assert any("no shipped story" in t for t in texts)

@@ -1,0 +1,63 @@
+"""The arrangement of panes: every cell used once, nothing moves on a step."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpudbg.frontends.tui import layout
+
+SHAPES = st.builds(layout.Shape, st.integers(1, 64), st.integers(1, 255))
+
+
+@given(st.integers(60, 260), st.integers(16, 90), SHAPES)
+def test_every_cell_belongs_to_one_thing(width, height, shape):
+    found = layout.arrange(width, height, shape)
+    cells = set()
+    rects = [*layout.choose(found).values(), *found.rows.values()]
+    if found.splitter is not None:
+        rects.append(found.splitter)
+    for x, y, w, h in rects:
+        assert w > 0
+        assert h > 0
+        area = {(i, j) for i in range(x, x + w) for j in range(y, y + h)}
+        assert not cells & area
+        cells |= area
+    assert len(cells) == width * height
+
+
+@given(st.integers(60, 260), st.integers(16, 90), SHAPES)
+def test_every_pane_can_be_reached(width, height, shape):
+    found = layout.arrange(width, height, shape)
+    reachable = {p for s in found.slots for p in s.panes}
+    assert {"code", "warps", "paths", "registers", "memory", "console"} <= reachable
+    assert {"output", "stops", "watch", "marks"} <= reachable
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 40), (200, 60)])
+def test_lane_panes_have_room_for_label_lanes_and_words(width, height):
+    found = layout.arrange(width, height, layout.Shape(64, 32))
+    lanes = ["lanes"] if width < 110 else ["warps", "paths", "registers"]
+    for pane, (_, _, w, h) in layout.choose(found).items():
+        if pane in lanes:
+            assert w >= 16 + 32 + 12
+            assert h >= 6
+
+
+def test_80x24_is_the_designed_one():
+    found = layout.choose(layout.arrange(80, 24, layout.Shape(8, 16)))
+    assert {p: r[3] for p, r in found.items()} == {"code": 10, "lanes": 8, "console": 3}
+
+
+def test_a_chosen_pane_takes_its_slot():
+    found = layout.arrange(120, 40, layout.Shape(8, 16))
+    slot = found.slot_of("stops")
+    assert slot is not None
+    assert "stops" in layout.choose(found, {slot: "stops"})
+    assert "memory" not in layout.choose(found, {slot: "stops"})
+
+
+def test_a_zoomed_pane_keeps_the_fixed_rows():
+    found = layout.arrange(120, 40, layout.Shape(8, 16))
+    assert layout.zoomed(found, "registers") == (0, 3, 120, 36)

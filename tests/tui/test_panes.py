@@ -1,0 +1,281 @@
+"""Panes as pure functions of a view: what their rows say at known stops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gpudbg.debug.lane_shape import guess_kind, shape
+from gpudbg.debug.operands import next_words, operand_values
+from gpudbg.debug.paths import letters, paths
+from gpudbg.debug.snapshot import StackEntry
+from gpudbg.frontends.tui.glyphs import ASCII, UNICODE
+from gpudbg.frontends.tui.text import plain
+from gpudbg.frontends.tui.widgets.code import CodeRows, control_words, text_spans
+from gpudbg.frontends.tui.widgets.lane_axis import Axis, axis_for, ruler
+from gpudbg.frontends.tui.widgets.lists import plot
+from gpudbg.frontends.tui.widgets.memory import page_rows, word_text
+from gpudbg.frontends.tui.widgets.paths import path_line
+from gpudbg.frontends.tui.widgets.registers import interesting, lane_line, opened
+from gpudbg.frontends.tui.widgets.warps import groups, state_words, warp_line, why_words
+
+from .helpers import DIVERGE, look, open_first, open_kernel, view_of
+
+AXIS = Axis(1)
+
+
+@pytest.fixture(scope="module")
+def diverged():
+    session = open_kernel("divergence", DIVERGE)
+    session.break_at("13")
+    session.cont()
+    return session
+
+
+@pytest.fixture(scope="module")
+def entry_view():
+    return view_of(open_first())
+
+
+# ---- lane shapes and paths -------------------------------------------------------------
+def _shape(values, active=0xFFFFFFFF, kind="i"):
+    return shape(np.array(values, np.float64), active, 0xFFFFFFFF, kind)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([7] * 32, "uniform"),
+        (list(range(416, 448)), "416+lane"),
+        ([100 + 4 * i for i in range(32)], "100+4·lane"),
+        ([i % 3 for i in range(32)], "3 values"),
+        ([(i * 7) % 31 for i in range(32)], "0..30"),
+    ],
+)
+def test_sameness_collapses_into_words(values, words):
+    assert _shape(values).words == words
+
+
+def test_parked_lanes_do_not_count():
+    values = [5 if i < 16 else 9 for i in range(32)]
+    assert _shape(values, 0x0000FFFF).words == "uniform in a"
+
+
+def test_the_odd_lane_is_found_and_left_out_of_the_scale():
+    values = [i % 7 for i in range(32)]
+    values[12] = 412
+    found = _shape(values)
+    assert found.odd == 1 << 12
+    assert found.words.endswith("× 12")
+    assert max(found.levels[i] for i in range(32) if i != 12) == 6
+
+
+def test_floats_are_recognised():
+    assert guess_kind(np.arange(1, 33, dtype=np.float32).view(np.uint32)) == "f"
+    assert guess_kind(np.arange(32, dtype=np.uint32)) == "i"
+
+
+def test_paths_say_where_every_lane_waits():
+    stack = (
+        StackEntry("SSY", 0xFF, 0x190, 0x190, "k+0x190"),
+        StackEntry("DIV", 0x0C, 0x1C8, 0x1C8, "k+0x1c8"),
+    )
+    found = paths(0x03, 0x80, 0x168, stack)
+    assert [(p.letter, p.mask, p.words) for p in found] == [
+        ("a", 0x03, "2 run"),
+        ("b", 0x0C, "2 else"),
+        ("c", 0x70, "3 joined"),
+    ]
+    assert letters(found)[:9] == "aabbccc  "
+
+
+def test_every_live_lane_is_on_exactly_one_path(diverged):
+    for _ in range(40):
+        view = view_of(diverged)
+        row = view.focus_row
+        union = 0
+        for p in view.paths:
+            assert not union & p.mask
+            union |= p.mask
+        assert union == row.valid & ~row.exited
+        diverged.step()
+
+
+# ---- what the next instruction does ------------------------------------------------------
+def test_a_tried_instruction_leaves_no_trace():
+    session = open_first()
+    for _ in range(60):
+        warp = session.warp().state
+        before = warp.record.copy()
+        told = next_words(session, warp, 0, ">")
+        assert (warp.record == before).all()
+        pc = warp.pc
+        values = {f"R{i}": int(warp.R[i][0]) for i in range(warp.R.shape[0])}
+        session.step()
+        after = session.warp().state
+        for part in told.split("  "):
+            words = part.split()
+            if len(words) == 4 and words[2] == ">" and words[0].startswith("R"):
+                index = int(words[0][1:])
+                assert int(words[3], 0) & 0xFFFFFFFF == int(after.R[index][0]), hex(pc)
+                assert int(words[1], 0) & 0xFFFFFFFF == values[words[0]]
+
+
+def test_operands_are_named_in_the_text():
+    session = open_first()
+    for _ in range(20):
+        warp = session.warp().state
+        code = session.symbols.instruction(warp.pc)
+        for value in operand_values(session, warp, 0, warp.pc):
+            name = value.name.split(":")[0]
+            assert code.text[value.column :].startswith(name)
+        session.step()
+
+
+# ---- panes -------------------------------------------------------------------------------
+def test_code_rows_show_source_marks_and_what_happens_next(entry_view):
+    rows = CodeRows(entry_view, look(), 58)
+    texts = plain(rows[0:8])
+    assert "__global__ void block_max" in texts[0]
+    assert texts[1].startswith(" ►0008      MOV R1, c[0x0][0x20]")
+    assert "R1 0 → 0x1000000" in texts[1]
+    assert rows[1].tint == "now-bg"
+
+
+def test_wide_code_shows_control_words(entry_view):
+    texts = plain(CodeRows(entry_view, look(), 103)[0:4])
+    assert ":-:-:" in texts[1]
+
+
+@pytest.mark.parametrize(
+    ("control", "text"),
+    [(0x7E6, "--:-:-:y:06"), (0x7F6, "--:-:-:-:06"), (0x0FD | 1 << 11, " 0:0:7:-:13")],
+)
+def test_control_words(control, text):
+    shown = control_words(control)
+    assert shown.split(":")[4] == text.split(":")[4]
+    assert shown.split(":")[3] == text.split(":")[3]
+
+
+def test_instruction_colours_follow_what_it_does():
+    assert text_spans("@!P0 BRA 0x110")[1][1].startswith("path-b")
+    assert text_spans("LDG.E R2, [R2]")[1][1].startswith("path-c")
+    assert text_spans("IADD R2, R2, R3")[1][1] == "text.b"
+    assert text_spans("@!P0 BRA 0x110")[0][0].strip() == "@!P0"
+
+
+def test_lanes_line_up_in_every_pane(diverged):
+    view = view_of(diverged)
+    rows = [
+        warp_line(groups(view, 12)[0], view, AXIS, UNICODE),
+        *(path_line(p, n, view, AXIS, UNICODE) for n, p in enumerate(view.paths)),
+        *(lane_line(v, view, AXIS, UNICODE) for v in view.registers),
+    ]
+    for line in rows:
+        head = line.text[:16]
+        assert len(head) == 16, line.text
+        if line.lanes is not None:
+            assert line.lanes == (16, 1)
+            assert line.text[48] == " ", line.text
+
+
+def test_wide_panes_give_a_lane_two_cells():
+    assert axis_for(61).cell == 1
+    assert axis_for(96).cell == 2
+    assert ruler(Axis(1), "-") == "0-------8-------16------24----31"
+    assert len(ruler(Axis(2), "-")) == 64
+    assert Axis(2).lane_at(16 + 63) == 31
+    assert Axis(1).lane_at(15) is None
+
+
+def test_the_focused_warp_shows_its_paths_as_letters(diverged):
+    view = view_of(diverged)
+    text = warp_line(groups(view, 12)[0], view, AXIS, ASCII).text
+    lanes = text[16:48]
+    assert set(lanes) & set("bcd")
+    assert lanes.count("#") == view.focus_row.active.bit_count()
+    assert text.rstrip().endswith(f"{view.focus_row.active.bit_count()}/32")
+
+
+def test_equal_warps_fold_and_every_warp_is_shown_once(diverged):
+    view = view_of(diverged)
+    mine = [w for w in view.warps if w.sm == view.sm]
+    for height in (3, 8, 20, 200):
+        slots = [w.slot for g in groups(view, height) for w in g.rows]
+        assert sorted(slots) == sorted(w.slot for w in mine)
+    folded = groups(view, 4)
+    assert max(len(g.rows) for g in folded) > 1
+    text = warp_line(max(folded, key=lambda g: len(g.rows)), view, AXIS, UNICODE).text
+    assert f"x{max(len(g.rows) for g in folded)}" in text
+
+
+def test_state_words_and_why():
+    session = open_first()
+    session.command("break first_steps.cu:19")
+    for _ in range(40):
+        session.step(3)
+        view = view_of(session)
+        for w in view.warps:
+            assert state_words(w)
+            assert f"warp {w.slot}" in why_words(w)
+            if w.state == "barrier":
+                assert state_words(w).startswith("bar ")
+
+
+def test_registers_by_interest(diverged):
+    view = view_of(diverged)
+    first = interesting(view)[0]
+    assert first.name in view.operands or first.changed
+    assert {v.name for v in interesting(view)} == {v.name for v in view.registers}
+
+
+def test_an_opened_register_shows_32_values(diverged):
+    view = view_of(diverged)
+    value = next(v for v in view.registers if v.name == "R0")
+    texts = plain(opened(value, view, AXIS, UNICODE))
+    assert len(texts) == 4
+    assert sum(len(t.split()) for t in texts) == 32 + 4 + 2
+
+
+def test_changed_means_since_this_warp_was_last_shown():
+    from gpudbg.frontends.tui.collect import Collector
+    from gpudbg.frontends.tui.view import Options
+
+    session = open_first()
+    collector = Collector(session, Options())
+    collector.take()
+    session.step()
+    view = collector.take()
+    changed = [v.name for v in view.registers if v.changed]
+    assert changed == ["R1"]
+    session.focus_on(0, 1, 0)
+    assert not [v.name for v in collector.take().registers if v.changed]
+    session.focus_on(0, 0, 0)
+    assert [v.name for v in collector.take().registers if v.changed] == ["R1"]
+
+
+def test_memory_rows():
+    view = view_of(open_first(), space="global")
+    rows = plain(page_rows(view.memory, "hex"))
+    assert rows[0].startswith("+0000 ")
+    assert view.memory.label.startswith("in 0x")
+    assert word_text((-3 & 0xFFFFFFFF).to_bytes(4, "little"), "dec") == "-3"
+    assert word_text(np.float32(1.5).tobytes(), "float") == "1.5"
+
+
+def test_a_buffer_plot_has_the_shape_of_its_values():
+    assert (
+        plot(np.arange(8), 8, "0123456") == "01223456" or len(plot(np.arange(8), 8, "0123456")) == 8
+    )
+    assert plot(np.zeros(4), 8, "0123456") == "0000"
+    assert plot(np.array([]), 8, "0123456") == ""
+
+
+def test_watches_of_every_kind():
+    session = open_first()
+    view = view_of(session, watches=["$R6", "threadIdx.x*4", "1 == 1", "nonsense_name", "$pc"])
+    by_name = {w.name: w for w in view.watches}
+    assert by_name["threadIdx.x*4"].shape.words == "4·lane"
+    assert by_name["nonsense_name"].valid == 0
+    assert "nonsense_name" in by_name["nonsense_name"].why
+    assert by_name["$pc"].shape.words == "uniform"

@@ -1,0 +1,178 @@
+"""Help, palette, warp watch, key maps, themes, command files."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudbg.frontends.tui import keymaps, messages
+from gpudbg.frontends.tui.actions import ACTIONS
+from gpudbg.frontends.tui.screens.card import Frame
+from gpudbg.frontends.tui.screens.help import HelpScreen
+from gpudbg.frontends.tui.screens.watch import WatchScreen, distribution, stands_out
+from gpudbg.frontends.tui.widgets.chrome import StopLine
+from gpudbg.frontends.tui.widgets.console import ConsolePane
+
+from .helpers import (
+    DIVERGE,
+    make_app,
+    open_first,
+    open_kernel,
+    press,
+    settle,
+    view_of,
+)
+
+BIG = (120, 40)
+
+
+async def test_help_lists_every_action_and_filters():
+    app = make_app(open_first())
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "question_mark")
+        assert isinstance(app.screen, HelpScreen)
+        text = "\n".join(app.screen.query_one(Frame).texts)
+        for action in ACTIONS:
+            if not action.id.endswith("_back"):
+                assert action.help in text, action.id
+        await press(app, pilot, *"lane")
+        assert "run to the next stop" not in "\n".join(app.screen.query_one(Frame).texts)
+        await press(app, pilot, "backspace", "escape", "escape")
+        assert app.screen is app.main
+
+
+async def test_palette_finds_actions_commands_warps_and_themes():
+    app = make_app(open_first())
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        from gpudbg.frontends.tui.palette import Everything
+
+        provider = Everything(app.main)
+        words = [w for w, _, _ in provider.entries()]
+        assert {"run to the next stop", "info warps", "warp 1 of SM 0", "theme light"} <= set(words)
+        assert {"key map gdb", "glyphs ascii", "go to block_max"} <= set(words)
+        await press(app, pilot, "ctrl+p")
+        await press(app, pilot, *"theme light")
+        await pilot.pause(0.3)
+        await press(app, pilot, "enter")
+        assert app.look.palette.name == "light"
+
+
+@pytest.mark.parametrize("name", keymaps.NAMES)
+async def test_key_maps_step(name):
+    app = make_app(open_first())
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        app.set_keys(name)
+        key = keymaps.keymap(name)["stepi"].split(",")[0]
+        await press(app, pilot, key)
+        assert app.session.grid.total == 1
+
+
+async def test_theme_key_goes_round():
+    app = make_app(open_first())
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "T")
+        assert app.look.palette.name == "light"
+        assert app.theme == "gpudbg-light"
+
+
+async def test_copy_takes_the_panes_text():
+    app = make_app(open_first())
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "2", "y")
+        assert "Warps" in app.clipboard
+
+
+async def test_startup_commands_run_in_order():
+    app = make_app(open_first(), ["break first_steps.cu:11", "continue"])
+    async with app.run_test(size=BIG) as pilot:
+        for _ in range(5):
+            await settle(app, pilot)
+        assert "Breakpoint 1" in app.main.query_one(StopLine).text
+
+
+async def test_messages_carry_rows_and_lanes():
+    got = []
+    app = make_app(open_first())
+    async with app.run_test(size=BIG, message_hook=got.append) as pilot:
+        await settle(app, pilot)
+        await pilot.click("#pane-warps", offset=(16 + 3, 1))
+        await settle(app, pilot)
+        await press(app, pilot, "space")
+    clicks = [m for m in got if isinstance(m, messages.RowClicked)]
+    assert clicks[0].key == ("warp", 0, 0)
+    assert clicks[0].lane == 3
+    assert any(isinstance(m, messages.JobDone) and m.view is not None for m in got)
+
+
+async def test_watch_screen_shows_values_and_what_stands_out():
+    session = open_kernel("divergence", DIVERGE)
+    session.break_at("13")
+    session.cont()
+    app = make_app(session)
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "w")
+        screen = app.screen
+        assert isinstance(screen, WatchScreen)
+        assert any("threadIdx.x" in t for t in screen.table.texts)
+        await press(app, pilot, "a", *"$lane*3", "enter")
+        assert "3·lane" in "\n".join(screen.table.texts)
+        await press(app, pilot, "a", *"$lane == 5 ? 9000 : $lane & 1", "enter")
+        assert len(app.options.watches) >= 3
+        await press(app, pilot, *"jjjjjjjjjjjj", "o", "o")
+        assert screen.values.order == "count"
+        lane = session.focus.lane
+        await press(app, pilot, "full_stop")
+        assert session.focus.lane != lane
+        await press(app, pilot, "comma", "l", "L", "space")
+        assert "Step" in screen.query_one(StopLine).text
+        count = len(app.options.watches)
+        await press(app, pilot, "d")
+        assert len(app.options.watches) == count - 1
+        await press(app, pilot, "e")
+        app.focused.value = "$pc"
+        await press(app, pilot, "enter")
+        assert "$pc" in app.options.watches
+        await press(app, pilot, "escape")
+        assert app.screen is app.main
+
+
+def test_distribution_orders_and_sentences():
+    session = open_first()
+    view = view_of(session, watches=["$lane & 3", "$lane == 7 ? 5000 : $lane & 3", "$R99"])
+    plain_value, odd, broken = view.watches
+    active = view.focus_row.active
+    by_value = distribution(plain_value, active, "value")
+    assert [text for text, _ in by_value] == ["0", "1", "2", "3"]
+    assert sum(len(lanes) for _, lanes in by_value) == 32
+    assert distribution(odd, active, "count")[-1] == ("5000", [7])
+    assert any("lane 7" in line and "5000" in line for line in stands_out(odd, view))
+    assert "no value here" in stands_out(broken, view)[0]
+
+
+async def test_command_files_run_line_by_line(tmp_path):
+    file = tmp_path / "walk.gdb"
+    file.write_text("# a comment\nstepi 2\n\nstepi\n")
+    app = make_app(open_first(), [f"source {file}", "stepi 4"])
+    async with app.run_test(size=BIG) as pilot:
+        for _ in range(6):
+            await settle(app, pilot)
+        assert app.session.grid.total == 7
+        await press(app, pilot, "colon", *"source /no/such/file", "enter")
+        texts = app.main.query_one(ConsolePane).answers.texts
+        assert any("cannot read /no/such/file" in t for t in texts)
+
+
+async def test_the_line_between_the_columns_can_be_moved():
+    app = make_app(open_first())
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        app.main.post_message(messages.SplitMoved(50))
+        await settle(app, pilot)
+        await pilot.pause(0.1)
+        assert app.main.line_pane("code").size.width == 50
+        assert app.main.line_pane("warps").size.width == 69

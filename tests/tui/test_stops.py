@@ -1,0 +1,179 @@
+"""Faults, traps, deadlocks, running kernels, interrupts, quitting, and panes that fail."""
+
+from __future__ import annotations
+
+import asyncio
+
+from gpudbg.frontends.tui.screens.card import Frame
+from gpudbg.frontends.tui.screens.fault import FaultScreen
+from gpudbg.frontends.tui.widgets.chrome import KeyRow, StopLine
+from gpudbg.frontends.tui.widgets.code import CodePane
+from gpudbg.frontends.tui.widgets.console import ConsolePane
+
+from .helpers import (
+    LOOP,
+    OOB,
+    TRAP,
+    make_app,
+    open_first,
+    open_kernel,
+    press,
+    screen_text,
+    settle,
+)
+
+BIG = (120, 40)
+
+
+async def test_fault_card_says_what_where_who_and_why():
+    app = make_app(open_kernel("fault_oob_global", OOB))
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "f5")
+        assert isinstance(app.screen, FaultScreen)
+        text = "\n".join(app.screen.query_one(Frame).texts)
+        assert "Out-of-range store   global memory, 4 bytes" in text
+        assert "fault_oob_global+0xd0  fault_oob_global.cu:8" in text
+        assert "CTA 0  warp 1  lane 5   thread 37" in text
+        assert "R2:R3 = 0x4705000000 = p + 4*arg2" in text
+        assert "256 GiB past the end" in text
+        assert "0x17 MMU_FAULT" in text
+        assert text.count("inferred") == 3
+        assert "the largest index in range is 63" in text
+        await press(app, pilot, "escape")
+        assert app.screen is app.main
+        assert "Out-of-range store" in app.main.query_one(StopLine).text
+        await press(app, pilot, "exclamation_mark")
+        assert isinstance(app.screen, FaultScreen)
+        await press(app, pilot, "M")
+        assert app.main.current.memory.space == "global"
+        assert app.main.focused_pane() == "memory"
+        await press(app, pilot, "exclamation_mark", "r")
+        assert app.session.grid.total == 0
+
+
+async def test_fault_card_fits_80x24():
+    app = make_app(open_kernel("fault_oob_global", OOB))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "f5")
+        frame = app.screen.query_one(Frame)
+        assert frame.size.height <= 24
+        assert any("inferred" in t for t in frame.texts)
+        assert any("Esc close" in t for t in frame.texts)
+        await press(app, pilot, "enter")
+        code = app.main.query_one(CodePane)
+        assert app.main.current.code.offset(app.main.current.code.entries[code.cursor].pc) == 0xD0
+
+
+async def test_trap_has_a_card_and_goes_on():
+    app = make_app(open_kernel("fault_trap", TRAP))
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "f5")
+        assert isinstance(app.screen, FaultScreen)
+        text = "\n".join(app.screen.query_one(Frame).texts)
+        assert "Trap" in text
+        assert "BPT.TRAP" in text
+        await press(app, pilot, "escape")
+
+
+async def test_deadlock_names_who_waits():
+    flags = "--grid 1 --block 64 --arg flag=i32[1]:zeros --arg out=i32[64]:zeros".split()
+    app = make_app(open_kernel("fault_divergent_barrier", flags))
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "f5")
+        assert isinstance(app.screen, FaultScreen)
+        text = "\n".join(app.screen.query_one(Frame).texts)
+        assert "Deadlock   no warp can go on" in text
+        assert "barrier" in text
+
+
+async def test_a_running_kernel_shows_progress_and_stops_at_once():
+    app = make_app(open_kernel("fault_infinite_loop", LOOP))
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        app.main.action_do("continue")
+        for _ in range(100):
+            await asyncio.sleep(0.02)
+            if "Running" in app.main.query_one(StopLine).text:
+                break
+        assert "instructions a second" in app.main.query_one(StopLine).text
+        assert "^C stop" in app.main.query_one(KeyRow).text
+        assert "as of 0" in app.main.line_pane("registers").texts[0]
+        app.main.action_do("stepi")
+        assert any(
+            "running; ^C stops it" in t for t in app.main.query_one(ConsolePane).answers.texts
+        )
+        app.main.action_do("interrupt")
+        await settle(app, pilot)
+        assert "Interrupted" in app.main.query_one(StopLine).text
+        total = app.session.grid.total
+        await press(app, pilot, "space")
+        assert app.session.grid.total == total + 1
+
+
+async def test_an_interrupt_that_comes_late_stops_nothing():
+    app = make_app(open_first())
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        app.session.interrupt()
+        await press(app, pilot, "space")
+        assert app.session.stop.kind == "step"
+
+
+async def test_quit_ends_with_the_sessions_code():
+    app = make_app(open_kernel("fault_oob_global", OOB))
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "f5", "escape")
+        await pilot.press("q")
+    assert app.return_value == 3
+
+
+async def test_a_pane_that_fails_says_so_and_the_rest_goes_on(monkeypatch):
+    from gpudbg.frontends.tui.widgets.paths import PathsPane
+
+    def broken(self, view, width, height):
+        raise KeyError("lane 33")
+
+    monkeypatch.setattr(PathsPane, "content", broken)
+    app = make_app(open_first())
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "space")
+        texts = app.main.line_pane("paths").texts
+        assert any("KeyError: 'lane 33'" in t for t in texts)
+        assert app.session.grid.total == 1
+        assert "R1" in "\n".join(app.main.line_pane("registers").texts)
+
+
+async def test_a_row_that_fails_spoils_only_itself(monkeypatch):
+    from gpudbg.frontends.tui.widgets.code import CodeRows
+
+    real = CodeRows._instruction
+
+    def broken(self, pc):
+        if self.rows.offset(pc) == 0x18:
+            raise ValueError("bad row")
+        return real(self, pc)
+
+    monkeypatch.setattr(CodeRows, "_instruction", broken)
+    app = make_app(open_first())
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        text = "\n".join(screen_text(app))
+        assert "ValueError: bad row" in text
+        assert "MOV R1" in text
+
+
+async def test_quitting_stops_what_runs():
+    app = make_app(open_kernel("fault_infinite_loop", LOOP))
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        app.main.action_do("continue")
+        await asyncio.sleep(0.1)
+        app.main.action_do("quit")
+        await asyncio.sleep(0.05)
+    assert app.return_value == 0

@@ -1,0 +1,182 @@
+"""Trap inspector: words as fields, saved state, the handler, the log; every key and click."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudbg.frontends.tui.collect_trap import take
+from gpudbg.frontends.tui.screens.ask import AskScreen
+from gpudbg.frontends.tui.screens.card import Frame
+from gpudbg.frontends.tui.screens.fault import FaultScreen
+from gpudbg.frontends.tui.screens.trap import TrapScreen, WordCard
+from gpudbg.frontends.tui.widgets.trap_panes import bit_at, bit_column
+
+from .helpers import ROOT, make_app, open_first, open_kernel, press, screen_text, settle, view_of
+
+SCATTER = ROOT / "sessions" / "trap_handler" / "scatter.cubin"
+
+
+def in_handler():
+    """The shipped story, at the entry of its handler: warp 1 has stored past a buffer."""
+    session = open_kernel(SCATTER)
+    session.cont()
+    assert session.warp().state.in_trap
+    return session
+
+
+def test_bits_and_columns_are_each_others_inverse():
+    columns = [bit_column(b) for b in range(32)]
+    assert len(set(columns)) == 32
+    assert [bit_at(c) for c in columns] == list(range(32))
+    assert bit_at(bit_column(4) + 1) is None
+
+
+def test_picture_agrees_with_the_machine():
+    session = in_handler()
+    trap = take(session)
+    words = {w.name: w for w in trap.words}
+    warp = session.warp().state
+    assert words["SR_WarpErrorStatus"].value == session.grid.traps.warp_status(warp)
+    errors = next(f for f in words["SR_WarpErrorStatus"].fields if f.name == "WarpErrors")
+    assert (errors.hi, errors.lo, errors.value_name) == (7, 0, "MMU_FAULT")
+    assert words["HWW_WARP_ESR"].value == session.traps.port.peek(0, "HWW_WARP_ESR")
+    assert words["DBGR_CONTROL0"].writable
+    assert not words["SR_GlobalErrorStatus"].writable
+    assert dict(trap.masks)["VALID"] == 1 << warp.slot
+    saved = {name: (value, text) for name, value, text in trap.saved}
+    assert saved["Cause"][1] == "a warp error"
+    assert saved["Return"][0] == "00e8"
+    assert saved["Active"] == ("ffffffff", "lanes 0-31")
+    assert trap.entry == session.grid.traps.handler.entry
+    assert trap.log[-1].register == "HWW_WARP_ESR"
+
+
+def test_without_the_screen_nothing_is_collected():
+    assert view_of(open_first()).trap is None
+    assert view_of(open_first(), trap=True).trap is not None
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_inspector_shows_words_handler_and_log(size):
+    app = make_app(in_handler())
+    async with app.run_test(size=size) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "escape", "t")
+        assert isinstance(app.screen, TrapScreen)
+        shown = "\n".join(screen_text(app))
+        assert "SR_WarpErrorStatus  0x00000017" in shown
+        assert "MMU_FAULT" in shown
+        assert size[0] < 110 or "inferred" in shown
+        assert "documented" in shown
+        assert "scatter+0xe8" in shown
+        if size[0] < 110:
+            await press(app, pilot, "3")
+            assert "STL [RZ], R0" in "\n".join(screen_text(app))
+            await press(app, pilot, "4")
+            shown = "\n".join(screen_text(app))
+        assert "HWW_WARP_ESR" in shown
+        assert "enters the trap handler" in shown
+        await press(app, pilot, "t")
+        assert app.screen is app.main
+        assert not app.options.trap
+
+
+async def test_steps_move_the_handlers_pc_and_f_returns():
+    session = in_handler()
+    app = make_app(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "escape", "t")
+        screen = app.screen
+        before = screen.handler.texts[0]
+        assert "trap_handler+0x8" in before
+        await press(app, pilot, "space", "space")
+        assert "trap_handler+0x18" in screen.handler.texts[0]
+        assert any(t.startswith(" ►0018") for t in screen.handler.texts)
+        lines = len(take(session).log)
+        await press(app, pilot, "f")
+        assert len(take(session).log) > lines
+
+
+async def test_fields_are_found_explained_and_edited():
+    session = in_handler()
+    app = make_app(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "escape", "t", "full_stop")
+        screen = app.screen
+        assert screen.words.key == ("field", "SR_GlobalErrorStatus", 9, 9)
+        await press(app, pilot, "full_stop", "i")
+        assert isinstance(app.screen, WordCard)
+        card = "\n".join(app.screen.query_one(Frame).texts)
+        assert "WarpErrors" in card
+        assert "memory management unit" in card
+        await press(app, pilot, "escape", "comma", "e")
+        assert app.screen is screen, "a word of the SM cannot be edited"
+        key = ("field", "DBGR_STATUS0", 4, 4)
+        await press(app, pilot, "plus")
+        assert any("RUN_TRIGGER" in t for t in screen.words.texts)
+        assert screen.words.go_to(("field", "TPC_EXCEPTION", 1, 1)) or screen.words.go_to(key)
+        screen.words.flipped.add("HWW_WARP_ESR_REPORT_MASK")
+        screen.words.redraw()
+        assert screen.words.go_to(("field", "HWW_WARP_ESR_REPORT_MASK", 1, 1))
+        old = session.traps.port.peek(0, "HWW_WARP_ESR_REPORT_MASK")
+        await press(app, pilot, "e")
+        assert isinstance(app.screen, AskScreen)
+        await press(app, pilot, "0", "enter")
+        await settle(app, pilot)
+        assert session.traps.port.peek(0, "HWW_WARP_ESR_REPORT_MASK") == old & ~2
+        assert any(r.kind == "write" for r in screen.log_pane.view.trap.log[-1:])
+
+
+async def test_folds_masks_and_clicks():
+    session = in_handler()
+    app = make_app(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "escape", "t")
+        screen = app.screen
+        assert screen.words.go_to(("word", "SR_WarpErrorStatus"))
+        await press(app, pilot, "enter")
+        assert not any("WarpErrors  " in t for t in screen.words.texts)
+        assert any("WarpErrors=MMU_FAULT" in t for t in screen.words.texts)
+        await press(app, pilot, "enter")
+        rows = screen.words._content.rows
+        at = next(n for n, r in enumerate(rows) if r.key == ("bits", "SR_WarpErrorStatus"))
+        await pilot.click("#pane-trapwords", offset=(bit_column(4), at + 1 - screen.words.top))
+        await settle(app, pilot)
+        assert screen.words.key == ("field", "SR_WarpErrorStatus", 7, 0)
+        await press(app, pilot, "x")
+        assert any("  23  MMU_FAULT" in t for t in screen.words.texts)
+        assert screen.words.go_to(("mask", "VALID"))
+        await press(app, pilot, "enter")
+        assert session.focus.warp == 1
+
+
+async def test_no_handler_and_no_warp_have_their_own_words():
+    session = open_first()
+    app = make_app(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "t")
+        shown = "\n".join(screen_text(app))
+        assert "No trap handler" in shown
+        assert "not in the trap handler" in shown
+        await press(app, pilot, "c")
+        await settle(app, pilot)
+        assert "No warp is left" in "\n".join(screen_text(app))
+        await press(app, pilot, "colon")
+        assert app.screen is app.main
+        assert app.main.focused_pane() == "console"
+
+
+async def test_the_card_at_a_handlers_entry_leads_to_the_inspector():
+    app = make_app(in_handler())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(app, pilot)
+        assert isinstance(app.screen, FaultScreen)
+        card = "\n".join(app.screen.query_one(Frame).texts)
+        assert "because of a warp error" in card
+        assert "0x00000017" in card
+        await press(app, pilot, "t")
+        assert isinstance(app.screen, TrapScreen)
