@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import time
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,9 @@ DIVERGE = (
     "--grid 16 --block 256 --num-sms 1 --arg in=u32[4096]:lcg(seed=241) "
     "--arg out=u32[4096]:zeros --arg i32:4000"
 ).split()
+
+PATIENCE_S = 60
+"""How long a loaded machine may take for one answer of the engine."""
 
 UNICODE = Look(theme.PALETTES["dark"], glyphs.UNICODE)
 
@@ -63,10 +67,10 @@ def make_app(session: DebugSession, startup: list[str] | None = None, **more: An
 
 async def settle(app: GpudbgApp, pilot: Any) -> None:
     """Wait until the engine has nothing to do and its last picture is drawn."""
-    for _ in range(500):
+    end = time.monotonic() + PATIENCE_S
+    await pilot.pause(0.004)
+    while app.engine.busy and time.monotonic() < end:
         await pilot.pause(0.004)
-        if not app.engine.busy:
-            break
     assert not app.engine.busy
     await pilot.pause()
 

@@ -1,12 +1,14 @@
-"""A 20,000-instruction program with 64 warps on the SM stays quick to open and to step."""
+"""A 20,000-instruction program with 64 warps on the SM stays quick to open and to step.
+
+Work is counted in calls of Python functions, which a loaded machine does not change; `make bench`
+has the times.
+"""
 
 from __future__ import annotations
 
-import statistics
-import time
 from pathlib import Path
 
-import pytest
+from tests.calls import calls_of
 
 from .helpers import make_app, open_kernel, screen_text, settle
 
@@ -15,6 +17,7 @@ ADD = 0x1C00000000170000
 EXIT = 0xE30000000007000F
 CONTROL = 0x7E0 | 0x7E0 << 21 | 0x7E0 << 42
 COUNT = 20_000
+SHORT = 300
 
 TABLE = """
 kernel = "big"
@@ -29,35 +32,38 @@ num_barriers = 1
 """
 
 
-@pytest.fixture
-def big(tmp_path: Path) -> Path:
-    """Raw words: additions, then EXIT."""
-    words = [ADD] * (COUNT - 1) + [EXIT] * 4
+def program(folder: Path, count: int) -> Path:
+    """Raw words: `count` additions, then EXIT."""
+    words = [ADD] * (count - 1) + [EXIT] * 4
     code = b""
     words = words[: len(words) // 3 * 3]
     for at in range(0, len(words), 3):
         bundle = [CONTROL, *words[at : at + 3]]
         code += b"".join(w.to_bytes(8, "little") for w in bundle)
-    path = tmp_path / "big.bin"
+    path = folder / f"{count}.bin"
     path.write_bytes(code)
     path.with_suffix(".toml").write_text(TABLE)
     return path
 
 
-async def test_a_step_is_collected_and_drawn_within_50_ms(big):
-    began = time.process_time()
-    app = make_app(open_kernel(big))
+async def calls_of_a_step(path: Path, count: int) -> int:
+    """The calls of one step with its picture collected and drawn, on a full SM."""
+    app = make_app(open_kernel(path))
     async with app.run_test(size=(200, 60)) as pilot:
         await settle(app, pilot)
-        first = time.process_time() - began
-        assert len(app.main.current.code.entries) >= COUNT
+        assert len(app.main.current.code.entries) >= count
         assert sum(1 for w in app.main.current.warps if w.sm == 0) == 64
-        spent = []
-        for _ in range(15):
-            start = time.process_time()
+
+        def step_and_draw() -> None:
             app.session.step()
             app.main.adopt(app.engine.collector.take())
             screen_text(app)
-            spent.append(time.process_time() - start)
-        assert statistics.median(spent) < 0.05, spent
-        assert first < 3, first
+
+        step_and_draw()
+        return min(calls_of(step_and_draw) for _ in range(3))
+
+
+async def test_a_step_does_not_walk_the_program(tmp_path: Path) -> None:
+    short = await calls_of_a_step(program(tmp_path, SHORT), SHORT)
+    long = await calls_of_a_step(program(tmp_path, COUNT), COUNT)
+    assert long < 1.2 * short
