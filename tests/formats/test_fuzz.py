@@ -31,7 +31,7 @@ SLOWEST_SECONDS = 10.0
 
 def load(data: bytes) -> None:
     """Read, place and read lines; only LoadError may come out, and soon."""
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         program = read_cubin(data, "fuzz.cubin")
         relocate(program, 0x1000, dict.fromkeys(program.segments, 0x7F0000000000))
@@ -42,7 +42,7 @@ def load(data: bytes) -> None:
     else:
         message = "fuzz.cubin"
     assert "fuzz.cubin" in message
-    assert time.perf_counter() - start < SLOWEST_SECONDS
+    assert time.process_time() - start < SLOWEST_SECONDS
 
 
 def headers(data: bytes) -> list[int]:
