@@ -15,8 +15,10 @@ import numpy as np
 from gpudbg.debug.operands import OperandValue, operand_values
 from gpudbg.debug.stop import ErrorRecord, Stop
 from gpudbg.errors import GpudbgError
+from gpudbg.mem.device import unwrapped
 from gpudbg.regs.esr import GlobalErrorStatus
 from gpudbg.regs.warp_errors import warp_error
+from gpudbg.sm.reports import ADDRESS_BITS
 
 if TYPE_CHECKING:
     from gpudbg.debug.listing import CodeLine
@@ -312,7 +314,8 @@ def _nearest(session: DebugSession, error: ErrorRecord, warp: WarpState | None) 
         return _gap(name or found.name, found.base, found.size, error.address, elements)
     if error.space == "shared" and warp is not None:
         size = len(warp.cta.shared.data)
-        return _gap("shared memory of the block", 0, size, error.address, "")
+        address = unwrapped(error.address, size, ADDRESS_BITS)
+        return _gap("shared memory of the block", 0, size, address, "")
     return None
 
 
@@ -343,6 +346,8 @@ def _explain(
     if error.space != "global":
         if nearest.side == "after":
             why.append(f"The last byte of {nearest.name} is 0x{nearest.size - 1:x}.")
+        if nearest.side == "before":
+            why.append(f"0x{error.address:x} is {-nearest.gap:,} as a signed number.")
         return "", tuple(why)
     arguments = session.launch.arguments
     for a in arguments:

@@ -224,6 +224,12 @@ def _gap(allocation: Allocation, address: int) -> int:
     return max(allocation.base - address, address - allocation.end + 1, 0)
 
 
+def unwrapped(address: int, end: int, bits: int) -> int:
+    """The address, negative where going below 0 is the shorter way to it from memory at 0."""
+    below = address - (1 << bits)
+    return below if -below < address - end else address
+
+
 def place_words(address: int, size: int, base: int, end: int, owner: str) -> str:
     """Where an access lies relative to `owner`'s bytes from `base` to before `end`."""
     if address < base:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gpudbg.mem.device import place_words
+from gpudbg.mem.device import place_words, unwrapped
 from gpudbg.mem.windows import WINDOW_BYTES
 from gpudbg.regs.warp_errors import WARP_ERROR_BY_NAME
 from gpudbg.sm.events import StopEvent, WarpFault
@@ -14,6 +14,9 @@ from gpudbg.sm.faults import WarpErrorRaised
 if TYPE_CHECKING:
     from gpudbg.sm.grid import Grid
     from gpudbg.sm.state import WarpState
+
+ADDRESS_BITS = 32
+"""An address of shared or local memory is one register."""
 
 
 def nearest(grid: Grid, error: WarpErrorRaised, warp: WarpState) -> str:
@@ -26,7 +29,7 @@ def nearest(grid: Grid, error: WarpErrorRaised, warp: WarpState) -> str:
     if error.space == "shared":
         total = warp.cta.shared.size
         owner = f"the block's shared memory ({total} bytes)"
-        return place_words(address, size, 0, total, owner)
+        return place_words(unwrapped(address, total, ADDRESS_BITS), size, 0, total, owner)
     if error.space == "local":
         local = warp.local
         owner = f"the thread's stack ({local.high} bytes)"

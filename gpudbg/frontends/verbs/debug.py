@@ -52,9 +52,7 @@ def main(argv: list[str]) -> int:
         if kind == "-x" and text != STANDARD_INPUT and not Path(text).exists():
             raise CommandError(f"cannot read {text}: no such file")
         if not console.execute(line):
-            failed = True
-            if args.batch:
-                break
+            failed = True  # as gdb: the next command still runs, the exit code tells
         if session.quit_requested:
             break
     if not args.batch and not session.quit_requested:
