@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from gpudbg.debug.api import Device as Device
-    from gpudbg.debug.api import DeviceBuffer as DeviceBuffer
     from gpudbg.debug.api import LoadedProgram as LoadedProgram
     from gpudbg.debug.api import compile as compile  # noqa: A004 - the public name
     from gpudbg.debug.api import load as load
     from gpudbg.debug.breakpoints import Breakpoint as Breakpoint
+    from gpudbg.debug.device import Device as Device
+    from gpudbg.debug.device import DeviceBuffer as DeviceBuffer
     from gpudbg.debug.session import DebugSession as DebugSession
     from gpudbg.debug.stop import ErrorRecord as ErrorRecord
     from gpudbg.debug.stop import Stop as Stop
@@ -44,8 +44,8 @@ _PUBLIC = {
     "CompileError": "gpudbg.errors",
     "DebugSession": "gpudbg.debug.session",
     "DecodeError": "gpudbg.errors",
-    "Device": "gpudbg.debug.api",
-    "DeviceBuffer": "gpudbg.debug.api",
+    "Device": "gpudbg.debug.device",
+    "DeviceBuffer": "gpudbg.debug.device",
     "ErrorRecord": "gpudbg.debug.stop",
     "GpudbgError": "gpudbg.errors",
     "LoadError": "gpudbg.errors",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gpudbg.debug.api import DeviceBuffer
+from gpudbg.debug.device import DeviceBuffer
 from gpudbg.errors import CommandError, UsageError
 from gpudbg.mem.surface import SurfaceLayout, View, fitting_block, layout_of
 from gpudbg.regs.texformats import BY_NAME, DATA_TYPES
@@ -33,7 +33,7 @@ from gpudbg.regs.texheader import (
 from gpudbg.sm.images.unit import ImageUnit
 
 if TYPE_CHECKING:
-    from gpudbg.debug.api import Device
+    from gpudbg.debug.device import Device
     from gpudbg.debug.session import DebugSession
 
 Array = npt.NDArray[Any]

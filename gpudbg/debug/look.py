@@ -7,19 +7,24 @@ session.instruction()                   # the next one: text, meaning, what it r
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from gpudbg.errors import CommandError
+from gpudbg.debug import access
+from gpudbg.errors import CommandError, UsageError
 
 if TYPE_CHECKING:
+    from gpudbg.debug.expr import Result
     from gpudbg.debug.focus import Focus
     from gpudbg.debug.session import DebugSession
     from gpudbg.debug.symbols import Symbols
     from gpudbg.debug.warp_view import WarpView
+    from gpudbg.mem.device import Allocation
+    from gpudbg.sm.state import WarpState
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +145,12 @@ class Looking:
         def warp(self, index: int | None = None, sm: int | None = None) -> WarpView:
             """Of the session."""
 
-    def memory(self: DebugSession, place: str | int, size: int = 64, space: str = "") -> Memory:  # type: ignore[misc]
+    @property
+    def _whole(self) -> DebugSession:
+        """The session this is a part of."""
+        return self  # type: ignore[return-value]
+
+    def memory(self, place: str | int, size: int = 64, space: str = "") -> Memory:
         """Bytes as the focused lane sees them.
 
         Args:
@@ -156,11 +166,11 @@ class Looking:
         if isinstance(place, int):
             space, address = space or "generic", place
         else:
-            found = memory_at(self, place)
+            found = memory_at(self._whole, place)
             space, address = space or found.space, found.address
         return Memory(space, address, self.read_focused(space, address, size))
 
-    def sreg(self: DebugSession, name: str) -> SpecialValue:  # type: ignore[misc]
+    def sreg(self, name: str) -> SpecialValue:
         """A special register of the focused warp ("SR_TID.X", "SR_VIRTID").
 
         Raises:
@@ -177,11 +187,11 @@ class Looking:
         result = self.special(state, row.name)
         lane = self.focus.lane if self.focus else 0
         values = np.zeros(32, np.uint32) if result is None else result.values.astype(np.uint32)
-        found = explain_sr(row.number, int(values[lane]), self.program.arch)
+        found = explain_sr(row.number, int(values[lane]), self._whole.program.arch)
         fields = {f.row.name: f.value for f in found.fields if not f.row.reserved}
         return SpecialValue(row.name, values, lane, fields, tuple(found.lines()))
 
-    def instruction(self: DebugSession, offset: int | None = None) -> InstructionInfo:  # type: ignore[misc]
+    def instruction(self, offset: int | None = None) -> InstructionInfo:
         """An instruction of the kernel; the focused warp's next one by default.
 
         Raises:
@@ -190,7 +200,7 @@ class Looking:
         from gpudbg.debug.operands import instruction_at
 
         pc = self.warp().state.pc if offset is None else self.symbols.pc(offset)
-        code, insn = self.symbols.instruction(pc), instruction_at(self, pc)
+        code, insn = self.symbols.instruction(pc), instruction_at(self._whole, pc)
         if code is None:
             raise CommandError(f"no instruction at 0x{offset or pc:x}")
         reads = names_of(insn.reads()) if insn else ()
@@ -205,3 +215,69 @@ class Looking:
             writes,
             str(line or ""),
         )
+
+    # ---- memory --------------------------------------------------------------------------
+    def buffer(self, argument: int | str) -> NDArray[np.generic]:
+        """The device buffer of an argument (by position or name) as an array.
+
+        Raises:
+            UsageError: no such argument, or it is a scalar.
+        """
+        rows = self._whole.launch.arguments
+        index: int | None = argument if isinstance(argument, int) else None
+        if isinstance(argument, str):
+            index = next((i for i, a in enumerate(rows) if a.name == argument), None)
+        if index is None or not 0 <= index < len(rows):
+            have = ", ".join(a.name for a in rows) or "none"
+            raise UsageError(f"no argument {argument!r}", f"arguments: {have}")
+        found = rows[index].buffer
+        if found is None:
+            raise UsageError(f"argument {argument!r} is a scalar, not a buffer")
+        array: NDArray[np.generic] = found.array()
+        return array
+
+    # ---- as expressions and commands read ------------------------------------------------
+    def read_memory(self, space: str, address: int, size: int, warp: WarpState, lane: int) -> bytes:
+        """Bytes as one lane of a warp sees them; CommandError where it cannot."""
+        return access.read(self._whole, space, address, size, warp, lane)
+
+    def write_memory(
+        self, space: str, address: int, data: bytes, warp: WarpState, lane: int
+    ) -> None:
+        """Write bytes as one lane of a warp sees them; CommandError where it cannot."""
+        access.write(self._whole, space, address, data, warp, lane)
+
+    def read_focused(self, space: str, address: int, size: int) -> bytes:
+        """Bytes as the focused lane sees them."""
+        lane = self.focus.lane if self.focus else 0
+        return access.read(self._whole, space, address, size, self.warp().state, lane)
+
+    def write_focused(self, space: str, address: int, data: bytes) -> None:
+        """Write bytes as the focused lane sees them."""
+        lane = self.focus.lane if self.focus else 0
+        access.write(self._whole, space, address, data, self.warp().state, lane)
+
+    def special(self, warp: WarpState, name: str) -> Result | None:
+        """A special or PTX register's value in 32 lanes; None when it is none."""
+        return access.special(self._whole, warp, name)
+
+    def special_names(self) -> list[str]:
+        """Names of special registers."""
+        return access.special_names()
+
+    def global_address(self, name: str) -> int:
+        """Address of a module variable."""
+        address: int = self._whole.launch.loaded.symbol_address(name)
+        return address
+
+    def allocations(self) -> Iterator[Allocation]:
+        """Device memory, allocation by allocation."""
+        return self._whole.grid.gpu.memory.allocations()
+
+    def fetch_array(self, result: Result, lane: int) -> tuple[Result, NDArray[np.generic]]:
+        """The elements of an array in memory, as the given lane sees it."""
+        return access.fetch_array(self._whole, result, lane)
+
+    def complete_expression(self, text: str) -> list[str]:
+        """Names that could end an expression."""
+        return access.complete(self._whole, text)

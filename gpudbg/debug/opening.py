@@ -137,7 +137,7 @@ def open_session(path: str | Path, args: argparse.Namespace) -> DebugSession:
         LoadError: the program or a data file cannot be read.
         UsageError: the launch does not fit the kernel.
     """
-    from gpudbg.debug.api import Device
+    from gpudbg.debug.device import Device
 
     launch = read_table(path, args)
     program = open_program(path, launch, args.arch, flag_options(args))

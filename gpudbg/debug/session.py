@@ -40,13 +40,9 @@ from gpudbg.isa.spa5.sched import first_instruction
 from gpudbg.sm.events import StopEvent
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from gpudbg.debug.commands.registry import Command, Output
     from gpudbg.debug.snapshot import Snapshot
     from gpudbg.formats.program import CodeImage, Kernel, Program
-    from gpudbg.mem.device import Allocation
     from gpudbg.sm.gpu import Grid
     from gpudbg.sm.state import WarpState
     from gpudbg.sm.syscalls import DeviceOutput
@@ -456,54 +452,7 @@ class DebugSession(Watching, Looking):
         """What expressions see: the focused warp."""
         return WarpContext(self, self._focused())
 
-    def buffer(self, argument: int | str) -> NDArray[np.generic]:
-        """The device buffer of an argument (by position or name) as an array.
-
-        Raises:
-            UsageError: no such argument, or it is a scalar.
-        """
-        rows = self.launch.arguments
-        index: int | None = argument if isinstance(argument, int) else None
-        if isinstance(argument, str):
-            index = next((i for i, a in enumerate(rows) if a.name == argument), None)
-        if index is None or not 0 <= index < len(rows):
-            have = ", ".join(a.name for a in rows) or "none"
-            raise UsageError(f"no argument {argument!r}", f"arguments: {have}")
-        found = rows[index].buffer
-        if found is None:
-            raise UsageError(f"argument {argument!r} is a scalar, not a buffer")
-        array: NDArray[np.generic] = found.array()
-        return array
-
-    # ---- memory and special registers --------------------------------------------------
-    def read_memory(self, space: str, address: int, size: int, warp: WarpState, lane: int) -> bytes:
-        """Bytes as one lane of a warp sees them; CommandError where it cannot."""
-        return access.read(self, space, address, size, warp, lane)
-
-    def write_memory(
-        self, space: str, address: int, data: bytes, warp: WarpState, lane: int
-    ) -> None:
-        """Write bytes as one lane of a warp sees them; CommandError where it cannot."""
-        access.write(self, space, address, data, warp, lane)
-
-    def read_focused(self, space: str, address: int, size: int) -> bytes:
-        """Bytes as the focused lane sees them."""
-        lane = self.focus.lane if self.focus else 0
-        return access.read(self, space, address, size, self._focused(), lane)
-
-    def write_focused(self, space: str, address: int, data: bytes) -> None:
-        """Write bytes as the focused lane sees them."""
-        lane = self.focus.lane if self.focus else 0
-        access.write(self, space, address, data, self._focused(), lane)
-
-    def special(self, warp: WarpState, name: str) -> Result | None:
-        """A special or PTX register's value in 32 lanes; None when it is none."""
-        return access.special(self, warp, name)
-
-    def special_names(self) -> list[str]:
-        """Names of special registers."""
-        return access.special_names()
-
+    # ---- pcs ---------------------------------------------------------------------------
     def shown_pc(self, pc: int) -> int:
         """A pc as expressions show it: an offset in the kernel; itself under `addresses code`."""
         return first_instruction(pc) if self._codes else self.symbols.offset(pc)
@@ -513,23 +462,6 @@ class DebugSession(Watching, Looking):
         errors = self.stop.errors if self.stop is not None else ()
         mine = [e for e in errors if (e.sm, e.warp) == (warp.sm, warp.slot)]
         return self.symbols.pc(mine[0].pc) if mine else warp.pc
-
-    def global_address(self, name: str) -> int:
-        """Address of a module variable."""
-        address: int = self.launch.loaded.symbol_address(name)
-        return address
-
-    def allocations(self) -> Iterator[Allocation]:
-        """Device memory, allocation by allocation."""
-        return self.grid.gpu.memory.allocations()
-
-    def fetch_array(self, result: Result, lane: int) -> tuple[Result, NDArray[np.generic]]:
-        """The elements of an array in memory, as the given lane sees it."""
-        return access.fetch_array(self, result, lane)
-
-    def complete_expression(self, text: str) -> list[str]:
-        """Names that could end an expression."""
-        return access.complete(self, text)
 
     # ---- breakpoints -------------------------------------------------------------------
     def break_at(

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gpudbg.debug import views
-from gpudbg.debug.api import Device, DeviceBuffer, LoadedProgram
+from gpudbg.debug.api import LoadedProgram
 from gpudbg.debug.breakpoints import Breakpoint
 from gpudbg.debug.commands.registry import Output
+from gpudbg.debug.device import Device, DeviceBuffer
 from gpudbg.debug.expr import Result
 from gpudbg.debug.look import InstructionInfo, Memory, SpecialValue, meaning_of, names_of
 from gpudbg.debug.session import DebugSession

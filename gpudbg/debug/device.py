@@ -1,0 +1,205 @@
+"""An emulated GPU and what lies in its memory: buffers, textures, surfaces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpudbg.errors import UsageError
+from gpudbg.mem.device import Allocation
+from gpudbg.sm.gpu import DEFAULT_HEAP_BYTES, DEFAULT_SMS, Gpu
+
+if TYPE_CHECKING:
+    from gpudbg.debug.api import LoadedProgram, Source
+    from gpudbg.debug.images import DeviceImage
+    from gpudbg.formats.program import Program
+
+Array = npt.NDArray[Any]
+
+ENGINES = ("auto", "step", "run")
+"""Ways to execute: whatever is best, the step engine, compiled code from the start."""
+
+
+class Device:
+    """An emulated GPU of one's own choosing.
+
+    Attributes:
+        gpu: the machine below.
+        images: textures and surfaces made so far.
+    """
+
+    def __init__(
+        self,
+        arch: str = "sm_50",
+        num_sms: int | None = None,
+        seed: int | None = None,
+        *,
+        engine: str = "auto",
+        heap_bytes: int | None = None,
+        stack_bytes: int | None = None,
+    ) -> None:
+        """Make a device.
+
+        Args:
+            arch: "sm_50" .. "sm_62".
+            num_sms: streaming multiprocessors.
+            seed: of the schedule; 0 is round-robin.
+            engine: "step" for the step engine alone, "run" to compile at once, "auto" to
+                compile what turns out to run long.
+            heap_bytes: device heap.
+            stack_bytes: local stack of a thread; None is what the kernel is known to need.
+
+        Raises:
+            UsageError: a value outside its range.
+        """
+        if engine not in ENGINES:
+            raise UsageError(f"unknown engine {engine!r}", f"one of {', '.join(ENGINES)}")
+        self.images: list[DeviceImage] = []
+        self.gpu = Gpu(
+            arch,
+            DEFAULT_SMS if num_sms is None else num_sms,
+            seed or 0,
+            heap_bytes=DEFAULT_HEAP_BYTES if heap_bytes is None else heap_bytes,
+            stack_bytes=stack_bytes,
+            engine=engine,
+        )
+
+    @property
+    def arch(self) -> str:
+        """Architecture."""
+        return self.gpu.arch
+
+    def load(self, source: Source, *, options: Sequence[str] = ()) -> LoadedProgram:
+        """Read a program and place it on this device; arguments and errors as `gpudbg.load`."""
+        from gpudbg.debug.api import read
+
+        return self.adopt(read(source, self.arch, options))
+
+    def adopt(self, program: Program) -> LoadedProgram:
+        """Place a program that has been read already."""
+        from gpudbg.debug.api import LoadedProgram
+
+        return LoadedProgram(self, self.gpu.load(program))
+
+    def buffer(self, array: npt.ArrayLike, name: str | None = None) -> DeviceBuffer:
+        """Device memory with a copy of an array in it."""
+        host = np.asarray(array)
+        if host.dtype.hasobject:
+            raise UsageError(f"an array of {host.dtype} cannot be copied to the device")
+        host = host.astype(host.dtype.newbyteorder("<"), copy=False)
+        label = f"buffer {name}" if name else f"buffer {len(list(self.gpu.memory.allocations()))}"
+        made = DeviceBuffer(
+            self, self.gpu.memory.allocate(host.nbytes, label), host.dtype, host.shape
+        )
+        made.write(host)
+        return made
+
+    def texture(
+        self,
+        array: npt.ArrayLike,
+        dim: str | None = None,
+        *,
+        name: str | None = None,
+        levels: Sequence[npt.ArrayLike] = (),
+        **options: Any,
+    ) -> DeviceImage:
+        """A texture with a copy of an array in it; its `handle` is a kernel argument.
+
+        Args:
+            array: slowest axis first, channels last.
+            dim: "1d", "1d_buffer", "1d_array", "2d", "2d_array", "3d", "cube" or "cube_array";
+                None goes by the array's axes.
+            name: for listings.
+            levels: arrays of the mip levels after the first.
+            options: address, filter, normalized, read, border, srgb, layout, block_height, ...:
+                `gpudbg.debug.images.ImageOptions`.
+
+        Raises:
+            UsageError: options that do not exist, or do not fit the array.
+        """
+        return self._image("texture", array, dim, name, levels, options)
+
+    def surface(
+        self,
+        array: npt.ArrayLike,
+        dim: str | None = None,
+        *,
+        name: str | None = None,
+        **options: Any,
+    ) -> DeviceImage:
+        """A surface with a copy of an array in it; read it back with `array()`.
+
+        Args:
+            array, dim, name: as for `texture`.
+            options: layout ("block_linear" or "pitch"), block_height and block_depth in GOBs,
+                format and type: `gpudbg.debug.images.ImageOptions`.
+
+        Raises:
+            UsageError: options that do not exist, or do not fit the array.
+        """
+        return self._image("surface", array, dim, name, (), options)
+
+    def _image(
+        self, kind: str, array: npt.ArrayLike, dim: str | None, name: str | None,
+        levels: Sequence[npt.ArrayLike], options: dict[str, Any],
+    ) -> DeviceImage:  # fmt: skip
+        from gpudbg.debug.images import make_image
+
+        made = make_image(self, kind, array, dim, name, levels, options)
+        self.images.append(made)
+        return made
+
+    def __repr__(self) -> str:
+        return f"<Device {self.arch}, {self.gpu.num_sms} SMs>"
+
+
+class DeviceBuffer:
+    """Device memory that holds an array.
+
+    Attributes:
+        dtype, shape: of the array.
+    """
+
+    def __init__(
+        self, device: Device, allocation: Allocation, dtype: np.dtype[Any], shape: tuple[int, ...]
+    ) -> None:
+        self.device = device
+        self.allocation = allocation
+        self.dtype = dtype
+        self.shape = shape
+
+    @property
+    def address(self) -> int:
+        """Device address of the first byte."""
+        return self.allocation.base
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes."""
+        return self.allocation.size
+
+    def array(self) -> Array:
+        """A copy of what is in it now."""
+        raw = self.allocation.data.tobytes()
+        return np.frombuffer(raw, self.dtype).reshape(self.shape).copy()
+
+    def write(self, array: npt.ArrayLike) -> None:
+        """Replace the contents.
+
+        Raises:
+            UsageError: the array has another number of bytes.
+        """
+        host = np.ascontiguousarray(np.asarray(array, self.dtype))
+        if host.nbytes != self.nbytes:
+            raise UsageError(f"{host.nbytes} bytes do not fill {self.nbytes}")
+        self.allocation.data[:] = np.frombuffer(host.tobytes(), np.uint8)
+
+    def free(self) -> None:
+        """Give the memory back; an access to it is an error from now on."""
+        self.device.gpu.memory.free(self.allocation)
+
+    def __repr__(self) -> str:
+        return f"<DeviceBuffer 0x{self.address:x}, {self.dtype}{list(self.shape)}>"

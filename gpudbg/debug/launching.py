@@ -1,0 +1,186 @@
+"""From a launch table to a launch: its buffers, images and parameter bytes on the device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpudbg.debug.device import Device, DeviceBuffer
+from gpudbg.formats.initdata import dtype_of, make_array
+from gpudbg.formats.launch import (
+    BoundArg,
+    BufferArg,
+    ImageArg,
+    Launch,
+    ObjectArg,
+    ScalarArg,
+    bind,
+    check_geometry,
+    param_block,
+    pick_kernel,
+)
+from gpudbg.formats.program import CodeImage, Kernel, Program
+from gpudbg.mem.device import Allocation
+from gpudbg.sm.gpu import Grid
+
+if TYPE_CHECKING:
+    from gpudbg.debug.api import LoadedProgram
+    from gpudbg.debug.images import DeviceImage
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument as it was launched.
+
+    Attributes:
+        name: of the buffer where it has one, else "argN".
+        value: the scalar, or the object's address or handle.
+        buffer: the device buffer, or None.
+        output: the launch table asks for it to be shown at the end.
+    """
+
+    name: str
+    value: Any
+    buffer: DeviceBuffer | None = None
+    output: bool = False
+
+
+class ProgramLaunch:
+    """A launch that can begin more than once (`gpudbg.debug.session.Launch`).
+
+    Attributes:
+        loaded: the program on its device.
+        kernel: what is launched.
+        table: the launch table.
+        arguments: as launched.
+        params: the parameter bytes.
+    """
+
+    def __init__(
+        self,
+        loaded: LoadedProgram,
+        kernel: Kernel,
+        table: Launch,
+        arguments: tuple[Argument, ...],
+        params: bytes,
+    ) -> None:
+        self.loaded = loaded
+        self.kernel = kernel
+        self.table = table
+        self.arguments = arguments
+        self.params = params
+        self._memory: list[tuple[Allocation, bytes]] | None = None
+
+    @property
+    def program(self) -> Program:
+        """The program's file content."""
+        return self.loaded.program
+
+    @property
+    def image(self) -> CodeImage:
+        """The program at its addresses."""
+        return self.loaded.module.image
+
+    def begin(self) -> Grid:
+        """A new grid; the first call launches, later ones restore device memory first."""
+        memory = self.loaded.device.gpu.memory
+        if self._memory is None:
+            self._memory = [(a, a.data.tobytes()) for a in memory.allocations()]
+        else:
+            for allocation, content in self._memory:
+                allocation.data[:] = np.frombuffer(content, np.uint8)
+        table = self.table
+        return self.loaded.module.launch(
+            self.kernel.name, table.grid, table.block, self.params, table.shared_bytes
+        )
+
+
+def prepare(loaded: LoadedProgram, table: Launch) -> ProgramLaunch:
+    """Check a launch table against the program and make what it needs on the device."""
+    kernel = pick_kernel(loaded.program, kernel_name(loaded.program, table.kernel))
+    check_geometry(kernel, table.grid, table.block, table.shared_bytes)
+    bound = bind(kernel, table.args)
+    buffers = _make_buffers(loaded.device, table)
+    addresses = {name: buffer.address for name, buffer in buffers.items()}
+    images = _make_images(loaded, table)
+    handles = {name: image.handle for name, image in images.items()}
+    params = param_block(kernel, bound, addresses | handles)
+    for name, symbol in table.symbols.items():
+        content = make_array(symbol.dtype, symbol.count, symbol.init, addresses)
+        loaded.write_symbol(name, content)
+    marked = {output.buffer for output in table.outputs}
+    objects = buffers | images
+    arguments = tuple(_argument(n, item, objects, marked) for n, item in enumerate(bound))
+    return ProgramLaunch(loaded, kernel, table, arguments, params)
+
+
+def kernel_name(program: Program, name: str | None) -> str | None:
+    """A kernel's name in the program for how a person writes it.
+
+    `scale` is `_Z5scalePf`, and `_Z5scaleILi4EEvPf` where that is the only instance.
+    """
+    from gpudbg.debug.symbols import plain_name
+
+    if name is None or name in program.kernels:
+        return name
+    instance = f"_Z{len(name)}{name}I"
+    found = [k for k in program.kernels if plain_name(k) == name or k.startswith(instance)]
+    return found[0] if len(found) == 1 else name
+
+
+def _make_buffers(device: Device, table: Launch) -> dict[str, DeviceBuffer]:
+    """The table's buffers; those whose contents point at others come last."""
+    made: dict[str, DeviceBuffer] = {}
+    order = sorted(table.buffers.values(), key=lambda spec: spec.init.rule == "pointers")
+    for spec in order:
+        empty = np.zeros(spec.shape, dtype_of(spec.dtype))
+        made[spec.name] = device.buffer(empty, spec.name)
+    addresses = {name: buffer.address for name, buffer in made.items()}
+    for spec in order:
+        content = make_array(spec.dtype, spec.count, spec.init, addresses)
+        made[spec.name].write(content.reshape(spec.shape))
+    return made
+
+
+def _make_images(loaded: LoadedProgram, table: Launch) -> dict[str, DeviceImage]:
+    """The table's textures and surfaces, bound where they say so."""
+    made: dict[str, DeviceImage] = {}
+    for spec in table.images.values():
+        options = dict(spec.options)
+        channels = int(options.pop("channels", 1))
+        shape = (*reversed(spec.size), *((channels,) if channels > 1 else ()))
+        content = make_array(spec.dtype, spec.count, spec.init).reshape(shape)
+        make = loaded.device.texture if spec.kind == "texture" else loaded.device.surface
+        made[spec.name] = make(content, spec.dim, name=spec.name, **options)
+        if spec.bind:
+            loaded.bind(spec.bind, made[spec.name])
+    return made
+
+
+def _argument(
+    number: int, item: BoundArg, buffers: Mapping[str, DeviceBuffer], marked: set[str]
+) -> Argument:
+    """One launched argument; its buffer is named after it for messages."""
+    plain = f"arg{number}"
+    match item.arg:
+        case BufferArg(buffer=name, offset=offset):
+            buffer = buffers[name]
+            named = f"argument {number}" if name == plain else f"buffer {name} (argument {number})"
+            buffer.allocation.name = named
+            return Argument(name, buffer.address + offset, buffer, name in marked)
+        case ImageArg(image=name):
+            image = buffers[name]
+            return Argument(name, getattr(image, "handle", 0), image, name in marked)
+        case ScalarArg(value=value):
+            return Argument(plain, value)
+        case ObjectArg(value=value, source=source):
+            if getattr(source, "handle", None) == value:
+                return Argument(getattr(source, "name", plain), value, source)
+            if isinstance(source, DeviceBuffer):
+                source.allocation.name = f"argument {number}"
+                return Argument(plain, value, source)
+            return Argument(plain, value)
+    return Argument(plain, None)
