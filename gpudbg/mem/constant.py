@@ -25,6 +25,12 @@ class ConstantBanks:
         self.banks = dict(banks)
         self._words: dict[tuple[int, int], U32] = {}
 
+    def bound(self, bank: int) -> int:
+        """Bytes of a bank that can be read: whole words, so that a 16-bit parameter at the end of
+        c[0x0] can be an operand, which is always a word; 0 where it is not bound."""
+        size = self.banks.get(bank, _EMPTY).size
+        return size + -size % 4
+
     def word(self, bank: int, offset: int) -> U32:
         """The 32-bit word c[bank][offset] as a live array of one element.
 
@@ -36,7 +42,7 @@ class ConstantBanks:
             store = self.banks.get(bank, _EMPTY)
             if offset % 4:
                 raise _bad("MISALIGNED_IMMC_ADDR", bank, offset, store, "is not a multiple of 4")
-            if not 0 <= offset <= store.size - 4:
+            if not 0 <= offset < self.bound(bank):
                 raise _bad("INVALID_CONST_ADDR", bank, offset, store, "is outside the bank")
             found = store.words[offset >> 2 : (offset >> 2) + 1]
             self._words[bank, offset] = found
@@ -52,7 +58,7 @@ class ConstantBanks:
         offsets = clean(offsets, lanes)
         for code, bad in (
             ("MISALIGNED_ADDR", misaligned(offsets, lanes, size)),
-            ("INVALID_CONST_ADDR_LDC", outside(offsets, lanes, size, store.size)),
+            ("INVALID_CONST_ADDR_LDC", outside(offsets, lanes, size, self.bound(bank))),
         ):
             if bad:
                 address = int(offsets[first_lane(bad)])

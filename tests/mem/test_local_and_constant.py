@@ -130,6 +130,15 @@ def test_constant_words_are_live() -> None:
     assert banks.word(0, 4).tolist() == [0x070605FF]
 
 
+def test_a_bank_ends_with_a_whole_word() -> None:
+    """A kernel's last parameter can be 16 bits; the code reads it as the word that holds it."""
+    banks = ConstantBanks({0: bank(18)})
+    assert banks.word(0, 16).tolist() == [0x1110]
+    assert int(banks.gather(0, u32([16] * 32), FULL, 4, False)[0][0]) == 0x1110
+    with pytest.raises(MemoryFault):
+        banks.word(0, 20)
+
+
 @pytest.mark.parametrize(
     ("number", "offset", "code"),
     [(0, 6, "MISALIGNED_IMMC_ADDR"), (0, 16, "INVALID_CONST_ADDR"), (3, 0, "INVALID_CONST_ADDR")],

@@ -91,7 +91,7 @@ class RunEngine:
     def _program(self, entries: set[int]) -> Program:
         grid = self.grid
         engine = grid.engine
-        banks = {n: store.size for n, store in engine.constants.banks.items()}
+        banks = {n: engine.constants.bound(n) for n in engine.constants.banks}
         sregs: frozenset[int] = frozenset()
         if isinstance(engine.sregs, SregFile):
             rows = engine.sregs.rows
@@ -117,9 +117,10 @@ class RunEngine:
         config = grid.config
         self._set(layout.SHARED_WINDOW, grid.gpu.layout.shared_window)
         self._set(layout.SHARED_BYTES, config.shared_bytes)
-        for number, store in grid.engine.constants.banks.items():
+        constants = grid.engine.constants
+        for number, store in constants.banks.items():
             self._set(layout.BANKS + 16 * number, _pointer(store))
-            self._set(layout.BANKS + 16 * number + 8, store.size)
+            self._set(layout.BANKS + 16 * number + 8, constants.bound(number))
         self._put("quantum", grid.schedule.quantum)
         self._put("ctas", config.ctas)
         self._put("grid_x", config.grid[0])
