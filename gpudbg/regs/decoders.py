@@ -18,7 +18,7 @@ from gpudbg.regs.explain import (
 )
 from gpudbg.regs.special import DEFAULT_SPA, SPECIAL_REGISTERS, SpecialRegister
 from gpudbg.regs.words import Json
-from gpudbg.regs.xid import decode_lines, split_log
+from gpudbg.regs.xid_log import decode_lines, split_log
 from gpudbg.regs.xid_text import record_lines
 
 

@@ -1,15 +1,14 @@
 """Kernel log lines about SM errors: NVRM Xid, nouveau MP/SM traps, nvgpu, one record per line.
 
 Lines come from real machines with any prefix, so every shape is searched for, none anchored.
-Two passes: each line alone, then lines whose register address fits two chip generations are
-settled by what other lines of the same device say.  What stays open is named `uncertain`.
+Here each line by itself; what other lines of a log add is in `xid_log`.  What stays open is
+named `uncertain`.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -45,6 +44,8 @@ class LineKind(StrEnum):
     GPC = "graphics exception of a GPC"
     MMU_FAULT = "MMU fault"
     XID = "other Xid"
+    UNIT_TEXT = "graphics exception of another unit"
+    WRAPPED = "the line before goes on here"
     UNKNOWN = "not about the GPU's error registers"
 
 
@@ -130,7 +131,7 @@ _SM_WORDS = {
 _SETTLED_GLOBAL = {row.name for row in GLOBAL_ERRORS if row.certainty is Certainty.DOCUMENTED}
 
 
-def _mark(record: LogRecord, certain: Iterable[str] = (), open_: Iterable[str] = ()) -> LogRecord:
+def mark(record: LogRecord, certain: Iterable[str] = (), open_: Iterable[str] = ()) -> LogRecord:
     """`record` with fields named certain or uncertain; a name stays only in the latest list."""
     sure, unsure = dict.fromkeys(record.certain), dict.fromkeys(record.uncertain)
     for name in certain:
@@ -142,7 +143,8 @@ def _mark(record: LogRecord, certain: Iterable[str] = (), open_: Iterable[str] =
     return replace(record, certain=tuple(sure), uncertain=tuple(unsure))
 
 
-def _note(record: LogRecord, text: str) -> LogRecord:
+def remark(record: LogRecord, text: str) -> LogRecord:
+    """`record` with one more note."""
     return replace(record, notes=(*record.notes, text))
 
 
@@ -161,25 +163,25 @@ def _with_warp(record: LogRecord, word: int, printed: str | None = None) -> LogR
     code = word & 0xFFFF
     row, whole = error_of_field(code)
     name = row.name if row is not None else warp_error_name(code)
-    record = _mark(replace(record, warp_esr=word, warp_error=name), certain=("warp_esr",))
+    record = mark(replace(record, warp_esr=word, warp_error=name), certain=("warp_esr",))
     if row is not None and not whole:
         text = f"named by the low byte; the upper byte {code >> 8:#04x} of ERROR has no public name"
-        return _mark(_note(record, text), open_=("warp_error",))
+        return mark(remark(record, text), open_=("warp_error",))
     said = warp_error_of_text(printed) if printed else None
     if said is not None and said.code != code:
         text = f"the log calls it {said.name}, its number 0x{code:02x} is {name}"
-        return _mark(_note(record, text), open_=("warp_error",))
+        return mark(remark(record, text), open_=("warp_error",))
     if said is not None or _known_on(row, record.layout):
-        return _mark(record, certain=("warp_error",))
-    return _mark(record, open_=("warp_error",))
+        return mark(record, certain=("warp_error",))
+    return mark(record, open_=("warp_error",))
 
 
 def _with_global(record: LogRecord, word: int) -> LogRecord:
     names = tuple(global_bit_names(word))
     record = replace(record, global_esr=word, global_bits=names)
     settled = all(name in _SETTLED_GLOBAL for name in names)
-    record = _mark(record, certain=("global_esr",))
-    return _mark(record, ("global_bits",), ()) if settled else _mark(record, (), ("global_bits",))
+    record = mark(record, certain=("global_esr",))
+    return mark(record, ("global_bits",), ()) if settled else mark(record, (), ("global_bits",))
 
 
 def _with_place(record: LogRecord, gpc: str, tpc: str | None, sm: str | None) -> LogRecord:
@@ -187,17 +189,19 @@ def _with_place(record: LogRecord, gpc: str, tpc: str | None, sm: str | None) ->
     given = {"gpc": gpc, "tpc": tpc, "sm": sm}
     numbers = {name: int(text) for name, text in given.items() if text is not None}
     record = replace(record, gpc=numbers.get("gpc"), tpc=numbers.get("tpc"), sm=numbers.get("sm"))
-    return _mark(record, certain=numbers)
+    return mark(record, certain=numbers)
 
 
-_Place = tuple[int | None, int | None, int | None]
+Place = tuple[int | None, int | None, int | None]
+"""GPC, TPC, SM."""
 
 
-def _place_of(record: LogRecord) -> _Place:
+def place_of(record: LogRecord) -> Place:
+    """GPC, TPC and SM, None where open."""
     return record.gpc, record.tpc, record.sm
 
 
-def _agrees(candidate: SmRegister, said: _Place) -> bool:
+def agrees(candidate: SmRegister, said: Place) -> bool:
     """Whether a printed place is the candidate's; a text without SM, or SM 0 of one, agrees."""
     gpc, tpc, sm = said
     same_sm = sm in (None, candidate.sm) or (sm == 0 and not candidate.layout.two_sms)
@@ -207,12 +211,17 @@ def _agrees(candidate: SmRegister, said: _Place) -> bool:
 # --- shapes ----------------------------------------------------------------------------------
 
 # Repeats are bounded or over disjoint sets, so matching stays linear on hostile lines.
+_ESCAPES = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 _HEX = r"(?:0x)?([0-9a-f]{1,8})\b"
 _NUM = r"(\d{1,4})(?!\d)"
 _NAMES = r"\s*(?:\[([^\]]{0,200})\]?\s*)?"
-_PLACE_RE = rf"[\s(]*GPC\s*{_NUM}[\s,]*TPC\s*{_NUM}(?:[\s,]*SM\s*{_NUM})?[\s):]*"
+_PLACE_RE = (
+    rf"[\s(]*GPC\s*{_NUM}(?:[\s,]*CPC\s*\d{{1,4}})?"
+    rf"(?:[\s,]*TPC\s*{_NUM})?(?:[\s,]*SM\s*{_NUM})?([\s):]*)"
+)
 _FLAGS = re.IGNORECASE
 _SM_TEXT = re.compile(rf"SM\s+(Warp|Global)\s+Exception\s+on{_PLACE_RE}(.*)", _FLAGS)
+_UNIT_TEXT = re.compile(rf"Graphics\s+(?!SM\b)\w{{1,16}}\s+Exception\s+on{_PLACE_RE}", _FLAGS)
 _PAIR = re.compile(r"\b0x([0-9a-f]{5,8})\s*=\s*0x([0-9a-f]{1,8})\b", _FLAGS)
 _ESR = re.compile(r"\bESR\b", _FLAGS)
 _NOUVEAU = re.compile(
@@ -241,22 +250,25 @@ def _sm_text(record: LogRecord) -> LogRecord | None:
     found = _SM_TEXT.search(record.line)
     if found is None:
         return None
-    which, gpc, tpc, sm, text = found.groups()
+    which, gpc, tpc, sm, end, text = found.groups()
     registers = _registers(record)
-    if registers is not None and registers.candidates:
+    if registers is not None and registers.candidates and tpc:
         return _with_own_text(registers, (int(gpc), int(tpc), int(sm) if sm else None))
     record = _with_place(record, gpc, tpc, sm)
+    if not (end or text):
+        last = "sm" if sm else "tpc" if tpc else "gpc"
+        record = mark(remark(record, "the line ends inside the place"), open_=(last,))
     if which.lower() == "global":
         record = replace(record, kind=LineKind.SM_GLOBAL)
         bit = global_error_of_text(text)
         if bit is None:
             return record
-        return _mark(replace(record, global_bits=(bit.name,)), certain=("global_bits",))
+        return mark(replace(record, global_bits=(bit.name,)), certain=("global_bits",))
     record = replace(record, kind=LineKind.SM_WARP)
     error = warp_error_of_text(text)
     if error is None:
         return record
-    return _mark(replace(record, warp_error=error.name), certain=("warp_error",))
+    return mark(replace(record, warp_error=error.name), certain=("warp_error",))
 
 
 def _registers(record: LogRecord) -> LogRecord | None:
@@ -283,16 +295,16 @@ def _registers(record: LogRecord) -> LogRecord | None:
     return record
 
 
-def _with_own_text(record: LogRecord, said: _Place) -> LogRecord:
+def _with_own_text(record: LogRecord, said: Place) -> LogRecord:
     """A register line that prints the place, too: the text settles or contradicts the address."""
     for candidate in record.candidates:
-        if _agrees(candidate, said):
-            return _choose(replace(record, notes=()), candidate, True)
+        if agrees(candidate, said):
+            return choose(replace(record, notes=()), candidate, True)
     gpc, tpc, sm = said
     readings = " or ".join(f"{c.place()} ({c.layout.name})" for c in record.candidates)
-    record = _note(record, f"text and address disagree: the address says {readings}")
+    record = remark(record, f"text and address disagree: the address says {readings}")
     record = replace(record, gpc=gpc, tpc=tpc, sm=sm)
-    return _mark(record, (), [n for n in PLACE if getattr(record, n) is not None])
+    return mark(record, (), [n for n in PLACE if getattr(record, n) is not None])
 
 
 def _with_masks(record: LogRecord, values: dict[str, int]) -> LogRecord:
@@ -302,7 +314,7 @@ def _with_masks(record: LogRecord, values: dict[str, int]) -> LogRecord:
         warp_report_mask=values.get("warp_report_mask"),
         global_report_mask=values.get("global_report_mask"),
     )
-    return _mark(record, certain=names)
+    return mark(record, certain=names)
 
 
 def _nouveau(record: LogRecord) -> LogRecord | None:
@@ -317,7 +329,7 @@ def _nouveau(record: LogRecord) -> LogRecord | None:
         return replace(record, kind=LineKind.NOUVEAU_UNIT)
     layout = LAYOUTS[1] if sm is not None else LAYOUTS[0]
     record = replace(record, kind=LineKind.NOUVEAU_SM, layout=layout)
-    record = _mark(record, certain=("layout",))
+    record = mark(record, certain=("layout",))
     words = _NOUVEAU_WORDS.search(rest)
     if words is None:
         return _nouveau_names(record, rest)
@@ -332,13 +344,13 @@ def _nouveau_names(record: LogRecord, text: str) -> LogRecord:
     errors = [row for row in map(warp_error, text.split()) if row is not None]
     number = _UNKNOWN_ENUM.search(text)
     if number is not None:
-        record = _mark(
+        record = mark(
             replace(record, warp_error=warp_error_name(int(number[1], 16))), (), ("warp_error",)
         )
     if errors:
-        record = _mark(replace(record, warp_error=errors[0].name), certain=("warp_error",))
+        record = mark(replace(record, warp_error=errors[0].name), certain=("warp_error",))
     if bits:
-        record = _mark(replace(record, global_bits=bits), certain=("global_bits",))
+        record = mark(replace(record, global_bits=bits), certain=("global_bits",))
     return record
 
 
@@ -358,6 +370,14 @@ def _nvgpu(record: LogRecord) -> LogRecord | None:
     if globals_:
         record = _with_global(record, int(globals_[1], 16))
     return _with_warp(record, int(warp[1], 16), warp[2]) if warp else record
+
+
+def _unit_text(record: LogRecord) -> LogRecord | None:
+    found = _UNIT_TEXT.search(record.line)
+    if found is None:
+        return None
+    record = _with_place(record, found[1], found[2], found[3])
+    return replace(record, kind=LineKind.UNIT_TEXT)
 
 
 def _gpc_text(record: LogRecord) -> LogRecord | None:
@@ -381,33 +401,33 @@ _SHAPES: tuple[Callable[[LogRecord], LogRecord | None], ...] = (
     _registers,
     _nouveau,
     _nvgpu,
+    _unit_text,
     _gpc_text,
     _mmu_fault,
 )
 
 
 def decode_line(line: str) -> LogRecord:
-    """One line by itself; never raises."""
-    xid, pci = _XID.search(line), _PCI.search(line)
+    """One line by itself, colour codes aside; never raises."""
+    plain = _ESCAPES.sub("", line)
+    xid, pci = _XID.search(plain), _PCI.search(plain)
     record = LogRecord(
-        line, device=pci[1].lower() if pci else None, xid=int(xid[1]) if xid else None
+        plain, device=pci[1].lower() if pci else None, xid=int(xid[1]) if xid else None
     )
-    for shape in _SHAPES:
-        found = shape(record)
-        if found is not None:
-            return found
-    return replace(record, kind=LineKind.XID) if xid else record
+    shaped = (found for shape in _SHAPES if (found := shape(record)) is not None)
+    found = next(shaped, replace(record, kind=LineKind.XID) if xid else record)
+    return replace(found, line=line)
 
 
 # --- which layout ----------------------------------------------------------------------------
 
 
-def _choose(record: LogRecord, place: SmRegister, sure: bool, note: str = "") -> LogRecord:
+def choose(record: LogRecord, place: SmRegister, sure: bool, note: str = "") -> LogRecord:
     """`record` with one candidate taken."""
     record = replace(record, layout=place.layout, gpc=place.gpc, tpc=place.tpc, sm=place.sm)
     names = ["layout", "gpc", "tpc"] + (["sm"] if place.sm is not None else [])
-    record = _mark(record, names, ()) if sure else _mark(record, (), names)
-    return _note(record, note) if note else record
+    record = mark(record, names, ()) if sure else mark(record, (), names)
+    return remark(record, note) if note else record
 
 
 def _settle_alone(record: LogRecord) -> LogRecord:
@@ -416,115 +436,15 @@ def _settle_alone(record: LogRecord) -> LogRecord:
         only = record.candidates[0]
         sure = only.layout.certainty is Certainty.DOCUMENTED
         note = "" if sure else f"only the {only.layout.name} layout fits; it is inferred"
-        return _choose(record, only, sure, note)
+        return choose(record, only, sure, note)
     named = layout_of_masks(record.warp_report_mask, record.global_report_mask)
     for place in record.candidates:
         if place.layout is named:
-            return _choose(record, place, False, "layout chosen by the report masks (inferred)")
+            return choose(record, place, False, "layout chosen by the report masks (inferred)")
     common = {
         name: getattr(record.candidates[0], name)
         for name in PLACE
         if len({getattr(c, name) for c in record.candidates}) == 1
     }
     record = replace(record, gpc=common.get("gpc"), tpc=common.get("tpc"), sm=common.get("sm"))
-    return _mark(record, common, ("layout", *(n for n in PLACE if n not in common)))
-
-
-_TEXT_KINDS = (LineKind.SM_WARP, LineKind.SM_GLOBAL)
-
-
-@dataclass(slots=True)
-class _Beside:
-    """Text lines of a register line's device: after the previous register line, before the next.
-
-    Linux drivers print the text first, the Windows log shows it after the registers.
-    """
-
-    run: int
-    before: list[LogRecord]
-    after: list[LogRecord]
-
-    def confirmed(self, record: LogRecord) -> set[str]:
-        """Names of the layouts under which one of the text lines names the same place."""
-        places = {_place_of(text) for text in (*self.before, *self.after)}
-        return {c.layout.name for c in record.candidates for p in places if _agrees(c, p)}
-
-
-def _neighbours(records: Sequence[LogRecord]) -> dict[int, _Beside]:
-    """By index of every register line; a run ends where a line of another device comes."""
-    beside: dict[int, _Beside] = {}
-    pending: dict[str | None, list[LogRecord]] = {}
-    last: dict[str | None, _Beside] = {}
-    run, device = 0, None
-    for index, record in enumerate(records):
-        if record.device is not None and record.device != device:
-            run, device = run + 1, record.device
-        if record.kind in _TEXT_KINDS:
-            pending.setdefault(record.device, []).append(record)
-            if record.device in last:
-                last[record.device].after.append(record)
-        elif record.kind is LineKind.SM_REGISTERS:
-            beside[index] = _Beside(run, pending.pop(record.device, []), [])
-            last[record.device] = beside[index]
-    return beside
-
-
-def _run_layouts(records: Sequence[LogRecord], beside: dict[int, _Beside]) -> dict[int, str]:
-    """The layout of each run: the one most text lines agree with, else what the masks say."""
-    votes: dict[int, Counter[str]] = {}
-    for index, texts in beside.items():
-        record = records[index]
-        count = votes.setdefault(texts.run, Counter())
-        for name in texts.confirmed(record):
-            count[name] += 2 * len(records)
-        if record.layout is not None:
-            count[record.layout.name] += 1
-    winners: dict[int, str] = {}
-    for run, count in votes.items():
-        ranked = [*count.most_common(2), ("", 0), ("", 0)]
-        if ranked[0][1] > ranked[1][1]:
-            winners[run] = ranked[0][0]
-    return winners
-
-
-def _settle(record: LogRecord, texts: _Beside, run_layout: str | None) -> LogRecord:
-    """A register line, settled by the text beside it and by the other lines of its run."""
-    confirmed = texts.confirmed(record)
-    wanted = run_layout if run_layout in confirmed or len(confirmed) != 1 else min(confirmed)
-    place = next((c for c in record.candidates if c.layout.name == wanted), None)
-    if place is not None and wanted in confirmed:
-        note = f"{place.place()}: the text line beside it says the same"
-        return _choose(replace(record, notes=()), place, True, note)
-    if place is not None and record.device is not None and record.layout is not place.layout:
-        note = "layout as in the lines around it of the same device"
-        record = _choose(replace(record, notes=()), place, False, note)
-    if record.layout is not None and len({_place_of(text) for text in texts.before}) == 1:
-        return _disagree(record, texts.before[-1])
-    return record
-
-
-def _disagree(record: LogRecord, text: LogRecord) -> LogRecord:
-    """Reports a text line that names another place than the register address."""
-    said = f"GPC {text.gpc}, TPC {text.tpc}" + (f", SM {text.sm}" if text.sm is not None else "")
-    note = f"the text line before it says {said}: text and address disagree"
-    return _mark(_note(record, note), (), [n for n in PLACE if getattr(record, n) is not None])
-
-
-def decode_lines(lines: Iterable[str]) -> list[LogRecord]:
-    """One record per line, using neighbouring lines where one alone is ambiguous."""
-    records = [decode_line(line) for line in lines]
-    beside = _neighbours(records)
-    layouts = _run_layouts(records, beside)
-    for index, texts in beside.items():
-        records[index] = _settle(records[index], texts, layouts.get(texts.run))
-    return records
-
-
-def split_log(data: bytes) -> list[str]:
-    """Lines of a log file: LF or CRLF, UTF-8 or UTF-16 with a mark; other bytes become U+FFFD."""
-    utf16 = data.startswith((b"\xff\xfe", b"\xfe\xff"))
-    text = data.decode("utf-16" if utf16 else "utf-8", errors="replace").removeprefix("\ufeff")
-    lines = text.split("\n")
-    if lines and lines[-1] == "":
-        lines.pop()
-    return [line.removesuffix("\r") for line in lines]
+    return mark(record, common, ("layout", *(n for n in PLACE if n not in common)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 import time
 from pathlib import Path
 
@@ -11,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpudbg.regs.port import LAYOUTS, SmRegister
-from gpudbg.regs.xid import LineKind, decode_line, decode_lines, split_log
+from gpudbg.regs.xid import LineKind, decode_line
+from gpudbg.regs.xid_log import decode_lines, split_log
 from gpudbg.regs.xid_text import record_lines
 
 DATA = Path(__file__).parent / "data"
@@ -189,6 +191,64 @@ def test_old_nouveau_prints_unknown_codes_by_number() -> None:
     record = decode_line("GPC0/TPC0/MP trap: (unknown enum 0x00000017)")
     assert record.warp_error == "MMU_FAULT"
     assert record.uncertain == ("warp_error",)
+
+
+# --- what a terminal, a mail or a pager did to a line ------------------------------------------
+
+
+def test_colour_codes_do_not_matter() -> None:
+    line = "NVRM: Xid (PCI:0000:03:00): 13, Graphics Exception: ESR 0x504648=0x104000f 0x504650=0x4"
+    for plain in ("Xid", "0x504648", "0x4"):
+        coloured = line.replace(plain, f"\x1b[01;31m\x1b[K{plain}\x1b[m\x1b[K")
+        record = decode_line(coloured)
+        assert (record.line, record.xid) == (coloured, 13)
+        assert record.to_json() == decode_line(line).to_json() | {"line": coloured}
+
+
+LOGGED = [
+    "[82659.755847] NVRM: Xid (PCI:0000:41:00): 13, Graphics Exception: "
+    "ESR 0x5067b0=0x9 0x5067b4=0x24 0x5067a8=0x4c1eb72 0x5067ac=0x174",
+    "[11039.499526] NVRM: Xid (PCI:0000:05:00): 13, pid='<unknown>', name=<unknown>, "
+    "Graphics SM Warp Exception on (GPC 15, TPC 4, SM 0): Illegal Instruction Encoding",
+    "Oct  7 23:13:23 desktop kernel: [ 2726.080146] nouveau 0000:06:00.0: "
+    "gr: GPC0/TPC0/MP trap: global 00000004 [MULTIPLE_WARP_ERRORS] warp 3f0009 "
+    "[ILLEGAL_INSTR_ENCODING]",
+]
+
+
+@pytest.mark.parametrize("line", LOGGED, ids=lambda line: line[-24:])
+@pytest.mark.parametrize("width", range(60, 140, 3))
+@pytest.mark.parametrize("words", [False, True], ids=["cut", "words"])
+def test_a_wrapped_entry_reads_as_one(line: str, width: int, words: bool) -> None:
+    cut = [line[i : i + width] for i in range(0, len(line), width)]
+    lines = textwrap.wrap(line, width, break_on_hyphens=False) if words else cut
+    after = "[82660.0] nvme nvme0: something else"
+    records = decode_lines([*lines, after])
+    assert [record.line for record in records] == [*lines, after]
+    want = decode_line(line).to_json()
+    told = [record.to_json() | {"line": line} for record in records]
+    assert told.count(want) == 1
+    assert sum(record.warp_error is not None for record in records) == 1
+
+
+def test_lines_of_their_own_are_not_joined() -> None:
+    lines = [LOGGED[1], "Multiple Warp Errors", LOGGED[0], "", "0x5067b0=0x7", "Misaligned Address"]
+    alone = [decode_line(line).to_json() for line in lines]
+    got = [record.to_json() for record in decode_lines(lines)]
+    assert got[0] == alone[0]
+    assert [r["warp_esr"] for r in got] == [None, None, 9, None, None, None]
+
+
+def test_a_place_that_the_line_cuts_off_is_doubtful() -> None:
+    record = decode_line("Graphics SM Warp Exception on (GPC 0, TPC 1")
+    assert (record.gpc, record.tpc, record.sm) == (0, 1, None)
+    assert (record.certain, record.uncertain) == (("gpc",), ("tpc",))
+    assert decode_line("Graphics SM Warp Exception on (GPC 3").gpc == 3
+
+
+def test_other_units_of_a_tpc_have_a_place_too() -> None:
+    record = decode_line("Xid 13, NVRM: Graphics TEX Exception on (GPC 2, TPC 1):     TEX NACK")
+    assert (record.kind, record.gpc, record.tpc) == (LineKind.UNIT_TEXT, 2, 1)
 
 
 # --- files -----------------------------------------------------------------------------------

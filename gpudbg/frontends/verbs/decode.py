@@ -59,8 +59,8 @@ def _surface(words: list[str]) -> Any:
 
 BUILT_IN: dict[str, tuple[Callable[[list[str]], Any], str]] = {
     "insn": (_insn, "WORD... [--arch sm_50] [--pc 0x8]   an instruction word, bit by bit"),
-    "sr": (_sr, "NAME VALUE...   a special register's fields"),
-    "esr": (_esr, "--reg NAME|ADDRESS VALUE...   an error or debugger register"),
+    "sr": (_sr, "NAME VALUE... [--spa 5.0|5.3|sm_61]   a special register's fields"),
+    "esr": (_esr, "--reg NAME|ADDRESS VALUE... [--family sm_52]   an error or debugger register"),
     "xid": (_xid, "[FILE|-]   kernel-log lines: Xid 13, ESR, MP trap"),
     "texheader": (_texheader, "HEX... [--layout OLD_V1]   a texture header: 8 words or 64 digits"),
     "sampler": (_sampler, "HEX...   a texture sampler: 8 words or 64 digits"),
