@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from gpudbg.errors import DecodeError
 from gpudbg.isa.spa5 import ARCHS, decode
-from gpudbg.isa.spa5.forms import all_forms, mnemonics
+from gpudbg.isa.spa5.forms import all_forms, mnemonics, modifier_names
+from gpudbg.isa.spa5.spec import FormError, parse_line
 from tests.isa.recorded import Record, compiled, sampled
 
 words = st.integers(0, (1 << 64) - 1)
@@ -39,6 +40,17 @@ def test_the_samples_reach_every_form_and_hold_illegal_words() -> None:
     missed = [f for f in all_forms() if f not in reached]
     assert missed == []
     assert sum(r.text is None for r in sampled()) > 1000
+
+
+def test_modifier_names_are_those_of_the_forms() -> None:
+    assert modifier_names() == {n for form in all_forms() for n in form.modifiers(form.default)}
+
+
+def test_a_form_line_outside_the_grammar_is_named_when_it_is_read() -> None:
+    for columns, words in [(".nosuch@3 | d", "no table 'nosuch'"), ("| d:Q@7:0", "kind 'Q'")]:
+        (form,) = parse_line(f"IADD 5c10:fff8 | {columns}")
+        with pytest.raises(FormError, match=words):
+            form.modifiers(0)
 
 
 def test_decode_gives_the_same_object_for_the_same_word() -> None:

@@ -1,4 +1,4 @@
-"""Word to instruction: tables indexed by the top bits, results cached by (word, arch)."""
+"""Word to instruction: forms found by the top bits, results cached by (word, arch)."""
 
 from __future__ import annotations
 
@@ -19,21 +19,19 @@ _caches: dict[str, dict[int, Instruction]] = {arch: {} for arch in ARCHS}
 
 
 @cache
-def _index(arch: str) -> list[Candidates]:
-    """For every value of bits 63..51: (mask, value, form) of the forms that can match."""
-    rows: list[list[tuple[int, int, Form]]] = [[] for _ in range(1 << (64 - _INDEX_SHIFT))]
-    for form in all_forms():
-        if arch not in form.archs:
-            continue
-        mask, value = form.mask >> _INDEX_SHIFT, form.value >> _INDEX_SHIFT
-        free = ~mask & ((1 << (64 - _INDEX_SHIFT)) - 1)
-        subset = free
-        while True:
-            rows[value | subset].append((form.mask, form.value, form))
-            if not subset:
-                break
-            subset = (subset - 1) & free
-    return [tuple(sorted(row, key=lambda r: -r[0].bit_count())) for row in rows]
+def _candidates(top: int, arch: str) -> Candidates:
+    """(mask, value, form) of the forms that words with bits 63..51 = `top` can match.
+
+    The narrowest come first.
+    """
+    high = -1 << _INDEX_SHIFT
+    word = top << _INDEX_SHIFT
+    rows = [
+        (form.mask, form.value, form)
+        for form in all_forms()
+        if not (form.value ^ word) & form.mask & high and arch in form.archs
+    ]
+    return tuple(sorted(rows, key=lambda r: -r[0].bit_count()))
 
 
 def decode(word: int, arch: str = "sm_50") -> Instruction:
@@ -72,7 +70,7 @@ def find_form(word: int, arch: str) -> Form:
     Raises:
         DecodeError: no form matches.
     """
-    for mask, value, form in _index(arch)[word >> _INDEX_SHIFT]:
+    for mask, value, form in _candidates(word >> _INDEX_SHIFT, arch):
         if word & mask == value:
             return form
     reason = f"no instruction of {arch} has this opcode"

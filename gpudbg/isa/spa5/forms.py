@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 from . import (
@@ -34,6 +35,21 @@ _TABLES = (
 def all_forms() -> tuple[Form, ...]:
     """Every form of every family and architecture."""
     return tuple(form for module in _TABLES for form in parse_table(module.TABLE, module.OPTIONS))
+
+
+# A modifier field; an operand that is a name, unless a modifier is called after it; such a
+# modifier; modifiers that the form implies.
+_NAMES = re.compile(r"\.([\w+]+)[@!]|(\w+):N=[^,|\s]++(?! [^,|]*=)|\s=(\w+)|means=(\S+)")
+
+
+def modifier_names() -> frozenset[str]:
+    """Every modifier name of the tables, from their text: no form has to be compiled for it."""
+    out: set[str] = set()
+    for module in _TABLES:
+        for fields, slot, export, means in _NAMES.findall(f"{module.OPTIONS} {module.TABLE}"):
+            out |= {*fields.split("+"), slot, export}
+            out |= {fixed.partition(":")[0] for fixed in means.split(",")}
+    return frozenset(out - {""})
 
 
 def mnemonics(arch: str = "sm_50") -> tuple[str, ...]:

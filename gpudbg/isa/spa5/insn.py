@@ -15,9 +15,9 @@ _DEFAULTS = {"rnd": "RN", "irnd": "ROUND", "cctest": "T", "size": "32"}
 @lru_cache(maxsize=1)
 def _known_names() -> frozenset[str]:
     """Every modifier name that some form has."""
-    from .forms import all_forms
+    from .forms import modifier_names
 
-    return frozenset(name for form in all_forms() for name in form.modifiers(form.default))
+    return modifier_names()
 
 
 class Modifiers(dict[str, Any]):

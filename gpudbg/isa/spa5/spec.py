@@ -173,19 +173,48 @@ class OperandSpec:
 
 @dataclass(eq=False)
 class Form:
-    """One instruction form: everything about how it is encoded and written."""
+    """One instruction form: everything about how it is encoded and written.
+
+    A program uses a few dozen of the forms: modifiers and operands are read from the `columns`
+    of the table line (its second and third) when a word first meets the form.
+    """
 
     op: str
     value: int
     mask: int
     default: int
-    mods: list[Site | str]
-    operands: list[OperandSpec]
+    columns: tuple[str, str]
     options: dict[str, str]
     archs: frozenset[str]
     line: str
     shape: str = ""
     guarded: bool = True
+    reuse: bool = True
+
+    @cached_property
+    def mods(self) -> list[Site | str]:
+        """Modifier fields and fixed texts, in the order they are written.
+
+        Raises:
+            FormError: the line does not follow the grammar.
+        """
+        try:
+            return [_site(t[1:]) for t in self.columns[0].split()]
+        except (ValueError, KeyError) as error:
+            raise FormError(f"{self.line}: {error}") from error
+
+    @cached_property
+    def operands(self) -> list[OperandSpec]:
+        """Operands in the order they are written.
+
+        Raises:
+            FormError: the line does not follow the grammar.
+        """
+        try:
+            found = [_operand(t, self.shape) for t in self.columns[1].split(",") if t.strip()]
+        except (ValueError, KeyError) as error:
+            raise FormError(f"{self.line}: {error}") from error
+        return found if self.reuse else [replace(o, reuse=-1) for o in found]
 
     @property
     def variable_latency(self) -> bool:
@@ -282,6 +311,7 @@ class Form:
 
 _MATCH = re.compile(r"([0-9a-f]{4}):([0-9a-f]{4})((?:,[\d:+]+=\w+)*)$")
 _SIGN = re.compile(r"([-|~!])(\d+)(?:\^(\d+))?$")
+_COLUMNS = re.compile(r"(?<=\s)\|(?=\s|$)")
 
 
 def parse_match(text: str) -> tuple[int, int]:
@@ -483,7 +513,7 @@ def parse_line(line: str, common: str = "") -> Iterator[Form]:
     Raises:
         FormError: the line does not follow the grammar.
     """
-    columns = [c.strip() for c in re.split(r"(?<=\s)\|(?=\s|$)", line)]
+    columns = [c.strip() for c in _COLUMNS.split(line)]
     if len(columns) not in (3, 4):
         raise FormError(f"{line!r}: {len(columns)} columns")
     op, match, *variants = columns[0].split()
@@ -494,15 +524,14 @@ def parse_line(line: str, common: str = "") -> Iterator[Form]:
     value, mask = parse_match(match)
     for letter in variants[0] if variants else [""]:
         v, m = _variant(value, mask, letter) if letter else (value, mask)
-        mods = [_site(t[1:]) for t in columns[1].split()]
-        operands = [_operand(t, letter) for t in columns[2].split(",") if t.strip()]
         guarded = "noguard" not in options
         default = v | int(options.get("set", "0"), 16) | (0x70000 if guarded else 0)
         archs = parse_archs(options.get("arch", ""))
         without = parse_archs(options["noreuse"]) if "noreuse" in options else frozenset()
-        for subset in filter(None, (archs - without, archs & without)):
-            shown = [replace(o, reuse=-1) for o in operands] if subset <= without else operands
-            yield Form(op, v, m, default, mods, shown, options, subset, line, letter, guarded)
+        parts = (columns[1], columns[2])
+        for some in filter(None, (archs - without, archs & without)):
+            reuse = not some <= without
+            yield Form(op, v, m, default, parts, options, some, line, letter, guarded, reuse)
 
 
 def parse_table(text: str, common: str = "") -> Iterable[Form]:
