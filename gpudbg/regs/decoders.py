@@ -142,7 +142,7 @@ def decode_esr(argv: Sequence[str]) -> Decoded:
         UsageError: unknown register, family or option, or a value that is no 32-bit number.
     """
     options, words = _options(argv, ("reg", "family", "arch", "chip"), ESR_USAGE)
-    family = options.get("family") or options.get("arch") or options.get("chip") or "Maxwell"
+    family = options.get("family") or options.get("arch") or options.get("chip")
     reg = options.get("reg") or (words.pop(0) if len(words) > 1 else None)
     if reg is None or not words:
         raise UsageError("decode esr needs a register and a value", ESR_USAGE)

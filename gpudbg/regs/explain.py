@@ -9,7 +9,15 @@ from dataclasses import dataclass
 
 from gpudbg.bits import lanes_of
 from gpudbg.errors import UsageError
-from gpudbg.regs.port import ALL_WORDS, LAYOUTS, find_word, locate_all, locate_broadcast, word_names
+from gpudbg.regs.port import (
+    ALL_WORDS,
+    LAYOUTS,
+    SmRegister,
+    find_word,
+    locate_all,
+    locate_broadcast,
+    word_names,
+)
 from gpudbg.regs.ptx import (
     LATER_REGISTERS,
     PtxRegister,
@@ -222,9 +230,8 @@ def register_word(reg: str) -> RegisterWord:
     Raises:
         UsageError: no such register; names close ones.
     """
-    found = find_word(reg)
-    if found is None and reg.lower().startswith("0x"):
-        found = _word_at(reg)
+    address = _address(reg)
+    found = find_word(reg) if address is None else _word_at(address)
     if found is None:
         near = difflib.get_close_matches(reg.strip().upper(), word_names(), n=3, cutoff=0.5)
         known = near or [word.name for word in ALL_WORDS]
@@ -232,11 +239,15 @@ def register_word(reg: str) -> RegisterWord:
     return found
 
 
-def _word_at(text: str) -> RegisterWord | None:
+def _address(text: str) -> int | None:
+    """An MMIO address; names are none."""
     try:
-        address = int(text, 16)
+        return int(text, 16) if text.lower().startswith("0x") else None
     except ValueError:
         return None
+
+
+def _word_at(address: int) -> RegisterWord | None:
     places = locate_all(address)
     name = places[0].register if places else locate_broadcast(address)
     return find_word(name) if name else None
@@ -282,27 +293,47 @@ def _family_of_arch(text: str) -> tuple[Family, ...]:
     return () if family is None else (family,)
 
 
-def explain_esr(reg: str, value: int, family: str | Family = Family.MAXWELL) -> WordExplanation:
+def _places(reg: str, families: tuple[Family, ...]) -> tuple[tuple[SmRegister, ...], str]:
+    """Every reading of an SM register address, those of `families` if any fits; and in words."""
+    address = _address(reg)
+    found = locate_all(address) if address is not None else ()
+    places = tuple(p for p in found if set(p.layout.families) & set(families)) or found
+    told = [f"{p.place()} ({p.layout.name}, {p.layout.certainty})" for p in places]
+    return places, " or ".join(told)
+
+
+def explain_esr(reg: str, value: int, family: str | Family | None = None) -> WordExplanation:
     """An error status or debugger register's value on a chip family.
 
     Args:
         reg: name (HWW_WARP_ESR, SR66, DBGR_CONTROL0 ...), alias or SM register address.
         value: the 32-bit word.
-        family: chip family, architecture or layout name.
+        family: chip family, architecture or layout name; without one what the address says,
+            else Maxwell.
 
     Raises:
         UsageError: unknown register or family, a register the family lacks, or a wide value.
     """
     word = register_word(reg)
     _check_word(value)
-    families = family_of_text(str(family))
+    families = family_of_text(str(family)) if family is not None else ()
+    places, where = _places(reg, families)
+    fits = tuple(f for p in places for f in p.layout.families)
+    if not families:
+        families = fits if fits and Family.MAXWELL not in fits else (Family.MAXWELL,)
     chosen = next((f for f in reversed(families) if f in word.families), None)
     if chosen is None:
         has = ", ".join(word.families)
         raise UsageError(f"{word.name} is not known on {family}", f"known on {has}")
     values, stray = _fields(word.rows_for(chosen), value)
-    facts = (("family", chosen.value), ("cleared_by", word.clearing or None))
+    facts: tuple[tuple[str, str | None], ...] = (
+        ("family", chosen.value),
+        ("cleared_by", word.clearing or None),
+        *((("place", where),) if where else ()),
+    )
     notes = tuple(_word_notes(word, value, stray))
+    if fits and chosen not in fits:
+        notes += (f"{chosen} has no SM register at {reg}",)
     return WordExplanation(
         word.name, value, word.meaning, facts, values, stray, notes, _error_notes(word, value)[1]
     )

@@ -235,3 +235,17 @@ def test_any_text_is_a_number_or_refused(text: str) -> None:
 def test_a_number_of_any_length_is_refused() -> None:
     with pytest.raises(UsageError):
         parse_number("9" * 10_000)
+
+
+def test_an_address_names_the_place_and_the_generation() -> None:
+    one = dict(explain_esr("0x50de48", 0xE).facts)
+    assert one["family"] == "Maxwell"
+    assert "GPC 1, TPC 3 (Fermi-Pascal, documented)" in str(one["place"])
+    two = dict(explain_esr("0x506730", 0x9).facts)
+    assert two["family"] != "Maxwell"  # no one-SM chip has a register there
+    assert "GPC 0, TPC 4, SM 0 (Volta-Ampere" in str(two["place"])
+    assert "GPC 0, TPC 1, SM 0 (Hopper-Blackwell" in str(two["place"])
+    chosen = dict(explain_esr("0x506730", 0x9, "sm_90").facts)
+    assert str(chosen["place"]).startswith("GPC 0, TPC 1, SM 0 (Hopper-Blackwell")
+    assert "Maxwell has no SM register at 0x506730" in explain_esr("0x506730", 9, "Maxwell").notes
+    assert "place" not in dict(explain_esr("HWW_WARP_ESR", 0xE).facts)
