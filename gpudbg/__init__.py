@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from gpudbg.debug.api import LoadedProgram as LoadedProgram
     from gpudbg.debug.api import compile as compile  # noqa: A004 - the public name
     from gpudbg.debug.api import load as load
+    from gpudbg.debug.api import open as open  # noqa: A004 - the public name
     from gpudbg.debug.breakpoints import Breakpoint as Breakpoint
     from gpudbg.debug.device import Device as Device
     from gpudbg.debug.device import DeviceBuffer as DeviceBuffer
     from gpudbg.debug.session import DebugSession as DebugSession
     from gpudbg.debug.stop import ErrorRecord as ErrorRecord
     from gpudbg.debug.stop import Stop as Stop
+    from gpudbg.debug.tracing import TraceEntry as TraceEntry
     from gpudbg.errors import AssembleError as AssembleError
     from gpudbg.errors import CommandError as CommandError
     from gpudbg.errors import CompileError as CompileError
@@ -53,11 +55,13 @@ _PUBLIC = {
     "ModelGap": "gpudbg.errors",
     "Observer": "gpudbg.sm.observer",
     "Stop": "gpudbg.debug.stop",
+    "TraceEntry": "gpudbg.debug.tracing",
     "UsageError": "gpudbg.errors",
     "assemble": "gpudbg.isa",
     "decode": "gpudbg.isa",
     "compile": "gpudbg.debug.api",
     "load": "gpudbg.debug.api",
+    "open": "gpudbg.debug.api",
 }
 """Public name -> module that defines it."""
 

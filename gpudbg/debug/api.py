@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -97,6 +98,56 @@ def compile(  # noqa: A001 - users write gpudbg.compile
     name = name or ("source.ptx" if looks_like_ptx(text) else "source.cu")
     made = compile_text(text, word_options(options, arch), name)
     return load(program_of(name, made), arch, **device)
+
+
+def open(  # noqa: A001 - users write gpudbg.open
+    path: str | os.PathLike[str],
+    *,
+    launch: str | os.PathLike[str] | None = None,
+    kernel: str | None = None,
+    grid: int | Sequence[int] | None = None,
+    block: int | Sequence[int] | None = None,
+    args: Sequence[str] = (),
+    arch: str | None = None,
+    options: Sequence[str] = (),
+    num_sms: int | None = None,
+    seed: int | None = None,
+    engine: str = "auto",
+) -> DebugSession:
+    """A session of a program with the launch table beside it, as `gpudbg PROG` begins one.
+
+    Args:
+        path: the program; `x.cubin` has its launch table in `x.toml`.
+        launch: another launch table.
+        kernel, grid, block: win over the table.
+        args: arguments in the words of `--arg`, such as "i32:4" or "x=f32[64]"; they replace
+            the table's and may name its buffers.
+        arch, options, num_sms, seed, engine: as for `load`.
+
+    Raises:
+        LoadError, CompileError, UsageError: as `load` and `LoadedProgram.launch`.
+    """
+    from gpudbg.debug.opening import open_program, start
+    from gpudbg.formats.launch import SmSpec
+    from gpudbg.formats.launch_toml import beside, flag_launch, read_launch
+
+    table = Path(launch) if launch is not None else beside(Path(path))
+    made = flag_launch(
+        read_launch(table) if table is not None else None,
+        kernel=kernel,
+        grid=_dim_text(grid),
+        block=_dim_text(block),
+        args=args,
+        sm=SmSpec(arch, num_sms, seed),
+    )
+    return start(open_program(os.fspath(path), made, arch, options), made, engine)
+
+
+def _dim_text(value: int | Sequence[int] | None) -> str | None:
+    """A size in the words of a flag."""
+    if value is None:
+        return None
+    return str(value) if isinstance(value, int) else ",".join(map(str, value))
 
 
 def read(source: Source, arch: str | None, options: Sequence[str] = ()) -> Program:

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from gpudbg.debug import access
 from gpudbg.errors import CommandError, UsageError
 
 if TYPE_CHECKING:
+    from gpudbg.debug.device import DeviceBuffer
     from gpudbg.debug.expr import Result
     from gpudbg.debug.focus import Focus
     from gpudbg.debug.session import DebugSession
@@ -223,6 +224,18 @@ class Looking:
         Raises:
             UsageError: no such argument, or it is a scalar.
         """
+        array: NDArray[np.generic] = self._device_buffer(argument).array()
+        return array
+
+    def set_buffer(self, argument: int | str, array: ArrayLike) -> None:
+        """Replace what is in the device buffer of an argument.
+
+        Raises:
+            UsageError: no such argument, a scalar, or an array of another size.
+        """
+        self._device_buffer(argument).write(array)
+
+    def _device_buffer(self, argument: int | str) -> DeviceBuffer:
         rows = self._whole.launch.arguments
         index: int | None = argument if isinstance(argument, int) else None
         if isinstance(argument, str):
@@ -230,11 +243,10 @@ class Looking:
         if index is None or not 0 <= index < len(rows):
             have = ", ".join(a.name for a in rows) or "none"
             raise UsageError(f"no argument {argument!r}", f"arguments: {have}")
-        found = rows[index].buffer
+        found: DeviceBuffer | None = rows[index].buffer
         if found is None:
             raise UsageError(f"argument {argument!r} is a scalar, not a buffer")
-        array: NDArray[np.generic] = found.array()
-        return array
+        return found
 
     # ---- as expressions and commands read ------------------------------------------------
     def read_memory(self, space: str, address: int, size: int, warp: WarpState, lane: int) -> bytes:

@@ -137,10 +137,19 @@ def open_session(path: str | Path, args: argparse.Namespace) -> DebugSession:
         LoadError: the program or a data file cannot be read.
         UsageError: the launch does not fit the kernel.
     """
-    from gpudbg.debug.device import Device
-
     launch = read_table(path, args)
     program = open_program(path, launch, args.arch, flag_options(args))
+    return start(program, launch, getattr(args, "engine", "auto"))
+
+
+def start(program: Program, launch: Launch, engine: str = "auto") -> DebugSession:
+    """A session of a program on a device as its launch table describes it.
+
+    Raises:
+        UsageError: the launch does not fit the kernel.
+    """
+    from gpudbg.debug.device import Device
+
     sm = launch.sm
     device = Device(
         arch=sm.arch or program.arch,
@@ -148,6 +157,6 @@ def open_session(path: str | Path, args: argparse.Namespace) -> DebugSession:
         seed=sm.seed,
         heap_bytes=sm.heap_bytes,
         stack_bytes=sm.stack_bytes,
-        engine=getattr(args, "engine", "auto"),
+        engine=engine,
     )
     return device.adopt(program).launch_table(launch)

@@ -5,6 +5,9 @@ for stop in session.events("breakpoint"):          # every hit, to the end of th
 
 session.break_at("saxpy+0x48", callback=lambda session, stop: stop.lane == 5)   # False: run on
 
+with session.trace("access", at="saxpy.cu:7") as log:       # plain data: who, where, which lanes
+    session.run()
+
 with session.on("access", lambda warp, space, kind, address, lanes, size: ...):
     session.run()
 """
@@ -17,6 +20,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, get_args
 
 from gpudbg.debug.stop import Stop, StopKind
+from gpudbg.debug.tracing import TraceEntry, Tracer
 from gpudbg.errors import UsageError
 from gpudbg.sm.observer import EVENTS, Observer
 
@@ -187,3 +191,26 @@ class Watching:
             UsageError: no such event.
         """
         return self.subscribe(observer_of(event, function))
+
+    @contextmanager
+    def trace(
+        self,
+        *events: str,
+        at: str | int | None = None,
+        block: tuple[int, int, int] | None = None,
+    ) -> Iterator[list[TraceEntry]]:
+        """Write down what happens in a `with` block; the list fills while the machine runs.
+
+        Args:
+            events: "instruction", "access", "barrier", "trap", "fault", "warp_begin",
+                "warp_end"; none means instructions.
+            at: only there: a location as for `break_at`; a source line means all of it.
+            block: only this blockIdx.
+
+        Raises:
+            UsageError: no such event.
+            CommandError: no such place.
+        """
+        tracer = Tracer(self, events, at, block)  # type: ignore[arg-type]
+        with self.subscribe(tracer.observer):
+            yield tracer.entries

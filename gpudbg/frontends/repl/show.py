@@ -15,6 +15,7 @@ from gpudbg.debug.look import InstructionInfo, Memory, SpecialValue, meaning_of,
 from gpudbg.debug.session import DebugSession
 from gpudbg.debug.snapshot import Snapshot, warp_row
 from gpudbg.debug.stop import ErrorRecord, Stop, dim
+from gpudbg.debug.tracing import TraceEntry
 from gpudbg.debug.warp_view import LaneView, PredicateFile, RegisterFile, WarpView
 from gpudbg.errors import GpudbgError
 from gpudbg.isa import BoundInstruction
@@ -163,6 +164,7 @@ SHOWN: dict[type, Callable[[Any, DebugSession], list[str]]] = {
     SpecialValue: _own_lines,
     InstructionInfo: _own_lines,
     Output: _own_lines,
+    TraceEntry: lambda entry, dbg: [f"{entry}  {entry.text}"],
     Breakpoint: lambda point, dbg: [point.announce()],
 }
 """Type -> lines at the prompt."""
