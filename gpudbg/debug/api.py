@@ -93,7 +93,8 @@ def compile(  # noqa: A001 - users write gpudbg.compile
         CompileError: the compiler's own words.
         UsageError: the compiler is not installed.
     """
-    from gpudbg.debug.compile import compile_text, looks_like_ptx, program_of, word_options
+    from gpudbg.debug.compile import compile_text, looks_like_ptx, program_of
+    from gpudbg.debug.compile_options import word_options
 
     name = name or ("source.ptx" if looks_like_ptx(text) else "source.cu")
     made = compile_text(text, word_options(options, arch), name)

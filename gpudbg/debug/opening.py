@@ -9,7 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.compile import CompileOptions, add_compile_flags, flag_options, is_source
+from gpudbg.debug.compile_options import (
+    CompileOptions,
+    add_compile_flags,
+    flag_options,
+    is_source,
+)
 from gpudbg.errors import UsageError
 from gpudbg.formats.program import SUPPORTED_ARCHS
 
@@ -99,7 +104,8 @@ def open_program(
 def _compiled(
     path: str | Path, arch: str | None, options: Sequence[str] | CompileOptions
 ) -> Program:
-    from gpudbg.debug.compile import compile_file, program_of, word_options
+    from gpudbg.debug.compile import compile_file, program_of
+    from gpudbg.debug.compile_options import word_options
 
     if not isinstance(options, CompileOptions):
         options = word_options(options, arch)

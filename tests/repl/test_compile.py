@@ -15,7 +15,8 @@ import pytest
 import gpudbg
 from gpudbg import cli
 from gpudbg.debug import compile as compiler
-from gpudbg.debug.compile import CompileOptions, compile_cuda, target_of, word_options
+from gpudbg.debug.compile import compile_cuda, target_of
+from gpudbg.debug.compile_options import CompileOptions, word_options
 from gpudbg.errors import CompileError, UsageError
 
 ROOT = Path(__file__).resolve().parents[2]

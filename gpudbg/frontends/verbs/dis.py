@@ -9,7 +9,7 @@ from typing import Any
 
 from gpudbg.debug import cfg, extensions, listing
 from gpudbg.debug.assembler.emit import function_directives, module_directives
-from gpudbg.debug.compile import add_compile_flags, flag_options
+from gpudbg.debug.compile_options import add_compile_flags, flag_options
 from gpudbg.debug.opening import open_program
 from gpudbg.errors import EXIT_CLEAN, LoadError, UsageError
 from gpudbg.formats.cubin import read_bytes

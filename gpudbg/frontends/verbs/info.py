@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import Any
 
-from gpudbg.debug.compile import add_compile_flags, flag_options
+from gpudbg.debug.compile_options import add_compile_flags, flag_options
 from gpudbg.debug.views import table
 from gpudbg.errors import EXIT_CLEAN, UsageError
 from gpudbg.formats.lines import LineTable, read_lines
