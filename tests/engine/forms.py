@@ -16,7 +16,8 @@ from gpudbg.formats.cubin import read_cubin
 from gpudbg.isa.spa5.decode import decode
 from gpudbg.sm import record as rec
 from gpudbg.sm.engines.llvm import build, layout
-from gpudbg.sm.engines.llvm.emitter import COMPILED_SREGS, Emitter, Listing
+from gpudbg.sm.engines.llvm.emitter import COMPILED_SREGS, Emitter
+from gpudbg.sm.engines.llvm.listing import Listing
 from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
 from gpudbg.sm.sregs import ROWS
 from tests.semantics.harness import EDGES, Bench, State

@@ -5,6 +5,7 @@
     floats   its floating point
     memory   its loads, stores, atomics and constants
     flow     its branches, divergence stack, barriers
+    listing  the code a kernel can reach, cut into blocks
     emitter  one function per kernel: basic blocks, exits, dispatch
     library  functions that compiled kernels call; `loop` is the schedule among them
     build    target machine, object cache on disk, loading

@@ -119,13 +119,20 @@ def _write(path: Path, body: bytes) -> None:
         return
 
 
-def object_of(text: str, level: int) -> bytes:
-    """The object code of a module; `level` is the effort, 0 to 3.
+def object_of(text: str, level: int, passes: bool = False) -> bytes:
+    """The object code of a module.
+
+    Args:
+        text: its IR.
+        level: effort of the code generator, 0 to 3.
+        passes: optimise the IR first: worth it for code written with variables and small
+            functions, not for kernels.
 
     Raises:
         CompileError: the compiler library does not take it.
     """
-    digest = hashlib.sha256(f"{host().key}/{level}\0{text}".encode()).hexdigest()
+    about = f"{host().key}/{level}{'p' if passes else ''}"
+    digest = hashlib.sha256(f"{about}\0{text}".encode()).hexdigest()
     folder = cache_folder()
     path = folder / f"{digest}.o" if folder is not None else None
     found = _read(path) if path is not None else None
@@ -136,6 +143,8 @@ def object_of(text: str, level: int) -> bytes:
     try:
         module = binding.parse_assembly(text, context=context)
         with _LOCK:
+            if passes:
+                _optimise(module, level)
             made = bytes(_machine(level).emit_object(module))
     except RuntimeError as error:
         raise CompileError(str(error).splitlines()[-1]) from error
@@ -144,6 +153,14 @@ def object_of(text: str, level: int) -> bytes:
     if path is not None:
         _write(path, made)
     return made
+
+
+def _optimise(module: Any, level: int) -> None:
+    """Run the compiler library's usual passes."""
+    binding = llvm()
+    tuning = binding.create_pipeline_tuning_options(speed_level=level)
+    builder = binding.create_pass_builder(_machine(level), tuning)
+    builder.getModulePassManager().run(module, builder)
 
 
 class Code:
@@ -177,9 +194,23 @@ def _loader() -> Any:
     )
 
 
-@cache
-def library() -> Code:
-    """The library, once for a process."""
-    from gpudbg.sm.engines.llvm.library import library_text
+class Library:
+    """The functions that compiled kernels call, and the grid loop."""
 
-    return Code(object_of(library_text(), 2))
+    def __init__(self) -> None:
+        from gpudbg.sm.engines.llvm.library import CONTROL, control_text, library_text
+
+        self._control = Code(object_of(control_text(), 2, passes=True))
+        self._rest = Code(object_of(library_text(), 2))
+        self._in_control = CONTROL
+
+    def address(self, name: str) -> int:
+        """Where a function begins."""
+        code = self._control if name in self._in_control else self._rest
+        return code.address(name)
+
+
+@cache
+def library() -> Library:
+    """The library, once for a process."""
+    return Library()

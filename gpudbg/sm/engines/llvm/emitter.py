@@ -1,32 +1,32 @@
 """One function for all code a kernel can reach: basic blocks, exits and dispatch.
 
-A `Listing` is the decoded code and where blocks begin.  `Emitter` is the machine backend: it runs
-the semantics function of each instruction once and collects IR.  There are two versions of a
-function: for warps whose 32 lanes are all active, where unguarded writes are plain stores, and
-for any mask.  Inside a block a register that was read or written keeps its IR name; every write
-is stored at once.
+`Emitter` is the machine backend: it runs the semantics function of each instruction once and
+collects IR.  There are two versions of a function: for warps whose 32 lanes are all active, where
+unguarded writes replace all lanes, and for any mask.
+
+Inside a block registers, predicates and flags live in IR names; they are stored together at
+commits.  A commit stands at the end of a block and between an instruction that changes memory and
+the next one that may leave.  The record thus holds the state after the last commit, no memory has
+changed since, and leaving to the step engine means to begin again there: nothing is stored on the
+way out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from gpudbg.errors import DecodeError
-from gpudbg.formats.program import CodeImage
-from gpudbg.isa.spa5.decode import decode
+from gpudbg.isa.spa5.operands import PT, RZ
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.engines.llvm.flow import ACTIVE, CAME_FROM, FlowOps, landing
+from gpudbg.sm.engines.llvm.flow import ACTIVE, CAME_FROM, FlowOps
 from gpudbg.sm.engines.llvm.lanes import FULL, Mask, Msk, Num, Slow, Val
 from gpudbg.sm.engines.llvm.layout import Left
-from gpudbg.sm.engines.llvm.text import signed
+from gpudbg.sm.engines.llvm.listing import Listing, following
 from gpudbg.sm.record import FIELDS, HEADER_BYTES, ROW_BYTES
 from gpudbg.sm.semantics import registry
 from gpudbg.sm.turns import FLOW, starts_piece
 
-PT = 7
-RZ = 255
 PC = FIELDS["pc"].offset
 BUDGET = FIELDS["budget"].offset
 PRED = FIELDS["pred"].offset
@@ -35,7 +35,9 @@ CTAID = FIELDS["ctaid"].offset
 TID = FIELDS["tid"].offset
 FLAGS = "ZSCOK"
 
-STOPS_FLOW = frozenset(("BRA", "BRX", "JMP", "JMX", "EXIT", "KIL", "RET", "SYNC", "BRK", "CONT"))
+_CHANGES_MEMORY = frozenset(("ST", "STG", "STS", "STL", "ATOM", "ATOMS", "RED"))
+"""A commit must follow before the next instruction that may leave."""
+
 LANE_MASKS: dict[int, Callable[[int], int]] = {
     0: lambda n: n,
     56: lambda n: 1 << n,
@@ -51,95 +53,6 @@ CTAIDS = {37: 0, 38: 1, 39: 2}
 COMPILED_SREGS = frozenset((*LANE_MASKS, *TIDS, *CTAIDS))
 
 
-def following(pc: int) -> int:
-    """The next instruction's address in straight code."""
-    return landing(pc + 8)
-
-
-@dataclass(slots=True)
-class Listing:
-    """The code reachable from some entries.
-
-    Attributes:
-        arch: architecture.
-        base: address of the program's first word.
-        code: instructions by address.
-        heads: where blocks begin.
-    """
-
-    arch: str
-    base: int
-    code: dict[int, Any] = field(default_factory=dict)
-    heads: set[int] = field(default_factory=set)
-
-    @classmethod
-    def of(cls, image: CodeImage, entries: Iterable[int]) -> Listing:
-        """Decode from the entries along every direct path."""
-        found = cls(image.program.arch, image.base)
-        work = [landing(pc) for pc in entries]
-        while work:
-            pc = work.pop()
-            found.heads.add(pc)
-            while pc not in found.code:
-                insn = _decoded(image, pc, found.arch)
-                if insn is None:
-                    break
-                found.code[pc] = insn
-                target = direct_target(insn, pc)
-                if target is not None:
-                    work.append(target)
-                pc = following(pc)
-                if insn.op in FLOW or starts_piece(pc):
-                    found.heads.add(pc)
-                if insn.op in STOPS_FLOW and insn.guard == (PT, False) and _always(insn):
-                    break
-        return found
-
-
-def _always(insn: Any) -> bool:
-    return insn.m.get("cctest") in ("T", "", False, None)
-
-
-def _decoded(image: CodeImage, pc: int, arch: str) -> Any:
-    """The instruction at an address, or None where there is none."""
-    if pc & 7 or image.placement_at(pc) is None:
-        return None
-    offset = pc - image.base
-    word = int.from_bytes(image.code[offset : offset + 8], "little")
-    try:
-        return decode(word, arch)
-    except DecodeError:
-        return None
-
-
-def direct_target(insn: Any, pc: int) -> int | None:
-    """Where a flow instruction or token leads, if the word says it."""
-    target = insn.o.get("target")
-    if target is None or not hasattr(target, "address"):
-        return None
-    if target.base is not None and not target.base.is_zero:
-        return None
-    return landing(int(target.address(pc)))
-
-
-def indirect_entries(image: CodeImage, pc: int) -> set[int]:
-    """Where computed branches of the function around a pc may lead: itself, and what no
-    instruction falls into."""
-    found = {pc}
-    place = image.placement_at(pc)
-    if place is None:
-        return found
-    found.add(landing(place.address))
-    at = landing(place.address)
-    while at < place.address + place.size:
-        insn = _decoded(image, at, image.program.arch)
-        after = following(at)
-        if insn is not None and insn.op in STOPS_FLOW and after < place.address + place.size:
-            found.add(after)
-        at = after
-    return found
-
-
 @dataclass(slots=True)
 class _Exit:
     """A way out of the block that is being emitted."""
@@ -149,25 +62,34 @@ class _Exit:
     pc: int
     extra: int
     executed: int
-    flags: dict[str, Mask]
+
+
+@dataclass(slots=True)
+class _Kept:
+    """What `Emitter._take_back` goes back to.
+
+    Attributes:
+        lengths: lines, lines of the tail, exits, sites.
+        names: of registers, predicates, flags, active lanes.
+        goals: heads that are gone to.
+        dirty: registers, predicates, flags that are not stored.
+        commit: the last one, the label that goes back to it, whether memory has changed since.
+    """
+
+    lengths: tuple[int, int, int, int]
+    names: tuple[dict[int, Num], dict[int, Mask], dict[str, Mask], Mask]
+    goals: tuple[set[int], set[int]]
+    dirty: tuple[set[int], set[int], set[str]]
+    commit: tuple[tuple[int, int], str, bool]
+
+
+def _copies(masks: dict[Any, Mask]) -> dict[Any, Mask]:
+    return {key: _copy(mask) for key, mask in masks.items()}
 
 
 def _copy(mask: Mask) -> Mask:
     """The mask in the forms it has now: later ones may not be known on this path."""
     return mask if isinstance(mask, int) else Msk(mask.lanes, mask.bits)
-
-
-def _flag_store(name: str, flag: str, mask: Mask) -> list[str]:
-    """Lines that write a flag on the way out."""
-    lines = [f"  {name} = getelementptr i8, ptr %rec, i64 {CC + 4 * FLAGS.index(flag)}"]
-    if isinstance(mask, int):
-        bits = str(signed(mask & FULL, 32))
-    elif mask.bits:
-        bits = mask.bits
-    else:
-        bits = f"{name}b"
-        lines.append(f"  {bits} = bitcast <32 x i1> {mask.lanes} to i32")
-    return [*lines, f"  store i32 {bits}, ptr {name}"]
 
 
 class Emitter(FlowOps):
@@ -208,7 +130,12 @@ class Emitter(FlowOps):
         self._regs: dict[int, Num] = {}
         self._preds: dict[int, Mask] = {}
         self._flags: dict[str, Mask] = {}
-        self._unwritten: set[str] = set()
+        self._dirty: set[int] = set()
+        self._dirty_preds: set[int] = set()
+        self._dirty_flags: set[str] = set()
+        self._commit_at = (0, 0)
+        self._again = ""
+        self._changed = self._left = False
         self._exits: list[_Exit] = []
         self._tail: list[str] = []
         self._checked: set[int] = set()
@@ -295,8 +222,8 @@ class Emitter(FlowOps):
             insn = self.listing.code[pc]
             self._pc, self._index = pc, count
             if not self._try(insn):
+                self._commit()
                 self.br(self.leave(Left.STEP, pc))
-                self._unwritten = set()
                 # What follows is a head of its own: there the step engine hands over again.
                 cut = following(pc)
                 break
@@ -305,7 +232,7 @@ class Emitter(FlowOps):
             if self.ended:
                 break
             if insn.op in FLOW or after in self.listing.heads or after not in self.listing.code:
-                self._write_flags()
+                self._commit()
                 self.br(self.edge(after, insn.op in FLOW or starts_piece(after)))
                 break
             pc = after
@@ -320,7 +247,8 @@ class Emitter(FlowOps):
         """The head of a block; the line that takes its length off the budget."""
         self.order.append(head)
         self._regs, self._preds, self._flags = {}, {}, {}
-        self._unwritten = set()
+        self._pc, self._index = head, 0
+        self._commit()
         self.ended = False
         self.label(f"b{head}")
         mark = self.get("i8", "%marks", (head - self.listing.base) // 8)
@@ -341,8 +269,6 @@ class Emitter(FlowOps):
         self.lines[budget_at] = line[: line.rindex(",")] + f", -{count}"
         for out in self._exits:
             self._tail.append(f"{out.label}:")
-            for name, mask in out.flags.items():
-                self._tail += _flag_store(f"%{out.label}{name}", name, mask)
             refund = count - out.executed
             if refund:
                 name = f"%{out.label}"
@@ -357,37 +283,54 @@ class Emitter(FlowOps):
 
     def _try(self, insn: Any) -> bool:
         """Emit one instruction; False, and nothing emitted, where it has no compiled version."""
-        kept = (len(self.lines), len(self._tail), len(self._exits), self.sites)
-        # Masks remember the names of their forms: names in lines that are taken back must go too.
-        caches = (
-            dict(self._regs),
-            {n: _copy(mask) for n, mask in self._preds.items()},
-            {n: _copy(mask) for n, mask in self._flags.items()},
-            _copy(self._active),
-        )
-        unwritten = set(self._unwritten)
-        sets = set(self._checked), set(self._missing)
-        self._scratch = 0
-        function = self._table.get(insn.op)
+        kept = self._kept()
         try:
-            if function is None:
-                raise Slow("no semantics")
-            if insn.op in FLOW:
-                self._write_flags()
-            self._guard(*insn.guard)
-            function(self, insn)
+            leaves = self._emit(insn)
+            if leaves and self._changed:
+                self._take_back(kept)
+                self._commit()
+                self._emit(insn)
+            self._changed |= insn.op in _CHANGES_MEMORY
             return True
         except Slow as why:
             self.slow[self._pc] = str(why)
-        del self.lines[kept[0] :]
-        del self._tail[kept[1] :]
-        del self._exits[kept[2] :]
-        self.sites = kept[3]
-        self._regs, self._preds, self._flags, self._active = caches
-        self._unwritten = unwritten
-        self._checked, self._missing = sets
-        self.ended = False
+        self._take_back(kept)
         return False
+
+    def _emit(self, insn: Any) -> bool:
+        """Emit one instruction; whether it may leave to the step engine."""
+        self._scratch, self._left = 0, False
+        function = self._table.get(insn.op)
+        if function is None:
+            raise Slow("no semantics")
+        if insn.op in FLOW:
+            self._commit()
+        self._guard(*insn.guard)
+        function(self, insn)
+        return self._left
+
+    def _kept(self) -> _Kept:
+        """What has been emitted so far."""
+        # Masks remember the names of their forms: names in lines that are taken back must go too.
+        return _Kept(
+            (len(self.lines), len(self._tail), len(self._exits), self.sites),
+            (dict(self._regs), _copies(self._preds), _copies(self._flags), _copy(self._active)),
+            (set(self._checked), set(self._missing)),
+            (set(self._dirty), set(self._dirty_preds), set(self._dirty_flags)),
+            (self._commit_at, self._again, self._changed),
+        )
+
+    def _take_back(self, kept: _Kept) -> None:
+        """Forget what was emitted since."""
+        lines, tail, exits, self.sites = kept.lengths
+        del self.lines[lines:]
+        del self._tail[tail:]
+        del self._exits[exits:]
+        self._regs, self._preds, self._flags, self._active = kept.names
+        self._checked, self._missing = kept.goals
+        self._dirty, self._dirty_preds, self._dirty_flags = kept.dirty
+        self._commit_at, self._again, self._changed = kept.commit
+        self.ended = False
 
     def _guard(self, index: int, negated: bool) -> None:
         """Set the execution mask."""
@@ -399,13 +342,35 @@ class Emitter(FlowOps):
 
     # ---- leaving -------------------------------------------------------------------------
 
-    def leave(self, why: Left, pc: int | str, extra: int = 0, undone: bool = True) -> str:
-        assert isinstance(pc, int)
-        label = self.fresh("x")
+    def leave(self, why: Left, pc: int, extra: int = 0, undone: bool = True) -> str:
         executed = self._index + (0 if undone else 1)
-        flags = {name: _copy(self._flags[name]) for name in sorted(self._unwritten)}
-        self._exits.append(_Exit(label, why, pc, extra, executed, flags))
+        if why is Left.STEP:
+            self._left = True
+            if self._again:
+                return self._again
+            pc, executed = self._commit_at
+        label = self.fresh("x")
+        if why is Left.STEP:
+            self._again = label
+        self._exits.append(_Exit(label, why, pc, extra, executed))
         return label
+
+    def _commit(self) -> None:
+        """Bring the record up to date: before this instruction."""
+        for index in sorted(self._dirty):
+            value = self._regs[index]
+            place = self.at("%rec", HEADER_BYTES + ROW_BYTES * index)
+            self.line(f"store {self.whole(value, 32)}, ptr {place}, align 64")
+            if isinstance(value, Val):
+                value.row = index
+        for index in sorted(self._dirty_preds):
+            self.put("i32", self.mask_bits(self._preds[index]), "%rec", PRED + 4 * index)
+        for flag in sorted(self._dirty_flags):
+            bits = self.mask_bits(self._flags[flag])
+            self.put("i32", bits, "%rec", CC + 4 * FLAGS.index(flag))
+        self._dirty, self._dirty_preds, self._dirty_flags = set(), set(), set()
+        self._commit_at = self._pc, self._index
+        self._again, self._changed = "", False
 
     def later(self, label: str, lines: list[str]) -> None:
         self._tail += [f"{label}:", *(f"  {line}" for line in lines)]
@@ -464,11 +429,11 @@ class Emitter(FlowOps):
             raise Slow("a register the warp does not have")
         if self.exec != FULL:
             value = self.select(self.exec, value, self.reg(index))
-        place = self.at("%rec", HEADER_BYTES + ROW_BYTES * index)
-        self.line(f"store {self.whole(value, 32)}, ptr {place}, align 64")
-        if not isinstance(value, int):
-            value = Val(32, value.ref, value.one, row=index)
+        if isinstance(value, Val):
+            self.joined(value)
+            value = Val(32, value.ref, value.one)
         self._regs[index] = value
+        self._dirty.add(index)
 
     def reg_pair_write(self, index: int, value: Num) -> None:
         if index == RZ:
@@ -505,9 +470,8 @@ class Emitter(FlowOps):
     def pred_write(self, index: int, value: Mask) -> None:
         if index == PT:
             return
-        value = self._merged(lambda: self.pred(index), value)
-        self.put("i32", self.mask_bits(value), "%rec", PRED + 4 * index)
-        self._preds[index] = value
+        self._preds[index] = self._merged(lambda: self.pred(index), value)
+        self._dirty_preds.add(index)
 
     def cc_read(self, flag: str) -> Mask:
         found = self._flags.get(flag)
@@ -518,14 +482,7 @@ class Emitter(FlowOps):
 
     def cc_write(self, flag: str, value: Mask) -> None:
         self._flags[flag] = self._merged(lambda: self.cc_read(flag), value)
-        self._unwritten.add(flag)
-
-    def _write_flags(self) -> None:
-        """Flags reach the record at the end of the block and at exits, see `leave`."""
-        for flag in sorted(self._unwritten):
-            place = CC + 4 * FLAGS.index(flag)
-            self.put("i32", self.mask_bits(self._flags[flag]), "%rec", place)
-        self._unwritten = set()
+        self._dirty_flags.add(flag)
 
     def sreg(self, index: int) -> Num:
         if index not in self.sregs:

@@ -9,13 +9,16 @@ from __future__ import annotations
 from gpudbg.sm.engines.llvm.inplace import InPlaceOps
 from gpudbg.sm.engines.llvm.lanes import FULL, Mask, Num, Slow
 from gpudbg.sm.engines.llvm.layout import Left
-from gpudbg.sm.record import ENTRY_BYTES, FIELDS, TOKEN_CODE
+from gpudbg.sm.record import DONE, ENTRY_BYTES, FIELDS, FLAG_IDE, TOKEN_CODE
 
 ACTIVE = FIELDS["active"].offset
 DEPTH = FIELDS["depth"].offset
 CAPACITY = FIELDS["capacity"].offset
 STACK = FIELDS["stack"].offset
 STATUS = FIELDS["status"].offset
+EXITED = FIELDS["exited"].offset
+VALID = FIELDS["valid"].offset
+FLAGS = FIELDS["flags"].offset
 CAME_FROM = FIELDS["came_from"].offset
 
 
@@ -43,7 +46,7 @@ class FlowOps(InPlaceOps):
     def next_pc(self) -> int:
         raise NotImplementedError
 
-    def leave(self, why: Left, pc: int | str, extra: int = 0, undone: bool = True) -> str:
+    def leave(self, why: Left, pc: int, extra: int = 0, undone: bool = True) -> str:
         """A label that leaves the function; `undone`: this instruction has not executed."""
         raise NotImplementedError
 
@@ -163,6 +166,8 @@ class FlowOps(InPlaceOps):
         lanes = self.mask_bits(mask)
         if not isinstance(mask, int):
             self.unless(self.op(f"icmp eq i32 {lanes}, 0"), self.edge(self.next_pc()))
+        if function == "exit":
+            self._exit_whole(lanes)
         target = self.function(function)
         goal = self.op(f"call i64 {target}(ptr %rec, {first}i32 {lanes}, i64 {self.next_pc()})")
         self.require(self.op(f"icmp ne i64 {goal}, -1"))
@@ -171,6 +176,24 @@ class FlowOps(InPlaceOps):
             over = self.op(f"icmp ne i32 {status}, 0")
             self.unless(over, self.leave(Left.DONE, self.pc(), undone=False))
         self._arrive(goal)
+
+    def _exit_whole(self, lanes: str) -> None:
+        """The usual end: no lane is left and none waits."""
+        rest = self.op(f"xor i32 {self.active_bits()}, {lanes}")
+        inside = self.op(f"and i32 {self.get('i32', '%rec', FLAGS)}, {FLAG_IDE}")
+        depth = self.get("i32", "%rec", DEPTH)
+        gone = self.op(f"or i32 {self.get('i32', '%rec', EXITED)}, {lanes}")
+        lost = self.op(f"xor i32 {self.get('i32', '%rec', VALID)}, {gone}")
+        first, second = self.op(f"or i32 {rest}, {inside}"), self.op(f"or i32 {depth}, {lost}")
+        whole, part = self.fresh("whole"), self.fresh("part")
+        odd = self.op(f"or i32 {first}, {second}")
+        self.choose(self.op(f"icmp eq i32 {odd}, 0"), whole, part)
+        self.label(whole)
+        self.put("i32", gone, "%rec", EXITED)
+        self.put("i32", 0, "%rec", ACTIVE)
+        self.put("i32", DONE, "%rec", STATUS)
+        self.br(self.leave(Left.DONE, self.pc(), undone=False))
+        self.label(part)
 
     def quad_activate(self, on: bool) -> None:
         raise Slow("SAM and RAM")

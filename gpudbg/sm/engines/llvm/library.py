@@ -11,7 +11,7 @@ from gpudbg.sm.engines import mufu
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.floats import OUTLINED, FloatBodies
 from gpudbg.sm.engines.llvm.lanes import FULL, Msk, Num, Slow, Val
-from gpudbg.sm.engines.llvm.loop import loop_function
+from gpudbg.sm.engines.llvm.loop import SYMBOL, loop_function
 from gpudbg.sm.engines.llvm.stack import stack_functions
 from gpudbg.sm.engines.llvm.text import splat, vector
 
@@ -521,22 +521,29 @@ def _tables() -> list[str]:
 
 
 def library_text() -> str:
-    """The whole module."""
+    """The module of vector functions: straight code, which needs no passes."""
     return "\n".join(
         [
             *_tables(),
             _resolve(),
             _shuffle(),
             _leader(),
-            *stack_functions(),
             *outlined_functions(),
             *access_functions(),
             *generic_functions(),
             *constant_functions(),
             *atomic_functions(),
-            loop_function(),
         ]
     )
 
 
-__all__ = ["Msk", "library_text", "splat"]
+CONTROL = frozenset((SYMBOL, layout.symbol("pop"), layout.symbol("exit")))
+"""The functions of `control_text`."""
+
+
+def control_text() -> str:
+    """The module of the grid loop and the divergence stack: variables and branches."""
+    return "\n".join([*stack_functions(), loop_function()])
+
+
+__all__ = ["CONTROL", "Msk", "control_text", "library_text", "splat"]

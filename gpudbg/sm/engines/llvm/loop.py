@@ -7,7 +7,7 @@ enough instructions.  A CTA that ends makes room for the next one in the same re
 A CTA here is `CTA_BYTES` and a pointer for each warp: number in the grid (-1: gone), live warps,
 warps, pointer to its SM's count of issued instructions, shared memory and its size, barriers
 allocated, whether it began here, then for 16 barriers the threads arrived and whether Python must
-handle it.
+handle it, and last whether any barrier may be in use.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ assert layout.LOOP + 8 * len(_NAMES) <= layout.BANKS
 NUMBER, LIVE, WARPS, ISSUED, SHARED, SHARED_SIZE, ALLOCATED, RENEWED = range(0, 64, 8)
 ARRIVED: Final = 64
 SPECIAL: Final = 128
-CTA_BYTES: Final = 192
+IN_USE: Final = 192
+CTA_BYTES: Final = 200
 
 IDLE: Final = 256
 LIMIT: Final = 257
@@ -150,6 +151,7 @@ def _renew() -> str:
     f.put("i64", number, "%cta", NUMBER)
     f.put("i64", f.get("i64", "%cta", WARPS), "%cta", LIVE)
     f.put("i64", 1, "%cta", RENEWED)
+    f.put("i64", 0, "%cta", IN_USE)
     f.clear(f.get("ptr", "%cta", SHARED), f.get("i64", "%cta", SHARED_SIZE))
     width, height = f.loop_get("grid_x"), f.loop_get("grid_y")
     row = f.op(f"udiv i64 {number}, {width}")
@@ -202,17 +204,20 @@ def _remove() -> str:
 def _finished() -> str:
     """A warp has exited: barriers, and the CTA if it was the last; false: Python must do it."""
     f = Loop()
-    for n in range(16):
-        arrived = f.get("i32", "%cta", ARRIVED + 4 * n)
-        special = f.get("i32", "%cta", SPECIAL + 4 * n)
-        with f.returning(f.op(f"icmp ne i32 {f.op(f'and i32 {arrived}, {special}')}, 0")):
-            f.line("ret i1 false")
+    in_use = f.op(f"icmp ne i64 {f.get('i64', '%cta', IN_USE)}, 0")
+    with f.when(in_use):
+        for n in range(16):
+            arrived = f.get("i32", "%cta", ARRIVED + 4 * n)
+            special = f.get("i32", "%cta", SPECIAL + 4 * n)
+            with f.returning(f.op(f"icmp ne i32 {f.op(f'and i32 {arrived}, {special}')}, 0")):
+                f.line("ret i1 false")
     live = f.op(f"sub i64 {f.get('i64', '%cta', LIVE)}, 1")
     f.put("i64", live, "%cta", LIVE)
-    for n in range(16):
-        arrived = f.get("i32", "%cta", ARRIVED + 4 * n)
-        with f.when(f.op(f"icmp ne i32 {arrived}, 0")):
-            f.line(f"call void @settle(ptr %cta, i64 {n})")
+    with f.when(in_use):
+        for n in range(16):
+            arrived = f.get("i32", "%cta", ARRIVED + 4 * n)
+            with f.when(f.op(f"icmp ne i32 {arrived}, 0")):
+                f.line(f"call void @settle(ptr %cta, i64 {n})")
     with f.returning(f.op(f"icmp ne i64 {live}, 0")):
         f.line("ret i1 true")
     f.loop_put("ended", f.op(f"add i64 {f.loop_get('ended')}, 1"))
@@ -238,6 +243,7 @@ def _arrive() -> str:
     f.set("pc", f.op(f"add i64 {pc}, {f.op(f'select i1 {first}, i64 8, i64 0')}"))
     slot = f.op(f"getelementptr i32, ptr {f.at('%cta', ARRIVED)}, i64 %number")
     f.put("i32", f.op(f"add i32 {f.get('i32', slot)}, 32"), slot)
+    f.put("i64", 1, "%cta", IN_USE)
     f.set("status", rec.AT_BARRIER)
     f.set("bar_wait", f.op("trunc i64 %number to i32"))
     f.line("call void @settle(ptr %cta, i64 %number)")
@@ -257,13 +263,23 @@ def _spend(f: Loop, record: str, cta: str, spent: str) -> None:
 def _place(f: Loop) -> tuple[str, str, str]:
     """(ring place of its block's first warp, warp index, block's warps) of the last turn."""
     ring, count = f.get("ptr", "%env", FIELD["ring"]), f.loop_get("ring_count")
-    position = f.loop_get("position")
-    back = f.op(f"add i64 {position}, {f.op(f'sub i64 {count}, 1')}")
-    last = f.op(f"urem i64 {back}, {count}")
+    last, wrapped = f.op("alloca i64"), f.op(f"sub i64 {f.loop_get('position')}, 1")
+    f.put("i64", wrapped, last)
+    # Beyond the end only after the ring got shorter.
+    with f.when(f.op(f"icmp uge i64 {wrapped}, {count}")):
+        back = f.op(f"add i64 {wrapped}, {count}")
+        f.put("i64", f.op(f"urem i64 {back}, {count}"), last)
+    last = f.get("i64", last)
     record = f.element(ring, last)
     index = f.op(f"zext i32 {f.field('index', record)} to i64")
     warps = f.get("i64", f.get("ptr", record, layout.CTA_POINTER), WARPS)
     return f.op(f"sub i64 {last}, {index}"), index, warps
+
+
+def _below(f: Loop, number: str, limit: str) -> str:
+    """A number below twice the limit, modulo the limit."""
+    less = f.op(f"sub i64 {number}, {limit}")
+    return f.op(f"select i1 {f.op(f'icmp uge i64 {number}, {limit}')}, i64 {less}, i64 {number}")
 
 
 def _try(f: Loop, place: str, ready: str, stay: bool) -> None:
@@ -296,7 +312,7 @@ def _choose(f: Loop, ready: str) -> None:
         at = f.op(f"add i64 {f.get('i64', n)}, 1")
         f.unless(f.op(f"icmp ugt i64 {at}, {warps}"), after)
         f.put("i64", at, n)
-        turn = f.op(f"urem i64 {f.op(f'add i64 {index}, {at}')}, {warps}")
+        turn = _below(f, f.op(f"add i64 {index}, {at}"), warps)
         _try(f, f.op(f"add i64 {first}, {turn}"), ready, True)
     f.br("move")
     f.label("move")
@@ -306,8 +322,7 @@ def _choose(f: Loop, ready: str) -> None:
         with f.returning(f.op(f"icmp uge i64 {at}, {count}")):
             f.line(f"ret i32 {IDLE}")
         f.put("i64", f.op(f"add i64 {at}, 1"), n)
-        begin = f.get("i64", start)
-        _try(f, f.op(f"urem i64 {f.op(f'add i64 {begin}, {at}')}, {count}"), ready, False)
+        _try(f, _below(f, f.op(f"add i64 {f.get('i64', start)}, {at}"), count), ready, False)
     f.line("unreachable")
 
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 
 from gpudbg.formats.program import CodeImage
 from gpudbg.sm.engines.llvm import build
-from gpudbg.sm.engines.llvm.emitter import Emitter, Listing, following
+from gpudbg.sm.engines.llvm.emitter import Emitter
+from gpudbg.sm.engines.llvm.listing import Listing, following
 
 QUICK, GOOD = 0, 1
 """Efforts of the code generator."""
@@ -118,6 +119,10 @@ class Program:
                 for head, last in version.extents.items():
                     found[head] = max(last, found.get(head, 0))
         return found
+
+    def is_slow(self, pc: int) -> bool:
+        """Whether an instruction has no compiled version."""
+        return any(v is not None and pc in v.slow for v in (self.full, self.masked))
 
     def stretch(self, pc: int) -> int:
         """Instructions from a pc to the next block head in straight code."""

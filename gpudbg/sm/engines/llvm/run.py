@@ -19,8 +19,9 @@ from gpudbg.mem.store import ByteStore
 from gpudbg.sm import record as rec
 from gpudbg.sm.barrier import Barriers
 from gpudbg.sm.engines.llvm import build, layout, loop
-from gpudbg.sm.engines.llvm.emitter import COMPILED_SREGS, indirect_entries
+from gpudbg.sm.engines.llvm.emitter import COMPILED_SREGS
 from gpudbg.sm.engines.llvm.layout import Left
+from gpudbg.sm.engines.llvm.listing import indirect_entries
 from gpudbg.sm.engines.llvm.program import GOOD, QUICK, Program, program_of
 from gpudbg.sm.residency import coordinates
 from gpudbg.sm.scheduler import Schedule
@@ -215,7 +216,7 @@ class RunEngine:
         if stops and grid._meets(warp, stops, accept):
             return grid.event("breakpoint", warp, before)
         count = 1
-        if why != Left.STEP:
+        if why != Left.STEP or not self.program.is_slow(warp.pc):
             count = self.program.stretch(warp.pc)
         self.exits[warp.pc] += 1
         resident = grid._residency.ended
@@ -319,6 +320,7 @@ class RunEngine:
             plain = plain and not barrier.any_true and not any(barrier.waiting.values())
             arrived[loop.ARRIVED // 4 + n] = barrier.arrived
             arrived[loop.SPECIAL // 4 + n] = 0 if plain else -1
+        slot.words[loop.IN_USE // 8] = any(barrier.arrived for barrier in slot.cta.barriers.slots)
 
     def _tell(self) -> None:
         """What a step of the present warp can have changed."""

@@ -1,0 +1,105 @@
+"""The code that a kernel can reach, and where its basic blocks begin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpudbg.errors import DecodeError
+from gpudbg.formats.program import CodeImage
+from gpudbg.isa.spa5.decode import decode
+from gpudbg.isa.spa5.operands import PT
+from gpudbg.sm.engines.llvm.flow import landing
+from gpudbg.sm.turns import FLOW, starts_piece
+
+STOPS_FLOW = frozenset(("BRA", "BRX", "JMP", "JMX", "EXIT", "KIL", "RET", "SYNC", "BRK", "CONT"))
+
+
+def following(pc: int) -> int:
+    """The next instruction's address in straight code."""
+    return landing(pc + 8)
+
+
+@dataclass(slots=True)
+class Listing:
+    """The code reachable from some entries.
+
+    Attributes:
+        arch: architecture.
+        base: address of the program's first word.
+        code: instructions by address.
+        heads: where blocks begin.
+    """
+
+    arch: str
+    base: int
+    code: dict[int, Any] = field(default_factory=dict)
+    heads: set[int] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, image: CodeImage, entries: Iterable[int]) -> Listing:
+        """Decode from the entries along every direct path."""
+        found = cls(image.program.arch, image.base)
+        work = [landing(pc) for pc in entries]
+        while work:
+            pc = work.pop()
+            found.heads.add(pc)
+            while pc not in found.code:
+                insn = _decoded(image, pc, found.arch)
+                if insn is None:
+                    break
+                found.code[pc] = insn
+                target = direct_target(insn, pc)
+                if target is not None:
+                    work.append(target)
+                pc = following(pc)
+                if insn.op in FLOW or starts_piece(pc):
+                    found.heads.add(pc)
+                if insn.op in STOPS_FLOW and insn.guard == (PT, False) and _always(insn):
+                    break
+        return found
+
+
+def _always(insn: Any) -> bool:
+    return insn.m.get("cctest") in ("T", "", False, None)
+
+
+def _decoded(image: CodeImage, pc: int, arch: str) -> Any:
+    """The instruction at an address, or None where there is none."""
+    if pc & 7 or image.placement_at(pc) is None:
+        return None
+    offset = pc - image.base
+    word = int.from_bytes(image.code[offset : offset + 8], "little")
+    try:
+        return decode(word, arch)
+    except DecodeError:
+        return None
+
+
+def direct_target(insn: Any, pc: int) -> int | None:
+    """Where a flow instruction or token leads, if the word says it."""
+    target = insn.o.get("target")
+    if target is None or not hasattr(target, "address"):
+        return None
+    if target.base is not None and not target.base.is_zero:
+        return None
+    return landing(int(target.address(pc)))
+
+
+def indirect_entries(image: CodeImage, pc: int) -> set[int]:
+    """Where computed branches of the function around a pc may lead: itself, and what no
+    instruction falls into."""
+    found = {pc}
+    place = image.placement_at(pc)
+    if place is None:
+        return found
+    found.add(landing(place.address))
+    at = landing(place.address)
+    while at < place.address + place.size:
+        insn = _decoded(image, at, image.program.arch)
+        after = following(at)
+        if insn is not None and insn.op in STOPS_FLOW and after < place.address + place.size:
+            found.add(after)
+        at = after
+    return found
