@@ -52,6 +52,18 @@ def test_blanks_semicolon_braces_and_reuse_are_accepted() -> None:
     assert assemble("DEPBAR {3,2,1,0}") == 0xF0F000000007000F
 
 
+@pytest.mark.parametrize("mnemonic", ["S2R", "CS2R"])
+def test_special_registers_by_number(mnemonic: str) -> None:
+    for arch in ("sm_50", "sm_53", "sm_61"):
+        for n in range(256):
+            word = assemble(f"{mnemonic} R3, SR{n}", 8, arch)
+            assert word >> 20 & 0xFF == n
+            assert assemble(decode(word, arch).text(8, 0).rstrip(), 8, arch) == word
+    with pytest.raises(AssembleError, match="SR0 to SR255"):
+        assemble(f"{mnemonic} R3, SR256")
+    assert assemble(f"{mnemonic} R3, SR_DirectCBEWriteEnable") >> 20 & 0xFF == 23
+
+
 def test_texture_hints_are_reuse_bits() -> None:
     assert assemble_line("TXD.T R4, R2, R4, 0x50, 2D, 0x1").reuse == 1
     assert assemble_line("TXD.P R4, R2, R4, 0x50, 2D, 0x1").reuse == 2

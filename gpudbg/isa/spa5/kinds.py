@@ -25,6 +25,7 @@ from .operands import (
     Reg,
     SReg,
 )
+from .sregs import SREG_ALIASES
 from .tables import Table
 
 Reading = tuple[int, int, int]
@@ -355,12 +356,16 @@ class HalfPairKind(Kind):
 class SRegKind(Kind):
     """A special register; `names` are the architecture's 256 names."""
 
-    expected = "special register SR_..."
+    expected = "special register SR_... or SR0 to SR255"
 
     def __init__(self, bits: Bits, names: tuple[str, ...]) -> None:
         super().__init__(bits)
         self.names = names
-        self.numbers = {name.upper(): i for i, name in enumerate(names)}
+        self.numbers = {
+            **{f"SR{i}": i for i in range(len(names))},
+            **SREG_ALIASES,
+            **{name.upper(): i for i, name in enumerate(names)},
+        }
 
     def decode(self, word: int, count: int, flags: dict[str, Any]) -> Operand:
         index = self.bits.get(word)

@@ -40,6 +40,11 @@ SREG_SETS: dict[str, tuple[str, ...]] = {
 }
 """Names by index, by the first architecture that uses them (sm_50, sm_52/53, sm_60..62)."""
 
+SREG_ALIASES = {
+    "SR_ORDERING_TICKET": 15, "SR_SHADER_TYPE": 20, "SR_DIRECTCBEWRITEENABLE": 23,
+}  # fmt: skip
+"""Spellings of the instruction set's own table that nvdisasm does not print (on every target)."""
+
 
 def sreg_names(arch: str) -> tuple[str, ...]:
     """The 256 names of an architecture ("sm_52")."""
