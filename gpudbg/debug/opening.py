@@ -15,8 +15,9 @@ from gpudbg.debug.compile_options import (
     flag_options,
     is_source,
 )
-from gpudbg.errors import UsageError
+from gpudbg.errors import LoadError, UsageError
 from gpudbg.formats.program import SUPPORTED_ARCHS
+from gpudbg.options import JOBS
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -63,6 +64,9 @@ def add_launch_flags(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="step by step, compiled code, or whatever is best (default)",
     )
+    group.add_argument(
+        f"--{JOBS.name}", type=int, metavar="N", default=JOBS.default, help=JOBS.help
+    )
     add_compile_flags(parser)
 
 
@@ -74,8 +78,8 @@ def open_program(
 ) -> Program:
     """Read a cubin, a fat binary or host file with one in it, or raw words with a launch table.
 
-    `.cu` and `.ptx` files are compiled first.  A file that is none of these is offered to the
-    formats that plugins add.
+    `.cu` and `.ptx` files are compiled first.  What is no cubin, or one that cannot be read, is
+    offered to the formats that plugins add.
 
     Args:
         path: the file.
@@ -90,15 +94,28 @@ def open_program(
     """
     if is_source(path):
         return _compiled(path, arch or (launch.sm.arch if launch else None), options)
-    from gpudbg.debug import extensions
     from gpudbg.formats.cubin import read_bytes
-    from gpudbg.formats.files import read_program
+    from gpudbg.formats.files import is_cubin, read_program
 
-    if extensions.plugins().formats:
-        found = extensions.read_foreign(read_bytes(path), str(path))
-        if found is not None:
-            return found
-    return read_program(path, launch=launch, arch=arch)
+    data = read_bytes(path)
+    cubin = is_cubin(data)
+    # Plugins are looked for only where a file may be theirs: that takes longer than to read it.
+    found = None if cubin else _foreign(data, path)
+    if found is not None:
+        return found
+    try:
+        return read_program(path, launch=launch, arch=arch)
+    except LoadError:
+        found = _foreign(data, path) if cubin else None
+        if found is None:
+            raise
+        return found
+
+
+def _foreign(data: bytes, path: str | Path) -> Program | None:
+    from gpudbg.debug import extensions
+
+    return extensions.read_foreign(data, str(path))
 
 
 def _compiled(
@@ -145,10 +162,13 @@ def open_session(path: str | Path, args: argparse.Namespace) -> DebugSession:
     """
     launch = read_table(path, args)
     program = open_program(path, launch, args.arch, flag_options(args))
-    return start(program, launch, getattr(args, "engine", "auto"))
+    jobs = getattr(args, JOBS.name, JOBS.default)
+    return start(program, launch, getattr(args, "engine", "auto"), jobs)
 
 
-def start(program: Program, launch: Launch, engine: str = "auto") -> DebugSession:
+def start(
+    program: Program, launch: Launch, engine: str = "auto", jobs: int = JOBS.default
+) -> DebugSession:
     """A session of a program on a device as its launch table describes it.
 
     Raises:
@@ -164,5 +184,6 @@ def start(program: Program, launch: Launch, engine: str = "auto") -> DebugSessio
         heap_bytes=sm.heap_bytes,
         stack_bytes=sm.stack_bytes,
         engine=engine,
+        jobs=jobs,
     )
     return device.adopt(program).launch_table(launch)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpudbg.errors import LoadError
 from gpudbg.formats.cubin import read_bytes, read_cubin
 from gpudbg.formats.elf import ELF_MAGIC, EM_CUDA
-from gpudbg.formats.fatbin import MAGIC, Image, read_images
-from gpudbg.formats.launch import Launch
-from gpudbg.formats.launch_toml import beside, read_launch
 from gpudbg.formats.program import SUPPORTED_ARCHS, Program, runs_on
-from gpudbg.formats.raw import read_raw
+
+if TYPE_CHECKING:
+    from gpudbg.formats.fatbin import Image
+    from gpudbg.formats.launch import Launch
 
 
 def read_program(
@@ -41,6 +42,10 @@ def read_program(
     kernel = kernel or (launch.kernel if launch else None)
     if is_cubin(data):
         return read_cubin(data, name)
+    from gpudbg.formats.fatbin import MAGIC, read_images
+    from gpudbg.formats.launch_toml import beside, read_launch
+    from gpudbg.formats.raw import read_raw
+
     if data.startswith((MAGIC, ELF_MAGIC)):
         return pick(read_images(data, name), name, arch, kernel)
     if launch is None and not isinstance(source, bytes):

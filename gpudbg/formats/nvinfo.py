@@ -1,4 +1,4 @@
-"""The `.nv.info` and `.nv.info.KERNEL` records as a construct schema.
+"""The `.nv.info` and `.nv.info.KERNEL` records.
 
 A record is a format byte, an attribute byte and a value: none (format 1), one byte (2), a
 16-bit word (3), or a 16-bit length and that many bytes (4).  Records of formats 1 to 3 take
@@ -7,11 +7,9 @@ A record is a format byte, an attribute byte and a value: none (format 1), one b
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from dataclasses import dataclass
-
-import construct as cs
+from struct import Struct
 
 from gpudbg.errors import LoadError
 from gpudbg.formats.program import IndirectBranch, Param
@@ -39,39 +37,13 @@ NAMES = {
 }
 """Attribute code -> name; codes beyond are shown as ATTR_xx."""
 
-_RECORD = cs.Struct(
-    "format" / cs.Int8ul,
-    "attribute" / cs.Int8ul,
-    "value"
-    / cs.Switch(
-        cs.this.format,
-        {
-            1: cs.Padding(2),
-            2: cs.FocusedSeq("byte", "byte" / cs.Int8ul, cs.Padding(1)),
-            3: cs.Int16ul,
-            4: cs.Prefixed(cs.Int16ul, cs.GreedyBytes),
-        },
-        default=cs.Error,
-    ),
-)
-_WORDS = cs.GreedyRange(cs.Int32ul)
-_SYMBOL_WORD = cs.Struct("symbol" / cs.Int32ul, "value" / cs.Int32ul)
-_PARAM_CBANK = cs.Struct("symbol" / cs.Int32ul, "offset" / cs.Int16ul, "size" / cs.Int16ul)
-_KPARAM_INFO = cs.Struct(
-    "index" / cs.Int32ul,
-    "ordinal" / cs.Int16ul,
-    "offset" / cs.Int16ul,
-    "packed" / cs.Int32ul,
-    "log_alignment" / cs.Computed(lambda this: this.packed & 0xFF),
-    "bank" / cs.Computed(lambda this: this.packed >> 12 & 0x1F),
-    "size" / cs.Computed(lambda this: this.packed >> 18),
-)
-_THREADS = cs.Struct("x" / cs.Int32ul, "y" / cs.Int32ul, "z" / cs.Int32ul)
-_BRANCH = cs.Struct(
-    "offset" / cs.Int32ul,
-    "kind" / cs.Int32ul,
-    "targets" / cs.PrefixedArray(cs.Int32ul, cs.Int32ul),
-)
+_WORD = Struct("<I")
+_TWO_WORDS = Struct("<II")
+_THREE_WORDS = Struct("<III")
+_PARAM_CBANK = Struct("<IHH")
+"""Symbol, offset, size."""
+_KPARAM_INFO = Struct("<IHHI")
+"""Index, ordinal, offset; log2 of the alignment (7:0), bank (16:12), size (31:18)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,73 +77,99 @@ def read_records(data: bytes, path: str, file_offset: int) -> Iterator[InfoRecor
     Raises:
         LoadError: a record of unknown format, or one that is cut off.
     """
-    stream = io.BytesIO(data)
-    while (position := stream.tell()) < len(data):
-        where = file_offset + position
-        try:
-            record = _RECORD.parse_stream(stream)
-        except cs.ConstructError as error:
+    at = 0
+    while at < len(data):
+        where = file_offset + at
+        form = data[at]
+        head = data[at : at + 4]
+        length = int.from_bytes(head[2:4], "little")
+        end = at + 4 + (length if form == 4 else 0)
+        if form not in (1, 2, 3, 4) or len(head) < 4 or end > len(data):
             raise LoadError(
-                f"damaged .nv.info record (format {data[position]}): cut off or unknown",
+                f"damaged .nv.info record (format {form}): cut off or unknown",
                 path=path,
                 offset=where,
-            ) from error
-        yield InfoRecord(record.attribute, record.value if record.format != 1 else None, where)
+            )
+        values = {1: None, 2: head[2], 3: length, 4: data[at + 4 : end]}
+        yield InfoRecord(head[1], values[form], where)
+        at = end
 
 
-def _parse(schema: cs.Construct, record: InfoRecord, path: str) -> cs.Container:
-    """A record's bytes by a schema.
+def _bytes(record: InfoRecord, path: str) -> bytes:
+    """The value of a record with bytes.
+
+    Raises:
+        LoadError: it has none.
+    """
+    if not isinstance(record.value, bytes):
+        raise LoadError(f"{record.name} record has no bytes", path=path, offset=record.file_offset)
+    return record.value
+
+
+def _parse(shape: Struct, record: InfoRecord, path: str) -> tuple[int, ...]:
+    """The numbers that a record's bytes begin with.
 
     Raises:
         LoadError: too few bytes, or not a record with bytes.
     """
-    if not isinstance(record.value, bytes):
-        raise LoadError(f"{record.name} record has no bytes", path=path, offset=record.file_offset)
-    try:
-        return schema.parse(record.value)
-    except cs.ConstructError as error:
+    data = _bytes(record, path)
+    if len(data) < shape.size:
         raise LoadError(
-            f"{record.name} record of {len(record.value)} bytes is too short",
+            f"{record.name} record of {len(data)} bytes is too short",
             path=path,
             offset=record.file_offset,
-        ) from error
+        )
+    return shape.unpack_from(data)
+
+
+def _words(data: bytes) -> tuple[int, ...]:
+    return Struct(f"<{len(data) // 4}I").unpack_from(data)
 
 
 def words(record: InfoRecord, path: str) -> tuple[int, ...]:
     """The value as 32-bit words."""
-    return tuple(_parse(_WORDS, record, path))
+    return _words(_bytes(record, path))
 
 
 def word(record: InfoRecord, path: str) -> int:
     """The first 32-bit word of the value."""
-    return int(_parse(cs.Int32ul, record, path))
+    return _parse(_WORD, record, path)[0]
 
 
 def symbol_word(record: InfoRecord, path: str) -> tuple[int, int]:
     """(symbol row, value) of a per-function record: frame and stack sizes, registers."""
-    parsed = _parse(_SYMBOL_WORD, record, path)
-    return int(parsed.symbol), int(parsed.value)
+    symbol, value = _parse(_TWO_WORDS, record, path)
+    return symbol, value
 
 
 def param_cbank(record: InfoRecord, path: str) -> tuple[int, int]:
     """(offset, bytes) of the parameters in constant bank 0."""
-    parsed = _parse(_PARAM_CBANK, record, path)
-    return int(parsed.offset), int(parsed.size)
+    _, offset, size = _parse(_PARAM_CBANK, record, path)
+    return offset, size
 
 
 def kparam(record: InfoRecord, path: str) -> Param:
     """One parameter."""
-    parsed = _parse(_KPARAM_INFO, record, path)
-    return Param(ordinal=parsed.ordinal, offset=parsed.offset, size=parsed.size)
+    _, ordinal, offset, packed = _parse(_KPARAM_INFO, record, path)
+    return Param(ordinal=ordinal, offset=offset, size=packed >> 18)
 
 
 def threads(record: InfoRecord, path: str) -> tuple[int, int, int]:
     """(x, y, z) of MAX_THREADS and REQNTID."""
-    parsed = _parse(_THREADS, record, path)
-    return int(parsed.x), int(parsed.y), int(parsed.z)
+    x, y, z = _parse(_THREE_WORDS, record, path)
+    return x, y, z
 
 
 def branches(record: InfoRecord, path: str) -> tuple[IndirectBranch, ...]:
-    """The rows of INDIRECT_BRANCH_TARGETS."""
-    rows = _parse(cs.GreedyRange(_BRANCH), record, path)
-    return tuple(IndirectBranch(r.offset, bool(r.kind & 1), tuple(r.targets)) for r in rows)
+    """The rows of INDIRECT_BRANCH_TARGETS: offset, kind, a count and that many targets."""
+    data = _bytes(record, path)
+    out = []
+    at = 0
+    while at + _THREE_WORDS.size <= len(data):
+        offset, kind, count = _THREE_WORDS.unpack_from(data, at)
+        first = at + _THREE_WORDS.size
+        at = first + 4 * count
+        if at > len(data):
+            break
+        out.append(IndirectBranch(offset, bool(kind & 1), _words(data[first:at])))
+    return tuple(out)

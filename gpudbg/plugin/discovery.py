@@ -8,7 +8,6 @@ folders of `GPUDBG_PLUGIN_PATH`.  A folder plugin's modules live under the impor
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import importlib.util
 import os
@@ -175,6 +174,8 @@ def _ensure_package(name: str, folder: Path) -> str:
     package = f"{NAMESPACE}.{name}"
     held = sys.modules.get(package)
     if held is not None and list(held.__path__) != [str(folder)]:
+        import hashlib
+
         package += "_" + hashlib.sha256(str(folder).encode()).hexdigest()[:8]
         held = sys.modules.get(package)
     if held is None:
@@ -204,7 +205,29 @@ def _create_package(package: str, folder: Path) -> None:
     setattr(sys.modules[NAMESPACE], package.rpartition(".")[2], module)
 
 
+def _has_entry_points() -> bool:
+    """Whether an installed package may name plugins.
+
+    Read from the files: importlib.metadata takes as long as half of everything else here.
+    """
+    header = f"[{ENTRY_POINT_GROUP}]".encode()
+    for name in sys.path:
+        folder = Path(name or ".")
+        if folder.is_file():
+            return True  # a zip file: importlib.metadata can look into it
+        for found in (*folder.glob("*.dist-info/entry_points.txt"),
+                      *folder.glob("*.egg-info/entry_points.txt")):  # fmt: skip
+            try:
+                if header in found.read_bytes():
+                    return True
+            except OSError:
+                continue
+    return False
+
+
 def _add_entry_points(registry: Registry) -> None:
+    if not _has_entry_points():
+        return
     from importlib.metadata import entry_points
 
     for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda item: item.name):
