@@ -37,7 +37,7 @@ def read(
     """
     if size > MAX_READ:
         raise CommandError(f"{size} bytes are too many for one read", f"at most {MAX_READ}")
-    space, address = _resolve(session, space, address)
+    space, address = resolve(session, space, address)
     try:
         if space == "global":
             return session.grid.gpu.memory.read(address, size)
@@ -55,7 +55,7 @@ def write(
     session: DebugSession, space: str, address: int, data: bytes, warp: WarpState, lane: int
 ) -> None:
     """Replace bytes; errors as `read`, and code cannot be written."""
-    space, address = _resolve(session, space, address)
+    space, address = resolve(session, space, address)
     if space == "code":
         raise CommandError("code cannot be written", "load another program instead")
     try:
@@ -73,7 +73,7 @@ def write(
         raise CommandError(e.message, e.hint) from None
 
 
-def _resolve(session: DebugSession, space: str, address: int) -> tuple[str, int]:
+def resolve(session: DebugSession, space: str, address: int) -> tuple[str, int]:
     """Generic addresses to the space they look into; module constants lie in device memory."""
     if space == "generic":
         layout = session.grid.gpu.layout

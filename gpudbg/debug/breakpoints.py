@@ -12,13 +12,19 @@ from gpudbg.errors import CommandError
 if TYPE_CHECKING:
     from gpudbg.debug.stop import Stop
     from gpudbg.debug.symbols import Line
+    from gpudbg.debug.watchpoints import Watch
 
 
 @dataclass(slots=True)
 class Breakpoint:
     """One breakpoint; `addresses` are pcs, empty while pending; `line` where it is a line's.
 
-    `disabled` are addresses that were switched off one by one (gdb's locations `1.2`).
+    `disabled` are addresses that were switched off one by one (gdb's locations `1.2`).  A
+    watchpoint (`gpudbg.debug.watchpoints`) has no address; `watch` is what it looks at.
+
+    >>> point = session.break_at("block_max+0x178", ignore=2)
+    >>> point.number, point.places, point.ignore
+    (1, ('block_max+0x178',), 2)
     """
 
     number: int
@@ -33,6 +39,7 @@ class Breakpoint:
     hits: int = 0
     line: Line | None = None
     disabled: set[int] = field(default_factory=set)
+    watch: Watch | None = None
 
     @property
     def stops_at(self) -> tuple[int, ...]:
@@ -41,6 +48,8 @@ class Breakpoint:
 
     def announce(self) -> str:
         """What the console prints when it is set."""
+        if self.watch is not None:
+            return f"{self.watch.words} {self.number}: {self.location}"
         word = "Temporary breakpoint" if self.temporary else "Breakpoint"
         where = ", ".join(self.places) or "pending"
         condition = f" if {self.condition}" if self.condition else ""
@@ -59,6 +68,7 @@ class Breakpoint:
             "enabled": self.enabled,
             "ignore": self.ignore,
             "hits": self.hits,
+            "watch": self.watch.target.kind if self.watch is not None else None,
         }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from gpudbg.debug import cuda_vars
 from gpudbg.debug.expr.evaluate import LANES, Place, Result, per_lane, uniform
-from gpudbg.debug.expr.types import I32, TYPES, U8, U32, U64, VOID, Array, CType, Scalar
+from gpudbg.debug.expr.types import I32, TYPES, U8, U32, U64, VOID, Array, CType, Pointer, Scalar
 from gpudbg.debug.warp_view import FLAGS, array_mask, mask_array
 from gpudbg.errors import CommandError
 
@@ -114,7 +115,7 @@ class WarpContext:
     def _argument(self, text: str) -> Result | None:
         for index, argument in enumerate(self._session.launch.arguments):
             if argument.name == text:
-                return self._parameter(index)
+                return _typed(self._parameter(index), argument)
         return None
 
     def _parameter(self, index: int) -> Result:
@@ -242,6 +243,21 @@ class WarpContext:
         """Set a `$name` of the session."""
         place = Place("variable", name=name)
         self._session.variables[name] = Result(value.type, value.values, value.valid, place)
+
+
+def _typed(parameter: Result, argument: Any) -> Result:
+    """A parameter with the type its argument was given with: a pointer to the buffer's elements."""
+    if argument.buffer is not None:
+        dtype = argument.buffer.dtype
+        target = TYPES.get(f"{dtype.kind}{dtype.itemsize * 8}")
+        if target is None:
+            return parameter
+        return replace(parameter, type=Pointer("global", target))
+    kind = {int: "i", float: "f"}.get(type(argument.value))
+    target = TYPES.get(f"{kind}{parameter.type.size * 8}")
+    if target is None:
+        return parameter
+    return replace(parameter, type=target, values=parameter.values.view(target.dtype))
 
 
 def _variable(space: str, address: int, size: int) -> Result:

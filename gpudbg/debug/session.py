@@ -13,6 +13,7 @@ focus, breakpoints, expressions, warps, memory.  Everything it returns is plain 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -29,12 +30,13 @@ from gpudbg.debug.interrupts import interruptible
 from gpudbg.debug.look import Looking
 from gpudbg.debug.settings import Settings
 from gpudbg.debug.sources import SourcePath
-from gpudbg.debug.stop import Stop
+from gpudbg.debug.stop import Stop, Trigger
 from gpudbg.debug.stop_maker import entry_stop, make_stop
 from gpudbg.debug.symbols import Location, Symbols
 from gpudbg.debug.traps import SessionTraps
 from gpudbg.debug.warp_view import WarpView
 from gpudbg.debug.watching import EVERY_STOP, Callback, Watching
+from gpudbg.debug.watchpoints import Watchpoints, lines_of
 from gpudbg.errors import CommandError, UsageError
 from gpudbg.isa.spa5.sched import first_instruction
 from gpudbg.sm.events import StopEvent
@@ -42,6 +44,7 @@ from gpudbg.sm.events import StopEvent
 if TYPE_CHECKING:
     from gpudbg.debug.commands.registry import Command, Output
     from gpudbg.debug.snapshot import Snapshot
+    from gpudbg.debug.watchpoints import WatchKind
     from gpudbg.formats.program import CodeImage, Kernel, Program
     from gpudbg.sm.gpu import Grid
     from gpudbg.sm.state import WarpState
@@ -78,7 +81,16 @@ class Launch(Protocol):
 
 
 class DebugSession(Watching, Looking):
-    """A launch that can be stopped, inspected, changed and stepped."""
+    """A launch that can be stopped, inspected, changed and stepped.
+
+    >>> with gpudbg.open("sessions/first_steps/first_steps.cubin") as session:
+    ...     print(session.stop)
+    ...     print(session.step(3))
+    ...     print(session.run())
+    at the entry of block_max
+    block_max+0x28 first_steps.cu:10, block (0,0,0) thread (0,0,0) (sm 0 warp 0 lane 0)
+    block_max ended after 1,258 warp instructions
+    """
 
     def __init__(self, launch: Launch) -> None:
         super().__init__()
@@ -88,7 +100,6 @@ class DebugSession(Watching, Looking):
         self.symbols = Symbols(launch.program, launch.image, launch.kernel)
         self.breakpoints = BreakpointTable()
         self.displays = Displays(self)
-        self.settings = Settings()
         self.variables: dict[str, Result] = {}
         self.stops: list[Stop] = []
         self.stop_listeners: list[Callable[[Stop], None]] = []
@@ -99,6 +110,7 @@ class DebugSession(Watching, Looking):
         self._hits: list[int] = []
         self._accept_lane = 0
         self.grid: Grid = launch.begin()
+        self.use_settings(Settings())
         self._closed = False
         self._killed = False
         self.value_history: list[Result] = []
@@ -111,6 +123,7 @@ class DebugSession(Watching, Looking):
         self.frame_level = 0
         self.checks: dict[str, Any] = {}
         self.traps = SessionTraps(self)
+        self.watchpoints = Watchpoints(self)
         self._focus_first()
         self._record(entry_stop(self))
 
@@ -129,6 +142,11 @@ class DebugSession(Watching, Looking):
     def close(self) -> None:
         """End the session; the device and its memory live on."""
         self._closed = True
+
+    def use_settings(self, settings: Settings) -> None:
+        """Take settings over; those that the device keeps show its values."""
+        settings.attach(self.grid.gpu)
+        self.settings = settings
 
     @property
     def finished(self) -> bool:
@@ -195,6 +213,7 @@ class DebugSession(Watching, Looking):
         event = self.grid.run(
             breakpoints=addresses,
             accept=self.accepts if addresses else None,
+            until=self.watchpoints.met if self.watchpoints.arm() else None,
             max_instructions=max_instructions,
         )
         return self.end_run(event)
@@ -204,13 +223,19 @@ class DebugSession(Watching, Looking):
         """Execute `count` instructions of the focused warp, its CTA, its SM or everything.
 
         With `over`, a call runs until it returns.  A breakpoint met on the way ends the step.
+
+        >>> session.step().pc, session.step(4).pc
+        (16, 56)
         """
         self.require_stopped()
         moved = scope or self.settings.shown("step")
+        self.watchpoints.arm()
         event: StopEvent | None = None
         for _ in range(count):
             warp = self._focused()
             event = self._step_once(moved, over)
+            if event.kind == "step" and self.watchpoints.met(warp):
+                break
             if event.kind != "step" or self.finished or warp.status == "exited":
                 break
             if self.breakpoint_at(warp):
@@ -291,6 +316,8 @@ class DebugSession(Watching, Looking):
         through = self.traps.stepping(warp)
         event = self.grid.step_warp(warp, through=through)
         while over and event.kind == "step" and call_depth(warp) > depth:
+            if self.watchpoints.met(warp):
+                break
             event = self.grid.step_warp(warp, through=through)
         return event
 
@@ -359,6 +386,9 @@ class DebugSession(Watching, Looking):
         """Turn a machine event into the session's stop, and move the focus to it."""
         kind = kind or event.kind
         self.traps.stopped()
+        seen = self.watchpoints.take()
+        if kind == "step" and seen:
+            kind, event = "breakpoint", self._watch_stop(event, seen)
         if kind == "breakpoint":
             if event.kind == "breakpoint":
                 assert event.sm is not None
@@ -370,11 +400,21 @@ class DebugSession(Watching, Looking):
             self.focus = Focus(event.sm, event.warp, event.lane or 0)
         self._repair_focus()
         hits = tuple(self._hits) if kind == "breakpoint" else ()
-        stop = make_stop(self, kind, event, hits)
+        stop = replace(make_stop(self, kind, event, hits), watch=seen if hits else ())
         for number in hits:
             if self.breakpoints.get(number).temporary:
                 self.breakpoints.remove(number)
         return self._record(stop)
+
+    def _watch_stop(self, event: StopEvent, seen: tuple[Trigger, ...]) -> StopEvent:
+        """A run or step that a watchpoint ended: the focus goes to the lane that touched it."""
+        first = seen[0]
+        self.focus = Focus(first.sm, first.warp, first.lane)
+        self._accept_lane = first.lane
+        self._hits = [trigger.number for trigger in seen]
+        lines = [line for trigger in seen for line in lines_of(trigger)]
+        lines.append(f"by {self.symbols.describe_line(self.symbols.pc(first.pc))}")
+        return replace(event, detail=(*event.detail, *lines))
 
     def _record(self, stop: Stop) -> Stop:
         self.stop = stop
@@ -424,7 +464,12 @@ class DebugSession(Watching, Looking):
 
     # ---- looking -----------------------------------------------------------------------
     def warp(self, index: int | None = None, sm: int | None = None) -> WarpView:
-        """A resident warp by slot (on the focused SM unless given); the focused one by default."""
+        """A resident warp by slot (on the focused SM unless given); the focused one by default.
+
+        >>> warp = session.warp(3)
+        >>> warp.block, warp.lane(5).thread, warp.status
+        ((2, 0, 0), (37, 0, 0), 'ready')
+        """
         if index is None:
             state = self._focused()
         else:
@@ -445,7 +490,11 @@ class DebugSession(Watching, Looking):
             yield WarpView(self, w)
 
     def evaluate(self, text: str) -> Result:
-        """An expression's value in the 32 lanes of the focused warp."""
+        """An expression's value in the 32 lanes of the focused warp.
+
+        >>> session.evaluate("threadIdx.x * 2 + 1").values[:4]
+        array([1, 3, 5, 7], dtype=uint32)
+        """
         return evaluate(parse(text), self.context())
 
     def context(self) -> WarpContext:
@@ -487,6 +536,11 @@ class DebugSession(Watching, Looking):
         Raises:
             CommandError: no such place, or a condition that does not parse or names what is
                 not there.
+
+        >>> point = session.break_at("block_max+0x168", condition="$R4 > 4000")
+        >>> stop = session.cont()
+        >>> stop.kind, stop.block, stop.thread, stop.lane
+        ('breakpoint', (0, 0, 0), (3, 0, 0), 3)
         """
         if condition:
             access.check_names(self, condition)
@@ -503,6 +557,29 @@ class DebugSession(Watching, Looking):
         self.on_hit(row, callback)
         return row
 
+    def watch_at(
+        self,
+        expression: str,
+        kind: WatchKind = "write",
+        condition: str | None = None,
+        callback: Callback | None = None,
+    ) -> Breakpoint:
+        """Set a watchpoint on the place `expression` names in the focused lane.
+
+        Args:
+            expression: `bins[3]`, `*(@shared int*)0x20`, `$R4`.
+            kind: "write" stops where it changes, "read" where it is read, "access" at both.
+            condition, callback: as `break_at`; the condition is tested in the lanes that touched.
+
+        Raises:
+            CommandError: no warp, no such place, or a condition that does not parse.
+        """
+        if condition:
+            access.check_names(self, condition)
+        row = self.watchpoints.add(expression, kind, condition)
+        self.on_hit(row, callback)
+        return row
+
     @property
     def _codes(self) -> bool:
         return self.settings.shown("addresses") == "code"
@@ -516,7 +593,7 @@ class DebugSession(Watching, Looking):
         """Look pending breakpoints up again; those that were found."""
         found = []
         for row in self.breakpoints:
-            if not row.addresses:
+            if not row.addresses and row.watch is None:
                 try:
                     self._settle(row, self.symbols.resolve(row.location, self))
                 except CommandError:
@@ -547,11 +624,20 @@ class DebugSession(Watching, Looking):
         return found.handler(self, argument)
 
     def snapshot(self, previous: Snapshot | None = None) -> Snapshot:
-        """The stopped machine as frozen data; `previous` decides what counts as changed."""
+        """The stopped machine as frozen data; `previous` decides what counts as changed.
+
+        >>> snapshot = session.snapshot()
+        >>> [(w.sm, w.slot, w.block, w.state) for w in snapshot.warps][:2]
+        [(0, 0, (0, 0, 0), 'ready'), (0, 1, (0, 0, 0), 'ready')]
+        """
         from gpudbg.debug.snapshot import take
 
         return take(self, previous)
 
     def execute(self, line: str) -> Any:
-        """Carry out a console command and return its data."""
+        """Carry out a console command and return its data.
+
+        >>> [row["state"] for row in session.execute("info warps")][:3]
+        ['ready', 'ready', 'ready']
+        """
         return self.command(line).data

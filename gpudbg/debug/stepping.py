@@ -49,8 +49,11 @@ def run_warp(session: DebugSession, arrived: Arrived) -> Stop:
     points = session.breakpoints.addresses()
     before, began = grid.total, warp.executed
 
+    watch = session.watchpoints
+    watching = watch.arm()
+
     def there(w: WarpState) -> bool:
-        return w is warp and w.executed > began and arrived(w)
+        return (watching and watch.met(w)) or (w is warp and w.executed > began and arrived(w))
 
     while True:
         if along and grid.total - before >= PATIENCE:
@@ -58,7 +61,7 @@ def run_warp(session: DebugSession, arrived: Arrived) -> Stop:
             return session.end_run(grid.run(breakpoints=points, accept=accept, until=there))
         event = _round(session, warp, points) if along else grid.step_warp(warp)
         event = replace(event, executed=grid.total - before)
-        if event.kind != "step":
+        if event.kind != "step" or (watching and watch.met(warp)):
             return session.end_run(event)
         if warp.status != "exited" and session.breakpoint_at(warp):
             return session.end_run(_at(event, warp), kind="breakpoint")

@@ -24,6 +24,11 @@ class ErrorRecord:
     `name` and `code` are a row of the warp error table (`gpudbg.regs.esr`); `lanes` are the
     guilty lanes; `address`, `space`, `access` are None where the error is not about memory.
     `nearest` says in words where the address lies relative to the nearest allocation.
+
+    >>> session = gpudbg.open("sessions/out_of_bounds/out_of_bounds.cubin")
+    >>> error = session.run().errors[0]
+    >>> error.name, error.thread, error.access, error.nearest
+    ('MMU_FAULT', (57, 0, 0), 'load', 'at the end of buffer in (argument 0) (1000 bytes)')
     """
 
     name: str
@@ -44,12 +49,38 @@ class ErrorRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Trigger:
+    """What a watchpoint saw.
+
+    `number`, `expression` and `kind` (write, read, access) are the watchpoint's; `old` and `new`
+    are the value's text before and after the access; `pc` is the instruction's, as `Stop.pc`;
+    `sm`, `warp`, `lane` name who touched the place.
+    """
+
+    number: int
+    expression: str
+    kind: str
+    old: str
+    new: str
+    pc: int
+    sm: int
+    warp: int
+    lane: int
+
+
+@dataclass(frozen=True, slots=True)
 class Stop:
     """A stop of the machine.
 
     Coordinates name the warp and lane the stop is about (the guilty lane of a fault, the lane
     that met a condition, otherwise the focus); None after `exited` where no warp is left.
     `pc` is relative to the kernel's code; `instructions` counts warp instructions since launch.
+    `watch` is what watchpoints saw, where one of them stopped the machine.
+
+    >>> session.stop.kind, session.stop.pc, session.stop.thread, session.stop.finished
+    ('step', 8, (0, 0, 0), False)
+    >>> print(session.stop)
+    at the entry of block_max
     """
 
     kind: StopKind
@@ -65,6 +96,7 @@ class Stop:
     breakpoints: tuple[int, ...] = ()
     instructions: int = 0
     detail: tuple[str, ...] = field(default=())
+    watch: tuple[Trigger, ...] = ()
 
     @property
     def finished(self) -> bool:

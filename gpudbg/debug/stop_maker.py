@@ -78,7 +78,7 @@ def _message(
         near = f", {e.nearest}" if e.nearest and e.nearest not in e.detail else ""
         return f"{e.name} at {where}, {who}: {e.detail or e.name}{near}{more}"
     words = {
-        "breakpoint": f"breakpoint {', '.join(map(str, hits))} at {where}, {who}",
+        "breakpoint": f"{_point(session, hits)} {', '.join(map(str, hits))} at {where}, {who}",
         "step": f"{where}, {who}",
         "trap": f"trap at {where}, {who}",
         "limit": f"stopped after {event.executed:,} warp instructions at {where}, {who}",
@@ -86,6 +86,11 @@ def _message(
         "deadlock": f"deadlock: no warp can go on; {where}, {who}",
     }
     return words[kind]
+
+
+def _point(session: DebugSession, hits: tuple[int, ...]) -> str:
+    watched = hits and session.breakpoints.get(hits[0]).watch is not None
+    return "watchpoint" if watched else "breakpoint"
 
 
 def _error(session: DebugSession, fault: WarpFault) -> ErrorRecord:

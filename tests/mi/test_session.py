@@ -263,3 +263,28 @@ def test_errors_are_signals() -> None:
         assert "Assertion `out[3] == 2' failed" in "".join(
             r.text for r in client.records if r.kind == "@"
         ).replace("`.", "'.").replace("2` ", "2' ")
+
+
+def test_watchpoints() -> None:
+    with Client("-q", "-i=mi2", WALK) as client:
+        client.ok("-break-insert walk")
+        assert client.ask("-exec-run").name == "running"
+        client.stop()
+        assert client.ok("-break-watch out[64]")["wpt"] == {"number": "2", "exp": "out[64]"}
+        assert client.ok("-break-watch -r in[3]")["hw-rwpt"]["number"] == "3"
+        assert client.ok("-break-watch -a counter")["hw-awpt"]["exp"] == "counter"
+        assert client.fails("-break-watch 1 + 2").startswith("cannot watch 1 + 2")
+        types = [row["type"] for row in client.ok("-break-list")["BreakpointTable"]["body"]]
+        assert types == ["breakpoint", "hw watchpoint", "read watchpoint", "acc watchpoint"]
+        client.ok("-break-delete 1 4")
+        client.ask("-exec-continue")
+        stop = client.stop()
+        assert stop["reason"] == "read-watchpoint-trigger"
+        assert stop["hw-rwpt"] == {"number": "3", "exp": "in[3]"}
+        client.ok("-break-delete 3")
+        client.ask("-exec-continue")
+        stop = client.stop()
+        assert stop["reason"] == "watchpoint-trigger"
+        assert stop["wpt"] == {"number": "2", "exp": "out[64]"}
+        assert stop["value"]["old"] == "0"
+        assert stop["CudaFocus"]["blockIdx"] == "(1,0,0)"

@@ -21,7 +21,11 @@ ROWS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "break block_max+0x168 if $R4 > 0",
             "break 18",
             "tbreak block_max+0x178",
+            "watch out[0]",
+            "rwatch in[2]",
+            "awatch *(@shared int*)0",
             "info breakpoints",
+            "delete 4 5 6",
             "disable 1",
             "enable 1",
             "condition 1 $R4 > 1",
@@ -182,7 +186,7 @@ ROWS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 SHARED: dict[str, tuple[str, ...]] = {
     "stop": tuple("run start continue stepi nexti step next until finish source".split()),
-    "breakpoint": ("break", "tbreak", "condition", "ignore"),
+    "breakpoint": ("break", "tbreak", "watch", "rwatch", "awatch", "condition", "ignore"),
     "focus": ("focus", "sm", "warp", "lane", "block", "thread"),
     "frame": ("frame", "up", "down", "info frame"),
     "value": ("print", "output"),

@@ -11,6 +11,7 @@ from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.watchpoints import WatchKind
 
 LOCATIONS = """\
 LOCATION is one of
@@ -62,6 +63,49 @@ def break_(session: DebugSession, argument: str) -> Output:
 def tbreak(session: DebugSession, argument: str) -> Output:
     """Set a temporary breakpoint."""
     return _add(session, argument, temporary=True)
+
+
+TYPE_WORDS = {
+    None: "breakpoint",
+    "write": "hw watchpoint",
+    "read": "read watchpoint",
+    "access": "acc watchpoint",
+}
+"""Kind of watchpoint, or None -> gdb's name of the row's type."""
+
+WATCHES = """\
+EXPRESSION names a place: bins[3], *(@shared int*)0x20, a variable, $R4 of the focused lane.
+  watch    stop when it changes      rwatch   when it is read      awatch   read or written
+The stop is after the instruction that touched it, with the focus on the lane that did.
+Runs use the step engine while a watchpoint is enabled."""
+
+
+def _watch(session: DebugSession, argument: str, kind: WatchKind) -> Output:
+    expression, _, condition = argument.partition(" if ")
+    expression = expression.strip().removeprefix("-location ").removeprefix("-l ")
+    if not expression:
+        raise CommandError("an expression is missing", "watch bins[3]")
+    point = session.watch_at(expression, kind, condition=condition.strip() or None)
+    return Output((point.announce(),), point.to_json())
+
+
+def _watch_command(name: str, kind: WatchKind, help_: str) -> None:
+    @command(
+        name,
+        usage=f"{name} EXPRESSION [if CONDITION]",
+        help=help_,
+        group="breakpoints",
+        needs="stopped",
+        details=WATCHES,
+        completer=lambda s, text: s.complete_expression(text),
+    )
+    def handler(session: DebugSession, argument: str) -> Output:
+        return _watch(session, argument, kind)
+
+
+_watch_command("watch", "write", "stop where memory or a register changes")
+_watch_command("rwatch", "read", "stop where memory is read")
+_watch_command("awatch", "access", "stop where memory is read or written")
 
 
 def _numbers(session: DebugSession, argument: str) -> list[int]:
@@ -218,10 +262,11 @@ def info_breakpoints(session: DebugSession, argument: str) -> Output:
     if not rows:
         return Output(("no breakpoints; `break LOCATION` sets one",), rows)
     lines = table(
-        ("Num", "Disp", "Enb", "Where", "What", "Hits"),
+        ("Num", "Type", "Disp", "Enb", "Where", "What", "Hits"),
         [
             (
                 str(r["number"]),
+                TYPE_WORDS[r["watch"]],
                 "del" if r["temporary"] else "keep",
                 "y" if r["enabled"] else "n",
                 " ".join(r["places"]) or "(pending)",

@@ -421,9 +421,10 @@ def _breakpoint_lines(bridge: Bridge, number: int) -> list[str]:
         what = f"in {fields['func']}" + (
             f" at {Path(fields['file']).name}:{fields['line']}" if "line" in fields else ""
         )
+    what = fields.get("what", what)
     out = [
-        f"{number:<7} {'breakpoint':<14} {fields['disp']:<4} {fields['enabled']:<3} "
-        f"{fields['addr']:<18} {what}"
+        f"{number:<7} {fields['type']:<14} {fields['disp']:<4} {fields['enabled']:<3} "
+        f"{fields.get('addr', ''):<18} {what}"
     ]
     if row.condition:
         out.append(f"\tstop only if {row.condition}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug.arguments import argument_rows
+from gpudbg.debug.commands.break_ import TYPE_WORDS
 from gpudbg.debug.commands.frames import frame_words
 from gpudbg.debug.frames import Frame, frames
 from gpudbg.debug.stop import dim
@@ -129,12 +130,14 @@ def breakpoint_fields(
     """A breakpoint as `bkpt={…}`."""
     out: Fields = {
         "number": row.number,
-        "type": "breakpoint",
+        "type": TYPE_WORDS[row.watch.target.kind if row.watch is not None else None],
         "disp": "del" if row.temporary else "keep",
         "enabled": "y" if row.enabled else "n",
     }
     several = len(row.addresses) > 1
-    if not row.addresses:
+    if row.watch is not None:
+        out["what"] = row.location
+    elif not row.addresses:
         out |= {"addr": "<PENDING>", "pending": original}
     elif several:
         out["addr"] = "<MULTIPLE>"

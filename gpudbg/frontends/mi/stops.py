@@ -13,7 +13,7 @@ from gpudbg.frontends.mi.shown import Fields, frame_fields, position_lines
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
-    from gpudbg.debug.stop import Stop
+    from gpudbg.debug.stop import Stop, Trigger
 
 
 def stopped_fields(session: DebugSession, stop: Stop, reason: Fields, thread: int | None) -> Fields:
@@ -39,6 +39,8 @@ def reason_fields(stop: Stop, finished: str, temporary: Iterable[int]) -> Fields
         finished: reason of a command that came to its end ("end-stepping-range", …).
         temporary: breakpoints that the stop deleted.
     """
+    if stop.watch:
+        return watch_fields(stop.watch[0])
     if stop.kind == "breakpoint":
         number = stop.breakpoints[0] if stop.breakpoints else 0
         gone = number in set(temporary)
@@ -55,6 +57,27 @@ def reason_fields(stop: Stop, finished: str, temporary: Iterable[int]) -> Fields
             "signal-meaning": signal.meaning,
         }
     return {"reason": finished}
+
+
+WATCH_REASONS = {
+    "write": ("watchpoint-trigger", "wpt"),
+    "read": ("read-watchpoint-trigger", "hw-rwpt"),
+    "access": ("access-watchpoint-trigger", "hw-awpt"),
+}
+"""Kind of watchpoint -> (reason of the stop, key of the watchpoint)."""
+
+
+def watch_fields(seen: Trigger) -> Fields:
+    """reason, watchpoint and values of a stop at a watchpoint."""
+    reason, key = WATCH_REASONS[seen.kind]
+    value = {"value": seen.new} if seen.old == seen.new else {"old": seen.old, "new": seen.new}
+    if seen.kind == "access" and seen.old == seen.new:
+        value = {"new": seen.new}
+    return {
+        "reason": reason,
+        key: {"number": seen.number, "exp": seen.expression},
+        "value": value,
+    }
 
 
 def stop_words(
@@ -79,6 +102,11 @@ def stop_words(
             f"{reason['signal-meaning']}.\n"
         )
         out.append(f"[Switching focus to CUDA {place}]\n")
+    elif stop.watch:
+        if switched:
+            out.append(f"[Switching focus to CUDA {place}]\n")
+        out.append("\nCUDA thread hit ")
+        out += [f"{line}\n" for line in stop.detail]
     elif stop.kind == "breakpoint":
         if switched:
             out.append(f"[Switching focus to CUDA {place}]\n")

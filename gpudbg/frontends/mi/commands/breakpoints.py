@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from gpudbg.debug.breakpoints import Breakpoint
+from gpudbg.debug.watchpoints import WatchKind
 from gpudbg.errors import CommandError
 from gpudbg.frontends.mi import shown
 from gpudbg.frontends.mi.commands.registry import Call, mi
 from gpudbg.frontends.mi.parser import MiError, Options, take_options
+from gpudbg.frontends.mi.stops import WATCH_REASONS
 
 Fields = dict[str, Any]
 
@@ -192,7 +194,20 @@ def break_commands(call: Call) -> None:
     call.bridge.commands[number] = list(call.words[1:])
 
 
-@mi("break-watch", "break-passcount", "dprintf-insert", "catch-load", "catch-unload")
+@mi("break-watch", running="pause")
+def break_watch(call: Call) -> Fields:
+    """A watchpoint on the place an expression names in the focused lane."""
+    opts = take_options(call.name, call.words, flags="-a -r", values="")
+    expression = " ".join(opts.rest).strip()
+    if not expression:
+        raise MiError("-break-watch: USAGE: [-r|-a] EXPRESSION")
+    kind: WatchKind = "read" if opts.has("-r") else "access" if opts.has("-a") else "write"
+    row = call.bridge.loaded().watch_at(expression, kind)
+    call.bridge.original[row.number] = expression
+    return {WATCH_REASONS[kind][1]: {"number": row.number, "exp": expression}}
+
+
+@mi("break-passcount", "dprintf-insert", "catch-load", "catch-unload")
 def not_supported(call: Call) -> None:
-    """Watchpoints on device code are not supported, as in cuda-gdb."""
+    """What a program on a GPU does not have."""
     raise MiError(f"-{call.name}: not supported for device code")

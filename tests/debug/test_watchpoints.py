@@ -1,0 +1,115 @@
+"""Watchpoints against the same run taken instruction by instruction."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from gpudbg.debug.expr import evaluate, parse
+from gpudbg.debug.session import DebugSession
+from gpudbg.errors import CommandError
+
+Make = Callable[[], DebugSession]
+MAXIMA = [2340, 4727, 5022, 4223]
+
+
+def changes(session: DebugSession, expression: str) -> list[tuple[int, int]]:
+    """(instructions so far, new value) at every change, by looking after each instruction."""
+    out = []
+    context = session.context()
+    last = 0
+    while not session.finished:
+        session.run(max_instructions=1)
+        now = int(evaluate(parse(expression), context).values[0])
+        if now != last:
+            assert session.stop is not None
+            out.append((session.stop.instructions, now))
+            last = now
+    return out
+
+
+@pytest.mark.parametrize("expression", ["*(@shared int*)4", "arg1[0]", "$R2", "$P0"])
+def test_a_watchpoint_stops_at_every_change(make_session: Make, expression: str) -> None:
+    session = make_session()
+    session.watch_at(expression)
+    seen = []
+    for stop in session.events("breakpoint"):
+        (trigger,) = stop.watch
+        assert stop.breakpoints == (1,)
+        seen.append((stop.instructions, trigger.new))
+    looked = changes(make_session(), expression)
+    assert len(looked) > 0
+    words = {"false": 0, "true": 1}
+    assert [(n, words[v] if v in words else int(v)) for n, v in seen] == looked
+    assert session.buffer(1).tolist() == MAXIMA
+
+
+def test_the_focus_goes_to_who_wrote(session: DebugSession) -> None:
+    session.watch_at("arg1[2]")
+    stop = session.cont()
+    assert (stop.kind, stop.block, stop.thread) == ("breakpoint", (2, 0, 0), (0, 0, 0))
+    assert stop.watch[0].new == str(MAXIMA[2])
+    assert "STG" in session.command(f"x/i {stop.watch[0].pc}").text
+    assert stop.detail[:3] == (
+        "Hardware watchpoint 1: arg1[2]",
+        "Old value = 0",
+        f"New value = {MAXIMA[2]}",
+    )
+
+
+def test_reads_and_accesses(make_session: Make) -> None:
+    session = make_session()
+    session.command("rwatch arg0[70]")
+    stop = session.cont()
+    assert (stop.block, stop.thread) == ((1, 0, 0), (6, 0, 0))
+    assert stop.watch[0].old == stop.watch[0].new == str(70 * 37)
+    assert session.cont().kind == "exited"
+    session = make_session()
+    session.command("awatch *(@shared int*)0")
+    kinds = [stop.watch[0].old == stop.watch[0].new for stop in session.events("breakpoint")]
+    assert True in kinds
+    assert False in kinds
+
+
+def test_stepping_stops_at_a_watchpoint(session: DebugSession) -> None:
+    session.watch_at("*(@shared int*)0")
+    stop = session.step(1000)
+    assert (stop.kind, stop.breakpoints) == ("breakpoint", (1,))
+    session.command("delete 1")
+    assert session.step(3).kind == "step"
+
+
+def test_conditions_counts_and_callbacks(session: DebugSession) -> None:
+    seen: list[str] = []
+    session.watch_at("arg1[0]@4", callback=lambda _, stop: bool(seen.append(stop.watch[0].new)))
+    session.watch_at("arg1[1]", condition="blockIdx.x == 7")
+    assert session.cont().kind == "exited"
+    assert len(seen) == 4
+    rows = session.execute("info breakpoints")
+    assert [(r["watch"], r["hits"]) for r in rows] == [("write", 4), ("write", 0)]
+
+
+def test_a_run_without_watchpoints_costs_nothing(session: DebugSession) -> None:
+    session.watch_at("arg1[0]")
+    session.step()
+    assert session.watchpoints in session.grid.gpu.observers.members
+    session.command("disable 1")
+    session.step()
+    assert session.watchpoints not in session.grid.gpu.observers.members
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("watch 3 + 4", "a value, not a place"),
+        ("watch arg1[100000]", "cannot watch arg1[100000]"),
+        ("rwatch $R3", "only be watched for changes"),
+        ("watch", "an expression is missing"),
+        ("watch nosuch", "nosuch"),
+    ],
+)
+def test_what_cannot_be_watched(session: DebugSession, line: str, words: str) -> None:
+    with pytest.raises(CommandError, match=re.escape(words)):
+        session.command(line)
