@@ -6,7 +6,7 @@
   (write-region (concat (apply #'format format args) "\n") nil result-file t 'quiet))
 (defun wait-until (name pred &optional seconds)
   "Wait for PRED, report under NAME; non-nil when it came true."
-  (let ((end (+ (float-time) (or seconds 20))) (ok nil))
+  (let ((end (+ (float-time) (or seconds 60))) (ok nil))
     (while (and (not (setq ok (ignore-errors (funcall pred)))) (< (float-time) end))
       (accept-process-output nil 0.05)
       (sit-for 0.02))
@@ -23,11 +23,16 @@
 (defun type-line (text)
   (with-current-buffer gud-comint-buffer
     (goto-char (point-max)) (insert text) (comint-send-input)))
-(defun stopped () (not (member gdb-inferior-status '("running" "" nil))))
+;; Emacs drops commands while `gud-running', which falls only with the answer to -thread-info
+;; after a stop; a command right behind `*stopped' would be lost.
+(defun stopped ()
+  (and (not gud-running) (not (member gdb-inferior-status '("running" "" nil)))))
+(defun settled () "Emacs has the answers to all it asked." (null gdb-handler-list))
+(defun ready () (and (console-has "(gdb) ") (settled)))
 
 (defun walk-session ()
   (gdb (concat (getenv "GDB") " -i=mi " (getenv "KERNELS") "/walk.cubin"))
-  (wait-until "prompt" (lambda () (console-has "(gdb) ")))
+  (wait-until "prompt" #'ready)
   (dolist (kind '(gdb-breakpoints-buffer gdb-threads-buffer gdb-stack-buffer gdb-locals-buffer
                   gdb-registers-buffer gdb-memory-buffer gdb-disassembly-buffer))
     (gdb-get-buffer-create kind))
@@ -70,15 +75,15 @@
 
 (defun endless-session ()
   (gdb (concat (getenv "GDB") " -i=mi " (getenv "KERNELS") "/endless.cubin"))
-  (wait-until "second prompt" (lambda () (console-has "(gdb) ")))
+  (wait-until "prompt" #'ready)
   (gud-call "-exec-run")
   (wait-until "running" (lambda () (equal gdb-inferior-status "running")))
-  (sit-for 0.5)
   (gud-stop-subjob)
   (wait-until "interrupt" (lambda () (and (stopped) (console-has "SIGINT"))))
   (wait-until "line of the loop" (lambda () (memq (frame-line) '(3 5 6 7))))
   (gud-stepi 1)
-  (wait-until "stepi" (lambda () (equal gdb-inferior-status "end-stepping-range")))
+  (wait-until "stepi"
+              (lambda () (and (stopped) (equal gdb-inferior-status "end-stepping-range"))))
   (gud-cont 1)
   (wait-until "running again" (lambda () (equal gdb-inferior-status "running")))
   (type-line "quit")
