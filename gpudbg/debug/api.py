@@ -59,6 +59,10 @@ def load(
             not installed.
     """
     program = read(source, arch, options)
+
+    >>> program = gpudbg.load("sessions/out_of_bounds/out_of_bounds.cubin", num_sms=1)
+    >>> list(program.kernels)
+    ['smooth']
     device = Device(
         arch=arch or program.arch,
         num_sms=num_sms,
@@ -96,6 +100,14 @@ def compile(  # noqa: A001 - users write gpudbg.compile
     from gpudbg.debug.compile import compile_text, looks_like_ptx, program_of
     from gpudbg.debug.compile_options import word_options
 
+    >>> text = '''__device__ int bias;
+    ... extern "C" __global__ void shift(int *p) { p[threadIdx.x] += bias * N; }'''
+    >>> program = gpudbg.compile(text, options=["-DN=2"])
+    >>> program.write_symbol("bias", 5)
+    >>> session = program.launch("shift", args=[np.arange(32, dtype=np.int32)])
+    >>> session.run().kind, session.buffer(0)[:4], program.read_symbol("bias", np.int32)
+    ('exited', array([10, 11, 12, 13], dtype=int32), array([5], dtype=int32))
+
     name = name or ("source.ptx" if looks_like_ptx(text) else "source.cu")
     made = compile_text(text, word_options(options, arch), name)
     return load(program_of(name, made), arch, **device)
@@ -130,6 +142,10 @@ def open(  # noqa: A001 - users write gpudbg.open
     """
     from gpudbg.debug.opening import open_program, start
     from gpudbg.formats.launch import SmSpec
+
+    >>> session = gpudbg.open("sessions/first_steps/first_steps.cubin", seed=3)
+    >>> session.run().kind, session.buffer("out")
+    ('exited', array([4974, 4970, 5026, 4994], dtype=int32))
     from gpudbg.formats.launch_toml import beside, flag_launch, read_launch
 
     table = Path(launch) if launch is not None else beside(Path(path))
@@ -174,6 +190,9 @@ class LoadedProgram:
     """
 
     def __init__(self, device: Device, module: Module) -> None:
+
+    >>> program.device, [kernel.num_regs for kernel in program.kernels.values()]
+    (<Device sm_50, 2 SMs>, [12])
         self.device = device
         self.module = module
 
@@ -213,6 +232,13 @@ class LoadedProgram:
         """
         for index, value in enumerate(args):
             home = getattr(value, "device", None)
+
+        >>> values, out = np.arange(64, dtype=np.int32), np.zeros(1, np.int32)
+        >>> session = program.launch("block_max", grid=1, block=64, args=[values, out, 64])
+        >>> print(session.run())
+        block_max ended after 253 warp instructions
+        >>> session.buffer(1)
+        array([73], dtype=int32)
             if isinstance(home, Device) and home is not self.device:
                 raise UsageError(f"argument {index} is in another device's memory")
         table = python_launch(kernel, grid, block, args, shared_bytes)

@@ -31,6 +31,13 @@ class Device:
         images: textures and surfaces made so far.
     """
 
+    >>> device = gpudbg.Device(arch="sm_52", num_sms=4, seed=7)
+    >>> device
+    <Device sm_52, 4 SMs>
+    >>> program = device.load("sessions/first_steps/first_steps.cubin")
+    >>> image = device.texture(np.eye(4, dtype=np.float32), "2d", address="clamp", name="eye")
+    >>> surface = device.surface(np.zeros((8, 8), np.uint8), "2d", layout="pitch")
+
     def __init__(
         self,
         arch: str = "sm_50",
@@ -168,6 +175,12 @@ class DeviceBuffer:
     ) -> None:
         self.device = device
         self.allocation = allocation
+
+    >>> y = program.device.buffer(np.arange(4, dtype=np.float32))
+    >>> y.write([1, 2, 3, 4])
+    >>> y.array(), y.nbytes, y.address % 256
+    (array([1., 2., 3., 4.], dtype=float32), 16, 0)
+    >>> y.free()
         self.dtype = dtype
         self.shape = shape
 

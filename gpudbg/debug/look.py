@@ -161,6 +161,11 @@ class Looking:
 
         Raises:
             CommandError: no such place, or nothing there.
+
+        >>> session.memory("in", 16).array(np.int32)
+        array([ 250,  715, 1408, 4765], dtype=int32)
+        >>> print("\\n".join(session.memory("in", 16).lines()))
+        705000000  000000fa 000002cb 00000580 0000129d  ................
         """
         from gpudbg.debug.memory_view import memory_at
 
@@ -176,6 +181,9 @@ class Looking:
 
         Raises:
             CommandError: no such register.
+
+        >>> session.sreg("SR_LANEID").values[:3], session.sreg("SR_VIRTID").fields["SMId"]
+        (array([0, 1, 2], dtype=uint32), 0)
         """
         from gpudbg.regs.explain import explain_sr
         from gpudbg.regs.special import find_special, nearest_special
@@ -197,6 +205,10 @@ class Looking:
 
         Raises:
             CommandError: there is none at that offset.
+
+        >>> info = session.instruction(0x10)
+        >>> info.text, info.writes, info.line
+        ('MOV R4, RZ', ('R4',), 'first_steps.cu:10')
         """
         from gpudbg.debug.operands import instruction_at
 
@@ -223,6 +235,9 @@ class Looking:
 
         Raises:
             UsageError: no such argument, or it is a scalar.
+
+        >>> session.buffer("in")[:3], session.buffer(1)
+        (array([ 250,  715, 1408], dtype=int32), array([0, 0, 0, 0], dtype=int32))
         """
         array: NDArray[np.generic] = self._device_buffer(argument).array()
         return array
@@ -232,6 +247,10 @@ class Looking:
 
         Raises:
             UsageError: no such argument, a scalar, or an array of another size.
+
+        >>> session.set_buffer("in", np.arange(256))
+        >>> session.run().kind, session.buffer("out")
+        ('exited', array([ 73, 137, 207, 264], dtype=int32))
         """
         self._device_buffer(argument).write(array)
 

@@ -49,6 +49,13 @@ class TraceEntry:
         addresses: of an access: one for each of `lanes`.
         barrier: of a barrier: its number, else None.
         detail: of a trap or fault: its name.
+
+    >>> with session.trace("barrier") as log:
+    ...     stop = session.run()
+    >>> print(log[0])
+    barrier  block_max+0x1d8  first_steps.cu:17  block (0,0,0) warp 0 lanes 0-31  barrier 0
+    >>> log[0].line.number, log[0].threads[31]
+    (17, (31, 0, 0))
     """
 
     event: str

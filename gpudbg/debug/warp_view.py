@@ -179,7 +179,20 @@ class LaneView:
 
 
 class WarpView:
-    """A resident warp of the session."""
+    """A resident warp of the session.
+
+    >>> session.step(6).kind
+    'step'
+    >>> warp = session.warp()
+    >>> warp.R[4].shape, warp.lane(5).R[4], int(warp.active.sum())
+    ((32,), 0, 32)
+    >>> warp.R[4] = np.arange(32)
+    >>> warp.lane(5).R[4] = 70
+    >>> warp.R[4][:7]
+    array([ 0,  1,  2,  3,  4, 70,  6], dtype=uint32)
+    >>> warp.lane(5).evaluate("$R4 + threadIdx.x")
+    75
+    """
 
     def __init__(self, session: DebugSession, state: WarpState) -> None:
         self._session = session

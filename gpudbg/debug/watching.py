@@ -141,6 +141,11 @@ class Watching:
 
         Raises:
             UsageError: a kind that does not exist.
+
+        >>> session.break_at("first_steps.cu:19", condition="threadIdx.x == 0").number
+        1
+        >>> [stop.block for stop in session.events("breakpoint")]
+        [(0, 0, 0), (2, 0, 0), (1, 0, 0), (3, 0, 0)]
         """
         unknown = set(kinds) - set(get_args(StopKind))
         if unknown:
@@ -162,6 +167,14 @@ class Watching:
 
         Raises:
             CommandError: no such breakpoint.
+
+        >>> seen = []
+        >>> def note(session, stop):
+        ...     seen.append(session.warp().lane(stop.lane).R[4])
+        ...     return False
+        >>> session.on_hit(session.break_at("block_max+0x178"), note)
+        >>> session.cont().kind, seen
+        ('exited', [257, 921, 1821, 1171, 2787, 3867, 4098, 1442])
         """
         number = point if isinstance(point, int) else point.number
         self.breakpoints.get(number)
@@ -171,7 +184,14 @@ class Watching:
 
     @contextmanager
     def breakpoint(self, location: str | int | None = None, **options: Any) -> Iterator[Breakpoint]:
-        """A breakpoint for the length of a `with` block; arguments as `break_at`."""
+        """A breakpoint for the length of a `with` block; arguments as `break_at`.
+
+        >>> with session.breakpoint("block_max+0x178"):
+        ...     print(session.cont().pc)
+        376
+        >>> session.cont().kind
+        'exited'
+        """
         point = self.break_at(location, **options)
         try:
             yield point
@@ -181,7 +201,18 @@ class Watching:
 
     # ---- observers ---------------------------------------------------------------------
     def subscribe(self, observer: Observer) -> Subscription:
-        """Attach an observer to the machine's events; cancel it or use it with `with`."""
+        """Attach an observer to the machine's events; cancel it or use it with `with`.
+
+        >>> class Stores(gpudbg.Observer):
+        ...     count = 0
+        ...     def access(self, warp, space, kind, address, lanes, size):
+        ...         self.count += kind == "store"
+        >>> with session.subscribe(Stores()) as stores:
+        ...     session.run().kind
+        'exited'
+        >>> stores.count
+        35
+        """
         return Subscription(self.grid.gpu, observer)
 
     def on(self, event: str, function: Callable[..., None]) -> Subscription:
@@ -189,6 +220,15 @@ class Watching:
 
         Raises:
             UsageError: no such event.
+
+        >>> def arrived(warp, arrival, released):
+        ...     print(f"warp {warp.slot} comes, {len(released)} go on")
+        >>> with session.on("barrier", arrived):
+        ...     stop = session.cont(max_instructions=200)
+        warp 0 comes, 0 go on
+        warp 1 comes, 2 go on
+        warp 1 comes, 0 go on
+        warp 0 comes, 2 go on
         """
         return self.subscribe(observer_of(event, function))
 
@@ -210,6 +250,11 @@ class Watching:
         Raises:
             UsageError: no such event.
             CommandError: no such place.
+
+        >>> with session.trace("access", at="first_steps.cu:11", block=(1, 0, 0)) as log:
+        ...     stop = session.run()
+        >>> [(entry.index, entry.kind, entry.space, entry.lanes[:3]) for entry in log]
+        [(0, 'load', 'global', (0, 1, 2)), (1, 'load', 'global', (0, 1, 2))]
         """
         tracer = Tracer(self, events, at, block)  # type: ignore[arg-type]
         with self.subscribe(tracer.observer):

@@ -102,6 +102,9 @@ def decode(
     Raises:
         DecodeError: no instruction of the architecture; `reason` says why.
         UsageError: an unknown architecture.
+
+    >>> gpudbg.decode(0x5C10000000370204).text
+    'IADD R4, R2, R3'
     """
     _check(arch)
     word = int(word)
@@ -116,6 +119,9 @@ def assemble(text: str, pc: int = 8, arch: str = "sm_50") -> int:
     Raises:
         AssembleError: with the column and what was expected there.
         UsageError: an unknown architecture.
+
+    >>> hex(gpudbg.assemble("IADD R4, R2, R3"))
+    '0x5c10000000370204'
     """
     _check(arch)
     return _assemble(_COMMENT.sub(lambda m: " " * len(m[0]), text), pc, arch)

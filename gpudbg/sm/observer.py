@@ -28,7 +28,19 @@ EVENTS = (
 
 
 class Observer:
-    """Base of observers: every hook does nothing."""
+    """Base of observers: every hook does nothing.
+
+    >>> class Coverage(gpudbg.Observer):
+    ...     def __init__(self):
+    ...         self.seen = set()
+    ...     def instruction(self, warp, pc, instruction, lanes):
+    ...         self.seen.add(instruction.op)
+    >>> with session.subscribe(Coverage()) as coverage:
+    ...     session.run().kind
+    'exited'
+    >>> sorted(coverage.seen)[:4]
+    ['BAR', 'BRA', 'EXIT', 'IADD']
+    """
 
     def instruction(self, warp: WarpState, pc: int, instruction: Any, lanes: int) -> None:
         """Before an instruction; `lanes` is the mask of executing lanes (0: guarded off)."""

@@ -102,7 +102,7 @@ def test_memory_and_registers_are_plain_data(session: DebugSession) -> None:
     assert memory.array(np.int32).tolist() == session.buffer(0)[:4].tolist()
     assert bytes(memory) == memory.data
     assert len(memory) == 16
-    assert memory.space == "generic"
+    assert memory.space == "global"
     found = session.sreg("SR_LANEID")
     assert found.values.tolist() == list(range(32))
     session.set_focus("lane 5")
