@@ -13,21 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpudbg.errors import UsageError
 from gpudbg.formats.program import IMAGE_DESCRIPTOR_BYTES
 from gpudbg.mem.device import Allocation, DeviceMemory
-from gpudbg.mem.surface import SurfaceLayout, layout_of
 from gpudbg.regs.texfields import HEADER_BYTES
-from gpudbg.regs.texheader import (
-    MAX_GOBS_LOG2,
-    Sampler,
-    TextureHeader,
-    decode_header,
-    decode_sampler,
-)
+
+if TYPE_CHECKING:
+    from gpudbg.mem.surface import SurfaceLayout
+    from gpudbg.regs.texheader import Sampler, TextureHeader
+
+# Every GPU has pools, few programs have images: what reads headers is imported when one is made.
 
 CAPACITY = 2048
 """Headers and samplers of a GPU (*modelled*: drivers grow the pools)."""
@@ -81,6 +80,8 @@ def check_header(header: TextureHeader | None) -> str:
 
 def unmodelled(header: TextureHeader) -> str:
     """What of a valid header the unit has no model of, or ""."""
+    from gpudbg.regs.texheader import MAX_GOBS_LOG2
+
     if not header.format.bytes:
         return f"texel format {header.format.name}"
     if max(header.block_height_log2, header.block_depth_log2) > MAX_GOBS_LOG2:
@@ -184,6 +185,9 @@ class ImagePools:
         raw = self._bytes("header", index)
         found = self._cache.get((index, raw))
         if found is None:
+            from gpudbg.mem.surface import layout_of
+            from gpudbg.regs.texheader import decode_header
+
             header = decode_header(np.frombuffer(raw, "<u4").tolist())
             why = check_header(header)
             levels: tuple[SurfaceLayout, ...] = ()
@@ -195,6 +199,8 @@ class ImagePools:
 
     def sampler(self, index: int) -> Sampler:
         """A sampler as its bytes are now; index 0's default where none was made."""
+        from gpudbg.regs.texheader import Sampler, decode_sampler
+
         if index >= self._samplers:
             return Sampler()
         return decode_sampler(np.frombuffer(self._bytes("sampler", index), "<u4").tolist())

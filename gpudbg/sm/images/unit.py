@@ -4,29 +4,36 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.mem.lanes import FULL, first_lane, pack
-from gpudbg.sm.images import surfaces, textures
-from gpudbg.sm.images.access import Access, InvalidAccess, Writers
 from gpudbg.sm.images.pools import ImagePools
 
 if TYPE_CHECKING:
     from gpudbg.sm.engines.step import StepEngine
+    from gpudbg.sm.images.access import Access, InvalidAccess, Writers
     from gpudbg.sm.state import WarpState
 
 LOG_LENGTH = 512
 """Accesses outside a surface that are kept in full; all are counted."""
 
-HANDLERS: dict[str, Callable[[ImageUnit, StepEngine, Any], None]] = {
-    **dict.fromkeys(("SULD", "SUST", "SURED", "SUATOM"), surfaces.execute),
-    **dict.fromkeys(("TEX", "TEXS", "TXD"), textures.fetch),
-    **dict.fromkeys(("TLD", "TLDS"), textures.load),
-    **dict.fromkeys(("TLD4", "TLD4S"), textures.gather),
-    "TXQ": textures.query,
-    "TMML": textures.level,
-}
-"""Mnemonic -> what executes it."""
+Handler = Callable[["ImageUnit", "StepEngine", Any], None]
+
+
+@cache
+def handlers() -> dict[str, Handler]:
+    """Mnemonic -> what executes it; imported at a program's first image instruction."""
+    from gpudbg.sm.images import surfaces, textures
+
+    return {
+        **dict.fromkeys(("SULD", "SUST", "SURED", "SUATOM"), surfaces.execute),
+        **dict.fromkeys(("TEX", "TEXS", "TXD"), textures.fetch),
+        **dict.fromkeys(("TLD", "TLDS"), textures.load),
+        **dict.fromkeys(("TLD4", "TLD4S"), textures.gather),
+        "TXQ": textures.query,
+        "TMML": textures.level,
+    }
 
 
 class ImageUnit:
@@ -55,7 +62,7 @@ class ImageUnit:
 
     def __call__(self, engine: StepEngine, name: str, insn: Any) -> None:
         """Execute one instruction of the engine's warp."""
-        HANDLERS[name](self, engine, insn)
+        handlers()[name](self, engine, insn)
 
     def cta_number(self, warp: WarpState) -> int:
         """Linear number of a warp's CTA, x fastest."""
@@ -78,6 +85,8 @@ class ImageUnit:
         header = access.image.header
         if access.kind == "load" or not access.live or header is None:
             return
+        from gpudbg.sm.images.access import Writers
+
         found = self.writers.get(access.image.index)
         layout = access.image.levels[0]
         shape = (layout.layers, layout.depth, layout.height, layout.width)
