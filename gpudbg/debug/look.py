@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from gpudbg.debug import access
+from gpudbg.debug.part import Part
 from gpudbg.errors import CommandError, UsageError
 
 if TYPE_CHECKING:
     from gpudbg.debug.device import DeviceBuffer
     from gpudbg.debug.expr import Result
     from gpudbg.debug.focus import Focus
-    from gpudbg.debug.session import DebugSession
     from gpudbg.debug.symbols import Symbols
     from gpudbg.debug.warp_view import WarpView
     from gpudbg.mem.device import Allocation
@@ -136,7 +136,7 @@ def meaning_of(op: str) -> str:
     return (words or "").strip().partition("\n\n")[0].replace("\n", " ")
 
 
-class Looking:
+class Looking(Part):
     """The part of a `DebugSession` that reads memory, special registers and instructions."""
 
     if TYPE_CHECKING:
@@ -145,11 +145,6 @@ class Looking:
 
         def warp(self, index: int | None = None, sm: int | None = None) -> WarpView:
             """Of the session."""
-
-    @property
-    def _whole(self) -> DebugSession:
-        """The session this is a part of."""
-        return self  # type: ignore[return-value]
 
     def memory(self, place: str | int, size: int = 64, space: str = "") -> Memory:
         """Bytes as the focused lane sees them.

@@ -18,9 +18,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gpudbg.debug import access, stepping
 from gpudbg.debug import focus as focus_module
-from gpudbg.debug.breakpoints import Breakpoint, BreakpointTable
+from gpudbg.debug import stepping
+from gpudbg.debug.breaking import Breaking
 from gpudbg.debug.context import WarpContext
 from gpudbg.debug.displays import Displays
 from gpudbg.debug.expr import Result, evaluate, parse
@@ -32,10 +32,10 @@ from gpudbg.debug.settings import Settings
 from gpudbg.debug.sources import SourcePath
 from gpudbg.debug.stop import Stop, Trigger
 from gpudbg.debug.stop_maker import entry_stop, make_stop
-from gpudbg.debug.symbols import Location, Symbols
+from gpudbg.debug.symbols import Symbols
 from gpudbg.debug.traps import SessionTraps
 from gpudbg.debug.warp_view import WarpView
-from gpudbg.debug.watching import EVERY_STOP, Callback, Watching
+from gpudbg.debug.watching import EVERY_STOP, Watching
 from gpudbg.debug.watchpoints import Watchpoints, lines_of
 from gpudbg.errors import CommandError, UsageError
 from gpudbg.isa.spa5.sched import first_instruction
@@ -44,7 +44,6 @@ from gpudbg.sm.events import StopEvent
 if TYPE_CHECKING:
     from gpudbg.debug.commands.registry import Command, Output
     from gpudbg.debug.snapshot import Snapshot
-    from gpudbg.debug.watchpoints import WatchKind
     from gpudbg.formats.program import CodeImage, Kernel, Program
     from gpudbg.sm.gpu import Grid
     from gpudbg.sm.state import WarpState
@@ -80,7 +79,7 @@ class Launch(Protocol):
         """A new grid; the first call launches, later ones restore device memory first."""
 
 
-class DebugSession(Watching, Looking):
+class DebugSession(Watching, Breaking, Looking):
     """A launch that can be stopped, inspected, changed and stepped.
 
     >>> with gpudbg.open("sessions/first_steps/first_steps.cubin") as session:
@@ -98,7 +97,6 @@ class DebugSession(Watching, Looking):
         self.program = launch.program
         self.kernel = launch.kernel
         self.symbols = Symbols(launch.program, launch.image, launch.kernel)
-        self.breakpoints = BreakpointTable()
         self.displays = Displays(self)
         self.variables: dict[str, Result] = {}
         self.stops: list[Stop] = []
@@ -107,8 +105,6 @@ class DebugSession(Watching, Looking):
         self.last_line = ""
         self.focus: Focus | None = None
         self.stop: Stop | None = None
-        self._hits: list[int] = []
-        self._accept_lane = 0
         self.grid: Grid = launch.begin()
         self.use_settings(Settings())
         self._closed = False
@@ -338,50 +334,6 @@ class DebugSession(Watching, Looking):
         return stop
 
     # ---- stops -------------------------------------------------------------------------
-    def accepts(self, warp: WarpState) -> bool:
-        """Whether a warp's arrival at a breakpoint pc is a stop: conditions, ignore counts."""
-        self._hits = []
-        lanes = warp.active
-        for point in self.breakpoints.at(warp.pc):
-            if point.tree is not None:
-                lanes = self._lanes_where(point, warp)
-                if not lanes:
-                    continue
-            point.hits += 1
-            if point.ignore > 0:
-                point.ignore -= 1
-                continue
-            self._hits.append(point.number)
-            self._accept_lane = focus_module.first_lane(lanes)
-        return bool(self._hits)
-
-    def _lanes_where(self, point: Breakpoint, warp: WarpState) -> int:
-        assert point.tree is not None
-        try:
-            truth = evaluate(point.tree, WarpContext(self, warp)).truth()
-        except CommandError:
-            # A condition that cannot be computed stops, so that its author sees why.
-            return warp.active
-        bits = sum(1 << i for i in range(32) if truth[i])
-        return bits & warp.active
-
-    def would_stop(self, warp: WarpState) -> bool:
-        """Whether `accepts` would say yes; nothing is counted."""
-        return any(
-            point.ignore <= 0 and (point.tree is None or self._lanes_where(point, warp))
-            for point in self.breakpoints.at(warp.pc)
-        )
-
-    def breakpoint_at(self, warp: WarpState) -> bool:
-        """Whether a warp stands at a breakpoint that stops it now; counts the hit."""
-        if warp.status == "exited" or warp.shown == warp.executed:
-            return False
-        if warp.pc not in self.breakpoints.addresses():
-            return False
-        # Reported now: going on from here does not stop at this arrival again.
-        warp.shown = warp.executed
-        return self.accepts(warp)
-
     def end_run(self, event: StopEvent, kind: str | None = None) -> Stop:
         """Turn a machine event into the session's stop, and move the focus to it."""
         kind = kind or event.kind
@@ -511,95 +463,6 @@ class DebugSession(Watching, Looking):
         errors = self.stop.errors if self.stop is not None else ()
         mine = [e for e in errors if (e.sm, e.warp) == (warp.sm, warp.slot)]
         return self.symbols.pc(mine[0].pc) if mine else warp.pc
-
-    # ---- breakpoints -------------------------------------------------------------------
-    def break_at(
-        self,
-        location: str | int | None = None,
-        condition: str | None = None,
-        temporary: bool = False,
-        ignore: int = 0,
-        pending: bool = False,
-        callback: Callback | None = None,
-    ) -> Breakpoint:
-        """Set a breakpoint.
-
-        Args:
-            location: `kernel`, `kernel+0x48`, `*0x48`, `file:line`, `line`; an int is an
-                offset in the kernel; None is the focused pc.
-            condition: an expression tested in every active lane.
-            temporary: delete it when it is met.
-            ignore: let this many hits pass.
-            pending: keep a place that is not known (yet) for the next program.
-            callback: called with the session and the stop; False lets the run go on.
-
-        Raises:
-            CommandError: no such place, or a condition that does not parse or names what is
-                not there.
-
-        >>> point = session.break_at("block_max+0x168", condition="$R4 > 4000")
-        >>> stop = session.cont()
-        >>> stop.kind, stop.block, stop.thread, stop.lane
-        ('breakpoint', (0, 0, 0), (3, 0, 0), 3)
-        """
-        if condition:
-            access.check_names(self, condition)
-        if isinstance(location, int):
-            location = f"*0x{self.symbols.pc(location):x}" if self._codes else f"*0x{location:x}"
-        try:
-            found = self.symbols.resolve(location, self)
-        except CommandError:
-            if not pending or not location:
-                raise
-            return self.breakpoints.add(location, (), (), condition, temporary, ignore)
-        row = self.breakpoints.add(found.text, found.addresses, (), condition, temporary, ignore)
-        self._settle(row, found)
-        self.on_hit(row, callback)
-        return row
-
-    def watch_at(
-        self,
-        expression: str,
-        kind: WatchKind = "write",
-        condition: str | None = None,
-        callback: Callback | None = None,
-    ) -> Breakpoint:
-        """Set a watchpoint on the place `expression` names in the focused lane.
-
-        Args:
-            expression: `bins[3]`, `*(@shared int*)0x20`, `$R4`.
-            kind: "write" stops where it changes, "read" where it is read, "access" at both.
-            condition, callback: as `break_at`; the condition is tested in the lanes that touched.
-
-        Raises:
-            CommandError: no warp, no such place, or a condition that does not parse.
-        """
-        if condition:
-            access.check_names(self, condition)
-        row = self.watchpoints.add(expression, kind, condition)
-        self.on_hit(row, callback)
-        return row
-
-    @property
-    def _codes(self) -> bool:
-        return self.settings.shown("addresses") == "code"
-
-    def _settle(self, row: Breakpoint, found: Location) -> None:
-        row.addresses = found.addresses
-        row.places = tuple(self.symbols.describe(pc) for pc in found.addresses)
-        row.line = found.line
-
-    def resolve_breakpoints(self) -> list[Breakpoint]:
-        """Look pending breakpoints up again; those that were found."""
-        found = []
-        for row in self.breakpoints:
-            if not row.addresses and row.watch is None:
-                try:
-                    self._settle(row, self.symbols.resolve(row.location, self))
-                except CommandError:
-                    continue
-                found.append(row)
-        return found
 
     # ---- commands ----------------------------------------------------------------------
     def command(self, line: str) -> Output:

@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, get_args
 
+from gpudbg.debug.part import Part
 from gpudbg.debug.stop import Stop, StopKind
 from gpudbg.debug.tracing import TraceEntry, Tracer
 from gpudbg.errors import UsageError
@@ -80,7 +81,7 @@ def observer_of(event: str, function: Callable[..., None]) -> Observer:
     return made
 
 
-class Watching:
+class Watching(Part):
     """The part of a `DebugSession` that runs on, iterates and calls back."""
 
     if TYPE_CHECKING:
@@ -104,6 +105,7 @@ class Watching:
             """Of the session."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.callbacks: dict[int, Callback] = {}
 
     # ---- running -----------------------------------------------------------------------
@@ -129,7 +131,7 @@ class Watching:
         hit = [self.callbacks.get(number) for number in stop.breakpoints]
         if stop.kind != "breakpoint" or not any(hit):
             return False
-        answers = [f(self, stop) if f else None for f in hit]  # type: ignore[arg-type]
+        answers = [f(self._whole, stop) if f else None for f in hit]
         return all(answer is False for answer in answers)
 
     def events(self, *kinds: str, max_instructions: int | None = None) -> Iterator[Stop]:
@@ -256,6 +258,6 @@ class Watching:
         >>> [(entry.index, entry.kind, entry.space, entry.lanes[:3]) for entry in log]
         [(0, 'load', 'global', (0, 1, 2)), (1, 'load', 'global', (0, 1, 2))]
         """
-        tracer = Tracer(self, events, at, block)  # type: ignore[arg-type]
+        tracer = Tracer(self._whole, events, at, block)
         with self.subscribe(tracer.observer):
             yield tracer.entries

@@ -1,0 +1,165 @@
+"""Breakpoints and watchpoints of a session: setting them, and what counts as meeting one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpudbg.debug import access
+from gpudbg.debug.breakpoints import Breakpoint, BreakpointTable
+from gpudbg.debug.context import WarpContext
+from gpudbg.debug.expr import evaluate
+from gpudbg.debug.focus import first_lane
+from gpudbg.debug.part import Part
+from gpudbg.errors import CommandError
+
+if TYPE_CHECKING:
+    from gpudbg.debug.symbols import Location, Symbols
+    from gpudbg.debug.watching import Callback
+    from gpudbg.debug.watchpoints import WatchKind
+    from gpudbg.sm.state import WarpState
+
+
+class Breaking(Part):
+    """The part of a `DebugSession` that knows its breakpoints."""
+
+    if TYPE_CHECKING:
+        symbols: Symbols
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.breakpoints = BreakpointTable()
+        self._hits: list[int] = []
+        self._accept_lane = 0
+
+    def break_at(
+        self,
+        location: str | int | None = None,
+        condition: str | None = None,
+        temporary: bool = False,
+        ignore: int = 0,
+        pending: bool = False,
+        callback: Callback | None = None,
+    ) -> Breakpoint:
+        """Set a breakpoint.
+
+        Args:
+            location: `kernel`, `kernel+0x48`, `*0x48`, `file:line`, `line`; an int is an
+                offset in the kernel; None is the focused pc.
+            condition: an expression tested in every active lane.
+            temporary: delete it when it is met.
+            ignore: let this many hits pass.
+            pending: keep a place that is not known (yet) for the next program.
+            callback: called with the session and the stop; False lets the run go on.
+
+        Raises:
+            CommandError: no such place, or a condition that does not parse or names what is
+                not there.
+
+        >>> point = session.break_at("block_max+0x168", condition="$R4 > 4000")
+        >>> stop = session.cont()
+        >>> stop.kind, stop.block, stop.thread, stop.lane
+        ('breakpoint', (0, 0, 0), (3, 0, 0), 3)
+        """
+        if condition:
+            access.check_names(self._whole, condition)
+        if isinstance(location, int):
+            location = f"*0x{self.symbols.pc(location):x}" if self._codes else f"*0x{location:x}"
+        try:
+            found = self.symbols.resolve(location, self._whole)
+        except CommandError:
+            if not pending or not location:
+                raise
+            return self.breakpoints.add(location, (), (), condition, temporary, ignore)
+        row = self.breakpoints.add(found.text, found.addresses, (), condition, temporary, ignore)
+        self._settle(row, found)
+        self._whole.on_hit(row, callback)
+        return row
+
+    def watch_at(
+        self,
+        expression: str,
+        kind: WatchKind = "write",
+        condition: str | None = None,
+        callback: Callback | None = None,
+    ) -> Breakpoint:
+        """Set a watchpoint on the place `expression` names in the focused lane.
+
+        Args:
+            expression: `bins[3]`, `*(@shared int*)0x20`, `$R4`.
+            kind: "write" stops where it changes, "read" where it is read, "access" at both.
+            condition, callback: as `break_at`; the condition is tested in the lanes that touched.
+
+        Raises:
+            CommandError: no warp, no such place, or a condition that does not parse.
+        """
+        if condition:
+            access.check_names(self._whole, condition)
+        row = self._whole.watchpoints.add(expression, kind, condition)
+        self._whole.on_hit(row, callback)
+        return row
+
+    @property
+    def _codes(self) -> bool:
+        return self._whole.settings.shown("addresses") == "code"
+
+    def _settle(self, row: Breakpoint, found: Location) -> None:
+        row.addresses = found.addresses
+        row.places = tuple(self.symbols.describe(pc) for pc in found.addresses)
+        row.line = found.line
+
+    def resolve_breakpoints(self) -> list[Breakpoint]:
+        """Look pending breakpoints up again; those that were found."""
+        found = []
+        for row in self.breakpoints:
+            if not row.addresses and row.watch is None:
+                try:
+                    self._settle(row, self.symbols.resolve(row.location, self._whole))
+                except CommandError:
+                    continue
+                found.append(row)
+        return found
+
+    # ---- while the machine runs --------------------------------------------------------
+    def accepts(self, warp: WarpState) -> bool:
+        """Whether a warp's arrival at a breakpoint pc is a stop: conditions, ignore counts."""
+        self._hits = []
+        lanes = warp.active
+        for point in self.breakpoints.at(warp.pc):
+            if point.tree is not None:
+                lanes = self._lanes_where(point, warp)
+                if not lanes:
+                    continue
+            point.hits += 1
+            if point.ignore > 0:
+                point.ignore -= 1
+                continue
+            self._hits.append(point.number)
+            self._accept_lane = first_lane(lanes)
+        return bool(self._hits)
+
+    def _lanes_where(self, point: Breakpoint, warp: WarpState) -> int:
+        assert point.tree is not None
+        try:
+            truth = evaluate(point.tree, WarpContext(self._whole, warp)).truth()
+        except CommandError:
+            # A condition that cannot be computed stops, so that its author sees why.
+            return warp.active
+        bits = sum(1 << i for i in range(32) if truth[i])
+        return bits & warp.active
+
+    def would_stop(self, warp: WarpState) -> bool:
+        """Whether `accepts` would say yes; nothing is counted."""
+        return any(
+            point.ignore <= 0 and (point.tree is None or self._lanes_where(point, warp))
+            for point in self.breakpoints.at(warp.pc)
+        )
+
+    def breakpoint_at(self, warp: WarpState) -> bool:
+        """Whether a warp stands at a breakpoint that stops it now; counts the hit."""
+        if warp.status == "exited" or warp.shown == warp.executed:
+            return False
+        if warp.pc not in self.breakpoints.addresses():
+            return False
+        # Reported now: going on from here does not stop at this arrival again.
+        warp.shown = warp.executed
+        return self.accepts(warp)
