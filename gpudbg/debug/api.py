@@ -24,6 +24,7 @@ from gpudbg.errors import UsageError
 from gpudbg.formats.launch import Launch, python_launch
 from gpudbg.formats.launch_machine import SpecialSetup, make_special
 from gpudbg.formats.program import Global, Kernel, Program
+from gpudbg.options import JOBS
 from gpudbg.sm.gpu import Module
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def load(
     num_sms: int | None = None,
     seed: int | None = None,
     engine: str = "auto",
+    jobs: int = JOBS.default,
     heap_bytes: int | None = None,
     stack_bytes: int | None = None,
 ) -> LoadedProgram:
@@ -50,24 +52,25 @@ def load(
         arch: architecture of the GPU (of raw words and of what is compiled); None is the
             program's own.
         options: for the compiler of `.cu` and `.ptx`, such as ["-DN=4", "-Iinclude", "-G"].
-        num_sms, seed, engine, heap_bytes, stack_bytes: as for `Device`.
+        num_sms, seed, engine, jobs, heap_bytes, stack_bytes: as for `Device`.
 
     Raises:
         LoadError: the file cannot be read as a program.
         CompileError: its compiler refuses it.
         UsageError: the program does not run on that architecture, or needs a compiler that is
             not installed.
-    """
-    program = read(source, arch, options)
 
     >>> program = gpudbg.load("sessions/out_of_bounds/out_of_bounds.cubin", num_sms=1)
     >>> list(program.kernels)
     ['smooth']
+    """
+    program = read(source, arch, options)
     device = Device(
         arch=arch or program.arch,
         num_sms=num_sms,
         seed=seed,
         engine=engine,
+        jobs=jobs,
         heap_bytes=heap_bytes,
         stack_bytes=stack_bytes,
     )
@@ -91,14 +94,11 @@ def compile(  # noqa: A001 - users write gpudbg.compile
         arch: architecture; None is sm_50, or the PTX text's own.
         options: for the compiler, such as ["-DN=4", "-G"].
         name: what messages and the line table call the source.
-        device: num_sms, seed, engine, heap_bytes, stack_bytes, as for `Device`.
+        device: num_sms, seed, engine, jobs, heap_bytes, stack_bytes, as for `Device`.
 
     Raises:
         CompileError: the compiler's own words.
         UsageError: the compiler is not installed.
-    """
-    from gpudbg.debug.compile import compile_text, looks_like_ptx, program_of
-    from gpudbg.debug.compile_options import word_options
 
     >>> text = '''__device__ int bias;
     ... extern "C" __global__ void shift(int *p) { p[threadIdx.x] += bias * N; }'''
@@ -107,6 +107,9 @@ def compile(  # noqa: A001 - users write gpudbg.compile
     >>> session = program.launch("shift", args=[np.arange(32, dtype=np.int32)])
     >>> session.run().kind, session.buffer(0)[:4], program.read_symbol("bias", np.int32)
     ('exited', array([10, 11, 12, 13], dtype=int32), array([5], dtype=int32))
+    """
+    from gpudbg.debug.compile import compile_text, looks_like_ptx, program_of
+    from gpudbg.debug.compile_options import word_options
 
     name = name or ("source.ptx" if looks_like_ptx(text) else "source.cu")
     made = compile_text(text, word_options(options, arch), name)
@@ -139,13 +142,13 @@ def open(  # noqa: A001 - users write gpudbg.open
 
     Raises:
         LoadError, CompileError, UsageError: as `load` and `LoadedProgram.launch`.
-    """
-    from gpudbg.debug.opening import open_program, start
-    from gpudbg.formats.launch import SmSpec
 
     >>> session = gpudbg.open("sessions/first_steps/first_steps.cubin", seed=3)
     >>> session.run().kind, session.buffer("out")
     ('exited', array([4974, 4970, 5026, 4994], dtype=int32))
+    """
+    from gpudbg.debug.opening import open_program, start
+    from gpudbg.formats.launch import SmSpec
     from gpudbg.formats.launch_toml import beside, flag_launch, read_launch
 
     table = Path(launch) if launch is not None else beside(Path(path))
@@ -187,12 +190,12 @@ class LoadedProgram:
     Attributes:
         device: the device.
         module: its code and variables at their addresses.
-    """
-
-    def __init__(self, device: Device, module: Module) -> None:
 
     >>> program.device, [kernel.num_regs for kernel in program.kernels.values()]
     (<Device sm_50, 2 SMs>, [12])
+    """
+
+    def __init__(self, device: Device, module: Module) -> None:
         self.device = device
         self.module = module
 
@@ -229,9 +232,6 @@ class LoadedProgram:
 
         Raises:
             UsageError: no such kernel, or the arguments or sizes do not fit it.
-        """
-        for index, value in enumerate(args):
-            home = getattr(value, "device", None)
 
         >>> values, out = np.arange(64, dtype=np.int32), np.zeros(1, np.int32)
         >>> session = program.launch("block_max", grid=1, block=64, args=[values, out, 64])
@@ -239,6 +239,9 @@ class LoadedProgram:
         block_max ended after 253 warp instructions
         >>> session.buffer(1)
         array([73], dtype=int32)
+        """
+        for index, value in enumerate(args):
+            home = getattr(value, "device", None)
             if isinstance(home, Device) and home is not self.device:
                 raise UsageError(f"argument {index} is in another device's memory")
         table = python_launch(kernel, grid, block, args, shared_bytes)

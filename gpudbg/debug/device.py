@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from gpudbg.errors import UsageError
 from gpudbg.mem.device import Allocation
+from gpudbg.options import JOBS
 from gpudbg.sm.gpu import DEFAULT_HEAP_BYTES, DEFAULT_SMS, Gpu
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ class Device:
     Attributes:
         gpu: the machine below.
         images: textures and surfaces made so far.
-    """
 
     >>> device = gpudbg.Device(arch="sm_52", num_sms=4, seed=7)
     >>> device
@@ -37,6 +37,7 @@ class Device:
     >>> program = device.load("sessions/first_steps/first_steps.cubin")
     >>> image = device.texture(np.eye(4, dtype=np.float32), "2d", address="clamp", name="eye")
     >>> surface = device.surface(np.zeros((8, 8), np.uint8), "2d", layout="pitch")
+    """
 
     def __init__(
         self,
@@ -45,6 +46,7 @@ class Device:
         seed: int | None = None,
         *,
         engine: str = "auto",
+        jobs: int = JOBS.default,
         heap_bytes: int | None = None,
         stack_bytes: int | None = None,
     ) -> None:
@@ -56,6 +58,8 @@ class Device:
             seed: of the schedule; 0 is round-robin.
             engine: "step" for the step engine alone, "run" to compile at once, "auto" to
                 compile what turns out to run long.
+            jobs: host threads for compiled code; with more than one, the order of instructions
+                of different blocks is not the same from run to run.
             heap_bytes: device heap.
             stack_bytes: local stack of a thread; None is what the kernel is known to need.
 
@@ -64,6 +68,8 @@ class Device:
         """
         if engine not in ENGINES:
             raise UsageError(f"unknown engine {engine!r}", f"one of {', '.join(ENGINES)}")
+        if JOBS.trouble(jobs):
+            raise UsageError(JOBS.trouble(jobs))
         self.images: list[DeviceImage] = []
         self.gpu = Gpu(
             arch,
@@ -72,6 +78,7 @@ class Device:
             heap_bytes=DEFAULT_HEAP_BYTES if heap_bytes is None else heap_bytes,
             stack_bytes=stack_bytes,
             engine=engine,
+            jobs=jobs,
         )
 
     @property
@@ -168,6 +175,12 @@ class DeviceBuffer:
 
     Attributes:
         dtype, shape: of the array.
+
+    >>> y = program.device.buffer(np.arange(4, dtype=np.float32))
+    >>> y.write([1, 2, 3, 4])
+    >>> y.array(), y.nbytes, y.address % 256
+    (array([1., 2., 3., 4.], dtype=float32), 16, 0)
+    >>> y.free()
     """
 
     def __init__(
@@ -175,12 +188,6 @@ class DeviceBuffer:
     ) -> None:
         self.device = device
         self.allocation = allocation
-
-    >>> y = program.device.buffer(np.arange(4, dtype=np.float32))
-    >>> y.write([1, 2, 3, 4])
-    >>> y.array(), y.nbytes, y.address % 256
-    (array([1., 2., 3., 4.], dtype=float32), 16, 0)
-    >>> y.free()
         self.dtype = dtype
         self.shape = shape
 

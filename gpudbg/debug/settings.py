@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gpudbg.debug.format import parse_int
 from gpudbg.errors import CommandError
+from gpudbg.options import JOBS
+
+if TYPE_CHECKING:
+    from gpudbg.sm.gpu import Gpu
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +123,7 @@ ROWS = (
     SettingRow("step", "warp", ("warp", "cta", "sm", "all"), "what stepi moves"),
     SettingRow("print-lanes", "focus", ("focus", "all"), "lanes `print` shows"),
     SettingRow("max-instructions", "0", (), "warp instructions `run` and `continue` may take"),
+    SettingRow(JOBS.name, str(JOBS.default), (), JOBS.help),
     SettingRow("listsize", "10", (), "source lines `list` shows"),
     SettingRow("pagination", "off", ("on", "off"), "accepted for gdb's sake; nothing pages"),
     SettingRow("confirm", "off", ("on", "off"), "accepted for gdb's sake; nothing asks"),
@@ -142,6 +149,7 @@ class Settings:
     def __init__(self) -> None:
         self.rows = {r.name: r for r in ROWS}
         self._values = {r.name: r.default for r in ROWS}
+        self._effects: dict[str, Callable[[str], None]] = {}
 
     def row(self, name: str) -> SettingRow:
         """The row called `name`.
@@ -176,7 +184,20 @@ class Settings:
             raise CommandError(f"{name} cannot be {value!r}", "one of " + ", ".join(row.choices))
         if not row.choices:
             value = str(parse_int(value))
+        if name in self._effects:
+            self._effects[name](value)
         self._values[name] = value
+
+    def attach(self, gpu: Gpu) -> None:
+        """Settings that the device keeps: its values, and how to change them."""
+
+        def change_jobs(value: str) -> None:
+            if JOBS.trouble(int(value)):
+                raise CommandError(JOBS.trouble(int(value)))
+            gpu.jobs = int(value)
+
+        self._values[JOBS.name] = str(gpu.jobs)
+        self._effects[JOBS.name] = change_jobs
 
     def _meant(self, row: SettingRow, value: str) -> str:
         switch = {"on", "off"} <= set(row.choices) or row.default in ("on", "off")

@@ -68,6 +68,8 @@ class Gpu:
         heap_bytes: size of the device heap.
         engine: "step", or "run" for compiled code wherever it can be had; "auto" compiles
             when a launch turns out to be long.
+        jobs: host threads that compiled code may use; with more than one the order of
+            instructions is not the same from run to run.
         trap_options: readings of what is not public about traps.
         handler: the trap handler of launches from now on, or None.
         special: what special registers show beyond the launch itself.
@@ -90,6 +92,7 @@ class Gpu:
         stack_entries: int | None = None,
         heap_bytes: int = DEFAULT_HEAP_BYTES,
         engine: str = "step",
+        jobs: int = 1,
     ) -> None:
         if arch not in SUPPORTED_ARCHS:
             known = ", ".join(SUPPORTED_ARCHS)
@@ -106,6 +109,7 @@ class Gpu:
         self.stack_entries = stack_entries
         self.heap_bytes = heap_bytes
         self.engine = engine
+        self.jobs = jobs
         self.memory = DeviceMemory(layout_for(arch))
         self.trap_options = TrapOptions()
         self.handler: Handler | None = None

@@ -54,6 +54,7 @@ class Grid:
         fast: the way to compiled code, or None where only the step engine runs.
         traps: status words, and the trap handler if there is one.
         flow: what a run does about traps.
+        on_progress: called with the grid every now and then while it runs; must not run it.
         counters: performance counters to keep, where the program reads one.
     """
 
@@ -83,6 +84,7 @@ class Grid:
         self.traps = traps
         self.flow = TrapFlow(self, traps)
         self.counters: Counters | None = None
+        self.on_progress: Callable[[Grid], None] | None = None
         self._kernel_banks = engine.constants
         self.handler_banks: ConstantBanks | None = None
 
@@ -283,6 +285,8 @@ class Grid:
     def interrupt(self) -> None:
         """Ask a running method to stop with kind `interrupted`; safe from any thread or signal."""
         self._interrupt.set()
+        if self.fast is not None:
+            self.fast.ask_to_stop()
 
     def forget_interrupt(self) -> None:
         """Drop an `interrupt` that no method has returned for."""
@@ -311,6 +315,16 @@ class Grid:
                 self._observers = self._observers.with_added(self.counters)
             for cta in self._residency.fill():
                 self._announce(cta)
+
+    def observed(self, event: str | None = None) -> bool:
+        """Whether anybody listens: at all, or to one event."""
+        found = self._observers
+        return bool(found.members if event is None else found.hooks[event])
+
+    def tick(self) -> None:
+        """A run goes on: tell of its progress, now and then."""
+        if self.on_progress is not None:
+            self.on_progress(self)
 
     def _fast_engine(self) -> FastEngine | None:
         """The run engine, where this launch has one and nobody observes."""

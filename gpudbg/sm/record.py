@@ -47,7 +47,8 @@ FIELDS: Final[dict[str, Slot]] = {
     "registers": Slot(0x090, 4, 1, "registers in the record"),
     "capacity": Slot(0x094, 4, 1, "divergence stack entries that fit"),
     "stack": Slot(0x098, 8, 1, "byte offset of the divergence stack in the record"),
-    "pointers": Slot(0x0A0, 8, 6, "host pointers of compiled code: constants, shared, local..."),
+    "pointers": Slot(0x0A0, 8, 4, "host pointers of compiled code: shared, local, CTA"),
+    "self": Slot(0x0C0, 8, 1, "host pointer of this record"),
     "came_from": Slot(0x0D0, 8, 1, "pc of the last instruction that changed the flow"),
     "lmem": Slot(0x0D8, 4, 1, "local memory base as SETLMEMBASE left it"),
     "flags": Slot(0x0DC, 4, 1, "bits `FLAG_IDE`, `FLAG_TRAP`, `FLAG_BARRIER`, `FLAG_DEFERRED`"),
@@ -70,6 +71,7 @@ PC: Final = FIELDS["pc"].offset // 8
 EXECUTED: Final = FIELDS["executed"].offset // 8
 TRAP_SEEN: Final = FIELDS["trap_seen"].offset // 8
 CAME_FROM: Final = FIELDS["came_from"].offset // 8
+SELF: Final = FIELDS["self"].offset // 8
 ACTIVE: Final = FIELDS["active"].offset // 4
 EXITED: Final = FIELDS["exited"].offset // 4
 VALID: Final = FIELDS["valid"].offset // 4
@@ -122,8 +124,10 @@ def new_record(registers: int, capacity: int) -> npt.NDArray[np.uint8]:
     """A zeroed record, 64-byte aligned, with its layout words and PT filled in."""
     size = record_bytes(registers, capacity)
     raw = np.zeros(size + ALIGNMENT, np.uint8)
-    start = -raw.ctypes.data % ALIGNMENT
+    place = int(raw.ctypes.data)
+    start = -place % ALIGNMENT
     record = raw[start : start + size]
+    record.view(np.uint64)[SELF] = place + start
     words = record.view(np.uint32)
     words[PRED + 7] = 0xFFFF_FFFF
     words[FIELDS["registers"].offset // 4] = registers

@@ -40,6 +40,15 @@ class Schedule:
         self._stay = 0
         self._draw = (seed * 0x9E37_79B9_7F4A_7C15 + 1) & 0xFFFF_FFFF_FFFF_FFFF
 
+    @property
+    def turn(self) -> tuple[WarpState | None, int, int, int]:
+        """The turn in progress and the place in the order, to be given back."""
+        return self.warp, self.left, self._position, self._stay
+
+    @turn.setter
+    def turn(self, kept: tuple[WarpState | None, int, int, int]) -> None:
+        self.warp, self.left, self._position, self._stay = kept
+
     def next(self, ring: Sequence[WarpState]) -> WarpState | None:
         """The warp to run, for up to `left` instructions; None when none is ready.
 

@@ -199,7 +199,7 @@ class Pair:
     def _snapshot(self) -> dict[str, bytes]:
         warp = self.bench.warp
         record = warp.record.copy()
-        fields = ("pointers", "budget", "executed", "came_from")
+        fields = ("pointers", "self", "budget", "executed", "came_from")
         for name in fields:
             slot = rec.FIELDS[name]
             record[slot.offset : slot.offset + slot.width * slot.length] = 0

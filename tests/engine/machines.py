@@ -11,7 +11,9 @@ from gpudbg.sm import record as rec
 from tests import kernel_cases as kc
 
 FIELDS = [
-    name for name in rec.FIELDS if name not in ("pointers", "budget", "stack", "capacity", "tid")
+    name
+    for name in rec.FIELDS
+    if name not in ("pointers", "self", "budget", "stack", "capacity", "tid")
 ]
 
 

@@ -199,7 +199,7 @@ class Bridge:
             self.path = full
             self.say(f"{e}\n")
             return
-        session.settings = self.settings
+        session.use_settings(self.settings)
         sources = session.sources
         sources.adopt(self.sources)
         self.sources = sources

@@ -116,6 +116,8 @@ FUNCTION_INDEX: Final = {name: n for n, name in enumerate(_names())}
 assert FUNCTIONS + 8 * len(FUNCTION_INDEX) <= SCRATCH
 
 
-def symbol(name: str) -> str:
-    """The IR name of a library function."""
+def symbol(name: str, shared: bool = False) -> str:
+    """The IR name of a library function; `shared`: where other threads may be at the memory."""
+    if shared and name.startswith("atomic.global."):
+        name += ".shared"
     return "gpudbg_" + name.replace(".", "_")

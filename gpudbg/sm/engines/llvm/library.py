@@ -410,13 +410,40 @@ def _float_sum(b: Body, old: str, given: str) -> str:
 def atomic_functions() -> list[str]:
     """Read-modify-write by lane in ascending order; old values go to `%out`."""
     functions = []
-    for space in ("global", "shared"):
+    for space, threads in (("global", False), ("global", True), ("shared", False)):
         for what, bits in layout.ATOMICS.items():
-            functions.append(_atomic(space, what, bits))
+            functions.append(_atomic(space, what, bits, threads))
     return functions
 
 
-def _atomic(space: str, what: str, bits: int) -> str:
+_ATOMIC = {
+    "ADD": "add", "AND": "and", "OR": "or", "XOR": "xor", "EXCH": "xchg",
+    "MIN.U": "umin", "MAX.U": "umax", "MIN.S": "min", "MAX.S": "max",
+}  # fmt: skip
+"""Operations (with the first letter of the type, where it matters) that IR has as one."""
+
+
+def _exchanged(b: Body, op: str, kind: str, cell: str, given: str, other: str) -> str:
+    """Update an element that other host threads may be at; the old value."""
+    bits = f"i{layout.ATOMICS[f'{op}.{kind}']}"
+    plain = _ATOMIC.get(op) or _ATOMIC.get(f"{op}.{kind[0]}")
+    if plain and kind[0] in "US":
+        return b.op(f"atomicrmw {plain} ptr {cell}, {bits} {given} seq_cst")
+    if op == "CAS":
+        pair = b.op(f"cmpxchg ptr {cell}, {bits} {given}, {bits} {other} seq_cst seq_cst")
+        return b.op(f"extractvalue {{ {bits}, i1 }} {pair}, 0")
+    seen = b.op(f"alloca {bits}")
+    b.put(bits, b.op(f"load atomic {bits}, ptr {cell} monotonic, align {int(bits[1:]) // 8}"), seen)
+    with b.loop() as (_, after):
+        old = b.get(bits, seen)
+        new = _updated(b, op, kind, old, given, other)
+        pair = b.op(f"cmpxchg ptr {cell}, {bits} {old}, {bits} {new} seq_cst seq_cst")
+        b.put(bits, b.op(f"extractvalue {{ {bits}, i1 }} {pair}, 0"), seen)
+        b.unless(b.op(f"extractvalue {{ {bits}, i1 }} {pair}, 1"), after)
+    return b.get(bits, seen)
+
+
+def _atomic(space: str, what: str, bits: int, threads: bool) -> str:
     op, kind = what.split(".")
     b = Body()
     b.line(f"store <32 x i{bits}> zeroinitializer, ptr %out, align 64")
@@ -436,17 +463,20 @@ def _atomic(space: str, what: str, bits: int) -> str:
         def lane_of(row: str, index: str = index) -> str:
             return b.op(f"getelementptr i{bits}, ptr {row}, i64 {index}")
 
-        old = b.get(f"i{bits}", cell)
         given = b.get(f"i{bits}", lane_of("%d0"))
         other = b.get(f"i{bits}", lane_of("%d1"))
-        b.put(f"i{bits}", _updated(b, op, kind, old, given, other), cell)
+        if threads:
+            old = _exchanged(b, op, kind, cell, given, other)
+        else:
+            old = b.get(f"i{bits}", cell)
+            b.put(f"i{bits}", _updated(b, op, kind, old, given, other), cell)
         b.put(f"i{bits}", old, lane_of("%out"))
         rest = b.op(f"and i32 {mask}, {b.op(f'sub i32 {mask}, 1')}")
         b.put("i32", rest, left)
         with b.returning(b.op(f"icmp eq i32 {rest}, 0")):
             b.line("ret i1 true")
     b.line("unreachable")
-    name = layout.symbol(f"atomic.{space}.{what}")
+    name = layout.symbol(f"atomic.{space}.{what}", threads)
     return b.close(f"define i1 @{name}({_arguments(space)}, ptr %d0, ptr %d1, ptr %out)")
 
 

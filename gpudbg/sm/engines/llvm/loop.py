@@ -21,7 +21,8 @@ from gpudbg.sm.engines.llvm.stack import Function
 from gpudbg.sm.record import FIELDS, HEADER_BYTES, ROW_BYTES
 from gpudbg.sm.scheduler import STAY
 
-# Environment fields of the loop, i64 each.
+# Environment fields of the loop, i64 each.  `next` points to the number of the next CTA, which all
+# threads share; `tell`: Python wants to know of every warp that ends.
 _NAMES = (
     "ring",
     "ring_count",
@@ -31,13 +32,14 @@ _NAMES = (
     "quantum",
     "total",
     "limit",
-    "started",
+    "next",
     "ended",
     "ctas",
     "grid_x",
     "grid_y",
     "entry",
     "stay",
+    "tell",
 )
 FIELD: Final = {name: layout.LOOP + 8 * n for n, name in enumerate(_NAMES)}
 """Field of the loop -> offset in the environment."""
@@ -144,10 +146,9 @@ def _settle() -> str:
 
 
 def _renew() -> str:
-    """Begin the next CTA in the place of one that ended."""
+    """Begin CTA `%number` in the place of one that ended."""
     f = Loop()
-    number = f.loop_get("started")
-    f.loop_put("started", f.op(f"add i64 {number}, 1"))
+    number = "%number"
     f.put("i64", number, "%cta", NUMBER)
     f.put("i64", f.get("i64", "%cta", WARPS), "%cta", LIVE)
     f.put("i64", 1, "%cta", RENEWED)
@@ -177,7 +178,7 @@ def _renew() -> str:
         f.clear(f.at(record, HEADER_BYTES), f.op(f"mul i64 {count}, {ROW_BYTES}"), 128)
         f.clear(f.get("ptr", record, layout.LOCAL_POINTER), local, 128)
     f.line("ret void")
-    return f.close("define private void @renew(ptr %env, ptr %cta)")
+    return f.close("define private void @renew(ptr %env, ptr %cta, i64 %number)")
 
 
 def _remove() -> str:
@@ -221,10 +222,12 @@ def _finished() -> str:
     with f.returning(f.op(f"icmp ne i64 {live}, 0")):
         f.line("ret i1 true")
     f.loop_put("ended", f.op(f"add i64 {f.loop_get('ended')}, 1"))
-    more = f.op(f"icmp ult i64 {f.loop_get('started')}, {f.loop_get('ctas')}")
-    with f.returning(more):
-        f.line("call void @renew(ptr %env, ptr %cta)")
-        f.line("ret i1 true")
+    counter, ctas = f.get("ptr", "%env", FIELD["next"]), f.loop_get("ctas")
+    with f.when(f.op(f"icmp ult i64 {f.get('i64', counter)}, {ctas}")):
+        number = f.op(f"atomicrmw add ptr {counter}, i64 1 monotonic")
+        with f.returning(f.op(f"icmp ult i64 {number}, {ctas}")):
+            f.line(f"call void @renew(ptr %env, ptr %cta, i64 {number})")
+            f.line("ret i1 true")
     f.line("call void @remove(ptr %env, ptr %cta)")
     f.line("ret i1 true")
     return f.close("define private i1 @finished(ptr %env, ptr %cta)")

@@ -4,56 +4,61 @@
 schedule, of barriers and of which CTA is where belongs to compiled code (`loop`); it is written
 back before the step engine executes an instruction, as far as that can see it, and completely
 before `advance` returns.  Registers, masks, stacks and memory are shared all the time.
+
+With several host threads each has a share of the CTAs (`worker`).  Whatever needs Python stops all
+of them at the ends of their turns; it is then handled as on one thread (policy `host-threads`).
 """
 
 from __future__ import annotations
 
 import ctypes
+import time
 from collections import Counter
 from collections.abc import Callable, Collection
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
-from gpudbg.mem.store import ByteStore
 from gpudbg.sm import record as rec
-from gpudbg.sm.barrier import Barriers
 from gpudbg.sm.engines.llvm import build, layout, loop
 from gpudbg.sm.engines.llvm.emitter import COMPILED_SREGS
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.engines.llvm.listing import indirect_entries
 from gpudbg.sm.engines.llvm.program import GOOD, QUICK, Program, program_of
-from gpudbg.sm.residency import coordinates
-from gpudbg.sm.scheduler import Schedule
+from gpudbg.sm.engines.llvm.threads import Ticker, call_all
+from gpudbg.sm.engines.llvm.worker import Worker, address, pointer
 from gpudbg.sm.sregs import ROWS, SregFile
-from gpudbg.sm.state import Cta, WarpState
 from gpudbg.sm.turns import LONGEST
 
 if TYPE_CHECKING:
     from gpudbg.sm.events import StopEvent
     from gpudbg.sm.grid import Grid
+    from gpudbg.sm.state import Cta, WarpState
 
-CHUNK = 4_000_000
-"""Warp instructions after which compiled code returns to see whether it was interrupted."""
+CALL = 1_000_000
+"""Warp instructions of a thread's calls at the beginning of a run."""
+SOON = 0.02
+"""Seconds after which a ticker ends calls (`threads.Ticker`): starting one costs something."""
 
 NO_LIMIT = 1 << 62
 MOST_ENTRIES = 4096
 """Places reached by computed branches that are taken into a program."""
 
+SHORT = 20_000
+"""Instructions between two stops of all threads under which threads do not pay."""
+MOST_SHORT = 32
+"""So many short stops in a row, and one thread goes on alone for `ALONE` instructions."""
+ALONE = 2_000_000
 
-class _Slot:
-    """A CTA as the grid loop sees it."""
 
-    __slots__ = ("cta", "words")
-
-    def __init__(self, cta: Cta) -> None:
-        self.cta = cta
-        count = len(cta.warps)
-        self.words = np.zeros(loop.CTA_BYTES // 8 + count, np.int64)
-
-    @property
-    def address(self) -> int:
-        return int(self.words.ctypes.data)
+@cache
+def _functions(shared: bool) -> npt.NDArray[np.int64]:
+    """The library's addresses by `layout.FUNCTION_INDEX`."""
+    library = build.library()
+    symbols = (layout.symbol(name, shared) for name in layout.FUNCTION_INDEX)
+    return np.array([library.address(symbol) for symbol in symbols], np.int64)
 
 
 class RunEngine:
@@ -63,6 +68,7 @@ class RunEngine:
         grid: the launch.
         program: its code.
         exits: pc of an instruction that the step engine executed -> how often.
+        workers: the host threads' shares; the first one runs in the caller's thread.
     """
 
     def __init__(self, grid: Grid, entry: int, good: bool = True) -> None:
@@ -71,21 +77,19 @@ class RunEngine:
         self.good = good
         self.entry = entry
         self.exits: Counter[int] = Counter()
-        self.env = np.zeros(layout.ENVIRONMENT_BYTES + 64, np.uint8)
-        self._at = self.env.ctypes.data + -self.env.ctypes.data % 64
-        start = self._at - self.env.ctypes.data
-        self.env = self.env[start : start + layout.ENVIRONMENT_BYTES]
-        self._fields = self.env.view(np.int64)
-        self._slots: dict[int, _Slot] = {}
-        self._issued = np.zeros(len(grid.sms), np.int64)
-        self._ring = np.zeros(1, np.int64)
+        self._counter = np.zeros(1, np.int64)
+        self._table = np.zeros((1, 3), np.int64)
         self._memory_changes = -1
-        self._warp_at: dict[int, WarpState] = {}
         self._stops: frozenset[int] = frozenset()
         self._entries = {entry}
+        self._short = 0
+        self._alone_until = 0
+        library = build.library()
+        prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
+        self._call = prototype(library.address(loop.SYMBOL))
         self.program = self._program(self._entries)
-        self._call = self._functions()
-        self._constants()
+        self.workers = [self._worker()]
+        self._lead = self.workers[0]
 
     # ---- set-up ------------------------------------------------------------------------
 
@@ -97,45 +101,38 @@ class RunEngine:
         if isinstance(engine.sregs, SregFile):
             rows = engine.sregs.rows
             sregs = frozenset(n for n in COMPILED_SREGS if rows.get(n) is ROWS.get(n))
-        program = program_of(grid.code, entries, grid.config.registers, banks, sregs)
-        self._sites = np.zeros(program.sites * layout.SITE_BYTES // 8, np.int64)
         self._marks = np.zeros(len(grid.code.code) // 8 + 64, np.uint8)
-        self._set(layout.SITES, self._sites.ctypes.data)
-        self._set(layout.MARKS, self._marks.ctypes.data)
-        return program
+        return program_of(grid.code, entries, grid.config.registers, banks, sregs)
 
-    def _functions(self) -> Callable[[int], int]:
-        """Fill the function table; the grid loop."""
-        library = build.library()
-        for name, index in layout.FUNCTION_INDEX.items():
-            self._set(layout.FUNCTIONS + 8 * index, library.address(layout.symbol(name)))
-        prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
-        return prototype(library.address(loop.SYMBOL))
-
-    def _constants(self) -> None:
-        """What does not change during the launch."""
+    def _worker(self) -> Worker:
+        """One more, with what does not change during the launch."""
         grid = self.grid
         config = grid.config
-        self._set(layout.SHARED_WINDOW, grid.gpu.layout.shared_window)
-        self._set(layout.SHARED_BYTES, config.shared_bytes)
+        worker = Worker(grid, self._counter)
+        worker.set(layout.SHARED_WINDOW, grid.gpu.layout.shared_window)
+        worker.set(layout.SHARED_BYTES, config.shared_bytes)
         constants = grid.engine.constants
         for number, store in constants.banks.items():
-            self._set(layout.BANKS + 16 * number, _pointer(store))
-            self._set(layout.BANKS + 16 * number + 8, constants.bound(number))
-        self._put("quantum", grid.schedule.quantum)
-        self._put("ctas", config.ctas)
-        self._put("grid_x", config.grid[0])
-        self._put("grid_y", config.grid[1])
-        self._put("entry", self.entry if self.entry & 31 else self.entry + 8)
+            worker.set(layout.BANKS + 16 * number, pointer(store))
+            worker.set(layout.BANKS + 16 * number + 8, constants.bound(number))
+        worker.put("quantum", grid.schedule.quantum)
+        worker.put("ctas", config.ctas)
+        worker.put("grid_x", config.grid[0])
+        worker.put("grid_y", config.grid[1])
+        worker.put("entry", self.entry if self.entry & 31 else self.entry + 8)
+        self._equip(worker)
+        return worker
 
-    def _set(self, offset: int, value: int) -> None:
-        self._fields[offset // 8] = value
+    def _equip(self, worker: Worker) -> None:
+        """What depends on the program."""
+        worker.new_sites(self.program.sites)
+        worker.set(layout.MARKS, address(self._marks))
 
-    def _put(self, name: str, value: int) -> None:
-        self._fields[loop.FIELD[name] // 8] = value
-
-    def _field(self, name: str) -> int:
-        return int(self._fields[loop.FIELD[name] // 8])
+    def _link(self, worker: Worker, shared: bool) -> None:
+        """Fill its function table; `shared`: other threads may be at the same memory."""
+        if worker.linked is not shared:
+            worker.linked = shared
+            worker.link(_functions(shared))
 
     # ---- running -----------------------------------------------------------------------
 
@@ -163,25 +160,89 @@ class RunEngine:
         if grid.total >= limit or not self._can_run():
             return None
         self._mark(frozenset(stops or ()))
-        self._renew()
+        self._share(limit)
+        ticker: Ticker | None = None
+        began = time.monotonic()
         try:
             while True:
+                for worker in self.workers:
+                    worker.ask_to_stop(False)
+                grid.tick()
                 if grid._interrupted():
                     return self._stop("interrupted", before)
-                self._put("limit", min(limit, grid.total + CHUNK))
-                why = self._call(self._at)
-                self._see()
-                if why == loop.IDLE or grid.total >= limit:
-                    return None
-                if why == loop.LIMIT:
-                    # Better code may have come; its blocks need their marks.
-                    self._mark(self._stops)
-                    continue
-                event = self._attend(why & 255, before, stops, accept)
+                self._round(limit if ticker else CALL * len(self.workers), limit)
+                event = self._after(before, stops, accept)
                 if event is not None:
                     return event
+                if grid.total >= limit or all(w.why == loop.IDLE for w in self.workers):
+                    return None
+                if ticker is None and time.monotonic() - began > SOON:
+                    ticker = Ticker(self.ask_to_stop)
+                if self._unbalanced(limit):
+                    self._leave()
+                    self._share(limit)
         finally:
+            if ticker is not None:
+                ticker.stop()
             self._leave()
+
+    def ask_to_stop(self) -> None:
+        """Have compiled code return to Python soon; safe from any thread."""
+        for worker in self.workers:
+            worker.ask_to_stop()
+
+    def _round(self, most: int, limit: int) -> None:
+        """Run all workers until one needs Python, or for about `most` instructions."""
+        grid = self.grid
+        for worker in self.workers:
+            worker.prepare()
+        jobs, start = len(self.workers), grid.total
+        # Every thread ends its turn; the way to a limit is finished on one.
+        spare = jobs * (grid.schedule.quantum + LONGEST) if jobs > 1 else 0
+        most = min(most, limit - grid.total - spare)
+        call_all(self.workers, self._call, most // jobs)
+        residency = grid._residency
+        for worker in self.workers:
+            residency.ended += worker.account()
+        residency.started = min(int(self._counter[0]), grid.config.ctas)
+        self._take_off()
+        if jobs > 1:
+            needed = any(w.why not in (loop.LIMIT, loop.IDLE) for w in self.workers)
+            short = needed and grid.total - start < SHORT
+            self._short = self._short + 1 if short else 0
+            if self._short >= MOST_SHORT:
+                self._short, self._alone_until = 0, grid.total + ALONE
+
+    def _after(
+        self,
+        before: int,
+        stops: Collection[int] | None,
+        accept: Callable[[WarpState], bool] | None,
+    ) -> StopEvent | None:
+        """Do what each worker left to Python; the event that ends the run, if one does.
+
+        A warp that needs Python stands before its instruction, unless it has exited: after an
+        event the others of that kind may wait for the next run.
+        """
+        event: StopEvent | None = None
+        for worker in self.workers:
+            if worker.why in (loop.IDLE, loop.LIMIT):
+                if worker is self._lead:
+                    worker.see()
+                continue
+            if event is not None and worker.why & 255 != Left.DONE:
+                continue
+            kept = self.grid.schedule.turn
+            worker.see()
+            found = self._attend(worker, before, stops, accept)
+            if event is None:
+                event, self._lead = found, worker
+            else:
+                self.grid.schedule.turn = kept
+        if all(worker.why == loop.LIMIT for worker in self.workers):
+            # Better code may have come; its blocks need their marks.
+            self._mark(self._stops)
+        return event
 
     def _can_run(self) -> bool:
         """Whether compiled code knows this grid's schedule and traps."""
@@ -192,7 +253,7 @@ class RunEngine:
 
     def _attend(
         self,
-        why: int,
+        worker: Worker,
         before: int,
         stops: Collection[int] | None,
         accept: Callable[[WarpState], bool] | None,
@@ -201,6 +262,7 @@ class RunEngine:
         grid = self.grid
         warp = grid.schedule.warp
         assert warp is not None
+        why = worker.why & 255
         if why == Left.SWITCH:
             self.program.version(False, GOOD if self.good else QUICK)
             if not self.good:
@@ -209,7 +271,7 @@ class RunEngine:
             return None
         if why == Left.DONE:
             grid.warp_done(warp)
-            self._renew()
+            self._place(worker)
             return None
         if why == Left.MISS and self._grown(warp.pc):
             return None
@@ -222,9 +284,9 @@ class RunEngine:
         resident = grid._residency.ended
         event = grid._advance(warp, count, before, stops, None, grid.schedule.left)
         if grid._residency.ended != resident or warp.words[rec.STATUS] == rec.DONE:
-            self._renew()
+            self._place(worker)
         else:
-            self._tell()
+            self._tell(worker)
         return event
 
     def _grown(self, pc: int) -> bool:
@@ -240,9 +302,9 @@ class RunEngine:
             return False
         self._entries = more
         self.program = self._program(more)
+        for worker in self.workers:
+            self._equip(worker)
         self._mark(self._stops)
-        self._memory_changes = -1
-        self._tell()
         return True
 
     # ---- breakpoints -------------------------------------------------------------------
@@ -261,163 +323,91 @@ class RunEngine:
         """Have the best code there is run."""
         program = self.program
         full = program.version(True, GOOD if self.good else QUICK)
-        self._set(layout.FULL_CODE, full.address)
-        self._set(layout.MASKED_CODE, 0 if program.masked is None else program.masked.address)
+        masked = program.masked
+        for worker in self.workers:
+            worker.set(layout.FULL_CODE, full.address)
+            worker.set(layout.MASKED_CODE, 0 if masked is None else masked.address)
 
     # ---- state to and from compiled code ---------------------------------------------------
 
-    def _renew(self) -> None:
-        """Residency, barriers and the schedule, for compiled code."""
+    def _jobs(self, limit: int) -> int:
+        """Host threads to use now."""
         grid = self.grid
-        residency = grid._residency
-        self._slots = {}
-        self._warp_at = {}
-        for sm in grid.sms:
-            self._issued[sm.index] = sm.issued
-            for cta in sm.ctas:
-                if cta is not None:
-                    self._place(cta)
-        if residency.ring:
-            local = residency.ring[0].local
-            self._set(layout.LOCAL_LOW, local.low)
-            self._set(layout.LOCAL_START, local.start)
-            self._set(layout.LOCAL_BYTES, local.size)
-        place = {id(warp): at for at, warp in self._warp_at.items()}
-        self._ring = np.array([place[id(warp)] for warp in residency.ring] or [0], np.int64)
-        self._put("ring", self._ring.ctypes.data)
-        self._put("ring_count", len(residency.ring))
-        self._put("started", residency.started)
-        self._put("ended", residency.ended)
-        self._tell()
+        resident = sum(1 for _ in grid.ctas())
+        if grid.total < self._alone_until or grid.observed():
+            return 1
+        if limit - grid.total < CALL:
+            return 1
+        return max(1, min(grid.gpu.jobs, resident))
 
-    def _place(self, cta: Cta) -> None:
-        """A resident CTA and its warps."""
-        slot = _Slot(cta)
-        words = slot.words
-        words[loop.NUMBER // 8] = cta.number
-        words[loop.LIVE // 8] = len(cta.live)
-        words[loop.WARPS // 8] = len(cta.warps)
-        words[loop.ISSUED // 8] = self._issued[cta.sm :].ctypes.data
-        words[loop.SHARED // 8] = _pointer(cta.shared)
-        words[loop.SHARED_SIZE // 8] = cta.shared.size
-        words[loop.ALLOCATED // 8] = cta.barriers.allocated
-        self._slots[id(cta)] = slot
-        shared, at = int(words[loop.SHARED // 8]), slot.address
-        for warp in cta.warps:
-            record = warp.record.ctypes.data
-            quads = warp.quads
-            quads[layout.SHARED_POINTER // 8] = shared
-            quads[layout.LOCAL_POINTER // 8] = warp.local.words.ctypes.data
-            quads[layout.CTA_POINTER // 8] = at
-            words[loop.CTA_BYTES // 8 + warp.index] = record
-            self._warp_at[record] = warp
-        self._tell_barriers(slot)
+    def _unbalanced(self, limit: int) -> bool:
+        """Whether the workers should share the CTAs anew."""
+        if len(self.workers) == 1:
+            return self.grid.gpu.jobs > 1 and self._jobs(limit) > 1
+        counts = [len(worker.slots) for worker in self.workers]
+        return self._jobs(limit) == 1 or (min(counts) == 0 and max(counts) > 1)
 
-    def _tell_barriers(self, slot: _Slot) -> None:
-        arrived = slot.words.view(np.int32)
-        for n, barrier in enumerate(slot.cta.barriers.slots):
-            plain = barrier.count is None and not barrier.total and barrier.all_true
-            plain = plain and not barrier.any_true and not any(barrier.waiting.values())
-            arrived[loop.ARRIVED // 4 + n] = barrier.arrived
-            arrived[loop.SPECIAL // 4 + n] = 0 if plain else -1
-        slot.words[loop.IN_USE // 8] = any(barrier.arrived for barrier in slot.cta.barriers.slots)
+    def _share(self, limit: int) -> None:
+        """Give the resident CTAs to workers, and the schedule's turn to the one that has it."""
+        grid = self.grid
+        jobs = self._jobs(limit)
+        while len(self.workers) < jobs:
+            self.workers.append(self._worker())
+        del self.workers[jobs:]
+        self._use_code()
+        ctas = sorted(grid.ctas(), key=lambda cta: cta.number)
+        self._counter[0] = grid._residency.started
+        self._memory_changes = -1
+        for n, worker in enumerate(self.workers):
+            self._link(worker, jobs > 1)
+            worker.put("tell", bool(grid.observed("warp_end") or grid.observed("cta_end")))
+            worker.place(ctas[n::jobs], keep=False)
+            worker.begin_anywhere()
+        self._lead = self.workers[0]
+        self._tell(self._lead)
+        if jobs > 1:
+            self._lead.begin_anywhere()
 
-    def _tell(self) -> None:
+    def _place(self, worker: Worker) -> None:
+        """A CTA of the worker's has ended in Python: the one in its place is its own too."""
+        self._counter[0] = self.grid._residency.started
+        others = {key for w in self.workers if w is not worker for key in w.slots}
+        worker.place([cta for cta in self.grid.ctas() if id(cta) not in others], keep=True)
+        self._tell(worker)
+
+    def _tell(self, worker: Worker) -> None:
         """What a step of the present warp can have changed."""
-        grid = self.grid
-        schedule = grid.schedule
-        self._put("left", schedule.left)
-        self._put("position", schedule._position)
-        self._put("stay", schedule._stay)
-        self._put("total", grid.total)
-        self._put("current", self._place_of(schedule))
-        for sm in grid.sms:
-            self._issued[sm.index] = sm.issued
-        warp = schedule.warp
-        if warp is not None and id(warp.cta) in self._slots:
-            slot = self._slots[id(warp.cta)]
-            self._tell_barriers(slot)
-            slot.words[loop.LIVE // 8] = len(warp.cta.live)
-        memory = grid.gpu.memory
+        worker.tell()
+        memory = self.grid.gpu.memory
         if memory.changes != self._memory_changes:
             self._memory_changes = memory.changes
-            rows = [(a.base, a.size, _pointer(a)) for a in memory.allocations()]
+            rows = [(a.base, a.size, pointer(a)) for a in memory.allocations()]
             self._table = np.array(rows or [(0, 0, 0)], np.int64)
-            self._set(layout.TABLE, self._table.ctypes.data)
-            self._set(layout.TABLE_COUNT, len(rows))
-            self._sites[:] = 0
-
-    def _place_of(self, schedule: Schedule) -> int:
-        """The ring position of the warp whose turn it is, or -1."""
-        warp = schedule.warp
-        if warp is None or schedule.left <= 0:
-            return -1
-        at = warp.record.ctypes.data
-        count = self._field("ring_count")
-        found = np.flatnonzero(self._ring[:count] == at)
-        return int(found[0]) if found.size else -1
-
-    def _see(self) -> None:
-        """What compiled code did, as far as a step of the present warp can see it."""
-        grid = self.grid
-        schedule = grid.schedule
-        grid.total = self._field("total")
-        schedule._position = self._field("position")
-        schedule._stay = self._field("stay")
-        for sm in grid.sms:
-            sm.issued = int(self._issued[sm.index])
-        residency = grid._residency
-        residency.started, residency.ended = self._field("started"), self._field("ended")
-        if self._field("ring_count") != len(residency.ring):
-            self._take_off()
-        current = self._field("current")
-        if current < 0:
-            schedule.left = 0
-            return
-        warp = self._warp_at[int(self._ring[current])]
-        schedule.warp, schedule.left = warp, self._field("left")
-        self._see_cta(self._slots[id(warp.cta)])
-
-    def _see_cta(self, slot: _Slot) -> None:
-        """One CTA's place in the grid and barriers."""
-        words, cta = slot.words, slot.cta
-        if words[loop.RENEWED // 8]:
-            words[loop.RENEWED // 8] = 0
-            cta.number = int(words[loop.NUMBER // 8])
-            cta.block = coordinates(cta.number, self.grid.config.grid)
-            cta.barriers = Barriers(cta, self.grid.config.barriers)
-            for warp in cta.warps:
-                warp.shown = -1
-        arrived = words.view(np.int32)
-        for n, barrier in enumerate(cta.barriers.slots):
-            count = int(arrived[loop.ARRIVED // 4 + n])
-            if (count or barrier.arrived) and not arrived[loop.SPECIAL // 4 + n]:
-                barrier.arrived = count
-                barrier.waiting = {
-                    w.index: barrier.waiting.get(w.index, "")
-                    for w in cta.warps
-                    if w.words[rec.STATUS] == rec.AT_BARRIER and w.words[rec.BAR_WAIT] == n
-                }
+            for each in self.workers:
+                each.set(layout.TABLE, address(self._table))
+                each.set(layout.TABLE_COUNT, len(rows))
+                each.forget_sites()
 
     def _take_off(self) -> None:
         """Free the places of CTAs that ended while none was waiting."""
         residency = self.grid._residency
-        for slot in list(self._slots.values()):
-            if slot.words[loop.NUMBER // 8] < 0:
-                cta = slot.cta
-                sm = residency.sms[cta.sm]
-                sm.ctas[cta.slot] = None
-                for warp in cta.warps:
-                    sm.warps[warp.slot] = None
-                del self._slots[id(cta)]
-        residency._renew()
+        gone: list[Cta] = [cta for worker in self.workers for cta in worker.gone()]
+        for cta in gone:
+            sm = residency.sms[cta.sm]
+            sm.ctas[cta.slot] = None
+            for warp in cta.warps:
+                sm.warps[warp.slot] = None
+        if gone:
+            residency._renew()
 
     def _leave(self) -> None:
         """Everything compiled code did."""
-        self._see()
-        for slot in self._slots.values():
-            self._see_cta(slot)
-
-
-def _pointer(store: ByteStore) -> int:
-    return int(store.data.ctypes.data)
+        schedule = self.grid.schedule
+        self._lead.see()
+        for worker in self.workers:
+            worker.see_all()
+        if len(self.workers) > 1:
+            # The place in the ring of all warps; turns of other threads end here.
+            ring = self.grid._residency.ring
+            places = (n for n, warp in enumerate(ring, 1) if warp is schedule.warp)
+            schedule._position = next(places, 0)

@@ -61,6 +61,11 @@ class FastEngine:
             self.engine, self.trouble = None, f"the compiler failed: {error}"
             return None
 
+    def ask_to_stop(self) -> None:
+        """Have compiled code return to Python soon; safe from any thread."""
+        if self.engine is not None:
+            self.engine.ask_to_stop()
+
     def _start(self) -> RunEngine | None:
         if self.trouble or (not self._eager and self._grid.total < COLD):
             return None
