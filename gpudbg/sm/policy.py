@@ -21,6 +21,18 @@ POLICIES: tuple[Policy, ...] = (
         "Hardware order is not public; the same seed gives the same run, bit for bit.",
     ),
     Policy(
+        "host-threads",
+        "modelled",
+        "With --jobs above 1 blocks run on several host threads, the warps of a block together, "
+        "and global atomics are the host's.  What needs a stop in one thread stops the others at "
+        "the end of their turns (at most 64 instructions and those to the next flow instruction); "
+        "a second warp that is at a stop then stands before its instruction and stops the next "
+        "run.  A seed, observers, a trap handler and the last million instructions of a budget "
+        "run on one thread.",
+        "State is exact at every stop; only the order of instructions of different blocks, which "
+        "programs without races cannot see, is not the same from run to run.",
+    ),
+    Policy(
         "time",
         "modelled",
         "SR_CLOCKLO counts warp instructions issued on the SM, SR_GLOBALTIMER those of the GPU in "

@@ -155,6 +155,9 @@ class MemoryOps:
 
     # ---- atomics -----------------------------------------------------------------------
 
+    def fence(self) -> None:
+        """One instruction at a time: accesses are in order."""
+
     def atomic(
         self,
         space: str,

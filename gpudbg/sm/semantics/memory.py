@@ -144,9 +144,15 @@ def atomic(m: Machine, i: Insn) -> None:
         m.reg_write(i.o["d"].index, old)
 
 
-@register("CCTL", "CCTLL", "MEMBAR", "DEPBAR")
+@register("CCTL", "CCTLL", "DEPBAR")
 def no_effect(m: Machine, i: Insn) -> None:
-    """Prefetch, cache control, fences, scoreboard waits: nothing in a coherent in-order model."""
+    """Prefetch, cache control, scoreboard waits: nothing in a coherent model."""
+
+
+@register("MEMBAR")
+def membar(m: Machine, i: Insn) -> None:
+    """A fence of any scope."""
+    m.fence()
 
 
 @register("CCTLT", stops="meaning unknown")

@@ -172,6 +172,9 @@ class MemoryOps(FloatOps):
         self._call(f"atomic.{space}.{op}.{type_}", space, address, tail)
         return Val(bits, self.get(f"<32 x i{bits}>", out, 0, 64))
 
+    def fence(self) -> None:
+        self.line("fence seq_cst")
+
     def in_window(self, address: Num) -> Mask:
         window = Val(64, self.get("i64", "%env", layout.SHARED_WINDOW), True)
         return self.wult(self.wsub(address, window), 1 << 25)

@@ -1,0 +1,215 @@
+"""Several host threads: atomics under contention, equal results, and stops that stop everyone."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpudbg
+from gpudbg.debug.assembler import assemble_file
+from gpudbg.errors import CommandError, UsageError
+from gpudbg.sm import record as rec
+from gpudbg.sm.engines.llvm import run
+from tests import kernel_cases as kc
+
+KERNELS = (
+    "atomics_global", "barriers", "crc32", "generic_ptr", "jump_table",
+    "matmul_tiled", "nbody", "reduce_sum", "scan_block", "transpose", "warp_ops",
+)  # fmt: skip
+
+ROUNDS = 40
+BLOCKS, THREADS = 48, 64
+
+CONTEND = """
+.arch sm_50
+.kernel contend
+.param at 8
+.param rounds 4
+    MOV R2, c[0x0][at] ;
+    MOV R3, c[0x0][at+4] ;
+    S2R R8, SR_TID.X ;
+    S2R R9, SR_CTAID.X ;
+    XMAD R9, R9, 0x40, R8 ;
+    MOV R10, c[0x0][rounds] ;
+    MOV32I R4, 0x1 ;
+    MOV32I R12, 0x3f800000 ;
+    MOV R5, RZ ;
+    MOV32I R13, 0xffffffff ;
+    BFE.U32 R14, R9, 0x500 ;
+    SHL R14, R4, R14 ;
+    LOP.PASS_B R15, RZ, ~R14 ;
+again:
+    RED.E.ADD [R2], R4 ;
+    RED.E.ADD.F32.FTZ.RN [R2+0x4], R12 ;
+    RED.E.MAX [R2+0x8], R9 ;
+    RED.E.MIN [R2+0xc], R9 ;
+    RED.E.OR [R2+0x10], R14 ;
+    RED.E.AND [R2+0x14], R15 ;
+    RED.E.XOR [R2+0x18], R14 ;
+    RED.E.INC [R2+0x1c], R13 ;
+    RED.E.DEC [R2+0x20], R13 ;
+    ATOM.E.ADD.U64 R6, [R2+0x28], R4 ;
+    SSY done ;
+retry:
+    LD.E R18, [R2+0x30] ;
+    IADD R19, R18, 0x1 ;
+    ATOM.E.CAS R20, [R2+0x30], R18, R19 ;
+    ISETP.EQ.U32.AND P0, PT, R20, R18, PT ;
+    @P0 SYNC ;
+    BRA retry ;
+done:
+    ATOM.E.EXCH R21, [R2+0x34], R9 ;
+    RED.E.ADD [R2+0x38], R21 ;
+    RED.E.ADD [R2+0x3c], R9 ;
+    IADD32I R10, R10, -0x1 ;
+    ISETP.NE.U32.AND P0, PT, R10, RZ, PT ;
+    @P0 BRA again ;
+    EXIT ;
+"""
+
+SPIN = """
+.arch sm_50
+.kernel spin
+again:
+    IADD32I R0, R0, 0x1 ;
+    BRA again ;
+"""
+
+
+def _load(text: str, **options: Any) -> Any:
+    return gpudbg.load(assemble_file(text).cubin(), engine="run", **options)
+
+
+def _contend(rounds: int, **options: Any) -> tuple[Any, np.ndarray]:
+    """A session of all threads at the same sixteen words, run to its end, and the words."""
+    program = _load(CONTEND, **options)
+    start = np.zeros(16, np.uint32)
+    start[[3, 5]] = 0xFFFF_FFFF
+    words = program.device.buffer(start)
+    session = program.launch(grid=BLOCKS, block=THREADS, args=[words, np.int32(rounds)])
+    assert session.run().kind == "exited"
+    return session, words.array()
+
+
+def test_atomics_lose_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    together: list[int] = []
+    real = run.call_all
+    monkeypatch.setattr(
+        run, "call_all", lambda w, f, n: (together.append(len(w)), real(w, f, n))[1]
+    )
+    threads = BLOCKS * THREADS
+    session, words = _contend(ROUNDS, jobs=2)
+    assert max(together) == 2
+    count = threads * ROUNDS
+    assert words[0] == count
+    assert words[1:2].view(np.float32)[0] == count
+    assert (words[2], words[3]) == (threads - 1, 0)
+    assert (words[4], words[5], words[6]) == (0xFFFF_FFFF, 0, 0)
+    assert (words[7], words[8]) == (count, (1 << 32) - count)
+    assert words[10:12].view(np.uint64)[0] == count
+    assert words[12] == count
+    # What was taken out and what is still there are all the numbers that were put in.
+    assert (int(words[14]) + int(words[13])) & 0xFFFF_FFFF == words[15]
+    one, alone = _contend(ROUNDS, jobs=1)
+    assert [w for n, w in enumerate(words) if n not in (13, 14)] == [
+        w for n, w in enumerate(alone) if n not in (13, 14)
+    ]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_kernels(kernel: str) -> None:
+    """Programs without races give the same results, after as many instructions."""
+    for case in kc.load(kernel, "sm_50"):
+        totals = []
+        for jobs in (1, 3):
+            load = functools.partial(gpudbg.load, engine="run", jobs=jobs, num_sms=4)
+            outcome = kc.run(case, load, 1 << 40)
+            assert not kc.check(case, outcome)
+            totals.append([s.grid.total for s in outcome.sessions])
+        if kernel != "atomics_global":
+            assert totals[0] == totals[1]
+
+
+def test_a_fault_stops_all() -> None:
+    """The state after a fault in one thread is whole: every warp stands between instructions."""
+    case = next(iter(kc.load("fault_oob_global", "sm_50")))
+    load = functools.partial(gpudbg.load, engine="run", jobs=2)
+    outcome = kc.run(case, load, 1 << 40)
+    assert not kc.check(case, outcome)
+    grid = outcome.sessions[-1].grid
+    executed = sum(warp.executed for warp in grid.warps())
+    assert grid.total == sum(sm.issued for sm in grid.sms)
+    assert grid.total >= executed
+    assert [w for w in grid.warps() if w.words[rec.STATUS] == rec.FAULTED]
+
+
+def test_breakpoints_and_a_change_of_threads() -> None:
+    """Every warp meets a breakpoint once, also when the threads change on the way."""
+    case = next(iter(kc.load("saxpy", "sm_50")))
+    program = gpudbg.load(str(case.cubin), engine="run", jobs=2)
+    objects = kc.make_objects(case, program.device)
+    first = case.launches[0]
+    session = program.launch(
+        first["entry"],
+        grid=tuple(first["grid"]),
+        block=tuple(first["block"]),
+        args=[kc.argument(row, objects) for row in first["args"]],
+    )
+    session.break_at("*0x30")
+    met = []
+    while (stop := session.cont()).kind == "breakpoint":
+        warp = session.grid.schedule.warp
+        met.append((warp.cta.number, warp.index))
+        session.execute(f"set jobs {1 + len(met) % 3}")
+    assert stop.kind == "exited"
+    config = session.grid.config
+    assert sorted(met) == [(c, w) for c in range(config.ctas) for w in range(config.warps)]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_interrupt_in_compiled_code(jobs: int) -> None:
+    """Another thread's interrupt ends an endless run at once; and again after going on."""
+    session = _load(SPIN, jobs=jobs).launch(grid=jobs, block=32)
+    for _ in range(2):
+        before = session.grid.total
+        timer = threading.Thread(target=_interrupt_later, args=(session, before))
+        timer.start()
+        assert session.run().kind == "interrupted"
+        timer.join()
+        assert session.grid.total > before
+        assert session.grid.total == sum(warp.executed for warp in session.grid.warps())
+
+
+def _interrupt_later(session: Any, before: int) -> None:
+    """Interrupt when it has run for a while, as far as can be seen from outside."""
+    deadline = time.monotonic() + 60
+    while session.grid.total == before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    session.interrupt()
+
+
+def test_budget_is_exact() -> None:
+    session = _load(SPIN, jobs=2).launch(grid=8, block=32)
+    for count in (5_000_123, 7):
+        before = session.grid.total
+        assert session.run(max_instructions=count).kind == "limit"
+        assert session.grid.total == before + count
+
+
+def test_option() -> None:
+    device = gpudbg.Device("sm_50", jobs=3)
+    assert device.gpu.jobs == 3
+    with pytest.raises(UsageError, match="jobs 0: between 1 and 256"):
+        gpudbg.Device("sm_50", jobs=0)
+    session = _load(SPIN, jobs=2).launch()
+    assert session.settings.shown("jobs") == "2"
+    session.execute("set jobs 4")
+    assert session.grid.gpu.jobs == 4
+    with pytest.raises(CommandError, match="between 1 and 256"):
+        session.execute("set jobs 1000")
+    assert session.settings.shown("jobs") == "4"
