@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug.expr.types import TYPES
 from gpudbg.debug.format import float_text
+from gpudbg.debug.signatures import names_of
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -24,15 +25,17 @@ class ArgumentRow:
 def argument_rows(session: DebugSession) -> list[ArgumentRow]:
     """The launched kernel's arguments, in order."""
     rows = []
+    names = names_of(session.program, session.kernel)
     for index, argument in enumerate(session.launch.arguments):
         value = argument.value
+        name = names[index] if argument.name == f"arg{index}" else argument.name
         if argument.buffer is not None:
-            rows.append(ArgumentRow(argument.name, _pointer(argument), f"0x{int(value):x}"))
+            rows.append(ArgumentRow(name, _pointer(argument), f"0x{int(value):x}"))
         elif isinstance(value, bytes) or value is None:
             size = session.kernel.params[index].size
-            rows.append(ArgumentRow(argument.name, f"unsigned char [{size}]", "{...}"))
+            rows.append(ArgumentRow(name, f"unsigned char [{size}]", "{...}"))
         else:
-            rows.append(ArgumentRow(argument.name, _scalar(value), _text(value)))
+            rows.append(ArgumentRow(name, _scalar(value), _text(value)))
     return rows
 
 

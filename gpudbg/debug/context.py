@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from gpudbg.debug import cuda_vars
 from gpudbg.debug.expr.evaluate import LANES, Place, Result, per_lane, uniform
 from gpudbg.debug.expr.types import I32, TYPES, U8, U32, U64, VOID, Array, CType, Pointer, Scalar
+from gpudbg.debug.signatures import names_of
 from gpudbg.debug.warp_view import FLAGS, array_mask, mask_array
 from gpudbg.errors import CommandError
 
@@ -116,7 +117,11 @@ class WarpContext:
         for index, argument in enumerate(self._session.launch.arguments):
             if argument.name == text:
                 return _typed(self._parameter(index), argument)
-        return None
+        names = names_of(self._session.program, self._session.kernel)
+        if text not in names:
+            return None
+        index = names.index(text)
+        return _typed(self._parameter(index), self._session.launch.arguments[index])
 
     def _parameter(self, index: int) -> Result:
         kernel = self._session.kernel
@@ -146,6 +151,7 @@ class WarpContext:
         known = [*_NAMES, *(f"{v}.{a}" for v in _VECTORS for a in AXES)]
         known += [*self._session.program.globals, *self._session.variables]
         known += [a.name for a in self._session.launch.arguments]
+        known += names_of(self._session.program, self._session.kernel)
         known += self._session.special_names()
         return difflib.get_close_matches(text.removeprefix("$"), known, n=3)
 

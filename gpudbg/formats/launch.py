@@ -399,7 +399,8 @@ def bind(kernel: Kernel, args: Sequence[Arg]) -> tuple[BoundArg, ...]:
     takes = _describe(kernel)
     if len(args) != len(kernel.params):
         given = "no argument is" if not args else f"{len(args)} argument(s) are"
-        raise UsageError(f"{takes}; {given} given")
+        hint = "`gpudbg info PROGRAM --launch` prints a launch table to start from"
+        raise UsageError(f"{takes}; {given} given", hint)
     bound = []
     for number, (param, arg) in enumerate(zip(kernel.params, args, strict=True), 1):
         size = param.size if arg.size is None else arg.size

@@ -23,6 +23,11 @@ def main(argv: list[str]) -> int:
         "program", help="a program; or `isa` (what the model covers), `schema` (of --json)"
     )
     p.add_argument("--kernel", "-k", metavar="NAME", help="only this kernel")
+    p.add_argument(
+        "--launch",
+        action="store_true",
+        help="print a launch table to start from (gpudbg info PROG --launch > PROG.toml)",
+    )
     p.add_argument("--json", action="store_true")
     p.add_argument("--arch", default=None, help="of a source file; with `isa`: one architecture")
     add_compile_flags(p)
@@ -42,6 +47,14 @@ def main(argv: list[str]) -> int:
     if args.kernel is not None and args.kernel not in program.kernels:
         known = ", ".join(program.kernels)
         raise UsageError(f"{args.program} has no kernel {args.kernel!r}", f"kernels: {known}")
+    if args.launch:
+        from gpudbg.debug.launch_template import template
+
+        name = args.kernel or next(iter(program.kernels), None)
+        if name is None:
+            raise UsageError(f"{args.program} has no kernel")
+        print("\n".join(template(program, program.kernels[name])))
+        return EXIT_CLEAN
     data = describe(program, args.kernel)
     if args.json:
         emit_json(data)

@@ -1,0 +1,142 @@
+"""A kernel's parameters as its source names them, where the source is at hand.
+
+A cubin gives sizes only.  The source file of its line table (or the .cu file itself) gives names
+and C types; they fill in a launch table and name arguments in expressions.  Nothing depends on
+them: without a source, or with one that does not fit the sizes, parameters are `arg0`, `arg1`, …
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from weakref import WeakKeyDictionary
+
+from gpudbg.debug.expr.types import TYPE_WORDS, TYPES
+from gpudbg.debug.symbols import plain_name
+from gpudbg.formats.lines import read_lines
+from gpudbg.formats.program import Kernel, Program
+
+_QUALIFIERS = re.compile(
+    r"\b(const|volatile|restrict|__restrict__|__restrict|__grid_constant__|struct|std::)\b"
+)
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_ATTRIBUTE = re.compile(r"__launch_bounds__\s*\([^()]*\)|\[\[.*?\]\]")
+MAX_SOURCE_BYTES = 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a kernel.
+
+    Attributes:
+        name: as the source names it, or `arg` and its number.
+        size: bytes.
+        pointer: whether it is a pointer.
+        type: `float`, `unsigned int`, … of the value or of what it points at; "" is unknown.
+    """
+
+    name: str
+    size: int
+    pointer: bool = False
+    type: str = ""
+
+    @property
+    def short(self) -> str:
+        """The type as launch tables name it: `f32`, `u8`; "" where it is none of those."""
+        found = TYPES.get(self.type)
+        return f"{found.kind}{found.size * 8}" if found is not None and found.kind in "iuf" else ""
+
+
+def parameters(program: Program, kernel: Kernel, sources: Sequence[Path] = ()) -> list[Parameter]:
+    """The kernel's parameters, named and typed where a source tells them.
+
+    Args:
+        program: whose kernel it is.
+        kernel: the kernel.
+        sources: files to look in; the program's own and those of its line table by default.
+    """
+    for path in sources or _sources(program):
+        try:
+            if path.stat().st_size > MAX_SOURCE_BYTES:
+                continue
+            text = path.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            continue
+        found = from_text(text, kernel)
+        if found is not None:
+            return found
+    return [Parameter(f"arg{p.ordinal}", p.size, p.size == 8) for p in kernel.params]
+
+
+_NAMES: WeakKeyDictionary[Kernel, tuple[str, ...]] = WeakKeyDictionary()
+
+
+def names_of(program: Program, kernel: Kernel) -> tuple[str, ...]:
+    """The names of the kernel's parameters, in order; looked up once."""
+    if kernel not in _NAMES:
+        _NAMES[kernel] = tuple(p.name for p in parameters(program, kernel))
+    return _NAMES[kernel]
+
+
+def from_text(text: str, kernel: Kernel) -> list[Parameter] | None:
+    """The parameters of the kernel as a C++ source declares them; None where that does not fit."""
+    name = plain_name(kernel.name).rpartition("::")[2]
+    plain = _ATTRIBUTE.sub(" ", _COMMENT.sub(" ", text))
+    for match in re.finditer(rf"\b{re.escape(name)}\s*\(", plain):
+        before = re.split(r"[;{}]", plain[: match.start()])[-1]
+        if "__global__" not in before:
+            continue
+        words = list(_split(plain, match.end()))
+        if len(words) != len(kernel.params):
+            continue
+        sizes = [p.size for p in sorted(kernel.params, key=lambda p: p.ordinal)]
+        rows = [_parameter(w, n, sizes[n]) for n, w in enumerate(words)]
+        if all(row is not None for row in rows):
+            return [row for row in rows if row is not None]
+    return None
+
+
+def _sources(program: Program) -> Iterator[Path]:
+    own = Path(program.path)
+    if own.suffix in (".cu", ".cuh", ".cpp"):
+        yield own
+    for file in read_lines(program).files:
+        path = Path(file)
+        yield path if path.is_absolute() else own.parent / path
+        yield own.parent / path.name
+
+
+def _split(text: str, start: int) -> Iterator[str]:
+    """The comma-separated words of a parameter list that begins at `start`."""
+    depth, at = 0, start
+    for n in range(start, len(text)):
+        char = text[n]
+        if char in "([<{":
+            depth += 1
+        elif char in ")]>}" and depth:
+            depth -= 1
+        elif char == ")" or (char == "," and not depth):
+            if text[at:n].strip():
+                yield text[at:n]
+            at = n + 1
+            if char == ")":
+                return
+
+
+def _parameter(text: str, number: int, size: int) -> Parameter | None:
+    """One declaration; None where its type cannot have `size` bytes."""
+    plain = _QUALIFIERS.sub(" ", text.partition("=")[0])
+    words = re.findall(r"[\w:]+|[*&\[]", plain)
+    names = [w for w in words if re.fullmatch(r"[A-Za-z_]\w*", w)]
+    pointer = any(w in ("*", "&", "[") for w in words)
+    named = len(names) > 1 and names[-1] not in TYPE_WORDS and names[-1] not in TYPES
+    type_words = names[:-1] if named else names
+    name = names[-1] if named else f"arg{number}"
+    type_ = TYPES.get(" ".join(type_words))
+    if pointer != (size == 8) and (pointer or (type_ is not None and type_.size != size)):
+        return None
+    if not pointer and type_ is not None and type_.size != size:
+        return None
+    return Parameter(name, size, pointer, type_.name if type_ is not None else "")

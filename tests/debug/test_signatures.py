@@ -1,0 +1,83 @@
+"""A kernel's parameters by its source: names, types, a launch table to start from."""
+
+from __future__ import annotations
+
+import shutil
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import gpudbg
+from gpudbg.cli import main
+from gpudbg.debug.session import DebugSession
+from gpudbg.debug.signatures import from_text, parameters
+from gpudbg.formats.program import Kernel
+
+FIRST = Path(__file__).resolve().parents[2] / "sessions" / "first_steps" / "first_steps.cubin"
+SOURCE = """
+// __global__ void block_max(float nonsense, int x, int n);
+template <class T> void block_max(T);
+extern "C" __global__ __launch_bounds__(64, 2) void block_max(
+    const int *__restrict__ in,   /* numbers, */
+    std::array<int, 4> *out, unsigned n = 3)
+{ block_max<int>(1); }
+"""
+
+
+def kernel() -> Kernel:
+    return gpudbg.load(FIRST).program.kernels["block_max"]
+
+
+def test_names_and_types() -> None:
+    found = from_text(SOURCE, kernel())
+    assert found is not None
+    assert [(p.name, p.size, p.pointer, p.short) for p in found] == [
+        ("in", 8, True, "i32"),
+        ("out", 8, True, ""),
+        ("n", 4, False, "u32"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "void block_max(int *a, int *b, int c) {}",
+        "__global__ void block_max(int *a, int *b) {}",
+        "__global__ void block_max(int *a, int b, int c) {}",
+        "__global__ void block_max(int *a, int *b, double c",
+        "__global__ void block_max(" * 50,
+    ],
+)
+def test_what_does_not_fit_is_not_believed(text: str) -> None:
+    assert from_text(text, kernel()) is None
+
+
+def test_without_a_source_they_are_numbered(tmp_path: Path) -> None:
+    alone = shutil.copy(FIRST, tmp_path / "alone.cubin")
+    loaded = gpudbg.load(alone)
+    found = parameters(loaded.program, kernel(), [tmp_path / "nothing.cu"])
+    assert [p.name for p in found] == ["arg0", "arg1", "arg2"]
+
+
+def test_expressions_know_them(session: DebugSession) -> None:
+    assert session.evaluate("n").values[0] == 250
+    assert session.evaluate("in[3]").values[0] == 3 * 37
+    frame = session.command("backtrace").text
+    assert "n=250" in frame
+
+
+def test_a_launch_table_to_start_from(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in (FIRST, FIRST.with_suffix(".cu")):
+        shutil.copy(name, tmp_path)
+    program = str(tmp_path / FIRST.name)
+    assert main(["run", program]) == 2
+    assert "--launch" in capsys.readouterr().err
+    assert main(["info", program, "--launch"]) == 0
+    text = capsys.readouterr().out
+    (tmp_path / FIRST.with_suffix(".toml").name).write_text(text)
+    assert set(tomllib.loads(text)["buffers"]) == {"in", "out"}
+    assert main(["run", program]) == 0
