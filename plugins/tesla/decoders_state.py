@@ -13,20 +13,26 @@ from .constbuf import PROGRAMS, ConstBuffer
 from .errors import DataError
 from .flags import FLAG_NAMES
 from .globalmem import GlobalSpace
-from .methods import BY_NAME, BY_OFFSET, Method, resolve
+from .methods import BY_OFFSET, Method, resolve
 from .registers import ThreadRegisters, parse
 
 _OBJECT = Option("--object", one_of("tesla", "turing"), "turing", "object the method is of")
 _CONST_WORDS = ("CB_ADDR", "CB_DEF_SET", "SET_PROGRAM_CB")
 
 
-@decoder(usage="CB_ADDR|CB_DEF_SET|SET_PROGRAM_CB VALUE", options=(_OBJECT,), words=(2, 2))
+@decoder(
+    usage="[OBJECT.]CB_ADDR|CB_DEF_SET|SET_PROGRAM_CB|NUMBER VALUE",
+    options=(_OBJECT,),
+    words=(2, 2),
+)
 def const(args: Arguments) -> Decoded:
     """A const-buffer method's value by field."""
-    name = args.words[0].upper()
-    if name not in _CONST_WORDS:
+    obj, offset = resolve(args.words[0], args["object"])
+    row, index = BY_OFFSET[obj].get(offset, (None, 0))
+    if row is None or row.name not in _CONST_WORDS:
         raise UsageError(f"'{args.words[0]}' is none of {', '.join(_CONST_WORDS)}")
-    data = _method_json(args["object"], BY_NAME[name], 0, parse_int(args.words[1], name, 32))
+    name = row.name
+    data = _method_json(obj, row, index, parse_int(args.words[1], name, 32))
     fields = data["fields"]
     if name == "CB_ADDR":
         data |= {"buffer": fields["buffer"], "byte_offset": fields["word offset"] * 4}
@@ -37,7 +43,7 @@ def const(args: Arguments) -> Decoded:
         text = f"buffer {data['buffer']}, {size} bytes"
     else:
         data |= {"buffer": fields["buffer"], "space": fields["space"]}
-        program = _program(args["object"], fields["program"], data)
+        program = _program(obj, fields["program"], data)
         data["program"] = program
         bound = "bound to" if fields["valid"] else "unbound (bit 0 clear) from"
         text = f"{program} c{fields['space']}[] {bound} buffer {fields['buffer']}"

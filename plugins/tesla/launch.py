@@ -177,7 +177,7 @@ class LaunchConfig:
     def cut_off(self) -> int:
         """Threads of the block's shape that THREADS_PER_BLOCK leaves out."""
         x, y, z = self.block
-        return x * y * z - self.threads
+        return max(0, x * y * z - self.threads)
 
     def shared_header(self, block: tuple[int, int]) -> bytes:
         """Shared memory at the start of a block: header and parameters, little-endian."""

@@ -55,6 +55,7 @@ def test_worked_table() -> None:
     ]
     assert "\n".join(rows) + "\n" == TABLE
     assert GOOD.cut_off == 3
+    assert replace(GOOD, threads=25).cut_off == 0
 
 
 def test_r0() -> None:

@@ -217,6 +217,12 @@ def test_bad_input(argv: list[str], words: str, refuse: Callable[..., str]) -> N
     assert words in refuse(*argv)
 
 
+@pytest.mark.parametrize("word", ["CB_DEF_SET", "0x2ac", "tesla.0x1288", "turing.cb_def_set"])
+def test_const_words_by_name_and_number(word: str) -> None:
+    code, text = REGISTRY.run_decoder("const", [word, "0x7f0000"])
+    assert (code, text.rpartition(": ")[2]) == (0, "buffer 127, 65536 bytes")
+
+
 def test_register_views() -> None:
     held = ThreadRegisters(allocated=16)
     held.write("$r4q", 0x44444444_33333333_22222222_11111111)
