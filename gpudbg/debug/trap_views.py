@@ -60,9 +60,7 @@ def place(session: DebugSession, sm: int) -> str:
     return f"SM {sm} (GPC {gpc}, TPC {tpc})"
 
 
-def port_rows(
-    session: DebugSession, sm: int
-) -> tuple[list[tuple[str, ...]], list[dict[str, Any]]]:
+def port_rows(session: DebugSession, sm: int) -> tuple[list[tuple[str, ...]], list[dict[str, Any]]]:
     """Every register of an SM's port: table rows and the same as data."""
     port, arch = session.traps.port, session.grid.gpu.arch
     rows: list[tuple[str, ...]] = []

@@ -42,6 +42,11 @@ class Host:
         return "+fma" in self.features.split(",") or not self.triple.startswith("x86_64")
 
     @property
+    def wide_vectors(self) -> bool:
+        """Whether vectors have 512 bits (AVX-512)."""
+        return "+avx512f" in self.features.split(",")
+
+    @property
     def key(self) -> str:
         """Everything that object code depends on beside its IR."""
         import llvmlite
@@ -201,7 +206,7 @@ class Library:
         from gpudbg.sm.engines.llvm.library import CONTROL, control_text, library_text
 
         self._control = Code(object_of(control_text(), 2, passes=True))
-        self._rest = Code(object_of(library_text(), 2))
+        self._rest = Code(object_of(library_text(host().wide_vectors), 2))
         self._in_control = CONTROL
 
     def address(self, name: str) -> int:

@@ -19,7 +19,9 @@ from typing import Any
 
 from gpudbg.isa.spa5.operands import PT, RZ
 from gpudbg.sm.engines.llvm import layout
+from gpudbg.sm.engines.llvm.floats import F32
 from gpudbg.sm.engines.llvm.flow import ACTIVE, CAME_FROM, FlowOps
+from gpudbg.sm.engines.llvm.inplace import Shape
 from gpudbg.sm.engines.llvm.lanes import FULL, Mask, Msk, Num, Slow, Val
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.engines.llvm.listing import Listing, following
@@ -74,6 +76,7 @@ class _Kept:
         goals: heads that are gone to.
         dirty: registers, predicates, flags that are not stored.
         commit: the last one, the label that goes back to it, whether memory has changed since.
+        addresses: what was found about them.
     """
 
     lengths: tuple[int, int, int, int]
@@ -81,6 +84,7 @@ class _Kept:
     goals: tuple[set[int], set[int]]
     dirty: tuple[set[int], set[int], set[str]]
     commit: tuple[tuple[int, int], str, bool]
+    addresses: tuple[dict[tuple[str, int], Shape], dict[str, str]]
 
 
 def _copies(masks: dict[Any, Mask]) -> dict[Any, Mask]:
@@ -136,6 +140,7 @@ class Emitter(FlowOps):
         self._commit_at = (0, 0)
         self._again = ""
         self._changed = self._left = False
+        self._shapes, self._same = {}, {}
         self._exits: list[_Exit] = []
         self._tail: list[str] = []
         self._checked: set[int] = set()
@@ -247,6 +252,7 @@ class Emitter(FlowOps):
         """The head of a block; the line that takes its length off the budget."""
         self.order.append(head)
         self._regs, self._preds, self._flags = {}, {}, {}
+        self._shapes, self._same = {}, {}
         self._pc, self._index = head, 0
         self._commit()
         self.ended = False
@@ -318,6 +324,7 @@ class Emitter(FlowOps):
             (set(self._checked), set(self._missing)),
             (set(self._dirty), set(self._dirty_preds), set(self._dirty_flags)),
             (self._commit_at, self._again, self._changed),
+            (dict(self._shapes), dict(self._same)),
         )
 
     def _take_back(self, kept: _Kept) -> None:
@@ -330,6 +337,7 @@ class Emitter(FlowOps):
         self._checked, self._missing = kept.goals
         self._dirty, self._dirty_preds, self._dirty_flags = kept.dirty
         self._commit_at, self._again, self._changed = kept.commit
+        self._shapes, self._same = kept.addresses
         self.ended = False
 
     def _guard(self, index: int, negated: bool) -> None:
@@ -427,11 +435,19 @@ class Emitter(FlowOps):
             return
         if index >= self.registers:
             raise Slow("a register the warp does not have")
+        single, origin = "", None
+        if isinstance(value, Val):
+            single, origin = value.single, value.origin
         if self.exec != FULL:
-            value = self.select(self.exec, value, self.reg(index))
+            old = self.reg(index)
+            value = self.select(self.exec, value, old)
+            if single:
+                single = self.pick(self.exec, F32, single, self.f32(old))
+            origin = None
         if isinstance(value, Val):
             self.joined(value)
             value = Val(32, value.ref, value.one)
+            value.single, value.origin = single, origin
         self._regs[index] = value
         self._dirty.add(index)
 

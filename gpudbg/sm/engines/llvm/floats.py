@@ -2,7 +2,7 @@
 
 Short operations are emitted where they are used.  Long ones (directed rounding, doubles, halves,
 conversions, MUFU) are functions of the library, which has one function for each row of
-`OUTLINED`; `FloatOps` emits their bodies there and calls to them elsewhere.  No math library and
+`OUTLINED`; `FloatBodies` (and `mufu`) emit their bodies there, `FloatOps` calls to them.  No math library and
 no fast-math flag takes part, so results do not depend on the host.
 """
 
@@ -12,7 +12,6 @@ import struct
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from gpudbg.sm.engines import mufu as tables
 from gpudbg.sm.engines.llvm.lanes import FULL, LaneOps, Mask, Msk, Num, Slow, Val
 from gpudbg.sm.engines.llvm.text import splat
 
@@ -54,7 +53,9 @@ class FloatOps(LaneOps):
     # ---- forms -------------------------------------------------------------------------
 
     def f32(self, a: Num) -> str:
-        """A Value as floats."""
+        """A Value as floats; its NaNs need not be canonical."""
+        if isinstance(a, Val) and a.single:
+            return a.single
         return self.op(f"bitcast {self.whole(a, 32)} to {F32}")
 
     def f64(self, a: Num) -> str:
@@ -76,9 +77,25 @@ class FloatOps(LaneOps):
         return self.op(f"select <32 x i1> {self.mask_lanes(c)}, {kind} {a}, {kind} {b}")
 
     def canonical(self, ref: str) -> Num:
-        """Bits of f32 results with NaNs canonical."""
+        """Bits of f32 results with NaNs canonical, which costs nothing where nobody wants bits."""
         nan = self.test("uno", F32, ref, ref)
-        return self.select(nan, NAN32, self.bits32(ref))
+        value = self.select(nan, NAN32, self.bits32(ref))
+        if isinstance(value, Val):
+            value.single = ref
+        return value
+
+    def xor(self, a: Num, b: Num) -> Num:
+        result = super().xor(a, b)
+        if isinstance(a, Val) and a.single and b == SIGN32 and isinstance(result, Val):
+            result.single = self.op(f"fneg {F32} {a.single}")
+        return result
+
+    def and_(self, a: Num, b: Num) -> Num:
+        result = super().and_(a, b)
+        if isinstance(a, Val) and a.single and b == NAN32 and isinstance(result, Val):
+            size = f"call {F32} @llvm.fabs.v32f32({F32} {a.single})"
+            result.single = self.op(size)
+        return result
 
     # ---- f32 ---------------------------------------------------------------------------
 
@@ -363,123 +380,6 @@ class FloatBodies(FloatOps):
         how = "fptosi" if signed else "fptoui"
         result: Num = Val(64, self.op(f"{how} {F64} {inside} to {I64}"))
         return self.wselect(too_high, high, self.wselect(too_low, low, result))
-
-    # ---- MUFU: the steps of gpudbg.sm.engines.mufu ---------------------------------------
-
-    def _horner(self, coefficients: tuple[float, ...], x: str) -> str:
-        total = number(coefficients[-1])
-        for c in coefficients[-2::-1]:
-            scaled = self.op(f"fmul {F64} {total}, {x}")
-            total = self.op(f"fadd {F64} {scaled}, {number(c)}")
-        return total
-
-    def _narrowed(self, value: str) -> Num:
-        """To f32, NaN canonical, subnormal results to zero of the same sign."""
-        narrow = self.op(f"fptrunc {F64} {value} to {F32}")
-        nan = self.test("uno", F32, narrow, narrow)
-        return self.select(nan, NAN32, self.ftz(self.bits32(narrow)))
-
-    def body_mufu(self, a: Num, function: str) -> Num:
-        if function.endswith("64H"):
-            return self._high_word(a, function[:3])
-        return self._narrowed(getattr(self, f"_{function.lower()}")(self.ftz(a)))
-
-    def _rcp(self, a: Num) -> str:
-        return self.op(f"fdiv {F64} {number(1.0)}, {self.wider(a)}")
-
-    def _root(self, value: str) -> str:
-        return self.op(f"call {F64} @llvm.sqrt.v32f64({F64} {value})")
-
-    def _rsq(self, a: Num) -> str:
-        return self.op(f"fdiv {F64} {number(1.0)}, {self._root(self.wider(a))}")
-
-    def _sqrt(self, a: Num) -> str:
-        return self._root(self.wider(a))
-
-    def _lg2(self, a: Num) -> str:
-        exponent = self.wsub(self.zext(self.shr(a, 23)), 126)
-        m = self.wider(self.or_(self.and_(a, 0x007FFFFF), 0x3F000000))
-        low = self.test("olt", F64, m, number(tables.SQRT_HALF))
-        m = self.pick(low, F64, self.op(f"fadd {F64} {m}, {m}"), m)
-        exponent = self.wselect(low, self.wsub(exponent, 1), exponent)
-        e = self.op(f"sitofp {self.whole(exponent, 64)} to {F64}")
-        up = self.op(f"fsub {F64} {m}, {number(1.0)}")
-        down = self.op(f"fadd {F64} {m}, {number(1.0)}")
-        s = self.op(f"fdiv {F64} {up}, {down}")
-        tail = self._horner(tables.LG2_POLYNOMIAL, self.op(f"fmul {F64} {s}, {s}"))
-        result = self.op(f"fadd {F64} {e}, {self.op(f'fmul {F64} {s}, {tail}')}")
-        value = self.wider(a)
-        infinite = self.test("oeq", F64, value, number(float("inf")))
-        result = self.pick(infinite, F64, number(float("inf")), result)
-        zero = self.test("oeq", F64, value, "zeroinitializer")
-        result = self.pick(zero, F64, number(float("-inf")), result)
-        bad = self.test("ult", F64, value, "zeroinitializer")
-        return self.pick(bad, F64, number(float("nan")), result)
-
-    def _ex2(self, a: Num) -> str:
-        value = self.wider(a)
-        for how, limit in (("olt", -200.0), ("ogt", 200.0)):
-            beyond = self.test(how, F64, value, number(limit))
-            value = self.pick(beyond, F64, number(limit), value)
-        whole = self.op(f"call {F64} @llvm.roundeven.v32f64({F64} {value})")
-        fraction = self.op(f"fsub {F64} {value}, {whole}")
-        mantissa = self._horner(tables.EX2_POLYNOMIAL, fraction)
-        nan = self.test("uno", F64, whole, whole)
-        power = self.op(f"fptosi {F64} {self.pick(nan, F64, 'zeroinitializer', whole)} to {I64}")
-        scale = self.f64(self.wshl(self.wadd(Val(64, power), 1023), 52))
-        return self.op(f"fmul {F64} {mantissa}, {scale}")
-
-    def _table(self, name: str, index: Num) -> Num:
-        """64-bit table entries by lane."""
-        places = self.op(f"getelementptr i64, ptr @{name}, {self.whole(self.zext(index), 64)}")
-        pointers = "<32 x ptr>"
-        return Val(
-            64,
-            self.op(
-                f"call {I64} @llvm.masked.gather.v32i64.v32p0({pointers} align 8 {places}, "
-                f"<32 x i1> splat (i1 true), {I64} zeroinitializer)"
-            ),
-        )
-
-    def _circle(self, a: Num, quarter: int) -> str:
-        size = self.and_(a, NAN32)
-        exponent = self.shr(size, 23)
-        unit = self.zext(self.or_(self.and_(size, 0x007FFFFF), 0x00800000))
-        low = self.wshr(self.wmul(unit, self._table("turn_low", exponent)), 32)
-        fraction = self.wadd(self.wmul(unit, self._table("turn_high", exponent)), low)
-        quadrant = self.wshr(self.wadd(fraction, 1 << 61), 62)
-        left = self.wsub(fraction, self.wshl(quadrant, 62))
-        rest = self.op(f"sitofp {self.whole(left, 64)} to {F64}")
-        rest = self.op(f"fmul {F64} {rest}, {number(2.0**-64)}")
-        small = self.ult(size, 0x3F000000)
-        direct = self.op(f"fmul {F64} {self.wider(size)}, {number(tables.INV_TWO_PI)}")
-        turns = self.pick(small, F64, direct, rest)
-        quadrant = self.wadd(self.wselect(small, 0, quadrant), quarter)
-        square = self.op(f"fmul {F64} {turns}, {turns}")
-        odd = self.mnot(self.weq(self.wand(quadrant, 1), 0))
-        cosine = self._horner(tables.COS_POLYNOMIAL, square)
-        sine = self.op(f"fmul {F64} {turns}, {self._horner(tables.SIN_POLYNOMIAL, square)}")
-        result = self.pick(odd, F64, cosine, sine)
-        minus = self.mnot(self.weq(self.wand(quadrant, 2), 0))
-        result = self.pick(minus, F64, self.op(f"fneg {F64} {result}"), result)
-        return self.pick(self.mnot(self.ult(size, INF32)), F64, number(float("nan")), result)
-
-    def _sin(self, a: Num) -> str:
-        result = self._circle(a, 0)
-        return self.pick(self.bit(a, 31), F64, self.op(f"fneg {F64} {result}"), result)
-
-    def _cos(self, a: Num) -> str:
-        return self._circle(a, 1)
-
-    def _high_word(self, a: Num, function: str) -> Num:
-        kept = self.select(self.eq(self.and_(a, 0x7FF00000), 0), self.and_(a, SIGN32), a)
-        value = self.f64(self.wide(0, kept))
-        if function == "RSQ":
-            value = self._root(value)
-        result = self.op(f"fdiv {F64} {number(1.0)}, {value}")
-        high = self.hi(self.wadd(self.bits64(result), 0x80000000))
-        high = self.select(self.eq(self.and_(high, 0x7FF00000), 0), self.and_(high, SIGN32), high)
-        return self.select(self.test("uno", F64, result, result), NAN32, high)
 
 
 class Outlined(NamedTuple):

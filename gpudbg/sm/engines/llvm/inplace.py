@@ -8,6 +8,7 @@ inside its memory, goes to the library, which checks lane by lane.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.lanes import FULL, Num, Val
@@ -15,6 +16,9 @@ from gpudbg.sm.engines.llvm.memory import MemoryOps
 
 HALF = 16
 LANES16 = f"<{HALF} x i32>"
+LANES32 = "<32 x i32>"
+_STEPS_AHEAD = 2
+"""Of memory that is fetched before it is wanted, as a power of two."""
 
 
 def _range(first: int, step: int = 1) -> str:
@@ -23,26 +27,39 @@ def _range(first: int, step: int = 1) -> str:
     return f"<{HALF} x i32> <{numbers}>"
 
 
-class Piece:
-    """16 lanes of an access: what was found about their addresses.
+class Shape:
+    """What was found about the addresses in a value: names of IR values.
 
     Attributes:
-        regular, single: i1: in bounds and next to each other; at one address.
-        pointer: of the first lane's bytes.
+        regular, single: `<32 x i1>`: the lane follows the first one of its 16; is at the same
+            address.
+        firsts: i64, zero-extended: the low words of lanes 0 and 16.
     """
 
-    __slots__ = ("pointer", "regular", "single")
+    __slots__ = ("firsts", "regular", "single")
 
-    def __init__(self, regular: str, single: str, pointer: str) -> None:
+    def __init__(self, regular: str, single: str, firsts: list[str]) -> None:
         self.regular = regular
         self.single = single
-        self.pointer = pointer
+        self.firsts = firsts
+
+
+class Where(NamedTuple):
+    """An address taken apart: lanes of low words, of high words, and a constant."""
+
+    low: Val
+    high: Val | int
+    add: int
 
 
 class InPlaceOps(MemoryOps):
     """Overrides `load` and `store` of the library."""
 
     _SPACES = frozenset(("global", "shared"))
+    _shapes: dict[tuple[str, int], Shape]
+    """By the names of low words and the size; for the present block."""
+    _same: dict[str, str]
+    """Name of high words -> i1 vector: as in lane 0; for the present block."""
 
     def load(self, space: str, address: Num, size: int, signed: bool) -> Sequence[Num]:
         if space in self._SPACES and self.uniform(address):
@@ -53,30 +70,52 @@ class InPlaceOps(MemoryOps):
             return self._load_row(address, size)
         if space not in self._SPACES:
             return super().load(space, address, size, signed)
-        low, high, add = self._parts(space, address)
-        self.mask_bits(self.exec)
-        slow, done = self.fresh("slow"), self.fresh("done")
+        where = self._parts(space, address)
+        mask = self.mask_bits(self.exec)
+        slow, done, line, other, one = (
+            self.fresh(hint) for hint in ("slow", "done", "line", "other", "one")
+        )
         site = self._site() if space == "global" else ""
-        halves = []
-        for half in range(2):
-            piece = self._piece(space, site, (low, high, add), size, half)
-            halves.append(self._load_piece(piece, size, signed, slow))
-        fast = [self._both(a, b) for a, b in zip(*halves, strict=True)]
-        quick = self.fresh("quick")
-        self.br(quick)
-        self.label(quick)
-        self.br(done)
+        shape, same = self._shape(where.low, size), self._same_high(where.high)
+        self.choose(self._every(shape.regular, same), line, other)
+        self.label(line)
+        places = self._places(space, site, where, shape, size, HALF, slow)
+        if space == "global":
+            self._fetch_ahead(site, places)
+        halves = [self._load_line(place, size, signed) for place in places]
+        regular = [self._both(a, b) for a, b in zip(*halves, strict=True)]
+        line_end = self._end(done)
+        self.label(other)
+        self.choose(self._every(shape.single, same), one, slow)
+        self.label(one)
+        halves = [
+            [self._splat16(word) for word in self._load_words(place, size, signed)]
+            for place in self._places(space, site, where, shape, size, 1, slow)
+        ]
+        single = [self._both(a, b) for a, b in zip(*halves, strict=True)]
+        one_end = self._end(done)
         self.label(slow)
-        words = self._slow_load(space, site, (low, high, add), size, signed)
-        late = self.fresh("late")
-        self.br(late)
-        self.label(late)
-        self.br(done)
+        words = self._slow_load(space, site, where, size, signed, mask)
+        late_end = self._end(done)
         self.label(done)
         return [
-            Val(32, self.op(f"phi <32 x i32> [ {f}, %{quick} ], [ {s.ref}, %{late} ]"))
-            for f, s in zip(fast, words, strict=True)
+            Val(
+                32,
+                self.op(
+                    f"phi {LANES32} [ {a}, %{line_end} ], [ {b}, %{one_end} ], "
+                    f"[ {c.ref}, %{late_end} ]"
+                ),
+            )
+            for a, b, c in zip(regular, single, words, strict=True)
         ]
+
+    def _end(self, target: str) -> str:
+        """Go to a label from a block with a name, which is returned for phis."""
+        name = self.fresh("end")
+        self.br(name)
+        self.label(name)
+        self.br(target)
+        return name
 
     def store(self, space: str, address: Num, size: int, values: Sequence[Num]) -> None:
         if isinstance(address, int) or size < 4:
@@ -88,8 +127,8 @@ class InPlaceOps(MemoryOps):
         if space not in self._SPACES or (size > 4 and self.exec != FULL):
             super().store(space, address, size, values)
             return
-        low, high, add = self._parts(space, address)
-        self.mask_bits(self.exec)
+        where = self._parts(space, address)
+        mask = self.mask_bits(self.exec)
         if self.exec != FULL:
             self.mask_lanes(self.exec)
         data = [self.bare(v, 32) for v in values]
@@ -97,28 +136,26 @@ class InPlaceOps(MemoryOps):
             Val(32, d, row=v.row if isinstance(v, Val) else -1)
             for d, v in zip(data, values, strict=True)
         ]
-        slow, done = self.fresh("slow"), self.fresh("done")
+        slow, done, fast = self.fresh("slow"), self.fresh("done"), self.fresh("fast")
         site = self._site() if space == "global" else ""
-        pieces = [self._piece(space, site, (low, high, add), size, half) for half in range(2)]
-        both = self.op(f"and i1 {pieces[0].regular}, {pieces[1].regular}")
-        fast = self.fresh("fast")
-        self.choose(both, fast, slow)
+        shape, same = self._shape(where.low, size), self._same_high(where.high)
+        self.choose(self._every(shape.regular, same), fast, slow)
         self.label(fast)
-        for half, piece in enumerate(pieces):
-            self._store_piece(piece, data, half)
+        for half, place in enumerate(self._places(space, site, where, shape, size, HALF, slow)):
+            self._store_piece(place, data, half)
         self.br(done)
         self.label(slow)
         tail = "".join(f", ptr {self.row_of(row, 32)}" for row in rows)
-        self._library(f"store.{space}.{size}", space, site, (low, high, add), tail)
+        self._library(f"store.{space}.{size}", space, site, where, mask, tail)
         self.br(done)
         self.label(done)
 
     # ---- addresses -----------------------------------------------------------------------
 
-    def _parts(self, space: str, address: Val) -> tuple[Val, Val | int, int]:
-        """(low words, high words, constant) of an address, as lanes."""
+    def _parts(self, space: str, address: Val) -> Where:
         if space == "shared":
-            return Val(32, self.bare(address, 32), row=address.row), 0, 0
+            base, add = address.origin or (address, 0)
+            return Where(Val(32, self.bare(base, 32), row=base.row), 0, add)
         if address.pair is None:
             low, high, add = self.lo(address), self.hi(address), 0
         else:
@@ -127,7 +164,107 @@ class InPlaceOps(MemoryOps):
         whole = Val(32, self.bare(low, 32), row=row)
         if isinstance(high, Val):
             high = Val(32, self.bare(high, 32), row=high.row)
-        return whole, high, add
+        return Where(whole, high, add)
+
+    def _shape(self, low: Val, size: int) -> Shape:
+        """How low words lie to one another, found once in a block."""
+        known = self._shapes.get((low.ref, size))
+        if known is not None:
+            return known
+        picks = ", ".join(f"i32 {HALF * (n // HALF)}" for n in range(32))
+        first = self.op(
+            f"shufflevector {LANES32} {low.ref}, {LANES32} poison, <32 x i32> <{picks}>"
+        )
+        steps = self.op(f"sub {LANES32} {low.ref}, {first}")
+        line = ", ".join(f"i32 {size * (n % HALF)}" for n in range(32))
+        regular = self.op(f"icmp eq {LANES32} {steps}, <{line}>")
+        single = self.op(f"icmp eq {LANES32} {steps}, zeroinitializer")
+        firsts = []
+        for lane in (0, HALF):
+            word = self.op(f"extractelement {LANES32} {low.ref}, i64 {lane}")
+            firsts.append(self.op(f"zext i32 {word} to i64"))
+        known = Shape(regular, single, firsts)
+        self._shapes[low.ref, size] = known
+        return known
+
+    def _same_high(self, high: Val | int) -> str:
+        """Lanes whose high word is that of lane 0; "" for a constant."""
+        if isinstance(high, int):
+            return ""
+        known = self._same.get(high.ref)
+        if known is None:
+            first = self.op(
+                f"shufflevector {LANES32} {high.ref}, {LANES32} poison, <32 x i32> zeroinitializer"
+            )
+            known = self.op(f"icmp eq {LANES32} {high.ref}, {first}")
+            self._same[high.ref] = known
+        return known
+
+    def _every(self, lanes: str, more: str) -> str:
+        """Whether a condition, and another one if there is one, holds in all lanes."""
+        if more:
+            lanes = self.op(f"and <32 x i1> {lanes}, {more}")
+        bits = self.op(f"bitcast <32 x i1> {lanes} to i32")
+        return self.op(f"icmp eq i32 {bits}, -1")
+
+    def _places(
+        self, space: str, site: str, where: Where, shape: Shape, size: int, count: int, slow: str
+    ) -> list[str]:
+        """Pointers to the memory of lanes 0 and 16; goes to `slow` unless `count` accesses there
+        are inside and aligned."""
+        if space == "shared":
+            base = self.get("ptr", "%rec", layout.SHARED_POINTER)
+            limit = self.get("i64", "%env", layout.SHARED_BYTES)
+        else:
+            base, limit = self.get("ptr", site, 16), self.get("i64", site, 8)
+        # An offset turned right by the bits that must be 0 is huge unless they are.
+        room = self.op(f"call i64 @llvm.usub.sat.i64(i64 {limit}, i64 {size * (count - 1)})")
+        turn = size.bit_length() - 1
+        room = self.op(f"lshr i64 {room}, {turn}")
+        places = []
+        for first in shape.firsts:
+            if space == "shared":
+                offset = first
+                if where.add:
+                    # As in 32 bits.
+                    offset = self.op(f"and i64 {self.op(f'add i64 {first}, {where.add}')}, {FULL}")
+            else:
+                # The low words of the lanes must not wrap around.
+                last = (1 << 32) - size * count
+                if count > 1:
+                    self.unless(self.op(f"icmp ugt i64 {first}, {last}"), slow)
+                offset = self._global_offset(first, where, site)
+            turned = offset
+            if turn:
+                pair = f"i64 {offset}, i64 {offset}"
+                turned = self.op(f"call i64 @llvm.fshr.i64({pair}, i64 {turn})")
+            self.unless(self.op(f"icmp uge i64 {turned}, {room}"), slow)
+            places.append(self.at(base, offset))
+        return places
+
+    def _global_offset(self, first: str, where: Where, site: str) -> str:
+        """The offset in the site's allocation of a lane with this low word."""
+        whole = first
+        if isinstance(where.high, Val):
+            top = self.op(f"extractelement {LANES32} {where.high.ref}, i64 0")
+            up = self.op(f"shl i64 {self.op(f'zext i32 {top} to i64')}, 32")
+            whole = self.op(f"or i64 {up}, {first}")
+        elif where.high:
+            whole = self.op(f"or i64 {first}, {where.high << 32}")
+        if where.add:
+            whole = self.op(f"add i64 {whole}, {where.add}")
+        return self.op(f"sub i64 {whole}, {self.get('i64', site)}")
+
+    def _fetch_ahead(self, site: str, places: list[str]) -> None:
+        """Ask the host for what this access will want in some steps, if they go on like the last
+        one: a warp's accesses lie too far apart for the host to see the pattern."""
+        now = self.op(f"ptrtoint ptr {places[0]} to i64")
+        step = self.op(f"sub i64 {now}, {self.get('i64', site, layout.SITE_LAST)}")
+        self.put("i64", now, site, layout.SITE_LAST)
+        ahead = self.op(f"shl i64 {step}, {_STEPS_AHEAD}")
+        for place in places:
+            goal = self.op(f"getelementptr i8, ptr {place}, i64 {ahead}")
+            self.line(f"call void @llvm.prefetch.p0(ptr {goal}, i32 0, i32 3, i32 1)")
 
     def _half_of(self, ref: str, half: int) -> str:
         kind = "<32 x i32>"
@@ -138,68 +275,6 @@ class InPlaceOps(MemoryOps):
         return self.op(
             f"shufflevector {LANES16} {first}, {LANES16} poison, <{HALF} x i32> zeroinitializer"
         )
-
-    def _all(self, compare: str) -> str:
-        """Whether a compare of 16 lanes holds in all."""
-        bits = self.op(f"bitcast <{HALF} x i1> {compare} to i{HALF}")
-        return self.op(f"icmp eq i{HALF} {bits}, -1")
-
-    def _piece(
-        self, space: str, site: str, where: tuple[Val, Val | int, int], size: int, half: int
-    ) -> Piece:
-        """Look at the addresses of 16 lanes."""
-        low, high, add = where
-        first = self.op(f"extractelement <32 x i32> {low.ref}, i64 {HALF * half}")
-        part = self._half_of(low.ref, half)
-        steps = self.op(f"sub {LANES16} {part}, {self._splat16(first)}")
-        line = ", ".join(f"i32 {size * n}" for n in range(HALF))
-        regular = self._all(self.op(f"icmp eq {LANES16} {steps}, <{line}>"))
-        single = self._all(self.op(f"icmp eq {LANES16} {steps}, zeroinitializer"))
-        offset = self.op(f"zext i32 {first} to i64")
-        if space == "shared":
-            base = self.get("ptr", "%rec", layout.SHARED_POINTER)
-            limit = self.get("i64", "%env", layout.SHARED_BYTES)
-        else:
-            base, limit = self.get("ptr", site, 16), self.get("i64", site, 8)
-            # The low words of 16 lanes must not wrap.
-            fits = self.op(f"icmp ule i32 {first}, {-(HALF * size)}")
-            regular = self.op(f"and i1 {regular}, {fits}")
-            offset, same = self._global_offset(offset, high, add, site, half)
-            if same:
-                regular = self.op(f"and i1 {regular}, {same}")
-                single = self.op(f"and i1 {single}, {same}")
-        aligned = "true"
-        if size > 1:
-            odd = self.op(f"and i64 {offset}, {size - 1}")
-            aligned = self.op(f"icmp eq i64 {odd}, 0")
-        left = self.op(f"sub i64 {limit}, {offset}")
-        # Unsigned offsets beyond the end make `left` negative; sizes are far below 2**63.
-        inside = self.op(f"icmp ule i64 {offset}, {limit}")
-        aligned = self.op(f"and i1 {aligned}, {inside}")
-        for_all = self.op(f"icmp sge i64 {left}, {HALF * size}")
-        for_one = self.op(f"icmp sge i64 {left}, {size}")
-        return Piece(
-            self.op(f"and i1 {regular}, {self.op(f'and i1 {for_all}, {aligned}')}"),
-            self.op(f"and i1 {single}, {self.op(f'and i1 {for_one}, {aligned}')}"),
-            self.at(base, offset),
-        )
-
-    def _global_offset(
-        self, low: str, high: Val | int, add: int, site: str, half: int
-    ) -> tuple[str, str]:
-        """(offset of the first lane in the site's allocation, i1: one high word)."""
-        same, whole = "", low
-        if isinstance(high, Val):
-            top = self.op(f"extractelement <32 x i32> {high.ref}, i64 {HALF * half}")
-            part = self._half_of(high.ref, half)
-            same = self._all(self.op(f"icmp eq {LANES16} {part}, {self._splat16(top)}"))
-            up = self.op(f"shl i64 {self.op(f'zext i32 {top} to i64')}, 32")
-            whole = self.op(f"or i64 {up}, {low}")
-        elif high:
-            whole = self.op(f"or i64 {low}, {high << 32}")
-        if add:
-            whole = self.op(f"add i64 {whole}, {add}")
-        return self.op(f"sub i64 {whole}, {self.get('i64', site)}"), same
 
     # ---- moving --------------------------------------------------------------------------
 
@@ -223,15 +298,19 @@ class InPlaceOps(MemoryOps):
         good = self.op(f"and i1 {odd}, {self.op(f'and i1 {inside}, {positive}')}")
         # Without executing lanes nothing is wrong, but the step engine has the least to do then.
         self.require(good)
-        place = self.at(base, offset)
+        words = self._load_words(self.at(base, offset), size, signed)
+        return [Val(32, word, True) for word in words]
+
+    def _load_words(self, place: str, size: int, signed: bool) -> list[str]:
+        """The words of one lane."""
         kind = f"i{8 * min(size, 4)}"
-        values: list[Num] = []
+        words = []
         for n in range(max(1, size // 4)):
             value = self.get(kind, place, 4 * n, min(size, 4))
             if size < 4:
                 value = self.op(f"{'sext' if signed else 'zext'} {kind} {value} to i32")
-            values.append(Val(32, value, True))
-        return values
+            words.append(value)
+        return words
 
     def _resolved(self, site: str, address: str, size: int) -> str:
         """The offset of an address in its allocation; the site is filled if it was another's."""
@@ -255,30 +334,6 @@ class InPlaceOps(MemoryOps):
         self.label(after)
         return self.op(f"phi i64 [ {offset}, %{known} ], [ {again}, %{late} ]")
 
-    def _load_piece(self, piece: Piece, size: int, signed: bool, slow: str) -> list[str]:
-        """16 lanes of each word."""
-        line, other, one, join = (self.fresh(h) for h in ("line", "other", "one", "join"))
-        self.choose(piece.regular, line, other)
-        self.label(line)
-        regular = self._load_line(piece.pointer, size, signed)
-        self.br(join)
-        self.label(other)
-        self.choose(piece.single, one, slow)
-        self.label(one)
-        single = []
-        for n in range(max(1, size // 4)):
-            kind = f"i{8 * min(size, 4)}"
-            value = self.get(kind, piece.pointer, 4 * n, min(size, 4))
-            if size < 4:
-                value = self.op(f"{'sext' if signed else 'zext'} {kind} {value} to i32")
-            single.append(self._splat16(value))
-        self.br(join)
-        self.label(join)
-        return [
-            self.op(f"phi {LANES16} [ {a}, %{line} ], [ {b}, %{one} ]")
-            for a, b in zip(regular, single, strict=True)
-        ]
-
     def _load_line(self, pointer: str, size: int, signed: bool) -> list[str]:
         if size < 4:
             kind = f"<{HALF} x i{8 * size}>"
@@ -298,7 +353,7 @@ class InPlaceOps(MemoryOps):
         indices = ", ".join(f"i32 {n}" for n in range(32))
         return self.op(f"shufflevector {LANES16} {a}, {LANES16} {b}, <32 x i32> <{indices}>")
 
-    def _store_piece(self, piece: Piece, data: list[str], half: int) -> None:
+    def _store_piece(self, place: str, data: list[str], half: int) -> None:
         """16 lanes of each word next to each other."""
         parts = [self._half_of(d, half) for d in data]
         count = len(parts)
@@ -309,7 +364,7 @@ class InPlaceOps(MemoryOps):
             )
             self.line(
                 f"call void @llvm.masked.store.v16i32.p0({LANES16} {parts[0]}, "
-                f"ptr align 4 {piece.pointer}, <{HALF} x i1> {chosen})"
+                f"ptr align 4 {place}, <{HALF} x i1> {chosen})"
             )
             return
         kind, value = LANES16, parts[0]
@@ -324,7 +379,7 @@ class InPlaceOps(MemoryOps):
                 for a, b in zip(parts[:middle], parts[middle:], strict=True)
             ]
             kind, width, value = joined, 2 * width, parts[0]
-        self.put(kind, value, piece.pointer, 0, 4)
+        self.put(kind, value, place, 0, 4)
 
     # ---- local memory ----------------------------------------------------------------------
 
@@ -361,7 +416,7 @@ class InPlaceOps(MemoryOps):
         return self.at(self.get("ptr", "%rec", layout.LOCAL_POINTER), offset)
 
     def _load_row(self, address: Val, size: int) -> Sequence[Num]:
-        self.mask_bits(self.exec)
+        mask = self.mask_bits(self.exec)
         slow, done, quick, late = (self.fresh(h) for h in ("slow", "done", "quick", "late"))
         row = self._row(address, size, slow)
         fast = [self.get("<32 x i32>", row, 128 * n, 4) for n in range(size // 4)]
@@ -369,7 +424,7 @@ class InPlaceOps(MemoryOps):
         self.label(quick)
         self.br(done)
         self.label(slow)
-        words = self._slow_load("local", "", (address, 0, 0), size, False)
+        words = self._slow_load("local", "", Where(address, 0, 0), size, False, mask)
         self.br(late)
         self.label(late)
         self.br(done)
@@ -380,7 +435,7 @@ class InPlaceOps(MemoryOps):
         ]
 
     def _store_row(self, address: Val, size: int, values: Sequence[Num]) -> None:
-        self.mask_bits(self.exec)
+        mask = self.mask_bits(self.exec)
         lanes = self.mask_lanes(self.exec)
         data = [self.bare(v, 32) for v in values]
         slow, done = self.fresh("slow"), self.fresh("done")
@@ -395,32 +450,31 @@ class InPlaceOps(MemoryOps):
         self.br(done)
         self.label(slow)
         tail = "".join(f", ptr {self.row_of(Val(32, d), 32)}" for d in data)
-        self._library(f"store.local.{size}", "local", "", (address, 0, 0), tail)
+        self._library(f"store.local.{size}", "local", "", Where(address, 0, 0), mask, tail)
         self.br(done)
         self.label(done)
 
     # ---- the library ---------------------------------------------------------------------
 
     def _slow_load(
-        self, space: str, site: str, where: tuple[Val, Val | int, int], size: int, signed: bool
+        self, space: str, site: str, where: Where, size: int, signed: bool, mask: str
     ) -> list[Val]:
         out = self.new_row()
         if size > 8:
             self.new_row()
         name = f"load.{space}.{size}{'s' if signed else ''}"
-        self._library(name, space, site, where, f", ptr {out}")
+        self._library(name, space, site, where, mask, f", ptr {out}")
         return [word for word in self._words(out, size) if isinstance(word, Val)]
 
     def _library(
-        self, name: str, space: str, site: str, where: tuple[Val, Val | int, int], tail: str
+        self, name: str, space: str, site: str, where: Where, mask: str, tail: str
     ) -> None:
         """Call an access function on prepared addresses."""
-        low, high, add = where
-        rows = f"ptr {self.row_of(low, 32)}"
+        rows = f"ptr {self.row_of(where.low, 32)}"
         if space == "global":
-            rows += f", ptr {self.row_of(high, 32)}"
+            rows += f", ptr {self.row_of(where.high, 32)}"
         good = self.op(
             f"call i1 {self.function(name)}(ptr %env, ptr %rec, ptr {site or 'null'}, {rows}, "
-            f"i64 {add}, i32 {self.mask_bits(self.exec)}{tail})"
+            f"i64 {where.add}, i32 {mask}{tail})"
         )
         self.require(good)

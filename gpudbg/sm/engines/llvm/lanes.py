@@ -32,9 +32,11 @@ class Val:
         one: the name is a scalar that stands for all lanes.
         row: number of the register whose row in the record holds exactly this, or -1.
         pair: (low word, high word, constant to add) of an unjoined 64-bit value.
+        origin: (value, constant) whose sum this is, for addresses with different offsets.
+        single: IR name of the same as floats, except that NaNs need not be canonical.
     """
 
-    __slots__ = ("bits", "one", "pair", "ref", "row")
+    __slots__ = ("bits", "one", "origin", "pair", "ref", "row", "single")
 
     def __init__(
         self,
@@ -49,6 +51,8 @@ class Val:
         self.one = one
         self.row = row
         self.pair = pair
+        self.origin: tuple[Val, int] | None = None
+        self.single = ""
 
 
 class Msk:
@@ -231,7 +235,12 @@ class LaneOps(Text):
         for known, other in ((a, b), (b, a)):
             if known == 0:
                 return other
-        return self._fold("add", a, b, 32, lambda x, y: x + y)
+        total = self._fold("add", a, b, 32, lambda x, y: x + y)
+        for known, other in ((a, b), (b, a)):
+            if isinstance(known, int) and isinstance(other, Val) and isinstance(total, Val):
+                base, offset = other.origin or (other, 0)
+                total.origin = base, (offset + known) & FULL
+        return total
 
     def sub(self, a: Num, b: Num) -> Num:
         return a if b == 0 else self._fold("sub", a, b, 32, lambda x, y: x - y)

@@ -50,7 +50,9 @@ ZERO: Final = SCRATCH + SCRATCH_ROWS * ROW
 ENVIRONMENT_BYTES: Final = ZERO + ROW
 
 SITE_BYTES: Final = 32
-"""A site: base of the allocation, its bytes, host pointer of its first byte, unused."""
+"""A site: base of the allocation, its bytes, host pointer of its first byte, `SITE_LAST`."""
+SITE_LAST: Final = 24
+"""i64: host address of the last access of a whole warp."""
 
 # ---- record fields that only compiled code uses ---------------------------------------------
 

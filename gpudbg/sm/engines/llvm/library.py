@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from gpudbg.sm.engines import mufu
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.engines.llvm.floats import OUTLINED, FloatBodies
+from gpudbg.sm.engines.llvm.floats import OUTLINED
 from gpudbg.sm.engines.llvm.lanes import FULL, Msk, Num, Slow, Val
 from gpudbg.sm.engines.llvm.loop import SYMBOL, loop_function
+from gpudbg.sm.engines.llvm.mufu import MufuBodies
 from gpudbg.sm.engines.llvm.stack import stack_functions
 from gpudbg.sm.engines.llvm.text import splat, vector
 
@@ -22,7 +23,7 @@ I1 = "<32 x i1>"
 PTRS = "<32 x ptr>"
 
 
-class Body(FloatBodies):
+class Body(MufuBodies):
     """The body of one library function."""
 
     def bail(self, lanes: object) -> None:
@@ -46,11 +47,12 @@ class Body(FloatBodies):
         return "<" + ", ".join(f"{kind} {v}" for v in values) + ">"
 
 
-def outlined_functions() -> list[str]:
+def outlined_functions(wide_vectors: bool) -> list[str]:
     """One function for each row of `OUTLINED`: operands and result in memory."""
     functions = []
     for name, row in OUTLINED.items():
         body = Body()
+        body.wide_vectors = wide_vectors
         values = tuple(body.row(bits, f"%a{n}") for n, bits in enumerate(row.operands))
         result = row.body(body, values)
         body.line(f"store {body.whole(result, row.result)}, ptr %r, align 64")
@@ -550,15 +552,19 @@ def _tables() -> list[str]:
     return lines
 
 
-def library_text() -> str:
-    """The module of vector functions: straight code, which needs no passes."""
+def library_text(wide_vectors: bool) -> str:
+    """The module of vector functions: straight code, which needs no passes.
+
+    Args:
+        wide_vectors: for a host with AVX-512.
+    """
     return "\n".join(
         [
             *_tables(),
             _resolve(),
             _shuffle(),
             _leader(),
-            *outlined_functions(),
+            *outlined_functions(wide_vectors),
             *access_functions(),
             *generic_functions(),
             *constant_functions(),
