@@ -14,8 +14,8 @@ stepi
 info outside 1 IGN
 info buffers dropped
 
-# 24 votes were counted, and eight are lost without a word. The second has NEAR, which SASS does not
-# write out (.clamp in PTX): a vote outside goes to the nearest cell.
+# 24 votes were counted, and eight are lost without a word. The second SURED has NEAR (.clamp in PTX;
+# SASS does not write it out): a vote outside goes to the nearest cell.
 stepi
 info outside 1 NEAR
 info buffers moved
@@ -24,6 +24,7 @@ info buffers moved
 # the surface shows nothing. The third has TRAP (.trap in PTX):
 stepi
 
-# The instruction had no effect, in the good lanes either, and the card names thread and coordinates.
-# While a kernel is young, trap. Of the other two, one falsifies the sum and one the edge.
+# The instruction had no effect, in the good lanes either, and the card names the thread and its
+# coordinates. While a kernel is young, trap: of the other two, one falsifies the sum and one the
+# edge.
 info buffers strict
