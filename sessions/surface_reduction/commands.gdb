@@ -14,7 +14,7 @@ stepi
 info outside 1 IGN
 info buffers dropped
 
-# 24 votes were counted, and eight are lost without a word. The second SURED has NEAR (.clamp in PTX;
+# 24 votes were counted, and eight are lost without a word. The second has NEAR (.clamp in PTX;
 # SASS does not write it out): a vote outside goes to the nearest cell.
 stepi
 info outside 1 NEAR
