@@ -12,7 +12,7 @@ help:
 	@echo "make test   install and run every test, the type checker and the linters"
 	@echo "make test-clients   Emacs, vim and cdt-gdb-adapter debug a kernel (see tests/clients)"
 	@echo "make fuzz   long fuzz campaigns (needs nvdisasm, NVRTC and g++; see tests/kernels_own/README.md)"
-	@echo "make bench  speed, as ratios inside one run"
+	@echo "make bench  start-up times; speed, as ratios inside one run"
 	@echo "make clean  remove .venv and caches"
 
 $(STAMP): pyproject.toml
@@ -46,6 +46,7 @@ fuzz: $(STAMP)
 	$(BIN)/python -m tests.kernels_own.fuzz_programs --count 300
 
 bench: $(STAMP)
+	$(BIN)/python tests/bench/startup.py
 	$(BIN)/python tests/bench/bench.py
 
 clean:

@@ -10,7 +10,6 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
-from importlib.resources import files
 from typing import Any
 
 
@@ -45,5 +44,7 @@ def plain(value: Any) -> Any:
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of `--json`: records of the console, data by command, output of verbs."""
+    from importlib.resources import files
+
     found: dict[str, Any] = json.loads(files("gpudbg.debug").joinpath("schema.json").read_text())
     return found

@@ -6,7 +6,6 @@ import argparse
 import sys
 from typing import Any, NoReturn
 
-from gpudbg.debug.json_text import dumps
 from gpudbg.errors import UsageError
 
 
@@ -32,4 +31,6 @@ def integer(text: str) -> int:
 
 def emit_json(data: Any) -> None:
     """Print plain data as JSON."""
+    from gpudbg.debug.json_text import dumps
+
     sys.stdout.write(dumps(data, indent=2) + "\n")

@@ -1,0 +1,59 @@
+"""What each way of starting leaves alone: imports are start-up time, and these are never needed.
+
+`make bench` has the times.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FIRST = str(ROOT / "sessions" / "first_steps" / "first_steps.cubin")
+
+SCREENS = "textual rich prompt_toolkit IPython gpudbg.frontends.tui gpudbg.frontends.repl"
+COMPILERS = "llvmlite gpudbg.sm.engines.llvm.build ctypes.util subprocess gpudbg.debug.compile"
+RARE = (
+    "construct importlib.metadata email asyncio logging gpudbg.isa.spa5.schema "
+    "gpudbg.debug.hazards gpudbg.debug.assembler gpudbg.formats.fatbin"
+)
+IMAGES = "gpudbg.sm.images.surfaces gpudbg.sm.images.textures gpudbg.mem.surface"
+
+WAYS = {
+    "import": ("import gpudbg", "numpy elftools gpudbg.debug"),
+    "version": ("from gpudbg.cli import main; main(['--version'])", "numpy elftools gpudbg.debug"),
+    "load": (
+        f"import gpudbg; gpudbg.load({FIRST!r})",
+        f"{SCREENS} {COMPILERS} {RARE} {IMAGES} gpudbg.plugin gpudbg.debug.session",
+    ),
+    "batch": (
+        f"from gpudbg.cli import main; main(['--batch', {FIRST!r}])",
+        f"{SCREENS} {COMPILERS} {RARE} {IMAGES} gpudbg.plugin gpudbg.debug.commands",
+    ),
+    "run": (
+        f"from gpudbg.cli import main; main(['run', '--engine', 'step', {FIRST!r}])",
+        f"{SCREENS} {COMPILERS} {RARE} {IMAGES} gpudbg.plugin",
+    ),
+    "tui": (
+        "import gpudbg.frontends.tui.app",
+        "prompt_toolkit IPython llvmlite construct importlib.metadata gpudbg.debug.compile "
+        "gpudbg.debug.hazards gpudbg.debug.assembler gpudbg.frontends.mi.server",
+    ),
+}
+"""Way of starting -> Python text, modules that must not be loaded by it."""
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_start_up_loads_nothing_it_does_not_need(way: str) -> None:
+    text, unwanted = WAYS[way]
+    program = f"{text}\nimport sys; print('\\n', *sys.modules, sep='\\n', file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    loaded = set(done.stderr.split())
+    assert "gpudbg" in loaded
+    assert loaded & set(unwanted.split()) == set()
