@@ -7,6 +7,7 @@ debugger drives.  Program counters are code addresses of `Module.image`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -77,6 +78,7 @@ class Gpu:
         heap: the device heap's account.
         images: texture headers and samplers.
         observers: who is told of events, in every launch.
+        on_progress: called with a grid every now and then while it runs; must not run it.
         modules: programs loaded so far.
         launches: grids launched so far; also the next grid id.
     """
@@ -118,6 +120,7 @@ class Gpu:
         self.heap = Heap(heap_bytes)
         self.images = ImagePools(self.memory)
         self.observers = Observers()
+        self.on_progress: Callable[[Grid], None] | None = None
         self.modules: list[Module] = []
         self.launches = 0
 

@@ -54,7 +54,6 @@ class Grid:
         fast: the way to compiled code, or None where only the step engine runs.
         traps: status words, and the trap handler if there is one.
         flow: what a run does about traps.
-        on_progress: called with the grid every now and then while it runs; must not run it.
         counters: performance counters to keep, where the program reads one.
     """
 
@@ -84,7 +83,6 @@ class Grid:
         self.traps = traps
         self.flow = TrapFlow(self, traps)
         self.counters: Counters | None = None
-        self.on_progress: Callable[[Grid], None] | None = None
         self._kernel_banks = engine.constants
         self.handler_banks: ConstantBanks | None = None
 
@@ -198,6 +196,7 @@ class Grid:
                 event = self._step_done(warp, before, through)
             if event is not None:
                 return event
+            self.tick()
             if self._interrupted():
                 return self.event("interrupted", warp, before)
         if self.finished:
@@ -281,6 +280,7 @@ class Grid:
                 event = self._stepped(warp, before)
             if event is not None:
                 return event
+            self.tick()
 
     def interrupt(self) -> None:
         """Ask a running method to stop with kind `interrupted`; safe from any thread or signal."""
@@ -323,8 +323,8 @@ class Grid:
 
     def tick(self) -> None:
         """A run goes on: tell of its progress, now and then."""
-        if self.on_progress is not None:
-            self.on_progress(self)
+        if self.gpu.on_progress is not None:
+            self.gpu.on_progress(self)
 
     def _fast_engine(self) -> FastEngine | None:
         """The run engine, where this launch has one and nobody observes."""

@@ -103,7 +103,7 @@ def test_atomics_lose_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         run, "call_all", lambda w, f, n: (together.append(len(w)), real(w, f, n))[1]
     )
     threads = BLOCKS * THREADS
-    session, words = _contend(ROUNDS, jobs=2)
+    _, words = _contend(ROUNDS, jobs=2)
     assert max(together) == 2
     count = threads * ROUNDS
     assert words[0] == count
@@ -115,7 +115,7 @@ def test_atomics_lose_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert words[12] == count
     # What was taken out and what is still there are all the numbers that were put in.
     assert (int(words[14]) + int(words[13])) & 0xFFFF_FFFF == words[15]
-    one, alone = _contend(ROUNDS, jobs=1)
+    _, alone = _contend(ROUNDS, jobs=1)
     assert [w for n, w in enumerate(words) if n not in (13, 14)] == [
         w for n, w in enumerate(alone) if n not in (13, 14)
     ]

@@ -99,7 +99,7 @@ async def test_a_running_kernel_shows_progress_and_stops_at_once():
             await asyncio.sleep(0.02)
             if "Running" in app.main.query_one(StopLine).text:
                 break
-        assert "instructions a second" in app.main.query_one(StopLine).text
+        assert "instructions/s" in app.main.query_one(StopLine).text
         assert "^C stop" in app.main.query_one(KeyRow).text
         assert "as of 0" in app.main.line_pane("registers").texts[0]
         app.main.action_do("stepi")

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from gpudbg.debug import progress
 from gpudbg.debug.interrupts import interrupts
 from gpudbg.debug.json_text import dumps
 from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT, EXIT_GAP, CommandError, GpudbgError, ModelGap
@@ -45,7 +46,7 @@ class Console:
     def execute(self, line: str) -> bool:
         """Carry out one line; False when it failed (the reason is on standard error)."""
         try:
-            with interrupts(self.session):
+            with interrupts(self.session), progress.shown(self.session, self._err):
                 self._run(line)
         except GpudbgError as e:
             self._gap = self._gap or isinstance(e, ModelGap)

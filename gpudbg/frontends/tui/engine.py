@@ -6,7 +6,6 @@ is made in the same thread and posted with the answer.
 
 from __future__ import annotations
 
-import time
 import traceback
 from collections import deque
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from textual.message import Message
 
 from gpudbg.debug.commands.registry import Output
+from gpudbg.debug.progress import Meter
 from gpudbg.errors import GpudbgError, ModelGap
 from gpudbg.frontends.tui.collect import Collector
 from gpudbg.frontends.tui.messages import JobDone
@@ -58,8 +58,7 @@ class Engine:
         self._host = host
         self._waiting: deque[Job] = deque()
         self._current: Job | None = None
-        self._began = 0.0
-        self._began_tick = 0
+        self._meter = Meter(session.grid)
 
     @property
     def stepping(self) -> bool:
@@ -106,10 +105,7 @@ class Engine:
         job = self._current
         if job is None:
             return None
-        seconds = max(time.monotonic() - self._began, 1e-3)
-        tick = self.session.grid.total
-        rate = max(tick - self._began_tick, 0) / seconds
-        return Running(job.label, seconds, tick, rate, shown.tick)
+        return Running(job.label, self._meter.now(self.session.grid), shown.tick)
 
     def finished(self) -> None:
         """The screen has taken a job's answer: start the next one."""
@@ -119,8 +115,7 @@ class Engine:
 
     def _start(self, job: Job) -> None:
         self._current = job
-        self._began = time.monotonic()
-        self._began_tick = self.session.grid.total
+        self._meter = Meter(self.session.grid)
         # Interrupts come from this thread and only while a job runs: one that is left is late.
         self.session.forget_interrupt()
         self._host.start_thread(lambda: self._carry_out(job))

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gpudbg.debug.fault_card import FaultCard
     from gpudbg.debug.lane_shape import LaneShape
     from gpudbg.debug.paths import Path
+    from gpudbg.debug.progress import Progress
     from gpudbg.debug.snapshot import Snapshot, WarpRow
     from gpudbg.debug.stop import Stop
     from gpudbg.frontends.tui.code_index import CodeIndex
@@ -149,10 +150,18 @@ class Running:
     """Numbers shown while the machine runs."""
 
     label: str
-    seconds: float
-    tick: int
-    rate: float
+    progress: Progress
     shown_tick: int
+
+    @property
+    def seconds(self) -> float:
+        """Since the work began."""
+        return self.progress.seconds
+
+    @property
+    def tick(self) -> int:
+        """Instructions of the launch so far."""
+        return self.progress.total
 
 
 @dataclass(slots=True)

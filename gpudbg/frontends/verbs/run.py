@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from gpudbg.debug import progress
 from gpudbg.debug.checks import CHECKS, report
 from gpudbg.debug.interrupts import interrupts
 from gpudbg.debug.opening import add_launch_flags, open_session
@@ -35,7 +36,7 @@ def main(argv: list[str]) -> int:
     if not args.json:
         session.output.listeners.append(lambda text: print(text, end="", flush=True))
     checks = {name: session.check(name) for name in args.check}
-    with interrupts(session):
+    with interrupts(session), progress.shown(session):
         stop = session.run(max_instructions=args.max_instructions)
     if args.json:
         emit_json(

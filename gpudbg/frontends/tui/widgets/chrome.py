@@ -163,12 +163,10 @@ class StopLine(OneLine):
         return f"lane {view.lane} waits on path {letter}" if letter.strip() else ""
 
     def _running_row(self, now: Running) -> Row:
-        rate = now.rate
-        speed = f"{rate / 1e6:.1f} M" if rate >= 1e6 else f"{rate:,.0f}"
         left: list[Span] = [
             (f" {self.look.glyphs.pc} ", "run.b"),
             (now.label, "run.b"),
-            (f"  {now.seconds:.1f} s  tick {now.tick:,}  {speed} instructions a second", "text"),
+            (f"  {now.progress.line()}", "text"),
         ]
         shown = (f"panes show tick {now.shown_tick:,}  ", "muted")
         return Row(tuple(left), tint="band", right=(shown, ("^C", "you.b"), (" stops ", "muted")))

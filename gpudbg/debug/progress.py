@@ -1,0 +1,133 @@
+"""How far a run has come: blocks done, instructions a second, time left; for terminals.
+
+`shown(session)` has a run tell of it on standard error while it lasts, if that is a terminal.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.sm.grid import Grid
+
+FIRST_SECONDS = 1.0
+"""Shorter runs say nothing."""
+EVERY_SECONDS = 0.25
+_HIDE = "\r\x1b[K"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A run's numbers at a moment.
+
+    Attributes:
+        seconds: since it began.
+        total: warp instructions of the launch.
+        rate: warp instructions a second in this run.
+        done, ctas: CTAs that have finished, of all.
+        left: seconds that are left if the others take as long, or None while nothing says.
+    """
+
+    seconds: float
+    total: int
+    rate: float
+    done: int
+    ctas: int
+    left: float | None
+
+    def line(self) -> str:
+        """In one line."""
+        speed = f"{self.rate / 1e6:.1f} M" if self.rate >= 1e6 else f"{self.rate:,.0f}"
+        text = (
+            f"{duration(self.seconds)}  {self.done:,} of {self.ctas:,} blocks  "
+            f"{speed} warp instructions/s"
+        )
+        return text if self.left is None else f"{text}  {duration(self.left)} left"
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s"
+
+
+class Meter:
+    """Measures a run from now on."""
+
+    def __init__(self, grid: Grid) -> None:
+        self.began = time.monotonic()
+        self._total = grid.total
+        self._done = grid.ctas_done
+
+    def now(self, grid: Grid) -> Progress:
+        """Where the run is."""
+        seconds = max(time.monotonic() - self.began, 1e-3)
+        done = grid.ctas_done - self._done
+        ctas = grid.config.ctas
+        waiting = ctas - grid.ctas_done
+        left = seconds * waiting / done if done > 0 else None
+        rate = max(grid.total - self._total, 0) / seconds
+        return Progress(seconds, grid.total, rate, grid.ctas_done, ctas, left)
+
+
+class Line:
+    """A line on a terminal that is written over and over."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._grid: Grid | None = None
+        self._meter: Meter | None = None
+        self._at = 0.0
+        self._visible = False
+
+    def tell(self, grid: Grid) -> None:
+        """A run goes on: write the line anew if it is time."""
+        if self._meter is None or self._grid is not grid:
+            self._grid, self._meter = grid, Meter(grid)
+        now = time.monotonic()
+        if now - self._meter.began < FIRST_SECONDS or now - self._at < EVERY_SECONDS:
+            return
+        self._at = now
+        width = max(20, shutil.get_terminal_size().columns - 1)
+        self._write(_HIDE + self._meter.now(grid).line()[:width])
+        self._visible = True
+
+    def hide(self, _: str = "") -> None:
+        """Take it away."""
+        if self._visible:
+            self._write(_HIDE)
+            self._visible = False
+
+    def _write(self, text: str) -> None:
+        self._stream.write(text)
+        self._stream.flush()
+
+
+@contextmanager
+def shown(session: DebugSession, stream: TextIO | None = None) -> Iterator[None]:
+    """Runs inside tell of their progress on a terminal; nothing happens elsewhere."""
+    stream = sys.stderr if stream is None else stream
+    gpu = session.grid.gpu
+    if not stream.isatty() or gpu.on_progress is not None:
+        yield
+        return
+    line = Line(stream)
+    gpu.on_progress = line.tell
+    # What the device prints comes on lines of its own.
+    session.output.listeners.insert(0, line.hide)
+    try:
+        yield
+    finally:
+        gpu.on_progress = None
+        session.output.listeners.remove(line.hide)
+        line.hide()

@@ -1,0 +1,69 @@
+"""What a long run tells a terminal, and that it tells nobody else."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+
+from gpudbg.debug import progress
+from gpudbg.frontends.console.console import Console
+from tests import kernel_cases as kc
+from tests.engine import machines
+
+
+class Terminal(io.StringIO):
+    """Text that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "FIRST_SECONDS", 0)
+    monkeypatch.setattr(progress, "EVERY_SECONDS", 0)
+
+
+def _session(engine: str) -> Any:
+    return machines.launch(next(iter(kc.load("reduce_sum", "sm_50"))), engine)
+
+
+@pytest.mark.parametrize("engine", ["step", "run"])
+def test_console_tells_a_terminal(engine: str) -> None:
+    session, err = _session(engine), Terminal()
+    assert Console(session, io.StringIO(), err).execute("continue")
+    lines = err.getvalue().split("\r\x1b[K")
+    ctas = session.grid.config.ctas
+    assert f" of {ctas:,} blocks" in lines[1]
+    assert "warp instructions/s" in lines[1]
+    assert lines[-1] == ""
+    assert session.grid.gpu.on_progress is None
+
+
+def test_others_hear_nothing() -> None:
+    session, err = _session("run"), io.StringIO()
+    assert Console(session, io.StringIO(), err).execute("continue")
+    assert err.getvalue() == ""
+
+
+def test_time_left_goes_by_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    grid = _session("step").grid
+    now = [100.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    meter = progress.Meter(grid)
+    assert meter.now(grid).left is None
+    now[0] = 130.0
+    residency = grid._residency
+    monkeypatch.setattr(residency, "ended", 1)
+    told = meter.now(grid)
+    assert told.left == pytest.approx(30.0 * (grid.config.ctas - 1))
+    assert told.line().startswith("30.0 s  1 of ")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(1.25, "1.2 s"), (61, "1 min 01 s"), (7260, "2 h 01 min")]
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert progress.duration(seconds) == text
