@@ -18,6 +18,7 @@ from tests.numeric import model as real
 from tests.ptxgen import ref
 from tests.semantics.model import Effect, Lane, sx
 
+TWO_TO_THE_MINUS_14 = 0x38800000
 ONE = {"f16": 0x3C00, "f32": 0x3F800000, "f64": 0x3FF << 52}
 Model = Callable[[Instruction, Lane], "Effect | None"]
 MODELS: dict[str, Model] = {}
@@ -425,7 +426,14 @@ def halves(i: Instruction, lane: Lane, slot: str) -> tuple[tuple[int, int], str]
     """Low and high value of an operand and their format."""
     operand = i.o.get(slot) or i.o["d"]
     raw = lane.raw(operand)
-    if operand.part == "F32" or isinstance(operand, Const):
+    if isinstance(operand, Const):
+        # Compilers put f16 numbers there: `.FTZ` flushes what is subnormal as f16.
+        bits = signed(operand, raw, "f32")
+        if flushing(i) and bits & 0x7FFFFFFF < TWO_TO_THE_MINUS_14:
+            bits &= 1 << 31
+        wide = real.convert(bits, "f32", "f64", "RN")
+        return (wide, wide), "f64"
+    if operand.part == "F32":
         bits = single(i, lane, slot)
         return (bits, bits), "f32"
     low, high = raw & 0xFFFF, raw >> 16
@@ -439,7 +447,8 @@ def halves(i: Instruction, lane: Lane, slot: str) -> tuple[tuple[int, int], str]
 def both(i: Instruction, lane: Lane, slots: str, run: Callable[..., int]) -> Effect:
     """An arithmetic operation on both halves; `run` takes (format, operands...)."""
     operands = [halves(i, lane, s) for s in slots]
-    fmt = "f32" if any(f == "f32" for _, f in operands) else "f16"
+    # With an .F32 register a result is rounded to f32 first, with a constant only to f16.
+    fmt = next((wide for wide in ("f32", "f64") if any(f == wide for _, f in operands)), "f16")
     results = []
     for k in (0, 1):
         values = [real.convert(v[k], f, fmt, "RN") if f != fmt else v[k] for v, f in operands]

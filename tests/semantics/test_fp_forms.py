@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from gpudbg import assemble
 from gpudbg.isa.spa5.insn import Instruction
 from gpudbg.isa.spa5.operands import Const, Reg
 from tests.numeric import model as real
@@ -129,3 +130,25 @@ def shown(insn: Instruction, lane: Lane) -> str:
         elif isinstance(operand, Const):
             out.append(f"{slot}={lane.raw(operand):08x}")
     return " ".join(out)
+
+
+@pytest.mark.parametrize(
+    ("text", "a", "constant", "c", "want"),
+    [
+        # 1 + 2**-10 plus a little less than half an ulp: a step through f32 makes it a tie.
+        ("HFMA2 R0, R1.H0_H0, c[0x0][0x0], R2.H0_H0", 0x3C01, 0x39FFC000, 0x3C01, 0x3C01),
+        # 2**-24, normal as f32 and subnormal as f16.
+        ("HADD2.FTZ R0, R1.H0_H0, c[0x0][0x0]", 0x0400, 0x33800000, 0, 0x0400),
+        ("HADD2 R0, R1.H0_H0, c[0x0][0x0]", 0x0400, 0x33800000, 0, 0x0401),
+        ("HSET2.BF.EQ.FTZ.AND R0, R1.H0_H0, c[0x0][0x0], PT", 0x8001, 0xB3C00000, 0, 0x3C00),
+    ],
+)
+def test_half_constants_are_f16_numbers(
+    text: str, a: int, constant: int, c: int, want: int
+) -> None:
+    """What ptxas writes for fma.rn.f16 and .ftz with a number in a constant bank."""
+    bench = BENCHES["sm_53"]
+    bench.bank(0)[0] = constant
+    before = State({0: [0] * 32, 1: [a] * 32, 2: [c] * 32})
+    after = bench.execute(assemble(text, arch="sm_53"), before)
+    assert after.registers[0] == [want << 16 | want] * 32

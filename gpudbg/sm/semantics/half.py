@@ -3,8 +3,10 @@ forms.
 
 Low results come from low operand parts, high from high ones.  An operand is read through its
 swizzle; `.F32` reads a register as one f32 used for both results, and so does a constant
-(inferred).  Without an f32 operand a result is rounded once to f16: the f64 arithmetic below loses
-nothing a rounding to 11 bits could see.  With one it is rounded to f32 first (inferred).
+(inferred).  A result is rounded once to f16, the f64 arithmetic below loses nothing a rounding to
+11 bits could see; with an `.F32` register it is rounded to f32 first (inferred).  Not so with a
+constant, which is where compilers put an f16 number: fma.rn.f16 has a single rounding, and `.FTZ`
+flushes what is subnormal as f16.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ from gpudbg.sm.semantics.float_operands import (
     F16_ONE,
     F16_SIGN,
     F64_MAGNITUDE,
+    F64_SIGN,
     Halves,
+    f32_src,
     f64_compare,
     f64_sat,
     flushes,
@@ -31,13 +35,20 @@ from gpudbg.sm.semantics.operands import (
 )
 from gpudbg.sm.semantics.registry import register
 
+F16_LEAST = 0x3F10_0000_0000_0000
+"""2**-14, the least normal f16, as f64."""
 F16_TINY = 0x3F0F_FE00_0000_0000
 """2**-14 - 2**-26 as f64: smaller magnitudes round to less than the least normal f16."""
 
 
 def _source(m: Machine, i: Insn, operand: Source) -> Halves:
-    part = "F32" if isinstance(operand, Const) else operand.part
-    return half_src(m, operand, part, flushes(i))
+    if not isinstance(operand, Const):
+        return half_src(m, operand, operand.part, flushes(i))
+    value = m.f32_to_f64(f32_src(m, operand))
+    if flushes(i):
+        tiny = m.dlt(m.wand(value, F64_MAGNITUDE), F16_LEAST)
+        value = m.wselect(tiny, m.wand(value, F64_SIGN), value)
+    return Halves(value, value, False)
 
 
 def _narrow(m: Machine, i: Insn, value: Wide, single: bool) -> Value:
