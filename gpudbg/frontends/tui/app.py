@@ -12,7 +12,7 @@ from textual.app import App
 from textual.message import Message
 
 from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT, GpudbgError
-from gpudbg.frontends.tui import glyphs, keymaps, theme
+from gpudbg.frontends.tui import glyphs, hangup, keymaps, theme
 from gpudbg.frontends.tui.collect import Collector
 from gpudbg.frontends.tui.engine import Engine
 from gpudbg.frontends.tui.look import Look
@@ -109,6 +109,19 @@ class GpudbgApp(App[int]):
         """End; what runs is stopped first."""
         self.engine.interrupt()
         self.exit(EXIT_FAULT if self.session.faulted else EXIT_CLEAN)
+
+    def terminate(self) -> None:
+        """SIGTERM: end, and leave the terminal as it was."""
+        self.engine.interrupt()
+        self.call_later(self.exit, hangup.EXIT_TERMINATED)
+
+    def hang_up(self) -> None:
+        """The terminal is gone; called in the thread that watches it."""
+        try:
+            self.call_from_thread(self.leave)
+        except RuntimeError:
+            # It has ended, or was ending, by itself.
+            return
 
     # ---- looks and keys ----------------------------------------------------------------
     def set_look(self, theme: str | None = None, glyphs: str | None = None) -> None:
@@ -220,8 +233,10 @@ def run_app(session: DebugSession, startup: list[str] | None = None) -> int:
     """The terminal UI until the user quits; the exit code of the session."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_SECONDS)
+    app = GpudbgApp(session, startup, notes=True)
+    hangup.watch(app)
     try:
-        code = GpudbgApp(session, startup, notes=True).run()
+        code = app.run()
     finally:
         sys.setswitchinterval(interval)
     return EXIT_CLEAN if code is None else code

@@ -1,0 +1,50 @@
+"""Leave when the terminal is gone, or when the program is told to end.
+
+A terminal that is closed sends SIGHUP, but programs started by nohup, some shells and some session
+managers ignore it.  Reading then gives an end of file at once, for ever: a screen would spin.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import threading
+from typing import Protocol
+
+GRACE_S = 1.0
+"""How long the application may take to end: writing to a dead terminal can block it."""
+EXIT_HANGUP = 128 + signal.SIGHUP if hasattr(signal, "SIGHUP") else 129
+EXIT_TERMINATED = 128 + signal.SIGTERM
+"""What a shell reports of a program that this signal ended."""
+
+
+class Application(Protocol):
+    """What is told."""
+
+    def hang_up(self) -> None:
+        """The terminal is gone: end; called in another thread."""
+
+    def terminate(self) -> None:
+        """End, and leave the terminal as it was; called in the main thread."""
+
+
+def watch(application: Application) -> None:
+    """Tell the application when SIGTERM comes and when standard input's terminal goes away."""
+    signal.signal(signal.SIGTERM, lambda number, frame: application.terminate())
+    if not hasattr(select, "poll") or sys.__stdin__ is None or not sys.__stdin__.isatty():
+        return
+    descriptor = sys.__stdin__.fileno()
+
+    def wait() -> None:
+        poll = select.poll()
+        # No events asked for: only a hangup or an error wakes it.
+        poll.register(descriptor, 0)
+        poll.poll()
+        last = threading.Timer(GRACE_S, os._exit, (EXIT_HANGUP,))
+        last.daemon = True
+        last.start()
+        application.hang_up()
+
+    threading.Thread(target=wait, name="hangup", daemon=True).start()
