@@ -46,6 +46,8 @@ class Shell:
         self.table = load()
         self.quit_requested = False
         self._gap = False
+        self._seen = 0
+        self._session = session
         self._repeat = False
         self.names: dict[str, Any] = {
             "__name__": "__main__",
@@ -60,9 +62,9 @@ class Shell:
 
     @property
     def dbg(self) -> DebugSession:
-        """The session that commands act on."""
-        found: DebugSession = self.names["dbg"]
-        return found
+        """The session that commands act on: what `dbg` is, or was before somebody deleted it."""
+        self._session = self.names.get("dbg", self._session)
+        return self._session
 
     # ---- input -------------------------------------------------------------------------
     def wants_more(self, text: str) -> bool:
@@ -97,16 +99,16 @@ class Shell:
     def command(self, line: str) -> bool:
         """Carry out a console command and print what it answers; `_` becomes its data."""
         session = self.dbg
-        seen = len(session.output.pieces)
+        self.mark_output()
         try:
             if line.partition(" ")[0] == "source":
                 self.run_file(Path(line.partition(" ")[2].strip()))
                 return True
             output = session.command(line)
         except GpudbgError as error:
-            return self._complain(error)
+            return self.complain(error)
         finally:
-            self._printed(session, seen)
+            self.print_output()
         for text in output.lines:
             print(text, file=self._out)
         if output.data is not None:
@@ -115,12 +117,19 @@ class Shell:
         self._out.flush()
         return True
 
-    def _printed(self, session: DebugSession, seen: int) -> None:
-        text = "".join(session.output.pieces[seen:])
-        if text:
-            print(text.removesuffix("\n"), file=self._out)
+    def mark_output(self) -> None:
+        """What device code prints from here on is the next `print_output`'s."""
+        self._seen = len(self.dbg.output.pieces)
 
-    def _complain(self, error: GpudbgError) -> bool:
+    def print_output(self) -> None:
+        """Print what device code has printed since `mark_output`."""
+        text = "".join(self.dbg.output.pieces[self._seen :])
+        self.mark_output()
+        if text:
+            print(text.removesuffix("\n"), file=self._out, flush=True)
+
+    def complain(self, error: GpudbgError) -> bool:
+        """Say what went wrong, in a line; always False."""
         self._gap = self._gap or isinstance(error, ModelGap)
         print(f"gpudbg: {error}", file=self._err, flush=True)
         return False
@@ -129,12 +138,11 @@ class Shell:
     def python(self, text: str) -> bool:
         """Run Python, showing the value of an expression; whether it raised nothing."""
         previous, sys.displayhook = sys.displayhook, self.show
-        session = self.dbg
-        seen = len(session.output.pieces)
+        self.mark_output()
         try:
             exec(compile(text + "\n", "<gpudbg>", "single"), self.names)
         except GpudbgError as error:
-            return self._complain(error)
+            return self.complain(error)
         except SystemExit:
             self.quit_requested = True
         except KeyboardInterrupt:
@@ -144,7 +152,7 @@ class Shell:
             return False
         finally:
             sys.displayhook = previous
-            self._printed(session, seen)
+            self.print_output()
             self._out.flush()
         return True
 
