@@ -102,6 +102,8 @@ class ModelGap(GpudbgError):  # noqa: N818 - a gap is the word users meet
 class PluginError(GpudbgError):
     """A plugin that does not load or breaks its contract."""
 
+    exit_code = EXIT_GAP
+
 
 class InternalError(GpudbgError):
     """A defect of gpudbg itself."""

@@ -15,6 +15,7 @@ from gpudbg.debug.commands.registry import Command as CommandRow
 from gpudbg.debug.commands.registry import CommandTable, Output
 from gpudbg.errors import CommandError, GpudbgError, PluginError
 from gpudbg.plugin import Entry, Registry, discover
+from gpudbg.sm.observer import EVENTS, Observer
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -99,17 +100,48 @@ def make_observer(session: DebugSession, name: str) -> Any:
         UsageError: no observer of that name.
     """
     entry = plugins().find("observers", name)
-    observer = call(entry, lambda: entry.load()())
+    observer = _adapted(entry, call(entry, lambda: entry.load()()))
     session.subscribe(observer)
     return observer
 
 
+def _adapted(entry: Entry, made: Any) -> Observer:
+    """An observer that calls the hooks a plugin's object has; its defects name the plugin."""
+
+    def guarded(hook: Callable[..., Any]) -> staticmethod[..., Any]:
+        return staticmethod(lambda *given: call(entry, lambda: hook(*given)))
+
+    inherited = [e for e in EVENTS if getattr(type(made), e, None) is getattr(Observer, e)]
+    names = [n for n in (*EVENTS, "report") if n not in inherited]
+    hooks = {n: guarded(getattr(made, n)) for n in names if callable(getattr(made, n, None))}
+    adapted: Observer = type(type(made).__name__, (Observer,), hooks)()
+    return adapted
+
+
 def read_foreign(data: bytes, path: str) -> Program | None:
-    """A program in a format that a plugin reads, or None when none knows it."""
+    """A program in a format that a plugin reads, or None when none knows it.
+
+    Raises:
+        LoadError: a plugin knows the format, and the file is damaged.
+        PluginError: a plugin's defect.
+    """
     for entry in plugins().formats.values():
         reader = call(entry, entry.load)
         reader = reader() if isinstance(reader, type) else reader
         if call(entry, lambda reader=reader: reader.sniff(data)):  # type: ignore[misc]
-            found: Program = call(entry, lambda reader=reader: reader.load(data, path))  # type: ignore[misc]
-            return found
+            found = call(entry, lambda reader=reader: reader.load(data, path))  # type: ignore[misc]
+            return _as_program(entry, found, path)
     return None
+
+
+def _as_program(entry: Entry, found: Any, path: str) -> Program:
+    """What a format's `load` gave: a program, or a cubin's bytes."""
+    from gpudbg.formats.cubin import read_cubin
+    from gpudbg.formats.program import Program
+
+    if isinstance(found, bytes | bytearray):
+        return read_cubin(bytes(found), path)
+    if not isinstance(found, Program):
+        kind = type(found).__name__
+        raise PluginError(f"plugin '{entry.plugin}': {entry.name} gave {kind}, no cubin's bytes")
+    return found

@@ -246,8 +246,7 @@ class Registry:
                 return 0, "\n".join(_help(entry, call))
             found = call(words, json)
         except GpudbgError as error:
-            code = EXIT_GAP if isinstance(error, PluginError) else error.exit_code
-            return code, f"gpudbg decode {name}: {error}"
+            return error.exit_code, f"gpudbg decode {name}: {error}"
         except Exception as error:  # a plugin's defect is reported, never a traceback
             return EXIT_GAP, (
                 f"gpudbg decode {name}: plugin '{entry.plugin}' failed: "

@@ -12,6 +12,7 @@ import pytest
 from gpudbg import cli
 from gpudbg.debug import extensions
 from gpudbg.debug.commands.registry import CommandTable
+from gpudbg.errors import PluginError
 
 ROOT = Path(__file__).resolve().parents[2]
 FIRST = ROOT / "sessions" / "first_steps" / "first_steps.cubin"
@@ -45,6 +46,22 @@ help = "two-byte words"
 [formats.wrapped]
 call = "probe:Wrapped"
 help = "a cubin behind eight bytes"
+
+[formats.odd]
+call = "probe:Odd"
+help = "gives nothing"
+
+[observers.probe-plain]
+call = "probe:Plain"
+help = "has no base class"
+
+[observers.probe-broken]
+call = "probe:Broken"
+help = "fails"
+
+[cli.probe_verb]
+call = "probe:verb"
+help = "a verb"
 """
 
 CODE = """
@@ -76,8 +93,28 @@ class Wrapped:
     def sniff(self, data):
         return data.startswith(b"WRAPPED!")
     def load(self, data, path):
-        from gpudbg.formats.cubin import read_cubin
-        return read_cubin(data[8:], path)
+        return data[8:]
+
+class Odd:
+    def sniff(self, data):
+        return data.startswith(b"ODD")
+    def load(self, data, path):
+        return None
+
+class Plain:
+    def __init__(self):
+        self.stores = 0
+    def access(self, warp, space, kind, address, lanes, size):
+        self.stores += kind == "store"
+    def report(self):
+        return {"stores": self.stores}
+
+class Broken:
+    def barrier(self, warp, arrival, released):
+        return [][0]
+
+def verb(argv):
+    return {"ok": 0, "findings": 1}[argv[0]]
 """
 
 
@@ -122,6 +159,32 @@ def test_view_and_observer(session) -> None:  # type: ignore[no-untyped-def]
     session.command("observe probe-count")
     session.run()
     assert session.execute("observe probe-count off") == {"seen": session.stop.instructions}
+
+
+def test_an_observer_is_a_plain_class(session) -> None:  # type: ignore[no-untyped-def]
+    session.command("observe probe-plain")
+    session.run()
+    assert session.command("observe probe-plain off").lines == ("probe-plain is off", "stores: 35")
+
+
+def test_a_hook_that_fails_names_the_plugin(session) -> None:  # type: ignore[no-untyped-def]
+    session.command("observe probe-broken")
+    with pytest.raises(PluginError, match="plugin 'probe' failed in probe-broken: IndexError"):
+        session.run()
+
+
+def test_a_verb(plugin: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert [cli.main(["probe_verb", word]) for word in ("ok", "findings", "x")] == [0, 1, 4]
+    assert "plugin 'probe' failed in probe_verb: KeyError: 'x'" in capsys.readouterr().err
+
+
+def test_a_format_that_gives_nothing_names_the_plugin(
+    plugin: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.odd"
+    path.write_bytes(b"ODD")
+    assert cli.main(["info", str(path)]) == 4
+    assert "plugin 'probe': odd gave NoneType" in capsys.readouterr().err
 
 
 def test_file_format(plugin: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -66,7 +66,8 @@ def observe(session: DebugSession, argument: str) -> Output:
             raise CommandError(f"{name!r} is not attached")
         observer = session.observing.pop(name)
         session.grid.gpu.unsubscribe(observer)
-        return Output((f"{name} is off",), _report(observer))
+        report = _report(observer)
+        return Output((f"{name} is off", *extensions.as_output(report).lines), report)
     if len(words) > 1:
         raise CommandError(f"observe {argument!r} is not understood", "observe NAME [off]")
     if name not in session.observing:

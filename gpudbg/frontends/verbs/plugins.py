@@ -31,8 +31,15 @@ def find_verb(word: str) -> Callable[[list[str]], int] | None:
     entry = registry().lookup("cli", word)
     if entry is None:
         return None
-    found: Callable[[list[str]], int] = entry.load()
-    return found
+    verb: Callable[[list[str]], int] = entry.load()
+
+    def run(argv: list[str]) -> int:
+        from gpudbg.debug import extensions
+
+        code = extensions.call(entry, lambda: verb(argv))
+        return EXIT_CLEAN if code is None else int(code)
+
+    return run
 
 
 def main(argv: list[str]) -> int:
