@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
 from gpudbg.bits import lanes_of
 from gpudbg.errors import UsageError
@@ -15,10 +16,12 @@ from gpudbg.sm.engines.step import NO_TURN, StepEngine
 from gpudbg.sm.events import StopEvent, StopKind, WarpFault
 from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
 from gpudbg.sm.launch import Dim, LaunchConfig
+from gpudbg.sm.observer import Observers
 from gpudbg.sm.reports import fault_of, merged
 from gpudbg.sm.residency import Residency
 from gpudbg.sm.scheduler import Schedule
 from gpudbg.sm.state import Cta, Sm, WarpState
+from gpudbg.sm.trace import Trace
 from gpudbg.sm.trap.flow import TrapFlow, following
 from gpudbg.sm.trap.handler import Handler
 from gpudbg.sm.trap.handler import install as place_handler
@@ -38,6 +41,23 @@ RELEASE_ATTEMPT = 100_000
 """Instructions a barrier's CTA gets alone before the whole grid runs to release a stepped warp."""
 
 Accept = Callable[[WarpState], bool]
+Arguments = ParamSpec("Arguments")
+
+
+def _told(
+    method: Callable[Concatenate[Grid, Arguments], StopEvent],
+) -> Callable[Concatenate[Grid, Arguments], StopEvent]:
+    """A way to advance, at whose end observers have been told of all instructions."""
+
+    @functools.wraps(method)
+    def call(grid: Grid, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> StopEvent:
+        try:
+            return method(grid, *args, **kwargs)
+        finally:
+            if grid.trace is not None:
+                grid.trace.flush()
+
+    return call
 
 
 class Grid:
@@ -54,6 +74,7 @@ class Grid:
         fast: the way to compiled code, or None where only the step engine runs.
         traps: status words, and the trap handler if there is one.
         flow: what a run does about traps.
+        trace: instructions not yet handed to observers, where they take them in batches.
         counters: performance counters to keep, where the program reads one.
     """
 
@@ -83,6 +104,7 @@ class Grid:
         self.traps = traps
         self.flow = TrapFlow(self, traps)
         self.counters: Counters | None = None
+        self.trace: Trace | None = None
         self._kernel_banks = engine.constants
         self.handler_banks: ConstantBanks | None = None
 
@@ -163,6 +185,7 @@ class Grid:
 
     # ---- advancing ---------------------------------------------------------------------
 
+    @_told
     def step_warp(
         self,
         warp: WarpState,
@@ -219,18 +242,22 @@ class Grid:
                 return event
         return None
 
+    @_told
     def step_cta(self, cta: Cta) -> StopEvent:
         """One instruction of every ready warp of the CTA, by slot."""
         return self._step_each(cta.warps)
 
+    @_told
     def step_sm(self, sm: int) -> StopEvent:
         """One instruction of every ready warp of the SM, by slot."""
         return self._step_each(list(self.sms[sm].resident()))
 
+    @_told
     def step_all(self) -> StopEvent:
         """One instruction of every ready warp of every SM, by (sm, slot)."""
         return self._step_each(self._residency.ring)
 
+    @_told
     def run(
         self,
         *,
@@ -327,8 +354,8 @@ class Grid:
             self.gpu.on_progress(self)
 
     def _fast_engine(self) -> FastEngine | None:
-        """The run engine, where this launch has one and nobody observes."""
-        if self.fast is None or self._observers.members or self.traps.needs_step_engine:
+        """The run engine, where this launch has one and nobody observes single instructions."""
+        if self.fast is None or self._observers.steps or self.traps.needs_step_engine:
             return None
         return self.fast
 
@@ -338,6 +365,11 @@ class Grid:
         observers = self.gpu.observers
         if self.counters is not None:
             observers = observers.with_added(self.counters)
+        if observers.hooks["instructions"]:
+            self.trace = self.trace or Trace()
+            observers = Observers(observers.members, self.trace)
+        else:
+            self.trace = None
         self._observers = observers
         self.engine.observers = observers if observers.members else None
         for warp in self._halted:

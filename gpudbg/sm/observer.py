@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from gpudbg.sm.barrier import Arrival
     from gpudbg.sm.gpu import WarpFault
     from gpudbg.sm.state import Cta, WarpState
+    from gpudbg.sm.trace import Batch, Trace
 
 EVENTS = (
     "instruction",
+    "instructions",
     "access",
     "barrier",
     "trap",
@@ -44,6 +46,14 @@ class Observer:
 
     def instruction(self, warp: WarpState, pc: int, instruction: Any, lanes: int) -> None:
         """Before an instruction; `lanes` is the mask of executing lanes (0: guarded off)."""
+
+    def instructions(self, batch: Batch) -> None:
+        """Instructions that have been executed, many at a time: arrays of pc, lanes, CTA, warp.
+
+        Registers and memory have gone on meanwhile.  Where `instruction` has every run take the
+        step engine, this hook is called from compiled code too, with the same instructions in
+        the same order, at the latest before the next event of another kind and when a run ends.
+        """
 
     def access(
         self, warp: WarpState, space: str, kind: str, address: Any, lanes: int, size: int
@@ -79,10 +89,12 @@ class Observer:
 class Observers:
     """Hooks by event: `hooks["access"]` is a tuple of callables, empty when nobody listens."""
 
-    __slots__ = ("_members", "hooks")
+    __slots__ = ("_members", "hooks", "steps", "trace")
 
-    def __init__(self, members: Iterable[Observer] = ()) -> None:
+    def __init__(self, members: Iterable[Observer] = (), trace: Trace | None = None) -> None:
+        """Args: trace: collects instructions for the hooks that take them in batches."""
         self._members = tuple(members)
+        self.trace = trace
         self.hooks: dict[str, tuple[Callable[..., None], ...]] = {
             event: tuple(
                 getattr(member, event)
@@ -91,6 +103,12 @@ class Observers:
             )
             for event in EVENTS
         }
+
+        # Whether somebody wants to be called in the middle of what compiled code does.
+        self.steps = bool(self.hooks["instruction"] or self.hooks["access"])
+        if trace is not None:
+            trace.readers = self.hooks["instructions"]
+            self.hooks["instruction"] += (trace.instruction,)
 
     @property
     def members(self) -> tuple[Observer, ...]:
@@ -107,5 +125,7 @@ class Observers:
 
     def emit(self, event: str, *arguments: Any) -> None:
         """Call the hooks of an event."""
+        if self.trace is not None and event != "instruction":
+            self.trace.flush()
         for hook in self.hooks[event]:
             hook(*arguments)

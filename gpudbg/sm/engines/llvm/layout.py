@@ -37,6 +37,8 @@ LOCAL_START: Final = 0x50
 LOCAL_BYTES: Final = 0x58
 LOOP: Final = 0x60
 """First byte of the grid loop's fields (`gpudbg.sm.engines.llvm.loop`)."""
+TRACE: Final = 0x138
+"""ptr: rows of executed instructions (`gpudbg.sm.trace`), where somebody reads them."""
 BANKS: Final = 0x140
 """(host pointer, bytes) of each constant bank."""
 BANK_COUNT: Final = 18
@@ -81,6 +83,8 @@ class Left(IntEnum):
     """It stands before a block with a mark."""
     MISS = 6
     """No block begins at pc."""
+    FULL = 7
+    """It stands before a block that needs more room in the trace."""
 
 
 # ---- library ------------------------------------------------------------------------------

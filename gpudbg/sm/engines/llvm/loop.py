@@ -44,7 +44,7 @@ _NAMES = (
 FIELD: Final = {name: layout.LOOP + 8 * n for n, name in enumerate(_NAMES)}
 """Field of the loop -> offset in the environment."""
 
-assert layout.LOOP + 8 * len(_NAMES) <= layout.BANKS
+assert layout.LOOP + 8 * len(_NAMES) <= layout.TRACE
 
 NUMBER, LIVE, WARPS, ISSUED, SHARED, SHARED_SIZE, ALLOCATED, RENEWED = range(0, 64, 8)
 ARRIVED: Final = 64
@@ -205,6 +205,8 @@ def _remove() -> str:
 def _finished() -> str:
     """A warp has exited: barriers, and the CTA if it was the last; false: Python must do it."""
     f = Loop()
+    with f.returning(f.op(f"icmp ne i64 {f.loop_get('tell')}, 0")):
+        f.line("ret i1 false")
     in_use = f.op(f"icmp ne i64 {f.get('i64', '%cta', IN_USE)}, 0")
     with f.when(in_use):
         for n in range(16):

@@ -16,6 +16,7 @@ from gpudbg.formats.program import CodeImage
 from gpudbg.sm.engines.llvm import build
 from gpudbg.sm.engines.llvm.emitter import Emitter
 from gpudbg.sm.engines.llvm.listing import Listing, following
+from gpudbg.sm.engines.llvm.traced import TracedEmitter
 
 QUICK, GOOD = 0, 1
 """Efforts of the code generator."""
@@ -52,6 +53,7 @@ class Program:
         registers: registers of a warp's record.
         banks: bytes of the constant banks.
         sregs: special registers that have a compiled version.
+        traced: the code notes every instruction (`traced`).
         full, masked: the versions that exist.
         seconds: spent compiling.
         replaced: quick versions that better ones took the place of.
@@ -61,6 +63,7 @@ class Program:
     registers: int
     banks: dict[int, int]
     sregs: frozenset[int]
+    traced: bool = False
     full: Version | None = None
     masked: Version | None = None
     seconds: float = 0.0
@@ -85,7 +88,8 @@ class Program:
     def compile(self, full: bool, effort: int) -> Version:
         """Compile a version, whether it exists or not."""
         start = time.perf_counter()
-        emitter = Emitter(self.listing, full, self.registers, self.banks, self.sregs)
+        kind = TracedEmitter if self.traced else Emitter
+        emitter = kind(self.listing, full, self.registers, self.banks, self.sregs)
         if not full:
             emitter.sites = len(self.listing.code) + 1
         text = emitter.text(FUNCTION)
@@ -143,16 +147,17 @@ def program_of(
     registers: int,
     banks: dict[int, int],
     sregs: frozenset[int],
+    traced: bool = False,
 ) -> Program:
     """The program of a kernel, kept from an earlier launch if there was one."""
     entries = frozenset(entries)
     about = (image.base, image.program.arch, sorted(entries), registers, sorted(banks.items()))
     digest = hashlib.sha256(bytes(image.code))
-    digest.update(repr((about, sorted(sregs))).encode())
+    digest.update(repr((about, sorted(sregs), traced)).encode())
     key = digest.hexdigest()
     found = _programs.pop(key, None)
     if found is None:
-        found = Program(Listing.of(image, entries), registers, banks, sregs)
+        found = Program(Listing.of(image, entries), registers, banks, sregs, traced)
         while len(_programs) >= _KEPT_PROGRAMS:
             _programs.pop(next(iter(_programs)))
     _programs[key] = found

@@ -102,7 +102,8 @@ class RunEngine:
             rows = engine.sregs.rows
             sregs = frozenset(n for n in COMPILED_SREGS if rows.get(n) is ROWS.get(n))
         self._marks = np.zeros(len(grid.code.code) // 8 + 64, np.uint8)
-        return program_of(grid.code, entries, grid.config.registers, banks, sregs)
+        registers = grid.config.registers
+        return program_of(grid.code, entries, registers, banks, sregs, grid.trace is not None)
 
     def _worker(self) -> Worker:
         """One more, with what does not change during the launch."""
@@ -122,6 +123,12 @@ class RunEngine:
         worker.put("entry", self.entry if self.entry & 31 else self.entry + 8)
         self._equip(worker)
         return worker
+
+    def _renew_program(self) -> None:
+        """Other entries or another kind of code."""
+        self.program = self._program(self._entries)
+        for worker in self.workers:
+            self._equip(worker)
 
     def _equip(self, worker: Worker) -> None:
         """What depends on the program."""
@@ -159,6 +166,8 @@ class RunEngine:
         limit = NO_LIMIT if last is None else last - longest
         if grid.total >= limit or not self._can_run():
             return None
+        if self.program.traced is not (grid.trace is not None):
+            self._renew_program()
         self._mark(frozenset(stops or ()))
         self._share(limit)
         ticker: Ticker | None = None
@@ -269,6 +278,9 @@ class RunEngine:
                 self.program.improve_later()
             self._mark(self._stops)
             return None
+        if why == Left.FULL and grid.trace is not None:
+            grid.trace.flush()
+            return None
         if why == Left.DONE:
             grid.warp_done(warp)
             self._place(worker)
@@ -277,6 +289,8 @@ class RunEngine:
             return None
         if stops and grid._meets(warp, stops, accept):
             return grid.event("breakpoint", warp, before)
+        if why == Left.BARRIER and grid.trace is not None:
+            grid.trace.count -= 1
         count = 1
         if why != Left.STEP or not self.program.is_slow(warp.pc):
             count = self.program.stretch(warp.pc)
@@ -301,9 +315,7 @@ class RunEngine:
             # In the middle of a block after a stop: the step engine goes to its end.
             return False
         self._entries = more
-        self.program = self._program(more)
-        for worker in self.workers:
-            self._equip(worker)
+        self._renew_program()
         self._mark(self._stops)
         return True
 
@@ -360,6 +372,8 @@ class RunEngine:
         self._memory_changes = -1
         for n, worker in enumerate(self.workers):
             self._link(worker, jobs > 1)
+            if grid.trace is not None:
+                worker.set(layout.TRACE, address(grid.trace.buffer))
             worker.put("tell", bool(grid.observed("warp_end") or grid.observed("cta_end")))
             worker.place(ctas[n::jobs], keep=False)
             worker.begin_anywhere()
