@@ -43,6 +43,7 @@ def register_text(session: DebugSession, name: str, letter: str) -> str:
     bits, size = register_bits(session, name)
     if letter == "N":
         if name == "pc":
-            return f"0x{bits:x} <{session.symbols.describe(bits)}>"
+            name, offset = session.symbols.function_offset(bits)
+            return f"0x{bits:x} <{name}+{offset}>"
         return str(bits)
     return format_bits(bits, size, letter)

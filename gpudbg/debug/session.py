@@ -112,7 +112,7 @@ class DebugSession(Watching, Breaking, Looking):
         self.value_history: list[Result] = []
         self.source_depth = 0
         self.examine_state: tuple[str, int, int, str] | None = None
-        self.list_state: tuple[str, int] | None = None
+        self.list_state: tuple[str, int, int] | None = None
         self.observing: dict[str, Any] = {}
         self.sources = SourcePath(Path(launch.program.path).parent)
         self.skipped_inline = 0
@@ -372,6 +372,7 @@ class DebugSession(Watching, Breaking, Looking):
         self.stop = stop
         self.frame_level = 0
         self.skipped_inline = 0
+        self.list_state = None
         if stop.kind == "breakpoint" and self.focus is not None:
             self.skipped_inline = stepping.skipped_at_breakpoint(self, self._focused().pc)
         self.stops.append(stop)

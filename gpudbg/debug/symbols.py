@@ -133,6 +133,19 @@ class Symbols:
         wanted = {i for i, n in enumerate(self._lines.files) if _same_file(n, file)}
         return sorted({r.line for r in self._lines.rows if r.file in wanted})
 
+    def line_extent(self, pc: int) -> tuple[int, int]:
+        """(first, end) pcs of the run of instructions around a pc that belong to its line."""
+        line = self.line(pc)
+        at = bisect_right(self._starts, first_instruction(pc)) - 1
+        low = high = max(at, 0)
+        while low > 0 and self.line(self._starts[low - 1]) == line:
+            low -= 1
+        while high < len(self._starts) and self.line(self._starts[high]) == line:
+            high += 1
+        ends = high < len(self._starts)
+        end = self._starts[high] if ends else self._starts[-1] + WORD_BYTES
+        return self._starts[low], end
+
     # ---- locations ---------------------------------------------------------------------
     def resolve(self, text: str | None, session: DebugSession | None = None) -> Location:
         """The pcs a location names.
@@ -204,11 +217,9 @@ class Symbols:
             # What IDEs stop at first; a program of kernels begins with the launched one.
             return self.base
         if not found:
-            names = [f.label for f in self.program.functions.values()]
+            names = [plain_name(f.label) for f in self.program.functions.values()]
             near = difflib.get_close_matches(name, names, n=3) or names[:6]
-            raise CommandError(
-                f"no kernel or function is called {name!r}", "known: " + ", ".join(near)
-            )
+            raise CommandError(f'Function "{name}" not defined.', "known: " + ", ".join(near))
         mine = [f for f in found if f.section == self.kernel.section] or found
         return self.image.address_in(mine[0].section, mine[0].offset)
 
@@ -249,12 +260,13 @@ class Symbols:
             )
         if not any(_same_file(n, file) for n in self._lines.files):
             known = ", ".join(sorted({PurePath(n).name for n in self._lines.files}))
-            raise CommandError(f"no source file {file!r} in the line table", f"files: {known}")
+            raise CommandError(f"No source file named {file}.", f"the line table has {known}")
         lines = self.lines_with_code(file)
         actual = next((n for n in lines if n >= number), None)
         if actual is None:
             raise CommandError(
-                f"{file} has no code at or after line {number}", f"last line: {lines[-1]}"
+                f'No line {number} in file "{PurePath(file).name}".',
+                f"the last line with code is {lines[-1]}",
             )
         pcs = tuple(first_instruction(pc) for pc in self.line_starts(file, actual))
         name = next(n for n in self._lines.files if _same_file(n, file))

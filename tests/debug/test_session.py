@@ -90,11 +90,11 @@ def test_breakpoint_by_line_function_and_star(session: DebugSession) -> None:
 @pytest.mark.parametrize(
     ("location", "message"),
     [
-        ("nowhere", "no kernel or function"),
+        ("nowhere", "not defined"),
         ("block_max+0x99999", "outside the program"),
         ("*0x4c", "not an instruction"),
         ("other.cu:3", "first_steps.cu"),
-        ("first_steps.cu:9999", "no code at or after"),
+        ("first_steps.cu:9999", "No line 9999 in file"),
     ],
 )
 def test_bad_locations_say_why(session: DebugSession, location: str, message: str) -> None:

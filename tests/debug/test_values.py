@@ -105,7 +105,7 @@ def test_pc_is_written(session: gpudbg.DebugSession) -> None:
 def test_registers_by_name(session: gpudbg.DebugSession) -> None:
     data = session.command("info registers R3 P0 CC pc").data
     assert data == {"R3": 7, "P0": True, "CC": 0, "pc": session.warp().pc}
-    with pytest.raises(CommandError, match="invalid register"):
+    with pytest.raises(CommandError, match="Invalid register"):
         session.command("info registers FOO")
 
 
@@ -182,7 +182,7 @@ def test_device_memory_is_little_endian(session: gpudbg.DebugSession) -> None:
 
 def test_condition_command_checks_names(session: gpudbg.DebugSession) -> None:
     session.break_at("values")
-    with pytest.raises(CommandError, match="'foo'"):
+    with pytest.raises(CommandError, match='"foo"'):
         session.command("condition 1 foo > 1")
     session.command("condition 1 $lane > 1")
 
@@ -236,5 +236,5 @@ def test_breakpoint_in_a_function_that_was_inlined() -> None:
     assert point.addresses
     assert session.cont().kind == "breakpoint"
     assert session.execute("backtrace")[0]["function"] == "check"
-    with pytest.raises(CommandError, match="'chek'"):
+    with pytest.raises(CommandError, match='"chek"'):
         session.break_at("chek")

@@ -75,7 +75,7 @@ def test_lines_threads_frames_and_the_end(walk: Client) -> None:
 
 
 def test_breakpoints_of_every_kind(walk: Client) -> None:
-    assert walk.fails("-break-insert nowhere").startswith("no kernel or function")
+    assert walk.fails("-break-insert nowhere").startswith('Function "nowhere" not defined.')
     pending = walk.ok("-break-insert -f other.cu:7")["bkpt"]
     assert (pending["addr"], pending["pending"]) == ("<PENDING>", "other.cu:7")
     several = walk.ok("-break-insert walk.cu:8")["bkpt"]

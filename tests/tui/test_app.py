@@ -246,7 +246,9 @@ async def test_console_runs_completes_and_remembers():
         await press(app, pilot, "colon")
         prompt = app.main.query_one("#prompt", Input)
         await press(app, pilot, *"info line", "enter")
-        assert any("block_max+0x8 is line 4" in t for t in console.answers.texts)
+        assert any(
+            "Line 4 of" in t and "starts at block_max+0x8" in t for t in console.answers.texts
+        )
         await press(app, pilot, *"disa", "tab")
         assert prompt.value.startswith("disa")
         await press(app, pilot, "ctrl+u", *"tbr", "tab")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpudbg.debug import gdb_text
 from gpudbg.debug.access import check_names
 from gpudbg.debug.commands.registry import Output, command
 from gpudbg.debug.format import parse_int
@@ -33,13 +34,14 @@ def _add(session: DebugSession, argument: str, temporary: bool) -> Output:
         temporary=temporary,
         pending=session.settings.shown("breakpoint pending") == "on",
     )
-    return Output((point.announce(),), point.to_json())
+    return Output((gdb_text.announcement(session, point),), point.to_json())
 
 
 @command(
     "break",
     "b",
     "br",
+    "hbreak",
     usage="break [LOCATION] [if CONDITION]",
     help="stop at a location",
     group="breakpoints",
@@ -54,6 +56,7 @@ def break_(session: DebugSession, argument: str) -> Output:
 @command(
     "tbreak",
     "tb",
+    "thbreak",
     usage="tbreak [LOCATION] [if CONDITION]",
     help="stop at a location once",
     group="breakpoints",
@@ -139,7 +142,12 @@ def delete(session: DebugSession, argument: str) -> Output:
     numbers = _numbers(session, argument)
     for number in numbers:
         session.breakpoints.remove(number)
-    return Output((f"{len(numbers)} deleted",), numbers)
+    return _quietly(session, f"{len(numbers)} deleted", numbers)
+
+
+def _quietly(session: DebugSession, words: str, data: object) -> Output:
+    """What gdb does without a word."""
+    return Output(() if gdb_text.wanted(session) else (words,), data)
 
 
 @command(
@@ -153,10 +161,11 @@ def clear(session: DebugSession, argument: str) -> Output:
     addresses = set(session.symbols.resolve(argument or None, session).addresses)
     hit = [b.number for b in session.breakpoints if addresses & set(b.addresses)]
     if not hit:
-        raise CommandError(f"no breakpoint at {argument or 'this place'}")
+        raise CommandError(f"No breakpoint at {argument or 'this line'}.")
     for number in hit:
         session.breakpoints.remove(number)
-    return Output((f"deleted {', '.join(map(str, hit))}",), hit)
+    word = "breakpoint" if len(hit) == 1 else "breakpoints"
+    return Output((f"Deleted {word} {' '.join(map(str, hit))} ",), hit)
 
 
 def _enable(session: DebugSession, argument: str, on: bool) -> Output:
@@ -169,12 +178,12 @@ def _enable(session: DebugSession, argument: str, on: bool) -> Output:
     if places:
         argument = " ".join(w for w in words if "." not in w)
         if not argument:
-            return Output((f"{'enabled' if on else 'disabled'} {' '.join(words)}",), words)
+            return _quietly(session, f"{'enabled' if on else 'disabled'} {' '.join(words)}", words)
     numbers = _numbers(session, argument)
     for number in numbers:
         session.breakpoints.enable(number, on)
     word = "enabled" if on else "disabled"
-    return Output((f"{word} {', '.join(map(str, numbers)) or 'nothing'}",), numbers)
+    return _quietly(session, f"{word} {', '.join(map(str, numbers)) or 'nothing'}", numbers)
 
 
 @command(
@@ -223,7 +232,9 @@ def condition(session: DebugSession, argument: str) -> Output:
     point = session.breakpoints.set_condition(
         parse_int(number, "breakpoint number"), text.strip() or None
     )
-    return Output((point.announce(),), point.to_json())
+    if not text.strip():
+        return Output((f"Breakpoint {point.number} now unconditional.",), point.to_json())
+    return _quietly(session, point.announce(), point.to_json())
 
 
 @command(
@@ -240,9 +251,12 @@ def ignore(session: DebugSession, argument: str) -> Output:
         raise CommandError("two numbers are needed", "ignore N COUNT")
     number, count = (parse_int(w) for w in words)
     point = session.breakpoints.set_ignore(number, count)
-    return Output(
-        (f"breakpoint {number}: the next {max(count, 0)} hits are ignored",), point.to_json()
-    )
+    if point.ignore:
+        crossings = "crossing" if point.ignore == 1 else f"{point.ignore} crossings"
+        told = f"Will ignore next {crossings} of breakpoint {number}."
+    else:
+        told = f"Will stop next time breakpoint {number} is reached."
+    return Output((told,), point.to_json())
 
 
 @command(

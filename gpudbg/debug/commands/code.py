@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpudbg.debug import gdb_text
 from gpudbg.debug.commands.registry import Output, command
 from gpudbg.debug.listing import CodeLine
 from gpudbg.debug.symbols import Line
@@ -44,8 +45,9 @@ def instruction_rows(
         word = f"{row.word:016x}  " if raw else ""
         if codes:
             name, offset = session.symbols.function_offset(row.pc)
-            place = f"<+{offset}>" if whole else f"<{name}+{offset}>"
-            lines.append(f"{mark[:2]} 0x{row.pc:016x} {place}:\t{word}{row.text}")
+            # As in gdb: `disassemble` fills addresses up, `x/i` does not.
+            place = f"0x{row.pc:016x} <+{offset}>" if whole else f"0x{row.pc:x} <{name}+{offset}>"
+            lines.append(f"{mark[:2]} {place}:\t{word}{row.text}")
         else:
             lines.append(f"{mark} {row.offset:04x}  {word}{row.text}")
         data.append(
@@ -131,72 +133,117 @@ def source_text(session: DebugSession, line: Line) -> str:
     return session.sources.text(line.file, line.number)
 
 
+LIST_HELP = """\
+list             around the focused line, then the lines after those shown
+list -           the lines before those shown
+list 20   list walk.cu:20   list walk   list *0x48     around a place
+list 10,20   list 10,   list ,20    from a line, to a line
+An empty line goes on with the next ones."""
+
+
 @command(
     "list",
     "l",
-    usage="list [LINE | FILE:LINE | FUNCTION]",
+    usage="list [- | LINE | FILE:LINE | FUNCTION | *ADDRESS | FIRST,LAST]",
     help="source lines",
     group="code",
     repeats=True,
-    details="An empty line goes on with the next ones.",
+    details=LIST_HELP,
 )
 def list_(session: DebugSession, argument: str) -> Output:
     """Show source."""
-    size = session.settings.number("listsize")
-    file, first = _list_start(session, argument.strip(), size)
+    file, first, last = _list_range(session, argument.strip())
     lines = source_lines(session, file)
     if lines is None:
-        raise CommandError(f"the source file {file} is not here", "put it beside the program")
+        raise CommandError(
+            f"the source file {file} is not here", "`directory DIR` says where to search for it"
+        )
     if first > len(lines):
-        raise CommandError(f"{file} has {len(lines)} lines")
-    shown = range(max(first, 1), min(max(first, 1) + size, len(lines) + 1))
-    session.list_state = (file, shown.stop)
+        name = Path(file).name
+        raise CommandError(f'Line number {first} out of range; "{name}" has {len(lines)} lines.')
+    shown = range(first, min(last, len(lines)) + 1)
+    session.list_state = (file, first, shown.stop)
+    session.last_line = "list -" if argument.strip() == "-" else "list"
+    data = [{"file": file, "line": n, "text": lines[n - 1]} for n in shown]
+    if gdb_text.wanted(session):
+        return Output(tuple(f"{n}\t{lines[n - 1]}" for n in shown), data)
     here = session.symbols.line(session.warp().state.pc) if session.focus is not None else None
     out = []
     for n in shown:
         mark = "=>" if here is not None and (here.file, here.number) == (file, n) else "  "
         out.append(f"{mark} {n:4}  {lines[n - 1]}")
-    data = [{"file": file, "line": n, "text": lines[n - 1]} for n in shown]
     return Output(tuple(out), data)
 
 
-def _list_start(session: DebugSession, text: str, size: int) -> tuple[str, int]:
-    if not text:
-        if session.list_state is not None:
-            return session.list_state
-        pc = session.warp().state.pc if session.focus is not None else session.symbols.base + 8
-        line = session.symbols.line(pc)
-        if line is None:
-            raise CommandError("the program has no line table", "compile it with -lineinfo")
-        return line.file, max(line.number - size // 2, 1)
+def _list_range(session: DebugSession, text: str) -> tuple[str, int, int]:
+    """(file, first, last) lines of what `list` is asked for."""
+    size = session.settings.number("listsize") or 1 << 20
+    state = session.list_state
+    if text in ("", "-"):
+        if state is None:
+            file, first = _around(session, _current_line(session), size)
+            return file, first, first + size - 1
+        file, first, after = state
+        if not text:
+            return file, after, after + size - 1
+        if first <= 1:
+            raise CommandError(f"Already at the start of {Path(file).name}.")
+        return file, max(first - size, 1), first - 1
+    low, comma, high = (part.strip() for part in text.partition(","))
+    if not comma:
+        file, first = _around(session, _listed_line(session, low), size)
+        return file, first, first + size - 1
+    if not low:
+        end = _listed_line(session, high)
+        return end.file, max(end.number - size + 1, 1), end.number
+    begin = _listed_line(session, low)
+    if not high:
+        return begin.file, max(begin.number, 1), begin.number + size - 1
+    # The second one is a line of the first one's file.
+    last = int(high) if high.isdigit() else _listed_line(session, high).number
+    return begin.file, max(begin.number, 1), last
+
+
+def _around(session: DebugSession, line: Line, size: int) -> tuple[str, int]:
+    return line.file, max(line.number - size // 2, 1)
+
+
+def _current_line(session: DebugSession) -> Line:
+    pc = session.warp().state.pc if session.focus is not None else session.symbols.base + 8
+    line = session.symbols.line(pc)
+    if line is None:
+        raise CommandError("the program has no line table", "compile it with -lineinfo")
+    return line
+
+
+def _listed_line(session: DebugSession, text: str) -> Line:
+    """The line that a place of `list` means; a line number need not have code."""
     m = re.fullmatch(r"(?:(.+):)?(\d+)", text)
     if m and m[1]:
         known = [f for f in session.symbols.files if Path(f).name == Path(m[1]).name]
-        return (known[0] if known else m[1]), max(int(m[2]) - size // 2, 1)
+        return Line(known[0] if known else m[1], int(m[2]))
     if m:
-        file = session.symbols.resolve(None, session) if session.focus is not None else None
-        line = session.symbols.line(file.addresses[0]) if file else None
-        name = line.file if line else (session.symbols.files or ("",))[0]
-        return name, max(int(m[2]) - size // 2, 1)
-    pc = session.symbols.resolve(text, session).addresses[0]
-    line = session.symbols.line(pc)
+        state = session.list_state
+        return Line(state[0] if state else _current_line(session).file, int(m[2]))
+    line = session.symbols.line(session.symbols.resolve(text, session).addresses[0])
     if line is None:
         raise CommandError(f"{text} has no source line")
-    return line.file, max(line.number - size // 2, 1)
+    return line
 
 
 @command(
     "info line",
     usage="info line [LOCATION]",
-    help="source line of a place, and its instructions",
+    help="where the instructions of a source line begin and end",
     group="code",
 )
 def info_line(session: DebugSession, argument: str) -> Output:
     """Line to addresses, or address to line."""
     found = session.symbols.resolve(argument.strip() or None, session)
-    rows = []
+    rows, lines = [], []
     for pc in found.addresses:
         line = session.symbols.line(pc)
+        lines.append(gdb_text.line_words(session, pc, line))
         rows.append(
             {
                 "offset": session.symbols.offset(pc),
@@ -205,12 +252,6 @@ def info_line(session: DebugSession, argument: str) -> Output:
                 "line": line.number if line else None,
             }
         )
-    lines = [
-        f"{r['where']} is line {r['line']} of {r['file']}"
-        if r["line"]
-        else f"{r['where']} has no line"
-        for r in rows
-    ]
     return Output(tuple(lines), rows)
 
 
@@ -219,13 +260,34 @@ def info_line(session: DebugSession, argument: str) -> Output:
 )
 def info_symbol(session: DebugSession, argument: str) -> Output:
     """Name an address."""
-    pc = session.symbols.resolve(f"*{argument.strip()}", session).addresses[0]
+    text = argument.strip()
+    place = text if text.isidentifier() else f"*{text}"
+    pc = session.symbols.resolve(place, session).addresses[0]
     text = session.symbols.describe(pc)
-    return Output((text,), text)
+    section = session.symbols.image.section_offset(pc)
+    shown = f"{text} in section {section[0]}" if section and gdb_text.wanted(session) else text
+    return Output((shown,), text)
 
 
-@command("info source", "info sources", help="source files of the line table", group="code")
+@command("info source", help="the source file of the focused line", group="code")
 def info_source(session: DebugSession, argument: str) -> Output:
+    """Say where the current source file is."""
+    if not session.symbols.has_lines:
+        return Output(("No current source file: the program has no line table.",), None)
+    file = session.list_state[0] if session.list_state else _current_line(session).file
+    lines = source_lines(session, file)
+    out = [f"Current source file is {file}"]
+    if lines is None:
+        out.append("It is not here; `directory DIR` or `set substitute-path FROM TO` finds it.")
+    else:
+        out.append(f"Located in {session.sources.fullname(file)}")
+        out.append(f"Contains {len(lines)} line{'' if len(lines) == 1 else 's'}.")
+    out += ["Source language is c++.", "Known by the line table of -lineinfo."]
+    return Output(tuple(out), file)
+
+
+@command("info sources", help="source files of the line table", group="code")
+def info_sources(session: DebugSession, argument: str) -> Output:
     """List source files."""
     files = list(session.symbols.files)
     lines = [f if source_lines(session, f) is not None else f"{f}  (not found here)" for f in files]

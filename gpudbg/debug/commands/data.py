@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gpudbg.debug import views
+from gpudbg.debug import gdb_text, views
 from gpudbg.debug.commands.registry import Output, command
 from gpudbg.debug.expr import Result
 from gpudbg.debug.expr.types import Array, Pointer, Scalar
@@ -31,6 +31,7 @@ def _json_value(result: Result, lane: int) -> Any:
 @command(
     "print",
     "p",
+    "pr",
     "inspect",
     "call",
     usage="print[/FMT] [all] EXPRESSION",
@@ -155,17 +156,24 @@ def examine(session: DebugSession, argument: str) -> Output:
         return _string(session, space, address)
     data = session.read_focused(space, address, count * unit)
     values = [int.from_bytes(data[i : i + unit], "little") for i in range(0, len(data), unit)]
-    per_line = {1: 8, 2: 8, 4: 4, 8: 2}[unit]
-    lines = []
-    for i in range(0, count, per_line):
-        cells = (
-            format_bits(v, unit, letter).rjust(_width(unit, letter))
-            for v in values[i : i + per_line]
-        )
-        lines.append(f"0x{address + i * unit:x}:  " + "  ".join(cells))
+    if gdb_text.wanted(session):
+        lines = gdb_text.memory_lines(session, space, address, values, unit, letter)
+    else:
+        lines = _memory_lines(address, values, unit, letter)
     session.examine_state = (space, address + count * unit, unit, letter)
     data_out = {"space": space, "address": address, "unit": unit, "values": values}
     return Output(tuple(lines), data_out)
+
+
+def _memory_lines(address: int, values: list[int], unit: int, letter: str) -> list[str]:
+    lines = []
+    for i in range(0, len(values), gdb_text.PER_LINE[unit]):
+        cells = (
+            format_bits(v, unit, letter).rjust(_width(unit, letter))
+            for v in values[i : i + gdb_text.PER_LINE[unit]]
+        )
+        lines.append(f"0x{address + i * unit:x}:  " + "  ".join(cells))
+    return lines
 
 
 def _width(unit: int, letter: str) -> int:

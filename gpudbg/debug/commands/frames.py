@@ -68,7 +68,8 @@ def _select(session: DebugSession, level: int) -> Output:
         text = session.sources.text(frame.line.file, frame.line.number)
         lines.append(f"{frame.line.number}\t{text}")
         size = session.settings.number("listsize")
-        session.list_state = (frame.line.file, max(frame.line.number - size // 2, 1))
+        begin = max(frame.line.number - size // 2, 1)
+        session.list_state = (frame.line.file, begin, begin)
     return Output(tuple(lines), _data(frame))
 
 
@@ -87,7 +88,7 @@ def frame_(session: DebugSession, argument: str) -> Output:
     if argument.strip():
         level = parse_int(argument.removeprefix("level ").strip(), "frame level")
     if not 0 <= level < count:
-        raise CommandError(f"no frame at level {argument.strip()}", f"there are {count}")
+        raise CommandError(f"No frame at level {argument.strip()}.", f"there are {count}")
     return _select(session, level)
 
 
@@ -96,9 +97,9 @@ def _move(session: DebugSession, argument: str, sign: int) -> Output:
     level = session.frame_level + sign * count
     last = len(frames(session)) - 1
     if sign > 0 and session.frame_level == last:
-        raise CommandError("Initial frame selected; you can't go up.")
+        raise CommandError("Initial frame selected; you cannot go up.")
     if sign < 0 and session.frame_level == 0:
-        raise CommandError("Bottom (innermost) frame selected; you can't go down.")
+        raise CommandError("Bottom (innermost) frame selected; you cannot go down.")
     return _select(session, min(max(level, 0), last))
 
 

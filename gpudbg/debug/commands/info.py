@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug import snapshot, views
+from gpudbg.debug import gdb_text, snapshot, views
 from gpudbg.debug.commands.registry import Output, command
 from gpudbg.debug.expr.types import VOID
 from gpudbg.debug.focus import thread_of
@@ -121,9 +121,17 @@ def info_registers(session: DebugSession, argument: str) -> Output:
     """List registers."""
     spec, text = split_spec(argument)
     assert session.focus is not None
+    words = text.replace(",", " ").split()
+    if gdb_text.wanted(session):
+        rows = gdb_text.register_rows(session, words, spec.letter)
+        return Output(tuple(text for _, text, _ in rows), {n: value for n, _, value in rows})
+    return _register_table(session, [w.lstrip("$") for w in words], spec.letter)
+
+
+def _register_table(session: DebugSession, wanted: list[str], letter: str | None) -> Output:
+    assert session.focus is not None
     lane = session.focus.lane
     state = session.warp().state
-    wanted = [w.lstrip("$") for w in text.replace(",", " ").split()]
     rows: list[tuple[str, ...]] = []
     data: dict[str, Any] = {}
     count = int(state.R.shape[0])
@@ -132,14 +140,14 @@ def info_registers(session: DebugSession, argument: str) -> Output:
             name = name.upper()
             values = session.context().register(int(name[1:]))
             bits = int(values[lane])
-            shown = _register_text(bits, spec.letter)
+            shown = _register_text(bits, letter)
             rows.append((name, *shown, views.shape_words(values, state.active)))
             data[name] = bits
         else:
             result = session.evaluate("$" + name)
             if result.type == VOID:
-                raise CommandError(f"invalid register `{name}'")
-            rows.append((name, views.value_text(result, lane, spec.letter), "", ""))
+                raise CommandError(f"Invalid register `{name}'")
+            rows.append((name, views.value_text(result, lane, letter), "", ""))
             data[name] = result.values[lane].item()
     if not wanted:
         for i in range(7):

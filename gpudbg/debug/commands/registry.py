@@ -168,6 +168,7 @@ FAMILIES = (
     "break_",
     "info",
     "data",
+    "expressions",
     "focus",
     "code",
     "frames",

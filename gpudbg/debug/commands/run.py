@@ -40,7 +40,9 @@ def run(session: DebugSession, argument: str) -> Output:
     return stop_output(session, session.cont())
 
 
-@command("start", help="start the kernel and stop at its first instruction", group="running")
+@command(
+    "start", "starti", help="start the kernel and stop at its first instruction", group="running"
+)
 def start(session: DebugSession, argument: str) -> Output:
     """Restart and stay at the entry."""
     return stop_output(session, session.restart())

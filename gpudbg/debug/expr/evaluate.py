@@ -191,7 +191,7 @@ def _name(node: ast.Name, context: Context) -> Result:
     if found is None:
         near = context.suggestions(text)
         hint = "did you mean " + ", ".join(near) + "?" if near else "see `help expressions`"
-        raise CommandError(f"no register, symbol or coordinate is called {text!r}", hint)
+        raise CommandError(f'No symbol "{text}" in current context.', hint)
     return found
 
 

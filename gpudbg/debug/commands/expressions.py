@@ -1,0 +1,140 @@
+"""What gdb says of expressions beside their values: whatis, ptype, printf."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from gpudbg.debug.commands.registry import Output, command
+from gpudbg.debug.expr.types import VOID, Array, Pointer
+from gpudbg.errors import CommandError
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+
+FUNCTION = "<text variable, no debug info>"
+"""gdb's type of a function that it knows by name only."""
+
+MAX_STRING = 4096
+
+
+def type_text(session: DebugSession, text: str) -> str:
+    """The type of an expression.
+
+    Raises:
+        CommandError: it has none.
+    """
+    text = text.strip()
+    if not text:
+        raise CommandError("The history is empty.", "whatis EXPRESSION")
+    if session.context().vector(text) is not None:
+        return "dim3" if text.endswith("Dim") else "uint3"
+    try:
+        kind = session.evaluate(text).type
+    except CommandError:
+        names = {session.symbols.function(p) for p in session.symbols.image.entries.values()}
+        if text in names or text in session.program.functions:
+            return FUNCTION
+        raise
+    return "void" if kind == VOID else str(kind)
+
+
+@command(
+    "whatis",
+    "ptype",
+    usage="whatis EXPRESSION",
+    help="the type of an expression",
+    group="data",
+    needs="stopped",
+    details="A program without -G tables says sizes, not types: variables are shown as words.",
+    completer=lambda s, text: s.complete_expression(text),
+)
+def whatis(session: DebugSession, argument: str) -> Output:
+    """Name the type."""
+    text = type_text(session, re.sub(r"^/\w+\s*", "", argument))
+    return Output((f"type = {text}",), text)
+
+
+# ---- printf ----------------------------------------------------------------------------
+_PRINTF = re.compile(r'\s*"((?:[^"\\]|\\.)*)"\s*(?:,(.*))?$', re.DOTALL)
+_CONVERSION = re.compile(r"%([-+ #0]*\d*(?:\.\d+)?)(?:hh|h|ll|l|z|L)?([diouxXcsfFeEgGp%])")
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "0": "\0"}
+
+
+@command(
+    "printf",
+    usage='printf "FORMAT", EXPRESSION, …',
+    help="values in C's format",
+    group="data",
+    needs="stopped",
+    details='printf "R4 is %d, out[0] is %f\\n", $R4, out[0]    %s takes a char pointer',
+)
+def printf(session: DebugSession, argument: str) -> Output:
+    """Format values of the focused lane."""
+    m = _PRINTF.match(argument)
+    if m is None:
+        raise CommandError("Bad format string", 'printf "FORMAT", EXPRESSION, …')
+    template = re.sub(r"\\(.)", lambda e: _ESCAPES.get(e[1], e[1]), m[1])
+    values = split_arguments(m[2] or "")
+    wanted = [c for c in _CONVERSION.findall(template) if c[1] != "%"]
+    if len(wanted) != len(values):
+        raise CommandError(
+            f"Wrong number of arguments for specified format-string: "
+            f"{len(wanted)} wanted, {len(values)} given"
+        )
+    rest = iter(values)
+    text = _CONVERSION.sub(
+        lambda c: "%" if c[2] == "%" else _converted(session, c[1], c[2], next(rest)), template
+    )
+    lines = tuple(text.split("\n"))
+    return Output(lines[:-1] if lines[-1] == "" else lines, text)
+
+
+def split_arguments(text: str) -> list[str]:
+    """Expressions between commas that stand in no brackets."""
+    out, depth, word = [], 0, ""
+    for ch in text:
+        depth += (ch in "([") - (ch in ")]")
+        if ch == "," and depth == 0:
+            out.append(word.strip())
+            word = ""
+        else:
+            word += ch
+    if word.strip() or out:
+        out.append(word.strip())
+    return out
+
+
+def _converted(session: DebugSession, flags: str, letter: str, text: str) -> str:
+    result = session.evaluate(text)
+    lane = session.focus.lane if session.focus is not None else 0
+    if not result.valid[lane]:
+        raise CommandError(f"{text}: no value here: {result.why}")
+    value: Any = result.values[lane].item()
+    if letter == "s":
+        if not isinstance(result.type, Pointer | Array):
+            raise CommandError(f"{text} is no string")
+        space = result.type.space if isinstance(result.type, Pointer) else "generic"
+        if isinstance(result.type, Array) and result.place is not None:
+            space = result.place.space
+        return f"%{flags}s" % _string(session, space, int(value))
+    if letter == "p":
+        return f"%{flags}s" % hex(int(value))
+    if letter in "fFeEgG":
+        return f"%{flags}{letter}" % float(value)
+    if letter == "c":
+        return f"%{flags}c" % (int(value) & 0xFF)
+    number = int(value)
+    if letter in "uoxX" and number < 0:
+        number += 1 << 8 * result.values.dtype.itemsize
+    return f"%{flags}{letter}" % number
+
+
+def _string(session: DebugSession, space: str, address: int) -> str:
+    raw = bytearray()
+    while len(raw) < MAX_STRING:
+        byte = session.read_focused(space, address + len(raw), 1)
+        if byte == b"\0":
+            break
+        raw += byte
+    return raw.decode("utf-8", "replace")
