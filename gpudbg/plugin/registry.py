@@ -162,7 +162,7 @@ class Registry:
             raise PluginError(f"no plugin '{plugin}'", "gpudbg plugins lists them")
         try:
             found = importer(module)
-        except Exception as error:  # a plugin's code may raise anything
+        except (Exception, SystemExit) as error:  # a plugin's code may raise anything
             raise self._broken(plugin, f"{type(error).__name__}: {error}") from error
         self.infos[plugin].state = "loaded"
         return found
@@ -180,7 +180,7 @@ class Registry:
             del self._pending[name]
             try:
                 descriptor = load()
-            except Exception as error:  # as above
+            except (Exception, SystemExit) as error:  # as above
                 self._broken(name, f"{type(error).__name__}: {error}")
                 continue
             info = self.infos[name]

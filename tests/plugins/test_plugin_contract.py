@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpudbg import cli
 from gpudbg.errors import PluginError, UsageError
 from gpudbg.plugin import (
     KINDS,
@@ -289,6 +290,19 @@ def test_installed_and_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert [name for name in ("bad", "odd") if any(f"installed_{name}" in warning
             for warning in registry.warnings)] == ["bad", "odd"]  # fmt: skip
     assert info(registry, "installed_bad")["state"] == "broken"
+
+
+def test_broken_installed_plugins_are_warnings_of_the_verbs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(tmp_path, "installed_ex", "installed_ex:plugin", {"__init__.py": "raise SystemExit\n"})
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv(PATH_VARIABLE, str(tmp_path))  # its own registry
+    assert cli.main(["decode", "nothing", "1"]) == 2
+    assert "warning: plugin 'installed_ex' does not load: SystemExit" in capsys.readouterr().err
+    assert cli.main(["plugins"]) == 0
+    assert cli.main(["plugins", "--check"]) == 4
+    assert "installed_ex 3.4 (installed, broken)" in capsys.readouterr().out
 
 
 def test_unknown_names(tmp_path: Path) -> None:

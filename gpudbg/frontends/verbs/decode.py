@@ -79,12 +79,12 @@ def main(argv: list[str]) -> int:
     kind, rest = words[0], words[1:]
     if kind in BUILT_IN:
         return _built_in(kind, rest)
-    from gpudbg.frontends.verbs.plugins import registry
+    from gpudbg.frontends.verbs.plugins import load_pending, registry
 
     paths, rest = _plugin_paths(rest)
     found = registry(tuple(paths))
     if kind not in found.entries["decoders"]:
-        found.load_pending()
+        load_pending(found)
     if kind not in found.entries["decoders"]:
         import difflib
 

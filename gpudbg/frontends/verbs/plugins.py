@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from functools import lru_cache
 
-from gpudbg.errors import EXIT_CLEAN
+from gpudbg.errors import EXIT_CLEAN, EXIT_GAP
 from gpudbg.frontends.verbs.common import Parser, emit_json
 from gpudbg.plugin import PATH_VARIABLE, Registry, discover
 
@@ -21,14 +21,28 @@ def registry(paths: tuple[str, ...] = ()) -> Registry:
 def _registry(paths: tuple[str, ...], variable: str, folder: str) -> Registry:
     """What `paths` and the variable say means something else in another folder."""
     found = discover(extra_paths=paths)
-    for warning in found.warnings:
-        print(f"gpudbg: warning: {warning}", file=sys.stderr)
+    _warn(found.warnings)
     return found
+
+
+def _warn(warnings: list[str]) -> None:
+    for warning in warnings:
+        print(f"gpudbg: warning: {warning}", file=sys.stderr)
+
+
+def load_pending(found: Registry) -> None:
+    """Import the installed plugins whose descriptor is code; what is broken is a warning."""
+    before = len(found.warnings)
+    found.load_pending()
+    _warn(found.warnings[before:])
 
 
 def find_verb(word: str) -> Callable[[list[str]], int] | None:
     """A plugin's verb, or None."""
-    entry = registry().lookup("cli", word)
+    found = registry()
+    if word not in found.entries["cli"]:
+        load_pending(found)
+    entry = found.lookup("cli", word)
     if entry is None:
         return None
     verb: Callable[[list[str]], int] = entry.load()
@@ -46,14 +60,15 @@ def main(argv: list[str]) -> int:
     """Run the verb."""
     p = Parser(prog="gpudbg plugins", description="List plugins.")
     p.add_argument("--plugin", action="append", default=[], metavar="PATH", help="also look here")
+    p.add_argument("--check", action="store_true", help="import everything that they add")
     p.add_argument("--json", action="store_true")
     args = p.parse_args(argv)
     found = registry(tuple(args.plugin))
+    if args.check:
+        _warn(found.load_all())
     if args.json:
         emit_json([info.to_json() for info in found.plugins])
-        return EXIT_CLEAN
-    for info in found.plugins:
-        print(info.line())
-    if not found.plugins:
-        print("no plugins are installed")
-    return EXIT_CLEAN
+    else:
+        print("\n".join(i.line() for i in found.plugins) or "no plugins are installed")
+    broken = any(info.state == "broken" for info in found.plugins)
+    return EXIT_GAP if args.check and broken else EXIT_CLEAN
