@@ -14,12 +14,13 @@ import threading
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from gpudbg.sm.engines.llvm import layout
 
 _LOCK = threading.Lock()
 _DIGEST_BYTES = 32
+Passes = Literal["none", "variables", "all"]
 NO_CACHE = "GPUDBG_NO_CACHE"
 """Environment variable: compile everything anew."""
 
@@ -124,19 +125,19 @@ def _write(path: Path, body: bytes) -> None:
         return
 
 
-def object_of(text: str, level: int, passes: bool = False) -> bytes:
+def object_of(text: str, level: int, passes: Passes = "none") -> bytes:
     """The object code of a module.
 
     Args:
         text: its IR.
         level: effort of the code generator, 0 to 3.
-        passes: optimise the IR first: worth it for code written with variables and small
-            functions, not for kernels.
+        passes: what to do with the IR first: nothing for kernels, which have no variables;
+            "variables" into names; "all" for code with small functions.
 
     Raises:
         CompileError: the compiler library does not take it.
     """
-    about = f"{host().key}/{level}{'p' if passes else ''}"
+    about = f"{host().key}/{level}/{passes}"
     digest = hashlib.sha256(f"{about}\0{text}".encode()).hexdigest()
     folder = cache_folder()
     path = folder / f"{digest}.o" if folder is not None else None
@@ -148,8 +149,8 @@ def object_of(text: str, level: int, passes: bool = False) -> bytes:
     try:
         module = binding.parse_assembly(text, context=context)
         with _LOCK:
-            if passes:
-                _optimise(module, level)
+            if passes != "none":
+                _optimise(module, level, passes)
             made = bytes(_machine(level).emit_object(module))
     except RuntimeError as error:
         raise CompileError(str(error).splitlines()[-1]) from error
@@ -160,12 +161,17 @@ def object_of(text: str, level: int, passes: bool = False) -> bytes:
     return made
 
 
-def _optimise(module: Any, level: int) -> None:
-    """Run the compiler library's usual passes."""
+def _optimise(module: Any, level: int, passes: Passes) -> None:
+    """Run passes of the compiler library."""
     binding = llvm()
     tuning = binding.create_pipeline_tuning_options(speed_level=level)
     builder = binding.create_pass_builder(_machine(level), tuning)
-    builder.getModulePassManager().run(module, builder)
+    if passes == "all":
+        manager = builder.getModulePassManager()
+    else:
+        manager = binding.create_new_module_pass_manager()
+        manager.add_sroa_pass()
+    manager.run(module, builder)
 
 
 class Code:
@@ -205,8 +211,8 @@ class Library:
     def __init__(self) -> None:
         from gpudbg.sm.engines.llvm.library import CONTROL, control_text, library_text
 
-        self._control = Code(object_of(control_text(), 2, passes=True))
-        self._rest = Code(object_of(library_text(host().wide_vectors), 2))
+        self._control = Code(object_of(control_text(), 2, "all"))
+        self._rest = Code(object_of(library_text(host().wide_vectors), 2, "variables"))
         self._in_control = CONTROL
 
     def address(self, name: str) -> int:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from gpudbg.isa.spa5.operands import PT, RZ
+from gpudbg.isa.spa5.operands import PT, RZ, Reg
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.floats import F32
 from gpudbg.sm.engines.llvm.flow import ACTIVE, CAME_FROM, FlowOps
@@ -25,6 +25,7 @@ from gpudbg.sm.engines.llvm.inplace import Shape
 from gpudbg.sm.engines.llvm.lanes import FULL, Mask, Msk, Num, Slow, Val
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.engines.llvm.listing import Listing, following
+from gpudbg.sm.engines.llvm.text import LIKELY, ODDS, UNLIKELY
 from gpudbg.sm.record import FIELDS, HEADER_BYTES, ROW_BYTES
 from gpudbg.sm.semantics import registry
 from gpudbg.sm.turns import FLOW, starts_piece
@@ -125,7 +126,7 @@ class Emitter(FlowOps):
         self.extents: dict[int, int] = {}
         self.exec: Mask = FULL
         self.ended = False
-        self.guarded = False
+        self.guarded = self.wants_old = False
         self._table = registry.table()
         self._active: Mask = FULL
         self._pc = 0
@@ -186,7 +187,7 @@ class Emitter(FlowOps):
             *(f"    i64 {pc}, label %b{pc}" for pc in self.order),
             "  ]",
         ]
-        return "\n".join([*lines, *self.lines, *self._tail, *self._edges(), "}"])
+        return "\n".join([*lines, *self.lines, *self._tail, *self._edges(), "}", ODDS])
 
     def _edges(self) -> list[str]:
         """Blocks on the way to a head where the turn may end, and to code that is not here."""
@@ -197,7 +198,7 @@ class Emitter(FlowOps):
                 f"c{pc}:",
                 f"  %cl{pc} = load i64, ptr %budget",
                 f"  %cc{pc} = icmp sle i64 %cl{pc}, 0",
-                f"  br i1 %cc{pc}, label %t{pc}, label %{goal}",
+                f"  br i1 %cc{pc}, label %t{pc}, label %{goal}{UNLIKELY}",
                 f"t{pc}:",
                 f"  store i64 {pc}, ptr %pcs",
                 f"  ret i32 {int(Left.TURN)}",
@@ -259,7 +260,7 @@ class Emitter(FlowOps):
         self.label(f"b{head}")
         mark = self.get("i8", "%marks", (head - self.listing.base) // 8)
         out = f"k{head}"
-        self.unless(self.op(f"icmp ne i8 {mark}, 0"), out)
+        self.unless(self.op(f"icmp ne i8 {mark}, 0"), out, UNLIKELY)
         self._tail += [f"{out}:", f"  store i64 {head}, ptr %pcs", f"  ret i32 {int(Left.MARK)}"]
         left = self.op("load i64, ptr %budget")
         at = len(self.lines)
@@ -312,6 +313,7 @@ class Emitter(FlowOps):
         if insn.op in FLOW:
             self._commit()
         self._guard(*insn.guard)
+        self.wants_old = "d" in insn.o and insn.o["d"] != Reg(RZ)
         function(self, insn)
         return self._left
 
@@ -385,7 +387,7 @@ class Emitter(FlowOps):
 
     def require(self, good: str) -> None:
         on = self.fresh("on")
-        self.choose(good, on, self.leave(Left.STEP, self._pc))
+        self.choose(good, on, self.leave(Left.STEP, self._pc), LIKELY)
         self.label(on)
 
     def bail(self, lanes: Mask) -> None:

@@ -2,7 +2,7 @@
 
 Short operations are emitted where they are used.  Long ones (directed rounding, doubles, halves,
 conversions, MUFU) are functions of the library, which has one function for each row of
-`OUTLINED`; `FloatBodies` (and `mufu`) emit their bodies there, `FloatOps` calls to them.  No math library and
+`OUTLINED`; `FloatBodies` and `mufu` emit their bodies, `FloatOps` calls.  No math library and
 no fast-math flag takes part, so results do not depend on the host.
 """
 

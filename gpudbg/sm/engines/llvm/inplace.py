@@ -13,6 +13,7 @@ from typing import NamedTuple
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.lanes import FULL, Num, Val
 from gpudbg.sm.engines.llvm.memory import MemoryOps
+from gpudbg.sm.engines.llvm.text import LIKELY, UNLIKELY
 
 HALF = 16
 LANES16 = f"<{HALF} x i32>"
@@ -86,7 +87,7 @@ class InPlaceOps(MemoryOps):
         regular = [self._both(a, b) for a, b in zip(*halves, strict=True)]
         line_end = self._end(done)
         self.label(other)
-        self.choose(self._every(shape.single, same), one, slow)
+        self.choose(self._every(shape.single, same), one, slow, LIKELY)
         self.label(one)
         halves = [
             [self._splat16(word) for word in self._load_words(place, size, signed)]
@@ -139,7 +140,7 @@ class InPlaceOps(MemoryOps):
         slow, done, fast = self.fresh("slow"), self.fresh("done"), self.fresh("fast")
         site = self._site() if space == "global" else ""
         shape, same = self._shape(where.low, size), self._same_high(where.high)
-        self.choose(self._every(shape.regular, same), fast, slow)
+        self.choose(self._every(shape.regular, same), fast, slow, LIKELY)
         self.label(fast)
         for half, place in enumerate(self._places(space, site, where, shape, size, HALF, slow)):
             self._store_piece(place, data, half)
@@ -232,13 +233,13 @@ class InPlaceOps(MemoryOps):
                 # The low words of the lanes must not wrap around.
                 last = (1 << 32) - size * count
                 if count > 1:
-                    self.unless(self.op(f"icmp ugt i64 {first}, {last}"), slow)
+                    self.unless(self.op(f"icmp ugt i64 {first}, {last}"), slow, UNLIKELY)
                 offset = self._global_offset(first, where, site)
             turned = offset
             if turn:
                 pair = f"i64 {offset}, i64 {offset}"
                 turned = self.op(f"call i64 @llvm.fshr.i64({pair}, i64 {turn})")
-            self.unless(self.op(f"icmp uge i64 {turned}, {room}"), slow)
+            self.unless(self.op(f"icmp uge i64 {turned}, {room}"), slow, UNLIKELY)
             places.append(self.at(base, offset))
         return places
 
@@ -321,7 +322,7 @@ class InPlaceOps(MemoryOps):
         good = self.op(f"and i1 {inside}, {self.op(f'icmp sge i64 {offset}, 0')}")
         self.br(known)
         self.label(known)
-        self.choose(good, after, ask)
+        self.choose(good, after, ask, LIKELY)
         self.label(ask)
         resolve = self.function("resolve")
         found = self.op(f"call i1 {resolve}(ptr %env, ptr {site}, i64 {address})")
@@ -399,7 +400,7 @@ class InPlaceOps(MemoryOps):
             same = self.op(f"icmp ne {kind}, {self.spread(first, 32)}")
             wrong = self.op(f"bitcast <32 x i1> {same} to i32")
             here = self.op(f"and i32 {wrong}, {lanes}")
-            self.unless(self.op(f"icmp ne i32 {here}, 0"), slow)
+            self.unless(self.op(f"icmp ne i32 {here}, 0"), slow, UNLIKELY)
         start = self.get("i64", "%env", layout.LOCAL_START)
         low = self.get("i64", "%env", layout.LOCAL_LOW)
         size_all = self.get("i64", "%env", layout.LOCAL_BYTES)
@@ -411,7 +412,7 @@ class InPlaceOps(MemoryOps):
         short = self.op(f"icmp slt i64 {left}, {size}")
         odd = self.op(f"icmp ne i64 {self.op(f'and i64 {place}, {size - 1}')}, 0")
         bad = self.op(f"or i1 {below}, {self.op(f'or i1 {short}, {odd}')}")
-        self.unless(bad, slow)
+        self.unless(bad, slow, UNLIKELY)
         offset = self.op(f"shl i64 {place}, 5")
         return self.at(self.get("ptr", "%rec", layout.LOCAL_POINTER), offset)
 
@@ -440,6 +441,7 @@ class InPlaceOps(MemoryOps):
         data = [self.bare(v, 32) for v in values]
         slow, done = self.fresh("slow"), self.fresh("done")
         row = self._row(address, size, slow)
+        self.put("i64", 0, "%rec", layout.LOCAL_CLEAR)
         for n, value in enumerate(data):
             place = self.at(row, 128 * n)
             if self.exec != FULL:

@@ -61,7 +61,8 @@ SITE_LAST: Final = 24
 SHARED_POINTER: Final = 0xA0
 LOCAL_POINTER: Final = 0xA8
 CTA_POINTER: Final = 0xB0
-SM_POINTER: Final = 0xB8
+LOCAL_CLEAR: Final = 0xB8
+"""i64: the run (`epoch` of the grid loop) since whose begin local memory is all zero, or 0."""
 
 # ---- why compiled code returned ---------------------------------------------------------------
 
@@ -102,6 +103,9 @@ ATOMICS: Final = {
 }
 """Atomics with a compiled version -> bits of their type."""
 
+SUMS: Final = ("U32", "S32", "F32")
+"""Types of ADD to shared memory that has a version without result."""
+
 
 def _names() -> list[str]:
     names = ["pop", "exit", "resolve", "shuffle", "leader"]
@@ -113,6 +117,7 @@ def _names() -> list[str]:
     for size in _SIZES:
         names += [f"load.const.{size}"] + ([f"load.const.{size}s"] if size < 4 else [])
     names += [f"atomic.{space}.{what}" for space in ("global", "shared") for what in ATOMICS]
+    names += [f"sum.shared.{kind}" for kind in SUMS]
     return names + list(OUTLINED)
 
 

@@ -9,42 +9,26 @@ from __future__ import annotations
 
 from gpudbg.sm.engines import mufu
 from gpudbg.sm.engines.llvm import layout
+from gpudbg.sm.engines.llvm.atomics import atomic_functions, sum_functions
+from gpudbg.sm.engines.llvm.body import (
+    I1,
+    I32,
+    I64,
+    PLACES,
+    Body,
+    arguments,
+    bad_lanes,
+    nothing_to_do,
+    refuse,
+)
 from gpudbg.sm.engines.llvm.floats import OUTLINED
-from gpudbg.sm.engines.llvm.lanes import FULL, Msk, Num, Slow, Val
+from gpudbg.sm.engines.llvm.lanes import Msk, Val
 from gpudbg.sm.engines.llvm.loop import SYMBOL, loop_function
-from gpudbg.sm.engines.llvm.mufu import MufuBodies
 from gpudbg.sm.engines.llvm.stack import stack_functions
-from gpudbg.sm.engines.llvm.text import splat, vector
+from gpudbg.sm.engines.llvm.text import splat
 
 CHUNK = 16
-I32 = "<32 x i32>"
-I64 = "<32 x i64>"
-I1 = "<32 x i1>"
 PTRS = "<32 x ptr>"
-
-
-class Body(MufuBodies):
-    """The body of one library function."""
-
-    def bail(self, lanes: object) -> None:
-        raise Slow("a library function cannot leave")
-
-    def outlined(self, name: str, operands: tuple[Num, ...]) -> Val:
-        raise Slow("library functions do not call one another")
-
-    def close(self, head: str) -> str:
-        """The function with this head."""
-        variables = [line for line in self.lines if " = alloca " in line]
-        rest = [line for line in self.lines if " = alloca " not in line]
-        return "\n".join([f"{head} {{", *variables, *rest, "}"])
-
-    def row(self, bits: int, pointer: str) -> Val:
-        """32 lanes at a pointer."""
-        return Val(bits, self.get(vector(f"i{bits}"), pointer, 0, 64))
-
-    def constants(self, kind: str, values: range) -> str:
-        """A vector constant."""
-        return "<" + ", ".join(f"{kind} {v}" for v in values) + ">"
 
 
 def outlined_functions(wide_vectors: bool) -> list[str]:
@@ -60,89 +44,6 @@ def outlined_functions(wide_vectors: bool) -> list[str]:
         listed = ", ".join([f"ptr %a{n}" for n in range(len(row.operands))] + ["ptr %r"])
         functions.append(body.close(f"define void @{layout.symbol(name)}({listed})"))
     return functions
-
-
-# ---- checks --------------------------------------------------------------------------------
-
-
-def _places_global(b: Body, size: int) -> tuple[Val, str]:
-    """(offsets in the allocation, its host pointer) of checked global addresses."""
-    whole = b.wide(b.row(32, "%lo"), b.row(32, "%hi"))
-    add = Val(64, "%add", True)
-    address = b.wadd(Val(64, b.bare(whole, 64)), add)
-    assert isinstance(address, Val)
-    back, good, resolve = b.fresh("check"), b.fresh("good"), b.fresh("resolve")
-    tried = b.op("alloca i1")
-    b.put("i1", "false", tried)
-    b.br(back)
-    b.label(back)
-    base = Val(64, b.get("i64", "%site"), True)
-    bytes_ = Val(64, b.get("i64", "%site", 8), True)
-    inside = b.wsub(address, base)
-    bad = _bad(b, inside, bytes_, size)
-    b.choose(b.op(f"icmp eq i32 {bad}, 0"), good, resolve)
-    b.label(resolve)
-    before = b.get("i1", tried)
-    b.put("i1", "true", tried)
-    ask, fail = b.fresh("ask"), b.fresh("fail")
-    b.choose(before, fail, ask)
-    b.label(ask)
-    first = b.op("call i32 @llvm.cttz.i32(i32 %mask, i1 false)")
-    lowest = b.op(f"extractelement {I64} {address.ref}, i32 {first}")
-    found = b.op(f"call i1 @{layout.symbol('resolve')}(ptr %env, ptr %site, i64 {lowest})")
-    b.choose(found, back, fail)
-    b.label(fail)
-    b.line("ret i1 false")
-    b.label(good)
-    assert isinstance(inside, Val)
-    return inside, b.get("ptr", "%site", 16)
-
-
-def _bad(b: Body, inside: Num, limit: Val, size: int) -> str:
-    """Executing lanes whose access of `size` bytes is outside or misaligned, as bits."""
-    too_short = b.op(f"icmp ult i64 {limit.ref}, {size}")
-    last = b.op(f"sub i64 {limit.ref}, {size}")
-    beyond = b.wult(Val(64, last, True), inside)
-    bad = beyond
-    if size > 1:
-        bad = b.mor(bad, b.mnot(b.weq(b.wand(inside, size - 1), 0)))
-    bits = b.op(f"and i32 {b.mask_bits(bad)}, %mask")
-    return b.op(f"select i1 {too_short}, i32 %mask, i32 {bits}")
-
-
-def _places_shared(b: Body, size: int) -> tuple[Val, str]:
-    """(offsets, host pointer) of checked shared addresses."""
-    low = b.add(b.row(32, "%lo"), Val(32, b.op("trunc i64 %add to i32"), True))
-    inside = Val(64, b.bare(b.zext(low), 64))
-    limit = Val(64, b.get("i64", "%env", layout.SHARED_BYTES), True)
-    _refuse(b, _bad(b, inside, limit, size))
-    return inside, b.get("ptr", "%rec", layout.SHARED_POINTER)
-
-
-def _places_local(b: Body, size: int) -> tuple[Val, str]:
-    """(positions of the bytes in the interleaved store, host pointer) of local addresses."""
-    low = b.add(b.row(32, "%lo"), Val(32, b.op("trunc i64 %add to i32"), True))
-    address = Val(64, b.bare(b.zext(low), 64))
-    low_bytes = Val(64, b.get("i64", "%env", layout.LOCAL_LOW), True)
-    start = Val(64, b.get("i64", "%env", layout.LOCAL_START), True)
-    # As 32-bit arithmetic: an address between the ranges becomes a huge place.
-    moved = b.wand(b.wadd(b.wsub(address, start), low_bytes), FULL)
-    place = b.wselect(b.wult(address, low_bytes), address, moved)
-    limit = Val(64, b.get("i64", "%env", layout.LOCAL_BYTES), True)
-    _refuse(b, _bad(b, place, limit, size))
-    word = b.wshl(b.wand(place, 0xFFFF_FFFF_FFFF_FFFC), 5)
-    lanes = Val(64, b.constants("i64", range(0, 128, 4)))
-    position = b.wadd(b.wadd(word, lanes), b.wand(place, 3))
-    assert isinstance(position, Val)
-    return position, b.get("ptr", "%rec", layout.LOCAL_POINTER)
-
-
-def _refuse(b: Body, bad: str) -> None:
-    with b.returning(b.op(f"icmp ne i32 {bad}, 0")):
-        b.line("ret i1 false")
-
-
-_PLACES = {"global": _places_global, "shared": _places_shared, "local": _places_local}
 
 
 # ---- moving data ---------------------------------------------------------------------------
@@ -267,38 +168,29 @@ def _words(size: int) -> int:
     return max(1, size // 4)
 
 
-def _arguments(space: str) -> str:
-    wide = "ptr %lo, ptr %hi" if space in ("global", "generic") else "ptr %lo"
-    return f"ptr %env, ptr %rec, ptr %site, {wide}, i64 %add, i32 %mask"
-
-
-def _empty(b: Body) -> None:
-    """Without executing lanes nothing happens."""
-    with b.returning(b.op("icmp eq i32 %mask, 0")):
-        b.line("ret i1 true")
-
-
 def access_functions() -> list[str]:
     """Loads and stores of every space and size."""
     functions = []
-    for space, places in _PLACES.items():
+    for space, places in PLACES.items():
         for size in (1, 2, 4, 8, 16):
             for signed in (False, True) if size < 4 else (False,):
                 b = Body()
-                _empty(b)
+                nothing_to_do(b)
                 inside, base = places(b, size)
                 _gather(b, size, signed, space == "local", base, inside)
                 b.line("ret i1 true")
                 name = layout.symbol(f"load.{space}.{size}{'s' if signed else ''}")
-                functions.append(b.close(f"define i1 @{name}({_arguments(space)}, ptr %out)"))
+                functions.append(b.close(f"define i1 @{name}({arguments(space)}, ptr %out)"))
             b = Body()
-            _empty(b)
+            nothing_to_do(b)
             inside, base = places(b, size)
+            if space == "local":
+                b.put("i64", 0, "%rec", layout.LOCAL_CLEAR)
             _scatter(b, size, space == "local", base, inside)
             b.line("ret i1 true")
             data = "".join(f", ptr %d{n}" for n in range(_words(size)))
             name = layout.symbol(f"store.{space}.{size}")
-            functions.append(b.close(f"define i1 @{name}({_arguments(space)}{data})"))
+            functions.append(b.close(f"define i1 @{name}({arguments(space)}{data})"))
     return functions
 
 
@@ -317,7 +209,7 @@ def generic_functions() -> list[str]:
 
 def _generic(name: str, tail: str) -> str:
     b = Body()
-    _empty(b)
+    nothing_to_do(b)
     whole = b.wide(b.row(32, "%lo"), b.row(32, "%hi"))
     address = b.wadd(Val(64, b.bare(whole, 64)), Val(64, "%add", True))
     window = Val(64, b.get("i64", "%env", layout.SHARED_WINDOW), True)
@@ -342,7 +234,7 @@ def _generic(name: str, tail: str) -> str:
         b.line(f"ret i1 {b.op(f'call i1 @{called}({head}, ptr {offset}, i64 0, {rest})')}")
     b.line("ret i1 false")
     return b.close(
-        f"define i1 @{layout.symbol(name.format('generic'))}({_arguments('generic')}, {tail})"
+        f"define i1 @{layout.symbol(name.format('generic'))}({arguments('generic')}, {tail})"
     )
 
 
@@ -352,134 +244,16 @@ def constant_functions() -> list[str]:
     for size in (1, 2, 4, 8, 16):
         for signed in (False, True) if size < 4 else (False,):
             b = Body()
-            _empty(b)
+            nothing_to_do(b)
             inside = Val(64, b.bare(b.zext(b.row(32, "%lo")), 64))
             limit = Val(64, b.get("i64", "%bank", 8), True)
-            _refuse(b, _bad(b, inside, limit, size))
+            refuse(b, bad_lanes(b, inside, limit, size))
             # Lanes that do not execute may point anywhere: the gathers are masked.
             _gather(b, size, signed, False, b.get("ptr", "%bank"), inside)
             b.line("ret i1 true")
             name = layout.symbol(f"load.const.{size}{'s' if signed else ''}")
             functions.append(b.close(f"define i1 @{name}(ptr %bank, ptr %lo, i32 %mask, ptr %out)"))
     return functions
-
-
-# ---- atomics -------------------------------------------------------------------------------
-
-
-def _updated(b: Body, op: str, kind: str, old: str, given: str, other: str) -> str:
-    """The new value of one element."""
-    bits = f"i{layout.ATOMICS[f'{op}.{kind}']}"
-    plain = {"ADD": "add", "AND": "and", "OR": "or", "XOR": "xor"}
-    if kind == "F32":
-        return _float_sum(b, old, given)
-    if op in plain:
-        return b.op(f"{plain[op]} {bits} {old}, {given}")
-    if op == "EXCH":
-        return given
-    if op == "CAS":
-        same = b.op(f"icmp eq {bits} {old}, {given}")
-        return b.op(f"select i1 {same}, {bits} {other}, {bits} {old}")
-    if op in ("MIN", "MAX"):
-        order = ("s" if kind[0] == "S" else "u") + ("lt" if op == "MIN" else "gt")
-        first = b.op(f"icmp {order} {bits} {given}, {old}")
-        return b.op(f"select i1 {first}, {bits} {given}, {bits} {old}")
-    if op == "INC":
-        stop = b.op(f"icmp uge i32 {old}, {given}")
-        return b.op(f"select i1 {stop}, i32 0, i32 {b.op(f'add i32 {old}, 1')}")
-    zero = b.op(f"icmp eq i32 {old}, 0")
-    above = b.op(f"icmp ugt i32 {old}, {given}")
-    wrap = b.op(f"or i1 {zero}, {above}")
-    return b.op(f"select i1 {wrap}, i32 {given}, i32 {b.op(f'sub i32 {old}, 1')}")
-
-
-def _float_sum(b: Body, old: str, given: str) -> str:
-    """f32 addition with flushed operands and result."""
-
-    def flushed(bits: str) -> str:
-        exponent = b.op(f"and i32 {bits}, 2139095040")
-        tiny = b.op(f"icmp eq i32 {exponent}, 0")
-        sign = b.op(f"and i32 {bits}, -2147483648")
-        return b.op(f"select i1 {tiny}, i32 {sign}, i32 {bits}")
-
-    x, y = (b.op(f"bitcast i32 {flushed(v)} to float") for v in (old, given))
-    total = b.op(f"fadd float {x}, {y}")
-    nan = b.op(f"fcmp uno float {total}, {total}")
-    bits = flushed(b.op(f"bitcast float {total} to i32"))
-    return b.op(f"select i1 {nan}, i32 2147483647, i32 {bits}")
-
-
-def atomic_functions() -> list[str]:
-    """Read-modify-write by lane in ascending order; old values go to `%out`."""
-    functions = []
-    for space, threads in (("global", False), ("global", True), ("shared", False)):
-        for what, bits in layout.ATOMICS.items():
-            functions.append(_atomic(space, what, bits, threads))
-    return functions
-
-
-_ATOMIC = {
-    "ADD": "add", "AND": "and", "OR": "or", "XOR": "xor", "EXCH": "xchg",
-    "MIN.U": "umin", "MAX.U": "umax", "MIN.S": "min", "MAX.S": "max",
-}  # fmt: skip
-"""Operations (with the first letter of the type, where it matters) that IR has as one."""
-
-
-def _exchanged(b: Body, op: str, kind: str, cell: str, given: str, other: str) -> str:
-    """Update an element that other host threads may be at; the old value."""
-    bits = f"i{layout.ATOMICS[f'{op}.{kind}']}"
-    plain = _ATOMIC.get(op) or _ATOMIC.get(f"{op}.{kind[0]}")
-    if plain and kind[0] in "US":
-        return b.op(f"atomicrmw {plain} ptr {cell}, {bits} {given} seq_cst")
-    if op == "CAS":
-        pair = b.op(f"cmpxchg ptr {cell}, {bits} {given}, {bits} {other} seq_cst seq_cst")
-        return b.op(f"extractvalue {{ {bits}, i1 }} {pair}, 0")
-    seen = b.op(f"alloca {bits}")
-    b.put(bits, b.op(f"load atomic {bits}, ptr {cell} monotonic, align {int(bits[1:]) // 8}"), seen)
-    with b.loop() as (_, after):
-        old = b.get(bits, seen)
-        new = _updated(b, op, kind, old, given, other)
-        pair = b.op(f"cmpxchg ptr {cell}, {bits} {old}, {bits} {new} seq_cst seq_cst")
-        b.put(bits, b.op(f"extractvalue {{ {bits}, i1 }} {pair}, 0"), seen)
-        b.unless(b.op(f"extractvalue {{ {bits}, i1 }} {pair}, 1"), after)
-    return b.get(bits, seen)
-
-
-def _atomic(space: str, what: str, bits: int, threads: bool) -> str:
-    op, kind = what.split(".")
-    b = Body()
-    b.line(f"store <32 x i{bits}> zeroinitializer, ptr %out, align 64")
-    _empty(b)
-    inside, base = _PLACES[space](b, bits // 8)
-    places = b.op("alloca <32 x i64>, align 64")
-    b.put(I64, inside.ref, places, 0, 64)
-    left = b.op("alloca i32")
-    b.put("i32", "%mask", left)
-    with b.loop():
-        mask = b.get("i32", left)
-        lane = b.op(f"call i32 @llvm.cttz.i32(i32 {mask}, i1 false)")
-        index = b.op(f"zext i32 {lane} to i64")
-        offset = b.op(f"load i64, ptr {b.op(f'getelementptr i64, ptr {places}, i64 {index}')}")
-        cell = b.at(base, offset)
-
-        def lane_of(row: str, index: str = index) -> str:
-            return b.op(f"getelementptr i{bits}, ptr {row}, i64 {index}")
-
-        given = b.get(f"i{bits}", lane_of("%d0"))
-        other = b.get(f"i{bits}", lane_of("%d1"))
-        if threads:
-            old = _exchanged(b, op, kind, cell, given, other)
-        else:
-            old = b.get(f"i{bits}", cell)
-            b.put(f"i{bits}", _updated(b, op, kind, old, given, other), cell)
-        b.put(f"i{bits}", old, lane_of("%out"))
-        rest = b.op(f"and i32 {mask}, {b.op(f'sub i32 {mask}, 1')}")
-        b.put("i32", rest, left)
-        with b.returning(b.op(f"icmp eq i32 {rest}, 0")):
-            b.line("ret i1 true")
-    b.line("unreachable")
-    name = layout.symbol(f"atomic.{space}.{what}", threads)
-    return b.close(f"define i1 @{name}({_arguments(space)}, ptr %d0, ptr %d1, ptr %out)")
 
 
 # ---- the rest ------------------------------------------------------------------------------
@@ -569,6 +343,7 @@ def library_text(wide_vectors: bool) -> str:
             *generic_functions(),
             *constant_functions(),
             *atomic_functions(),
+            *sum_functions(),
         ]
     )
 

@@ -22,7 +22,8 @@ from gpudbg.sm.record import FIELDS, HEADER_BYTES, ROW_BYTES
 from gpudbg.sm.scheduler import STAY
 
 # Environment fields of the loop, i64 each.  `next` points to the number of the next CTA, which all
-# threads share; `tell`: Python wants to know of every warp that ends.
+# threads share; `tell`: Python wants to know of every warp that ends; `epoch`: a number for the
+# time since Python last changed anything.
 _NAMES = (
     "ring",
     "ring_count",
@@ -40,6 +41,7 @@ _NAMES = (
     "entry",
     "stay",
     "tell",
+    "epoch",
 )
 FIELD: Final = {name: layout.LOOP + 8 * n for n, name in enumerate(_NAMES)}
 """Field of the loop -> offset in the environment."""
@@ -162,6 +164,7 @@ def _renew() -> str:
         f.op(f"udiv i64 {row}, {height}"),
     )
     local = f.op(f"mul i64 {f.get('i64', '%env', layout.LOCAL_BYTES)}, 32")
+    epoch = f.loop_get("epoch")
     with f.each_warp("%cta") as record:
         f.set("pc", f.loop_get("entry"), record)
         f.set("active", f.field("valid", record), record)
@@ -176,7 +179,10 @@ def _renew() -> str:
             f.put("i32", short, record, FIELDS["ctaid"].offset + 4 * n)
         count = f.op(f"zext i32 {f.field('registers', record)} to i64")
         f.clear(f.at(record, HEADER_BYTES), f.op(f"mul i64 {count}, {ROW_BYTES}"), 128)
-        f.clear(f.get("ptr", record, layout.LOCAL_POINTER), local, 128)
+        clear = f.op(f"icmp ne i64 {f.get('i64', record, layout.LOCAL_CLEAR)}, {epoch}")
+        with f.when(clear):
+            f.clear(f.get("ptr", record, layout.LOCAL_POINTER), local, 128)
+            f.put("i64", epoch, record, layout.LOCAL_CLEAR)
     f.line("ret void")
     return f.close("define private void @renew(ptr %env, ptr %cta, i64 %number)")
 

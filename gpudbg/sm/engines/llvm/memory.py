@@ -23,11 +23,13 @@ class MemoryOps(FloatOps):
         exec: mask of the executing lanes.
         banks: bytes of the constant banks.
         sites: global accesses so far.
+        wants_old: the present instruction has a use for what an atomic finds.
     """
 
     exec: Mask
     banks: dict[int, int]
     sites: int
+    wants_old: bool
     _scratch: int
 
     # ---- passing vectors -----------------------------------------------------------------
@@ -166,6 +168,9 @@ class MemoryOps(FloatOps):
     def atomic(self, space: str, op: str, type_: str, address: Num, operands: Sequence[Num]) -> Num:
         bits = layout.ATOMICS.get(f"{op}.{type_}", 0)
         rows = [self.row_of(v, bits) for v in operands]
+        if space == "shared" and op == "ADD" and type_ in layout.SUMS and not self.wants_old:
+            self._call(f"sum.shared.{type_}", space, address, f", ptr {rows[0]}")
+            return 0
         rows += [self.at("%env", layout.ZERO)] * (2 - len(rows))
         out = self.new_row()
         tail = "".join(f", ptr {row}" for row in (*rows, out))

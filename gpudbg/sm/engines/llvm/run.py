@@ -12,6 +12,7 @@ of them at the ends of their turns; it is then handled as on one thread (policy 
 from __future__ import annotations
 
 import ctypes
+import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Collection
@@ -41,6 +42,9 @@ CALL = 1_000_000
 """Warp instructions of a thread's calls at the beginning of a run."""
 SOON = 0.02
 """Seconds after which a ticker ends calls (`threads.Ticker`): starting one costs something."""
+
+_EPOCHS = itertools.count(1)
+"""Stretches in which only compiled code changes warps; never the same number twice."""
 
 NO_LIMIT = 1 << 62
 MOST_ENTRIES = 4096
@@ -392,6 +396,9 @@ class RunEngine:
     def _tell(self, worker: Worker) -> None:
         """What a step of the present warp can have changed."""
         worker.tell()
+        epoch = next(_EPOCHS)
+        for each in self.workers:
+            each.put("epoch", epoch)
         memory = self.grid.gpu.memory
         if memory.changes != self._memory_changes:
             self._memory_changes = memory.changes

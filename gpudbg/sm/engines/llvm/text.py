@@ -7,6 +7,14 @@ from contextlib import contextmanager
 
 LANES = 32
 
+LIKELY, UNLIKELY = ", !prof !0", ", !prof !1"
+"""Odds of the first label of a branch, so that the other path does not cost registers."""
+ODDS = """
+!0 = !{!"branch_weights", i32 10000, i32 1}
+!1 = !{!"branch_weights", i32 1, i32 10000}
+"""
+"""What a module with odds ends with."""
+
 
 def vector(kind: str) -> str:
     """The type of 32 lanes of a scalar type."""
@@ -58,9 +66,9 @@ class Text:
         """Go to a label."""
         self.line(f"br label %{target}")
 
-    def choose(self, condition: str, then: str, otherwise: str) -> None:
-        """Go to one of two labels by an i1."""
-        self.line(f"br i1 {condition}, label %{then}, label %{otherwise}")
+    def choose(self, condition: str, then: str, otherwise: str, odds: str = "") -> None:
+        """Go to one of two labels by an i1; `odds`: `LIKELY` or `UNLIKELY`, for kernels."""
+        self.line(f"br i1 {condition}, label %{then}, label %{otherwise}{odds}")
 
     def at(self, pointer: str, offset: int | str) -> str:
         """A pointer moved by bytes."""
@@ -115,8 +123,8 @@ class Text:
         self.br(head)
         self.label(after)
 
-    def unless(self, condition: str, target: str) -> None:
+    def unless(self, condition: str, target: str, odds: str = "") -> None:
         """Go on only if the i1 is false, else go to a label."""
         on = self.fresh("on")
-        self.choose(condition, target, on)
+        self.choose(condition, target, on, odds)
         self.label(on)
