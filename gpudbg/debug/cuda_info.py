@@ -259,9 +259,8 @@ def invocation(session: DebugSession) -> str:
     """`saxpy(n=1000,x=0x700000000)`"""
     from gpudbg.debug.arguments import argument_rows
 
-    return (
-        f"{session.kernel.name}({','.join(f'{a.name}={a.text}' for a in argument_rows(session))})"
-    )
+    arguments = ",".join(f"{a.name}={a.text}" for a in argument_rows(session))
+    return f"{session.symbols.kernel_name}({arguments})"
 
 
 def _kernel_row(session: DebugSession, here: Place | None) -> dict[str, str]:

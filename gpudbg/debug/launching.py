@@ -23,7 +23,7 @@ from gpudbg.formats.launch import (
     pick_kernel,
 )
 from gpudbg.formats.program import CodeImage, Kernel, Program
-from gpudbg.mem.device import Allocation
+from gpudbg.mem.pages import Kept
 from gpudbg.sm.gpu import Grid
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class ProgramLaunch:
         self.table = table
         self.arguments = arguments
         self.params = params
-        self._memory: list[tuple[Allocation, bytes]] | None = None
+        self._memory: list[Kept] | None = None
 
     @property
     def program(self) -> Program:
@@ -88,10 +88,10 @@ class ProgramLaunch:
         """A new grid; the first call launches, later ones restore device memory first."""
         memory = self.loaded.device.gpu.memory
         if self._memory is None:
-            self._memory = [(a, a.data.tobytes()) for a in memory.allocations()]
+            self._memory = [Kept(a) for a in memory.allocations()]
         else:
-            for allocation, content in self._memory:
-                allocation.data[:] = np.frombuffer(content, np.uint8)
+            for kept in self._memory:
+                kept.restore()
         table = self.table
         return self.loaded.module.launch(
             self.kernel.name, table.grid, table.block, self.params, table.shared_bytes
@@ -122,7 +122,7 @@ def kernel_name(program: Program, name: str | None) -> str | None:
 
     `scale` is `_Z5scalePf`, and `_Z5scaleILi4EEvPf` where that is the only instance.
     """
-    from gpudbg.debug.symbols import plain_name
+    from gpudbg.formats.names import plain_name
 
     if name is None or name in program.kernels:
         return name

@@ -14,8 +14,8 @@ from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from gpudbg.debug.expr.types import TYPE_WORDS, TYPES
-from gpudbg.debug.symbols import plain_name
 from gpudbg.formats.lines import read_lines
+from gpudbg.formats.names import plain_name
 from gpudbg.formats.program import Kernel, Program
 
 _QUALIFIERS = re.compile(
@@ -82,7 +82,7 @@ def names_of(program: Program, kernel: Kernel) -> tuple[str, ...]:
 
 def from_text(text: str, kernel: Kernel) -> list[Parameter] | None:
     """The parameters of the kernel as a C++ source declares them; None where that does not fit."""
-    name = plain_name(kernel.name).rpartition("::")[2]
+    name = re.sub(r"<.*", "", plain_name(kernel.name)).rpartition("::")[2]
     plain = _ATTRIBUTE.sub(" ", _COMMENT.sub(" ", text))
     for match in re.finditer(rf"\b{re.escape(name)}\s*\(", plain):
         before = re.split(r"[;{}]", plain[: match.start()])[-1]

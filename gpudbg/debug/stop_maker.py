@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def entry_stop(session: DebugSession) -> Stop:
     """The stop before the first instruction."""
-    return _located(session, "step", f"at the entry of {session.kernel.name}")
+    return _located(session, "step", f"at the entry of {session.symbols.kernel_name}")
 
 
 def make_stop(session: DebugSession, kind: str, event: StopEvent, hits: tuple[int, ...]) -> Stop:
@@ -34,9 +34,9 @@ def make_stop(session: DebugSession, kind: str, event: StopEvent, hits: tuple[in
         "detail": event.detail,
     }
     if session.focus is None or kind == "exited":
-        name = session.kernel.name
+        name = session.symbols.kernel_name
         message = f"{name} ended after {event.total:,} warp instructions"
-        return Stop("exited", message, kernel=name, **extra)
+        return Stop("exited", message, kernel=session.kernel.name, **extra)
     return _located(session, kind, _message(session, kind, errors, hits, event), **extra)
 
 

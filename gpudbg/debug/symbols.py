@@ -10,13 +10,14 @@ import difflib
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from gpudbg.debug.format import parse_int
 from gpudbg.debug.listing import WORD_BYTES, CodeLine, code_line, section_pcs
 from gpudbg.errors import CommandError
+from gpudbg.formats.names import plain_name
 from gpudbg.isa.spa5.sched import first_instruction
 
 if TYPE_CHECKING:
@@ -71,6 +72,11 @@ class Symbols:
     def describe(self, pc: int) -> str:
         """`saxpy+0x48`, or a plain number outside the code."""
         return self.image.describe(pc)
+
+    @property
+    def kernel_name(self) -> str:
+        """The launched kernel's name for people."""
+        return self.program.shown(self.kernel.name)
 
     def describe_line(self, pc: int) -> str:
         """`saxpy+0x48  saxpy.cu:7`"""
@@ -200,7 +206,7 @@ class Symbols:
         if self.image.section_offset(pc) is None:
             raise CommandError(
                 f"0x{self.offset(pc):x} lies outside the program's code",
-                f"{self.kernel.name} has 0x{len(self.kernel.code):x} bytes",
+                f"{self.kernel_name} has 0x{len(self.kernel.code):x} bytes",
             )
         pc = first_instruction(pc)
         if pc % 8:
@@ -349,30 +355,6 @@ class Symbols:
         low = max(i - before, 0)
         found = (self.instruction(p) for p in self._starts[low : i + after + 1])
         return [line for line in found if line is not None]
-
-
-_MANGLED = re.compile(r"_Z(?P<nested>N?K?)(?=\d)")
-
-
-@lru_cache(maxsize=4096)
-def plain_name(label: str) -> str:
-    """A C++ function's name without its parameters: `_ZN2ns3fibEi` is `ns::fib`.
-
-    Only plain and nested names are read; anything else (templates, operators) stays mangled.
-    """
-    m = _MANGLED.match(label)
-    if m is None:
-        return label
-    parts: list[str] = []
-    rest = label[m.end() :]
-    while n := re.match(r"\d+", rest):
-        length = int(n[0])
-        parts.append(rest[n.end() : n.end() + length])
-        rest = rest[n.end() + length :]
-        if not m["nested"]:
-            break
-    whole = (rest[:1] == "E") if m["nested"] else rest[:1] not in ("", "I")
-    return "::".join(parts) if whole and all(parts) else label
 
 
 def _same_file(a: str, b: str) -> bool:

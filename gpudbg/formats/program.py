@@ -25,6 +25,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
+
+from gpudbg.formats.names import shown_names
 
 PARAM_BASE = 0x140
 """Byte offset of the first kernel parameter in constant bank 0, on sm_50 to sm_62."""
@@ -360,6 +363,19 @@ class Program:
     raw: bool
     data: bytes = field(repr=False)
 
+    def shown(self, label: str) -> str:
+        """A function's name for people: without C++ mangling where that says which one it is."""
+        return _shown(self).get(label, label)
+
+
+_SHOWN: WeakKeyDictionary[Program, dict[str, str]] = WeakKeyDictionary()
+
+
+def _shown(program: Program) -> dict[str, str]:
+    if program not in _SHOWN:
+        _SHOWN[program] = shown_names((*program.kernels, *program.functions))
+    return _SHOWN[program]
+
 
 @dataclass(frozen=True, slots=True)
 class Placement:
@@ -478,4 +494,4 @@ class CodeImage:
         if where is None:
             return self.externs.get(address & -EXTERN_STRIDE, f"0x{address:x}")
         section, offset = where
-        return f"{section.removeprefix('.text.')}+0x{offset:x}"
+        return f"{self.program.shown(section.removeprefix('.text.'))}+0x{offset:x}"

@@ -337,7 +337,7 @@ def info_program(session: DebugSession, argument: str) -> Output:
     total = grid.grid[0] * grid.grid[1] * grid.grid[2]
     lines = [
         f"{session.program.path}  {session.program.arch}",
-        f"{session.kernel.name} grid {dim(grid.grid)} block {dim(grid.block)}",
+        f"{session.symbols.kernel_name} grid {dim(grid.grid)} block {dim(grid.block)}",
         f"{grid.ctas_done} of {total} blocks done, {grid.total:,} warp instructions",
         stop.message if stop else "",
     ]

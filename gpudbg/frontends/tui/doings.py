@@ -206,7 +206,7 @@ def _cursor_pc(screen: MainScreen) -> int | None:
 
 def place_of(screen: MainScreen, pc: int) -> str:
     """A pc as a location every command understands."""
-    return f"{screen.session.kernel.name}+0x{screen.session.symbols.offset(pc):x}"
+    return f"{screen.session.symbols.kernel_name}+0x{screen.session.symbols.offset(pc):x}"
 
 
 def toggle_break(screen: MainScreen, pc: int) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug.listing import CodeLine
-from gpudbg.debug.symbols import plain_name
+from gpudbg.formats.names import plain_name
 from gpudbg.frontends.mi import shown
 from gpudbg.frontends.mi.commands.data import readable
 from gpudbg.frontends.mi.commands.registry import Call, mi
 from gpudbg.frontends.mi.parser import MiError, take_options
 from gpudbg.frontends.mi.records import Pairs
+from gpudbg.isa.spa5.sched import first_instruction
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -43,8 +45,12 @@ def source_files(call: Call) -> Fields:
 
 @mi("file-list-exec-source-file", running="ok")
 def source_file(call: Call) -> Fields:
-    """Where the kernel's source is."""
+    """Where the program stands; before a run, where the kernel's source is."""
     session = call.bridge.loaded()
+    if call.bridge.started and call.bridge.run is None:
+        frame = shown.selected_frame(session)
+        if frame.line is not None:
+            return {**shown.source_fields(session, frame), "macro-info": 0}
     pcs = (pc for pc in session.symbols.pcs if session.symbols.line(pc) is not None)
     first = next(pcs, None)
     line = session.symbols.line(first) if first is not None else None
@@ -75,20 +81,56 @@ def list_lines(call: Call) -> Fields:
     return {"lines": [{"pc": shown.address(pc), "line": line} for pc, line in rows]}
 
 
+class _Wanted:
+    """`[--include-nondebug] [--type RE] [--name RE] [--max-results N]` of -symbol-info-…"""
+
+    def __init__(self, call: Call) -> None:
+        opts = take_options(
+            call.name,
+            call.words,
+            flags="--include-nondebug --",
+            values="--type --name --module --max-results",
+        )
+        limit = opts.get("--max-results") or "unlimited"
+        if opts.rest or not (limit.isdecimal() or limit == "unlimited"):
+            raise MiError(
+                f"-{call.name}: Usage: [--include-nondebug] [--type TYPE_REGEXP] "
+                "[--name NAME_REGEXP] [--max-results N]"
+            )
+        self.nondebug = opts.has("--include-nondebug")
+        self.left = int(limit) if limit.isdecimal() else 1 << 30
+        try:
+            self._name = re.compile(opts.get("--name") or "")
+            self._type = re.compile(opts.get("--type") or "")
+        except re.error as e:
+            raise MiError(f"-{call.name}: invalid regexp: {e}") from None
+
+    def take(self, name: str, kind: str = "") -> bool:
+        """Whether a symbol is one of those asked for; counts it."""
+        fits = self._name.search(name) is not None and self._type.search(kind) is not None
+        if fits and self.left > 0:
+            self.left -= 1
+            return True
+        return False
+
+
 @mi("symbol-info-functions", running="ok")
 def info_functions(call: Call) -> Fields:
-    """Functions by source file."""
-    session = call.bridge.loaded()
+    """Functions by source file; those without lines when asked for, or when none has lines."""
+    session, wanted = call.bridge.loaded(), _Wanted(call)
     files: dict[str, list[Fields]] = {}
     other: list[Fields] = []
     for fn in session.program.functions.values():
-        pc = session.symbols.image.address_in(fn.section, fn.offset)
-        line = session.symbols.line(pc + 8 if pc % 32 == 0 else pc)
-        name = plain_name(fn.label)
+        pc = first_instruction(session.symbols.image.address_in(fn.section, fn.offset))
+        line = session.symbols.line(pc)
+        name, kind = plain_name(fn.label), "__global__" if fn.is_kernel else "__device__"
+        if line is None and session.symbols.has_lines and not wanted.nondebug:
+            continue
+        if not wanted.take(name, kind):
+            continue
         if line is None:
             other.append({"address": shown.address(pc), "name": name})
             continue
-        kind = "__global__" if fn.is_kernel else "__device__"
         row = {"line": line.number, "name": name, "type": kind, "description": f"{kind} {name};"}
         files.setdefault(line.file, []).append(row)
     debug = [
@@ -104,12 +146,27 @@ def info_functions(call: Call) -> Fields:
 @mi("symbol-info-variables", running="ok")
 def info_variables(call: Call) -> Fields:
     """`__device__` and `__constant__` variables (the file gives names and places, no types)."""
-    session = call.bridge.loaded()
+    session, wanted = call.bridge.loaded(), _Wanted(call)
     rows = [
         {"address": shown.address(session.global_address(name)), "name": name}
         for name in session.program.globals
+        if wanted.take(name)
     ]
     return {"symbols": {"nondebug": rows} if rows else {}}
+
+
+@mi(
+    "symbol-info-types",
+    "symbol-info-modules",
+    "symbol-info-module-functions",
+    "symbol-info-module-variables",
+    running="ok",
+)
+def info_nothing(call: Call) -> Fields:
+    """Line tables name no types, and there are no modules."""
+    call.bridge.loaded()
+    _Wanted(call)
+    return {"symbols": {}}
 
 
 # ---- disassembly -----------------------------------------------------------------------

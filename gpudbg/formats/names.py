@@ -1,0 +1,114 @@
+"""C++ names as people write them, from the Itanium ABI's mangled ones.
+
+Read are plain and nested names, with template arguments that are builtin types, classes or
+literals: `_ZN2ns3fibEi` is `ns::fib`, `_Z6reduceILi256EfEvPT0_` is `reduce<256, float>`.
+Everything else stays mangled: a wrong name would be worse.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from functools import lru_cache
+
+_NAME = re.compile(r"_Z(?P<nested>N?K?)(?=\d)")
+_LITERAL = re.compile(r"L(?P<type>[a-z])(?P<minus>n?)(?P<digits>\d+)E")
+_TYPES = {
+    "v": "void",
+    "b": "bool",
+    "c": "char",
+    "a": "signed char",
+    "h": "unsigned char",
+    "s": "short",
+    "t": "unsigned short",
+    "i": "int",
+    "j": "unsigned int",
+    "l": "long",
+    "m": "unsigned long",
+    "x": "long long",
+    "y": "unsigned long long",
+    "f": "float",
+    "d": "double",
+}
+"""<builtin-type> of the ABI, section 5.1.5.2."""
+_SUFFIXES = {"j": "u", "l": "l", "m": "ul", "x": "ll", "y": "ull"}
+MAX_LENGTH = 400
+
+
+@lru_cache(maxsize=4096)
+def plain_name(label: str) -> str:
+    """A C++ function's name without its parameters; the label itself where it is not read."""
+    m = _NAME.match(label)
+    if m is None or len(label) > MAX_LENGTH:
+        return label
+    found = _path(label, m.end(), bool(m["nested"]))
+    return found[0] if found is not None else label
+
+
+def shown_names(labels: Iterable[str]) -> dict[str, str]:
+    """Label -> the name to show: the plain one where no other label has the same."""
+    plain = {label: plain_name(label) for label in labels}
+    count = Counter(plain.values())
+    return {label: name if count[name] == 1 else label for label, name in plain.items()}
+
+
+def _path(text: str, at: int, nested: bool) -> tuple[str, int] | None:
+    """(`ns::name<…>`, where it ends) of a name that begins at `at`."""
+    parts: list[str] = []
+    while m := re.compile(r"\d+").match(text, at):
+        end = m.end() + int(m[0])
+        if end > len(text) or end == m.end():
+            return None
+        part, at = text[m.end() : end], end
+        if text[at : at + 1] == "I":
+            arguments = _arguments(text, at + 1)
+            if arguments is None:
+                return None
+            part, at = part + arguments[0], arguments[1]
+        parts.append(part)
+        if not nested:
+            break
+    if not parts:
+        return None
+    if nested:
+        if text[at : at + 1] != "E":
+            return None
+        at += 1
+    return "::".join(parts), at
+
+
+def _arguments(text: str, at: int) -> tuple[str, int] | None:
+    """(`<256, float>`, where it ends) of template arguments after their `I`."""
+    words: list[str] = []
+    while text[at : at + 1] != "E":
+        if literal := _LITERAL.match(text, at):
+            words.append(_literal(literal))
+            at = literal.end()
+            continue
+        found = _type(text, at)
+        if found is None:
+            return None
+        words.append(found[0])
+        at = found[1]
+    return f"<{', '.join(words)}>", at + 1
+
+
+def _literal(m: re.Match[str]) -> str:
+    value = ("-" if m["minus"] else "") + m["digits"]
+    if m["type"] == "b":
+        return "true" if m["digits"] != "0" else "false"
+    return value + _SUFFIXES.get(m["type"], "")
+
+
+def _type(text: str, at: int) -> tuple[str, int] | None:
+    """A builtin type, a class, or a pointer to one."""
+    code = text[at : at + 1]
+    if code == "P":
+        found = _type(text, at + 1)
+        return (found[0] + "*", found[1]) if found else None
+    if code in _TYPES:
+        return _TYPES[code], at + 1
+    if code == "N":
+        return _path(text, at + 1, True)
+    return _path(text, at, False) if code.isdigit() else None
