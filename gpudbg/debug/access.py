@@ -14,6 +14,7 @@ from gpudbg.debug.expr.parse import names
 from gpudbg.debug.expr.types import U32, VOID, Array, Pointer
 from gpudbg.errors import CommandError, UsageError
 from gpudbg.mem.windows import WINDOW_BYTES
+from gpudbg.sm.counters import NEED_EVENTS, keep
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -118,8 +119,19 @@ def special(session: DebugSession, warp: WarpState, text: str) -> Result | None:
     number = _number(text)
     if number is None:
         return None
-    values = session.grid.engine.sregs.read(warp, session.grid.sms[warp.sm], number)
-    return per_lane(np.broadcast_to(np.asarray(values, np.uint32), LANES).copy(), U32)
+    return per_lane(special_value(session, warp, number), U32)
+
+
+def special_value(
+    session: DebugSession, warp: WarpState, number: int, coupled: bool = False
+) -> NDArray[np.uint32]:
+    """A special register in 32 lanes, as S2R or (`coupled`) CS2R reads it."""
+    if number in NEED_EVENTS:
+        keep(session.grid)
+    file = session.grid.engine.sregs
+    read = file.read_coupled if coupled else file.read
+    values = np.asarray(read(warp, session.grid.sms[warp.sm], number), np.uint32)
+    return np.broadcast_to(values, LANES).copy()
 
 
 def _number(text: str) -> int | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from gpudbg.debug.access import special_value
 from gpudbg.debug.expr.evaluate import LANES, Result, per_lane
 from gpudbg.debug.expr.types import U32, U64
 from gpudbg.errors import CommandError
@@ -63,11 +64,8 @@ def _word(
         assert lowering.offset is not None
         raw = session.read_memory("bank", lowering.offset + 4 * index, 4, warp, 0)
         return np.full(LANES, int.from_bytes(raw, "little"), np.uint32)
-    file = session.grid.engine.sregs
-    sm = session.grid.sms[warp.sm]
     number = lowering.registers[index]
-    read = file.read if lowering.source is Source.S2R else file.read_coupled
-    values = np.broadcast_to(np.asarray(read(warp, sm, number), np.uint32), LANES).copy()
+    values = special_value(session, warp, number, lowering.source is Source.CS2R)
     if lowering.bits is not None:
         field = lowering.bits
         values = (values >> np.uint32(field.lo)) & np.uint32((1 << field.width) - 1)

@@ -14,6 +14,7 @@ from gpudbg.debug.symbols import Symbols
 from gpudbg.errors import CommandError, LoadError, UsageError
 from gpudbg.formats.launch import Launch as Table
 from gpudbg.formats.program import Program
+from gpudbg.sm.counters import keep, reads_counters
 from gpudbg.sm.driver import SmDriver
 from gpudbg.sm.trap.handler import BANK, Handler, choose
 
@@ -111,6 +112,8 @@ class SessionTraps:
         found = choose(read_handler(source, gpu.arch), entry, gpu.arch)
         handler = Handler(found.program, found.name, argument)
         session.grid.install(handler)
+        if reads_counters(session.grid.code.code):
+            keep(session.grid)
         gpu.handler = handler
         self.attach()
         return handler

@@ -8,8 +8,9 @@
 
 A counter has 40 bits: the low word wraps silently, the high 8 bits stay at 0xff once they get
 there, until the host resets them (*documented*).  Events are counted while someone listens:
-`Counters` is an observer, which a launch attaches when its program reads a counter.  PM0 comes
-from the warps' own instruction counts and is exact without it.
+`Counters` is an observer, which a launch attaches when its program or trap handler reads a
+counter, or a debugger before the first instruction.  PM0 comes from the warps' own instruction
+counts and is exact without it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from gpudbg.sm.observer import Observer
 if TYPE_CHECKING:
     from gpudbg.sm.barrier import Arrival
     from gpudbg.sm.events import WarpFault
+    from gpudbg.sm.grid import Grid
     from gpudbg.sm.state import Cta, Sm, WarpState
 
 PARTITIONS = 4
@@ -30,6 +32,8 @@ SHARED_FROM = 4
 SATURATED = 0xFF
 NUMBERS = frozenset((*range(4, 12), *range(72, 80)))
 """Special registers that read a counter."""
+NEED_EVENTS = NUMBERS - {4, 72}
+"""Those that count only what they are told of."""
 _S2R, _CS2R = 0xF0C8, 0x50C8
 
 
@@ -138,3 +142,16 @@ def reads_counters(code: bytes) -> bool:
             if word >> 48 in (_S2R, _CS2R) and word >> 20 & 0xFF in NUMBERS:
                 return True
     return False
+
+
+def keep(grid: Grid) -> bool:
+    """Keep a launch's counters, unless instructions have passed uncounted; whether it does."""
+    counters = grid.engine.sregs.machine.counters
+    if grid.counters is None and counters is not None and grid.total == 0:
+        resident = [warp for sm in grid.sms for warp in sm.resident()]
+        for warp in resident:
+            counters.warp_begin(warp)
+        for cta in {id(warp.cta): warp.cta for warp in resident}.values():
+            counters.cta_begin(cta)
+        grid.counters = counters
+    return grid.counters is not None

@@ -275,7 +275,7 @@ class Module:
         )
         if gpu.handler is not None:
             grid_object.install(gpu.handler)
-        if reads_counters(self.image.code):
+        if reads_counters(grid_object.code.code):
             grid_object.counters = shown.counters
         if gpu.engine != "step":
             start = self.image.entries[kernel]

@@ -279,7 +279,8 @@ TRAP_POLICIES: tuple[Policy, ...] = (
         "modelled",
         "PM0 counts warp instructions of the sub-partition, PM1 global and local and PM2 shared "
         "accesses, PM3 warps; PM4 barrier arrivals of the SM, PM5 atomics, PM6 traps and errors, "
-        "PM7 CTAs. All but PM0 count in launches whose program reads a counter.",
+        "PM7 CTAs. All but PM0 count in launches whose program or trap handler reads a counter, "
+        "or where a debugger reads one before the first instruction.",
         "Real ones are configured by methods; low words wrap and high parts saturate as "
         "documented.",
     ),

@@ -277,6 +277,27 @@ def test_counters_count_real_events() -> None:
     assert value(session, 4) == counters.value(0, 0, session.warp().state.slot % 4)[0]
 
 
+PLAIN = "LDS R4, [RZ] ;\n BAR.SYNC 0x0 ;\n BPT.TRAP 0x1 ;\n EXIT ;"
+
+
+def test_a_counter_read_before_the_first_instruction_counts() -> None:
+    """The program itself reads none."""
+    session = launch(".shared 256\n .barriers 1\n" + PLAIN, block=64)
+    assert [int(session.evaluate(f"%pm{n}").values[0]) for n in (2, 3, 4, 7)] == [0, 1, 0, 1]
+    session.cont()
+    assert [int(session.evaluate(f"$SR_PM{n}").values[0]) for n in (2, 3, 4, 7)] == [1, 1, 2, 1]
+    late = launch(".shared 256\n .barriers 1\n" + PLAIN, block=64)
+    late.cont()
+    assert "not counted in this launch" in late.command("info special SR_PM4").lines[-1]
+
+
+def test_a_handler_that_reads_a_counter_counts() -> None:
+    session = launch(".shared 256\n .barriers 1\n" + PLAIN, block=64)
+    handle(session, "S2R R0, SR_PM7 ;\n RTT ;")
+    session.cont()
+    assert value(session, 11) == 1
+
+
 def test_low_words_wrap_and_high_parts_saturate() -> None:
     session = launch(COUNTS, block=32)
     counters = session.grid.engine.sregs.machine.counters

@@ -12,6 +12,7 @@ from gpudbg.regs.decoders import info_ptx
 from gpudbg.regs.explain import explain_sr
 from gpudbg.regs.ptx import PTX_REGISTERS
 from gpudbg.regs.special import SPECIAL_REGISTERS, find_special, nearest_special
+from gpudbg.sm.counters import NEED_EVENTS
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -60,6 +61,8 @@ def _explained(session: DebugSession, names: list[str]) -> Output:
         value = int(result.values[session.focus.lane]) if result is not None else 0
         found = explain_sr(row.number, value, session.program.arch)
         lines += found.lines()
+        if row.number in NEED_EVENTS and session.grid.counters is None:
+            lines.append("  note: not counted in this launch: read it before the first instruction")
         data.append(found.to_json())
     return Output(tuple(lines), data)
 
