@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
 import re
-import shlex
 from pathlib import Path
 
 import pytest
 
-from gpudbg import cli
+from tests.doc_blocks import Player, printed
+from tests.doc_blocks import blocks as python_blocks
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
@@ -27,26 +25,33 @@ def test_there_are_blocks_to_run() -> None:
     assert blocks("python")
 
 
-@pytest.mark.parametrize("body", [pytest.param(b, id=n) for n, b in blocks("console")])
-def test_console_block(body: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_console_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One after the other: a prompt that one block opens, the next ones use."""
     monkeypatch.chdir(ROOT)
-    shown: list[str] = []
-    for line in body.splitlines():
-        if line.startswith("$ "):
-            words = shlex.split(line[2:])
-            assert words[0] == "gpudbg"
-            out = io.StringIO()
-            with contextlib.redirect_stdout(out):
-                cli.main(words[1:])
-            shown += [line, *out.getvalue().splitlines()]
-    assert shown == body.splitlines()
+    player = Player()
+    for name, body in blocks("console"):
+        assert player.play(body) == body, name
 
 
-@pytest.mark.parametrize("body", [pytest.param(b, id=n) for n, b in blocks("python")])
-def test_python_block(body: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    with contextlib.redirect_stdout(io.StringIO()):
-        exec(compile(body, "README.md", "exec"), {})
+@pytest.mark.parametrize(("code", "shown"), python_blocks(README))
+def test_python_block(code: str, shown: str) -> None:
+    assert printed(code, "README.md") == shown
+
+
+def test_every_command_it_shows_is_run() -> None:
+    """A block with a prompt in it is a block that is run."""
+    marked = {m.start("body") for m in BLOCK.finditer(README)}
+    fences = re.finditer(r"^```(?:console|python)\n", README, re.MULTILINE)
+    assert {m.end() for m in fences} == marked
+
+
+def test_what_the_tutorial_says_of_its_kernel() -> None:
+    """The source it shows is the story's."""
+    shown = re.search(r"```c\n(.*?)```", README, re.DOTALL)
+    assert shown is not None
+    source = (ROOT / "sessions/divergent_branch/divergent_branch.cu").read_text()
+    for line in shown[1].splitlines():
+        assert line.partition("//")[0].strip() in source
 
 
 def test_pictures_and_files_it_names_exist() -> None:

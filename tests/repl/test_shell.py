@@ -14,7 +14,7 @@ from gpudbg.debug.commands.registry import load
 from gpudbg.debug.session import DebugSession
 from gpudbg.errors import CommandError
 from gpudbg.frontends.repl import app, prompt
-from gpudbg.frontends.repl.ipython import transform
+from gpudbg.frontends.repl.ipython import attach, transform
 from gpudbg.frontends.repl.lines import as_command
 from gpudbg.frontends.repl.places import Places
 from gpudbg.frontends.repl.show import SHOWN
@@ -265,3 +265,43 @@ def test_a_broken_rc_is_told_and_passed(
     said = capsys.readouterr()
     assert said.out == "2\n"
     assert ".gpudbgrc:1: a line of the file failed" in said.err
+
+
+def test_ipython_completes_and_complains_as_the_prompt_does(
+    spoken: Spoken, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A real IPython shell, without a terminal."""
+    pytest.importorskip("IPython")
+    from IPython.core.interactiveshell import InteractiveShell
+    from traitlets.config import Config
+
+    shell = spoken.shell
+    config = Config()
+    config.HistoryManager.enabled = False
+    ipython = InteractiveShell(config=config, user_ns=shell.names)
+    attach(ipython, shell)
+
+    def completed(text: str) -> set[str]:
+        found = list(ipython.Completer.completions(text, len(text)))
+        return {text[: c.start] + c.text + text[c.end :] for c in found}
+
+    for text, whole in (
+        ("info regi", "info registers"),
+        ("!info regi", "!info registers"),
+        ("print $R1", "print $R11"),
+        ("dbg.warp(0).lane(3", "dbg.warp(0).lane(31"),
+        ("dbg.break_at('blo", "dbg.break_at('block_max"),
+        ("np.aran", "np.arange"),
+    ):
+        assert whole in completed(text), text
+    ipython.run_cell("stepi")
+    ipython.run_cell("dbg.break_at('nowhere')")
+    assert "=> 0010" in spoken.out.getvalue()
+    assert spoken.err.getvalue().count("\n") == 1
+    ipython.run_cell("step = 3")
+    ipython.run_cell("step")
+    assert "3" in capsys.readouterr().out
+    ipython.run_cell("dbg.stop")
+    assert "=> 0010" in capsys.readouterr().out
+    del shell.names["dbg"]
+    assert shell.exit_code() == 0
