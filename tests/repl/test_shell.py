@@ -272,6 +272,7 @@ def test_ipython_completes_and_complains_as_the_prompt_does(
 ) -> None:
     """A real IPython shell, without a terminal."""
     pytest.importorskip("IPython")
+    from IPython.core.completer import provisionalcompleter
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
 
@@ -282,7 +283,8 @@ def test_ipython_completes_and_complains_as_the_prompt_does(
     attach(ipython, shell)
 
     def completed(text: str) -> set[str]:
-        found = list(ipython.Completer.completions(text, len(text)))
+        with provisionalcompleter():
+            found = list(ipython.Completer.completions(text, len(text)))
         return {text[: c.start] + c.text + text[c.end :] for c in found}
 
     for text, whole in (
