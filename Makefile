@@ -48,6 +48,7 @@ fuzz: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python tests/bench/startup.py
 	$(BIN)/python tests/bench/bench.py
+	$(BIN)/python tests/bench/scaling.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

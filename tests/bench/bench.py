@@ -2,12 +2,12 @@
 
     make bench                          every kernel at full size, peers that are installed
     bench.py --kernels saxpy,sgemm --size small --reps 3 --json out.json
-    bench.py --scaling                  cost against grid size and against divergence
+    scaling.py                          cost against grid size and against divergence
 
 Peers: `native` is the plain C of `kernels/` by gcc -O3 -march=native, `native-scalar` the same
 without vectors, `pocl` and `oclgrind` run the OpenCL of `kernels/`.  Those that are not installed
 are named and skipped; `apt-get install gcc pocl-opencl-icd ocl-icd-libopencl1 oclgrind` installs
-them all.  Times are warm kernel times of one thread, compiling excluded: the median of at least
+all that have packages.  Times are warm kernel times of one thread, compiling excluded: the median of at least
 five runs.  Each cell runs in a process of its own, and its output is checked.
 """
 
@@ -38,7 +38,11 @@ import numpy as np  # noqa: E402
 import suite  # noqa: E402
 
 CUBINS = HERE.parent / "data" / "bench" / "cubin"
-PEERS = ("native", "native-scalar", "pocl", "oclgrind")
+OUT = HERE.parents[1] / "build" / "bench"
+"""Where results go unless one says otherwise; git ignores it."""
+OPENCL = ("pocl", "oclgrind")
+PEERS = ("gpudbg-2", "native", "native-scalar", *OPENCL, "gpuocelot")
+"""Columns beside the run engine on one thread; "gpudbg-2" is that with two host threads."""
 SLOW_PEERS = {"oclgrind": 1}
 """Peers that take seconds -> runs."""
 
@@ -46,10 +50,24 @@ Run = Callable[[], tuple[float, list[Any]]]
 Results = dict[tuple[str, str], dict[str, Any]]
 
 
+def machine() -> str:
+    """The processor and how many of it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        name = next(line.split(":")[1].strip() for line in lines if "model name" in line)
+    except (OSError, StopIteration):
+        name = platform.processor() or platform.machine()
+    return f"{os.cpu_count()} x {name}"
+
+
 def missing(peer: str) -> str:
     """Why a peer cannot run here, or ""."""
     if peer.startswith("native"):
         return "" if shutil.which("gcc") else "no gcc"
+    if peer == "gpudbg-2":
+        return "" if (os.cpu_count() or 1) > 1 else "one processor"
+    if peer not in OPENCL:
+        return "in no package"
     if not ctypes.util.find_library("OpenCL"):
         return "no OpenCL loader"
     if peer == "oclgrind":
@@ -101,11 +119,11 @@ def _opencl(problem: Any, peer: str) -> Run:
     return once
 
 
-def _gpudbg(problem: Any, engine: str, report: dict[str, Any]) -> Run:
-    """The cubin on one of our engines; what it compiled and executed goes to `report`."""
+def gpudbg_run(problem: Any, jobs: int, report: dict[str, Any]) -> Run:
+    """The cubin on the run engine; what it compiled and executed goes to `report`."""
     import gpudbg
 
-    program = gpudbg.load(str(CUBINS / f"{problem.name}.sm_50.cubin"), engine=engine)
+    program = gpudbg.load(str(CUBINS / f"{problem.name}.sm_50.cubin"), engine="run", jobs=jobs)
     buffers = [program.device.buffer(b) for b in problem.bufs]
 
     def once() -> tuple[float, list[Any]]:
@@ -132,10 +150,10 @@ def cell(peer: str, kernel: str, size: str, reps: int) -> dict[str, Any]:
     report: dict[str, Any] = {}
     if peer.startswith("native"):
         once = _native(problem, peer.endswith("scalar"))
-    elif peer in PEERS:
+    elif peer in OPENCL:
         once = _opencl(problem, peer)
     else:
-        once = _gpudbg(problem, peer, report)
+        once = gpudbg_run(problem, 2 if peer == "gpudbg-2" else 1, report)
     reps = SLOW_PEERS.get(peer, reps)
     if peer not in SLOW_PEERS:
         report["first_s"], _ = once()
@@ -160,7 +178,10 @@ def measured(peer: str, kernel: str, size: str, reps: int) -> dict[str, Any]:
     if peer == "oclgrind":
         command = ["oclgrind", "--num-threads", "1", "--max-wgsize", "1024", *command]
     environment = dict(
-        os.environ, POCL_MAX_PTHREAD_COUNT="1", OCLGRIND=str(int(peer == "oclgrind"))
+        os.environ,
+        POCL_MAX_PTHREAD_COUNT="1",
+        OCLGRIND=str(int(peer == "oclgrind")),
+        GPUDBG_NO_CACHE="1",
     )
     try:
         done = subprocess.run(
@@ -172,32 +193,6 @@ def measured(peer: str, kernel: str, size: str, reps: int) -> dict[str, Any]:
     if done.returncode or not lines:
         return {"error": (done.stderr or done.stdout).strip().splitlines()[-1:]}
     return dict(json.loads(lines[-1]))
-
-
-# ---- scaling --------------------------------------------------------------------------------
-
-
-def scaling() -> list[dict[str, Any]]:
-    """Time against the number of blocks: saxpy over growing grids."""
-    import gpudbg
-
-    rows = []
-    program = gpudbg.load(str(CUBINS / "saxpy.sm_50.cubin"), engine="run")
-    for blocks in (1, 16, 256, 4096, 65536):
-        count = 32 * blocks
-        x = program.device.buffer(np.ones(count, np.float32))
-        y = program.device.buffer(np.ones(count, np.float32))
-        best = math.inf
-        for _ in range(3):
-            arguments = [x, y, np.int32(count), np.float32(2)]
-            session = program.launch(grid=blocks, block=32, args=arguments)
-            start = time.perf_counter()
-            session.grid.run()
-            best = min(best, time.perf_counter() - start)
-        rows.append({"blocks": blocks, "best_s": best, "us_per_block": best * 1e6 / blocks})
-        x.free()
-        y.free()
-    return rows
 
 
 # ---- the table --------------------------------------------------------------------------------
@@ -252,14 +247,10 @@ def main() -> int:
     parser.add_argument("--peers", default=",".join(PEERS))
     parser.add_argument("--size", choices=("full", "small", "tiny"), default="full")
     parser.add_argument("--reps", type=int, default=5)
-    parser.add_argument("--json", default="bench.json", metavar="FILE")
-    parser.add_argument("--scaling", action="store_true", help="cost against grid size instead")
+    parser.add_argument(
+        "--json", type=Path, default=OUT / "bench.json", metavar="FILE", help="%(default)s"
+    )
     options = parser.parse_args()
-    if options.scaling:
-        for row in scaling():
-            blocks, best = row["blocks"], row["best_s"] * 1e3
-            print(f"{blocks:6d} blocks {best:9.3f} ms {row['us_per_block']:9.3f} us each")
-        return 0
     asked = [peer for peer in options.peers.split(",") if peer]
     skipped = {peer: why for peer in asked if (why := missing(peer))}
     peers = [peer for peer in asked if peer not in skipped]
@@ -272,9 +263,11 @@ def main() -> int:
     print(table(results, kernels, peers))
     for peer, why in skipped.items():
         print(f"skipped: {peer} ({why})")
-    about = {"machine": platform.processor(), "load": os.getloadavg()[0], "skipped": skipped}
+    about = {"machine": machine(), "load": os.getloadavg()[0], "skipped": skipped}
+    print(f"machine: {about['machine']}, load {about['load']:.1f} at the end")
     rows = [{"kernel": k, "peer": p, **r} for (k, p), r in results.items()]
-    Path(options.json).write_text(json.dumps(about | {"results": rows}, indent=1))
+    options.json.parent.mkdir(parents=True, exist_ok=True)
+    options.json.write_text(json.dumps(about | {"results": rows}, indent=1))
     return 0
 
 
