@@ -27,6 +27,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "repl": ("gpudbg.frontends.verbs.repl", "a Python prompt on a session"),
     "script": ("gpudbg.frontends.verbs.script", "run a Python program on the debugger"),
     "demo": ("gpudbg.frontends.verbs.demo", "open a shipped program and its story"),
+    "serve": ("gpudbg.frontends.verbs.serve", "the terminal UI in a browser"),
     "export": ("gpudbg.frontends.verbs.export", "run a kernel and write a surface to a file"),
     "plugins": ("gpudbg.frontends.verbs.plugins", "list plugins"),
 }

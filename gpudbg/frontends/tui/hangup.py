@@ -31,9 +31,9 @@ class Application(Protocol):
 
 
 def watch(application: Application) -> None:
-    """Tell the application when SIGTERM comes and when standard input's terminal goes away."""
+    """Tell the application when SIGTERM comes and when standard input's other end goes away."""
     signal.signal(signal.SIGTERM, lambda number, frame: application.terminate())
-    if not hasattr(select, "poll") or sys.__stdin__ is None or not sys.__stdin__.isatty():
+    if not hasattr(select, "poll") or sys.__stdin__ is None:
         return
     descriptor = sys.__stdin__.fileno()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import Any, NoReturn
 
@@ -15,6 +16,13 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Complain."""
         raise UsageError(f"{self.prog}: {message}", f"see `{self.prog} --help`")
+
+
+def has_screen() -> bool:
+    """Whether there is a terminal to draw on, or a browser that textual-serve draws on."""
+    if os.environ.get("TEXTUAL_DRIVER", "").endswith(":WebDriver"):
+        return True
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def integer(text: str) -> int:

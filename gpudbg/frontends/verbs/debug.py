@@ -10,11 +10,11 @@ from typing import Any
 
 from gpudbg.debug.opening import add_launch_flags, open_session
 from gpudbg.errors import CommandError
-from gpudbg.frontends.verbs.common import Parser
+from gpudbg.frontends.verbs.common import Parser, has_screen
 
 
-def main(argv: list[str]) -> int:
-    """Run the verb."""
+def parser() -> Parser:
+    """The arguments of `gpudbg PROG`."""
     p = Parser(
         prog="gpudbg",
         description="Debug a GPU program on an emulated SM; no GPU is needed.",
@@ -33,11 +33,15 @@ def main(argv: list[str]) -> int:
     script.add_argument(
         "--console", action="store_true", help="the line console, not the terminal UI"
     )
-    args = p.parse_args(argv)
+    return p
+
+
+def main(argv: list[str]) -> int:
+    """Run the verb."""
+    args = parser().parse_args(argv)
     steps: list[tuple[str, str]] = args.script or []
     session = open_session(args.program, args)
-    terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    if terminal and not args.batch and not args.console and not args.json:
+    if has_screen() and not args.batch and not args.console and not args.json:
         from gpudbg.frontends.tui.app import run_app
 
         return run_app(

@@ -3,36 +3,49 @@
 from __future__ import annotations
 
 import runpy
-import sys
 from pathlib import Path
 
 from gpudbg.debug.stories import COMMANDS, FIRST, SCRIPT, docstring, stories, summary
 from gpudbg.errors import EXIT_CLEAN, UsageError
-from gpudbg.frontends.verbs.common import Parser
+from gpudbg.frontends.verbs.common import Parser, has_screen
 
 
-def main(argv: list[str]) -> int:
-    """Run the verb."""
+def parser() -> Parser:
+    """The verb's arguments."""
     p = Parser(prog="gpudbg demo", description="Open a shipped program and its story.")
     p.add_argument("name", nargs="?", default=FIRST)
     p.add_argument("--list", action="store_true", help="list the stories")
     p.add_argument("--headless", action="store_true", help="play it as text, no terminal UI")
-    args = p.parse_args(argv)
-    known = stories()
+    return p
+
+
+def main(argv: list[str]) -> int:
+    """Run the verb."""
+    args = parser().parse_args(argv)
     if args.list:
-        for name, cubin in known.items():
+        for name, cubin in stories().items():
             print(f"{name:18} {summary(cubin.parent)}")
         return EXIT_CLEAN
-    if args.name not in known:
-        raise UsageError(f"no story is called {args.name!r}", "known: " + ", ".join(known))
+    cubin = find(args.name)
     from gpudbg.frontends.verbs import debug
 
-    cubin = known[args.name]
     if not (cubin.parent / COMMANDS).is_file():
         return play_script(cubin.parent / SCRIPT)
-    if args.headless or not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if args.headless or not has_screen():
         return play(cubin)
     return debug.main([str(cubin)])
+
+
+def find(name: str) -> Path:
+    """A story's cubin.
+
+    Raises:
+        UsageError: there is no such story.
+    """
+    known = stories()
+    if name not in known:
+        raise UsageError(f"no story is called {name!r}", "known: " + ", ".join(known))
+    return known[name]
 
 
 def play(cubin: Path) -> int:

@@ -143,6 +143,10 @@ class MainScreen(Screen[None]):
             console.log_lines(["H the story of this program   G the other stories"], "muted")
         self.set_focus(self.query_one(CodePane))
 
+    def on_unmount(self) -> None:
+        """The end, however it came (a browser went away): what runs would keep the process."""
+        self.engine.interrupt()
+
     def _hint(self) -> str:
         """One line for the first minute."""
         table = keymap(self.gpudbg.keymap_name)

@@ -1,0 +1,51 @@
+"""gpudbg serve PROG: the terminal UI in a browser, on this machine unless told otherwise."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from gpudbg.errors import UsageError
+from gpudbg.frontends.verbs.common import Parser
+
+DEFAULT_PORT = 8000
+INSTALL = "pip install 'gpudbg[serve]' brings it"
+
+
+def main(argv: list[str]) -> int:
+    """Run the verb."""
+    p = Parser(
+        prog="gpudbg serve",
+        usage="gpudbg serve [--host HOST] [--port PORT] PROG [launch flags]\n"
+        "       gpudbg serve [--host HOST] [--port PORT] demo [NAME]",
+        description="The terminal UI in a browser. The address that is printed holds a token, "
+        "without which nothing is served; every page is a session of its own.",
+        allow_abbrev=False,
+    )
+    p.add_argument("--host", default="127.0.0.1", help="where to listen (default: this machine)")
+    p.add_argument(
+        "--port", type=int, default=DEFAULT_PORT, help=f"default {DEFAULT_PORT}; 0: a free one"
+    )
+    args, words = p.parse_known_args(argv)
+    if not words:
+        raise UsageError("gpudbg serve: no program is named", "gpudbg serve PROG, or: serve demo")
+    if not 0 <= args.port < 1 << 16:
+        raise UsageError(f"--port {args.port}: between 0 and 65535")
+    try:
+        from gpudbg.frontends.web.server import serve
+    except ImportError as e:
+        raise UsageError(f"serving needs textual-serve ({e.name} is missing)", INSTALL) from None
+    title = _check(words)
+    return serve([sys.executable, "-m", "gpudbg", *words], title, args.host, args.port)
+
+
+def _check(words: list[str]) -> str:
+    """Open what will be served once, so that mistakes are told here; what to call it."""
+    from gpudbg.debug.opening import open_session
+    from gpudbg.frontends.verbs import debug, demo
+
+    if words[0] == "demo":
+        return f"gpudbg demo {demo.find(demo.parser().parse_args(words[1:]).name).stem}"
+    args = debug.parser().parse_args(words)
+    open_session(args.program, args).close()
+    return f"gpudbg {Path(args.program).name}"
