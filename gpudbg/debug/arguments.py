@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug.expr.types import TYPES
 from gpudbg.debug.format import float_text
-from gpudbg.debug.signatures import names_of
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -25,10 +24,9 @@ class ArgumentRow:
 def argument_rows(session: DebugSession) -> list[ArgumentRow]:
     """The launched kernel's arguments, in order."""
     rows = []
-    names = names_of(session.program, session.kernel)
     for index, argument in enumerate(session.launch.arguments):
         value = argument.value
-        name = names[index] if argument.name == f"arg{index}" else argument.name
+        name = argument.name
         if argument.buffer is not None:
             rows.append(ArgumentRow(name, _pointer(argument), f"0x{int(value):x}"))
         elif isinstance(value, bytes) or value is None:

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from gpudbg.debug import cuda_vars
 from gpudbg.debug.expr.evaluate import LANES, Place, Result, per_lane, uniform
 from gpudbg.debug.expr.types import I32, TYPES, U8, U32, U64, VOID, Array, CType, Pointer, Scalar
-from gpudbg.debug.signatures import names_of
 from gpudbg.debug.warp_view import FLAGS, array_mask, mask_array
 from gpudbg.errors import CommandError
 
@@ -105,23 +104,33 @@ class WarpContext:
         if text in program.globals:
             row = program.globals[text]
             address = self._session.global_address(text)
-            return _variable(row.space, address, row.size)
+            return self._variable(row.space, address, row.size)
         for var in program.shared_vars:
             if var.name == text or var.name.endswith("$" + text):
-                return _variable("shared", var.offset, var.size)
+                return self._variable("shared", var.offset, var.size)
         if text.startswith("param") and text[5:].isdigit():
             return self._parameter(int(text[5:]))
         return self._argument(text)
 
+    def _variable(self, space: str, address: int, size: int) -> Result:
+        """A module or shared variable: a number of its size, or an array of 32-bit words.
+
+        The file gives sizes, not types, so 4-byte multiples are shown as words; a cast chooses.
+        """
+        addresses = np.full(LANES, address, np.uint64)
+        place = Place("memory", space=space, addresses=addresses)
+        if size in (1, 2, 4):
+            raw, valid, why = self.read(space, addresses, size)
+            kind = TYPES[f"u{8 * size}"]
+            return Result(kind, raw.view(kind.dtype).reshape(LANES), valid, place, why)
+        kind, count = (U32, size // 4) if size % 4 == 0 else (U8, size)
+        return Result(Array(kind, max(count, 1)), addresses, np.ones(LANES, bool), place)
+
     def _argument(self, text: str) -> Result | None:
         for index, argument in enumerate(self._session.launch.arguments):
-            if argument.name == text:
+            if text in (argument.name, f"arg{index}"):
                 return _typed(self._parameter(index), argument)
-        names = names_of(self._session.program, self._session.kernel)
-        if text not in names:
-            return None
-        index = names.index(text)
-        return _typed(self._parameter(index), self._session.launch.arguments[index])
+        return None
 
     def _parameter(self, index: int) -> Result:
         kernel = self._session.kernel
@@ -151,7 +160,6 @@ class WarpContext:
         known = [*_NAMES, *(f"{v}.{a}" for v in _VECTORS for a in AXES)]
         known += [*self._session.program.globals, *self._session.variables]
         known += [a.name for a in self._session.launch.arguments]
-        known += names_of(self._session.program, self._session.kernel)
         known += self._session.special_names()
         return difflib.get_close_matches(text.removeprefix("$"), known, n=3)
 
@@ -264,21 +272,6 @@ def _typed(parameter: Result, argument: Any) -> Result:
     if target is None:
         return parameter
     return replace(parameter, type=target, values=parameter.values.view(target.dtype))
-
-
-def _variable(space: str, address: int, size: int) -> Result:
-    """A module or shared variable: an array of 32-bit words, or one scalar when it is small.
-
-    The file gives sizes, not types, so 4-byte multiples are shown as words; a cast chooses.
-    """
-    addresses = np.full(LANES, address, np.uint64)
-    place = Place("memory", space=space, addresses=addresses)
-    type_: CType
-    if size % 4 == 0:
-        type_ = Array(U32, max(size // 4, 1))
-    else:
-        type_ = Array(U8, size)
-    return Result(type_, addresses, np.ones(LANES, bool), place)
 
 
 Reader = Callable[[Any, Any], Result]

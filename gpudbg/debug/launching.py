@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpudbg.debug.device import Device, DeviceBuffer
+from gpudbg.debug.signatures import names_of
 from gpudbg.formats.initdata import dtype_of, make_array
 from gpudbg.formats.launch import (
     BoundArg,
@@ -36,7 +38,8 @@ class Argument:
     """An argument as it was launched.
 
     Attributes:
-        name: of the buffer where it has one, else "argN".
+        name: of the buffer where it was given one, else the parameter's in the source, else
+            "argN".
         value: the scalar, or the object's address or handle.
         buffer: the device buffer, or None.
         output: the launch table asks for it to be shown at the end.
@@ -70,9 +73,18 @@ class ProgramLaunch:
         self.loaded = loaded
         self.kernel = kernel
         self.table = table
-        self.arguments = arguments
+        self._given = arguments
         self.params = params
         self._memory: list[Kept] | None = None
+
+    @cached_property
+    def arguments(self) -> tuple[Argument, ...]:
+        """Arguments as launched; those without a name get their parameter's, by the source."""
+        names = names_of(self.program, self.kernel)
+        return tuple(
+            replace(a, name=names[n]) if a.name == f"arg{n}" else a
+            for n, a in enumerate(self._given)
+        )
 
     @property
     def program(self) -> Program:

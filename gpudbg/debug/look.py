@@ -253,7 +253,8 @@ class Looking(Part):
         rows = self._whole.launch.arguments
         index: int | None = argument if isinstance(argument, int) else None
         if isinstance(argument, str):
-            index = next((i for i, a in enumerate(rows) if a.name == argument), None)
+            names = ((i, (a.name, f"arg{i}")) for i, a in enumerate(rows))
+            index = next((i for i, known in names if argument in known), None)
         if index is None or not 0 <= index < len(rows):
             have = ", ".join(a.name for a in rows) or "none"
             raise UsageError(f"no argument {argument!r}", f"arguments: {have}")
