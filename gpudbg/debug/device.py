@@ -203,8 +203,8 @@ class DeviceBuffer:
 
     def array(self) -> Array:
         """A copy of what is in it now."""
-        raw = self.allocation.data.tobytes()
-        return np.frombuffer(raw, self.dtype).reshape(self.shape).copy()
+        made: Array = self.allocation.data.copy().view(self.dtype).reshape(self.shape)
+        return made
 
     def write(self, array: npt.ArrayLike) -> None:
         """Replace the contents.
@@ -215,7 +215,7 @@ class DeviceBuffer:
         host = np.ascontiguousarray(np.asarray(array, self.dtype))
         if host.nbytes != self.nbytes:
             raise UsageError(f"{host.nbytes} bytes do not fill {self.nbytes}")
-        self.allocation.data[:] = np.frombuffer(host.tobytes(), np.uint8)
+        self.allocation.data[:] = host.reshape(-1).view(np.uint8)
 
     def free(self) -> None:
         """Give the memory back; an access to it is an error from now on."""

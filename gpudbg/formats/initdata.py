@@ -170,7 +170,8 @@ def make_array(
         addresses: device addresses of the other buffers by name, for `pointers`.
 
     Returns:
-        A new one-dimensional array of `count` elements.
+        A one-dimensional array of `count` elements, which must not be written: it may be the
+        caller's own.
 
     Raises:
         UsageError: a value that the type cannot hold, or a rule that does not fit.
@@ -182,7 +183,7 @@ def make_array(
         return _from_file(kind, count, str(init.path))
     if init.rule == "array":
         assert init.array is not None
-        return np.ascontiguousarray(init.array).reshape(-1).view(kind)[:count].copy()
+        return np.ascontiguousarray(init.array).reshape(-1).view(kind)[:count]
     options = dict(init.options or {})
     try:
         return _MAKERS[init.rule](kind, count, options, addresses or {})

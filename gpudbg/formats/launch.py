@@ -26,6 +26,8 @@ Dim3 = tuple[int, int, int]
 MAX_GRID: Dim3 = (2**31 - 1, 65535, 65535)
 MAX_BLOCK: Dim3 = (1024, 1024, 64)
 MAX_THREADS = 1024
+BY_REFERENCE = 32 << 20
+"""Bytes from which an argument's array is not copied into the table."""
 MAX_SHARED = 48 * 1024
 """Limits of a launch on sm_50 to sm_62 (CUDA C Programming Guide, compute capabilities)."""
 
@@ -527,7 +529,10 @@ def python_launch(
 
 
 def _array_buffer(name: str, array: Array) -> BufferSpec:
-    """A buffer with an array's type, shape and contents; other types travel as bytes."""
+    """A buffer with an array's type, shape and contents; other types travel as bytes.
+
+    The contents are a copy unless they are very large.
+    """
     dtype = dtype_name(array.dtype)
     if array.dtype.hasobject:
         raise UsageError(f"{name}: an array of Python objects cannot go to the device")
@@ -535,7 +540,9 @@ def _array_buffer(name: str, array: Array) -> BufferSpec:
     if dtype is None:
         contents = contents.reshape(-1).view(np.uint8)
         return BufferSpec(name, "u8", contents.shape, Init("array", array=contents))
-    contents = contents.astype(contents.dtype.newbyteorder("<"))
+    contents = contents.astype(
+        contents.dtype.newbyteorder("<"), copy=contents.nbytes < BY_REFERENCE
+    )
     return BufferSpec(name, dtype, array.shape, Init("array", array=contents))
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from gpudbg.mem.check import Offsets
 from gpudbg.mem.lanes import FULL, U32, bools, ones32
+from gpudbg.mem.pages import storage
 
 _SHIFT = {1: 0, 2: 1, 4: 2, 8: 3, 16: 4}
 _PAD = 16
@@ -21,12 +22,13 @@ class ByteStore:
     Attributes:
         data: uint8 array, exactly `size` long; a view of the padded storage.
         size: bytes that may be accessed.
+        pages: what holds them where they are many, else None.
     """
 
-    __slots__ = ("_signed", "_views", "data", "size")
+    __slots__ = ("_signed", "_views", "data", "pages", "size")
 
     def __init__(self, size: int) -> None:
-        padded = np.zeros((size + _PAD - 1) // _PAD * _PAD, np.uint8)
+        padded, self.pages = storage((size + _PAD - 1) // _PAD * _PAD)
         self.size = size
         self.data = padded[:size]
         words = padded.view(np.uint32)

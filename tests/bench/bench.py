@@ -7,8 +7,8 @@
 Peers: `native` is the plain C of `kernels/` by gcc -O3 -march=native, `native-scalar` the same
 without vectors, `pocl` and `oclgrind` run the OpenCL of `kernels/`.  Those that are not installed
 are named and skipped; `apt-get install gcc pocl-opencl-icd ocl-icd-libopencl1 oclgrind` installs
-all that have packages.  Times are warm kernel times of one thread, compiling excluded: the median of at least
-five runs.  Each cell runs in a process of its own, and its output is checked.
+all that have packages.  Times are warm kernel times of one thread, compiling excluded: the median
+of at least five runs.  Each cell runs in a process of its own, and its output is checked.
 """
 
 from __future__ import annotations
