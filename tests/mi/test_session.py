@@ -169,7 +169,10 @@ def test_variable_objects(walk: Client) -> None:
     assert (made["numchild"], made["thread-id"]) == ("3", "1")
     children = walk.ok(f"-var-list-children --all-values {made['name']}")["children"]
     assert [c["exp"] for c in children] == ["x", "y", "z"]
-    counter = walk.ok("-var-create c @ counter")
+    assert walk.ok("-var-create n @ counter")["value"] == "5"
+    assert walk.ok("-var-assign n 6")["value"] == "6"
+    assert walk.ok("-var-delete n") == {"ndeleted": "1"}
+    counter = walk.ok("-var-create c @ counter@1")
     assert (counter["value"], counter["numchild"]) == ("[1]", "1")
     walk.ok("-var-list-children 1 c")
     register = walk.ok("-var-create r * $R4")
@@ -179,7 +182,7 @@ def test_variable_objects(walk: Client) -> None:
     assert walk.ok("-var-set-format r hexadecimal") == {"format": "hexadecimal", "value": "0x12c"}
     assert walk.ok("-var-evaluate-expression -f binary r")["value"] == "100101100"
     assert walk.ok("-var-show-attributes r") == {"attr": "editable"}
-    assert walk.ok("-var-info-path-expression c.0") == {"path_expr": "(counter)[0]"}
+    assert walk.ok("-var-info-path-expression c.0") == {"path_expr": "(counter@1)[0]"}
     walk.ok("-data-write-memory-bytes &counter 09000000")
     changes = walk.ok("-var-update 1 *")["changelist"]
     assert [(c["name"], c["value"], c["in_scope"]) for c in changes] == [("c.0", "9", "true")]

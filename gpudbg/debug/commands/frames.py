@@ -6,6 +6,7 @@ import shlex
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from gpudbg.debug import gdb_text
 from gpudbg.debug.arguments import argument_rows
 from gpudbg.debug.commands.registry import Output, command, quoted_words
 from gpudbg.debug.format import parse_int
@@ -24,8 +25,16 @@ def frame_words(session: DebugSession, frame: Frame) -> str:
     return f"{frame.function} ({values}){where}"
 
 
-def _row(session: DebugSession, frame: Frame) -> str:
-    address = f"0x{frame.pc:016x} in " if frame.level else ""
+def mid_line(session: DebugSession, frame: Frame) -> bool:
+    """Whether the innermost frame stands behind the first instruction of its line (gdb says so)."""
+    if frame.level or frame.line is None or not gdb_text.wanted(session):
+        return False
+    return session.symbols.line_extent(frame.pc)[0] != frame.pc
+
+
+def frame_row(session: DebugSession, frame: Frame) -> str:
+    """`#0  walk (in=0x705000000) at walk.cu:24`"""
+    address = f"0x{frame.pc:016x} in " if frame.level or mid_line(session, frame) else ""
     return f"#{frame.level:<3}{address}{frame_words(session, frame)}"
 
 
@@ -56,14 +65,14 @@ def backtrace(session: DebugSession, argument: str) -> Output:
     if argument.strip():
         count = parse_int(argument, "count")
         rows = rows[:count] if count >= 0 else rows[count:]
-    return Output(tuple(_row(session, f) for f in rows), [_data(f) for f in rows])
+    return Output(tuple(frame_row(session, f) for f in rows), [_data(f) for f in rows])
 
 
 def _select(session: DebugSession, level: int) -> Output:
     rows = frames(session)
     session.frame_level = level
     frame = rows[level]
-    lines = [_row(session, frame)]
+    lines = [frame_row(session, frame)]
     if frame.line is not None:
         text = session.sources.text(frame.line.file, frame.line.number)
         lines.append(f"{frame.line.number}\t{text}")

@@ -422,10 +422,20 @@ def _index(node: ast.Index, context: Context) -> Result:
     index = evaluate(node.index, context)
     if isinstance(base.type, Scalar) and isinstance(index.type, Pointer | Array):
         base, index = index, base
-    space, target, addresses = _pointer(base)
+    space, target, addresses = _variable(node.base, base) or _pointer(base)
     step = index.values.astype(np.int64) * target.size
     moved = (addresses.astype(np.int64) + step).astype(np.uint64)
     return _load(space, moved, target, base.valid & index.valid, context)
+
+
+def _variable(node: ast.Node, result: Result) -> tuple[str, CType, NDArray[np.uint64]] | None:
+    """A variable's own place: with only its size known, a number may be an array's one element."""
+    place = result.place
+    if not isinstance(node, ast.Name) or not isinstance(result.type, Scalar) or place is None:
+        return None
+    if place.kind != "memory" or place.addresses is None:
+        return None
+    return place.space, result.type, place.addresses
 
 
 def _is_new(text: str, context: Context) -> bool:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from gpudbg.debug.stop import Stop
 
 Fields = dict[str, Any]
+Place = tuple[str, int]
+INFERIOR = f"Inferior 1 (process {os.getpid()})"
 NOT_STARTED = "The program is not being run."
 NO_REGISTERS = "No registers."
 RUNNING = "Selected thread is running."
@@ -48,12 +50,14 @@ class Run:
         work: what runs; returns the stop.
         finished: MI's reason when it comes to its end.
         again: what goes on after a pause.
+        typed: a console line asked for it, so that its end is told on the console too.
         stop, error: how it ended.
     """
 
     work: Callable[[], Stop]
     finished: str
     again: Callable[[], Stop]
+    typed: bool = False
     stop: Stop | None = None
     error: BaseException | None = None
 
@@ -124,7 +128,7 @@ class Bridge:
         self.cwd = os.getcwd()
         self._rows: dict[int, tuple[Any, ...]] = {}
         self._focus: tuple[int | None, int] = (None, 0)
-        self._before: int | None = None
+        self._before: tuple[int | None, Place] = (None, ("", 0))
         self.names: list[str] = []
         self._engine: threading.Thread | None = None
 
@@ -400,9 +404,18 @@ class Bridge:
         session = self.process(NOT_STARTED)
         self.run = Run(work, finished, again or work)
         session.forget_interrupt()
-        # Which warp had the focus, to tell a switch at the stop.
-        self._before = self.ids.focused(session)
-        self._focus = (self._before, 0)
+        # Which warp had the focus and in which function, to tell a switch at the stop.
+        thread = self.ids.focused(session)
+        self._before = (thread, self._place())
+        self._focus = (thread, 0)
+
+    def _place(self) -> Place:
+        """Function and call depth of the focused warp."""
+        from gpudbg.debug.frames import frames
+
+        assert self.session is not None
+        rows = frames(self.session)
+        return rows[0].function, len(rows)
 
     def running_records(self) -> None:
         """`*running`, before the engine starts."""
@@ -475,13 +488,15 @@ class Bridge:
             return
         self._threads()
         gone = self.breakpoint_changes(deleted=False)
-        reason = why or stops.reason_fields(stop, run.finished, gone)
+        reason = why or stops.reason_fields(session, stop, run.finished, gone)
         thread = self.ids.focused(session)
-        switched = thread != self._before
-        for text in stops.stop_words(session, stop, reason, thread, switched):
-            self.say(text)
-        for text in session.displays.lines():
-            self.say(f"{text}\n")
+        if run.typed or reason["reason"] not in stops.FINISHED:
+            before, place = self._before, self._place()
+            switched, moved = thread != before[0], (thread, place) != before
+            for text in stops.stop_words(session, stop, reason, thread, switched, moved):
+                self.say(text)
+            for text in session.displays.lines():
+                self.say(f"{text}\n")
         self.notify("stopped", stops.stopped_fields(session, stop, reason, thread), mark="*")
         self.breakpoint_changes()
         self.mark_selection()
@@ -504,7 +519,7 @@ class Bridge:
 
         for text in output_lines(session):
             self.say(f"{text}\n")
-        self.say(f"[Inferior 1 (process {os.getpid()}) exited normally]\n")
+        self.say(f"[{INFERIOR} exited normally]\n")
         self.end_process()
         self.notify("stopped", {"reason": "exited-normally"}, mark="*")
 

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from gpudbg.debug.commands.frames import frame_words
+from gpudbg.debug.commands.frames import frame_row, frame_words
 from gpudbg.debug.commands.registry import Command, load
 from gpudbg.debug.frames import frames
 from gpudbg.debug.warp_ids import target_id
 from gpudbg.errors import CommandError
-from gpudbg.frontends.mi import words
-from gpudbg.frontends.mi.bridge import NO_PROGRAM, NOT_STARTED, NoProgram
+from gpudbg.frontends.mi import shown, words
+from gpudbg.frontends.mi.bridge import INFERIOR, NO_PROGRAM, NOT_STARTED, NoProgram
 from gpudbg.frontends.mi.commands import execution
 from gpudbg.frontends.mi.commands.registry import Answer
 from gpudbg.frontends.mi.parser import MiError
@@ -48,7 +48,10 @@ def run_console(bridge: Bridge, ui: Ui, text: str) -> Answer:
     command, argument = load().resolve(line)
     resumes = _RESUMES.get(command.name)
     if resumes is not None:
-        return resumes(bridge, argument)
+        answer = resumes(bridge, argument)
+        if bridge.run is not None:
+            bridge.run.typed = True
+        return answer
     return _session_command(bridge, ui, command, argument)
 
 
@@ -152,7 +155,11 @@ def _until(bridge: Bridge, argument: str) -> Answer:
 
 def _finish(bridge: Bridge, argument: str) -> Answer:
     _ready(bridge)
-    return execution.finish(bridge)
+    session = bridge.loaded()
+    row = frame_row(session, shown.selected_frame(session))
+    answer = execution.finish(bridge)
+    bridge.say(f"Run till exit from {row}\n")
+    return answer
 
 
 _RESUMES: dict[str, Resume] = {
@@ -260,7 +267,12 @@ def shown_value(bridge: Bridge, text: str) -> str:
         return ":".join([*bridge.sources.directories, "$cdir", "$cwd"])
     if name not in bridge.settings.rows:
         raise MiError(f'Undefined show command: "{name}".  Try "help show".')
-    return bridge.settings.shown(name)
+    value = bridge.settings.shown(name)
+    return "unlimited" if name in UNLIMITED and value == "0" else value
+
+
+UNLIMITED = ("height", "width", "listsize")
+"""Settings of which 0 means without a limit."""
 
 
 def _set(bridge: Bridge, ui: Ui, argument: str) -> None:
@@ -299,7 +311,10 @@ def _thread(bridge: Bridge, ui: Ui, argument: str) -> Answer | None:
         ui.stream("~", f"[Current thread is {number} ({title})]\n")
         return None
     ui.stream("~", f"[Switching to thread {number} ({title})]\n")
-    ui.stream("~", f"#0  {frame_words(session, frames(session)[0])}\n")
+    frame = frames(session)[0]
+    ui.stream("~", f"{frame_row(session, frame)}\n")
+    if frame.line is not None:
+        ui.stream("~", f"{frame.line.number}\t{shown.source_text(session, frame)}\n")
     return None
 
 
@@ -329,7 +344,7 @@ def _kill(bridge: Bridge, ui: Ui, argument: str) -> None:
     if not bridge.started:
         raise MiError(NOT_STARTED)
     bridge.kill()
-    ui.stream("~", "[Inferior 1 killed]\n")
+    ui.stream("~", f"[{INFERIOR} killed]\n")
 
 
 def _file(bridge: Bridge, ui: Ui, argument: str) -> None:

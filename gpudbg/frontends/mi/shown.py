@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug.arguments import argument_rows
 from gpudbg.debug.commands.break_ import TYPE_WORDS
-from gpudbg.debug.commands.frames import frame_words
+from gpudbg.debug.commands.frames import frame_words, mid_line
 from gpudbg.debug.frames import Frame, frames
 from gpudbg.debug.stop import dim
 from gpudbg.debug.warp_ids import target_id
@@ -15,6 +15,7 @@ from gpudbg.frontends.mi.records import Pairs
 if TYPE_CHECKING:
     from gpudbg.debug.breakpoints import Breakpoint
     from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.symbols import Line
     from gpudbg.sm.state import WarpState
 
 Fields = dict[str, Any]
@@ -83,21 +84,37 @@ def selected_frame(session: DebugSession) -> Frame:
     return rows[min(session.frame_level, len(rows) - 1)]
 
 
-def position_lines(session: DebugSession) -> str:
-    """`walk<<<(2,1,1),(64,1,1)>>> (in=…) at walk.cu:24` and the source line, as cuda-gdb prints."""
+def position_lines(session: DebugSession, moved: bool = True) -> str:
+    """Where the program stands, as cuda-gdb prints it.
+
+    `walk<<<(2,1,1),(64,1,1)>>> (in=…) at walk.cu:24` and the source line; the line alone unless
+    the function has `moved`, with the address before it where it is not the line's first.
+    """
     frame = frames(session)[0]
-    words = frame_words(session, frame)
+    middle = mid_line(session, frame)
     grid = session.grid
     shape = f"<<<{dim(grid.grid)},{dim(grid.block)}>>>"
+    words = frame_words(session, frame)
     where = words.replace(" (", f"{shape} (", 1) if not frame.physical else words
-    out = f"{where}\n"
+    out = ""
+    if moved or frame.line is None:
+        out = f"{address(frame.pc)} in {where}\n" if middle else f"{where}\n"
     if frame.line is not None:
-        text = session.sources.text(frame.line.file, frame.line.number)
-        out += f"{frame.line.number}\t{text}\n"
+        before = f"{address(frame.pc)}\t" if middle and not moved else ""
+        out += f"{before}{frame.line.number}\t{source_text(session, frame)}\n"
     else:
         code = session.symbols.instruction(frame.pc)
         out += f"=> {address(frame.pc)}:\t{code.text if code else '?'}\n"
     return out
+
+
+def source_text(session: DebugSession, frame: Frame) -> str:
+    """The text of a frame's line; gdb's words where the file is not here."""
+    assert frame.line is not None
+    file = frame.line.file
+    if session.sources.lines(file) is None:
+        return f"{file}: No such file or directory."
+    return session.sources.text(file, frame.line.number)
 
 
 # ---- breakpoints -----------------------------------------------------------------------
@@ -106,7 +123,7 @@ def place_fields(session: DebugSession | None, pc: int) -> Fields:
     if session is None:
         return {"addr": address(pc)}
     line = session.symbols.line(pc)
-    out: Fields = {"addr": address(pc), "func": session.symbols.function(pc)}
+    out: Fields = {"addr": address(pc), "func": inlined_function(session, pc, line)}
     if line is not None:
         out["file"] = line.file
         out["fullname"] = session.sources.fullname(line.file)
@@ -114,10 +131,21 @@ def place_fields(session: DebugSession | None, pc: int) -> Fields:
     return out
 
 
+def inlined_function(session: DebugSession, pc: int, line: Line | None) -> str:
+    """The function that a line at a pc is in: of an inlined call, where the line is in it."""
+    inner = session.symbols.line(pc)
+    for name, caller in session.symbols.calls(pc):
+        if inner == line:
+            return name
+        inner = caller
+    return session.symbols.function(pc)
+
+
 def line_fields(session: DebugSession | None, row: Breakpoint, pc: int) -> Fields:
     """As `place_fields`, with the line that was asked for where the place is inlined in it."""
     out = place_fields(session, pc)
     if row.line is not None and session is not None:
+        out["func"] = inlined_function(session, pc, row.line)
         out["file"] = row.line.file
         out["fullname"] = session.sources.fullname(row.line.file)
         out["line"] = row.line.number

@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
     from gpudbg.debug.stop import Stop, Trigger
 
+ASSERT = "CUDA_EXCEPTION_12"
+"""The signal of a failed assertion."""
+
+FINISHED = ("end-stepping-range", "function-finished", "location-reached")
+"""Reasons of a command that did what it was asked to: nothing is printed when MI asked."""
+
 
 def stopped_fields(session: DebugSession, stop: Stop, reason: Fields, thread: int | None) -> Fields:
     """`*stopped` of a stop that leaves a warp to look at."""
@@ -31,11 +37,14 @@ def stopped_fields(session: DebugSession, stop: Stop, reason: Fields, thread: in
     return out
 
 
-def reason_fields(stop: Stop, finished: str, temporary: Iterable[int]) -> Fields:
+def reason_fields(
+    session: DebugSession, stop: Stop, finished: str, temporary: Iterable[int]
+) -> Fields:
     """reason and what belongs to it.
 
     Args:
-        stop: the session's stop.
+        session: what stopped.
+        stop: its stop.
         finished: reason of a command that came to its end ("end-stepping-range", …).
         temporary: breakpoints that the stop deleted.
     """
@@ -48,6 +57,7 @@ def reason_fields(stop: Stop, finished: str, temporary: Iterable[int]) -> Fields
             "reason": "breakpoint-hit",
             "disp": "del" if gone else "keep",
             "bkptno": number,
+            **_location_number(session, number),
         }
     signal = signal_of(stop)
     if signal is not None:
@@ -57,6 +67,15 @@ def reason_fields(stop: Stop, finished: str, temporary: Iterable[int]) -> Fields
             "signal-meaning": signal.meaning,
         }
     return {"reason": finished}
+
+
+def _location_number(session: DebugSession, number: int) -> Fields:
+    """Which of a breakpoint's several locations the focused warp is at."""
+    row = next((b for b in session.breakpoints if b.number == number), None)
+    pc = session.warp().state.pc
+    if row is None or len(row.addresses) < 2 or pc not in row.addresses:
+        return {}
+    return {"locno": row.addresses.index(pc) + 1}
 
 
 WATCH_REASONS = {
@@ -81,40 +100,61 @@ def watch_fields(seen: Trigger) -> Fields:
 
 
 def stop_words(
-    session: DebugSession, stop: Stop, reason: Fields, thread: int | None, switched: bool
+    session: DebugSession,
+    stop: Stop,
+    reason: Fields,
+    thread: int | None,
+    switched: bool,
+    moved: bool = True,
 ) -> list[str]:
-    """Console text of a stop, in cuda-gdb's words."""
+    """Console text of a stop, in cuda-gdb's words.
+
+    Args:
+        thread: number of the thread that stopped.
+        switched: the focus is in another warp than before.
+        moved: it is in another function than before.
+    """
     out: list[str] = []
-    place = cuda_coords.words(cuda_coords.current(session))
+    place = f"[Switching focus to CUDA {cuda_coords.words(cuda_coords.current(session))}]\n"
     if stop.errors or reason["reason"] == "signal-received":
-        out.append("\n")
-        if stop.errors:
-            pc = session.symbols.pc(stop.errors[0].pc)
-            out.append(f"CUDA Exception: {reason['signal-meaning']}\n")
-            out.append(
-                f"The exception was triggered at PC 0x{pc:x}  {session.symbols.describe_line(pc)}\n"
-            )
-        out += [f"{line}\n" for line in stop.detail]
-        if stop.errors and stop.errors[0].detail:
-            out.append(f"{stop.errors[0].detail}\n")
-        out.append(
-            f"Thread {thread} received signal {reason['signal-name']}, "
-            f"{reason['signal-meaning']}.\n"
-        )
-        out.append(f"[Switching focus to CUDA {place}]\n")
+        out += _exception_words(session, stop, reason)
+        out += [
+            f'\nThread {thread} "warp {session.warp().state.index}" received signal '
+            f"{reason['signal-name']}, {reason['signal-meaning']}.\n",
+            place,
+        ]
+        moved = True
     elif stop.watch:
-        if switched:
-            out.append(f"[Switching focus to CUDA {place}]\n")
+        out += [place] if switched else []
         out.append("\nCUDA thread hit ")
         out += [f"{line}\n" for line in stop.detail]
+        moved = True
     elif stop.kind == "breakpoint":
-        if switched:
-            out.append(f"[Switching focus to CUDA {place}]\n")
+        out += [place] if switched else []
         word = "Temporary breakpoint" if reason["disp"] == "del" else "Breakpoint"
-        out.append(f"\nCUDA thread hit {word} {reason['bkptno']}, ")
+        number = ".".join(str(reason[k]) for k in ("bkptno", "locno") if k in reason)
+        out.append(f"\nCUDA thread hit {word} {number}, ")
+        moved = True
     elif switched:
-        out.append(f"[Switching focus to CUDA {place}]\n")
-    if reason["reason"] == "function-finished":
-        out.append("Run till exit\n")
-    out.append(position_lines(session))
+        out.append(place)
+    out.append(position_lines(session, moved))
+    return out
+
+
+def _exception_words(session: DebugSession, stop: Stop, reason: Fields) -> list[str]:
+    """What cuda-gdb says of an exception before the signal."""
+    out: list[str] = []
+    if stop.errors:
+        pc = session.symbols.pc(stop.errors[0].pc)
+        line = session.symbols.line(pc)
+        where = f"  ({line})" if line is not None else ""
+        out.append(f"\nCUDA Exception: {reason['signal-meaning']}\n")
+        out.append(
+            f"The exception was triggered at PC 0x{pc:x}  {session.symbols.function(pc)}{where}\n"
+        )
+        if reason["signal-name"] == ASSERT:
+            out.append("Assertion failed.\n")
+    out += [f"{line}\n" for line in stop.detail]
+    if stop.errors and stop.errors[0].detail:
+        out.append(f"{stop.errors[0].detail}\n")
     return out

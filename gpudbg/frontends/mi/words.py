@@ -37,7 +37,7 @@ SHOW = {
     "inferior-tty": 'Terminal for future runs of program being debugged is "{0}".',
     "listsize": "Number of source lines gdb will list by default is {0}.",
     "language": 'The current source language is "auto; currently c++".',
-    "height": "Number of lines gdb thinks are in a page is unlimited.",
+    "height": "Number of lines gdb thinks are in a page is {0}.",
     "width": "Number of characters gdb thinks are in a line is {0}.",
 }
 """gdb's sentence about a setting."""

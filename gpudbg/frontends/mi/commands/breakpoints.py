@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpudbg.debug.access import check_names
 from gpudbg.debug.breakpoints import Breakpoint
 from gpudbg.debug.watchpoints import WatchKind
 from gpudbg.errors import CommandError
@@ -173,7 +174,11 @@ def break_condition(call: Call) -> None:
     if not words:
         raise MiError("-break-condition: Missing the <number> argument")
     number = _existing(call, words[0])
-    call.bridge.breakpoints.set_condition(number, " ".join(words[1:]) or None)
+    text = " ".join(words[1:])
+    bridge = call.bridge
+    if text and bridge.session is not None and "--force" not in call.words[:1]:
+        check_names(bridge.session, text)
+    bridge.breakpoints.set_condition(number, text or None)
 
 
 @mi("break-after", running="pause")

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug.arguments import argument_rows
 from gpudbg.debug.frames import Frame, frames
-from gpudbg.errors import CommandError
 from gpudbg.frontends.mi import shown
 from gpudbg.frontends.mi.commands.registry import Call, mi
 from gpudbg.frontends.mi.parser import MiError, take_options
@@ -27,9 +26,7 @@ def thread_rows(bridge: Bridge, number: int | None = None) -> list[Fields]:
         return []
     known = bridge.ids.known()
     if number is not None:
-        if number not in known:
-            raise CommandError(f"Invalid thread id: {number}")
-        known = [number]
+        known = [n for n in known if n == number]
     running = bridge.run is not None
     if running:
         # The engine's thread owns the warps now: numbers only, and no look at their state.
@@ -92,6 +89,8 @@ def thread_select(call: Call) -> Fields:
         raise MiError("-thread-select: USAGE: threadnum.")
     number = _thread(call.words[0])
     session = call.bridge.process(f"Invalid thread id: {number}")
+    if number not in call.bridge.ids.known():
+        raise MiError(f"Thread ID {number} not known.")
     call.bridge.ids.select(session, number)
     call.bridge.mark_selection()
     frame = shown.selected_frame(session)
