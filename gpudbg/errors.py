@@ -37,6 +37,11 @@ class UsageError(GpudbgError):
     """Arguments or a launch table that do not fit the program."""
 
 
+def _one_line(text: str) -> str:
+    """Text with names out of a damaged file: what does not print is escaped."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
 class LoadError(GpudbgError):
     """A file that cannot be read as what it claims to be; names file and offset."""
 
@@ -51,7 +56,7 @@ class LoadError(GpudbgError):
         where = path or "<bytes>"
         if offset is not None:
             where += f" at offset 0x{offset:x}"
-        super().__init__(f"{where}: {message}", hint)
+        super().__init__(_one_line(f"{where}: {message}"), hint)
         self.path = path
         self.offset = offset
 

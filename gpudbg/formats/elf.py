@@ -25,6 +25,8 @@ from gpudbg.formats.program import Relocation, Section, Symbol
 
 ELF_MAGIC = b"\x7fELF"
 EM_CUDA = 190
+MACHINE_AT = 0x12
+"""Offset of e_machine."""
 SHT_NULL, SHT_SYMTAB, SHT_STRTAB, SHT_RELA, SHT_NOBITS, SHT_REL = 0, 2, 3, 4, 8, 9
 STO_CUDA_ENTRY = 0x10
 NO_BYTES = (SHT_NULL, SHT_NOBITS, 0x70000007, 0x70000009, 0x7000000A)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import construct as cs
 
 from gpudbg.errors import LoadError
-from gpudbg.formats.elf import machine_name, read_elf
+from gpudbg.formats.elf import MACHINE_AT, machine_name, read_elf
 
 MAGIC = b"\x50\xed\x55\xba"
 SECTIONS = (".nv_fatbin", "__nv_relfatbin")
@@ -134,7 +134,9 @@ def read_images(data: bytes, path: str = "<bytes>") -> tuple[Image, ...]:
     ]
     if not found:
         raise LoadError(
-            f"an ELF file for {machine_name(elf.machine)} without device code", path=path
+            f"an ELF file for {machine_name(elf.machine)} without device code",
+            path=path,
+            offset=MACHINE_AT,
         )
     return tuple(found)
 

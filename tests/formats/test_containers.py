@@ -93,7 +93,9 @@ def test_choice_by_kernel() -> None:
 def test_host_file_without_device_code() -> None:
     data = bytearray(SAXPY)
     data[18:20] = b"\x3e\0"
-    with pytest.raises(LoadError, match="x: an ELF file for x86_64 without device code"):
+    with pytest.raises(
+        LoadError, match="x at offset 0x12: an ELF file for x86_64 without device code"
+    ):
         read_program(bytes(data), "x")
 
 
@@ -188,3 +190,8 @@ def test_any_file(tmp_path: Path) -> None:
     assert read_program(SAXPY).path == "<bytes>"
     with pytest.raises(LoadError, match="truncated"):
         read_program(SAXPY[:30])
+
+
+def test_names_out_of_a_damaged_file_stay_on_the_line() -> None:
+    error = LoadError("symbol a\nb\x1b[31mé", path="x\ny", offset=16)
+    assert str(error) == r"x\ny at offset 0x10: symbol a\nb\x1b[31mé"
