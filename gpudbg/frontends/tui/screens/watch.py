@@ -107,7 +107,12 @@ class WatchTable(LinePane):
     @property
     def label(self) -> int:
         """Columns before the lanes: wider than on the main screen, names are expressions."""
-        return 28 if self.size.width >= 110 else 24
+        return 32 if self.size.width >= 118 else 24
+
+    @property
+    def cell(self) -> int:
+        """Columns of the focused lane's value: any 32-bit number where there is room."""
+        return 13 if self.label == 32 else 9
 
     @property
     def axis(self) -> Axis:
@@ -141,12 +146,14 @@ class WatchTable(LinePane):
     def _line(self, value: LaneRow, view: View, axis: Axis) -> Row:
         g = self.look.glyphs
         changed = bool(value.changed)
-        room = axis.start - 2 - 10
-        text = value.focus_text if len(value.focus_text) <= 9 else value.focus_text[:8] + g.cut
+        room, cell = axis.start - 3 - self.cell, self.cell
+        text = value.focus_text
+        if len(text) > cell:
+            text = text[: cell - 1] + g.cut
         head: list[Span] = [
             (g.changed if changed else " ", "now"),
             (fit(value.name, max(room, 4), g.cut), "now.b" if changed else "text"),
-            (f"{text:>9}  "[: axis.start - 1 - max(room, 4)], "now" if changed else "text"),
+            (f"{text:>{cell}}  "[: axis.start - 1 - max(room, 4)], "now" if changed else "text"),
         ]
         words = value.shape.words if value.valid else value.why
         if g.name == "ascii":
