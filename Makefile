@@ -10,7 +10,7 @@ JOBS   ?= 2
 help:
 	@echo "make demo   install into .venv and open the debugger on a shipped program"
 	@echo "make test   install and run every test, the type checker and the linters"
-	@echo "make test-clients   Emacs, vim and cdt-gdb-adapter debug a kernel (see tests/clients)"
+	@echo "make test-clients   Emacs, vim, cdt-gdb-adapter and a browser debug a kernel (see tests/clients)"
 	@echo "make fuzz   long fuzz campaigns (needs nvdisasm, NVRTC and g++; see tests/kernels_own/README.md)"
 	@echo "make bench  start-up times; speed, as ratios inside one run"
 	@echo "make clean  remove .venv and caches"
