@@ -12,6 +12,7 @@ import struct
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from gpudbg.sm.engines.llvm import directed
 from gpudbg.sm.engines.llvm.lanes import FULL, LaneOps, Mask, Msk, Num, Slow, Val
 from gpudbg.sm.engines.llvm.text import splat
 
@@ -307,6 +308,15 @@ class FloatBodies(FloatOps):
         fused = self.op(f"call {F64} @llvm.fma.v32f64({F64} {x}, {F64} {y}, {F64} {z})")
         return self.double_bits(fused, x, y, z)
 
+    def body_directed(self, operation: str, rnd: str, *values: Num) -> Num:
+        given = [self.f64(value) for value in values]
+        return self.double_bits(self._under(operation, rnd, *given), *given)
+
+    def _under(self, operation: str, rnd: str, *given: str) -> str:
+        """One operation on doubles under another rounding mode."""
+        listed = ", ".join(f"{F64} {value}" for value in given)
+        return self.op(f"call {F64} @{directed.symbol(operation, rnd)}({listed})")
+
     def body_dround(self, a: Num, mode: str) -> Num:
         x = self.f64(a)
         return self.double_bits(self.op(f"call {F64} @llvm.{_ROUND[mode]}.v32f64({F64} {x})"), x)
@@ -360,6 +370,14 @@ class FloatBodies(FloatOps):
 
     def body_int_to_f64(self, a: Num, signed: bool) -> Num:
         return self.bits64(self.op(f"{'s' if signed else 'u'}itofp {self.whole(a, 64)} to {F64}"))
+
+    def body_int_to_f64_directed(self, a: Num, signed: bool, rnd: str) -> Num:
+        """Both halves are exact; their sum rounds once."""
+        high = self.wsar(a, 32) if signed else self.wshr(a, 32)
+        top = self.op(f"sitofp {self.whole(high, 64)} to {F64}")
+        top = self.op(f"fmul {F64} {top}, {number(2.0**32)}")
+        low = self.op(f"sitofp {self.whole(self.wand(a, FULL), 64)} to {F64}")
+        return self.bits64(self._under("fadd", rnd, top, low))
 
     def body_int_to_f32(self, a: Num, signed: bool, rnd: str) -> Num:
         high = self.wsar(a, 32) if signed else self.wshr(a, 32)
@@ -439,6 +457,23 @@ def _rows() -> dict[str, Outlined]:
                 (64,),
                 64,
                 lambda m, v, s=sign, b=bits: m.body_f64_to_int(*v, s, b),  # type: ignore[misc]
+            )
+    for rnd in directed.ROUNDINGS:
+        for name, operation, count in (
+            ("dadd", "fadd", 2),
+            ("dmul", "fmul", 2),
+            ("dfma", "fma", 3),
+        ):
+            rows[f"{name}.{rnd}"] = Outlined(
+                (64,) * count,
+                64,
+                lambda m, v, o=operation, r=rnd: m.body_directed(o, r, *v),  # type: ignore[misc]
+            )
+        for sign in (False, True):
+            rows[f"int_to_f64.{'S' if sign else 'U'}.{rnd}"] = Outlined(
+                (64,),
+                64,
+                lambda m, v, s=sign, r=rnd: m.body_int_to_f64_directed(*v, s, r),  # type: ignore[misc]
             )
     for name in ("RCP", "RSQ", "SQRT", "LG2", "EX2", "SIN", "COS", "RCP64H", "RSQ64H"):
         rows[f"mufu.{name}"] = Outlined(

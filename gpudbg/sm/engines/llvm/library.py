@@ -21,6 +21,7 @@ from gpudbg.sm.engines.llvm.body import (
     nothing_to_do,
     refuse,
 )
+from gpudbg.sm.engines.llvm.directed import directed_functions
 from gpudbg.sm.engines.llvm.floats import OUTLINED
 from gpudbg.sm.engines.llvm.lanes import Msk, Val
 from gpudbg.sm.engines.llvm.loop import SYMBOL, loop_function
@@ -338,6 +339,7 @@ def library_text(wide_vectors: bool) -> str:
             _resolve(),
             _shuffle(),
             _leader(),
+            *directed_functions(),
             *outlined_functions(wide_vectors),
             *access_functions(),
             *generic_functions(),
