@@ -404,7 +404,7 @@ def bind(kernel: Kernel, args: Sequence[Arg]) -> tuple[BoundArg, ...]:
         hint = "`gpudbg info PROGRAM --launch` prints a launch table to start from"
         raise UsageError(f"{takes}; {given} given", hint)
     bound = []
-    for number, (param, arg) in enumerate(zip(kernel.params, args, strict=True), 1):
+    for number, (param, arg) in enumerate(zip(kernel.params, args, strict=True)):
         size = param.size if arg.size is None else arg.size
         if size != param.size or (arg.size is None and size not in _plain_sizes(arg)):
             raise UsageError(
@@ -572,6 +572,6 @@ def python_arg(value: object, index: int) -> Arg:
         if isinstance(number, int | np.integer):
             return ObjectArg(int(number), value)
     raise UsageError(
-        f"argument {index + 1} is a {type(value).__name__}; pass a NumPy scalar or array, bytes, "
+        f"argument {index} is a {type(value).__name__}; pass a NumPy scalar or array, bytes, "
         "a device buffer or a handle"
     )

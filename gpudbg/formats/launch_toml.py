@@ -404,7 +404,7 @@ class _Reader:
                     images[read.image.name] = read.image
                 return read.arg
         raise UsageError(
-            f"cannot read argument {index + 1}: {item!r}",
+            f"cannot read argument {index}: {item!r}",
             'forms: "i32:5", 5, {type = "i32", value = 5}, {buffer = "x"}, {hex = "00ff"}',
         )
 

@@ -103,6 +103,9 @@ class Gpu:
             raise UsageError(f"{num_sms} SMs", "1 to 511")
         if quantum < 1:
             raise UsageError(f"a turn of {quantum} instructions", "1 or more")
+        for what, size in (("heap", heap_bytes), ("stack", stack_bytes or 0), ("seed", seed)):
+            if size < 0:
+                raise UsageError(f"a {what} of {size}", "0 or more")
         self.arch = arch
         self.num_sms = num_sms
         self.seed = seed

@@ -209,13 +209,13 @@ def test_arguments_that_do_not_fit(saxpy) -> None:
         launch.bind(saxpy, launch_text.parse_args(texts)[0])
 
     takes = r"kernel saxpy takes 4 parameters \(4, 4, 8, 8 bytes\)"
-    with pytest.raises(UsageError, match=takes + "; argument 2 'f64' has 8 bytes, expected 4"):
+    with pytest.raises(UsageError, match=takes + "; argument 1 'f64' has 8 bytes, expected 4"):
         bound("i32:1", "f64:2", "x=f32[1]", "x")
     with pytest.raises(UsageError, match=takes + r"; 1 argument\(s\) are given"):
         bound("i32:1")
     with pytest.raises(UsageError, match=takes + "; no argument is given"):
         bound()
-    with pytest.raises(UsageError, match=takes + r"; argument 1 \(address of buffer 'x'\) has 8"):
+    with pytest.raises(UsageError, match=takes + r"; argument 0 \(address of buffer 'x'\) has 8"):
         bound("x=f32[1]", "f32:1", "x", "x")
     large = launch.bind(saxpy, launch_text.parse_args(["300000000000", "1.5", "x=f32[1]", "x"])[0])
     with pytest.raises(UsageError, match="300000000000 does not fit i32"):
@@ -240,7 +240,7 @@ def test_python_arguments() -> None:
     assert (spec.dtype, spec.shape) == ("i16", (2, 3))
     assert initdata.make_array(spec.dtype, spec.count, spec.init).tolist() == [0, 1, 2, 3, 4, 5]
     assert [a.size for a in made.args] == [4, 8, 3, None, None, 8, 8]
-    with pytest.raises(UsageError, match="argument 1 is a list"):
+    with pytest.raises(UsageError, match="argument 0 is a list"):
         launch.python_launch(None, 1, 1, [[1, 2]])
     for bad in (0, -1, (1, 2, 3, 4), "3", 1.5, (), None, True + 0.5):
         with pytest.raises(UsageError, match="grid"):

@@ -73,12 +73,12 @@ def test_dimensions_of_many_kinds(grid: object, block: object) -> None:
     [
         ([], "takes 4 parameters"),
         ([np.int32(1)] * 5, "5 argument"),
-        ([np.int64(1), np.float32(1), 1, 1], "argument 1 'i64' has 8 bytes, expected 4"),
-        ([np.int32(1), np.float64(1), 1, 1], "argument 2"),
-        ([np.int32(1), 1.0, np.int32(5), 1], "argument 3"),
+        ([np.int64(1), np.float32(1), 1, 1], "argument 0 'i64' has 8 bytes, expected 4"),
+        ([np.int32(1), np.float64(1), 1, 1], "argument 1"),
+        ([np.int32(1), 1.0, np.int32(5), 1], "argument 2"),
         ([np.int32(1), 1.0, "text", 1], "str"),
         ([1 << 40, 1.0, 0, 0], "does not fit"),
-        ([b"12345678", 1.0, 0, 0], "argument 1"),
+        ([b"12345678", 1.0, 0, 0], "argument 0"),
     ],
 )
 def test_arguments_that_do_not_fit(args: list[object], message: str) -> None:

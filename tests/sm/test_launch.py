@@ -134,7 +134,10 @@ def test_parameters_that_are_too_long_are_refused() -> None:
 
 
 def test_devices_that_do_not_exist() -> None:
-    for options in ({"arch": "sm_70"}, {"num_sms": 0}, {"quantum": 0}):
+    for options in (
+        {"arch": "sm_70"}, {"num_sms": 0}, {"quantum": 0}, {"heap_bytes": -1}, {"stack_bytes": -1},
+        {"seed": -1},
+    ):  # fmt: skip
         with pytest.raises(UsageError):
             Gpu(**{"arch": "sm_50", **options})
 
