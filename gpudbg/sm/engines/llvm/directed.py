@@ -13,8 +13,8 @@ F64 = "<32 x double>"
 _MODES: Final = {"RZ": 0, "RP": 2, "RM": 3}
 """Rounding -> argument of `llvm.set.rounding`."""
 NEAREST: Final = 1
-_OPERATIONS: Final = {"fadd": 2, "fmul": 2, "fma": 3}
-"""Operation -> operands."""
+OPERATIONS: Final = {"dadd": ("fadd", 2), "dmul": ("fmul", 2), "dfma": ("fma", 3)}
+"""Operation -> the compiler's name, operands."""
 
 ROUNDINGS: Final = tuple(_MODES)
 
@@ -28,7 +28,7 @@ def directed_functions() -> list[str]:
     """A function for each operation and rounding: vectors in, a vector out."""
     return [
         _function(operation, count, rnd)
-        for operation, count in _OPERATIONS.items()
+        for operation, count in OPERATIONS.values()
         for rnd in _MODES
     ]
 

@@ -459,11 +459,7 @@ def _rows() -> dict[str, Outlined]:
                 lambda m, v, s=sign, b=bits: m.body_f64_to_int(*v, s, b),  # type: ignore[misc]
             )
     for rnd in directed.ROUNDINGS:
-        for name, operation, count in (
-            ("dadd", "fadd", 2),
-            ("dmul", "fmul", 2),
-            ("dfma", "fma", 3),
-        ):
+        for name, (operation, count) in directed.OPERATIONS.items():
             rows[f"{name}.{rnd}"] = Outlined(
                 (64,) * count,
                 64,
