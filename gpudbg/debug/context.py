@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from gpudbg.debug import cuda_vars
 from gpudbg.debug.expr.evaluate import LANES, Place, Result, per_lane, uniform
-from gpudbg.debug.expr.types import I32, TYPES, U8, U32, U64, VOID, Array, CType, Pointer, Scalar
+from gpudbg.debug.expr.types import I32, TYPES, U8, U32, U64, VOID, Array, Pointer, Scalar
 from gpudbg.debug.warp_view import FLAGS, array_mask, mask_array
 from gpudbg.errors import CommandError
 

@@ -265,8 +265,11 @@ def info_symbol(session: DebugSession, argument: str) -> Output:
     pc = session.symbols.resolve(place, session).addresses[0]
     text = session.symbols.describe(pc)
     section = session.symbols.image.section_offset(pc)
-    shown = f"{text} in section {section[0]}" if section and gdb_text.wanted(session) else text
-    return Output((shown,), text)
+    if section is None or not gdb_text.wanted(session):
+        return Output((text,), text)
+    name, offset = session.symbols.function_offset(pc)
+    shown = f"{name} + {offset}" if offset else name
+    return Output((f"{shown} in section {section[0]}",), text)
 
 
 @command("info source", help="the source file of the focused line", group="code")

@@ -146,6 +146,9 @@ An empty line goes on where the last x ended."""
 def examine(session: DebugSession, argument: str) -> Output:
     """Dump memory."""
     spec, text = split_spec(argument)
+    head = argument[: len(argument) - len(text)].strip() if text else argument
+    # An empty line goes on behind what is shown now.
+    session.last_line = f"x{head}"
     if spec.letter == "i":
         return _instructions(session, spec, text)
     space, address, unit, letter = _target(session, spec, text)

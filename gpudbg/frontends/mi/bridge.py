@@ -308,6 +308,12 @@ class Bridge:
         for ui in self.uis:
             ui.stream("~", text)
 
+    def annotate(self) -> None:
+        """The selected place, for editors that read it off a console."""
+        for ui in self.uis:
+            if ui.annotate and ui.kind == "console" and self.session is not None:
+                ui.put(shown.annotation(self.session))
+
     def prompt(self, ui: Ui) -> None:
         """A prompt for one client, after all it has to hear."""
         ui.ready()
@@ -490,11 +496,13 @@ class Bridge:
         gone = self.breakpoint_changes(deleted=False)
         reason = why or stops.reason_fields(session, stop, run.finished, gone)
         thread = self.ids.focused(session)
-        if run.typed or reason["reason"] not in stops.FINISHED:
+        silent = any(self.commands.get(n, [""])[:1] == ["silent"] for n in stop.breakpoints)
+        if not silent and (run.typed or reason["reason"] not in stops.FINISHED):
             before, place = self._before, self._place()
             switched, moved = thread != before[0], (thread, place) != before
             for text in stops.stop_words(session, stop, reason, thread, switched, moved):
                 self.say(text)
+            self.annotate()
             for text in session.displays.lines():
                 self.say(f"{text}\n")
         self.notify("stopped", stops.stopped_fields(session, stop, reason, thread), mark="*")

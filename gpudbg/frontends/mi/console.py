@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 DONE = Answer("done")
 Own = Callable[["Bridge", "Ui", str], "Answer | None"]
 MAX_SOURCE = 1 << 20
+SELECTING = ("frame", "up", "down", "cuda", "focus", "sm", "warp", "lane", "block", "thread")
+"""Commands after which an editor is shown the selected place."""
+
 BUSY = "Cannot execute this command while the selected thread is running."
 
 
@@ -40,12 +43,16 @@ def run_console(bridge: Bridge, ui: Ui, text: str) -> Answer:
     line = text.strip()
     if line.startswith("server "):
         line = line[7:].strip()
+    if not line and ui.kind == "console":
+        line = ui.repeat
+    ui.repeat = ""
     if not line or line.startswith("#"):
         return DONE
     own, argument = _own(line)
     if own is not None:
         return own(bridge, ui, argument) or DONE
     command, argument = load().resolve(line)
+    ui.repeat = line if command.repeats else ""
     resumes = _RESUMES.get(command.name)
     if resumes is not None:
         answer = resumes(bridge, argument)
@@ -76,12 +83,16 @@ def _session_command(bridge: Bridge, ui: Ui, command: Command, argument: str) ->
         raise MiError(NO_PROGRAM)
     session = bridge.session or cast("DebugSession", NoProgram(bridge))
     paused = bridge.pause() if command.group == "breakpoints" else None
+    session.last_line = ""
     try:
         output = command.handler(session, argument)
     finally:
         bridge.go_on(paused)
+    ui.repeat = session.last_line or ui.repeat
     for text in output.lines:
         ui.stream("~", f"{text}\n")
+    if ui.annotate and bridge.started and command.name in SELECTING:
+        bridge.annotate()
     if getattr(session, "quit_requested", False):
         bridge.exiting = True
         return Answer("exit")
@@ -222,6 +233,15 @@ def set_words(bridge: Bridge, text: str) -> None:
     if name in ("inferior-tty", "tty"):
         use_terminal(bridge, rest)
         return
+    if name == "annotate":
+        for ui in bridge.uis:
+            ui.annotate = rest not in ("", "0")
+        return
+    if name == "prompt":
+        bridge.settings.set("prompt", rest)
+        for ui in bridge.uis:
+            ui.prompt = ui.prompt if ui.kind == "mi" else rest.replace("\\n", "\n") + " "
+        return
     if name in ("substitute-path", "directories"):
         _session_quiet(bridge, f"set {text}")
         return
@@ -315,6 +335,7 @@ def _thread(bridge: Bridge, ui: Ui, argument: str) -> Answer | None:
     ui.stream("~", f"{frame_row(session, frame)}\n")
     if frame.line is not None:
         ui.stream("~", f"{frame.line.number}\t{shown.source_text(session, frame)}\n")
+    bridge.annotate()
     return None
 
 
@@ -360,6 +381,31 @@ def _tty(bridge: Bridge, ui: Ui, argument: str) -> None:
     use_terminal(bridge, argument.strip())
 
 
+def _commands(bridge: Bridge, ui: Ui, argument: str) -> Answer:
+    """Lines up to `end` are carried out when the breakpoint stops the program."""
+    numbers = [b.number for b in bridge.breakpoints]
+    if not argument and not numbers:
+        raise MiError("No breakpoints specified.")
+    number = _count(argument) if argument else numbers[-1]
+    if number not in numbers:
+        raise MiError(f"No breakpoint number {number}.")
+    ui.commands = (number, [])
+    ui.stream("~", ">")
+    return Answer("more")
+
+
+def _cd(bridge: Bridge, ui: Ui, argument: str) -> None:
+    there = Path(bridge.cwd, argument or "~").expanduser()
+    if not there.is_dir():
+        raise MiError(f"{argument}: No such file or directory.")
+    bridge.cwd = str(there.resolve())
+    _pwd(bridge, ui, "")
+
+
+def _pwd(bridge: Bridge, ui: Ui, argument: str) -> None:
+    ui.stream("~", f"Working directory {bridge.cwd}.\n")
+
+
 def _complete(bridge: Bridge, ui: Ui, argument: str) -> None:
     for text in completions(bridge, argument):
         ui.stream("~", f"{text}\n")
@@ -376,10 +422,18 @@ def _source(bridge: Bridge, ui: Ui, argument: str) -> Answer | None:
         raise MiError(f"{argument.strip()}: command files that source others are not taken here")
     answer: Answer = DONE
     for line in lines:
+        if ui.commands is not None:
+            number, kept = ui.commands
+            if line.strip() == "end":
+                bridge.commands[number], ui.commands = kept, None
+            else:
+                kept.append(line.strip())
+            continue
         answer = run_console(bridge, ui, line)
-        if answer.kind != "done":
+        if answer.kind not in ("done", "more"):
             break
-    return answer
+    ui.commands = None
+    return DONE if answer.kind == "more" else answer
 
 
 def _echo(bridge: Bridge, ui: Ui, argument: str) -> None:
@@ -447,6 +501,7 @@ def _breakpoint_lines(bridge: Bridge, number: int) -> list[str]:
         out.append(f"\tbreakpoint already hit {row.hits} time{'s' if row.hits > 1 else ''}")
     if row.ignore:
         out.append(f"\tignore next {row.ignore} hits")
+    out += [f"        {text}" for text in bridge.commands.get(number, [])]
     for place in fields.get("locations", []):
         at = f" at {Path(place['file']).name}:{place['line']}" if "line" in place else ""
         out.append(
@@ -499,6 +554,9 @@ _OWN: dict[str, Own] = {
     "complete": _complete,
     "source": _source,
     "echo": _echo,
+    "commands": _commands,
+    "cd": _cd,
+    "pwd": _pwd,
     "new-ui": _new_ui,
     "interpreter-exec": _interpreter_exec,
     "target": _target,

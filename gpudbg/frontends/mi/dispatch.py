@@ -9,7 +9,7 @@ from gpudbg.frontends.mi import records
 from gpudbg.frontends.mi.bridge import RUNNING
 from gpudbg.frontends.mi.commands.registry import Answer, Call, load
 from gpudbg.frontends.mi.console import run_console
-from gpudbg.frontends.mi.parser import MiError, parse_line, split_words
+from gpudbg.frontends.mi.parser import Line, MiError, parse_line, split_words
 
 if TYPE_CHECKING:
     from gpudbg.frontends.mi.bridge import Bridge
@@ -20,6 +20,9 @@ def answer_line(bridge: Bridge, ui: Ui, raw: str) -> None:
     """Carry out a line of a client; every failure becomes its one answer."""
     line = parse_line(raw)
     own = bool(line.name)
+    if ui.commands is not None and not own:
+        _take_command(bridge, ui, line)
+        return
     error: MiError | None = None
     answer = Answer("done")
     try:
@@ -39,6 +42,20 @@ def answer_line(bridge: Bridge, ui: Ui, raw: str) -> None:
         error = MiError(f"internal error: {type(e).__name__}: {e}")
     typed = not own or line.name == "interpreter-exec"
     _tell(bridge, ui, line.token, typed, own, answer, error)
+
+
+def _take_command(bridge: Bridge, ui: Ui, line: Line) -> None:
+    """A line of `commands`: kept for its breakpoint; `end` ends them and is answered."""
+    assert ui.commands is not None
+    number, lines = ui.commands
+    if line.text.strip() != "end":
+        lines.append(line.text.strip())
+        ui.stream("~", ">")
+        ui.flush()
+        return
+    ui.commands = None
+    bridge.commands[number] = lines
+    _tell(bridge, ui, line.token, True, False, Answer("done"), None)
 
 
 def _tell(
@@ -61,6 +78,9 @@ def _tell(
     if error is not None:
         _put_error(ui, token, own, error)
         bridge.prompt(ui)
+        return
+    if answer.kind == "more":
+        ui.flush()
         return
     runs = answer.kind in ("running", "killed")
     if ui.kind == "mi":

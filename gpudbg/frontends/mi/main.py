@@ -19,7 +19,8 @@ from gpudbg.frontends.mi.ui import Ui
 
 FLAGS = {
     **dict.fromkeys(("q", "quiet", "silent"), "quiet"),
-    **dict.fromkeys(("nx", "n", "nh", "nw", "nowindows", "fullname", "f", "readnow"), ""),
+    **dict.fromkeys(("nx", "n", "nh", "nw", "nowindows", "readnow"), ""),
+    **dict.fromkeys(("fullname", "f"), "annotate"),
     **dict.fromkeys(("batch", "batch-silent"), "batch"),
     **dict.fromkeys(("configuration",), "configuration"),
     **dict.fromkeys(("args",), "args"),
@@ -36,6 +37,7 @@ VALUES = {
     **dict.fromkeys(("cd",), "cd"),
     **dict.fromkeys(("d", "directory"), "directory"),
     **dict.fromkeys(("mi-listen",), "listen"),
+    **dict.fromkeys(("annotate",), "annotate"),
     **dict.fromkeys(("data-directory", "D", "sysroot", "l", "baud"), "ignored"),
 }
 """gdb's options with a value -> what they set."""
@@ -47,6 +49,7 @@ class Arguments:
 
     Attributes:
         interpreter: console or mi….
+        annotate: tell places to an editor (`--fullname`, `--annotate=1`).
         early, late: console lines before and after the program is loaded.
         program: the file and its launch flags.
     """
@@ -55,6 +58,7 @@ class Arguments:
     quiet: bool = False
     batch: bool = False
     configuration: bool = False
+    annotate: bool = False
     listen: str | None = None
     early: list[str] = field(default_factory=list)
     late: list[str] = field(default_factory=list)
@@ -101,6 +105,8 @@ def _take(out: Arguments, what: str, value: str) -> None:
         out.interpreter = value
     elif what == "listen":
         out.listen = value
+    elif what == "annotate":
+        out.annotate = value != "0"
     elif what == "iex":
         out.early.append(value)
     elif what == "ix":
@@ -148,6 +154,7 @@ def main(argv: list[str]) -> int:
     out = os.dup(1)
     os.dup2(2, 1)
     ui = Ui(0, out, kind, version)
+    ui.annotate = args.annotate
     if kind == "mi":
         ui.quiet_terminal()
     server = Server(ui)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import signal
 from collections.abc import Iterator, Sequence
@@ -25,6 +26,7 @@ class Server:
         self.bridge = Bridge(self.events)
         self.first = first
         self._startup: list[str] = []
+        self._held: list[Event] = []
 
     def serve(self, startup: Sequence[str], quiet: bool = False, batch: bool = False) -> None:
         """Greet, carry out the startup lines, then answer until the client leaves.
@@ -62,6 +64,9 @@ class Server:
     def handle(self, event: Event) -> None:
         """One event."""
         what, who, text = event
+        if self._waits(event):
+            self._held.append(event)
+            return
         if what == "finished":
             assert isinstance(who, Run)
             if who is self.bridge.run:
@@ -69,6 +74,7 @@ class Server:
                 self._hit_commands()
                 self.bridge.prompts()
                 self._next_startup()
+                self._go_through_held()
         elif what == "line":
             assert isinstance(who, Ui)
             if who in self.bridge.uis:
@@ -81,6 +87,21 @@ class Server:
             elif who in self.bridge.uis:
                 self.bridge.uis.remove(who)
                 who.close()
+
+    def _waits(self, event: Event) -> bool:
+        """Whether a console's line has to wait for the program to stop, as gdb's console does.
+
+        So does the end of a file or pipe; a terminal that ends has been closed.
+        """
+        what, who, _ = event
+        if self.bridge.run is None or not isinstance(who, Ui) or who.kind != "console":
+            return False
+        return what == "line" or (what == "eof" and not os.isatty(who.read_fd))
+
+    def _go_through_held(self) -> None:
+        """Lines typed while the program ran, until one lets it run again."""
+        while self._held and self.bridge.run is None and not self.bridge.exiting:
+            self.handle(self._held.pop(0))
 
     def _next_startup(self) -> None:
         while self._startup and self.bridge.run is None and not self.bridge.exiting:

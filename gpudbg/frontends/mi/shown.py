@@ -108,6 +108,23 @@ def position_lines(session: DebugSession, moved: bool = True) -> str:
     return out
 
 
+def annotation(session: DebugSession) -> str:
+    """The selected frame's place as `gdb --fullname` tells it to an editor, or nothing.
+
+    `\\032\\032FILE:LINE:CHARACTER:beg|middle:0xADDRESS`, the character counted from 0.
+    """
+    frame = selected_frame(session)
+    if frame.line is None:
+        return ""
+    lines = session.sources.lines(frame.line.file)
+    if lines is None:
+        return ""
+    before = sum(len(text) + 1 for text in lines[: frame.line.number - 1])
+    where = "middle" if frame.level or mid_line(session, frame) else "beg"
+    file = session.sources.fullname(frame.line.file)
+    return f"\032\032{file}:{frame.line.number}:{before}:{where}:{address(frame.pc)}\n"
+
+
 def source_text(session: DebugSession, frame: Frame) -> str:
     """The text of a frame's line; gdb's words where the file is not here."""
     assert frame.line is not None

@@ -26,6 +26,9 @@ class Ui:
         version: of MI, 2 to 4.
         name: for messages.
         dead: the other side is gone.
+        repeat: what an empty line on a console does again.
+        annotate: a console tells places as `gdb --fullname` does, for editors that show them.
+        commands: the breakpoint whose `commands` are being typed, and those so far.
     """
 
     def __init__(
@@ -37,6 +40,9 @@ class Ui:
         self.version = version
         self.name = name
         self.dead = False
+        self.repeat = ""
+        self.annotate = False
+        self.commands: tuple[int, list[str]] | None = None
         self.prompt = records.PROMPT if kind == "mi" else "(gdb) "
         self._lock = threading.Lock()
         self._waiting: list[str] = []

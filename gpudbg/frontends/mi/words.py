@@ -7,7 +7,7 @@ GDB_VERSION = "13.1"
 
 GDB_OPTIONS = frozenset(
     "i interpreter ui iex ix init-eval-command init-command mi-listen q quiet silent nx n nh nw "
-    "tty cd args configuration".split()
+    "tty cd args configuration fullname annotate".split()
 )
 """Options that only gdb's users give: any of them means gdb's command line."""
 
