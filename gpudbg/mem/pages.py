@@ -13,6 +13,7 @@ import mmap
 import os
 import sys
 import weakref
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -25,6 +26,9 @@ LARGE: Final = 32 << 20
 """Bytes from which storage is a file in memory."""
 PIECE: Final = 1 << 20
 """Bytes that are compared at a time."""
+_LINE: Final = 64
+_MEDIUM: Final = 1 << 20
+_HUGE_PAGE: Final = 1 << 21
 
 
 class Pages:
@@ -91,9 +95,24 @@ def storage(size: int) -> tuple[npt.NDArray[np.uint8], Pages | None]:
         try:
             pages = Pages(size)
         except OSError:
-            return np.zeros(size, np.uint8), None
+            return zeroed(size), None
         return pages.bytes, pages
-    return np.zeros(size, np.uint8), None
+    return zeroed(size), None
+
+
+def zeroed(size: int) -> npt.NDArray[np.uint8]:
+    """Zero bytes at an aligned place: a warp's accesses then touch no more of the host's cache
+    lines than they need, nor many of its pages."""
+    alignment = _LINE if size < _MEDIUM else _HUGE_PAGE
+    if size < _MEDIUM or not hasattr(mmap, "MADV_HUGEPAGE"):
+        raw = np.zeros(size + alignment, np.uint8)
+    else:
+        pages = mmap.mmap(-1, size + alignment, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        with suppress(OSError):
+            pages.madvise(mmap.MADV_HUGEPAGE)
+        raw = np.frombuffer(pages, np.uint8)
+    start = -int(raw.__array_interface__["data"][0]) % alignment
+    return raw[start : start + size]
 
 
 class Kept:

@@ -165,7 +165,7 @@ class Pair:
         for number, store in self.bench.banks.items():
             fields[layout.BANKS // 8 + 2 * number] = store.data.ctypes.data
             fields[layout.BANKS // 8 + 2 * number + 1] = store.size
-        self._sites = np.zeros(8 * len(self.words) + 64, np.int64)
+        self._sites = np.zeros((2 * len(self.words) + 2) * layout.SITE_BYTES // 8, np.int64)
         self._marks = np.zeros(SPACING * len(self.words), np.uint8)
         self._table = np.array([self.memory.base, 4096, self.memory.data.ctypes.data], np.int64)
         warp, shared = self.bench.warp, self.bench.cta.shared

@@ -2,8 +2,7 @@
 
     text     IR text: names, lines, structured control flow
     lanes    values of the machine interface as IR: integers, masks
-    floats   its floating point
-    mufu     its table functions
+    floats   its floating point; `reciprocal`: RCP and RSQ in place; `mufu`: in the library
     memory   its loads, stores, atomics and constants
     flow     its branches, divergence stack, barriers
     listing  the code a kernel can reach, cut into blocks

@@ -113,6 +113,8 @@ class Emitter(FlowOps):
         registers: int,
         banks: dict[int, int],
         sregs: frozenset[int] = COMPILED_SREGS,
+        run: int = 16,
+        wide_vectors: bool = False,
     ) -> None:
         super().__init__()
         self.listing = listing
@@ -120,6 +122,8 @@ class Emitter(FlowOps):
         self.registers = registers
         self.banks = banks
         self.sregs = sregs
+        self.run = run
+        self.wide_vectors = wide_vectors
         self.sites = 0
         self.slow: dict[int, str] = {}
         self.order: list[int] = []

@@ -63,6 +63,9 @@ class FloatOps(LaneOps):
         """A Wide as doubles."""
         return self.op(f"bitcast {self.whole(a, 64)} to {F64}")
 
+    def wider(self, a: Num) -> str:
+        return self.op(f"fpext {F32} {self.f32(a)} to {F64}")
+
     def bits32(self, ref: str) -> Val:
         return Val(32, self.op(f"bitcast {F32} {ref} to {I32}"))
 
@@ -201,9 +204,6 @@ class FloatBodies(FloatOps):
     """The bodies of the outlined operations; the library inherits them."""
 
     # ---- rounding ----------------------------------------------------------------------
-
-    def wider(self, a: Num) -> str:
-        return self.op(f"fpext {F32} {self.f32(a)} to {F64}")
 
     def odd_sum(self, a: str, b: str, rnd: str) -> str:
         """a + b rounded to odd; an exact zero has the sign that `rnd` gives it."""

@@ -18,7 +18,7 @@ from gpudbg.sm.engines.llvm.text import LIKELY, UNLIKELY
 HALF = 16
 LANES16 = f"<{HALF} x i32>"
 LANES32 = "<32 x i32>"
-_STEPS_AHEAD = 2
+_STEPS_AHEAD = 3
 """Of memory that is fetched before it is wanted, as a power of two."""
 
 
@@ -32,9 +32,9 @@ class Shape:
     """What was found about the addresses in a value: names of IR values.
 
     Attributes:
-        regular, single: `<32 x i1>`: the lane follows the first one of its 16; is at the same
+        regular, single: `<32 x i1>`: the lane follows the first one of its run; is at the same
             address.
-        firsts: i64, zero-extended: the low words of lanes 0 and 16.
+        firsts: i64, zero-extended: the low word of each run's first lane.
     """
 
     __slots__ = ("firsts", "regular", "single")
@@ -57,6 +57,8 @@ class InPlaceOps(MemoryOps):
     """Overrides `load` and `store` of the library."""
 
     _SPACES = frozenset(("global", "shared"))
+    run: int
+    """Lanes, 16 or 32, that usually follow one another in memory: what rows of threads allow."""
     _shapes: dict[tuple[str, int], Shape]
     """By the names of low words and the size; for the present block."""
     _same: dict[str, str]
@@ -80,7 +82,7 @@ class InPlaceOps(MemoryOps):
         shape, same = self._shape(where.low, size), self._same_high(where.high)
         self.choose(self._every(shape.regular, same), line, other)
         self.label(line)
-        places = self._places(space, site, where, shape, size, HALF, slow)
+        places = self._places(space, site, where, shape, size, self.run, slow)
         if space == "global":
             self._fetch_ahead(site, places)
         halves = [self._load_line(place, size, signed) for place in places]
@@ -89,11 +91,8 @@ class InPlaceOps(MemoryOps):
         self.label(other)
         self.choose(self._every(shape.single, same), one, slow, LIKELY)
         self.label(one)
-        halves = [
-            [self._splat16(word) for word in self._load_words(place, size, signed)]
-            for place in self._places(space, site, where, shape, size, 1, slow)
-        ]
-        single = [self._both(a, b) for a, b in zip(*halves, strict=True)]
+        places = self._places(space, site, where, shape, size, 1, slow)
+        single = self._load_splat(places, size, signed)
         one_end = self._end(done)
         self.label(slow)
         words = self._slow_load(space, site, where, size, signed, mask)
@@ -142,7 +141,8 @@ class InPlaceOps(MemoryOps):
         shape, same = self._shape(where.low, size), self._same_high(where.high)
         self.choose(self._every(shape.regular, same), fast, slow, LIKELY)
         self.label(fast)
-        for half, place in enumerate(self._places(space, site, where, shape, size, HALF, slow)):
+        places = self._places(space, site, where, shape, size, self.run, slow)
+        for half, place in enumerate(places):
             self._store_piece(place, data, half)
         self.br(done)
         self.label(slow)
@@ -172,16 +172,16 @@ class InPlaceOps(MemoryOps):
         known = self._shapes.get((low.ref, size))
         if known is not None:
             return known
-        picks = ", ".join(f"i32 {HALF * (n // HALF)}" for n in range(32))
+        picks = ", ".join(f"i32 {n - n % self.run}" for n in range(32))
         first = self.op(
             f"shufflevector {LANES32} {low.ref}, {LANES32} poison, <32 x i32> <{picks}>"
         )
         steps = self.op(f"sub {LANES32} {low.ref}, {first}")
-        line = ", ".join(f"i32 {size * (n % HALF)}" for n in range(32))
+        line = ", ".join(f"i32 {size * (n % self.run)}" for n in range(32))
         regular = self.op(f"icmp eq {LANES32} {steps}, <{line}>")
         single = self.op(f"icmp eq {LANES32} {steps}, zeroinitializer")
         firsts = []
-        for lane in (0, HALF):
+        for lane in range(0, 32, self.run):
             word = self.op(f"extractelement {LANES32} {low.ref}, i64 {lane}")
             firsts.append(self.op(f"zext i32 {word} to i64"))
         known = Shape(regular, single, firsts)
@@ -211,8 +211,8 @@ class InPlaceOps(MemoryOps):
     def _places(
         self, space: str, site: str, where: Where, shape: Shape, size: int, count: int, slow: str
     ) -> list[str]:
-        """Pointers to the memory of lanes 0 and 16; goes to `slow` unless `count` accesses there
-        are inside and aligned."""
+        """Pointers to the memory of lanes 0 and 16; goes to `slow` unless `count` accesses of
+        each run's first lane and on are inside and aligned."""
         if space == "shared":
             base = self.get("ptr", "%rec", layout.SHARED_POINTER)
             limit = self.get("i64", "%env", layout.SHARED_BYTES)
@@ -241,6 +241,8 @@ class InPlaceOps(MemoryOps):
                 turned = self.op(f"call i64 @llvm.fshr.i64({pair}, i64 {turn})")
             self.unless(self.op(f"icmp uge i64 {turned}, {room}"), slow, UNLIKELY)
             places.append(self.at(base, offset))
+        if self.run > HALF:
+            places.append(self.at(places[0], HALF * size if count > 1 else 0))
         return places
 
     def _global_offset(self, first: str, where: Where, site: str) -> str:
@@ -257,12 +259,18 @@ class InPlaceOps(MemoryOps):
         return self.op(f"sub i64 {whole}, {self.get('i64', site)}")
 
     def _fetch_ahead(self, site: str, places: list[str]) -> None:
-        """Ask the host for what this access will want in some steps, if they go on like the last
-        one: a warp's accesses lie too far apart for the host to see the pattern."""
+        """Ask the host for what this access will want in some steps, if they go on as they did:
+        a warp's accesses lie too far apart for the host to see the pattern."""
         now = self.op(f"ptrtoint ptr {places[0]} to i64")
         step = self.op(f"sub i64 {now}, {self.get('i64', site, layout.SITE_LAST)}")
         self.put("i64", now, site, layout.SITE_LAST)
-        ahead = self.op(f"shl i64 {step}, {_STEPS_AHEAD}")
+        # The step from another warp's access to this one comes once, not twice.
+        same = self.op(f"icmp eq i64 {step}, {self.get('i64', site, layout.SITE_STEP)}")
+        self.put("i64", step, site, layout.SITE_STEP)
+        known = self.get("i64", site, layout.SITE_STRIDE)
+        stride = self.op(f"select i1 {same}, i64 {step}, i64 {known}")
+        self.put("i64", stride, site, layout.SITE_STRIDE)
+        ahead = self.op(f"shl i64 {stride}, {_STEPS_AHEAD}")
         for place in places:
             goal = self.op(f"getelementptr i8, ptr {place}, i64 {ahead}")
             self.line(f"call void @llvm.prefetch.p0(ptr {goal}, i32 0, i32 3, i32 1)")
@@ -301,6 +309,14 @@ class InPlaceOps(MemoryOps):
         self.require(good)
         words = self._load_words(self.at(base, offset), size, signed)
         return [Val(32, word, True) for word in words]
+
+    def _load_splat(self, places: list[str], size: int, signed: bool) -> list[str]:
+        """All lanes of each word, from one place for each 16 lanes."""
+        halves = [
+            [self._splat16(word) for word in self._load_words(place, size, signed)]
+            for place in dict.fromkeys(places)
+        ]
+        return [self._both(a, b) for a, b in zip(halves[0], halves[-1], strict=True)]
 
     def _load_words(self, place: str, size: int, signed: bool) -> list[str]:
         """The words of one lane."""

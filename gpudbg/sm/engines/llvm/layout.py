@@ -51,10 +51,11 @@ ZERO: Final = SCRATCH + SCRATCH_ROWS * ROW
 """A row that is always zero."""
 ENVIRONMENT_BYTES: Final = ZERO + ROW
 
-SITE_BYTES: Final = 32
-"""A site: base of the allocation, its bytes, host pointer of its first byte, `SITE_LAST`."""
-SITE_LAST: Final = 24
-"""i64: host address of the last access of a whole warp."""
+SITE_BYTES: Final = 64
+"""A site: base of the allocation, its bytes, host pointer of its first byte, and:"""
+SITE_LAST, SITE_STEP, SITE_STRIDE = 24, 32, 40
+"""i64: host address of the last access of a whole warp, bytes from the one before to it, and the
+last such number that came twice in a row."""
 
 # ---- record fields that only compiled code uses ---------------------------------------------
 

@@ -32,12 +32,11 @@ CHUNK = 16
 PTRS = "<32 x ptr>"
 
 
-def outlined_functions(wide_vectors: bool) -> list[str]:
+def outlined_functions() -> list[str]:
     """One function for each row of `OUTLINED`: operands and result in memory."""
     functions = []
     for name, row in OUTLINED.items():
         body = Body()
-        body.wide_vectors = wide_vectors
         values = tuple(body.row(bits, f"%a{n}") for n, bits in enumerate(row.operands))
         result = row.body(body, values)
         body.line(f"store {body.whole(result, row.result)}, ptr %r, align 64")
@@ -327,12 +326,8 @@ def _tables() -> list[str]:
     return lines
 
 
-def library_text(wide_vectors: bool) -> str:
-    """The module of vector functions: straight code, which needs no passes.
-
-    Args:
-        wide_vectors: for a host with AVX-512.
-    """
+def library_text() -> str:
+    """The module of vector functions: straight code, which needs few passes."""
     return "\n".join(
         [
             *_tables(),
@@ -340,7 +335,7 @@ def library_text(wide_vectors: bool) -> str:
             _shuffle(),
             _leader(),
             *directed_functions(),
-            *outlined_functions(wide_vectors),
+            *outlined_functions(),
             *access_functions(),
             *generic_functions(),
             *constant_functions(),

@@ -11,22 +11,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.engines.llvm.floats import OUTLINED, FloatOps
+from gpudbg.sm.engines.llvm.floats import OUTLINED
 from gpudbg.sm.engines.llvm.lanes import FULL, Mask, Num, Slow, Val
+from gpudbg.sm.engines.llvm.reciprocal import ReciprocalOps
 from gpudbg.sm.record import HEADER_BYTES, ROW_BYTES
 
 
-class MemoryOps(FloatOps):
+class MemoryOps(ReciprocalOps):
     """Memory operations; the emitter inherits them.
 
     Attributes:
-        exec: mask of the executing lanes.
         banks: bytes of the constant banks.
         sites: global accesses so far.
         wants_old: the present instruction has a use for what an atomic finds.
     """
 
-    exec: Mask
     banks: dict[int, int]
     sites: int
     wants_old: bool

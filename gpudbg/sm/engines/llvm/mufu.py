@@ -2,40 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from gpudbg.sm.engines import mufu as tables
 from gpudbg.sm.engines.llvm.floats import (
     F32,
     F64,
-    I32,
     I64,
     INF32,
-    MIN_NORMAL,
     NAN32,
     SIGN32,
     FloatBodies,
     number,
 )
-from gpudbg.sm.engines.llvm.lanes import Mask, Num, Val
-
-_MIDDLE = 1 << 28
-"""Of the bits of a double that an f32 does not have: a result there lies between two f32."""
-_NEAR = 1 << 12
-"""Distance to it, in the double's last places, that Newton's steps do not decide."""
-_RCP_GUESS = 0x7EF311C7
-_RSQ_GUESS = 0x5F3759DF
-"""Minus the bits of x, or half of them: bits near those of 1/x and 1/sqrt(x) (well known)."""
+from gpudbg.sm.engines.llvm.lanes import Num, Val
 
 
 class MufuBodies(FloatBodies):
-    """The steps of `gpudbg.sm.engines.mufu`; the library inherits them.
-
-    Attributes:
-        wide_vectors: the host has AVX-512.
-    """
-
-    wide_vectors = False
+    """The steps of `gpudbg.sm.engines.mufu`; the library inherits them."""
 
     def _horner(self, coefficients: tuple[float, ...], x: str) -> str:
         total = number(coefficients[-1])
@@ -53,94 +35,10 @@ class MufuBodies(FloatBodies):
     def body_mufu(self, a: Num, function: str) -> Num:
         if function.endswith("64H"):
             return self._high_word(a, function[:3])
-        if function in ("RCP", "RSQ"):
-            return self._iterated(a, function)
         return self._narrowed(getattr(self, f"_{function.lower()}")(self.ftz(a)))
 
     def _rcp(self, a: Num) -> str:
         return self.op(f"fdiv {F64} {number(1.0)}, {self.wider(a)}")
-
-    def _iterated(self, a: Num, function: str) -> Num:
-        """RCP and RSQ without division: Newton steps to about 44 bits, which give the same f32
-        unless the result lies next to the middle between two; those, and operands and results
-        that are not normal, take the long way."""
-        sign = self.and_(a, SIGN32)
-        size = self.and_(a, NAN32) if function == "RCP" else a
-        beyond = 0x7E000000 if function == "RCP" else INF32
-        odd = self.mnot(self.ult(self.sub(size, MIN_NORMAL), beyond - MIN_NORMAL))
-        steps = self._steps_to_rcp if function == "RCP" else self._steps_to_rsq
-        result = steps(size)
-        low = self.lo(self.bits64(result))
-        near = self.and_(self.add(low, _NEAR - _MIDDLE), 2 * _MIDDLE - 1)
-        odd = self.mor(odd, self.ult(near, 2 * _NEAR))
-        narrow = self.op(f"fptrunc {F64} {result} to {F32}")
-        quick = self.or_(self.bits32(narrow), sign)
-        return self._unless_any(odd, quick, lambda: self._narrowed(self._divided(a, function)))
-
-    def _unless_any(self, odd: Mask, quick: Num, other: Callable[[], Num]) -> Num:
-        """A value, or if any lane is odd another one, which costs nothing if none is."""
-        first, long, late, done = (self.fresh(hint) for hint in ("quick", "long", "late", "done"))
-        quick_name = self.bare(quick, 32)
-        bits = self.mask_bits(odd)
-        self.br(first)
-        self.label(first)
-        self.choose(self.op(f"icmp eq i32 {bits}, 0"), done, long)
-        self.label(long)
-        other_name = self.bare(other(), 32)
-        self.br(late)
-        self.label(late)
-        self.br(done)
-        self.label(done)
-        return Val(32, self.op(f"phi {I32} [ {quick_name}, %{first} ], [ {other_name}, %{late} ]"))
-
-    def _divided(self, a: Num, function: str) -> str:
-        value = self.ftz(a)
-        return self._rcp(value) if function == "RCP" else self._rsq(value)
-
-    def _guess(self, what: str, size: Num, bits: Num) -> tuple[str, int]:
-        """(1/x or 1/sqrt(x) to some bits, steps to 22 bits from there); the final result does not
-        depend on which guess the host has."""
-        if not self.wide_vectors:
-            return self.f32(bits), 3
-        x, kind = self.f32(size), "<16 x float>"
-        parts = []
-        for half in range(2):
-            lanes = ", ".join(f"i32 {16 * half + n}" for n in range(16))
-            part = self.op(f"shufflevector {F32} {x}, {F32} poison, <16 x i32> <{lanes}>")
-            call = f"call {kind} @llvm.x86.avx512.{what}14.ps.512({kind} {part}"
-            parts.append(self.op(f"{call}, {kind} zeroinitializer, i16 -1)"))
-        lanes = ", ".join(f"i32 {n}" for n in range(32))
-        both = f"{kind} {parts[0]}, {kind} {parts[1]}, <32 x i32> <{lanes}>"
-        return self.op(f"shufflevector {both}"), 1
-
-    def _fused(self, what: str, kind: str, a: str, b: str) -> str:
-        """An operation that may be fused with another one: only where the last bit is free."""
-        return self.op(f"{what} contract {kind} {a}, {b}")
-
-    def _steps_to_rcp(self, size: Num) -> str:
-        """y += y * (1 - x y)."""
-        x = self.f32(size)
-        y, steps = self._guess("rcp", size, self.sub(_RCP_GUESS, size))
-        for _ in range(steps):
-            product = self._fused("fmul", F32, x, y)
-            y = self._fused("fmul", F32, y, self._fused("fsub", F32, "splat (float 2.0)", product))
-        last = self.op(f"fpext {F32} {y} to {F64}")
-        product = self._fused("fmul", F64, self.wider(size), last)
-        rest = self._fused("fsub", F64, number(1.0), product)
-        return self._fused("fadd", F64, last, self._fused("fmul", F64, last, rest))
-
-    def _steps_to_rsq(self, size: Num) -> str:
-        """y += y / 2 * (1 - x y y)."""
-        y, steps = self._guess("rsqrt", size, self.sub(_RSQ_GUESS, self.shr(size, 1)))
-        half = self.op(f"fmul {F32} {self.f32(size)}, splat (float 0.5)")
-        for _ in range(steps):
-            square = self._fused("fmul", F32, self._fused("fmul", F32, half, y), y)
-            y = self._fused("fmul", F32, y, self._fused("fsub", F32, "splat (float 1.5)", square))
-        last = self.op(f"fpext {F32} {y} to {F64}")
-        product = self._fused("fmul", F64, self.wider(size), last)
-        rest = self._fused("fsub", F64, number(1.0), self._fused("fmul", F64, product, last))
-        part = self._fused("fmul", F64, last, number(0.5))
-        return self._fused("fadd", F64, last, self._fused("fmul", F64, part, rest))
 
     def _root(self, value: str) -> str:
         return self.op(f"call {F64} @llvm.sqrt.v32f64({F64} {value})")

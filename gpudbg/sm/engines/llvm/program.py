@@ -53,6 +53,7 @@ class Program:
         registers: registers of a warp's record.
         banks: bytes of the constant banks.
         sregs: special registers that have a compiled version.
+        run: lanes that usually follow one another in memory.
         traced: the code notes every instruction (`traced`).
         full, masked: the versions that exist.
         seconds: spent compiling.
@@ -63,6 +64,7 @@ class Program:
     registers: int
     banks: dict[int, int]
     sregs: frozenset[int]
+    run: int = 16
     traced: bool = False
     full: Version | None = None
     masked: Version | None = None
@@ -89,7 +91,8 @@ class Program:
         """Compile a version, whether it exists or not."""
         start = time.perf_counter()
         kind = TracedEmitter if self.traced else Emitter
-        emitter = kind(self.listing, full, self.registers, self.banks, self.sregs)
+        about = self.registers, self.banks, self.sregs, self.run, build.host().wide_vectors
+        emitter = kind(self.listing, full, *about)
         if not full:
             emitter.sites = len(self.listing.code) + 1
         text = emitter.text(FUNCTION)
@@ -147,17 +150,23 @@ def program_of(
     registers: int,
     banks: dict[int, int],
     sregs: frozenset[int],
+    row: int,
     traced: bool = False,
 ) -> Program:
-    """The program of a kernel, kept from an earlier launch if there was one."""
+    """The program of a kernel, kept from an earlier launch if there was one.
+
+    Args:
+        row: threads of a block in x.
+    """
     entries = frozenset(entries)
+    run = 16 if row % 32 else 32
     about = (image.base, image.program.arch, sorted(entries), registers, sorted(banks.items()))
     digest = hashlib.sha256(bytes(image.code))
-    digest.update(repr((about, sorted(sregs), traced)).encode())
+    digest.update(repr((about, sorted(sregs), run, traced)).encode())
     key = digest.hexdigest()
     found = _programs.pop(key, None)
     if found is None:
-        found = Program(Listing.of(image, entries), registers, banks, sregs, traced)
+        found = Program(Listing.of(image, entries), registers, banks, sregs, run, traced)
         while len(_programs) >= _KEPT_PROGRAMS:
             _programs.pop(next(iter(_programs)))
     _programs[key] = found

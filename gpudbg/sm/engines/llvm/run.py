@@ -106,8 +106,9 @@ class RunEngine:
             rows = engine.sregs.rows
             sregs = frozenset(n for n in COMPILED_SREGS if rows.get(n) is ROWS.get(n))
         self._marks = np.zeros(len(grid.code.code) // 8 + 64, np.uint8)
-        registers = grid.config.registers
-        return program_of(grid.code, entries, registers, banks, sregs, grid.trace is not None)
+        registers, row = grid.config.registers, grid.config.block[0]
+        traced = grid.trace is not None
+        return program_of(grid.code, entries, registers, banks, sregs, row, traced)
 
     def _worker(self) -> Worker:
         """One more, with what does not change during the launch."""
