@@ -80,6 +80,19 @@ def pixel_cells(pixels: Pixels, window: Window) -> list[list[Cell]]:
     return out
 
 
+def halves(pixels: Pixels, window: Window) -> tuple[Pixels, int, int]:
+    """The colours of all half cells a window shows, and how many columns and half rows are inside.
+
+    The array has shape (2 * rows, columns, 3); what lies beyond the picture repeats its edge.
+    """
+    height, width = pixels.shape[:2]
+    xs = np.array([window.texel_at(c, 0)[0] for c in range(window.columns)])
+    ys = np.array([window.texel_at(0, r)[1] for r in range(2 * window.rows)])
+    inside = int((xs < width).sum()), int((ys < height).sum())
+    shown = pixels[np.minimum(ys, height - 1)][:, np.minimum(xs, width - 1)]
+    return shown, *inside
+
+
 def _colour(pixels: Pixels, x: int, y: int) -> Colour:
     r, g, b = pixels[y, x].tolist()
     return (r, g, b)

@@ -74,6 +74,7 @@ ACTIONS = (
     Action(
         "format",
         "x",
+    Action("surface", "v", "surface", "surfaces as pictures", "Look", "info surfaces", 10),
         "format",
         "hex, decimal, float",
         "Look",

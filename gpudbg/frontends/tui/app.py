@@ -185,6 +185,12 @@ class GpudbgApp(App[int]):
         from gpudbg.frontends.tui.screens.gallery import GalleryScreen
 
         self.open_side(GalleryScreen)
+    def open_surface(self) -> None:
+        """Surfaces and textures as pictures."""
+        from gpudbg.frontends.tui.screens.surface import SurfaceScreen
+
+        self.open_side(SurfaceScreen)
+
 
     def open_program(self, path: Path) -> None:
         """Leave this program for another; nothing may run."""

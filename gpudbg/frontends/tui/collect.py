@@ -15,6 +15,7 @@ from gpudbg.debug import snapshot as snapshots
 from gpudbg.debug.fault_card import fault_card
 from gpudbg.debug.fault_card import title as error_title
 from gpudbg.debug.focus import thread_of
+from gpudbg.debug.images import images_of
 from gpudbg.debug.operands import next_words, operand_values
 from gpudbg.debug.paths import letters, paths
 from gpudbg.debug.stop import Stop
@@ -34,6 +35,7 @@ from gpudbg.frontends.tui.view import (
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
     from gpudbg.debug.snapshot import Snapshot, WarpDetail
+    from gpudbg.frontends.tui.collect_image import ImagePicture, ImageTaker
     from gpudbg.frontends.tui.collect_trap import TrapPicture
 
 MAX_OUTPUT_VALUES = 4096
@@ -88,6 +90,7 @@ class Collector:
         self._outputs: dict[str, bytes] = {}
         self._outputs_before: dict[str, bytes] = {}
         self._watch_before: dict[str, tuple[int, LaneRow]] = {}
+        self._images: ImageTaker | None = None
         self._at_stop = -1
         self._tick = 0
 
@@ -148,6 +151,8 @@ class Collector:
             stops=tuple(s.stops[-500:]),
             fault=fault_card(s, shot.stop),
             trap=self._trap(),
+            image=self._image(),
+            images=len(images_of(s)),
             notice=notice,
         )
         return self._with_focus(view)
@@ -159,6 +164,17 @@ class Collector:
         from gpudbg.frontends.tui import collect_trap
 
         return collect_trap.take(self.session)
+
+    def _image(self) -> ImagePicture | None:
+        """The surface viewer's part, while that screen is open."""
+        o = self.options
+        if not o.image:
+            return None
+        if self._images is None:
+            from gpudbg.frontends.tui.collect_image import ImageTaker
+
+            self._images = ImageTaker(self.session)
+        return self._images.take(o.image_name, o.image_slice, self._at_stop)
 
     # ---- what changed ------------------------------------------------------------------
     def _new_stop(self) -> None:

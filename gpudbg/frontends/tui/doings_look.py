@@ -42,6 +42,15 @@ def trap(screen: MainScreen) -> None:
     screen.gpudbg.open_trap()
 
 
+@doing("surface")
+def surface(screen: MainScreen) -> None:
+    """The surface viewer."""
+    if screen.current is not None and not screen.current.images:
+        screen.note("this launch has no surfaces and no textures", "muted")
+        return
+    screen.gpudbg.open_surface()
+
+
 @doing("gallery")
 def gallery(screen: MainScreen) -> None:
     """The shipped stories."""
@@ -360,6 +369,13 @@ def follow_branch(screen: MainScreen, pc: int) -> None:
     target = view.code.target(pc)
     if target is not None:
         screen.query_one(CodePane).go_to(view.code.row(target))
+
+
+def show_pc(screen: MainScreen, pc: int) -> None:
+    """Show a code address in the code pane, and put the pane's focus there."""
+    if screen.current is not None:
+        screen.focus_pane("code")
+        screen.query_one(CodePane).go_to(screen.current.code.row(pc))
 
 
 def _show_offset(screen: MainScreen, offset: int) -> None:

@@ -67,6 +67,22 @@ class CommandEntered(Message):
         self.line = line
 
 
+class CursorMoved(Message):
+    """The cursor or the mouse of a picture is on another texel."""
+
+    def __init__(self, pane: str) -> None:
+        super().__init__()
+        self.pane = pane
+
+
+class SliceAsked(Message):
+    """The next or previous slice of a picture."""
+
+    def __init__(self, by: int) -> None:
+        super().__init__()
+        self.by = by
+
+
 class SplitMoved(Message):
     """The vertical line was dragged to a screen column."""
 

@@ -1,7 +1,8 @@
 """Colour roles and their palettes; every style of the terminal UI is made here.
 
 A style is asked for by a short text: `role`, then `.b` bold `.i` italic `.u` underlined `.r`
-reversed, then `/role` for the ground: "now.b/now-bg".  Four hues have one meaning each: amber is
+reversed, then `/role` for the ground: "now.b/now-bg".  A colour of a picture stands for itself:
+"#20ff00/#000000".  Four hues have one meaning each: amber is
 now, blue is you, red stops or is wrong, green executes.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from rich.color import Color
 from rich.style import Style
@@ -72,6 +74,8 @@ class Palette:
 
     def style(self, text: str) -> Style:
         """The style that `role.mods/ground` names."""
+        if text[0] == "#":
+            return picture_style(text)
         found = self._styles.get(text)
         if found is None:
             found = self._styles[text] = self._make(text)
@@ -120,6 +124,13 @@ class Palette:
                 "border": c["faint"],
             },
         )
+
+
+@lru_cache(maxsize=1 << 14)
+def picture_style(text: str) -> Style:
+    """The style of two picture colours, `#front/#ground`."""
+    front, _, ground = text.partition("/")
+    return Style(color=Color.parse(front), bgcolor=Color.parse(ground))
 
 
 def _palette(name: str) -> Palette:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gpudbg.debug.snapshot import Snapshot, WarpRow
     from gpudbg.debug.stop import Stop
     from gpudbg.frontends.tui.code_index import CodeIndex
+    from gpudbg.frontends.tui.collect_image import ImagePicture
     from gpudbg.frontends.tui.collect_trap import TrapPicture
 
 
@@ -132,6 +133,8 @@ class View:
     warps_at: dict[int, int] = field(default_factory=dict)
     fault: FaultCard | None = None
     trap: TrapPicture | None = None
+    image: ImagePicture | None = None
+    images: int = 0
     notice: str = ""
 
     @property
@@ -176,3 +179,6 @@ class Options:
     watches: list[str] = field(default_factory=list)
     follow_pointer: bool = True
     trap: bool = False
+    image: bool = False
+    image_name: str = ""
+    image_slice: int = 0

@@ -354,6 +354,8 @@ class MainScreen(Screen[None]):
         if busy:
             shown.insert(0, ("^C", "stop"))
         elif not self._can_run():
+            if a.id == "surface" and (self.current is None or not self.current.images):
+                continue
             restart = (key_name(table["restart"].split(",")[0]), BY_ID["restart"].label)
             shown = [restart, *(k for k in shown if k != restart)]
         row.keys = tuple(shown)

@@ -37,7 +37,8 @@ class Content:
 
 
 def _dimmed(spans: Sequence[Span]) -> tuple[Span, ...]:
-    return tuple((text, "faint" if style == "faint" else "dim") for text, style in spans)
+    # A picture keeps its colours: dimmed it would say nothing.
+    return tuple((t, s if s == "faint" or s[0] == "#" else "dim") for t, s in spans)
 
 
 class LinePane(Widget, can_focus=True):
