@@ -238,3 +238,10 @@ def test_breakpoint_in_a_function_that_was_inlined() -> None:
     assert session.execute("backtrace")[0]["function"] == "check"
     with pytest.raises(CommandError, match='"chek"'):
         session.break_at("chek")
+
+
+def test_floats_take_over_no_half_word_unit(session: gpudbg.DebugSession) -> None:
+    session.execute("set *(@shared float*)0 = 2.5")
+    session.command("x/2xh (@shared char*)0")
+    assert session.command("x/f (@shared void*)0").lines[0].split()[1:] == ["2.5"]
+    assert session.command("x/1hf (@shared void*)0").data["unit"] == 2

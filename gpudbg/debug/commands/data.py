@@ -152,6 +152,8 @@ def examine(session: DebugSession, argument: str) -> Output:
     if spec.letter == "i":
         return _instructions(session, spec, text)
     space, address, unit, letter = _target(session, spec, text)
+    if letter == "f" and spec.size is None:
+        unit = max(unit, 4)  # as in gdb: only a size letter makes a float smaller than a word
     count = abs(spec.count) if spec.count is not None else 1
     if count > 65536:
         raise CommandError("x shows 65536 units at most")
