@@ -174,6 +174,7 @@ FAMILIES = (
     "frames",
     "cuda",
     "settings",
+    "screen",
     "checks",
     "special",
     "images",

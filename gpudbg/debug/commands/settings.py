@@ -22,6 +22,7 @@ GROUPS = {
     "code": "instructions and source lines",
     "status": "what the machine is doing",
     "traps": "the trap handler and the debugger port",
+    "screen": "the terminal UI's panes",
     "support": "help and settings",
     "plugins": "commands that plugins add",
 }

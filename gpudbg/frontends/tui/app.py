@@ -13,10 +13,13 @@ from textual.message import Message
 
 from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT, GpudbgError
 from gpudbg.frontends.tui import glyphs, hangup, keymaps, theme
+from gpudbg.frontends.tui.arranging import Layouts
 from gpudbg.frontends.tui.collect import Collector
 from gpudbg.frontends.tui.engine import Engine
 from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.palette import Everything
+from gpudbg.frontends.tui.saved import Saved
+from gpudbg.frontends.tui.saved import path as saved_path
 from gpudbg.frontends.tui.screens.main import MainScreen
 from gpudbg.frontends.tui.screens.side import SideScreen
 from gpudbg.frontends.tui.view import Options
@@ -49,7 +52,9 @@ class GpudbgApp(App[int]):
         startup: list[str] | None = None,
         look: Look | None = None,
         notes: bool = False,
+        saved: Saved | None = None,
     ) -> None:
+        self.layouts = Layouts(saved or Saved(saved_path()))
         self.look = look or Look(theme.choose(), glyphs.choose())
         super().__init__()
         for palette in theme.PALETTES.values():
@@ -180,17 +185,17 @@ class GpudbgApp(App[int]):
 
         self.open_side(TrapScreen)
 
-    def open_gallery(self) -> None:
-        """The shipped stories."""
-        from gpudbg.frontends.tui.screens.gallery import GalleryScreen
-
-        self.open_side(GalleryScreen)
     def open_surface(self) -> None:
         """Surfaces and textures as pictures."""
         from gpudbg.frontends.tui.screens.surface import SurfaceScreen
 
         self.open_side(SurfaceScreen)
 
+    def open_gallery(self) -> None:
+        """The shipped stories."""
+        from gpudbg.frontends.tui.screens.gallery import GalleryScreen
+
+        self.open_side(GalleryScreen)
 
     def open_program(self, path: Path) -> None:
         """Leave this program for another; nothing may run."""
@@ -239,7 +244,7 @@ def run_app(session: DebugSession, startup: list[str] | None = None) -> int:
     """The terminal UI until the user quits; the exit code of the session."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_SECONDS)
-    app = GpudbgApp(session, startup, notes=True)
+    app = GpudbgApp(session, startup, notes=True, saved=Saved.read())
     hangup.watch(app)
     try:
         code = app.run()

@@ -1,7 +1,8 @@
 """Where every pane stands: a pure function of the terminal's size and the launch.
 
 Heights depend on the launch (warps of an SM, registers of the kernel), never on the stop, so a
-step moves nothing.  A slot shows one of several panes; the others stand in its title.
+step moves nothing.  A slot shows one of several panes; the others stand in its title.  `Changes`
+are what the user made of an arrangement; `changed.py` lays them over it.
 """
 
 from __future__ import annotations
@@ -52,11 +53,41 @@ class Arrangement:
         return next((s for s in self.slots if pane in s.panes), None)
 
 
-def arrange(width: int, height: int, shape: Shape, split: int | None = None) -> Arrangement:
+PRESETS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "default": (),
+    "asm": (CODE_SLOT, ("console",)),
+    "src": (CODE_SLOT, ("console",)),
+    "split": (CODE_SLOT, ("console",)),
+    "regs": (("registers", "warps", "paths"), CODE_SLOT, ("console",)),
+}
+"""gdb's layouts: panes from the top; nothing is all panes, as the terminal has room."""
+
+
+def size_of(width: int) -> str:
+    """The class of a terminal: what is changed in one class says nothing of another."""
+    return "small" if width < 110 else "medium" if width < 180 else "large"
+
+
+def arrange(
+    width: int, height: int, shape: Shape, split: int | None = None, preset: str = "default"
+) -> Arrangement:
     """The arrangement for a terminal of `width` x `height`; `split` is a dragged line's column."""
+    stacked = PRESETS.get(preset, ())
+    if stacked:
+        return _preset(width, height, stacked)
     if width < 110:
         return _one_column(width, height, shape)
     return _two_columns(width, height, shape, split)
+
+
+def _preset(width: int, height: int, stacked: tuple[tuple[str, ...], ...]) -> Arrangement:
+    rows, top = _rows(width, height, bar=height >= 32)
+    room = max(height - top - 1, 3 * len(stacked))
+    shares = {2: (7, 3), 3: (4, 4, 2)}[len(stacked)]
+    heights = [max(room * share // 10, 3) for share in shares[:-1]]
+    heights.append(room - sum(heights))
+    parts: Parts = list(zip(stacked, heights, strict=True))
+    return Arrangement(size_of(width), _stack(parts, 0, top, width), rows)
 
 
 def _rows(width: int, height: int, bar: bool) -> tuple[dict[str, Rect], int]:
@@ -97,8 +128,7 @@ def _two_columns(width: int, height: int, shape: Shape, split: int | None) -> Ar
         left = max(40, min(split, width - 16 - 32 - 8))
     right = width - left - 1
     slots = [*_left(room, left, top, height), *_right(room, left + 1, right, top, shape, height)]
-    size = "large" if width >= 180 else "medium"
-    return Arrangement(size, tuple(slots), rows, (left, top, 1, room))
+    return Arrangement(size_of(width), tuple(slots), rows, (left, top, 1, room))
 
 
 def _left(room: int, width: int, top: int, height: int) -> list[Slot]:

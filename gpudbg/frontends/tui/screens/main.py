@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -16,8 +17,9 @@ from textual.widgets import Input
 from gpudbg.debug.commands.registry import load
 from gpudbg.debug.stories import story_of
 from gpudbg.errors import GpudbgError
-from gpudbg.frontends.tui import doings_look, layout, messages
+from gpudbg.frontends.tui import arranging, doings_look, layout, messages
 from gpudbg.frontends.tui.actions import ACTIONS, BY_ID, key_name
+from gpudbg.frontends.tui.changed import Changes, fronts_of, laid_over
 from gpudbg.frontends.tui.completion import complete
 from gpudbg.frontends.tui.doings import DOINGS
 from gpudbg.frontends.tui.engine import Engine, Work
@@ -102,10 +104,9 @@ class MainScreen(Screen[None]):
         self.options = options
         self.look = look
         self.current: View | None = None
+        self.design: layout.Arrangement | None = None
         self.arrangement: layout.Arrangement | None = None
-        self.chosen: dict[tuple[str, ...], str] = {}
         self.zoom: str | None = None
-        self.split: int | None = None
         self._shown_fault: object = None
         self.last_search = ""
 
@@ -139,6 +140,8 @@ class MainScreen(Screen[None]):
         self.query_one(NotesPane).tell(self.story)
         console = self.query_one(ConsolePane)
         console.log_lines([self._hint()], "muted")
+        if self.gpudbg.layouts.saved.trouble:
+            self.note(self.gpudbg.layouts.saved.trouble)
         if self.story is not None:
             console.log_lines(["H the story of this program   G the other stories"], "muted")
         self.set_focus(self.query_one(CodePane))
@@ -165,16 +168,14 @@ class MainScreen(Screen[None]):
         width, height = self.size
         if not width or not height:
             return
-        self.arrangement = layout.arrange(width, height, self._shape(), self.split)
+        changes = self.changes
+        self.design = layout.arrange(width, height, self._shape(), changes.split, changes.preset)
+        self.arrangement = laid_over(self.design, changes)
+        chosen = fronts_of(self.arrangement, changes)
         notes = self.arrangement.slot_of("notes")
         if self._notes_first and notes is not None and notes.panes[0] == "memory":
             # A story opens with its notes where they cover nothing but memory.
-            self.chosen.setdefault(notes.panes, "notes")
-        chosen = {
-            slot: self.chosen[slot.panes]
-            for slot in self.arrangement.slots
-            if slot.panes in self.chosen
-        }
+            chosen.setdefault(notes, "notes")
         if self.current is not None and self.current.snapshot.finished:
             # Nothing has registers any more: their place shows what came out.
             chosen = {s: p for s, p in chosen.items() if p != "output"}
@@ -209,6 +210,11 @@ class MainScreen(Screen[None]):
             hidden = {*shown, "console"} if self.story is not None else {*shown, "console", "notes"}
             others = [self.line_pane(p) for p in slot.panes if p not in hidden]
             self.line_pane(here).tabs = tuple((o.number, o.title, o.pane) for o in others)
+
+    @property
+    def changes(self) -> Changes:
+        """What the user made of the arrangement on a terminal of this size."""
+        return self.gpudbg.layouts.changes(layout.size_of(self.size.width))
 
     def _shape(self) -> layout.Shape:
         s = self.session
@@ -247,7 +253,7 @@ class MainScreen(Screen[None]):
             self.zoom = name
             self.rearrange()
         elif self.zoom is not None or not self.line_pane(name).display:
-            self.chosen[slot.panes] = name
+            arranging.front(self, name)
             if self.zoom is not None:
                 self.zoom = name
             self.rearrange()
@@ -390,7 +396,8 @@ class MainScreen(Screen[None]):
         if word == "source" and rest.strip():
             self.gpudbg.source(rest.strip())
             return
-        self.run_job("Running", lambda s: s.command(line))
+        if not arranging.carry_out(self, line):
+            self.run_job("Running", lambda s: s.command(line))
 
     def quick(self, work: Callable[[DebugSession], object]) -> bool:
         """Short work at once; False when it failed or the machine runs."""
@@ -479,8 +486,7 @@ class MainScreen(Screen[None]):
 
     @on(messages.SplitMoved)
     def _split_moved(self, event: messages.SplitMoved) -> None:
-        self.split = event.column
-        self.rearrange()
+        arranging.change(self, replace(self.changes, split=event.column))
 
     @on(messages.RowClicked)
     def _row_clicked(self, event: messages.RowClicked) -> None:

@@ -1,0 +1,171 @@
+"""What the user made of an arrangement: panes moved, edges moved, panes brought to the front.
+
+Changes are counted from the designed arrangement, so they fit another height or another kernel
+as far as they can: an edge stops where a pane would get too low, an order of panes counts only
+where there are as many places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from gpudbg.frontends.tui.layout import PRESETS, Arrangement, Rect, Slot
+
+MIN_HEIGHT = 3
+"""Title and two rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Changes to the arrangement of one size of terminal.
+
+    Attributes:
+        preset: one of `PRESETS`.
+        split: column of the vertical line; None where the design has it.
+        edges: name of a horizontal edge ("left 0" is the left column's first) -> rows moved down.
+        order: for every place, the number of the slot that stands there; empty: as designed.
+        fronts: panes that show in their slot.
+    """
+
+    preset: str = "default"
+    split: int | None = None
+    edges: Mapping[str, int] = field(default_factory=dict)
+    order: tuple[int, ...] = ()
+    fronts: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; what is as designed is left out."""
+        rows = {
+            "preset": self.preset if self.preset != "default" else None,
+            "split": self.split,
+            "edges": dict(self.edges),
+            "order": list(self.order),
+            "fronts": list(self.fronts),
+        }
+        return {name: value for name, value in rows.items() if value or value == 0}
+
+    @classmethod
+    def of_json(cls, data: object) -> Changes:
+        """From plain data.
+
+        Raises:
+            ValueError: not what `to_json` gives; says what.
+        """
+        if not isinstance(data, dict):
+            raise ValueError("a size's changes must be a table")
+        unknown = set(data) - {"preset", "split", "edges", "order", "fronts"}
+        if unknown:
+            raise ValueError(f"unknown key {min(unknown)!r}")
+        preset, split = data.get("preset", "default"), data.get("split")
+        edges, order = data.get("edges", {}), data.get("order", [])
+        fronts = data.get("fronts", [])
+        if preset not in PRESETS:
+            raise ValueError(f"no layout is called {preset!r}")
+        if split is not None and not _whole(split):
+            raise ValueError("'split' must be a column")
+        if not isinstance(edges, dict) or not all(_whole(v) for v in edges.values()):
+            raise ValueError("'edges' must be rows by name")
+        if not isinstance(order, list) or not all(_whole(v) for v in order):
+            raise ValueError("'order' must be numbers")
+        if not isinstance(fronts, list) or not all(isinstance(v, str) for v in fronts):
+            raise ValueError("'fronts' must be names of panes")
+        return cls(preset, split, edges, tuple(order), tuple(fronts))
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10_000
+
+
+def laid_over(design: Arrangement, changes: Changes) -> Arrangement:
+    """The arrangement with the changes."""
+    slots = list(design.slots)
+    for column in ("left", "right"):
+        slots = _moved_edges(slots, design, column, changes.edges)
+    if sorted(changes.order) == list(range(len(slots))):
+        panes = [slot.panes for slot in slots]
+        slots = [
+            replace(slot, panes=panes[n]) for slot, n in zip(slots, changes.order, strict=True)
+        ]
+    return replace(design, slots=tuple(slots))
+
+
+def fronts_of(arrangement: Arrangement, changes: Changes) -> dict[Slot, str]:
+    """The pane that shows in each slot where the user chose one; the last choice counts."""
+    out: dict[Slot, str] = {}
+    for pane in changes.fronts:
+        slot = arrangement.slot_of(pane)
+        if slot is not None:
+            out[slot] = pane
+    return out
+
+
+def column_of(design: Arrangement, rect: Rect) -> str:
+    """Which column a place is in."""
+    return "right" if design.splitter is not None and rect[0] > design.splitter[0] else "left"
+
+
+def _edges(slots: list[Slot], design: Arrangement, column: str) -> list[int]:
+    """Rows of the edges between a column's places, its top first and its bottom last."""
+    rects = [s.rect for s in slots if column_of(design, s.rect) == column]
+    return sorted({r[1] for r in rects} | {r[1] + r[3] for r in rects})
+
+
+def _moved_edges(
+    slots: list[Slot], design: Arrangement, column: str, moved: Mapping[str, int]
+) -> list[Slot]:
+    old = _edges(slots, design, column)
+    if len(old) < 3:
+        return slots
+    new = list(old)
+    for n in range(1, len(old) - 1):
+        new[n] = old[n] + moved.get(f"{column} {n - 1}", 0)
+    # Nothing gets lower than it must be, from the top and then from the bottom.
+    for n in range(1, len(new) - 1):
+        new[n] = max(new[n], new[n - 1] + min(MIN_HEIGHT, old[n] - old[n - 1]))
+    for n in range(len(new) - 2, 0, -1):
+        new[n] = min(new[n], new[n + 1] - min(MIN_HEIGHT, old[n + 1] - old[n]))
+    to = dict(zip(old, new, strict=True))
+    out = []
+    for slot in slots:
+        x, y, width, height = slot.rect
+        if column_of(design, slot.rect) == column:
+            y, height = to[y], to[y + height] - to[y]
+        out.append(replace(slot, rect=(x, y, width, height)))
+    return out
+
+
+def taller(design: Arrangement, changes: Changes, pane: str, by: int) -> Changes:
+    """Changes that make a pane's place taller by as many rows (lower: fewer)."""
+    shown = laid_over(design, changes)
+    slot = shown.slot_of(pane)
+    if slot is None:
+        return changes
+    column = column_of(design, slot.rect)
+    edges = _edges(list(shown.slots), design, column)
+    bottom = edges.index(slot.rect[1] + slot.rect[3])
+    if len(edges) < 3:
+        return changes
+    # The last place of a column grows upward.
+    number, rows = (bottom, by) if bottom < len(edges) - 1 else (edges.index(slot.rect[1]), -by)
+    name = f"{column} {number - 1}"
+    start = _edges(list(design.slots), design, column)
+    # Counted from where the edge stands now, so that a limit is left at once.
+    return replace(changes, edges={**changes.edges, name: edges[number] - start[number] + rows})
+
+
+def moved(design: Arrangement, changes: Changes, pane: str, by: int) -> Changes:
+    """Changes that swap a pane's place with the next one's (`by` 1) or the one before's."""
+    shown = laid_over(design, changes)
+    slot = shown.slot_of(pane)
+    if slot is None:
+        return changes
+    count = len(shown.slots)
+    order = list(changes.order)
+    if sorted(order) != list(range(count)):
+        order = list(range(count))
+    here = shown.slots.index(slot)
+    there = (here + by) % count
+    order[here], order[there] = order[there], order[here]
+    return replace(changes, order=tuple(order))
