@@ -354,14 +354,14 @@ class MainScreen(Screen[None]):
                 continue
             if a.group == "Run" and a.id not in ("restart", "interrupt") and not self._can_run():
                 continue
+            if a.id == "surface" and (self.current is None or not self.current.images):
+                continue
             if a.id == "fault" and (self.current is None or self.current.fault is None):
                 continue
             shown.append((key_name(table[a.id].split(",")[0]), a.label))
         if busy:
             shown.insert(0, ("^C", "stop"))
         elif not self._can_run():
-            if a.id == "surface" and (self.current is None or not self.current.images):
-                continue
             restart = (key_name(table["restart"].split(",")[0]), BY_ID["restart"].label)
             shown = [restart, *(k for k in shown if k != restart)]
         row.keys = tuple(shown)
