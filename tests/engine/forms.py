@@ -13,13 +13,16 @@ import numpy as np
 
 from gpudbg.errors import DecodeError, ModelGap
 from gpudbg.formats.cubin import read_cubin
+from gpudbg.isa.spa5 import kinds, places
 from gpudbg.isa.spa5.decode import decode
+from gpudbg.isa.spa5.spec import Form
 from gpudbg.sm import record as rec
 from gpudbg.sm.engines.llvm import build, layout
 from gpudbg.sm.engines.llvm.emitter import COMPILED_SREGS, Emitter
 from gpudbg.sm.engines.llvm.listing import Listing
 from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
 from gpudbg.sm.sregs import ROWS
+from tests.isa.sampling import legal_word
 from tests.semantics.harness import EDGES, Bench, State
 
 DATA = Path(__file__).resolve().parents[1] / "data"
@@ -258,3 +261,26 @@ class _Sregs:
 
     def read_coupled(self, warp: Any, sm: Any, number: int) -> Any:
         return self.read(warp, sm, number)
+
+
+def small_word(form: Form, rng: random.Random, arch: str) -> int | None:
+    """A legal word of a form with registers below 32 and constants that exist, or None."""
+    for _ in range(8):
+        word = legal_word(form, rng)
+        if word is None:
+            return None
+        for spec in form.operands:
+            if isinstance(spec.kind, kinds.RegKind):
+                bits = spec.kind.bits
+                word = word & ~bits.mask | bits.put(4 * rng.randrange(1, 7))
+            elif isinstance(spec.kind, places.AddressKind | places.CBankKind):
+                for name, bits in spec.kind.fields():
+                    word = word & ~bits.mask | bits.put(8 if name == "base" else 0)
+            elif isinstance(spec.kind, kinds.ConstKind):
+                word = word & ~(0x7FFFF << 20) | rng.randrange(16, 60) << 20
+        try:
+            if decode(word, arch).op == form.op and form.reason(word) is None:
+                return word
+        except DecodeError:
+            continue
+    return None

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from tests import kernel_cases as kc
-from tests.engine import machines
+from tests.engine import fuzz_stops, machines
 
 KERNELS = (
     "atomics_shared", "barriers", "bitonic_sort", "crc32", "divergence", "double_ops",
@@ -94,3 +94,11 @@ def test_condition_that_refuses() -> None:
         asked.append(seen)
     assert asked[0] == asked[1]
     assert asked[0]
+
+
+@pytest.mark.parametrize("kernel", ["atomics_shared", "fault_shared_oob", "libm_math"])
+def test_stops_over_the_whole_run(kernel: str) -> None:
+    """A sample of `make fuzz`, which has 1,000 stops of every kernel."""
+    count, difference = fuzz_stops.compare(_case(kernel), 15, random.Random(kernel))
+    assert difference == ""
+    assert count >= 2

@@ -117,8 +117,8 @@ def _barrier_count(m: Machine, operand: Reg | Imm | None, packed: bool) -> Value
 def bar(m: Machine, i: Insn) -> None:
     """CTA barrier: SYNC waits, ARV arrives, RED also combines Pc (result by B2R.RESULT)."""
     mode = i.m["mode"]
-    if mode == "SCAN":
-        m.gap("BAR.SCAN")
+    if mode in ("SCAN", "SYNCALL"):
+        m.gap(f"BAR.{mode}")
     identity = raw(m, i.o["id"])
     if isinstance(i.o["id"], Reg):
         identity = m.and_(identity, 0xFFFF)
