@@ -62,6 +62,43 @@ def test_writers_at_once(folder: Path) -> None:
     assert build._read(path) == body
 
 
+TWICE = """
+import sys, pathlib
+from gpudbg.sm.engines.llvm import build
+build.cache_folder = lambda: pathlib.Path(sys.argv[1])
+for n in range(30):
+    text = f"define i32 @f() {{\\n  ret i32 {n}\\n}}\\n"
+    made = build.object_of(text, 0)
+    kept = [p for p in pathlib.Path(sys.argv[1]).iterdir() if p.suffix == ".o"]
+    assert made and all(build._read(p) for p in kept)
+"""
+
+
+def test_two_processes_at_one_cache(tmp_path: Path) -> None:
+    """They write the same objects at the same time, and neither ever sees half of one."""
+    command = [sys.executable, "-c", TWICE, str(tmp_path)]
+    both = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    for process in both:
+        _, error = process.communicate(timeout=120)
+        assert process.returncode == 0, error
+    assert len(list(tmp_path.iterdir())) == 30
+
+
+def test_objects_depend_on_code_version_and_host(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another engine version or another host takes another file."""
+    build.object_of(TEXT, 0)
+    monkeypatch.setattr(build.layout, "VERSION", "another")
+    build.object_of(TEXT, 0)
+    here = build.host()
+    other = build.Host(here.triple, "x86-64" if here.cpu != "x86-64" else "generic", here.features)
+    monkeypatch.setattr(build, "host", lambda: other)
+    build.object_of(TEXT, 0)
+    build.object_of(TEXT.replace("7", "8"), 0)
+    assert len(list(folder.iterdir())) == 4
+
+
 def test_a_cache_that_cannot_be_written(folder: Path) -> None:
     build._write(folder / "missing" / "object.o", b"content")
     assert build._read(folder / "missing" / "object.o") is None
@@ -75,6 +112,34 @@ def test_without_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     assert session.grid.fast.engine is None
     assert session.grid.fast.trouble == start.MISSING
     assert start.MISSING in session.execute("info engine")["why"]
+
+
+BLOCKED = """
+import sys
+sys.modules["llvmlite"] = None
+import gpudbg
+from tests import kernel_cases as kc
+from tests.engine import machines
+for engine in ("run", "auto", "step"):
+    for name in ("reduce_sum", "jump_table"):
+        session = machines.launch(next(iter(kc.load(name, "sm_50"))), engine)
+        session.step()
+        session.break_at("*0x40")
+        assert session.cont().kind == "breakpoint"
+        session.execute("delete")
+        assert session.run().kind == "exited"
+        print(session.execute("info engine").get("why", "step"))
+"""
+
+
+def test_with_its_import_blocked() -> None:
+    """A platform without llvmlite: everything works, and `info engine` says what is missing."""
+    root = str(Path(__file__).resolve().parents[2])
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCKED], cwd=root, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [start.MISSING] * 4 + ["step"] * 2
 
 
 def test_a_compiler_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,6 +38,9 @@ def main(argv: list[str]) -> int:
     checks = {name: session.check(name) for name in args.check}
     with interrupts(session), progress.shown(session):
         stop = session.run(max_instructions=args.max_instructions)
+    fast = session.grid.fast
+    if fast is not None and fast.trouble and (args.engine == "run" or args.jobs > 1):
+        print(f"gpudbg: {fast.trouble}", file=sys.stderr)
     if args.json:
         emit_json(
             {
