@@ -217,7 +217,8 @@ TRAP_POLICIES: tuple[Policy, ...] = (
         "debugger-stop",
         "modelled",
         "Breakpoints, limits and interrupts freeze the SMs between two instructions without "
-        "entering a handler; `trap stop` is a stop request that warps see.",
+        "entering a handler; `trap stop` is a stop request that warps see, until those that it "
+        "took into the handler have left.",
         "The emulator can look without disturbing.",
     ),
     Policy(

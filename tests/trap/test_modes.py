@@ -358,6 +358,17 @@ def test_stop_request() -> None:
     assert session.cont().kind == "exited"
 
 
+def test_handler_code_reads_the_stop_request() -> None:
+    """The driver takes STOP_TRIGGER back to let the handler run; its S2R tells why it runs."""
+    session = launch(kernel("NOP"), block=64)
+    handle(session, PLAIN)
+    session.execute("trap stop")
+    session.step()
+    assert word(session, "SR64") & 1 << 4
+    session.cont()
+    assert data(session, 2)[1] & 1 << 4
+
+
 def test_critical_section_holds_back_steps_and_requests() -> None:
     session = launch("IDE 0x1 ;\n NOP ;\n NOP ;\n IDE.EN 0x1 ;\n NOP ;\n EXIT ;")
     handle(session, PLAIN)

@@ -83,6 +83,8 @@ class TrapUnit(TrapPolicy):
             status |= GlobalErrorStatus.STOP_REQUEST
         erring, traps, ide = 0, [], False
         for warp in sm.resident():
+            if warp.in_trap and warp.words[rec.TRAP_CAUSE] == Cause.STOP_REQUEST:
+                status |= GlobalErrorStatus.STOP_REQUEST
             word = warp.words[rec.TRAP_STATUS]
             erring += bool(word & 0xFF)
             ide = ide or bool(warp.words[rec.FLAGS] & rec.FLAG_IDE)
