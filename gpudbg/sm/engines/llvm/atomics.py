@@ -8,9 +8,7 @@ from gpudbg.sm.engines.llvm.body import (
     PLACES,
     Body,
     arguments,
-    bad_lanes,
     nothing_to_do,
-    refuse,
 )
 from gpudbg.sm.engines.llvm.lanes import Val
 
@@ -99,6 +97,7 @@ def _atomic(space: str, what: str, bits: int, threads: bool) -> str:
     b.line(f"store <32 x i{bits}> zeroinitializer, ptr %out, align 64")
     nothing_to_do(b)
     inside, base = PLACES[space](b, bits // 8)
+    inside = Val(64, b.bare(inside if inside.bits == 64 else b.zext(inside), 64))
     places = b.op("alloca <32 x i64>, align 64")
     b.put(I64, inside.ref, places, 0, 64)
     left = b.op("alloca i32")
@@ -139,11 +138,7 @@ def _sum(kind: str) -> str:
     """Element by element; without a loop when all lanes execute."""
     b = Body()
     nothing_to_do(b)
-    low = b.add(b.row(32, "%lo"), Val(32, b.op("trunc i64 %add to i32"), True))
-    limit = Val(64, b.get("i64", "%env", layout.SHARED_BYTES), True)
-    assert isinstance(low, Val)
-    refuse(b, bad_lanes(b, Val(64, b.bare(b.zext(low), 64)), limit, 4))
-    base = b.get("ptr", "%rec", layout.SHARED_POINTER)
+    low, base = PLACES["shared"](b, 4)
     places = b.op("alloca <32 x i32>, align 64")
     b.put("<32 x i32>", low.ref, places, 0, 64)
 

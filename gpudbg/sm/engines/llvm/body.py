@@ -13,7 +13,13 @@ I1 = "<32 x i1>"
 
 
 class Body(MufuBodies):
-    """The body of one library function."""
+    """The body of one library function.
+
+    Attributes:
+        wide_vectors: for a host with AVX-512.
+    """
+
+    wide_vectors = False
 
     def bail(self, lanes: object) -> None:
         raise Slow("a library function cannot leave")
@@ -97,12 +103,20 @@ def bad_lanes(b: Body, inside: Num, limit: Val, size: int) -> str:
 
 
 def places_shared(b: Body, size: int) -> tuple[Val, str]:
-    """(offsets, host pointer) of checked shared addresses."""
+    """(offsets of 32 bits, host pointer) of checked shared addresses."""
     low = b.add(b.row(32, "%lo"), Val(32, b.op("trunc i64 %add to i32"), True))
-    inside = Val(64, b.bare(b.zext(low), 64))
-    limit = Val(64, b.get("i64", "%env", layout.SHARED_BYTES), True)
-    refuse(b, bad_lanes(b, inside, limit, size))
-    return inside, b.get("ptr", "%rec", layout.SHARED_POINTER)
+    assert isinstance(low, Val)
+    turn = size.bit_length() - 1
+    turned = low
+    if turn:
+        # Turned right by the bits that must be 0, an offset is huge unless they are.
+        pair = f"{I32} {low.ref}, {I32} {low.ref}, {b.whole(turn, 32)}"
+        turned = Val(32, b.op(f"call {I32} @llvm.fshr.v32i32({pair})"))
+    bytes_ = b.op(f"trunc i64 {b.get('i64', '%env', layout.SHARED_BYTES)} to i32")
+    room = Val(32, b.op(f"lshr i32 {bytes_}, {turn}"), True)
+    bad = b.mask_bits(b.mnot(b.ult(turned, room)))
+    refuse(b, b.op(f"and i32 {bad}, %mask"))
+    return low, b.get("ptr", "%rec", layout.SHARED_POINTER)
 
 
 def places_local(b: Body, size: int) -> tuple[Val, str]:

@@ -212,7 +212,7 @@ class Library:
         from gpudbg.sm.engines.llvm.library import CONTROL, control_text, library_text
 
         self._control = Code(object_of(control_text(), 2, "all"))
-        self._rest = Code(object_of(library_text(), 2, "variables"))
+        self._rest = Code(object_of(library_text(host().wide_vectors), 2, "variables"))
         self._in_control = CONTROL
 
     def address(self, name: str) -> int:

@@ -13,7 +13,6 @@ from gpudbg.sm.engines.llvm.atomics import atomic_functions, sum_functions
 from gpudbg.sm.engines.llvm.body import (
     I1,
     I32,
-    I64,
     PLACES,
     Body,
     arguments,
@@ -50,8 +49,8 @@ def outlined_functions() -> list[str]:
 
 
 def _pointers(b: Body, base: str, inside: Val, add: int) -> str:
-    places = b.wadd(inside, add) if add else inside
-    return b.op(f"getelementptr i8, ptr {base}, {b.whole(places, 64)}")
+    places = (b.wadd if inside.bits == 64 else b.add)(inside, add) if add else inside
+    return b.op(f"getelementptr i8, ptr {base}, {b.whole(places, inside.bits)}")
 
 
 def _half(b: Body, kind: str, ref: str, half: int) -> str:
@@ -64,22 +63,56 @@ def _half(b: Body, kind: str, ref: str, half: int) -> str:
 
 def _regular(b: Body, inside: Val, size: int, half: int) -> tuple[str, str]:
     """(i1: 16 lanes follow one another in memory, the first one's offset)."""
-    first = b.op(f"extractelement {I64} {inside.ref}, i64 {CHUNK * half}")
-    part = _half(b, "i64", inside.ref, half)
-    spread = b.op(f"insertelement <{CHUNK} x i64> poison, i64 {first}, i64 0")
-    kind = f"<{CHUNK} x i64>"
+    one = f"i{inside.bits}"
+    first = b.op(f"extractelement <32 x {one}> {inside.ref}, i64 {CHUNK * half}")
+    part = _half(b, one, inside.ref, half)
+    spread = b.op(f"insertelement <{CHUNK} x {one}> poison, {one} {first}, i64 0")
+    kind = f"<{CHUNK} x {one}>"
     spread = b.op(f"shufflevector {kind} {spread}, {kind} poison, <{CHUNK} x i32> zeroinitializer")
-    steps = b.constants("i64", range(0, CHUNK * size, size))
+    steps = b.constants(one, range(0, CHUNK * size, size))
     goal = b.op(f"add {kind} {spread}, {steps}")
     same = b.op(f"icmp eq {kind} {part}, {goal}")
     bits = b.op(f"bitcast <{CHUNK} x i1> {same} to i{CHUNK}")
+    if inside.bits == 32:
+        first = b.op(f"zext i32 {first} to i64")
     return b.op(f"icmp eq i{CHUNK} {bits}, -1"), first
+
+
+def _window(b: Body, base: str, inside: Val) -> None:
+    """Load from shared memory where all lanes are in one aligned piece of 256 bytes: four
+    vectors, from which lanes pick."""
+    lane = b.op("call i32 @llvm.cttz.i32(i32 %mask, i1 false)")
+    first = b.op(f"extractelement {I32} {inside.ref}, i32 {lane}")
+    piece = b.op(f"and i32 {first}, -256")
+    apart = b.mask_bits(b.mnot(b.ult(b.sub(inside, Val(32, piece, True)), 256)))
+    near = b.op(f"icmp eq i32 {b.op(f'and i32 {apart}, %mask')}, 0")
+    bytes_ = b.get("i64", "%env", layout.SHARED_BYTES)
+    start = b.op(f"zext i32 {piece} to i64")
+    whole = b.op(f"icmp ule i64 {b.op(f'add i64 {start}, 256')}, {bytes_}")
+    with b.returning(b.op(f"and i1 {near}, {whole}")):
+        kind = f"<{CHUNK} x i32>"
+        place = b.at(base, start)
+        parts = [b.get(kind, place, 64 * n, 4) for n in range(4)]
+        index = b.shr(inside, 2)
+        upper = b.mnot(b.eq(b.and_(index, 32), 0))
+        for half in range(2):
+            picks = f"{kind} {_half(b, 'i32', b.bare(index, 32), half)}"
+            low, high = (
+                b.op(
+                    f"call {kind} @llvm.x86.avx512.vpermi2var.d.512("
+                    f"{kind} {parts[n]}, {picks}, {kind} {parts[n + 1]})"
+                )
+                for n in (0, 2)
+            )
+            chosen = _half(b, "i1", b.mask_lanes(upper), half)
+            value = b.op(f"select <{CHUNK} x i1> {chosen}, {kind} {high}, {kind} {low}")
+            b.put(kind, value, "%out", 64 * half, 64)
+        b.line("ret i1 true")
 
 
 def _chunks(b: Body, size: int, base: str, inside: Val, values: str | None) -> None:
     """Four-byte accesses by halves: plain where regular, else gathered or scattered."""
     lanes = b.op(f"bitcast i32 %mask to {I1}")
-    pointers = _pointers(b, base, inside, 0)
     for half in range(2):
         chosen = _half(b, "i1", lanes, half)
         regular, first = _regular(b, inside, size, half)
@@ -92,11 +125,9 @@ def _chunks(b: Body, size: int, base: str, inside: Val, values: str | None) -> N
         _move(b, f"{kind}", "load" if values is None else "store", "ptr", start, chosen, data, half)
         b.br(after)
         b.label(spread)
-        part = b.op(
-            f"shufflevector {PTRS} {pointers}, {PTRS} poison, <{CHUNK} x i32> <"
-            + ", ".join(f"i32 {n}" for n in range(CHUNK * half, CHUNK * half + CHUNK))
-            + ">"
-        )
+        one = f"i{inside.bits}"
+        offsets = f"<{CHUNK} x {one}> {_half(b, one, inside.ref, half)}"
+        part = b.op(f"getelementptr i8, ptr {base}, {offsets}")
         how = "gather" if values is None else "scatter"
         _move(b, kind, how, f"<{CHUNK} x ptr>", part, chosen, data, half)
         b.br(after)
@@ -122,6 +153,8 @@ def _move(
 def _gather(b: Body, size: int, signed: bool, local: bool, base: str, inside: Val) -> None:
     """All lanes of one load to `%out`."""
     if size == 4 and not local:
+        if b.wide_vectors and inside.bits == 32:
+            _window(b, base, inside)
         _chunks(b, size, base, inside, None)
         return
     chosen = b.op(f"bitcast i32 %mask to {I1}")
@@ -168,13 +201,14 @@ def _words(size: int) -> int:
     return max(1, size // 4)
 
 
-def access_functions() -> list[str]:
+def access_functions(wide_vectors: bool) -> list[str]:
     """Loads and stores of every space and size."""
     functions = []
     for space, places in PLACES.items():
         for size in (1, 2, 4, 8, 16):
             for signed in (False, True) if size < 4 else (False,):
                 b = Body()
+                b.wide_vectors = wide_vectors
                 nothing_to_do(b)
                 inside, base = places(b, size)
                 _gather(b, size, signed, space == "local", base, inside)
@@ -326,8 +360,12 @@ def _tables() -> list[str]:
     return lines
 
 
-def library_text() -> str:
-    """The module of vector functions: straight code, which needs few passes."""
+def library_text(wide_vectors: bool) -> str:
+    """The module of vector functions: straight code, which needs few passes.
+
+    Args:
+        wide_vectors: for a host with AVX-512.
+    """
     return "\n".join(
         [
             *_tables(),
@@ -336,7 +374,7 @@ def library_text() -> str:
             _leader(),
             *directed_functions(),
             *outlined_functions(),
-            *access_functions(),
+            *access_functions(wide_vectors),
             *generic_functions(),
             *constant_functions(),
             *atomic_functions(),
