@@ -13,6 +13,7 @@ from gpudbg.frontends.tui import layout
 from gpudbg.frontends.tui.changed import Changes, moved, taller
 from gpudbg.frontends.tui.doings import doing
 from gpudbg.frontends.tui.saved import DEFAULT, Layout, Saved
+from gpudbg.frontends.tui.screens.board import Board
 from gpudbg.frontends.tui.widgets.console import ConsolePane
 
 if TYPE_CHECKING:
@@ -71,8 +72,21 @@ def front(screen: MainScreen, pane: str) -> None:
 
 # ---- keys ----------------------------------------------------------------------------------
 def _taller(screen: MainScreen, by: int) -> None:
-    assert screen.design is not None
-    change(screen, taller(screen.design, screen.changes, screen.focused_pane(), by))
+    _grow(screen, screen.focused_pane(), by)
+
+
+def _grow(screen: MainScreen, pane: str, by: int) -> None:
+    place = _unzoomed(screen, pane)
+    if place is not None and screen.design is not None:
+        change(screen, taller(screen.design, screen.changes, place, by))
+
+
+def _unzoomed(screen: MainScreen, pane: str) -> layout.Rect | None:
+    """Where a pane stands when nothing is zoomed; None: nowhere."""
+    if screen.zoom is not None:
+        screen.zoom = None
+        screen.rearrange()
+    return screen.query_one(Board).places.get(f"pane-{pane}")
 
 
 def _wider(screen: MainScreen, by: int) -> None:
@@ -80,17 +94,21 @@ def _wider(screen: MainScreen, by: int) -> None:
     if shown is None or shown.splitter is None:
         screen.note("one column has no vertical line to move", "muted")
         return
-    slot = shown.slot_of(screen.focused_pane())
+    place = _unzoomed(screen, screen.focused_pane())
     column = shown.splitter[0]
-    right = slot is not None and slot.rect[0] > column
+    right = place is not None and place[0] > column
     change(screen, replace(screen.changes, split=column + (-by if right else by)))
 
 
 def _move(screen: MainScreen, by: int) -> None:
-    assert screen.design is not None
     pane = screen.focused_pane()
-    change(screen, moved(screen.design, screen.changes, pane, by))
-    screen.focus_pane(pane)
+    place = _unzoomed(screen, pane)
+    if place is not None and screen.design is not None:
+        if pane != "console":
+            # It moves as what it is, not as what its new place would show.
+            front(screen, pane)
+        change(screen, moved(screen.design, screen.changes, place, by))
+        screen.focus_pane(pane)
 
 
 @doing("pane_taller")
@@ -209,12 +227,10 @@ def _winheight(screen: MainScreen, words: list[str]) -> list[str]:
         rows = int(words[1])
     except (IndexError, ValueError):
         raise CommandError("winheight PANE [+|-]ROWS", "such as: winheight code +3") from None
-    shown = screen.arrangement
-    slot = shown.slot_of(pane) if shown is not None else None
-    if slot is None or screen.design is None:
+    place = _unzoomed(screen, pane)
+    if place is None:
         raise CommandError(f"no pane {words[0]!r} is on the screen", ", ".join(layout.ORDER))
-    by = rows if words[1][0] in "+-" else rows - slot.rect[3]
-    change(screen, taller(screen.design, screen.changes, pane, by))
+    _grow(screen, pane, rows if words[1][0] in "+-" else rows - place[3])
     return []
 
 

@@ -136,36 +136,43 @@ def _moved_edges(
     return out
 
 
-def taller(design: Arrangement, changes: Changes, pane: str, by: int) -> Changes:
-    """Changes that make a pane's place taller by as many rows (lower: fewer)."""
+def _number(shown: Arrangement, place: Rect) -> int | None:
+    return next((n for n, slot in enumerate(shown.slots) if slot.rect == place), None)
+
+
+def taller(design: Arrangement, changes: Changes, place: Rect, by: int) -> Changes:
+    """Changes that make a place (as it is now) taller by as many rows (lower: fewer)."""
     shown = laid_over(design, changes)
-    slot = shown.slot_of(pane)
-    if slot is None:
+    number = _number(shown, place)
+    if number is None:
         return changes
+    slot = shown.slots[number]
     column = column_of(design, slot.rect)
     edges = _edges(list(shown.slots), design, column)
-    bottom = edges.index(slot.rect[1] + slot.rect[3])
-    if len(edges) < 3:
-        return changes
-    # The last place of a column grows upward.
-    number, rows = (bottom, by) if bottom < len(edges) - 1 else (edges.index(slot.rect[1]), -by)
-    name = f"{column} {number - 1}"
     start = _edges(list(design.slots), design, column)
-    # Counted from where the edge stands now, so that a limit is left at once.
-    return replace(changes, edges={**changes.edges, name: edges[number] - start[number] + rows})
+    top, bottom = edges.index(slot.rect[1]), edges.index(slot.rect[1] + slot.rect[3])
+    # The lower edge moves; the upper one where that is the last or has nowhere to go.
+    for edge, rows in ((bottom, by), (top, -by)):
+        if not 0 < edge < len(edges) - 1:
+            continue
+        # Counted from where the edge stands now, so that a limit is left at once.
+        to = edges[edge] - start[edge] + rows
+        found = replace(changes, edges={**changes.edges, f"{column} {edge - 1}": to})
+        if laid_over(design, found).slots[number].rect[3] != slot.rect[3]:
+            return found
+    return changes
 
 
-def moved(design: Arrangement, changes: Changes, pane: str, by: int) -> Changes:
-    """Changes that swap a pane's place with the next one's (`by` 1) or the one before's."""
+def moved(design: Arrangement, changes: Changes, place: Rect, by: int) -> Changes:
+    """Changes that swap what stands in a place with the next place (`by` 1) or the one before."""
     shown = laid_over(design, changes)
-    slot = shown.slot_of(pane)
-    if slot is None:
+    here = _number(shown, place)
+    if here is None:
         return changes
     count = len(shown.slots)
     order = list(changes.order)
     if sorted(order) != list(range(count)):
         order = list(range(count))
-    here = shown.slots.index(slot)
     there = (here + by) % count
     order[here], order[there] = order[there], order[here]
     return replace(changes, order=tuple(order))

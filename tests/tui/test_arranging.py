@@ -1,0 +1,192 @@
+"""Panes moved, resized, named and saved; gdb's window commands; a layout file that is broken."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpudbg.errors import CommandError
+from gpudbg.frontends.tui import layout
+from gpudbg.frontends.tui.app import GpudbgApp
+from gpudbg.frontends.tui.changed import Changes, laid_over, moved, taller
+from gpudbg.frontends.tui.saved import Saved
+from gpudbg.frontends.tui.widgets.console import ConsolePane
+
+from .helpers import look, open_first, press, screen_text, settle
+from .test_layout import SHAPES
+
+EDGES = st.dictionaries(
+    st.sampled_from([f"{side} {n}" for side in ("left", "right") for n in range(4)]),
+    st.integers(-100, 100),
+)
+CHANGES = st.builds(
+    Changes,
+    st.sampled_from(list(layout.PRESETS)),
+    st.none() | st.integers(-10, 400),
+    EDGES,
+    st.integers(2, 8).flatmap(lambda n: st.permutations(range(n))).map(tuple),
+    st.lists(st.sampled_from(layout.ORDER)).map(tuple),
+)
+
+
+@given(st.integers(60, 260), st.integers(16, 90), SHAPES, CHANGES)
+def test_changes_never_overlap_or_lose_a_cell(width, height, shape, changes):
+    design = layout.arrange(width, height, shape, changes.split, changes.preset)
+    found = laid_over(design, changes)
+    cells = set()
+    rects = [*(s.rect for s in found.slots), *found.rows.values()]
+    if found.splitter is not None:
+        rects.append(found.splitter)
+    for x, y, w, h in rects:
+        assert w > 0
+        assert h > 0
+        area = {(i, j) for i in range(x, x + w) for j in range(y, y + h)}
+        assert not cells & area
+        cells |= area
+    assert len(cells) == width * height
+    assert sorted(s.panes for s in found.slots) == sorted(s.panes for s in design.slots)
+
+
+@given(CHANGES)
+def test_changes_survive_the_file(changes):
+    assert Changes.of_json(json.loads(json.dumps(changes.to_json()))) == changes
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+def test_a_pane_grows_and_moves(size):
+    design = layout.arrange(*size, layout.Shape(8, 16))
+    for n, slot in enumerate(design.slots):
+        grown = laid_over(design, taller(design, Changes(), slot.rect, 2)).slots[n].rect
+        assert grown[3] == slot.rect[3] + 2
+        most = taller(design, Changes(), slot.rect, 99)
+        high = laid_over(design, most).slots[n].rect
+        assert high[3] > grown[3]
+        # One key press leaves the limit, however often the other was pressed against it.
+        assert laid_over(design, taller(design, most, high, -1)).slots[n].rect[3] == high[3] - 1
+        away = moved(design, Changes(), slot.rect, 1)
+        there = laid_over(design, away).slots[(n + 1) % len(design.slots)]
+        assert there.panes == slot.panes
+        assert laid_over(design, moved(design, away, there.rect, -1)) == design
+
+
+def app_with(where: Path) -> GpudbgApp:
+    return GpudbgApp(open_first(), [], look(), saved=Saved.read(where))
+
+
+def height(app: GpudbgApp, pane: str) -> int:
+    return app.main.line_pane(pane).size.height
+
+
+def said(app: GpudbgApp) -> str:
+    return "\n".join(r.text for r in app.main.query_one(ConsolePane).answers.lines)
+
+
+async def command(app: GpudbgApp, pilot, line: str) -> None:
+    app.main.run_command(line)
+    await settle(app, pilot)
+    await pilot.pause()
+
+
+async def test_a_saved_layout_comes_back(tmp_path):
+    where = tmp_path / "state" / "layouts.json"
+    app = app_with(where)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(app, pilot)
+        before, column = height(app, "code"), app.main.arrangement.splitter[0]
+        await press(app, pilot, "ctrl+up", "ctrl+up", "ctrl+right", "5", "greater_than_sign")
+        assert height(app, "code") == before + 2
+        assert app.main.arrangement.splitter[0] == column + 4
+        assert not where.exists(), "only the user saves"
+        await command(app, pilot, "layout save my own")
+        assert "saved as 'my own'" in said(app)
+        place = app.main.arrangement.slot_of("memory").rect
+        await command(app, pilot, "layout default")
+        assert height(app, "code") == before
+        await command(app, pilot, "layout my own")
+        assert height(app, "code") == before + 2
+    again = app_with(where)
+    async with again.run_test(size=(120, 40)) as pilot:
+        await settle(again, pilot)
+        assert height(again, "code") == before + 2
+        assert again.main.arrangement.slot_of("memory").rect == place
+        await command(again, pilot, "layout delete my own")
+        await command(again, pilot, "layout my own")
+        assert "no layout is called 'my own'" in said(again)
+    assert json.loads(where.read_text())["layouts"] == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "{}", '{"layouts": 5}', '{"layouts": {"a": 5}}', "\x00", "[" * 10_000,
+     '{"layouts": {"a": {"medium": {"preset": "no"}}}}', '{"layouts": {"a": {"medium": []}}}',
+     '{"layouts": {"a": {"medium": {"edges": {"left 0": "x"}}}}}',
+     '{"layouts": {"a": {"medium": {"order": [true]}}}}'],
+)  # fmt: skip
+def test_a_broken_file_is_told_and_kept(tmp_path, text):
+    where = tmp_path / "layouts.json"
+    where.write_text(text)
+    saved = Saved.read(where)
+    assert str(where) in saved.trouble
+    assert "layout save" in saved.trouble
+    saved.save("mine", {"medium": Changes("asm")})
+    assert Saved.read(where).layouts == {"mine": {"medium": Changes("asm")}}
+    assert where.with_suffix(".broken").read_text() == text
+
+
+async def test_a_broken_file_opens_the_design_with_a_message(tmp_path):
+    where = tmp_path / "layouts.json"
+    where.write_text("{")
+    app = app_with(where)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(app, pilot)
+        assert "cannot be read" in said(app)
+        assert height(app, "code") > 10
+
+
+def test_a_file_that_cannot_be_written_is_one_line(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    with pytest.raises(CommandError, match="cannot write"):
+        Saved.read(blocked / "layouts.json").save("a", {})
+
+
+async def test_gdbs_window_commands(tmp_path):
+    app = app_with(tmp_path / "layouts.json")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(app, pilot)
+        for name in ("asm", "src", "split"):
+            await command(app, pilot, f"layout {name}")
+            assert app.main.line_pane("code").size.width == 120
+            assert not app.main.line_pane("warps").display
+        await command(app, pilot, "layout regs")
+        assert app.main.line_pane("registers").display
+        await command(app, pilot, "focus regs")
+        assert app.main.focused_pane() == "registers"
+        await command(app, pilot, "focus next")
+        assert app.main.focused_pane() == "console"
+        await command(app, pilot, "focus cmd")
+        assert app.main.focused_pane() == "console"
+        await command(app, pilot, "layout default")
+        await command(app, pilot, "focus src")
+        assert app.main.focused_pane() == "code"
+        await command(app, pilot, "focus lane 3")
+        assert app.session.focus.lane == 3
+        before = height(app, "code")
+        await command(app, pilot, "winheight src +3")
+        assert height(app, "code") == before + 3
+        await command(app, pilot, "wh code 12")
+        assert height(app, "code") == 12
+        for line in ("winheight", "winheight nosuch 3", "layout nosuch", "layout save asm"):
+            await command(app, pilot, line)
+        for words in ("winheight PANE", "no pane 'nosuch'", "called 'nosuch'", "designed layout"):
+            assert words in said(app)
+        await command(app, pilot, "refresh")
+        await command(app, pilot, "tui enable")
+        await command(app, pilot, "layout")
+        assert "the terminal UI is on" in said(app)
+        assert "in use: default with changes" in said(app)
+        assert any("Code" in line for line in screen_text(app))
