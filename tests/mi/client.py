@@ -70,7 +70,9 @@ class Client:
             *lines, rest = (rest + data).split(b"\n")
             for line in lines:
                 try:
-                    self._queue.put(parse(line.decode("ascii")))
+                    record = parse(line.decode("ascii"))
+                    record.line = line.decode("ascii")
+                    self._queue.put(record)
                 except Exception as e:
                     self._queue.put(e)
         self._queue.put(None)
@@ -94,6 +96,10 @@ class Client:
             out.append(record)
             if wanted(record):
                 return out
+
+    def lines(self, begin: int = 0) -> list[str]:
+        """Records as they came, from the `begin`-th on."""
+        return [r.line for r in self.records[begin:]]
 
     def send(self, line: str) -> None:
         """A line as it is."""

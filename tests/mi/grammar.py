@@ -29,6 +29,7 @@ class Record:
     name: str = ""
     fields: dict[str, Any] = field(default_factory=dict)
     text: str = ""
+    line: str = ""
 
 
 def unescape(text: str) -> str:

@@ -60,7 +60,7 @@ def test_commands_of_a_breakpoint() -> None:
     assert "\n        silent\n        print threadIdx.x\n" in out
     assert "$1 = 5\n" in out
     assert "thread hit" not in out
-    assert out.endswith("(mine) (mine) ")
+    assert out.endswith("(mine)(mine)")
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpudbg.debug import gdb_text
 from gpudbg.debug.commands.registry import Output, command
+from gpudbg.debug.format import parse_int
 from gpudbg.debug.listing import CodeLine
 from gpudbg.debug.symbols import Line
 from gpudbg.errors import CommandError
@@ -22,12 +23,14 @@ def instruction_rows(
     raw: bool = False,
     source: bool = False,
     whole: bool = False,
+    filled: bool = False,
 ) -> Output:
     """Instructions as console lines; `=>` marks where the focused warp stands.
 
-    Under `set addresses code` they are gdb's lines; `whole` ones lie in one function.
+    Under `set addresses code` they are gdb's lines: `whole` ones lie in one function, the
+    addresses of `disassemble` are `filled` up with zeros, those of `x/i` are not.
     """
-    codes = session.settings.shown("addresses") == "code"
+    codes = gdb_text.wanted(session)
     here = session.warp().state.pc if session.focus is not None else -1
     if here % 32 == 0:
         here += 8
@@ -39,14 +42,19 @@ def instruction_rows(
         line = session.symbols.line(row.pc)
         if source and line is not None and line != last:
             text = source_text(session, line)
-            lines.append(f"{line}" + (f"  {text}" if text else ""))
+            if codes:
+                lines += [f"{line.file}:"] if last is None or last.file != line.file else []
+                lines.append(f"{line.number}\t{text}")
+            else:
+                lines.append(f"{line}" + (f"  {text}" if text else ""))
             last = line
         mark = ("=>" if row.pc == here else "  ") + ("*" if row.pc in points else " ")
         word = f"{row.word:016x}  " if raw else ""
         if codes:
+            word = row.word.to_bytes(8, "little").hex(" ") + "\t" if raw else ""
             name, offset = session.symbols.function_offset(row.pc)
-            # As in gdb: `disassemble` fills addresses up, `x/i` does not.
-            place = f"0x{row.pc:016x} <+{offset}>" if whole else f"0x{row.pc:x} <{name}+{offset}>"
+            address = f"0x{row.pc:016x}" if filled else f"0x{row.pc:x}"
+            place = f"{address} <+{offset}>" if whole else f"{address} <{name}+{offset}>"
             lines.append(f"{mark[:2]} {place}:\t{word}{row.text}")
         else:
             lines.append(f"{mark} {row.offset:04x}  {word}{row.text}")
@@ -86,41 +94,61 @@ def disassemble(session: DebugSession, argument: str) -> Output:
         flags, _, text = text[1:].partition(" ")
         if set(flags) - set("rsm"):
             raise CommandError(f"'/{flags}' is not understood", "/r words, /s source lines")
-    rows = _rows(session, text.strip())
+    rows, ends = _rows(session, text.strip())
     listing = bool(set("sm") & set(flags))
-    codes = session.settings.shown("addresses") == "code"
-    out = instruction_rows(session, rows, raw="r" in flags, source=listing, whole=codes)
+    codes = gdb_text.wanted(session)
+    whole = codes and ends is None
+    out = instruction_rows(
+        session, rows, raw="r" in flags, source=listing, whole=whole, filled=codes
+    )
     if not codes or not rows:
         return out
-    name = session.symbols.function(rows[0].pc)
-    head = f"Dump of assembler code for function {name}:"
+    if ends is None:
+        head = f"for function {session.symbols.function(rows[0].pc)}:"
+    else:
+        head = f"from 0x{ends[0]:x} to 0x{ends[1]:x}:"
+    head = f"Dump of assembler code {head}"
     return Output((head, *out.lines, "End of assembler dump."), out.data)
 
 
-def _rows(session: DebugSession, text: str) -> list[CodeLine]:
+def _rows(session: DebugSession, text: str) -> tuple[list[CodeLine], tuple[int, int] | None]:
+    """Instructions that `disassemble` is asked for, and the ends of a range."""
     symbols = session.symbols
     if not text:
         here = session.warp().state.pc if session.focus is not None else symbols.base
-        if session.settings.shown("addresses") == "code":
-            return symbols.function_rows(here)
-        return symbols.around(here, 8, 16)
-    start_text, comma, end_text = text.partition(",")
-    star = start_text.strip()
-    first = symbols.resolve(f"*{star}" if re.match(r"0x|\d|\$", star) else star, session).addresses[
-        0
-    ]
+        if gdb_text.wanted(session):
+            return symbols.function_rows(here), None
+        return symbols.around(here, 8, 16), None
+    start_text, comma, end_text = (part.strip() for part in text.partition(","))
+    first = _edge(session, start_text)
     if not comma:
         found = symbols.image.function_at(first)
         if found is None:
-            return symbols.around(first, 0, 16)
+            return symbols.around(first, 0, 16), None
         function, _ = found
-        return symbols.function_rows(symbols.image.address_in(function.section, function.offset))
-    end_text = end_text.strip()
+        begin = symbols.image.address_in(function.section, function.offset)
+        return symbols.function_rows(begin), None
     if end_text.startswith("+"):
-        last = first + int(end_text[1:], 0)
+        last = first + parse_int(end_text[1:], "length")
     else:
-        last = symbols.resolve(f"*{end_text}", session).addresses[0]
-    return [r for r in symbols.listing if first <= r.pc < last]
+        last = _edge(session, end_text)
+    if last - first > MAX_RANGE:
+        raise CommandError(f"{text}: the range is too long")
+    return symbols.rows_between(first, last), (first, last)
+
+
+MAX_RANGE = 1 << 22
+"""Bytes that one `disassemble` shows."""
+
+
+def _edge(session: DebugSession, text: str) -> int:
+    """A code address: one that is written as a number need not be an instruction's."""
+    if re.fullmatch(r"0x[0-9a-fA-F]+|\d+", text):
+        number = parse_int(text, "address")
+        return number if gdb_text.wanted(session) else session.symbols.code_address(number)
+    if re.match(r"0x|\d|\$", text):
+        text = f"*{text}"
+    return session.symbols.resolve(text, session).addresses[0]
 
 
 def source_lines(session: DebugSession, file: str) -> list[str] | None:

@@ -124,6 +124,7 @@ class Bridge:
         self.registers_seen: dict[int, dict[int, str]] = {}
         self.original: dict[int, str] = {}
         self.commands: dict[int, list[str]] = {}
+        self.defined: dict[str, list[str]] = {}
         self.terminal: int | None = None
         self.cwd = os.getcwd()
         self._rows: dict[int, tuple[Any, ...]] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -13,12 +14,12 @@ from gpudbg.debug.commands.registry import Command, load
 from gpudbg.debug.frames import frames
 from gpudbg.debug.warp_ids import target_id
 from gpudbg.errors import CommandError
-from gpudbg.frontends.mi import shown, words
+from gpudbg.frontends.mi import settings, shown
 from gpudbg.frontends.mi.bridge import INFERIOR, NO_PROGRAM, NOT_STARTED, NoProgram
 from gpudbg.frontends.mi.commands import execution
 from gpudbg.frontends.mi.commands.registry import Answer
 from gpudbg.frontends.mi.parser import MiError
-from gpudbg.frontends.mi.ui import open_terminal
+from gpudbg.frontends.mi.ui import Block
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -28,7 +29,19 @@ if TYPE_CHECKING:
 DONE = Answer("done")
 Own = Callable[["Bridge", "Ui", str], "Answer | None"]
 MAX_SOURCE = 1 << 20
-SELECTING = ("frame", "up", "down", "cuda", "focus", "sm", "warp", "lane", "block", "thread")
+SELECTING = (
+    "info line",
+    "frame",
+    "up",
+    "down",
+    "cuda",
+    "focus",
+    "sm",
+    "warp",
+    "lane",
+    "block",
+    "thread",
+)
 """Commands after which an editor is shown the selected place."""
 
 BUSY = "Cannot execute this command while the selected thread is running."
@@ -50,7 +63,11 @@ def run_console(bridge: Bridge, ui: Ui, text: str) -> Answer:
         return DONE
     own, argument = _own(line)
     if own is not None:
+        # A prompt may end in blanks.
+        argument = text.lstrip()[4:] if line.startswith("set prompt ") else argument
         return own(bridge, ui, argument) or DONE
+    if line in bridge.defined:
+        return _run_lines(bridge, ui, bridge.defined[line])
     command, argument = load().resolve(line)
     ui.repeat = line if command.repeats else ""
     resumes = _RESUMES.get(command.name)
@@ -59,7 +76,7 @@ def run_console(bridge: Bridge, ui: Ui, text: str) -> Answer:
         if bridge.run is not None:
             bridge.run.typed = True
         return answer
-    return _session_command(bridge, ui, command, argument)
+    return session_command(bridge, ui, command, argument)
 
 
 def _own(line: str) -> tuple[Own | None, str]:
@@ -74,7 +91,8 @@ def _own(line: str) -> tuple[Own | None, str]:
     return None, line
 
 
-def _session_command(bridge: Bridge, ui: Ui, command: Command, argument: str) -> Answer:
+def session_command(bridge: Bridge, ui: Ui, command: Command, argument: str) -> Answer:
+    """A command of the table, when the program's state lets it."""
     if bridge.run is not None and command.needs != "nothing" and command.group != "breakpoints":
         raise MiError(BUSY)
     if command.needs == "stopped":
@@ -91,8 +109,12 @@ def _session_command(bridge: Bridge, ui: Ui, command: Command, argument: str) ->
     ui.repeat = session.last_line or ui.repeat
     for text in output.lines:
         ui.stream("~", f"{text}\n")
-    if ui.annotate and bridge.started and command.name in SELECTING:
-        bridge.annotate()
+    if ui.annotate and ui.kind == "console":
+        if command.name == "info line" and output.data:
+            pc = session.symbols.pc(output.data[0]["offset"])
+            ui.put(shown.line_annotation(session, session.symbols.line(pc), pc, False))
+        elif bridge.started and command.name in SELECTING:
+            bridge.annotate()
     if getattr(session, "quit_requested", False):
         bridge.exiting = True
         return Answer("exit")
@@ -125,7 +147,7 @@ def _run(bridge: Bridge, argument: str) -> Answer:
     if bridge.run is not None:
         raise MiError("The program is already being run.")
     if argument.strip():
-        set_arguments(bridge, argument)
+        settings.set_arguments(bridge, argument)
     return execution.start(bridge)
 
 
@@ -187,141 +209,12 @@ _RESUMES: dict[str, Resume] = {
 """Commands of the table that run the machine: here they run in the engine's thread."""
 
 
-# ---- settings --------------------------------------------------------------------------
-def set_arguments(bridge: Bridge, text: str) -> None:
-    """Launch flags of the next run."""
-    try:
-        bridge.arguments = shlex.split(text)
-    except ValueError as e:
-        raise MiError(f"program arguments: {e}") from None
-    bridge.settings.set("args", text)
-
-
-def use_terminal(bridge: Bridge, path: str) -> None:
-    """Where the program's output goes; an empty path is MI's own stream."""
-    if bridge.terminal is not None:
-        os.close(bridge.terminal)
-        bridge.terminal = None
-    bridge.settings.set("inferior-tty", path)
-    if path:
-        try:
-            bridge.terminal = open_terminal(path)
-        except (OSError, ValueError):
-            # As in gdb, which opens it only when the program starts.
-            bridge.terminal = None
-
-
-_LOOSE = ("env", "environment", "logging", "history", "debug", "print", "style", "tui", "auto-load")
-"""Families of settings that are taken as they come."""
-
-
-def set_words(bridge: Bridge, text: str) -> None:
-    """`set …`: a setting, launch flags, or an assignment.
-
-    Raises:
-        MiError, CommandError: neither.
-    """
-    text = text.strip()
-    name, _, rest = text.partition(" ")
-    rest = rest.strip()
-    if name == "args":
-        set_arguments(bridge, rest)
-        return
-    if name in ("var", "variable"):
-        _assign(bridge, rest)
-        return
-    if name in ("inferior-tty", "tty"):
-        use_terminal(bridge, rest)
-        return
-    if name == "annotate":
-        for ui in bridge.uis:
-            ui.annotate = rest not in ("", "0")
-        return
-    if name == "prompt":
-        bridge.settings.set("prompt", rest)
-        for ui in bridge.uis:
-            ui.prompt = ui.prompt if ui.kind == "mi" else rest.replace("\\n", "\n") + " "
-        return
-    if name in ("substitute-path", "directories"):
-        _session_quiet(bridge, f"set {text}")
-        return
-    found = bridge.settings.split(text)
-    if found is not None and not found[1].startswith("="):
-        setting, value = found
-        if setting == "addresses" and value == "offset":
-            raise CommandError("MI shows code addresses; offsets are the console's")
-        bridge.settings.set(setting, value)
-        if setting == "target-async":
-            bridge.settings.set("mi-async", value)
-        return
-    if "=" in text and not text.startswith("="):
-        if name not in _LOOSE:
-            _assign(bridge, text)
-        return
-    if name not in _LOOSE:
-        raise MiError(f'No symbol "{name}" in current context.')
-
-
-def _session_quiet(bridge: Bridge, line: str) -> None:
-    command, argument = load().resolve(line)
-    session = bridge.session or cast("DebugSession", NoProgram(bridge))
-    command.handler(session, argument)
-
-
-def _assign(bridge: Bridge, text: str) -> None:
-    if "=" not in text:
-        raise MiError("an assignment needs `=`")
-    bridge.process().evaluate(text)
-
-
-def shown_value(bridge: Bridge, text: str) -> str:
-    """A setting's value.
-
-    Raises:
-        MiError: unknown.
-    """
-    name = " ".join(text.split())
-    if name == "version":
-        return words.version_lines()[0]
-    if name == "directories":
-        return ":".join([*bridge.sources.directories, "$cdir", "$cwd"])
-    if name not in bridge.settings.rows:
-        raise MiError(f'Undefined show command: "{name}".  Try "help show".')
-    value = bridge.settings.shown(name)
-    return "unlimited" if name in UNLIMITED and value == "0" else value
-
-
-UNLIMITED = ("height", "width", "listsize")
-"""Settings of which 0 means without a limit."""
-
-
-def _set(bridge: Bridge, ui: Ui, argument: str) -> None:
-    if not argument:
-        raise MiError('"set" must be followed by the name of a setting or an assignment.')
-    set_words(bridge, argument)
-
-
-def _show(bridge: Bridge, ui: Ui, argument: str) -> Answer | None:
-    name = " ".join(argument.split())
-    if name == "version":
-        for line in words.version_lines():
-            ui.stream("~", f"{line}\n")
-        return None
-    if name in ("directories", "substitute-path", "convenience", "") or name.startswith("values"):
-        command, rest = load().resolve(f"show {argument}")
-        return _session_command(bridge, ui, command, rest)
-    value = shown_value(bridge, name)
-    sentence = words.SHOW.get(name, f'The current setting of "{name}" is "{{0}}".')
-    ui.stream("~", sentence.format(value) + "\n")
-    return None
-
-
 # ---- threads ---------------------------------------------------------------------------
 def _thread(bridge: Bridge, ui: Ui, argument: str) -> Answer | None:
     word = argument.strip()
     if word and not word.isdecimal():
         command, rest = load().resolve(f"thread {argument}")
-        return _session_command(bridge, ui, command, rest)
+        return session_command(bridge, ui, command, rest)
     session = bridge.process("No thread selected")
     if word:
         bridge.ids.select(session, int(word))
@@ -378,7 +271,7 @@ def _file(bridge: Bridge, ui: Ui, argument: str) -> None:
 
 
 def _tty(bridge: Bridge, ui: Ui, argument: str) -> None:
-    use_terminal(bridge, argument.strip())
+    settings.use_terminal(bridge, argument.strip())
 
 
 def _commands(bridge: Bridge, ui: Ui, argument: str) -> Answer:
@@ -389,9 +282,38 @@ def _commands(bridge: Bridge, ui: Ui, argument: str) -> Answer:
     number = _count(argument) if argument else numbers[-1]
     if number not in numbers:
         raise MiError(f"No breakpoint number {number}.")
-    ui.commands = (number, [])
+
+    def keep(lines: list[str]) -> None:
+        bridge.commands[number] = lines
+
+    return _collect(ui, keep)
+
+
+def _define(bridge: Bridge, ui: Ui, argument: str) -> Answer:
+    """A command made of others: lines up to `end`."""
+    name = argument.strip()
+    if not re.fullmatch(r"[\w.-]+", name):
+        raise MiError("Argument required (name of command to define).")
+
+    def keep(lines: list[str]) -> None:
+        bridge.defined[name] = lines
+
+    return _collect(ui, keep)
+
+
+def _collect(ui: Ui, keep: Callable[[list[str]], None]) -> Answer:
+    ui.block = Block(keep)
     ui.stream("~", ">")
     return Answer("more")
+
+
+def _inferior(bridge: Bridge, ui: Ui, argument: str) -> None:
+    if argument.strip() not in ("", "1"):
+        raise MiError(f"Inferior ID {argument.strip()} not known.")
+    state = f"process {os.getpid()}" if bridge.started else "<null>"
+    word = "Switching to" if argument.strip() else "Current"
+    word = f"{word} inferior 1" if argument.strip() else f"{word} inferior is 1"
+    ui.stream("~", f"[{word} [{state}] ({bridge.path or '<noexec>'})]\n")
 
 
 def _cd(bridge: Bridge, ui: Ui, argument: str) -> None:
@@ -420,19 +342,21 @@ def _source(bridge: Bridge, ui: Ui, argument: str) -> Answer | None:
     lines = text.splitlines()
     if any(" ".join(line.split()[:1]) == "source" for line in lines):
         raise MiError(f"{argument.strip()}: command files that source others are not taken here")
+    return _run_lines(bridge, ui, lines)
+
+
+def _run_lines(bridge: Bridge, ui: Ui, lines: list[str]) -> Answer:
+    """Lines of a file or a defined command, up to one that lets the program run."""
     answer: Answer = DONE
     for line in lines:
-        if ui.commands is not None:
-            number, kept = ui.commands
-            if line.strip() == "end":
-                bridge.commands[number], ui.commands = kept, None
-            else:
-                kept.append(line.strip())
+        if ui.block is not None:
+            if ui.block.take(line):
+                ui.block = None
             continue
         answer = run_console(bridge, ui, line)
         if answer.kind not in ("done", "more"):
             break
-    ui.commands = None
+    ui.block = None
     return DONE if answer.kind == "more" else answer
 
 
@@ -549,12 +473,14 @@ _OWN: dict[str, Own] = {
     "exec-file": _file,
     "symbol-file": _file,
     "tty": _tty,
-    "set": _set,
-    "show": _show,
+    "set": settings.set_,
+    "show": settings.show,
     "complete": _complete,
     "source": _source,
     "echo": _echo,
     "commands": _commands,
+    "define": _define,
+    "inferior": _inferior,
     "cd": _cd,
     "pwd": _pwd,
     "new-ui": _new_ui,

@@ -13,15 +13,15 @@ from gpudbg.frontends.mi.parser import Line, MiError, parse_line, split_words
 
 if TYPE_CHECKING:
     from gpudbg.frontends.mi.bridge import Bridge
-    from gpudbg.frontends.mi.ui import Ui
+    from gpudbg.frontends.mi.ui import Block, Ui
 
 
 def answer_line(bridge: Bridge, ui: Ui, raw: str) -> None:
     """Carry out a line of a client; every failure becomes its one answer."""
     line = parse_line(raw)
     own = bool(line.name)
-    if ui.commands is not None and not own:
-        _take_command(bridge, ui, line)
+    if ui.block is not None and not own:
+        _take_line(bridge, ui, ui.block, line)
         return
     error: MiError | None = None
     answer = Answer("done")
@@ -44,18 +44,14 @@ def answer_line(bridge: Bridge, ui: Ui, raw: str) -> None:
     _tell(bridge, ui, line.token, typed, own, answer, error)
 
 
-def _take_command(bridge: Bridge, ui: Ui, line: Line) -> None:
-    """A line of `commands`: kept for its breakpoint; `end` ends them and is answered."""
-    assert ui.commands is not None
-    number, lines = ui.commands
-    if line.text.strip() != "end":
-        lines.append(line.text.strip())
-        ui.stream("~", ">")
-        ui.flush()
+def _take_line(bridge: Bridge, ui: Ui, block: Block, line: Line) -> None:
+    """A line of `commands` or `define`; only `end` is answered, as by gdb."""
+    if block.take(line.text):
+        ui.block = None
+        _tell(bridge, ui, line.token, True, False, Answer("done"), None)
         return
-    ui.commands = None
-    bridge.commands[number] = lines
-    _tell(bridge, ui, line.token, True, False, Answer("done"), None)
+    ui.stream("~", ">")
+    ui.flush()
 
 
 def _tell(

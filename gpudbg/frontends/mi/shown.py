@@ -109,20 +109,24 @@ def position_lines(session: DebugSession, moved: bool = True) -> str:
 
 
 def annotation(session: DebugSession) -> str:
-    """The selected frame's place as `gdb --fullname` tells it to an editor, or nothing.
+    """The selected frame's place for an editor, or nothing."""
+    frame = selected_frame(session)
+    middle = bool(frame.level) or mid_line(session, frame)
+    return line_annotation(session, frame.line, frame.pc, middle)
+
+
+def line_annotation(session: DebugSession, line: Line | None, pc: int, middle: bool) -> str:
+    """A line as `gdb --fullname` tells it to an editor; nothing where the file is not here.
 
     `\\032\\032FILE:LINE:CHARACTER:beg|middle:0xADDRESS`, the character counted from 0.
     """
-    frame = selected_frame(session)
-    if frame.line is None:
+    lines = session.sources.lines(line.file) if line is not None else None
+    if line is None or lines is None:
         return ""
-    lines = session.sources.lines(frame.line.file)
-    if lines is None:
-        return ""
-    before = sum(len(text) + 1 for text in lines[: frame.line.number - 1])
-    where = "middle" if frame.level or mid_line(session, frame) else "beg"
-    file = session.sources.fullname(frame.line.file)
-    return f"\032\032{file}:{frame.line.number}:{before}:{where}:{address(frame.pc)}\n"
+    before = sum(len(text) + 1 for text in lines[: line.number - 1])
+    file = session.sources.fullname(line.file)
+    where = "middle" if middle else "beg"
+    return f"\032\032{file}:{line.number}:{before}:{where}:{address(pc)}\n"
 
 
 def source_text(session: DebugSession, frame: Frame) -> str:

@@ -253,15 +253,17 @@ def write_memory_bytes(call: Call) -> None:
 
 @mi("data-write-memory")
 def write_memory(call: Call) -> None:
-    """One word into memory."""
+    """Words into memory, one after the other."""
     opts = take_options(call.name, call.words, values="-o")
-    if len(opts.rest) != 4:
+    if len(opts.rest) < 4:
         raise MiError("-data-write-memory: Usage: [-o COLUMN_OFFSET] ADDR FORMAT WORD-SIZE VALUE.")
     session = readable(call, opts.rest[0])
     unit = _integer(session, opts.rest[2], "word size")
     if unit not in (1, 2, 4, 8):
         raise MiError("-data-write-memory: bad word size")
     offset = _integer(session, opts.get("-o") or "0", "offset") * unit
-    value = _integer(session, opts.rest[3], "value") & (1 << unit * 8) - 1
+    mask = (1 << unit * 8) - 1
+    values = [_integer(session, text, "value") & mask for text in opts.rest[3:]]
     ref = place(call, session, opts.rest[0]).moved(offset)
-    session.write_focused(ref.space, ref.address, value.to_bytes(unit, "little"))
+    data = b"".join(value.to_bytes(unit, "little") for value in values)
+    session.write_focused(ref.space, ref.address, data)

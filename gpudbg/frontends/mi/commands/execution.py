@@ -201,7 +201,7 @@ def exec_interrupt(call: Call) -> None:
 @mi("exec-arguments", running="ok")
 def exec_arguments(call: Call) -> None:
     """Launch flags of the next run."""
-    from gpudbg.frontends.mi.console import set_arguments
+    from gpudbg.frontends.mi.settings import set_arguments
 
     set_arguments(call.bridge, call.text)
 

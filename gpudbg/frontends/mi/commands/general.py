@@ -64,7 +64,7 @@ def info_command(call: Call) -> Fields:
 @mi("gdb-set", running="ok")
 def gdb_set(call: Call) -> None:
     """`set`, with its words as they are."""
-    from gpudbg.frontends.mi.console import set_words
+    from gpudbg.frontends.mi.settings import set_words
 
     if not call.words:
         raise MiError("-gdb-set: Usage: NAME VALUE")
@@ -74,7 +74,7 @@ def gdb_set(call: Call) -> None:
 @mi("gdb-show", running="ok")
 def gdb_show(call: Call) -> Fields:
     """A setting's value."""
-    from gpudbg.frontends.mi.console import shown_value
+    from gpudbg.frontends.mi.settings import shown_value
 
     if not call.words:
         raise MiError("-gdb-show: Usage: NAME")
@@ -96,7 +96,7 @@ def enable_timings(call: Call) -> None:
 @mi("inferior-tty-set", running="ok")
 def tty_set(call: Call) -> None:
     """Where the program's output goes."""
-    from gpudbg.frontends.mi.console import use_terminal
+    from gpudbg.frontends.mi.settings import use_terminal
 
     use_terminal(call.bridge, call.words[0] if call.words else "")
 
