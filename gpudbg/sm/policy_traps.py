@@ -54,7 +54,8 @@ TRAP_POLICIES: tuple[Policy, ...] = (
         "trap-scope",
         "modelled",
         "A trap takes its own warp into the handler; with DBGR_CONTROL0.STOP_ON_ANY_WARP the SM's "
-        "others too, with STOP_ON_ANY_SM on an SM also that SM's.",
+        "others too, with STOP_ON_ANY_SM on an SM also that SM's. Those that it takes along read "
+        "its status bits even after it has left.",
         "Patent US 8,522,000 halts all groups of an SM; drivers keep both bits off in debug mode.",
     ),
     Policy(

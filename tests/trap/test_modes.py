@@ -358,6 +358,31 @@ def test_stop_request() -> None:
     assert session.cont().kind == "exited"
 
 
+BY_WARP = """
+    MOV R2, c[0x11][0x10] ;
+    MOV R3, c[0x11][0x14] ;
+    S2R R0, SR_VIRTID ;
+    BFE.U32 R0, R0, 0x608 ;
+    SHL R0, R0, 0x2 ;
+    IADD R2, R2, R0 ;
+    S2R R1, SR_GLOBALERRORSTATUS ;
+    STG.E [R2], R1 ;
+    RTT.TERMINATE ;
+"""
+
+
+@pytest.mark.parametrize(("guilty", "why"), [("BPT.TRAP 0x1", 1 << 10), ("LDS R0, [0x2]", 1 << 9)])
+def test_warps_taken_along_read_why(guilty: str, why: int) -> None:
+    """The guilty warp has ended by the time that the other reads the status word."""
+    session = launch(kernel(guilty), block=64)
+    handle(session, BY_WARP)
+    session.execute("set trap-entry run")
+    session.traps.port.write(0, "DBGR_CONTROL0", 3)  # STOP_ON_ANY_WARP
+    session.cont()
+    assert session.grid.sms[0].trap.entries == 2
+    assert data(session, 2) == [why, why]
+
+
 def test_handler_code_reads_the_stop_request() -> None:
     """The driver takes STOP_TRIGGER back to let the handler run; its S2R tells why it runs."""
     session = launch(kernel("NOP"), block=64)

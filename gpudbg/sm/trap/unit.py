@@ -30,6 +30,14 @@ TRAP_TOKEN = rec.TOKEN_CODE["TRAP"]
 
 Event = Callable[[int, str], None]
 
+WHY_OTHERS = (
+    GlobalErrorStatus.MULTIPLE_WARP_ERRORS
+    | GlobalErrorStatus.SINGLE_WARP_ERROR
+    | GlobalErrorStatus.WARP_TRAP_1
+    | GlobalErrorStatus.WARP_TRAP_2_PLUS
+)
+"""Why a warp takes others along: they read it until they have left, even if it leaves first."""
+
 
 class TrapUnit(TrapPolicy):
     """Traps of one launch.
@@ -81,10 +89,13 @@ class TrapUnit(TrapPolicy):
             status |= GlobalErrorStatus.SINGLE_STEP_ENABLED
         if trap.stop_requested and not trap.frozen:
             status |= GlobalErrorStatus.STOP_REQUEST
-        erring, traps, ide = 0, [], False
+        erring, traps, ide, told = 0, [], False, 0
         for warp in sm.resident():
-            if warp.in_trap and warp.words[rec.TRAP_CAUSE] == Cause.STOP_REQUEST:
+            cause = warp.words[rec.TRAP_CAUSE] if warp.in_trap else Cause.NONE
+            if cause == Cause.STOP_REQUEST:
                 status |= GlobalErrorStatus.STOP_REQUEST
+            elif cause == Cause.OTHER_WARP:
+                told = trap.told
             word = warp.words[rec.TRAP_STATUS]
             erring += bool(word & 0xFF)
             ide = ide or bool(warp.words[rec.FLAGS] & rec.FLAG_IDE)
@@ -92,7 +103,8 @@ class TrapUnit(TrapPolicy):
                 traps.append(word >> 24 & 7)
         if ide:
             status |= GlobalErrorStatus.IDE_CRITICAL_SECTION
-        return int(status) | trap.preemption << 1 | self._errors(erring) | self._traps(traps)
+        found = self._errors(erring) | self._traps(traps) or told
+        return int(status) | trap.preemption << 1 | found
 
     def _errors(self, erring: int) -> int:
         word = GlobalErrorStatus(0)
@@ -320,9 +332,10 @@ class TrapUnit(TrapPolicy):
 
     def follow(self, warp: WarpState) -> None:
         """A warp has entered: the others do where the stop-on-any modes say so."""
-        control = self.sms[warp.sm].trap.control
-        if control & DbgrControl0.STOP_ON_ANY_WARP:
-            self.enter_all(self.sms[warp.sm], Cause.OTHER_WARP)
+        own = self.sms[warp.sm]
+        if own.trap.control & DbgrControl0.STOP_ON_ANY_WARP:
+            own.trap.told = self.global_status(own) & int(WHY_OTHERS)
+            self.enter_all(own, Cause.OTHER_WARP)
         for sm in self.sms:
             if sm.index != warp.sm and sm.trap.control & DbgrControl0.STOP_ON_ANY_SM:
                 self.enter_all(sm, Cause.OTHER_WARP)
