@@ -49,6 +49,7 @@ FIELDS: Final[dict[str, Slot]] = {
     "stack": Slot(0x098, 8, 1, "byte offset of the divergence stack in the record"),
     "pointers": Slot(0x0A0, 8, 4, "host pointers of compiled code: shared, local, CTA"),
     "self": Slot(0x0C0, 8, 1, "host pointer of this record"),
+    "virtual_id": Slot(0x0C8, 4, 1, "SR_VirtId of lane 0, for compiled code"),
     "came_from": Slot(0x0D0, 8, 1, "pc of the last instruction that changed the flow"),
     "lmem": Slot(0x0D8, 4, 1, "local memory base as SETLMEMBASE left it"),
     "flags": Slot(0x0DC, 4, 1, "bits `FLAG_IDE`, `FLAG_TRAP`, `FLAG_BARRIER`, `FLAG_DEFERRED`"),

@@ -93,9 +93,14 @@ def _virt_cfg(m: Machine, warp: WarpState, sm: Sm) -> int:
     )
 
 
-def _virt_id(m: Machine, warp: WarpState, sm: Sm) -> U32:
+def virtual_id(warp: WarpState) -> int:
+    """SR_VirtId of lane 0."""
     upper, lower = warp.cta.slot >> 4, warp.cta.slot & 15
-    return LANE_IDS | np.uint32(warp.slot << 8 | lower << 16 | sm.index << 20 | upper << 29)
+    return warp.slot << 8 | lower << 16 | warp.sm << 20 | upper << 29
+
+
+def _virt_id(m: Machine, warp: WarpState, sm: Sm) -> U32:
+    return LANE_IDS | np.uint32(virtual_id(warp) & FULL)
 
 
 def _tid(m: Machine, warp: WarpState, sm: Sm) -> U32:

@@ -16,10 +16,12 @@ from gpudbg.formats.cubin import read_cubin
 from gpudbg.isa.spa5 import kinds, places
 from gpudbg.isa.spa5.decode import decode
 from gpudbg.isa.spa5.spec import Form
+from gpudbg.regs.special import coupled_numbers
 from gpudbg.sm import record as rec
 from gpudbg.sm.engines.llvm import build, layout
 from gpudbg.sm.engines.llvm.emitter import COMPILED_SREGS, Emitter
 from gpudbg.sm.engines.llvm.listing import Listing
+from gpudbg.sm.engines.values import const32
 from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
 from gpudbg.sm.sregs import ROWS
 from tests.isa.sampling import legal_word
@@ -202,7 +204,7 @@ class Pair:
     def _snapshot(self) -> dict[str, bytes]:
         warp = self.bench.warp
         record = warp.record.copy()
-        fields = ("pointers", "self", "budget", "executed", "came_from")
+        fields = ("pointers", "self", "virtual_id", "budget", "executed", "came_from")
         for name in fields:
             slot = rec.FIELDS[name]
             record[slot.offset : slot.offset + slot.width * slot.length] = 0
@@ -260,7 +262,7 @@ class _Sregs:
         return np.full(32, value, np.uint32) if isinstance(value, int) else value
 
     def read_coupled(self, warp: Any, sm: Any, number: int) -> Any:
-        return self.read(warp, sm, number)
+        return self.read(warp, sm, number) if number in coupled_numbers() else const32(0)
 
 
 def small_word(form: Form, rng: random.Random, arch: str) -> int | None:

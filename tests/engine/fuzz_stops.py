@@ -16,16 +16,20 @@ import sys
 from tests import kernel_cases as kc
 from tests.engine import machines
 
+LONGEST = 300_000
+"""Warp instructions of a case that are looked at."""
+
 
 def compare(case: kc.Case, stops: int, rng: random.Random) -> tuple[int, str]:
     """Stop points compared, and the first difference or ""."""
     whole = machines.launch(case, "run")
-    whole.run(max_instructions=kc.DEFAULT_LIMIT)
+    whole.run(max_instructions=LONGEST)
     total = whole.grid.total
     points = sorted(rng.sample(range(1, total + 1), min(stops, total)))
     step, run = machines.launch(case, "step"), machines.launch(case, "run")
     fast = run.grid.fast
-    for n, point in enumerate([*points, None], 1):
+    last = None if total < LONGEST else total
+    for n, point in enumerate([*points, last], 1):
         run.grid.fast = fast if rng.random() < 0.8 else None
         more = None if point is None else point - step.grid.total
         if more == 0:

@@ -20,11 +20,12 @@ from typing import Any
 from gpudbg.isa.spa5.operands import PT, RZ, Reg
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.floats import F32
-from gpudbg.sm.engines.llvm.flow import ACTIVE, CAME_FROM, FlowOps
+from gpudbg.sm.engines.llvm.flow import ACTIVE, CAME_FROM
 from gpudbg.sm.engines.llvm.inplace import Shape
 from gpudbg.sm.engines.llvm.lanes import FULL, Mask, Msk, Num, Slow, Val
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.engines.llvm.listing import Listing, following
+from gpudbg.sm.engines.llvm.special import COMPILED_SREGS, SpecialOps
 from gpudbg.sm.engines.llvm.text import LIKELY, ODDS, UNLIKELY
 from gpudbg.sm.record import FIELDS, HEADER_BYTES, ROW_BYTES
 from gpudbg.sm.semantics import registry
@@ -34,26 +35,10 @@ PC = FIELDS["pc"].offset
 BUDGET = FIELDS["budget"].offset
 PRED = FIELDS["pred"].offset
 CC = FIELDS["cc"].offset
-CTAID = FIELDS["ctaid"].offset
-TID = FIELDS["tid"].offset
 FLAGS = "ZSCOK"
 
 _CHANGES_MEMORY = frozenset(("ST", "STG", "STS", "STL", "ATOM", "ATOMS", "RED"))
 """A commit must follow before the next instruction that may leave."""
-
-LANE_MASKS: dict[int, Callable[[int], int]] = {
-    0: lambda n: n,
-    56: lambda n: 1 << n,
-    57: lambda n: (1 << n) - 1,
-    58: lambda n: (2 << n) - 1,
-    59: lambda n: FULL & ~((2 << n) - 1),
-    60: lambda n: FULL & ~((1 << n) - 1),
-}
-"""Special registers that depend on the lane only."""
-
-TIDS = {33: 0, 34: 1, 35: 2}
-CTAIDS = {37: 0, 38: 1, 39: 2}
-COMPILED_SREGS = frozenset((*LANE_MASKS, *TIDS, *CTAIDS))
 
 
 @dataclass(slots=True)
@@ -97,7 +82,7 @@ def _copy(mask: Mask) -> Mask:
     return mask if isinstance(mask, int) else Msk(mask.lanes, mask.bits)
 
 
-class Emitter(FlowOps):
+class Emitter(SpecialOps):
     """Emits one version of a listing's function.
 
     Attributes:
@@ -122,6 +107,8 @@ class Emitter(FlowOps):
         self.registers = registers
         self.banks = banks
         self.sregs = sregs
+        self.fixed: dict[int, int] = {}
+        self._left_at_head = ""
         self.run = run
         self.wide_vectors = wide_vectors
         self.sites = 0
@@ -267,6 +254,7 @@ class Emitter(FlowOps):
         self.unless(self.op(f"icmp ne i8 {mark}, 0"), out, UNLIKELY)
         self._tail += [f"{out}:", f"  store i64 {head}, ptr %pcs", f"  ret i32 {int(Left.MARK)}"]
         left = self.op("load i64, ptr %budget")
+        self._left_at_head = left
         at = len(self.lines)
         spent = self.op(f"add i64 {left}, 0")
         self.line(f"store i64 {spent}, ptr %budget")
@@ -505,19 +493,6 @@ class Emitter(FlowOps):
     def cc_write(self, flag: str, value: Mask) -> None:
         self._flags[flag] = self._merged(lambda: self.cc_read(flag), value)
         self._dirty_flags.add(flag)
-
-    def sreg(self, index: int) -> Num:
-        if index not in self.sregs:
-            raise Slow("a special register that is read by the step engine")
-        if index in LANE_MASKS:
-            numbers = ", ".join(f"i32 {LANE_MASKS[index](n)}" for n in range(32))
-            return Val(32, f"<{numbers}>")
-        if index in TIDS:
-            return Val(32, self.get("<32 x i32>", "%rec", TID + 128 * TIDS[index], 64))
-        return Val(32, self.get("i32", "%rec", CTAID + 4 * CTAIDS[index]), True)
-
-    def sreg_coupled(self, index: int) -> Num:
-        raise Slow("a special register that is read by the step engine")
 
     # ---- what has no compiled version -------------------------------------------------------
 

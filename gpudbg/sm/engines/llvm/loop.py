@@ -23,7 +23,7 @@ from gpudbg.sm.scheduler import STAY
 
 # Environment fields of the loop, i64 each.  `next` points to the number of the next CTA, which all
 # threads share; `tell`: Python wants to know of every warp that ends; `epoch`: a number for the
-# time since Python last changed anything.
+# time since Python last changed anything; `before`: instructions of the launch at the call.
 _NAMES = (
     "ring",
     "ring_count",
@@ -42,6 +42,7 @@ _NAMES = (
     "stay",
     "tell",
     "epoch",
+    "before",
 )
 FIELD: Final = {name: layout.LOOP + 8 * n for n, name in enumerate(_NAMES)}
 """Field of the loop -> offset in the environment."""

@@ -55,6 +55,7 @@ class Program:
         sregs: special registers that have a compiled version.
         run: lanes that usually follow one another in memory.
         traced: the code notes every instruction (`traced`).
+        fixed: special registers that do not change during the launch.
         full, masked: the versions that exist.
         seconds: spent compiling.
         replaced: quick versions that better ones took the place of.
@@ -66,6 +67,7 @@ class Program:
     sregs: frozenset[int]
     run: int = 16
     traced: bool = False
+    fixed: dict[int, int] = field(default_factory=dict)
     full: Version | None = None
     masked: Version | None = None
     seconds: float = 0.0
@@ -93,6 +95,7 @@ class Program:
         kind = TracedEmitter if self.traced else Emitter
         about = self.registers, self.banks, self.sregs, self.run, build.host().wide_vectors
         emitter = kind(self.listing, full, *about)
+        emitter.fixed = self.fixed
         if not full:
             emitter.sites = len(self.listing.code) + 1
         text = emitter.text(FUNCTION)
@@ -152,6 +155,7 @@ def program_of(
     sregs: frozenset[int],
     row: int,
     traced: bool = False,
+    fixed: dict[int, int] | None = None,
 ) -> Program:
     """The program of a kernel, kept from an earlier launch if there was one.
 
@@ -162,11 +166,12 @@ def program_of(
     run = 16 if row % 32 else 32
     about = (image.base, image.program.arch, sorted(entries), registers, sorted(banks.items()))
     digest = hashlib.sha256(bytes(image.code))
-    digest.update(repr((about, sorted(sregs), run, traced)).encode())
+    digest.update(repr((about, sorted(sregs), run, traced, fixed)).encode())
     key = digest.hexdigest()
     found = _programs.pop(key, None)
     if found is None:
-        found = Program(Listing.of(image, entries), registers, banks, sregs, run, traced)
+        listing = Listing.of(image, entries)
+        found = Program(listing, registers, banks, sregs, run, traced, fixed or {})
         while len(_programs) >= _KEPT_PROGRAMS:
             _programs.pop(next(iter(_programs)))
     _programs[key] = found

@@ -24,10 +24,10 @@ import numpy.typing as npt
 
 from gpudbg.sm import record as rec
 from gpudbg.sm.engines.llvm import build, layout, loop
-from gpudbg.sm.engines.llvm.emitter import COMPILED_SREGS
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.engines.llvm.listing import indirect_entries
 from gpudbg.sm.engines.llvm.program import GOOD, QUICK, Program, program_of
+from gpudbg.sm.engines.llvm.special import FIXED, LAUNCH_SREGS
 from gpudbg.sm.engines.llvm.threads import Ticker, call_all
 from gpudbg.sm.engines.llvm.worker import Worker, address, pointer
 from gpudbg.sm.sregs import ROWS, SregFile
@@ -104,11 +104,21 @@ class RunEngine:
         sregs: frozenset[int] = frozenset()
         if isinstance(engine.sregs, SregFile):
             rows = engine.sregs.rows
-            sregs = frozenset(n for n in COMPILED_SREGS if rows.get(n) is ROWS.get(n))
+            sregs = frozenset(n for n in LAUNCH_SREGS if rows.get(n) is ROWS.get(n))
         self._marks = np.zeros(len(grid.code.code) // 8 + 64, np.uint8)
         registers, row = grid.config.registers, grid.config.block[0]
         traced = grid.trace is not None
-        return program_of(grid.code, entries, registers, banks, sregs, row, traced)
+        fixed = self._fixed()
+        return program_of(grid.code, entries, registers, banks, sregs, row, traced, fixed)
+
+    def _fixed(self) -> dict[int, int]:
+        """Special registers that do not change during the launch."""
+        grid = self.grid
+        file = grid.engine.sregs
+        warp = next(iter(grid.warps()), None)
+        if warp is None or not isinstance(file, SregFile):
+            return {}
+        return {n: int(file.read(warp, grid.sms[warp.sm], n)[0]) for n in sorted(FIXED)}
 
     def _worker(self) -> Worker:
         """One more, with what does not change during the launch."""

@@ -13,16 +13,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from gpudbg.mem.lanes import FULL
 from gpudbg.mem.store import ByteStore
 from gpudbg.sm import record as rec
 from gpudbg.sm.barrier import BARRIER_COUNT, Barriers
 from gpudbg.sm.engines.llvm import layout, loop
 from gpudbg.sm.residency import coordinates
+from gpudbg.sm.sregs import virtual_id
 from gpudbg.sm.state import Cta, WarpState
 
 if TYPE_CHECKING:
     from gpudbg.sm.grid import Grid
     from gpudbg.sm.scheduler import Schedule
+
+VIRTUAL = rec.FIELDS["virtual_id"].offset // 4
 
 
 def address(array: npt.NDArray[Any]) -> int:
@@ -165,6 +169,7 @@ class Worker:
             local = warp.local
             quads[layout.LOCAL_POINTER // 8] = address(local.words) if local.size else 0
             quads[layout.CTA_POINTER // 8] = at
+            warp.words[VIRTUAL] = virtual_id(warp) & FULL
             words[loop.CTA_BYTES // 8 + warp.index] = warp.quads[rec.SELF]
         self._tell_barriers(slot)
         return slot
@@ -223,6 +228,7 @@ class Worker:
         for sm in self.grid.sms:
             self._issued[sm.index] = self._before[sm.index] = sm.issued
         self.put("ended", 0)
+        self.put("before", self.grid.total)
 
     # ---- from compiled code ----------------------------------------------------------------
 
