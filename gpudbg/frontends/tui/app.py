@@ -62,6 +62,7 @@ class GpudbgApp(App[int]):
         self.theme = f"gpudbg-{self.look.palette.name}"
         self._take(session, notes)
         self.keymap_name = keymaps.DEFAULT
+        self._asked_keys = os.environ.get(keymaps.VARIABLE, "")
         self._startup = list(startup or [])
 
     def _take(self, session: DebugSession, notes: bool) -> None:
@@ -92,6 +93,12 @@ class GpudbgApp(App[int]):
         self.push_screen(self.main)
         asked = os.environ.get("GPUDBG_KEYMAP", keymaps.DEFAULT)
         self.set_keys(asked if asked in keymaps.NAMES else keymaps.DEFAULT)
+        if self._asked_keys in keymaps.NAMES:
+            self.set_keys(self._asked_keys)
+        elif self._asked_keys:
+            names = ", ".join(keymaps.NAMES)
+            words = f"{keymaps.VARIABLE}: no key map is called {self._asked_keys!r}; {names}"
+            self.call_after_refresh(self.main.note, words)
         self.call_after_refresh(self.run_startup)
 
     def source(self, name: str) -> None:
@@ -109,6 +116,10 @@ class GpudbgApp(App[int]):
         """The next command of the command line."""
         if self._startup and not self.engine.busy:
             self.main.run_command(self._startup.pop(0))
+
+    async def action_quit(self) -> None:
+        """Textual's own key to quit."""
+        self.leave()
 
     def leave(self) -> None:
         """End; what runs is stopped first."""

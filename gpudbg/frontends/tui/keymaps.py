@@ -5,6 +5,8 @@ from __future__ import annotations
 from gpudbg.frontends.tui.actions import ACTIONS
 
 DEFAULT = "vscode"
+VARIABLE = "GPUDBG_KEYMAP"
+"""Names the map that a session begins with."""
 
 _CHANGES: dict[str, dict[str, str]] = {
     "vscode": {},

@@ -30,7 +30,7 @@ MAIN_KEYS = (
     ("theme", "T"),
     ("quit", "q"),
 )
-"""Actions of the main screen that work on every side screen."""
+"""Actions of the main screen that work on every side screen; key maps change their keys."""
 
 
 class SideScreen(Screen[None]):
@@ -39,7 +39,9 @@ class SideScreen(Screen[None]):
     DEFAULT_CSS = "SideScreen { background: $background; color: $foreground; }"
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
-            Binding(keys, f"main('{name}')", name, show=False, priority=name == "interrupt")
+            Binding(
+                keys, f"main('{name}')", name, id=name, show=False, priority=name == "interrupt"
+            )
             for name, keys in MAIN_KEYS
         ),
         Binding("colon", "console", "command", show=False),
