@@ -20,6 +20,7 @@ from gpudbg.debug.expr.evaluate import LANES, Place, Result, per_lane, uniform
 from gpudbg.debug.expr.types import I32, TYPES, U8, U32, U64, VOID, Array, Pointer, Scalar
 from gpudbg.debug.warp_view import FLAGS, array_mask, mask_array
 from gpudbg.errors import CommandError
+from gpudbg.regs.ptx import find_ptx_vector
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -149,8 +150,11 @@ class WarpContext:
         return uniform(int.from_bytes(raw, "little"), type_)
 
     def vector(self, text: str) -> dict[str, Result] | None:
-        """The axes of `threadIdx`, `blockIdx`, `blockDim`, `gridDim` written without one."""
+        """The axes of `threadIdx`, `blockIdx`, `blockDim`, `gridDim`, `%tid` … without one."""
         base = text.strip()
+        if base.startswith("%"):
+            parts = [(row.name, self._special(row.name)) for row in find_ptx_vector(base)]
+            return {n.rpartition(".")[2]: part for n, part in parts if part is not None} or None
         if base not in _VECTORS:
             return None
         return {a: _VECTORS[base](self._session, self._warp, n) for n, a in enumerate(AXES)}

@@ -245,3 +245,13 @@ def test_floats_take_over_no_half_word_unit(session: gpudbg.DebugSession) -> Non
     session.command("x/2xh (@shared char*)0")
     assert session.command("x/f (@shared void*)0").lines[0].split()[1:] == ["2.5"]
     assert session.command("x/1hf (@shared void*)0").data["unit"] == 2
+
+
+def test_every_ptx_name_prints(session: gpudbg.DebugSession) -> None:
+    from gpudbg.regs.ptx import PTX_REGISTERS
+
+    vectors = sorted({row.name.rpartition(".")[0] for row in PTX_REGISTERS if "." in row.name})
+    assert vectors == ["%ctaid", "%nctaid", "%ntid", "%tid"]
+    for name in (*vectors, *(row.name for row in PTX_REGISTERS)):
+        assert " = " in session.command(f"print {name}").text, name
+    assert session.command("print/x %ntid").text.endswith("= {x = 0x10, y = 0x1, z = 0x1, w = 0x0}")
