@@ -1,5 +1,7 @@
 """cuda-gdb's `info cuda …` tables: names, columns and rows as cuda-gdb has them.
 
+Fields, headings and alignment are those of NVIDIA/cuda-gdb's gdb/cuda/cuda-commands.c, 2024.
+
 A `Table` serves both forms: lines for the console (rows grouped under headings, no columns that
 only machines read) and fields for GDB/MI.
 """
@@ -28,12 +30,23 @@ LEFT, CENTER, RIGHT = -1, 0, 1
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: MI field, heading, alignment; `only` is "cli" or "mi" where the other lacks it."""
+    """A column of a table.
+
+    Attributes:
+        field: its name in MI.
+        heading: above it.
+        align: of heading and cells.
+        only: "cli" or "mi" where the other lacks it.
+        least: characters it has at least.
+        before: what the console puts in front of each cell.
+    """
 
     field: str
     heading: str
     align: int = RIGHT
     only: str = ""
+    least: int = 0
+    before: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +65,8 @@ class Table:
 
     def width(self, column: Column) -> int:
         """Characters of a column."""
-        return max(len(column.heading), *(len(r[column.field]) for r in self.rows), 0)
+        cells = (len(r[column.field]) for r in self.rows)
+        return max(len(column.heading), column.least, *cells, 0)
 
     def lines(self) -> list[str]:
         """The table as the console prints it."""
@@ -65,12 +79,16 @@ class Table:
             if above != heading:
                 out.append(above)
                 heading = above
-            out.append("".join(_cell(row[c.field], self.width(c), c.align) + " " for c in columns))
+            cells = (c.before + _cell(row[c.field], self.width(c), c.align) for c in columns)
+            out.append("".join(f"{cell} " for cell in cells))
         return out
 
 
 def _cell(text: str, width: int, align: int) -> str:
-    return {LEFT: text.ljust, CENTER: text.center, RIGHT: text.rjust}[align](width)
+    if align == CENTER:
+        # As gdb centres: an odd blank goes behind.
+        return (" " * ((width - len(text)) // 2) + text).ljust(width)
+    return text.ljust(width) if align == LEFT else text.rjust(width)
 
 
 Builder = Callable[["DebugSession", Wanted], Table]
@@ -160,15 +178,15 @@ def _devices(session: DebugSession, wanted: Wanted) -> Table:
         rows = [("", row)]
     columns = (
         Column("device", "Dev"),
-        Column("pci_bus", "PCI Bus/Dev ID", CENTER),
-        Column("name", "Name", CENTER),
-        Column("description", "Description", CENTER),
-        Column("sm_type", "SM Type", CENTER),
+        Column("pci_bus", "PCI Bus/Dev ID"),
+        Column("name", "Name"),
+        Column("description", "Description"),
+        Column("sm_type", "SM Type"),
         Column("num_sms", "SMs"),
         Column("num_warps", "Warps/SM"),
         Column("num_lanes", "Lanes/Warp"),
         Column("num_regs", "Max Regs/Lane"),
-        Column("active_sms_mask", "Active SMs Mask", CENTER),
+        Column("active_sms_mask", "Active SMs Mask"),
     )
     return _table("InfoCudaDevicesTable", "No CUDA devices.", columns, rows)
 
@@ -191,7 +209,7 @@ def _sms(session: DebugSession, wanted: Wanted) -> Table:
         rows.append(("Device 0", row))
     columns = (
         Column("sm", "SM"),
-        Column("active_warps_mask", "Active Warps Mask", CENTER),
+        Column("active_warps_mask", "Active Warps Mask"),
     )
     return _table("InfoCudaSmsTable", "No CUDA SMs.", columns, rows)
 
@@ -215,12 +233,12 @@ def _warps_table(session: DebugSession, wanted: Wanted) -> Table:
         rows.append((f"Device 0 SM {w.sm}", row))
     columns = (
         Column("warp", "Wp"),
-        Column("active_lanes_mask", "Active Lanes Mask", CENTER),
-        Column("divergent_lanes_mask", "Divergent Lanes Mask", CENTER),
-        Column("active_physical_pc", "Active PC", CENTER),
+        Column("active_lanes_mask", "Active Lanes Mask"),
+        Column("divergent_lanes_mask", "Divergent Lanes Mask"),
+        Column("active_physical_pc", "Active PC"),
         Column("kernel", "Kernel"),
         Column("blockIdx", "BlockIdx"),
-        Column("threadIdx", "First Active ThreadIdx", LEFT),
+        Column("threadIdx", "First Active ThreadIdx"),
     )
     return _table("InfoCudaWarpsTable", "No CUDA Warps.", columns, rows)
 
@@ -312,7 +330,7 @@ def _kernels(session: DebugSession, wanted: Wanted) -> Table:
 def _launch_trace(session: DebugSession, wanted: Wanted) -> Table:
     here = _here(session)
     rows: Rows = [("", _kernel_row(session, here))] if here is not None else []
-    columns = (Column("level", "Lvl", LEFT), *_LAUNCH)
+    columns = (Column("level", "Lvl", LEFT, before="#"), *_LAUNCH)
     return _table("InfoCudaLaunchTraceTable", "No CUDA kernels.", columns, rows)
 
 
@@ -433,8 +451,8 @@ def _threads(session: DebugSession, wanted: Wanted) -> Table:
             "line": str(line.number) if line else "0",
         }
         rows.append((f"Kernel {coords.KERNEL}", row))
-    pc_column = Column("virtual_pc", "Virtual PC", CENTER)
-    place = (Column("filename", "Filename"), Column("line", "Line"))
+    pc_column = Column("virtual_pc", "PC")
+    place = (Column("filename", "Filename"), Column("line", "Line", least=5))
     if _coalescing(session):
         columns: tuple[Column, ...] = (
             _KERNEL_MI,
