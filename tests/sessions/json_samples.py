@@ -194,8 +194,79 @@ ROWS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("first_steps", ("source {tmp}/commands", "info nothing", "print $R99")),
 )
 
+STATES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("first_steps", ("break 18", "continue")),
+    ("first_steps", ("continue",)),
+    ("first_steps", ("kill",)),
+    ("out_of_bounds", ("continue",)),
+    ("barrier_count", ("continue",)),
+    ("trap_handler", ("continue",)),
+    ("trap_handler", ("continue", "continue", "continue")),
+    ("spin_lock", ("set max-instructions 300", "continue")),
+    ("bpt_pause", ("continue",)),
+    ("divergent_branch", ("until *0xf8",)),
+    ("surface_reduction", ("continue",)),
+)
+"""States of the machine in which every line of `LOOKS` is asked: (story, lines that lead there)."""
+
+LOOKS: tuple[str, ...] = (
+    "info warps",
+    "info warps all",
+    "info lanes",
+    "info registers",
+    "info kernels",
+    "info sms",
+    "info sm port",
+    "info sm",
+    "info blocks",
+    "info threads",
+    "info threads all",
+    "info stack",
+    "info barriers",
+    "info program",
+    "info allocations",
+    "info stops",
+    "info engine",
+    "info buffers",
+    "info display",
+    "info breakpoints",
+    "info line",
+    "info source",
+    "info frame",
+    "info args",
+    "info locals",
+    "info trap",
+    "info esr",
+    "info special",
+    "info ptx",
+    "info surfaces",
+    "info textures",
+    "info outside",
+    "info checks",
+    "info cuda sms",
+    "info cuda warps",
+    "info cuda lanes",
+    "info cuda kernels",
+    "info cuda blocks",
+    "info cuda threads",
+    "backtrace",
+    "frame",
+    "focus",
+    "cuda device sm warp lane",
+    "display",
+    "display $R1",
+    "display",
+    "print $R1",
+    "print all $P0",
+    "x/4i $pc",
+    "list",
+    "disassemble",
+    "stepi",
+    "nexti",
+)
+
 SHARED: dict[str, tuple[str, ...]] = {
-    "stop": tuple("run start continue stepi nexti step next until finish source".split()),
+    "stop": (*"run start continue stepi nexti step next until finish".split(), "info program"),
     "breakpoint": ("break", "tbreak", "watch", "rwatch", "awatch", "condition", "ignore"),
     "focus": ("focus", "sm", "warp", "lane", "block", "thread"),
     "frame": ("frame", "up", "down", "info frame"),
@@ -206,10 +277,73 @@ SHARED: dict[str, tuple[str, ...]] = {
 LISTS = {"info stops": "stop", "info breakpoints": "breakpoint"}
 """Commands whose data is a list of shared data."""
 
+_CHECK = {
+    "type": "object",
+    "properties": {
+        "help": {"type": "string", "description": "what it looks for"},
+        "on": {"type": "boolean", "description": "whether it watches"},
+    },
+    "required": ["help", "on"],
+}
+
 BY_HAND: dict[str, dict[str, object]] = {
+    "check": {
+        "description": "one check that was switched; without a name, all of them by name",
+        "anyOf": [
+            {
+                "type": "object",
+                "properties": {
+                    "check": {"type": "string", "description": "name of the check"},
+                    "on": {"type": "boolean", "description": "whether it watches now"},
+                },
+                "required": ["check", "on"],
+            },
+            {"type": "object", "additionalProperties": _CHECK},
+        ],
+    },
+    "info checks": {"type": "object", "additionalProperties": _CHECK},
+    "info hazards": {"type": "array", "items": {"$ref": "#/$defs/finding"}},
+    "observe": {"description": "names, or what the observer had to report when it was taken off"},
+    "info textures": {"$ref": "#/$defs/commands/info%20surfaces"},
+    "unset substitute-path": {"type": "array", "items": {"type": "array"}},
+    "source": {"description": "no record of its own: the lines of the file have theirs"},
     "info buffers": {"description": "all buffers as a table, or a named one's elements"},
 }
 """Data that samples cannot show whole: elements are of any type and dimension."""
+
+_SITE = {"pc": 8, "place": "", "text": "", "control": ""}
+_FINDING = {
+    "kind": "",
+    "resource": "",
+    "first": _SITE,
+    "second": _SITE,
+    "short": 1,
+    "detail": "",
+}
+_EXIT = {"pc": 8, "count": 1, "instruction": "", "why": ""}
+
+ITEMS: dict[str, list[object]] = {
+    "exits": [_EXIT],
+    "externs": [""],
+    "findings": [_FINDING],
+    "global_bits": [""],
+    "limits": [""],
+    "predicates": [0],
+    "uncertain": [""],
+}
+"""What lies in a list under a key, for lists that were empty in every sample."""
+
+_HEADER = (
+    "0x58d4921d",
+    "0x05000000",
+    "0x00600007",
+    "0x00000018",
+    "0xe080005f",
+    "0x0000003f",
+    "0x00000000",
+    "0x00000000",
+)
+"""The words of a texture header: story surface_clamp's `photo`."""
 
 VERBS: dict[str, tuple[tuple[str, ...], ...]] = {
     "run": (
@@ -224,13 +358,26 @@ VERBS: dict[str, tuple[tuple[str, ...], ...]] = {
     "info": (
         ("info", "{sessions}/first_steps/first_steps.cubin", "--json"),
         ("info", "{sessions}/surface_clamp/surface_clamp.cubin", "--json"),
+        ("info", "{kernels}/aes128.sm_50.cubin", "--json"),
+        ("info", "{kernels}/ballot_compact.sm_61-G.cubin", "--json"),
         ("info", "{sessions}/divergent_branch/divergent_branch.cubin", "--json"),
     ),
     "info isa": (("info", "isa", "--json"),),
-    "decode insn": (("decode", "insn", "--json", "0x5c10000000370204"),),
+    "decode insn": (
+        ("decode", "insn", "--json", "0x5c10000000370204"),
+        ("decode", "insn", "--json", "0x5bdf7f8030270303"),
+        ("decode", "insn", "--json", "0xe24000000508000f"),
+    ),
     "decode sr": (("decode", "sr", "--json", "SR_VIRTID", "0x100305"),),
     "decode esr": (("decode", "esr", "--json", "HWW_WARP_ESR", "0x10"),),
     "decode xid": (("decode", "xid", "--json", "{tmp}/log"),),
+    "decode texheader": (("decode", "texheader", "--json", *_HEADER),),
+    "decode surface": (
+        ("decode", "surface", "--json", *_HEADER, "--at", "3,5"),
+        ("decode", "surface", "--json", *_HEADER, "--offset", "0x100"),
+    ),
+    "decode sampler": (("decode", "sampler", "--json", *"00000000"),),
+    "decode ptx": (("decode", "ptx", "--json", "%smid"), ("decode", "ptx", "--json", "%clock")),
     "plugins": (("plugins", "--json"),),
 }
 """Verb -> command lines whose output is its JSON."""

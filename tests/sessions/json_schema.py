@@ -17,21 +17,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from urllib.parse import quote
 
-import gpudbg.debug
+import gpudbg
 from gpudbg import cli
 from gpudbg.debug.commands.registry import load
 from gpudbg.debug.json_text import plain
-from gpudbg.debug.opening import add_launch_flags, open_session
 from gpudbg.debug.stop import Stop
 from gpudbg.debug.stories import sessions_folder, stories
-from gpudbg.errors import GpudbgError
 from gpudbg.frontends.console.console import Console
-from gpudbg.frontends.verbs.common import Parser
-from tests.sessions.json_samples import BY_HAND, LISTS, ROWS, SHARED, VERBS
+from tests.sessions.json_samples import BY_HAND, ITEMS, LISTS, LOOKS, ROWS, SHARED, STATES, VERBS
+from tests.sessions.json_words import MAP_COMMANDS, MAP_KEYS, NULLABLE, WORDS
 
-TARGET = Path(gpudbg.debug.__file__).with_name("schema.json")
+TARGET = Path(gpudbg.__file__).parent / "debug/schema.json"
+KERNELS = str(Path(__file__).parents[1] / "kernels_own/cubin")
 LOG = "NVRM: Xid (PCI:0000:01:00): 13, Graphics SM Warp Exception on (GPC 0, TPC 1): Out Of Range\n"
+DECODE, EACH = "decode", ": a document for each value"
 MAX_KEYS = 40
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
 FREE = frozenset("R0 P0 out in x 0 SR0".split())
@@ -42,25 +43,14 @@ def answers() -> Iterator[tuple[str, str, dict[str, Any]]]:
     """(command's full name, line, record) of every sample."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "commands").write_text("stepi\n")
-        for name, lines in ROWS:
-            parser = Parser(prog="samples")
-            add_launch_flags(parser)
-            session = open_session(stories()[name], parser.parse_args([]))
+        for name, lines in (*ROWS, *((name, (*lead, *LOOKS)) for name, lead in STATES)):
+            session = gpudbg.open(stories()[name])
             for line in lines:
-                text = line.replace("{tmp}", folder)
                 out = io.StringIO()
                 console = Console(session, out, io.StringIO(), as_json=True)
-                console.execute(text)
-                for row in out.getvalue().splitlines():
-                    yield command_name(text), line, json.loads(row)
-
-
-def command_name(line: str) -> str:
-    """The full name of the command a line carries out."""
-    try:
-        return load().resolve(line)[0].name
-    except GpudbgError:
-        return ""
+                console.execute(line.replace("{tmp}", folder))
+                for row in map(json.loads, out.getvalue().splitlines()):
+                    yield row.get("name", ""), line, row
 
 
 def outputs() -> Iterator[tuple[str, Any]]:
@@ -75,21 +65,26 @@ def outputs() -> Iterator[tuple[str, Any]]:
 def _output(words: tuple[str, ...], folder: str) -> str:
     out = io.StringIO()
     root = str(sessions_folder())
-    here = [w.replace("{sessions}", root).replace("{tmp}", folder) for w in words]
+    here = [
+        w.replace("{sessions}", root).replace("{tmp}", folder).replace("{kernels}", KERNELS)
+        for w in words
+    ]
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
         cli.main(here)
     return out.getvalue()
 
 
 # ---- inference -------------------------------------------------------------------------
-def shape(samples: list[Any]) -> dict[str, Any]:
-    """The narrowest schema, up to open objects, that all samples fit."""
+def shape(samples: list[Any], key: str = "") -> dict[str, Any]:
+    """The narrowest schema, up to open objects, that all samples of a key fit."""
     kinds: dict[str, list[Any]] = {}
     for sample in samples:
         kinds.setdefault(_kind(sample), []).append(sample)
     if "number" in kinds:
         kinds["number"] += kinds.pop("integer", [])
-    parts = [_part(kind, found) for kind, found in sorted(kinds.items())]
+    if key in NULLABLE:
+        kinds.setdefault("null", [])
+    parts = [_part(kind, found, key) for kind, found in sorted(kinds.items())]
     if len(parts) == 1:
         return parts[0]
     if all(set(p) == {"type"} for p in parts):
@@ -102,27 +97,34 @@ def _kind(sample: Any) -> str:
     return names.get(type(sample), "array" if isinstance(sample, list) else "object")
 
 
-def _part(kind: str, samples: list[Any]) -> dict[str, Any]:
+def _part(kind: str, samples: list[Any], key: str) -> dict[str, Any]:
     if kind == "array":
         items = [item for sample in samples for item in sample]
-        return {"type": "array", "items": shape(items)} if items else {"type": "array"}
+        items = items or ITEMS.get(key, [])
+        return {"type": "array", "items": shape(items, key)} if items else {"type": "array"}
     if kind != "object":
         return {"type": kind}
     keys = sorted({key for sample in samples for key in sample})
     values = {key: [s[key] for s in samples if key in s] for key in keys}
     by_arch = bool(keys) and all(key.startswith("sm_") for key in keys)
-    if len(keys) > MAX_KEYS or FREE & set(keys) or by_arch or not all(samples):
+    if key in MAP_KEYS or len(keys) > MAX_KEYS or FREE & set(keys) or by_arch or not all(samples):
         flat = [v for found in values.values() for v in found]
-        return {"type": "object", "additionalProperties": shape(flat)} if flat else {"type": kind}
+        return {"type": "object", "additionalProperties": shape(flat, key) if flat else True}
     required = [key for key in keys if all(key in s for s in samples)]
     found: dict[str, Any] = {
         "type": "object",
         # Nothing is known of what was never there.
-        "properties": {
-            key: {} if all(v is None for v in values[key]) else shape(values[key]) for key in keys
-        },
+        "properties": {key: _property(key, values[key]) for key in keys},
     }
     return {**found, "required": required} if required else found
+
+
+def _property(key: str, samples: list[Any]) -> dict[str, Any]:
+    """What a key holds, and what it means."""
+    words = {"description": WORDS[key]} if key in WORDS else {}
+    if key == "stop":
+        return {"$ref": "#/$defs/stop", **words}
+    return words if all(v is None for v in samples) else {**words, **shape(samples, key)}
 
 
 def declared(kind: Any) -> dict[str, Any]:
@@ -130,7 +132,9 @@ def declared(kind: Any) -> dict[str, Any]:
     if dataclasses.is_dataclass(kind):
         hints = get_type_hints(kind)
         names = [f.name for f in dataclasses.fields(kind)]
-        properties = {name: declared(hints[name]) for name in names}
+        properties = {
+            name: {"description": WORDS.get(name, ""), **declared(hints[name])} for name in names
+        }
         return {"type": "object", "properties": properties, "required": names}
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Literal:
@@ -147,8 +151,12 @@ RECORD = {
     "type": "object",
     "properties": {
         "command": {"type": "string", "description": "the line as it was given"},
+        "name": {
+            "type": "string",
+            "description": "the command's full name, unless the line is none; says what `data` is",
+        },
         "ok": {"type": "boolean"},
-        "data": {"description": "on success: `$defs/commands/NAME` of the command's full name"},
+        "data": {"description": "on success: `$defs/commands/NAME`"},
         "output": {"type": "string", "description": "what device code printed meanwhile"},
         "error": {"type": "string", "description": "on failure: one line"},
     },
@@ -172,20 +180,36 @@ def document() -> dict[str, Any]:
     owner = {name: shared for shared, names in SHARED.items() for name in names}
     common = {shared: shape(_shared(shared, commands)) for shared in SHARED}
     common["stop"] = declared(Stop)
+    common["finding"] = shape(ITEMS["findings"])
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "gpudbg --json",
-        "description": "A record is one line of `gpudbg --batch --json`. Objects may gain keys; "
-        "keys that are required stay, and types stay. NaN and infinities are strings.",
+        "description": "A record is one line of `gpudbg --batch --json`; this schema holds for it "
+        "with the data of every command. `$defs/verbs` has the output of `gpudbg VERB --json`. "
+        "Objects may gain keys; keys that are required stay, and types stay. NaN and infinities "
+        "are strings.",
         **RECORD,
+        "allOf": [
+            {
+                "if": {
+                    "properties": {"name": {"const": name}, "ok": {"const": True}},
+                    "required": ["name"],
+                },
+                "then": {"properties": {"data": {"$ref": f"#/$defs/commands/{quote(name)}"}}},
+            }
+            for name in sorted(commands)
+        ],
         "$defs": {
             "commands": {
-                name: {"description": helps[name], **_data(name, commands[name], owner)}
-                for name in sorted(commands)
+                name: {"description": helps[name], **_data(name, commands.get(name, []), owner)}
+                for name in sorted({*commands, *BY_HAND})
             },
             **common,
             "verbs": {
-                verb: {"description": f"gpudbg {verb} --json", **shape(verbs[verb])}
+                verb: {
+                    "description": f"gpudbg {verb} --json{EACH * verb.startswith(DECODE)}",
+                    **shape(verbs[verb]),
+                }
                 for verb in sorted(verbs)
             },
         },
@@ -204,6 +228,9 @@ def _data(name: str, samples: list[Any], owner: dict[str, str]) -> dict[str, Any
         return {"$ref": f"#/$defs/{owner[name]}"}
     if name in BY_HAND:
         return BY_HAND[name]
+    if name in MAP_COMMANDS:
+        values = [v for sample in samples if isinstance(sample, dict) for v in sample.values()]
+        return {"type": "object", "additionalProperties": shape(values)}
     if load().resolve(name)[0].group == "plugins":
         return {"description": "a plugin's command: its data is the plugin's own"}
     if name in LISTS:

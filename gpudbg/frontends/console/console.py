@@ -63,7 +63,7 @@ class Console:
         output = self.session.command(line)
         printed = "".join(self.session.output.pieces[seen:])
         if self._json:
-            record = {"command": line.strip(), "ok": True, "data": output.data}
+            record = {**self._named(line), "ok": True, "data": output.data}
             if printed:
                 record["output"] = printed
             self._print(dumps(record))
@@ -73,12 +73,22 @@ class Console:
         for text in output.lines:
             self._print(text)
 
+    def _named(self, line: str) -> dict[str, str]:
+        """A record's line, and the full name of the command that it is."""
+        from gpudbg.debug.commands.registry import load
+
+        try:
+            found, _ = load().resolve(line.strip() or self.session.last_line)
+        except GpudbgError:
+            return {"command": line.strip()}
+        return {"command": line.strip(), "name": found.name}
+
     def _print(self, text: str) -> None:
         print(text, file=self._out, flush=True)
 
     def _complain(self, line: str, error: GpudbgError) -> None:
         if self._json:
-            record = {"command": line.strip(), "ok": False, "error": str(error)}
+            record = {**self._named(line), "ok": False, "error": str(error)}
             self._print(dumps(record))
         else:
             print(f"gpudbg: {error}", file=self._err, flush=True)

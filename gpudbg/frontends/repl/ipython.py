@@ -35,7 +35,7 @@ def interact(shell: Shell, places: Places) -> None:
     history = places.history
     if history is not None:
         config.HistoryManager.hist_file = str(history.with_name("ipython_history.sqlite"))
-    terminal = TerminalInteractiveShell.instance(config=config, user_ns=shell.names)
+    terminal: Any = TerminalInteractiveShell.instance(config=config, user_ns=shell.names)
     attach(terminal, shell)
     terminal.mainloop()
 
@@ -63,7 +63,6 @@ def matcher_of(shell: Shell) -> Any:
 
     finder = Completer(shell)
 
-    @context_matcher(identifier="gpudbg", priority=200)  # type: ignore[untyped-decorator]
     def matcher(context: Any) -> dict[str, Any]:
         line = context.text_until_cursor
         count, found = (0, []) if line.lstrip().startswith(("%", "?")) else finder.matches(line)
@@ -73,7 +72,8 @@ def matcher_of(shell: Shell) -> Any:
             "suppress": bool(found),
         }
 
-    return matcher
+    made: Any = context_matcher
+    return made(identifier="gpudbg", priority=200)(matcher)
 
 
 def _text(value: object, shell: Shell) -> str:

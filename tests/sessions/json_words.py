@@ -1,0 +1,284 @@
+"""What the keys of `--json` mean, once for every place they occur in; for the published schema."""
+
+from __future__ import annotations
+
+MAP_KEYS = frozenset(
+    "adds by_mnemonic constant_banks coords findings images lowering modifiers operands options "
+    "outputs states without_semantics".split()
+)
+"""Keys whose object maps names (of the program, the machine or a plugin) to values."""
+
+MAP_COMMANDS = frozenset(
+    ("info args", "info checks", "info esr", "info locals", "info registers", "show", "trap option")
+)
+"""Commands whose data is such an object."""
+
+NULLABLE = frozenset("file line max_threads pc reason target why".split())
+"""Keys that can be null wherever they occur: there is no line table, no warp, no limit, …"""
+
+_TEXT = """
+access: load, store or atomic; null where the error is not about memory
+active: lanes that execute the next instruction: a mask, bit n for lane n
+address: byte address; of a sampler: how each coordinate is bounded
+addresses: code addresses; empty while a breakpoint is pending
+adds: what a plugin adds: kind -> names
+arch: architecture, such as sm_50
+area: address of the save area
+assembled: number of forms that the assembler makes
+barriers: barriers that the kernel uses
+base: first address
+bits: where the field lies in the word: [high, low]
+block: blockIdx: [x, y, z]
+blockIdx: blockIdx: [x, y, z]
+block_bytes: bytes of a block of GOBs
+block_depth_log2: GOBs of a block in z, as a power of two
+block_height_log2: GOBs of a block in y, as a power of two
+block_width_log2: GOBs of a block in x, as a power of two
+blocks: basic blocks
+blocks_x: blocks of GOBs in x
+blocks_y: blocks of GOBs in y
+blocks_z: blocks of GOBs in z
+breakpoints: numbers of the breakpoints that were met
+by_mnemonic: mnemonic -> number of forms
+bytes: size in bytes
+bytes_per_layer: bytes of a layer
+bytes_per_texel: bytes of a texel
+cause: what took the warp to the handler
+cc: whether the condition code is read or written
+certain: numbers of the error table that the line fits for certain
+certainty: documented, inferred or modelled
+channels: numbers of a texel
+check: name of the check
+clamp: IGN, NEAR or TRAP
+cleared_by: how the register is cleared
+code: number in the error table
+code_bytes: bytes of machine code
+command: the command line
+compiled: whether compiled code has been used
+condition: the breakpoint's condition, or null
+constant_banks: bank -> bytes
+control: the instruction's 21 bits of the bundle's control word
+control_text: the same in words
+coords: coordinate -> value
+count: how many
+critical: whether the warp is in a critical section
+cs2r: whether CS2R reads the register
+ctas: resident blocks
+current: whether this is the launched one
+data: address of the handler's data
+debug: whether the program carries debug information
+decoded: the value in words; of an instruction set: number of forms
+depth: extent in z
+detail: further lines
+device: GPU number
+did: what the clamp made of the access
+dim: 1d, 2d, 3d, cube, …
+disabled: addresses of a breakpoint, or clamps of a surface, that are switched off
+disassembler: the register's name in SASS
+dtype: element type
+dual: issued together with its neighbour
+edges: where control can go from here
+enabled: whether it stops the machine
+ends: how the basic block ends
+engine: step, run or auto
+entered: whether, or which, warps are in the handler
+entries: how often the handler was entered
+entry: address of its first instruction
+errors: warp errors, the first in time first
+executed: number of forms with semantics
+exited: lanes that have ended: a mask, bit n for lane n
+exits: instructions without a compiled version, and how often they came up
+expression: what was asked, as it was given
+externs: symbols the program does not define
+family: chip family
+fields: the word's fields
+file: source file or written file
+findings: check -> its findings
+focus: whether it has the focus
+form: name of the encoding
+format: format of the texels
+forms: number of encodings
+from: first thread: [x, y, z]
+function: the function's name
+functions: functions of the program
+global_bits: bits that are set in the global error status
+global_esr: the word of HWW_GLOBAL_ESR, or null
+global_report_mask: the word of its report mask, or null
+gpc: GPC number
+grid: number of the grid
+group: the group it belongs to
+handle: the number a kernel is given
+handler: the trap handler, or null
+header: fields of the texture header
+header_index: index in the table of headers
+header_words: the header's words
+height: extent in y, or lines
+help: what it does
+hex: the value in hexadecimal
+hi: highest bit
+history: what is known of it by PTX version
+hits: how often it was met
+ignore: how many more meetings pass without a stop
+image: name of the texture or surface
+images: name -> texture or surface reference
+in_handler: whether the warp is in the handler
+inlined: whether the frame is an inlined call
+instructions: warp instructions issued so far; of code: its instructions
+kernel: the kernel's name
+kernels: kernels of the program
+kind: what sort of thing it is
+label: the name as the symbol table has it
+lane: lane of the warp
+lanes: lanes of the warp
+last: last one
+layout: layout of memory, or of a log line
+legal: whether the word is an instruction
+level: frame number, 0 is the innermost
+limits: what is not modelled
+line: source line; of a log: the line itself
+lines: source lines with code
+lo: lowest bit
+local_bytes: local memory of a thread
+location: where it is
+log: what the host did at the port
+look_at: what to read next
+lowering: how the compiler makes it from machine registers
+mark: a mark of certainty
+mask: lanes: a mask, bit n for lane n
+max_mip_level: last mip level
+max_threads: threads of a block the kernel was compiled for, or null
+meaning: what it means
+message: one line
+mnemonic: the instruction's first word
+mnemonics: number of mnemonics
+modifiers: modifier -> value
+name: name
+names: the name, then its other names
+nearest: where the address lies relative to the nearest memory, in words
+new: value after the access
+normalized: whether coordinates are 0 to 1
+note: remark
+notes: remarks
+number: number
+offset: byte offset in its function, kernel or object
+old: value before the access
+on: whether it is at work
+op: mnemonic
+operands: operand -> its text
+options: option -> value
+ordinal: position
+outputs: output buffer -> elements
+outside: accesses outside, by lane
+parameter_bytes: bytes of all parameters
+parameters: parameters
+path: file
+paused: whether the warp waits for the host
+pc: byte offset in the kernel
+places: the addresses with their function, such as saxpy+0x48
+predicates: predicates
+printed: what the device printed
+ptx_isa: PTX version that introduced it
+reads: what the instruction reads
+ready: warps that can go on
+reason: why
+record: bytes of a warp's record; address of it
+register: register name
+registers: registers
+reserved: whether the bits have no meaning
+reserved_bits_set: reserved bits that are set
+returns: how often it returned
+rule: what the model does
+saved_active: lanes that were active: a mask, bit n for lane n
+saved_pc: where the warp was interrupted
+scope: what the register belongs to
+section: ELF section
+shaders: shader types that have it
+shape: extents, slowest first
+shared_bytes: shared memory of a block
+shared_static_bytes: shared memory of a block that the code declares
+shared_variables: variables in shared memory
+size: size in bytes; of an image: its extents
+sm: SM number
+sms: SMs
+source: where it comes from
+source_files: files of the line table
+sources: which channel each component comes from
+spa: versions of the SPA that have it
+space: address space
+srgb: whether texels are sRGB
+stack_depth: tokens on the divergence stack
+stack_unknown: whether the need of stack is not known
+start: first address
+state: ready, barrier, trap, error or exited; of other things: how it stands
+states: state -> number of warps
+status: status word
+stop: how the run ended
+summary: a line about it
+target: where control goes, a byte offset; of a PTX register: the least architecture
+temporary: whether it goes away when met
+text: the text
+texture_type: as the header has it
+thread: threadIdx: [x, y, z]
+threadIdx: threadIdx: [x, y, z]
+to: last thread: [x, y, z]
+toolkit: toolkit that made the program
+totals: number of accesses outside, by instruction and clamp
+tpc: TPC number
+trapped: whether it stands at a trap
+type: type
+types: number format of each channel
+first: the first instruction of the two
+second: the other
+short: by how many cycles
+resource: what both use
+place: the place, such as saxpy+0x48
+instruction: the instruction
+uncertain: numbers of the error table that the line may fit
+unit: bytes of an element
+usage: how it is written
+valid: lanes that exist: a mask, bit n for lane n
+value: the value
+values: the 32 lanes' values, or elements; null for a lane without one
+variables: variables of the program
+version: version
+warning: what is wrong with it, or null
+warp: warp slot on its SM
+warp_error: the warp error, or null
+warp_esr: the word of HWW_WARP_ESR, or null
+warp_report_mask: the word of its report mask, or null
+warps: warps
+watch: what watchpoints saw; of a breakpoint: what it watches, or null
+where: the place, such as saxpy+0x48
+why: why it does not go on; empty when it does
+width: extent in x, or bits
+without_semantics: mnemonic -> forms that stop the machine with their name
+word: the 64 bits of the instruction
+writer: who wrote it last
+writes: what the instruction writes
+zoom: pixels of a texel
+address_raw16bx2: byte address with the raw 16Bx2 order inside a GOB
+address_vm: byte address as the memory unit orders a GOB
+block_xyz: the block of GOBs: [x, y, z]
+border: border colour, as words
+byte_of_texel: which byte of its texel
+depth_compare: whether it compares depths
+depth_function: how it compares them
+gob: the GOB in its block
+gob_xy: the byte in its GOB: [x, y]
+lod_bias: added to the level of detail
+lod_range: least and greatest level of detail
+mag_filter: filter of enlarged texels
+min_filter: filter of reduced texels
+mip_filter: filter between levels
+offset_raw16bx2: byte offset with the raw 16Bx2 order inside a GOB
+offset_vm: byte offset as the memory unit orders a GOB
+out_of_bounds: what lies outside, and how
+outcome: access, or what the clamp made of it
+sampler_words: the sampler's words
+steps: the computation, a line each
+view: the extents that count
+x_bytes: x in bytes
+"""
+
+WORDS = dict(line.split(": ", 1) for line in _TEXT.strip().splitlines())
+"""Key -> what it means."""
