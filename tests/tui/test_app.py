@@ -320,7 +320,7 @@ async def test_registers_formats_and_opened_rows():
         assert any("16777216" in t for t in app.main.line_pane("registers").texts)
         height = len(app.main.query_one(RegistersPane)._content.rows)
         await press(app, pilot, "enter")
-        assert len(app.main.query_one(RegistersPane)._content.rows) == height + 4
+        assert len(app.main.query_one(RegistersPane)._content.rows) == height + 8
         await press(app, pilot, "minus")
         assert len(app.main.query_one(RegistersPane)._content.rows) == height
 
@@ -421,7 +421,7 @@ async def test_the_first_line_says_what_to_press():
     ("pane", "key", "says"),
     [
         ("paths", "j", "path a runs at block_max+0x8"),
-        ("registers", "j", "R0 in lane 0"),
+        ("registers", "j", "no instruction on the way here"),
         ("warps", "j", "warp 0 has not begun"),
     ],
 )

@@ -137,7 +137,7 @@ def test_code_rows_show_source_marks_and_what_happens_next(entry_view):
     rows = CodeRows(entry_view, look(), 58)
     texts = plain(rows[0:8])
     assert "__global__ void block_max" in texts[0]
-    assert texts[1].startswith(" ►0008      MOV R1, c[0x0][0x20]")
+    assert texts[1].startswith(" ►0008   ^     MOV R1, c[0x0][0x20]")
     assert "R1 0 → 0x1000000" in texts[1]
     assert rows[1].tint == "now-bg"
 
@@ -233,8 +233,10 @@ def test_an_opened_register_shows_32_values(diverged):
     view = view_of(diverged)
     value = next(v for v in view.registers if v.name == "R0")
     texts = plain(opened(value, view, AXIS, UNICODE))
-    assert len(texts) == 4
-    assert sum(len(t.split()) for t in texts) == 32 + 4 + 2
+    # Eight digits a value: four of them fit side by side, and none is cut.
+    assert len(texts) == 8
+    assert sum(len(t.split()) for t in texts) == 32 + 8 + 2
+    assert UNICODE.cut not in "".join(texts)
 
 
 def test_changed_means_since_this_warp_was_last_shown():

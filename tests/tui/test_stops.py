@@ -154,10 +154,10 @@ async def test_a_row_that_fails_spoils_only_itself(monkeypatch):
 
     real = CodeRows._instruction
 
-    def broken(self, pc):
+    def broken(self, pc, arrow):
         if self.rows.offset(pc) == 0x18:
             raise ValueError("bad row")
-        return real(self, pc)
+        return real(self, pc, arrow)
 
     monkeypatch.setattr(CodeRows, "_instruction", broken)
     app = make_app(open_first())

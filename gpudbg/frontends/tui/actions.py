@@ -88,6 +88,8 @@ ACTIONS = (
         9,
         ("memory", "registers", "lanes", "watch"),
     ),
+    Action("track", "R", "live", "where a register lives", "Look", "", 9, ("registers", "code")),
+    Action("single", "A", "one lane", "one lane or all", "Look", "", 9, ("registers",)),
     Action("explain", "i", "explain", "explain the row", "Look", "", 9),
     Action("more", "plus", "more", "open, more rows", "Look"),
     Action("less", "minus", "less", "fold, fewer rows", "Look"),

@@ -71,6 +71,21 @@ class CodeIndex:
         """A pc as users know it."""
         return self._symbols.offset(pc)
 
+    @property
+    def base(self) -> int:
+        """The code address of the kernel's section."""
+        return self._symbols.base
+
+    def is_foreign(self, pc: int) -> bool:
+        """Whether a pc lies in code of its own, such as a trap handler: its offsets start at 0."""
+        place = self._symbols.image.section_offset(pc)
+        return place is not None and place[0] != self._symbols.kernel.section
+
+    def shown(self, pc: int) -> str:
+        """A pc as the listing shows it: an offset into its own code."""
+        code = self.code(pc) if self.is_foreign(pc) else None
+        return f"{code.offset if code is not None else self.offset(pc):04x}"
+
     def target(self, pc: int) -> int | None:
         """Where a direct branch goes, as a pc."""
         from gpudbg.debug.operands import instruction_at

@@ -16,8 +16,9 @@ from gpudbg.debug.fault_card import fault_card
 from gpudbg.debug.fault_card import title as error_title
 from gpudbg.debug.focus import thread_of
 from gpudbg.debug.images import images_of
+from gpudbg.debug.liveness import Liveness, of_kernel
 from gpudbg.debug.operands import next_words, operand_values
-from gpudbg.debug.paths import letters, paths
+from gpudbg.debug.paths import Path, letters, paths
 from gpudbg.debug.stop import Stop
 from gpudbg.errors import CommandError, GpudbgError
 from gpudbg.frontends.tui import lane_rows
@@ -82,6 +83,7 @@ class Collector:
         self.options = options
         self._symbols = session.symbols
         self.code = CodeIndex(session)
+        self.live = self._liveness()
         self.header = self._header()
         self._number = 0
         self._baselines: dict[tuple[int, int], list[tuple[int, Snapshot]]] = {}
@@ -93,6 +95,9 @@ class Collector:
         self._images: ImageTaker | None = None
         self._at_stop = -1
         self._tick = 0
+
+    def _liveness(self) -> Liveness | None:
+        return of_kernel(self.session.symbols)
 
     def _header(self) -> Header:
         s = self.session
@@ -117,7 +122,7 @@ class Collector:
         if s.symbols is not self._symbols:
             # Another program or kernel was launched in this session.
             self._symbols = s.symbols
-            self.code, self.header = CodeIndex(s), self._header()
+            self.code, self.header, self.live = CodeIndex(s), self._header(), self._liveness()
             self._baselines.clear()
         if len(s.stops) != self._at_stop:
             self._at_stop = len(s.stops)
@@ -260,11 +265,32 @@ class Collector:
             warps_at=at,
             paths=found,
             letters=letters(found),
-            registers=lane_rows.registers(detail, lane, self.options.register_format),
+            registers=lane_rows.registers(
+                detail, lane, self.options.register_format, self._untouched(found, detail)
+            ),
+            live=self.live,
+            tracked=self._tracked(warp.pc),
             specials=self._specials(detail, lane),
             watches=self._watches(detail, lane),
             memory=self._memory_page(),
         )
+
+    def _untouched(self, found: tuple[Path, ...], detail: WarpDetail) -> int:
+        """Registers that nothing has written on the way to any path's place, as a mask."""
+        if self.live is None or self.session.symbols.function_offset(detail.row.pc)[0] != (
+            self.session.symbols.function(self.session.symbols.base)
+        ):
+            return 0
+        places = [p.offset for p in found if p.mask]
+        return self.live.untouched(places, len(detail.registers))
+
+    def _tracked(self, pc: int) -> int | None:
+        """The register whose life the code pane marks: chosen, or what is written next."""
+        if self.options.tracked is not None or self.live is None:
+            return self.options.tracked
+        offset = self.session.symbols.offset(pc + 8 if pc % 32 == 0 else pc)
+        written = self.live.writes.get(offset, 0)
+        return (written & -written).bit_length() - 1 if written else None
 
     def _specials(self, detail: WarpDetail, lane: int) -> tuple[LaneRow, ...]:
         s = self.session

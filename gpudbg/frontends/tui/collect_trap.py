@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gpudbg.debug import trap_views
 from gpudbg.debug.views import lane_list
 from gpudbg.errors import GpudbgError
+from gpudbg.isa.spa5.sched import first_instruction
 from gpudbg.regs.explain import WordExplanation, explain_esr
 from gpudbg.regs.words import Certainty
 from gpudbg.sm.port import REGISTERS, valid_mask
@@ -156,7 +157,7 @@ def _saved(session: DebugSession, warp: WarpState) -> list[tuple[str, str, str]]
     """What is saved of the focused warp, or what it has while it runs its own code."""
     state, symbols = session.grid.traps.state(warp), session.symbols
     inside = bool(state["in_handler"])
-    pc = int(state["saved_pc"]) if inside else session.shown_pc(warp.pc)
+    pc = int(state["saved_pc"]) if inside else first_instruction(warp.pc)
     active = int(state["saved_active"]) if inside else warp.active
     code = symbols.instruction(pc)
     words = symbols.describe_line(pc) + (f"   {code.text}" if code is not None else "")

@@ -191,6 +191,37 @@ def next_format(screen: MainScreen) -> None:
     screen.quick(lambda s: None)
 
 
+@doing("track")
+def track(screen: MainScreen) -> None:
+    """Mark in the code where a register lives: the row's, or the one that is asked for."""
+    key = screen.line_pane(screen.focused_pane()).key if screen.focused_pane() != "console" else ""
+    if isinstance(key, tuple) and key[0] == "register":
+        track_register(screen, key[1])
+    else:
+        screen.gpudbg.ask(
+            "Mark where a register lives", "R4; empty: what is written next",
+            lambda text: track_register(screen, text), empty=True,
+        )  # fmt: skip
+
+
+def track_register(screen: MainScreen, text: str) -> None:
+    """Mark a register by name; an empty name goes back to what the next instruction writes."""
+    name = text.strip().lstrip("$").upper()
+    if name and not (name[0] == "R" and name[1:].isdecimal() and int(name[1:]) < 255):
+        screen.note(f"{text} is no register; R0 to R254 are")
+        return
+    screen.options.tracked = int(name[1:]) if name else None
+    screen.quick(lambda s: None)
+
+
+@doing("single")
+def single(screen: MainScreen) -> None:
+    """The registers of one lane in every format, or of all lanes."""
+    pane = screen.query_one(RegistersPane)
+    pane.single = not pane.single
+    pane.redraw()
+
+
 @doing("explain")
 def explain_row(screen: MainScreen) -> None:
     """What the row under the cursor is, in the console."""

@@ -87,8 +87,20 @@ def _path(session: DebugSession, view: View, key: Any) -> list[str]:
     where = session.symbols.describe_line(session.symbols.pc(found.offset))
     if found.level < 0:
         return [f"path a runs at {where}: lanes {lane_list(found.mask)}"]
-    lanes = lane_list(found.mask)
-    return [f"path {found.letter}: a {found.kind} token; lanes {lanes} wait to go on at {where}"]
+    lanes = f"lanes {lane_list(found.mask)} wait" if found.mask else "nobody waits yet"
+    lines = [f"path {found.letter}: a {found.kind} token; {lanes} to go on at {where}"]
+    pushers = view.live.pushers(found.kind, found.offset) if view.live is not None else ()
+    for offset in pushers:
+        code = session.symbols.instruction(session.symbols.pc(offset))
+        place = session.symbols.describe_line(session.symbols.pc(offset))
+        lines.append(f"  pushed by {place}: {code.text if code is not None else ''}")
+    return lines
+
+
+def _never(session: DebugSession, view: View, key: Any) -> list[str]:
+    return [
+        f"{key[1]}: no instruction on the way here has written it; it holds what a launch gives"
+    ]
 
 
 def _value(session: DebugSession, view: View, key: Any) -> list[str]:
@@ -107,6 +119,7 @@ _EXPLAINERS: dict[str, Callable[[DebugSession, View, Any], list[str]]] = {
     "warp": _warp,
     "path": _path,
     "register": _value,
+    "never": _never,
     "predicate": _value,
     "flag": _value,
     "special": _value,

@@ -26,8 +26,15 @@ FORMATS = ("x", "d", "f")
 """Formats `x` goes through: hex, signed decimal, float."""
 
 
-def registers(detail: WarpDetail, lane: int, letter: str) -> tuple[LaneRow, ...]:
-    """R0.., then P0..P6, then the condition code's flags."""
+def registers(
+    detail: WarpDetail, lane: int, letter: str, untouched: int = 0
+) -> tuple[LaneRow, ...]:
+    """R0.., then P0..P6, then the condition code's flags.
+
+    Args:
+        letter: of `FORMATS`.
+        untouched: mask of registers that no instruction has written so far.
+    """
     out = []
     active, valid = detail.row.active, detail.row.valid
     lanes = detail.changed_lanes
@@ -35,6 +42,9 @@ def registers(detail: WarpDetail, lane: int, letter: str) -> tuple[LaneRow, ...]
         kind = "f" if letter == "f" else "i" if letter == "d" else guess_kind(values)
         form = "d" if letter == "x" and kind == "i" else letter
         changed = 0
+        if untouched >> index & 1 and not values.any():
+            out.append(never_row(index, letter))
+            continue
         if lanes is not None and index in detail.changed:
             changed = sum(1 << i for i in range(32) if lanes[index][i])
         out.append(
@@ -56,6 +66,16 @@ def registers(detail: WarpDetail, lane: int, letter: str) -> tuple[LaneRow, ...]
     for index, mask in enumerate(detail.flags):
         out.append(_mask_row(f"CC.{FLAG_NAMES[index]}", "flag", mask, active, lane, 0, index))
     return tuple(out)
+
+
+def never_row(index: int, letter: str) -> LaneRow:
+    """A register that no instruction has written on the way here."""
+    text = register_text(0, letter)
+    flat = LaneShape("never written", (0,) * 32, True, 0, "i")
+    return LaneRow(
+        f"R{index}", "register", text, flat, valid=0, cells=(text,) * 32, why="never written",
+        index=index, zero=True,
+    )  # fmt: skip
 
 
 def register_text(bits: int, letter: str) -> str:

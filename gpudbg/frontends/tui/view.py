@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from gpudbg.debug.fault_card import FaultCard
     from gpudbg.debug.lane_shape import LaneShape
+    from gpudbg.debug.liveness import Liveness
     from gpudbg.debug.paths import Path
     from gpudbg.debug.progress import Progress
     from gpudbg.debug.snapshot import Snapshot, WarpRow
@@ -130,6 +131,8 @@ class View:
     outputs: tuple[OutputRow, ...] = ()
     points: tuple[PointRow, ...] = ()
     stops: tuple[Stop, ...] = ()
+    live: Liveness | None = None
+    tracked: int | None = None
     warps_at: dict[int, int] = field(default_factory=dict)
     fault: FaultCard | None = None
     trap: TrapPicture | None = None
@@ -179,6 +182,7 @@ class Options:
     watches: list[str] = field(default_factory=list)
     follow_pointer: bool = True
     trap: bool = False
+    tracked: int | None = None
     image: bool = False
     image_name: str = ""
     image_slice: int = 0

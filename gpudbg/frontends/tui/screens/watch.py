@@ -125,7 +125,7 @@ class WatchTable(LinePane):
         focus = view.focus_row
         if focus is None:
             return Content((), "")
-        head = f" {g.pc} {focus.slot}  +{focus.offset:04x}"
+        head = f" {g.pc} {focus.slot}  +{view.code.shown(view.code.base + focus.offset)}"
         rows = [
             row(
                 (fit(head, axis.start, g.cut), "now"),

@@ -11,10 +11,13 @@ from gpudbg.frontends.tui.code_index import CodeIndex, Entry
 from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.text import Row, Span, row
 from gpudbg.frontends.tui.view import View
+from gpudbg.frontends.tui.widgets.arrows import Jump, draw
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
 
 CONTROL_WIDTH = 90
 """Columns from which every instruction shows its control word."""
+ARROWS, ARROWS_WIDE = 1, 4
+"""Branch arrows side by side."""
 
 FLOW = re.compile(
     r"(BRA|BRX|JMP|JMX|JCAL|CAL|RET|EXIT|SSY|SYNC|PBK|BRK|PCNT|CONT|PRET|PLONGJMP|LONGJMP|PEXIT|"
@@ -61,13 +64,25 @@ def text_spans(text: str, quiet: bool = False) -> tuple[Span, Span, tuple[Span, 
 class CodeRows(Sequence[Row]):
     """Rows made when they are asked for: a program of any length costs only what is seen."""
 
-    def __init__(self, view: View, look: Look, width: int) -> None:
+    def __init__(self, view: View, look: Look, width: int, first: int = 0, seen: int = 0) -> None:
         self.view = view
         self.rows: CodeIndex = view.code
         self.look = look
         self.wide = width >= CONTROL_WIDTH
         self.points = {pc: p for p in view.points for pc in p.pcs}
+        self.live = view.live
+        self.arrow_lanes = 0
+        self.arrows: dict[int, tuple[Span, ...]] = {}
+        if self.live is not None and self.live.jumps:
+            self.arrow_lanes = ARROWS_WIDE if self.wide else ARROWS
+            jumps = [self._jump(*pair) for pair in self.live.jumps.items()]
+            self.arrows = draw(jumps, first, seen, self.arrow_lanes, look.glyphs)
         self.target = view.code.target(view.pc) if view.pc is not None else None
+
+    def _jump(self, source: int, target: int) -> Jump:
+        base = self.view.code.base
+        row = self.view.code.row
+        return Jump(row(base + source), row(base + target), base + source == self.view.pc)
 
     def __len__(self) -> int:
         return len(self.rows.entries)
@@ -83,32 +98,48 @@ class CodeRows(Sequence[Row]):
         if entry.label:
             return row((f"  {entry.label}:", "you"))
         if entry.line is not None:
-            return self._source(entry)
-        return self._instruction(entry.pc)
+            return self._source(entry, self.arrows.get(at, ()))
+        return self._instruction(entry.pc, self.arrows.get(at, ()))
 
-    def _source(self, entry: Entry) -> Row:
+    def _beside(self, pc: int, arrow: tuple[Span, ...]) -> list[Span]:
+        """Branch arrows, then what the row is to the tracked register."""
+        if self.live is None:
+            return []
+        columns = self.arrow_lanes + 1 if self.arrow_lanes else 0
+        spans: list[Span] = [*arrow] if arrow else [(" " * columns, "text")]
+        if self.view.tracked is not None:
+            mark = self.live.mark(pc - self.view.code.base, self.view.tracked) if pc else " "
+            spans.append((mark, "path-c.b" if mark in "^vx" else "dim"))
+        return spans
+
+    def _source(self, entry: Entry, arrow: tuple[Span, ...]) -> Row:
         assert entry.line is not None
         text = self.rows.source(entry.line)
         indent = " " * (11 if self.wide else 0)
         words = text.rstrip().expandtabs(4) if text else f"{entry.line}"
-        return row((f"{entry.line.number:6} {indent}  ", "muted"), (words, "muted.i"))
+        through = [(" " if t == self.look.glyphs.rule else t, s) for t, s in arrow]
+        beside = self._beside(0, tuple(through))
+        return row((f"{entry.line.number:6} ", "muted"), *beside, (indent + "  ", "text"),
+                   (words, "muted.i"))  # fmt: skip
 
-    def _instruction(self, pc: int) -> Row:
+    def _instruction(self, pc: int, arrow: tuple[Span, ...]) -> Row:
         g = self.look.glyphs
         code = self.rows.code(pc)
         if code is None:
             return row((f"  {self.rows.offset(pc):04x}  no code here", "dim"))
+        if self.rows.is_foreign(pc):
+            arrow = ()
         here = pc == self.view.pc
         point = self.points.get(pc)
         gutter = " " if point is None else g.point if point.enabled else g.point_off
-        offset = self.rows.offset(pc)
         mark = g.pc if here else g.branch_mark(pc, self.view.pc) if pc == self.target else " "
         spans: list[Span] = [
             (gutter, "stop" if point is None or point.enabled else "muted"),
             (mark, "now.b" if here else "path-b"),
-            (f"{offset:04x}", "now.b" if here else "muted"),
+            (self.rows.shown(pc), "now.b" if here else "muted"),
             (" ", "text"),
         ]
+        spans += self._beside(pc, arrow)
         if self.wide:
             spans.append((f" {control_words(code.control)} ", "dim"))
         guard, name, rest = text_spans(code.text)
@@ -141,7 +172,10 @@ class CodePane(LinePane):
         wide = width >= CONTROL_WIDTH
         entry = self._entry_line(view)
         right = ("wait:rd:wr:yield:stall   " if wide else "") + entry
-        return Content(CodeRows(view, self.look, width), right)
+        if view.live is not None and view.tracked is not None and width >= 50:
+            right = f"R{view.tracked} ^ set v read : live   " + right
+        first = max(0, min(self.top, len(view.code.entries) - height))
+        return Content(CodeRows(view, self.look, width, first, height), right)
 
     def _entry_line(self, view: View) -> str:
         if view.pc is None:

@@ -42,22 +42,27 @@ def path_line(path: Path, depth: int, view: View, axis: Axis, glyphs: Glyphs) ->
     if path.level < 0:
         label: list[Span] = [
             (f" {path.letter} ", role + ".b"),
-            (f"{glyphs.pc} {path.offset:04x}", "now"),
+            (f"{glyphs.pc} {view.code.shown(view.code.base + path.offset)}", "now"),
         ]
     else:
         indent = " " * min(depth - 1, 2)
         label = [
             (f" {path.letter} ", role + (".b" if path.mask else "")),
             (indent + glyphs.tree + " ", "faint"),
-            (f"{path.offset:04x}", "text" if path.mask else "dim"),
+            (view.code.shown(view.code.base + path.offset), "text" if path.mask else "dim"),
             (f" {path.kind}", "muted"),
         ]
     used = sum(len(t) for t, _ in label)
     label.append((" " * max(axis.start - used, 0), "text"))
+    words = path.words
+    if path.level >= 0 and view.live is not None and axis.cell > 1:
+        # Where there is room: the instruction that pushed it.
+        pushers = view.live.pushers(path.kind, path.offset)
+        words += f" by {pushers[0]:04x}" if len(pushers) == 1 else ""
     return row(
         *label,
         *path_spans(path, view, axis, glyphs),
-        (" " + path.words, "now" if path.level < 0 else "muted" if path.mask else "dim"),
+        (" " + words, "now" if path.level < 0 else "muted" if path.mask else "dim"),
         key=("path", path.level, path.offset),
         lanes=(axis.start, axis.cell),
     )

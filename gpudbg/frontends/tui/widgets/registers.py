@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpudbg.frontends.tui.glyphs import Glyphs
+from gpudbg.frontends.tui.lane_rows import register_text
 from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.text import Row, Span, row
 from gpudbg.frontends.tui.view import LaneRow, View
@@ -51,19 +52,21 @@ def lane_line(value: LaneRow, view: View, axis: Axis, glyphs: Glyphs) -> Row:
 
 
 def opened(value: LaneRow, view: View, axis: Axis, glyphs: Glyphs) -> list[Row]:
-    """The 32 values in four rows of eight under their bars; parked lanes dim."""
+    """The 32 values under their bars, eight a row where they fit; parked lanes dim."""
     focus = view.focus_row
     active = focus.active if focus is not None else 0
     out = []
     room = axis.width + 12
-    cell = max(room // 8, 6)
-    for line in range(4):
-        first = line * 8
+    widest = max((len(text) for text in value.cells), default=1)
+    per = next((n for n in (8, 4) if room // n > widest + 1), 2)
+    cell = max(room // per, 6)
+    for line in range(32 // per):
+        first = line * per
         spans: list[Span] = [
             (f" {glyphs.open if not line else ' '} {value.name[:8] if not line else '':8}", "you"),
             (f"{first:3}  ", "dim"),
         ]
-        for lane in range(first, first + 8):
+        for lane in range(first, first + per):
             text = value.cells[lane] if lane < len(value.cells) else "-"
             text = text if len(text) < cell else text[: cell - 2] + glyphs.cut
             bit = 1 << lane
@@ -77,6 +80,53 @@ def opened(value: LaneRow, view: View, axis: Axis, glyphs: Glyphs) -> list[Row]:
     return out
 
 
+def one_lane(view: View, width: int, glyphs: Glyphs) -> list[Row]:
+    """The focused lane's registers: hex, signed, float, and even ones with the next as 64 bits."""
+    detail = view.snapshot.detail
+    if detail is None:
+        return []
+    names = {v.name: v for v in view.registers}
+    out = [row((f"      {'hex':8} {'signed':>11} {'float':>12}  64 bits", "dim"))]
+    values = [int(r[view.lane]) for r in detail.registers]
+    for n, bits in enumerate(values):
+        value = names.get(f"R{n}")
+        if value is None or value.why:
+            continue
+        changed = bool(value.changed >> view.lane & 1)
+        style = "now" if changed else "text" if bits else "dim"
+        pair = ""
+        if n % 2 == 0 and n + 1 < len(values):
+            pair = f"R{n}:R{n + 1} {values[n + 1] << 32 | bits:016x}"
+        out.append(
+            row(
+                (glyphs.changed if changed else " ", "now"),
+                (f"R{n:<3} ", "now.b" if changed else "text"),
+                (f"{register_text(bits, 'x')} ", style),
+                (f"{register_text(bits, 'd'):>11} {register_text(bits, 'f'):>12}  ", style),
+                (pair, "muted"),
+                key=("register", f"R{n}"),
+            )
+        )
+    idle = [v.name for v in view.registers if v.why]
+    if idle:
+        out.append(row((f" {', '.join(ranges(idle))}  never written", "dim")))
+    for value in view.registers:
+        if value.section != "register" and not value.zero:
+            out.append(row((f" {value.name:4} {value.focus_text}", "text")))
+    return out
+
+
+def ranges(names: list[str]) -> list[str]:
+    """`R8-R15`, `R20` of register names in order."""
+    out: list[list[int]] = []
+    for number in (int(name[1:]) for name in names):
+        if out and number == out[-1][-1] + 1:
+            out[-1].append(number)
+        else:
+            out.append([number])
+    return [f"R{n[0]}" if len(n) == 1 else f"R{n[0]}-R{n[-1]}" for n in out]
+
+
 class RegistersPane(LinePane):
     """Registers, predicates and flags of the focused warp; then special registers."""
 
@@ -86,21 +136,37 @@ class RegistersPane(LinePane):
     def __init__(self, look: Look) -> None:
         super().__init__(look)
         self.open: set[str] = set()
+        self.single = False
 
     def content(self, view: View, width: int, height: int) -> Content:
         """One row a value, opened ones with four more; zero rows fold away when short of room."""
         axis, g = self.axis, self.look.glyphs
+        if self.single:
+            return Content(one_lane(view, width, g), f"of lane {view.lane}")
         rows: list[Row] = []
         shown = self._chosen(view, height)
+        idle: list[str] = []
         for value in shown:
+            if value.why and value.section == "register":
+                idle.append(value.name)
+                continue
+            self._never(rows, idle, axis)
             rows.append(lane_line(value, view, axis, g))
             if value.name in self.open and value.cells:
                 rows += opened(value, view, axis, g)
+        self._never(rows, idle, axis)
         hidden = len(view.registers) - sum(1 for v in shown if v.section != "special")
         if hidden:
             rows.append(row((f" {hidden} more, all 0 or false", "dim"), key=("fold", "zero")))
         focus = view.focus_row
         return Content(rows, f"of warp {focus.slot}" if focus else "", lanes=True)
+
+    def _never(self, rows: list[Row], idle: list[str], axis: Axis) -> None:
+        """One row for neighbours that nothing has written."""
+        for name in ranges(idle):
+            words = " " * max(axis.start - len(name) - 1, 1) + "never written"
+            rows.append(row((f" {name}", "muted"), (words, "dim"), key=("never", name)))
+        idle.clear()
 
     def _chosen(self, view: View, height: int) -> list[LaneRow]:
         every = [*view.registers, *view.specials]

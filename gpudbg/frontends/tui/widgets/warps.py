@@ -139,7 +139,7 @@ def warp_line(group: Group, view: View, axis: Axis, glyphs: Glyphs) -> Row:
     last = group.rows[-1].slot
     name = f"{w.slot}-{last}" if len(group.rows) > 1 else str(w.slot)
     many = f"x{len(group.rows)}" if len(group.rows) > 1 else ""
-    offset = f"{w.offset:04x}"
+    offset = view.code.shown(view.code.base + w.offset)
     pad = 16 - 1 - len(name) - len(offset) - 1
     label = name + many.rjust(pad - 1 if pad > len(many) else len(many)).rjust(pad) + offset
     quiet = "muted" if style == "text" else style
