@@ -48,6 +48,14 @@ def label(session: DebugSession, pc: int) -> str:
     return f" <{name}+{offset}>" if name else ""
 
 
+def code_pointer(session: DebugSession, expression: str) -> str | None:
+    """`$pc` as gdb shows it, a pointer with its place; None for any other expression."""
+    if not wanted(session) or expression.strip() not in ("$pc", "$errorpc") or not session.focus:
+        return None
+    pc = int(session.evaluate(expression).values[session.focus.lane])
+    return f"(void (*)()) 0x{pc:x}{label(session, pc)}"
+
+
 # ---- breakpoints -----------------------------------------------------------------------
 def announcement(session: DebugSession, row: Breakpoint) -> str:
     """What is said of a breakpoint just set."""

@@ -107,6 +107,9 @@ def _shown(session: DebugSession, argument: str) -> _Shown:
         "value": _json_value(result, lane),
         "values": [_json_value(result, i) for i in range(32)],
     }
+    pointer = gdb_text.code_pointer(session, text) if letter is None else None
+    if pointer is not None:
+        return _Shown((pointer,), data, result)
     if every:
         kind = result.values.dtype.kind
         words = views.shape_words(result.values, mask, kind)

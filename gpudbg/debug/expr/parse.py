@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from gpudbg.debug.expr.types import SPACES, TYPE_WORDS, TYPES, U8, CType, Pointer, Scalar
 from gpudbg.errors import CommandError
 
+CONST_BANK = "$_cuda_const_bank"
 MAX_DEPTH = 100
 """Nesting allowed in one expression; deeper text is refused."""
 
@@ -313,6 +314,8 @@ class _Parser:
             return Number(ord(escapes.get(body, body[-1])), TYPES["int"])
         if t.kind == "name" and t.text == "sizeof":
             return self.sizeof()
+        if t.kind == "name" and t.text == CONST_BANK:
+            return self.const_bank()
         if t.kind == "name":
             return Name(t.text, t.column)
         if t.text == "(":
@@ -320,6 +323,15 @@ class _Parser:
             self.expect(")")
             return node
         raise CommandError(f"expression: unexpected {t.text!r} at column {t.column}")
+
+    def const_bank(self) -> Node:
+        """cuda-gdb's `$_cuda_const_bank(bank, offset)`."""
+        self.expect("(")
+        bank = self.expression()
+        self.expect(",")
+        offset = self.expression()
+        self.expect(")")
+        return ConstBank(bank, offset)
 
     def sizeof(self) -> Node:
         following = self.peek()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpudbg.debug import views
 from gpudbg.debug.expr.types import Array, Pointer, Scalar
+from gpudbg.debug.gdb_text import code_pointer
 from gpudbg.errors import CommandError
 from gpudbg.frontends.mi.parser import MiError
 
@@ -91,6 +92,9 @@ def show(session: DebugSession, path: str, letter: str | None) -> Shown:
     """
     if path in VECTORS:
         return Shown("{...}", "dim3" if path.endswith("Dim") else "uint3", 3)
+    pointer = code_pointer(session, path) if letter is None else None
+    if pointer is not None:
+        return Shown(pointer, "void (*)()", 0)
     result = session.evaluate(path)
     kind = result.type
     if isinstance(kind, Array):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug.format import format_bits
+from gpudbg.debug.gdb_text import code_pointer
 from gpudbg.debug.memory_view import MemoryRef, memory_at, read_prefix
 from gpudbg.debug.register_view import register_names, register_text
 from gpudbg.errors import CommandError
@@ -39,7 +40,7 @@ def expression_text(session: DebugSession, text: str) -> str:
         lane = session.focus.lane if session.focus else 0
         parts = [f"{a} = {session.evaluate(f'{name}.{a}').values[lane]}" for a in "xyz"]
         return "{" + ", ".join(parts) + "}"
-    return value_text(session, session.evaluate(text))
+    return code_pointer(session, text) or value_text(session, session.evaluate(text))
 
 
 @mi("data-evaluate-expression")
