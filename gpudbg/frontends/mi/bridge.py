@@ -92,6 +92,10 @@ class NoProgram:
         """There is nothing to look at."""
         raise MiError(NOT_STARTED)
 
+    def __getattr__(self, name: str) -> Any:
+        """What only a program has."""
+        raise MiError(NO_PROGRAM)
+
 
 class Bridge:
     """See the module text.

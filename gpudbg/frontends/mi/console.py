@@ -455,6 +455,8 @@ def _nothing(bridge: Bridge, ui: Ui, argument: str) -> None:
 
 def _jump(bridge: Bridge, ui: Ui, argument: str) -> Answer:
     _ready(bridge)
+    if not argument.strip():
+        raise MiError("Argument required (starting address).")
     bridge.loaded().jump(argument.strip())
     return execution.go(bridge)
 
