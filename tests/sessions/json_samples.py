@@ -378,6 +378,29 @@ VERBS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "decode sampler": (("decode", "sampler", "--json", *"00000000"),),
     "decode ptx": (("decode", "ptx", "--json", "%smid"), ("decode", "ptx", "--json", "%clock")),
+    "asm": (
+        (
+            "asm",
+            "{sessions}/bpt_pause/bpt_pause.sass",
+            "--json",
+            "--check",
+            "--cubin",
+            "{tmp}/made.cubin",
+        ),
+    ),
+    "demo --list": (("demo", "--list", "--json"),),
+    "export surface": (
+        (
+            "export",
+            "surface",
+            "{sessions}/surface_clamp/surface_clamp.cubin",
+            "photo",
+            "{tmp}/photo.npy",
+            "--json",
+            "--until",
+            "18",
+        ),
+    ),
     "plugins": (("plugins", "--json"),),
 }
 """Verb -> command lines whose output is its JSON."""

@@ -93,7 +93,8 @@ externs: symbols the program does not define
 family: chip family
 fields: the word's fields
 file: source file or written file
-findings: check -> its findings
+files: files that were written
+findings: hazards; of a run: check -> its findings
 focus: whether it has the focus
 form: name of the encoding
 format: format of the texels

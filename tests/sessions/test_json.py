@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import re
@@ -136,3 +137,14 @@ def test_a_wrong_record_is_refused() -> None:
 def test_info_schema(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["info", "schema"]) == 0
     assert json.loads(capsys.readouterr().out) == SCHEMA
+
+
+@pytest.mark.parametrize("verb", sorted(set(cli.VERBS) - {"tui"}))
+def test_every_verb_that_speaks_json_is_in_it(
+    verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`tui --json` is `--batch --json`, whose records are the rest of the schema."""
+    with contextlib.suppress(SystemExit):
+        cli.main([verb, "--help"])
+    speaks = "--json" in capsys.readouterr().out
+    assert speaks == any(name.split()[0] == verb for name in SCHEMA["$defs"]["verbs"])

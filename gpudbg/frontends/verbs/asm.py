@@ -5,12 +5,16 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpudbg.debug import assembler
 from gpudbg.debug.assembler import SassProgram, assemble_file
 from gpudbg.errors import EXIT_CLEAN, EXIT_FINDINGS, LoadError, UsageError
 from gpudbg.formats.program import SUPPORTED_ARCHS
-from gpudbg.frontends.verbs.common import Parser
+from gpudbg.frontends.verbs.common import Parser, emit_json
+
+if TYPE_CHECKING:
+    from gpudbg.debug.hazards import Finding
 
 MAX_FILE_BYTES = 1 << 28
 
@@ -40,6 +44,7 @@ def main(argv: list[str]) -> int:
     p.add_argument(
         "--check", action="store_true", help="report hazards; exit code 1 when there are"
     )
+    p.add_argument("--json", action="store_true", help="what was made, and hazards, as JSON")
     args = p.parse_args(argv)
     if args.template and not args.cubin:
         raise UsageError("--from needs --cubin")
@@ -56,7 +61,26 @@ def main(argv: list[str]) -> int:
             _write(str(table), function.toml(program.arch).encode())
     if args.cubin:
         _write(args.cubin, _cubin(program, args.template))
-    return _check(program) if args.check else EXIT_CLEAN
+    findings = _hazards(program) if args.check else []
+    if args.json:
+        _emit(program, [args.output, args.cubin], findings)
+    elif args.check:
+        for finding in findings:
+            print("\n".join(finding.lines()))
+        print(f"{len(findings)} hazards" if len(findings) != 1 else "1 hazard")
+    return EXIT_FINDINGS if findings else EXIT_CLEAN
+
+
+def _emit(program: SassProgram, files: list[str | None], findings: list[Finding]) -> None:
+    functions = [{"name": f.name, "code_bytes": len(f.code())} for f in program.functions]
+    emit_json(
+        {
+            "arch": program.arch,
+            "functions": functions,
+            "files": [file for file in files if file],
+            "findings": [finding.to_json() for finding in findings],
+        }
+    )
 
 
 def _read(path: str) -> tuple[str, str]:
@@ -97,15 +121,12 @@ def _cubin(program: SassProgram, template: str | None) -> bytes:
     return patch_cubin(data, program, template)
 
 
-def _check(program: SassProgram) -> int:
-    """Print the hazards of every function."""
+def _hazards(program: SassProgram) -> list[Finding]:
+    """The hazards of every function."""
     from gpudbg.debug.hazards import check_code
 
-    count = 0
+    found: list[Finding] = []
     for function in program.functions:
         code, known = function.code(), function.targets
-        for finding in check_code(code, program.arch, function.name, known=known):
-            count += 1
-            print("\n".join(finding.lines()))
-    print(f"{count} hazards" if count != 1 else "1 hazard")
-    return EXIT_FINDINGS if count else EXIT_CLEAN
+        found += check_code(code, program.arch, function.name, known=known)
+    return found

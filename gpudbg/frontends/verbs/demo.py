@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gpudbg.debug.stories import COMMANDS, FIRST, SCRIPT, docstring, stories, summary
 from gpudbg.errors import EXIT_CLEAN, UsageError
-from gpudbg.frontends.verbs.common import Parser, has_screen
+from gpudbg.frontends.verbs.common import Parser, emit_json, has_screen
 
 
 def parser() -> Parser:
@@ -15,6 +15,7 @@ def parser() -> Parser:
     p = Parser(prog="gpudbg demo", description="Open a shipped program and its story.")
     p.add_argument("name", nargs="?", default=FIRST)
     p.add_argument("--list", action="store_true", help="list the stories")
+    p.add_argument("--json", action="store_true", help="with --list: the same as JSON")
     p.add_argument("--headless", action="store_true", help="play it as text, no terminal UI")
     return p
 
@@ -22,6 +23,9 @@ def parser() -> Parser:
 def main(argv: list[str]) -> int:
     """Run the verb."""
     args = parser().parse_args(argv)
+    if args.list and args.json:
+        emit_json([{"name": n, "summary": summary(c.parent)} for n, c in stories().items()])
+        return EXIT_CLEAN
     if args.list:
         for name, cubin in stories().items():
             print(f"{name:18} {summary(cubin.parent)}")

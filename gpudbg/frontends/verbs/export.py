@@ -7,7 +7,7 @@ import sys
 from gpudbg.debug.interrupts import interrupts
 from gpudbg.debug.opening import add_launch_flags, open_session
 from gpudbg.errors import EXIT_CLEAN, UsageError
-from gpudbg.frontends.verbs.common import Parser
+from gpudbg.frontends.verbs.common import Parser, emit_json
 from gpudbg.frontends.verbs.run import exit_code
 
 KINDS = ("surface", "texture")
@@ -28,6 +28,7 @@ def main(argv: list[str]) -> int:
     p.add_argument("--slice", type=int, default=0, help="layer, face or z slice of a picture")
     p.add_argument("--zoom", type=int, default=1, help="pixels across per texel of a picture")
     p.add_argument("--max-instructions", type=int, metavar="N")
+    p.add_argument("--json", action="store_true", help="the file and how the run ended, as JSON")
     args = p.parse_args(argv)
     if not args.file.endswith((".png", ".npy")):
         raise UsageError(f"{args.file}: the name must end in .png or .npy")
@@ -42,5 +43,9 @@ def main(argv: list[str]) -> int:
         stop = session.cont() if args.until else session.run(max_instructions=args.max_instructions)
     if stop.kind not in ("exited", "breakpoint"):
         print(stop.message, file=sys.stderr)
-    print(export_image(image, args.file, args.slice, args.zoom))
+    said = export_image(image, args.file, args.slice, args.zoom)
+    if args.json:
+        emit_json({"name": args.name, "file": args.file, "text": said, "stop": stop.to_json()})
+    else:
+        print(said)
     return EXIT_CLEAN if args.until and stop.kind == "breakpoint" else exit_code(stop)
