@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
+
 import pytest
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.events import Key
 from textual.widgets import Static
 
 from gpudbg.errors import PluginError
@@ -12,7 +16,7 @@ from gpudbg.frontends.tui.palette import Everything
 from gpudbg.frontends.tui.screens.plugin import PluginScreen
 from gpudbg.plugin import Entry
 
-from .helpers import make_app, open_first, press, screen_text, settle
+from .helpers import PATIENCE_S, make_app, open_first, press, screen_text, settle
 
 
 class Good(Vertical):
@@ -30,9 +34,43 @@ class BadCompose(Vertical):
         raise ValueError("no picture today")
 
 
+class BadMount(Vertical):
+    def on_mount(self):
+        raise KeyError("no such register")
+
+
+class BadRender(Static):
+    def render(self):
+        raise ZeroDivisionError("nothing to divide")
+
+
+class BadTimer(Vertical):
+    def on_mount(self):
+        self.set_timer(0.01, self.late)
+
+    def late(self):
+        raise RuntimeError("too late")
+
+
+class BadKey(Static, can_focus=True):
+    def on_mount(self):
+        self.focus()
+
+    def on_key(self, event):
+        raise OSError("bad key")
+
+
 class BadSnapshot(Vertical):
     def show_snapshot(self, snapshot):
         raise IndexError("past the end")
+
+
+async def shows(app, words):
+    """Until the screen shows it; the pilot would wait for a widget that is dead."""
+    end = time.monotonic() + PATIENCE_S
+    while words not in "\n".join(screen_text(app)):
+        assert time.monotonic() < end, screen_text(app)
+        await asyncio.sleep(0.01)
 
 
 def missing(entry):
@@ -63,6 +101,9 @@ async def test_palette_opens_bundled_panes():
     ("found", "words"),
     [
         (BadCompose, "no picture today"),
+        (BadMount, "no such register"),
+        (BadRender, "nothing to divide"),
+        (BadTimer, "too late"),
         (BadSnapshot, "past the end"),
         (missing, "no such module"),
         (dict, "no Textual widget"),
@@ -73,13 +114,23 @@ async def test_a_broken_pane_shows_its_error_in_place(found, words):
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
         app.open_plugin(entry_of(found))
-        for _ in range(3):
-            await settle(app, pilot)
-        assert words in "\n".join(screen_text(app))
+        await shows(app, words)
         await press(app, pilot, "escape")
         assert app.screen is app.main
         await press(app, pilot, "space")
         assert app.session.grid.total == 1
+
+
+async def test_a_key_that_breaks_a_pane_breaks_nothing_else():
+    app = make_app(open_first())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(app, pilot)
+        app.open_plugin(entry_of(BadKey))
+        await settle(app, pilot)
+        app.post_message(Key("k", "k"))
+        await shows(app, "bad key")
+        await press(app, pilot, "escape")
+        assert app.screen is app.main
 
 
 async def test_a_pane_gets_the_machines_snapshot():

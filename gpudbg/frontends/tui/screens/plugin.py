@@ -39,26 +39,33 @@ class PluginScreen(SideScreen):
     PluginScreen .line { height: 1; color: $primary; }
     """
 
-    def __init__(self, main: MainScreen, look: Look, entry: Entry) -> None:
-        super().__init__(main, look, f"plugin-{entry.plugin}-{entry.name}")
+    def __init__(self, main: MainScreen, look: Look, entry: Entry, failed: str = "") -> None:
+        """The pane of an entry; with `failed`, those words in its place."""
+        state = "-failed" if failed else ""
+        super().__init__(main, look, f"plugin-{entry.plugin}-{entry.name}{state}")
         self.entry = entry
+        self.failed = failed
 
     def compose(self) -> ComposeResult:
         """Its name, the pane, how to leave."""
         yield Static(f" {self.entry.name}  {self.entry.help}", markup=False, classes="line")
-        yield Container(make_widget(self.entry))
+        pane = make_widget(self.entry) if not self.failed else Static(
+            self.failed, markup=False, id="broken"
+        )  # fmt: skip
+        yield Container(pane)
         yield Static(" Esc back", markup=False, classes="line")
 
     def broken(self, error: Exception) -> None:
-        """The pane failed after it was made: its place says how."""
-        place = self.query_one(Container)
-        if place.query("#broken"):
+        """The pane failed after it was made: its place says how.
+
+        On a fresh screen: one whose layout was broken off does not draw its other widgets.
+        """
+        if self.failed or not self.is_current:
             return
-        for child in place.children:
-            child.remove()
         words = f"The pane {self.entry.name} of plugin {self.entry.plugin} has failed:"
-        text = f" {words}\n {type(error).__name__}: {error}"
-        place.mount(Static(text, markup=False, id="broken"))
+        self.failed = f" {words}\n {type(error).__name__}: {error}"
+        fresh = PluginScreen(self.main, self.look, self.entry, self.failed)
+        self.app.call_later(self.app.switch_screen, fresh)
 
     def show(self, view: View, running: Running | None) -> None:
         """Hand the machine's snapshot to panes that want it: those with a `show_snapshot`."""
