@@ -6,6 +6,7 @@ from pathlib import PurePath
 from typing import Any
 
 from gpudbg.debug.compile_options import add_compile_flags, flag_options
+from gpudbg.debug.signatures import parameters
 from gpudbg.debug.views import table
 from gpudbg.errors import EXIT_CLEAN, UsageError
 from gpudbg.formats.lines import LineTable, read_lines
@@ -147,13 +148,21 @@ def _lines(program: Program, data: dict[str, Any]) -> list[str]:
     out += table(header, rows)
     for k in data["kernels"]:
         if k["parameters"]:
-            words = ", ".join(
-                f"{p['ordinal']}: {p['bytes']} bytes at c[0x0][0x{0x140 + p['offset']:x}]"
-                for p in k["parameters"]
-            )
-            out.append(f"  {k['name']} parameters  {words}")
+            out += ["", f"Parameters of {k['name']}", *_parameters(program, k)]
     out += _sections(data)
     return out
+
+
+def _parameters(program: Program, data: dict[str, Any]) -> list[str]:
+    """A line a parameter: name and type where a source tells them, size, place."""
+    kernel = program.kernels[data["name"]]
+    named = parameters(program, kernel)
+    rows = []
+    for row, p in zip(data["parameters"], named, strict=True):
+        star = "*" if p.pointer and p.type else ""
+        place = f"c[0x0][0x{kernel.param_base + row['offset']:x}]"
+        rows.append((f"  {p.name}", f"{p.type}{star}", f"{p.size} bytes", place))
+    return table(("  Name", "Type", "Size", "Constant"), rows)
 
 
 def _sections(data: dict[str, Any]) -> list[str]:
