@@ -13,6 +13,7 @@ from gpudbg.frontends.tui.actions import ACTIONS, BY_ID
 from gpudbg.frontends.tui.app import GpudbgApp
 from gpudbg.frontends.tui.doings import DOINGS
 from gpudbg.frontends.tui.screens.side import MAIN_KEYS
+from gpudbg.frontends.tui.widgets.console import ConsolePane
 
 from .helpers import PATIENCE_S, make_app, open_first, press, screen_text, settle
 
@@ -95,3 +96,15 @@ async def test_an_unknown_key_map_is_told(monkeypatch):
         await settle(app, pilot)
         assert "no key map is called 'emacs'" in "\n".join(screen_text(app))
         assert app.keymap_name == keymaps.DEFAULT
+
+
+async def test_a_bug_in_an_action_is_told_and_the_session_goes_on(monkeypatch):
+    monkeypatch.delenv("GPUDBG_TRACEBACK")
+    monkeypatch.setitem(DOINGS, "zoom", lambda screen: [][0])
+    app = make_app(open_first())
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "z", "space")
+        said = [row.text for row in app.main.query_one(ConsolePane).answers.lines]
+        assert " this is a bug in gpudbg: IndexError: list index out of range" in said
+        assert app.session.grid.total == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
@@ -287,7 +288,17 @@ class MainScreen(Screen[None]):
         if self.engine.busy and not action.busy and not ahead:
             self.note(f"running; {key_name('ctrl+c')} stops it")
             return
-        DOINGS[name](self)
+        self.guarded(lambda: DOINGS[name](self))
+
+    def guarded(self, act: Callable[[], None]) -> None:
+        """A bug in what a key or the mouse does is told; the session goes on."""
+        try:
+            act()
+        except Exception as error:
+            if os.environ.get("GPUDBG_TRACEBACK"):
+                raise
+            self.note(f"this is a bug in gpudbg: {type(error).__name__}: {error}")
+            self.note("the session goes on; GPUDBG_TRACEBACK=1 shows the place", "muted")
 
     # ---- the picture -------------------------------------------------------------------------
     def adopt(self, view: View, notice: str = "") -> None:
@@ -490,11 +501,11 @@ class MainScreen(Screen[None]):
 
     @on(messages.RowClicked)
     def _row_clicked(self, event: messages.RowClicked) -> None:
-        DOINGS["clicked"](self, event)
+        self.guarded(lambda: DOINGS["clicked"](self, event))
 
     @on(messages.RowOpened)
     def _row_opened(self, event: messages.RowOpened) -> None:
-        DOINGS["opened"](self, event)
+        self.guarded(lambda: DOINGS["opened"](self, event))
 
 
 def _shown(widget: Widget) -> bool:
