@@ -89,6 +89,33 @@
   (type-line "quit")
   (wait-until "quit" (lambda () (not (process-live-p (get-buffer-process gud-comint-buffer))))))
 
+;; M-x gud-gdb: a console that tells its place by `--fullname'.
+(defun gud-session ()
+  (gud-gdb (concat (getenv "GDB") " --fullname " (getenv "KERNELS") "/walk.cubin"))
+  (wait-until "prompt" (lambda () (console-has "(gdb) ")))
+  (type-line "break walk.cu:28")
+  (wait-until "breakpoint" (lambda () (console-has "Breakpoint 1 at 0x[0-9a-f]+: file .*line 28")))
+  (type-line "run")
+  (wait-until "stop at the breakpoint" (lambda () (equal (frame-line) 28)))
+  (wait-until "source" (lambda () (string-match-p "walk.cu$" (car gud-last-last-frame))))
+  (gud-call "tbreak digits")
+  (wait-until "function" (lambda () (console-has "Temporary breakpoint 2 at")))
+  (gud-call "continue")
+  (wait-until "other warp" (lambda () (console-has "warp 1")))
+  (gud-call "delete 1")
+  (gud-call "continue")
+  (wait-until "in the function" (lambda () (equal (frame-line) 14)))
+  (gud-call "up")
+  (wait-until "up" (lambda () (equal (frame-line) 28)))
+  (gud-call "down")
+  (wait-until "down" (lambda () (equal (frame-line) 14)))
+  (gud-call "finish")
+  (wait-until "end of the function" (lambda () (console-has "Run till exit from")))
+  (gud-call "print counter")
+  (wait-until "print" (lambda () (console-has "= 5$")))
+  (type-line "quit")
+  (wait-until "quit" (lambda () (not (process-live-p (get-buffer-process gud-comint-buffer))))))
+
 (defun end-session ()
   (dolist (p (process-list)) (set-process-query-on-exit-flag p nil))
   (ignore-errors (delete-process (get-buffer-process gud-comint-buffer)))
@@ -99,7 +126,7 @@
  0.2 nil
  (lambda ()
    (condition-case problem
-       (progn (if (equal (getenv "SESSION") "walk") (walk-session) (endless-session))
+       (progn (funcall (intern (concat (getenv "SESSION") "-session")))
               (end-session))
      (error (say "FAIL %S" problem)))
 

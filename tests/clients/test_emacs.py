@@ -1,4 +1,4 @@
-"""Emacs's `M-x gdb` debugs a kernel through gpudbg, on a terminal as a user's Emacs has one.
+"""Emacs's `M-x gdb` and `M-x gud-gdb` debug a kernel, on a terminal as a user's Emacs has one.
 
 Needs emacs (`apt-get install emacs-nox`).
 """
@@ -17,7 +17,7 @@ SCRIPT = Path(__file__).with_name("emacs_session.el")
 pytestmark = pytest.mark.skipif(EMACS is None, reason="emacs is not installed")
 
 
-@pytest.mark.parametrize("session", ["walk", "endless"])
+@pytest.mark.parametrize("session", ["walk", "endless", "gud"])
 def test_session(session: str, tmp_path: Path) -> None:
     assert EMACS is not None
     command = [EMACS, "-nw", "-Q", "-l", str(SCRIPT)]
