@@ -48,6 +48,7 @@ class Access(NamedTuple):
         sm: virtual SM number; None for a broadcast.
         register: name of the register word; the event's text for "event".
         value: what was read or written.
+        tick: warp instructions of the launch before it.
     """
 
     number: int
@@ -55,6 +56,7 @@ class Access(NamedTuple):
     sm: int | None
     register: str
     value: int
+    tick: int = 0
 
 
 REGISTERS = (
@@ -202,7 +204,7 @@ class DebugPort:
 
     def _note(self, kind: str, sm: int | None, register: str, value: int) -> None:
         self._count += 1
-        self.log.append(Access(self._count, kind, sm, register, value))
+        self.log.append(Access(self._count, kind, sm, register, value, self.grid.total))
 
     def _sm(self, number: int) -> Sm:
         if not 0 <= number < len(self._sms):

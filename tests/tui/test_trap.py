@@ -166,8 +166,7 @@ async def test_no_handler_and_no_warp_have_their_own_words():
         await settle(app, pilot)
         assert "No warp is left" in "\n".join(screen_text(app))
         await press(app, pilot, "colon")
-        assert app.screen is app.main
-        assert app.main.focused_pane() == "console"
+        assert app.focused is app.screen.console.prompt
 
 
 async def test_the_card_at_a_handlers_entry_leads_to_the_inspector():
@@ -180,3 +179,40 @@ async def test_the_card_at_a_handlers_entry_leads_to_the_inspector():
         assert "0x00000017" in card
         await press(app, pilot, "t")
         assert isinstance(app.screen, TrapScreen)
+
+
+async def test_timeline_console_and_opening_by_itself():
+    app = make_app(open_kernel(SCATTER))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "c", "escape", "t")
+        screen = app.screen
+        text = screen.timeline.texts
+        assert "1 entry" in text[0]
+        assert text[1].split()[0].startswith("0")
+        assert "×" in text[2]
+        entry = next(e for e in app.main.current.trap.log if "enters" in e.text)
+        assert any(f"{entry.tick}  {entry.text}" in line for line in text)
+        await press(app, pilot, "colon", *"print 6 * 7", "enter")
+        assert app.screen is screen
+        assert any("$1 = 42" in line for line in screen.console.answers.texts)
+        assert any("$1 = 42" in line for line in app.main.query_one("#pane-log").texts)
+        await press(app, pilot, "escape", "a")
+        assert app.options.trap_opens
+        await press(app, pilot, "escape", "r", "c")
+        assert isinstance(app.screen, TrapScreen)
+        await press(app, pilot, "a")
+        assert not app.options.trap_opens
+
+
+async def test_small_inspector_brings_its_command_line_up():
+    app = make_app(open_kernel(SCATTER))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "c", "escape", "t")
+        assert not app.screen.console.display
+        await press(app, pilot, "6", *"print 6 * 7", "enter")
+        assert any("$1 = 42" in line for line in screen_text(app))
+        await press(app, pilot, "escape", "5")
+        assert "Traps" in app.screen.timeline.texts[0]
+        assert app.screen.timeline.display

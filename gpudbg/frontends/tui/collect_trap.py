@@ -63,6 +63,7 @@ class LogRow:
     register: str
     value: int
     text: str
+    tick: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +190,8 @@ def _log(session: DebugSession, number: int) -> list[LogRow]:
             continue
         where = "all SMs" if a.sm is None else f"SM {a.sm}"
         if a.kind == "event":
-            rows.append(LogRow(a.number, a.kind, where, "", 0, a.register))
+            rows.append(LogRow(a.number, a.kind, where, "", 0, a.register, a.tick))
         else:
             text = trap_views.brief(a.register, a.value, arch)
-            rows.append(LogRow(a.number, a.kind, where, a.register, a.value, text))
+            rows.append(LogRow(a.number, a.kind, where, a.register, a.value, text, a.tick))
     return rows

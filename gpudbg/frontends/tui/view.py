@@ -182,6 +182,7 @@ class Options:
     watches: list[str] = field(default_factory=list)
     follow_pointer: bool = True
     trap: bool = False
+    trap_opens: bool = False
     tracked: int | None = None
     image: bool = False
     image_name: str = ""

@@ -308,7 +308,10 @@ class MainScreen(Screen[None]):
         self.draw()
         if view.fault is not None and self._shown_fault is not view.snapshot.stop:
             self._shown_fault = view.snapshot.stop
-            self.open_fault()
+            if self.options.trap_opens and view.snapshot.stop.kind == "trap":
+                self.gpudbg.open_trap()
+            else:
+                self.open_fault()
 
     def open_fault(self) -> None:
         """The card of the stop's fault."""
@@ -477,10 +480,19 @@ class MainScreen(Screen[None]):
         if not self.engine.busy:
             self.gpudbg.run_startup()
 
+    def second_console(self, look: Look) -> ConsolePane:
+        """A command line for another screen that says what this one's says."""
+        first = self.query_one(ConsolePane)
+        return ConsolePane(look, lambda text: complete(self.session, text), first)
+
     @on(messages.CommandEntered)
     def _command_entered(self, event: messages.CommandEntered) -> None:
         event.stop()
-        line = event.line.strip()
+        self.enter_command(event.line)
+
+    def enter_command(self, text: str) -> None:
+        """A line that was typed."""
+        line = text.strip()
         if self.engine.busy:
             self.note(f"running; {key_name('ctrl+c')} stops it")
             return

@@ -148,7 +148,9 @@ class SurfaceScreen(SideScreen):
         return view.image.rows if view is not None and view.image is not None else ()
 
     def show(self, view: View, running: Running | None) -> None:
-        """A new picture."""
+        """A new picture; one that comes before the panes are there is shown when they are."""
+        if not self.query(StopLine):
+            return
         self.query_one(StopLine).show(view, running)
         self.query_one(SmStrip).show(view, running)
         for pane in self.panes:

@@ -25,6 +25,7 @@ from gpudbg.frontends.tui.widgets.trap_panes import (
     HandlerPane,
     LogPane,
     SavedPane,
+    TimelinePane,
     WordsPane,
     bit_at,
 )
@@ -39,10 +40,12 @@ KEYS = (
     (".", "next set field"),
     ("i", "what is this?"),
     ("e", "edit field"),
+    (":", "command"),
+    ("a", "open by itself"),
     ("+", "zero fields"),
     ("x", "hex"),
     ("Enter", "fold"),
-    ("1-4", "pane"),
+    ("1-6", "pane"),
     ("Esc", "back"),
 )
 WIDE = 110
@@ -83,8 +86,9 @@ class TrapScreen(SideScreen):
         Binding("e", "edit", "edit", show=False),
         Binding("plus", "zeros", "zero fields", show=False),
         Binding("x", "format", "hex, decimal", show=False),
+        Binding("a", "always", "open by itself", show=False),
         Binding("t", "close", "back", show=False),
-        *(Binding(str(n), f"pane({n - 1})", "pane", show=False) for n in range(1, 5)),
+        *(Binding(str(n), f"pane({n - 1})", "pane", show=False) for n in range(1, 7)),
     ]
 
     def __init__(self, main: MainScreen, look: Look) -> None:
@@ -93,15 +97,25 @@ class TrapScreen(SideScreen):
         self.saved = SavedPane(look)
         self.handler = HandlerPane(look)
         self.log_pane = LogPane(look)
-        self.panes: tuple[LinePane, ...] = (self.words, self.saved, self.handler, self.log_pane)
+        self.timeline = TimelinePane(look)
+        self.panes: tuple[LinePane, ...] = (
+            self.words,
+            self.saved,
+            self.handler,
+            self.log_pane,
+            self.timeline,
+        )
+        self.console = main.second_console(look)
         self._lower: LinePane = self.words
+        self._typing = False
 
     def compose(self) -> ComposeResult:
-        """Stop line, strip, four panes, keys."""
+        """Stop line, strip, five panes, the command line, keys."""
         yield Board(
             StopLine(self.look, "t-stopline"),
             SmStrip(self.look, "t-strip"),
             *self.panes,
+            self.console,
             KeyRow(self.look, "t-keys"),
         )
 
@@ -138,17 +152,24 @@ class TrapScreen(SideScreen):
         rows = height - top - 1
         if width >= WIDE:
             left = max(width * 3 // 5, MASK_AT + SLOTS)
-            saved = min(8, rows // 4)
-            log = (rows - saved) * 2 // 5
+            saved, time, console = min(8, rows // 5), min(6, rows // 7), min(8, rows // 6)
+            log = (rows - saved - time - console) * 2 // 5
+            code = rows - saved - time - console - log
             places["pane-trapwords"] = (0, top, left, rows)
             right = width - left - 1
             places["pane-trapsaved"] = (left + 1, top, right, saved)
-            places["pane-traphandler"] = (left + 1, top + saved, right, rows - saved - log)
-            places["pane-traplog"] = (left + 1, top + rows - log, right, log)
+            places["pane-traphandler"] = (left + 1, top + saved, right, code)
+            low = top + saved + code
+            places["pane-traptimeline"] = (left + 1, low, right, time)
+            places["pane-traplog"] = (left + 1, low + time, right, log)
+            places["pane-console"] = (left + 1, low + time + log, right, console)
         else:
             saved = 5 if height >= 24 else 3
             places["pane-trapsaved"] = (0, top, width, saved)
-            places[f"pane-{self._lower.pane}"] = (0, top + saved, width, rows - saved)
+            console = 3 if self._typing else 0
+            places[f"pane-{self._lower.pane}"] = (0, top + saved, width, rows - saved - console)
+            if console:
+                places["pane-console"] = (0, top + rows - console, width, console)
             hidden = [p for p in self.panes if p is not self.saved and p is not self._lower]
             self._lower.tabs = tuple((p.number, p.title, p.pane) for p in hidden)
         if width >= WIDE:
@@ -159,21 +180,46 @@ class TrapScreen(SideScreen):
             self.show(self.main.current, None)
 
     def show(self, view: View, running: Running | None) -> None:
-        """A new picture."""
+        """A new picture; one that comes before the panes are there is shown when they are."""
+        if not self.query(StopLine):
+            return
         self.query_one(StopLine).show(view, running)
         self.query_one(SmStrip).show(view, running)
         for pane in self.panes:
             pane.show(view, running)
+        self.console.show(view, running)
         self.query_one(KeyRow).show(view, running)
 
     # ---- actions -------------------------------------------------------------------------
     def action_pane(self, number: int) -> None:
         """A digit: that pane; on a narrow screen it takes the lower part."""
+        if number == len(self.panes):
+            self.action_console()
+            return
         pane = self.panes[number]
         if not pane.display and pane is not self.saved:
             self._lower = pane
             self.place()
         self.set_focus(pane)
+
+    def action_console(self) -> None:
+        """The command line; on a narrow screen it comes up from below."""
+        if not self.console.display:
+            self._typing = True
+            self.place()
+        self.console.enter()
+
+    def on_command_entered(self, event: messages.CommandEntered) -> None:
+        """What was typed is carried out as on the main screen."""
+        event.stop()
+        self.main.enter_command(event.line)
+
+    def action_always(self) -> None:
+        """Whether a trap opens this screen by itself, in place of its card."""
+        options = self.main.options
+        options.trap_opens = not options.trap_opens
+        words = "opens this screen by itself" if options.trap_opens else "shows its card first"
+        self.main.note(f"a trap now {words}", "muted")
 
     def on_pane_asked(self, event: messages.PaneAsked) -> None:
         """A click on a hidden pane's name."""

@@ -222,11 +222,14 @@ class ConsolePane(Vertical):
     """
     pane = "console"
 
-    def __init__(self, look: Look, complete: Complete) -> None:
+    def __init__(self, look: Look, complete: Complete, like: ConsolePane | None = None) -> None:
+        """`like`: another screen's, whose answers and history this one shares."""
         super().__init__(id="pane-console")
         self.look = look
-        self.history = History()
+        self.history = History() if like is None else like.history
         self.answers = LogPane(look)
+        if like is not None:
+            self.answers.lines = like.answers.lines
         self.prompt = Prompt(self.history, complete)
         self._from: Widget | None = None
 

@@ -264,6 +264,39 @@ class HandlerPane(LinePane):
                 self.reveal(at, third=True)
 
 
+class TimelinePane(LinePane):
+    """When warps entered and left the trap handler, on one line of ticks, then in words."""
+
+    number, title, pane = "5", "Traps", "traptimeline"
+    empty = "No warp has trapped yet."
+
+    def content(self, view: View, width: int, height: int) -> Content:
+        """Axis, marks, then what happened, newest first."""
+        trap = view.trap
+        log = trap.log if trap is not None else ()
+        events = [e for e in log if e.kind == "event" and "a step inside" not in e.text]
+        if not events:
+            return Content(())
+        end, g = max(view.tick, 1), self.look.glyphs
+        room = max(width - 3, 8)
+        marks = [g.exited] * room
+        for event in events:
+            at = min(event.tick * (room - 1) // end, room - 1)
+            enters = "enters" in event.text or g.cross == marks[at]
+            marks[at] = g.cross if enters else g.point_off if marks[at] == g.exited else marks[at]
+        now = f"{view.tick:,}"
+        rows = [
+            row((f" 0{g.rule * (room - 1 - len(now))}{now}", "muted")),
+            row(*((" ", "text"), *((m, "stop" if m == g.cross else "dim") for m in marks))),
+        ]
+        rows += [
+            row((f" {e.tick:>6,}  ", "muted"), (e.text, "text"), key=("log", e.number))
+            for e in reversed(events)
+        ]
+        entries = sum("enters" in e.text for e in events)
+        return Content(rows, "1 entry" if entries == 1 else f"{entries} entries")
+
+
 class LogPane(LinePane):
     """The latest port accesses and trap events, newest last."""
 
@@ -279,7 +312,7 @@ class LogPane(LinePane):
         arrows = {"read": "->", "write": "<-", "broadcast": "<="}
         for n, entry in enumerate(trap.log):
             last = n == len(trap.log) - 1
-            spans: list[Span] = [(f" {entry.number:>5,}  ", "now.b" if last else "muted")]
+            spans: list[Span] = [(f" {entry.tick:>6,}  ", "now.b" if last else "muted")]
             if entry.kind == "event":
                 spans.append((entry.text, "text.b"))
             else:
