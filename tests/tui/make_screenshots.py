@@ -44,6 +44,18 @@ SHOTS: dict[str, tuple[Any, tuple[int, int], tuple[str, ...], tuple[str, ...]]] 
         ("space", "space"),
     ),
     "screenshot-fault": (lambda: open_kernel("fault_oob_global", OOB), (120, 40), (), ("f5",)),
+    "screenshot-surface": (
+        lambda: open_kernel(ROOT / "sessions" / "surface_clamp" / "surface_clamp.cubin"),
+        (120, 40),
+        ("continue",),
+        ("v", "g", *"0, 30", "enter"),
+    ),
+    "screenshot-trap": (
+        lambda: open_kernel(ROOT / "sessions" / "trap_handler" / "scatter.cubin"),
+        (120, 40),
+        ("continue",),
+        ("escape", "t"),
+    ),
     "screenshot-small": (open_first, (80, 24), ("break first_steps.cu:13", "continue"), ("space",)),
 }
 """Name -> session, size, console lines, keys."""
