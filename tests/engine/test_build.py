@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ import pytest
 import gpudbg
 from gpudbg.errors import UsageError
 from gpudbg.sm.engines.llvm import build, start
+from gpudbg.sm.engines.llvm.listing import Listing
+from gpudbg.sm.engines.llvm.program import Program, Version
 from tests import kernel_cases as kc
 from tests.engine import machines
 
@@ -176,12 +179,12 @@ def test_auto_compiles_only_long_launches() -> None:
 
 
 def test_info_engine_shows_exits() -> None:
-    session = machines.launch(next(iter(kc.load("barriers", "sm_50"))), "run")
+    session = machines.launch(next(iter(kc.load("surface_rw", "sm_50"))), "run")
     session.run()
     answer = session.execute("info engine")
     assert answer["compiled"]
     assert answer["total_exits"] >= sum(row["count"] for row in answer["exits"]) > 0
-    assert any(row["instruction"].startswith("BAR") for row in answer["exits"])
+    assert any(row["instruction"].startswith("SULD") for row in answer["exits"])
 
 
 def test_unknown_engine() -> None:
@@ -192,3 +195,36 @@ def test_unknown_engine() -> None:
 def test_import_stays_light() -> None:
     code = "import sys, gpudbg; gpudbg.Device('sm_50'); sys.exit('llvmlite' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_library_is_one_for_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A launch keeps addresses in it: a second one, made beside it, would be freed under it."""
+    both = threading.Barrier(2)
+    made: list[object] = []
+
+    class Slow:
+        def __init__(self) -> None:
+            made.append(self)
+            try:
+                both.wait(0.2)
+            except threading.BrokenBarrierError:
+                pass
+
+    monkeypatch.setattr(build, "Library", Slow)
+    monkeypatch.setattr(build, "_library", cache(build._library.__wrapped__))
+    workers = [threading.Thread(target=build.library) for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert len(made) == 1
+
+
+def test_a_version_in_use_stays() -> None:
+    """Two threads compile the same: the first one's code counts, what it replaced is kept."""
+    program = Program(Listing("sm_50", 0), 8, {}, frozenset())
+    quick, good, other = (Version(n, {}, {}, n > 1, None) for n in (1, 2, 3))  # type: ignore[arg-type]
+    assert program._keep(True, quick) is quick
+    assert program._keep(True, good) is good
+    assert program._keep(True, other) is good
+    assert (program.full, program.replaced) == (good, [quick])

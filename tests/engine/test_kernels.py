@@ -22,10 +22,11 @@ def test_kernel(case: kc.Case) -> None:
 @pytest.mark.parametrize(
     "kernel",
     [
-        "atomics_global", "atomics_shared", "bitonic_sort", "convert", "crc32", "divergence",
-        "float_ops", "func_ptr", "jump_table", "generic_ptr", "int64_arith", "int_arith",
-        "libm_math", "local_array", "matmul_tiled", "memory_widths", "mufu_math", "nbody",
-        "reduce_sum", "saxpy", "scan_block", "switch_tree", "transpose", "video_simd", "warp_ops",
+        "atomics_global", "atomics_shared", "barriers", "bitonic_sort", "convert", "crc32",
+        "divergence", "float_ops", "func_ptr", "jump_table", "generic_ptr", "int64_arith",
+        "int_arith", "libm_math", "local_array", "matmul_tiled", "memory_widths", "mufu_math",
+        "nbody", "reduce_sum", "saxpy", "scan_block", "switch_tree", "transpose", "video_simd",
+        "warp_ops",
     ],
 )  # fmt: skip
 def test_common_code_does_not_leave(kernel: str) -> None:

@@ -10,7 +10,9 @@ from gpudbg.sm.engines.llvm.body import (
     arguments,
     nothing_to_do,
 )
+from gpudbg.sm.engines.llvm.floats import NAN64, QUIET64
 from gpudbg.sm.engines.llvm.lanes import Val
+from gpudbg.sm.engines.llvm.text import signed
 
 
 def _updated(b: Body, op: str, kind: str, old: str, given: str, other: str) -> str:
@@ -19,6 +21,8 @@ def _updated(b: Body, op: str, kind: str, old: str, given: str, other: str) -> s
     plain = {"ADD": "add", "AND": "and", "OR": "or", "XOR": "xor"}
     if kind == "F32":
         return _float_sum(b, old, given)
+    if kind == "F64":
+        return _double_sum(b, old, given)
     if op in plain:
         return b.op(f"{plain[op]} {bits} {old}, {given}")
     if op == "EXCH":
@@ -53,6 +57,19 @@ def _float_sum(b: Body, old: str, given: str) -> str:
     nan = b.op(f"fcmp uno float {total}, {total}")
     bits = flushed(b.op(f"bitcast float {total} to i32"))
     return b.op(f"select i1 {nan}, i32 2147483647, i32 {bits}")
+
+
+def _double_sum(b: Body, old: str, given: str) -> str:
+    """f64 addition; a NaN is the first NaN operand quieted, else the machine's own."""
+    x, y = (b.op(f"bitcast i64 {v} to double") for v in (old, given))
+    total = b.op(f"fadd double {x}, {y}")
+    payload = str(signed(NAN64, 64))
+    for bits, value in ((given, y), (old, x)):
+        quiet = b.op(f"or i64 {bits}, {QUIET64}")
+        nan = b.op(f"fcmp uno double {value}, {value}")
+        payload = b.op(f"select i1 {nan}, i64 {quiet}, i64 {payload}")
+    nan = b.op(f"fcmp uno double {total}, {total}")
+    return b.op(f"select i1 {nan}, i64 {payload}, i64 {b.op(f'bitcast double {total} to i64')}")
 
 
 def atomic_functions() -> list[str]:

@@ -6,8 +6,9 @@ The uniform cases go from block to block; the others change the stack in the rec
 
 from __future__ import annotations
 
+from gpudbg.sm.engines.llvm import barriers, loop
 from gpudbg.sm.engines.llvm.inplace import InPlaceOps
-from gpudbg.sm.engines.llvm.lanes import FULL, Mask, Num, Slow
+from gpudbg.sm.engines.llvm.lanes import FULL, Mask, Msk, Num, Slow, Val
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.record import DONE, ENTRY_BYTES, FIELDS, FLAG_IDE, TOKEN_CODE
 
@@ -20,6 +21,8 @@ EXITED = FIELDS["exited"].offset
 VALID = FIELDS["valid"].offset
 FLAGS = FIELDS["flags"].offset
 CAME_FROM = FIELDS["came_from"].offset
+BAR_COUNT = FIELDS["bar_count"].offset
+BAR_PRED = FIELDS["bar_pred"].offset
 
 
 def landing(target: int) -> int:
@@ -201,10 +204,20 @@ class FlowOps(InPlaceOps):
     def barrier(
         self, mode: str, barrier_id: Num, count: Num | None, reduce_op: str, pred: Mask | None
     ) -> None:
-        if self.guarded or mode != "SYNC" or count or not isinstance(barrier_id, int):
-            raise Slow("a barrier of some threads, or one that reduces")
-        self.br(self.leave(Left.BARRIER, self.pc(), barrier_id))
+        threads = 0 if count is None else count
+        if not isinstance(threads, int) or not isinstance(barrier_id, int) or barrier_id > 15:
+            raise Slow("a barrier whose number or size is computed")
+        lanes = self.mask_bits(self.exec)
+        if self.guarded:
+            self.unless(self.op(f"icmp eq i32 {lanes}, 0"), self.edge(self.next_pc()))
+        if mode == "RED":
+            voted = self.mask_bits(self.mand(FULL if pred is None else pred, self.exec))
+            for name, mask in (("voted", voted), ("voters", lanes)):
+                self.put("i64", self.op(f"zext i32 {mask} to i64"), "%env", loop.FIELD[name])
+        code = barriers.code_of(mode, barrier_id, reduce_op, threads)
+        self.br(self.leave(Left.BARRIER, self.pc(), code))
         self.ended = True
 
     def barrier_result(self) -> tuple[Num, Mask]:
-        raise Slow("B2R")
+        count = Val(32, self.get("i32", "%rec", BAR_COUNT), True)
+        return count, Msk(bits=self.get("i32", "%rec", BAR_PRED))

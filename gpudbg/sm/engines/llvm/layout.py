@@ -101,6 +101,7 @@ ATOMICS: Final = {
     "INC.U32": 32,
     "DEC.U32": 32,
     "ADD.F32": 32,
+    "ADD.F64": 64,
 }
 """Atomics with a compiled version -> bits of their type."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from gpudbg.sm.engines import mufu
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.atomics import atomic_functions, sum_functions
+from gpudbg.sm.engines.llvm.barriers import barrier_functions
 from gpudbg.sm.engines.llvm.body import (
     I1,
     I32,
@@ -389,7 +390,7 @@ CONTROL = frozenset((SYMBOL, layout.symbol("pop"), layout.symbol("exit")))
 
 def control_text() -> str:
     """The module of the grid loop and the divergence stack: variables and branches."""
-    return "\n".join([*stack_functions(), loop_function()])
+    return "\n".join([*stack_functions(), *barrier_functions(), loop_function()])
 
 
 __all__ = ["CONTROL", "Msk", "control_text", "library_text", "splat"]

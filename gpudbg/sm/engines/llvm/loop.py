@@ -43,6 +43,8 @@ _NAMES = (
     "tell",
     "epoch",
     "before",
+    "voted",
+    "voters",
 )
 FIELD: Final = {name: layout.LOOP + 8 * n for n, name in enumerate(_NAMES)}
 """Field of the loop -> offset in the environment."""
@@ -53,7 +55,10 @@ NUMBER, LIVE, WARPS, ISSUED, SHARED, SHARED_SIZE, ALLOCATED, RENEWED = range(0, 
 ARRIVED: Final = 64
 SPECIAL: Final = 128
 IN_USE: Final = 192
-CTA_BYTES: Final = 200
+THREADS, TOTAL, VOTES, *REDUCED = range(200, 584, 64)
+PHASE: Final = (ARRIVED, THREADS, TOTAL, VOTES, *REDUCED)
+"""Words of 16 barriers each that begin anew with every phase (`barriers`)."""
+CTA_BYTES: Final = 584
 
 IDLE: Final = 256
 LIMIT: Final = 257
@@ -129,25 +134,6 @@ class _Each:
         self._f.label(self._after)
 
 
-def _settle() -> str:
-    """Release a barrier if every live warp has arrived."""
-    f = Loop()
-    slot = f.op(f"getelementptr i32, ptr {f.at('%cta', ARRIVED)}, i64 %number")
-    arrived = f.op(f"zext i32 {f.get('i32', slot)} to i64")
-    expected = f.op(f"mul i64 {f.get('i64', '%cta', LIVE)}, 32")
-    with f.returning(f.op(f"icmp ult i64 {arrived}, {expected}")):
-        f.line("ret void")
-    f.put("i32", 0, slot)
-    with f.each_warp("%cta") as record:
-        waits = f.op(f"icmp eq i32 {f.field('status', record)}, {rec.AT_BARRIER}")
-        number = f.op(f"zext i32 {f.field('bar_wait', record)} to i64")
-        here = f.op(f"and i1 {waits}, {f.op(f'icmp eq i64 {number}, %number')}")
-        with f.when(here):
-            f.set("status", rec.READY, record)
-    f.line("ret void")
-    return f.close("define private void @settle(ptr %cta, i64 %number)")
-
-
 def _renew() -> str:
     """Begin CTA `%number` in the place of one that ended."""
     f = Loop()
@@ -155,6 +141,11 @@ def _renew() -> str:
     f.put("i64", number, "%cta", NUMBER)
     f.put("i64", f.get("i64", "%cta", WARPS), "%cta", LIVE)
     f.put("i64", 1, "%cta", RENEWED)
+    with f.when(f.op(f"icmp ne i64 {f.get('i64', '%cta', IN_USE)}, 0")):
+        # A barrier for a number of threads may have waited for more to come.
+        for table in PHASE:
+            for part in range(0, 64, 16):
+                f.put("<4 x i32>", "zeroinitializer", "%cta", table + part, 8)
     f.put("i64", 0, "%cta", IN_USE)
     f.clear(f.get("ptr", "%cta", SHARED), f.get("i64", "%cta", SHARED_SIZE))
     width, height = f.loop_get("grid_x"), f.loop_get("grid_y")
@@ -226,7 +217,10 @@ def _finished() -> str:
     with f.when(in_use):
         for n in range(16):
             arrived = f.get("i32", "%cta", ARRIVED + 4 * n)
-            with f.when(f.op(f"icmp ne i32 {arrived}, 0")):
+            threads = f.get("i32", "%cta", THREADS + 4 * n)
+            some = f.op(f"icmp ne i32 {arrived}, 0")
+            every = f.op(f"icmp eq i32 {threads}, 0")
+            with f.when(f.op(f"and i1 {some}, {every}")):
                 f.line(f"call void @settle(ptr %cta, i64 {n})")
     with f.returning(f.op(f"icmp ne i64 {live}, 0")):
         f.line("ret i1 true")
@@ -240,27 +234,6 @@ def _finished() -> str:
     f.line("call void @remove(ptr %env, ptr %cta)")
     f.line("ret i1 true")
     return f.close("define private i1 @finished(ptr %env, ptr %cta)")
-
-
-def _arrive() -> str:
-    """BAR.SYNC of all threads; false: Python must do it."""
-    f = Loop()
-    with f.returning(f.op(f"icmp uge i64 %number, {f.get('i64', '%cta', ALLOCATED)}")):
-        f.line("ret i1 false")
-    special = f.op(f"getelementptr i32, ptr {f.at('%cta', SPECIAL)}, i64 %number")
-    with f.returning(f.op(f"icmp ne i32 {f.get('i32', special)}, 0")):
-        f.line("ret i1 false")
-    pc = f.op(f"add i64 {f.field('pc')}, 8")
-    first = f.op(f"icmp eq i64 {f.op(f'and i64 {pc}, 31')}, 0")
-    f.set("pc", f.op(f"add i64 {pc}, {f.op(f'select i1 {first}, i64 8, i64 0')}"))
-    slot = f.op(f"getelementptr i32, ptr {f.at('%cta', ARRIVED)}, i64 %number")
-    f.put("i32", f.op(f"add i32 {f.get('i32', slot)}, 32"), slot)
-    f.put("i64", 1, "%cta", IN_USE)
-    f.set("status", rec.AT_BARRIER)
-    f.set("bar_wait", f.op("trunc i64 %number to i32"))
-    f.line("call void @settle(ptr %cta, i64 %number)")
-    f.line("ret i1 true")
-    return f.close("define private i1 @arrive(ptr %cta, ptr %rec, i64 %number)")
 
 
 def _spend(f: Loop, record: str, cta: str, spent: str) -> None:
@@ -392,8 +365,8 @@ def _grid() -> str:
     f.loop_put("left", 0)
     f.br("top")
     f.label("barrier")
-    number = f.op(f"zext i32 {f.op(f'lshr i32 {why}, 8')} to i64")
-    good = f.op(f"call i1 @arrive(ptr {cta}, ptr {record}, i64 {number})")
+    bar = f.op(f"zext i32 {f.op(f'lshr i32 {why}, 8')} to i64")
+    good = f.op(f"call i1 @arrive(ptr %env, ptr {cta}, ptr {record}, i64 {bar})")
     f.choose(good, "arrived", "back")
     f.label("arrived")
     f.loop_put("left", f.op(f"sub i64 {rest}, 1"))
@@ -410,5 +383,5 @@ def _grid() -> str:
 
 def loop_function() -> str:
     """The loop and what it calls."""
-    parts = (_settle(), _renew(), _remove(), _finished(), _arrive(), _grid())
+    parts = (_renew(), _remove(), _finished(), _grid())
     return "\n".join(parts)

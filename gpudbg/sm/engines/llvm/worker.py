@@ -16,8 +16,8 @@ import numpy.typing as npt
 from gpudbg.mem.lanes import FULL
 from gpudbg.mem.store import ByteStore
 from gpudbg.sm import record as rec
-from gpudbg.sm.barrier import BARRIER_COUNT, Barriers
-from gpudbg.sm.engines.llvm import layout, loop
+from gpudbg.sm.barrier import Barriers
+from gpudbg.sm.engines.llvm import barriers, layout, loop
 from gpudbg.sm.residency import coordinates
 from gpudbg.sm.sregs import virtual_id
 from gpudbg.sm.state import Cta, WarpState
@@ -175,18 +175,7 @@ class Worker:
         return slot
 
     def _tell_barriers(self, slot: Slot) -> None:
-        arrived = slot.words[: loop.CTA_BYTES // 8].view(np.int32)
-        special = -1 if self.grid.observed("barrier") else 0
-        arrived[loop.ARRIVED // 4 : loop.ARRIVED // 4 + BARRIER_COUNT] = 0
-        arrived[loop.SPECIAL // 4 : loop.SPECIAL // 4 + BARRIER_COUNT] = special
-        used = [(n, b) for n, b in enumerate(slot.cta.barriers.slots) if b.arrived]
-        slot.words[loop.IN_USE // 8] = bool(used)
-        for n, barrier in used:
-            plain = barrier.count is None and not barrier.total and barrier.all_true
-            plain = plain and not barrier.any_true and not any(barrier.waiting.values())
-            arrived[loop.ARRIVED // 4 + n] = barrier.arrived
-            if not plain:
-                arrived[loop.SPECIAL // 4 + n] = -1
+        barriers.tell(slot.words, slot.cta, self.grid.observed("barrier"))
 
     # ---- to compiled code ------------------------------------------------------------------
 
@@ -284,13 +273,4 @@ class Worker:
             cta.barriers = Barriers(cta, self.grid.config.barriers)
             for warp in cta.warps:
                 warp.shown = -1
-        arrived = words.view(np.int32)
-        for n, barrier in enumerate(cta.barriers.slots):
-            count = int(arrived[loop.ARRIVED // 4 + n])
-            if (count or barrier.arrived) and not arrived[loop.SPECIAL // 4 + n]:
-                barrier.arrived = count
-                barrier.waiting = {
-                    w.index: barrier.waiting.get(w.index, "")
-                    for w in cta.warps
-                    if w.words[rec.STATUS] == rec.AT_BARRIER and w.words[rec.BAR_WAIT] == n
-                }
+        barriers.see(words, cta)
