@@ -19,6 +19,7 @@ from typing import Any, Literal
 from gpudbg.sm.engines.llvm import layout
 
 _LOCK = threading.Lock()
+_LIBRARY_LOCK = threading.Lock()
 _DIGEST_BYTES = 32
 Passes = Literal["none", "variables", "all"]
 NO_CACHE = "GPUDBG_NO_CACHE"
@@ -222,6 +223,11 @@ class Library:
 
 
 @cache
-def library() -> Library:
-    """The library, once for a process."""
+def _library() -> Library:
     return Library()
+
+
+def library() -> Library:
+    """The library, once for a process, whichever threads ask first: addresses in it are kept."""
+    with _LIBRARY_LOCK:
+        return _library()

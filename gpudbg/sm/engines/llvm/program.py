@@ -23,6 +23,8 @@ QUICK, GOOD = 0, 1
 
 FUNCTION = "warp"
 _KEPT_PROGRAMS = 32
+_KEEPING = threading.Lock()
+"""Held while a program takes a version: a background thread and a launch may both have one."""
 
 
 @dataclass(slots=True)
@@ -82,12 +84,25 @@ class Program:
         """A version, compiled now if it does not exist."""
         found = self.full if full else self.masked
         if found is None:
-            found = self.compile(full, effort)
-            if full:
-                self.full = found
-            else:
-                self.masked = found
+            found = self._keep(full, self.compile(full, effort))
         return found
+
+    def _keep(self, full: bool, made: Version) -> Version:
+        """Take a new version unless another thread's is as good; the one that counts.
+
+        Code that may be running, here or in another launch, stays where it is.
+        """
+        with _KEEPING:
+            found = self.full if full else self.masked
+            if found is not None:
+                if found.effort >= made.effort:
+                    return found
+                self.replaced.append(found)
+            if full:
+                self.full = made
+            else:
+                self.masked = made
+            return made
 
     def compile(self, full: bool, effort: int) -> Version:
         """Compile a version, whether it exists or not."""
@@ -109,13 +124,7 @@ class Program:
         for full in (True, False):
             found = self.full if full else self.masked
             if found is not None and found.effort < GOOD:
-                better = self.compile(full, GOOD)
-                # Code that may still be running stays where it is.
-                self.replaced.append(found)
-                if full:
-                    self.full = better
-                else:
-                    self.masked = better
+                self._keep(full, self.compile(full, GOOD))
 
     def improve_later(self) -> None:
         """`improve` in the background."""
