@@ -180,6 +180,8 @@ def special_register(name_or_number: str | int) -> SpecialRegister:
         raise UsageError(f"SR{text}: special registers are numbered 0 .. {SR_COUNT - 1}")
     near = nearest_special(text)
     hint = "closest: " + ", ".join(near) if near else "give a name (SR_VirtId) or a number (3)"
+    if find_ptx(text) or find_ptx_vector(text):
+        hint = f"a PTX register: gpudbg decode ptx {text}"
     raise UsageError(f"no special register {text!r}", hint)
 
 

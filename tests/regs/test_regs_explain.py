@@ -20,7 +20,7 @@ from gpudbg.regs.decoders import (
     info_ptx,
     parse_number,
 )
-from gpudbg.regs.explain import explain_esr, explain_ptx, explain_sr
+from gpudbg.regs.explain import explain_esr, explain_ptx, explain_sr, special_register
 from gpudbg.regs.port import ALL_WORDS
 from gpudbg.regs.ptx import PTX_REGISTERS
 from gpudbg.regs.schema import all_row_sets, build_word, field_key, parse_word
@@ -249,3 +249,9 @@ def test_an_address_names_the_place_and_the_generation() -> None:
     assert str(chosen["place"]).startswith("GPC 0, TPC 1, SM 0 (Hopper-Blackwell")
     assert "Maxwell has no SM register at 0x506730" in explain_esr("0x506730", 9, "Maxwell").notes
     assert "place" not in dict(explain_esr("HWW_WARP_ESR", 0xE).facts)
+
+
+def test_a_ptx_name_is_sent_to_its_decoder() -> None:
+    for name in ("%tid.x", "%tid"):
+        with pytest.raises(UsageError, match=f"decode ptx {name}"):
+            explain_sr(special_register(name).number, 0)
