@@ -40,6 +40,9 @@ FLAGS = "ZSCOK"
 _CHANGES_MEMORY = frozenset(("ST", "STG", "STS", "STL", "ATOM", "ATOMS", "RED"))
 """A commit must follow before the next instruction that may leave."""
 
+_LONGEST_TRACE = 64
+"""Instructions of a block and the copies of blocks that follow it."""
+
 
 @dataclass(slots=True)
 class _Exit:
@@ -50,6 +53,26 @@ class _Exit:
     pc: int
     extra: int
     executed: int
+
+
+@dataclass(slots=True)
+class _Known:
+    """A copy of a block that another one falls into.
+
+    Attributes:
+        label: its own.
+        pc: its head.
+        behind: instructions before it in the blocks that led there.
+        names: of registers, predicates and flags.
+        shapes, same: what was found about addresses.
+    """
+
+    label: str
+    pc: int
+    behind: int
+    names: tuple[dict[int, Num], dict[int, Mask], dict[str, Mask]]
+    shapes: dict[tuple[str, int], Shape]
+    same: dict[str, str]
 
 
 @dataclass(slots=True)
@@ -133,6 +156,9 @@ class Emitter(SpecialOps):
         self._again = ""
         self._changed = self._left = False
         self._shapes, self._same = {}, {}
+        self._ahead: _Known | None = None
+        self._from: _Known | None = None
+        self._behind = 0
         self._exits: list[_Exit] = []
         self._tail: list[str] = []
         self._checked: set[int] = set()
@@ -211,7 +237,31 @@ class Emitter(SpecialOps):
     # ---- blocks --------------------------------------------------------------------------
 
     def _block(self, head: int) -> int | None:
-        """Emit a block; a new head where it was cut short, else None."""
+        """Emit a block and copies of those it falls into; a new head where one was cut short."""
+        self._behind = 0
+        cut = self._straight(head)
+        while self._ahead is not None:
+            self._from, self._ahead = self._ahead, None
+            again = self._straight(self._from.pc)
+            cut = cut if again is None else again
+        if cut is None or cut in self.listing.heads:
+            return None
+        self.listing.heads.add(cut)
+        return cut
+
+    def falls(self) -> str:
+        pc = self.next_pc()
+        behind = self._behind + self._index + 1
+        if pc not in self.listing.code or behind + self.listing.stretch(pc) > _LONGEST_TRACE:
+            return self.edge(pc)
+        names = dict(self._regs), _copies(self._preds), _copies(self._flags)
+        self._ahead = _Known(
+            self.fresh("f"), pc, behind, names, dict(self._shapes), dict(self._same)
+        )
+        return self._ahead.label
+
+    def _straight(self, head: int) -> int | None:
+        """Emit one block; the following address where it was cut short, else None."""
         budget_at = self._begin(head)
         pc, count = head, 0
         cut: int | None = None
@@ -235,22 +285,22 @@ class Emitter(SpecialOps):
             pc = after
         self.extents[head] = pc
         self._finish(budget_at, count)
-        if cut is None or cut in self.listing.heads:
-            return None
-        self.listing.heads.add(cut)
         return cut
 
     def _begin(self, head: int) -> int:
         """The head of a block; the line that takes its length off the budget."""
-        self.order.append(head)
         self._regs, self._preds, self._flags = {}, {}, {}
         self._shapes, self._same = {}, {}
         self._pc, self._index = head, 0
         self._commit()
         self.ended = False
-        self.label(f"b{head}")
+        if self._from is None:
+            self.order.append(head)
+            self.label(f"b{head}")
+        else:
+            self._continue(self._from)
         mark = self.get("i8", "%marks", (head - self.listing.base) // 8)
-        out = f"k{head}"
+        out = self.fresh("k")
         self.unless(self.op(f"icmp ne i8 {mark}, 0"), out, UNLIKELY)
         self._tail += [f"{out}:", f"  store i64 {head}, ptr %pcs", f"  ret i32 {int(Left.MARK)}"]
         left = self.op("load i64, ptr %budget")
@@ -261,6 +311,17 @@ class Emitter(SpecialOps):
         if not self.full:
             self._active = Msk(bits=self.op("load i32, ptr %actives"))
         return at
+
+    def _continue(self, known: _Known) -> None:
+        """The head of a block's copy: the record is as at its head, and values are known."""
+        self._from = None
+        self._behind = known.behind
+        self._regs, self._preds, self._flags = known.names
+        self._shapes, self._same = known.shapes, known.same
+        self._checked.add(known.pc)
+        self.label(known.label)
+        left = self.op("load i64, ptr %budget")
+        self.unless(self.op(f"icmp sle i64 {left}, 0"), f"t{known.pc}", UNLIKELY)
 
     def _finish(self, budget_at: int, count: int) -> None:
         """Fill in what depends on the block's length."""
@@ -332,7 +393,7 @@ class Emitter(SpecialOps):
         self._dirty, self._dirty_preds, self._dirty_flags = kept.dirty
         self._commit_at, self._again, self._changed = kept.commit
         self._shapes, self._same = kept.addresses
-        self.ended = False
+        self.ended, self._ahead = False, None
 
     def _guard(self, index: int, negated: bool) -> None:
         """Set the execution mask."""

@@ -57,6 +57,10 @@ class FlowOps(InPlaceOps):
         """A label that goes on at a pc in this version; `turn`: the turn may end there."""
         raise NotImplementedError
 
+    def falls(self) -> str:
+        """A label that goes on at the next instruction; values known now may be known there."""
+        return self.edge(self.next_pc())
+
     def active_bits(self) -> str:
         """The mask of the active lanes as an i32 operand."""
         raise NotImplementedError
@@ -110,7 +114,7 @@ class FlowOps(InPlaceOps):
             self.ended = True
             return
         lanes, active = self.mask_bits(mask), self.active_bits()
-        falls, taken = self.edge(self.next_pc()), self._flow(target)
+        falls, taken = self.falls(), self._flow(target)
         self.unless(self.op(f"icmp eq i32 {lanes}, 0"), falls)
         self.unless(self.op(f"icmp eq i32 {lanes}, {active}"), taken)
         self._push(self._room(), "DIV", lanes, target)
@@ -168,7 +172,7 @@ class FlowOps(InPlaceOps):
             return
         lanes = self.mask_bits(mask)
         if not isinstance(mask, int):
-            self.unless(self.op(f"icmp eq i32 {lanes}, 0"), self.edge(self.next_pc()))
+            self.unless(self.op(f"icmp eq i32 {lanes}, 0"), self.falls())
         if function == "exit":
             self._exit_whole(lanes)
         target = self.function(function)

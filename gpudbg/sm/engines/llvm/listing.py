@@ -60,6 +60,15 @@ class Listing:
                     break
         return found
 
+    def stretch(self, pc: int) -> int:
+        """Instructions from a pc to the next block head in straight code."""
+        count = 1
+        pc = following(pc)
+        while pc in self.code and pc not in self.heads:
+            count += 1
+            pc = following(pc)
+        return count
+
 
 def _always(insn: Any) -> bool:
     return insn.m.get("cctest") in ("T", "", False, None)

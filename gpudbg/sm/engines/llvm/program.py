@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from gpudbg.formats.program import CodeImage
 from gpudbg.sm.engines.llvm import build
 from gpudbg.sm.engines.llvm.emitter import Emitter
-from gpudbg.sm.engines.llvm.listing import Listing, following
+from gpudbg.sm.engines.llvm.listing import Listing
 from gpudbg.sm.engines.llvm.traced import TracedEmitter
 
 QUICK, GOOD = 0, 1
@@ -145,12 +145,7 @@ class Program:
 
     def stretch(self, pc: int) -> int:
         """Instructions from a pc to the next block head in straight code."""
-        count = 1
-        pc = following(pc)
-        while pc in self.listing.code and pc not in self.listing.heads:
-            count += 1
-            pc = following(pc)
-        return count
+        return self.listing.stretch(pc)
 
 
 _programs: dict[str, Program] = {}

@@ -1,0 +1,170 @@
+"""Addresses of every pattern: in rows, at one place, scattered, at borders, wrong ones.
+
+Each program runs on both engines; what must agree is everything, a fault's pc and state included.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpudbg
+from gpudbg.debug.assembler import assemble_file
+from tests.engine import machines
+
+BLOCK = 64
+BYTES = 8192
+
+PROGRAM = """
+.arch sm_50
+.kernel probe
+.shared 2048
+.local 256
+.param table 8
+.param memory 8
+    S2R R0, SR_TID.X ;
+    ISCADD R2.CC, R0, c[0x0][table], 0x3 ;
+    MOV R3, c[0x0][table+4] ;
+    IADD.X R3, R3, RZ ;
+    LDG.E.64 R4, [R2] ;
+    ISETP.NE.AND P0, PT, R0, 0x21, PT ;
+    LOP.AND.NZ P1, RZ, R0, 0x4 ;
+    MOV R6, c[0x0][memory] ;
+    MOV R7, c[0x0][memory+4] ;
+    IADD R6.CC, R6, R4 ;
+    IADD.X R7, R7, R5 ;
+    MOV R8, R4 ;
+    MOV R9, R4 ;
+    MOV R10, R0 ;
+    MOV32I R11, 0x1234567 ;
+    IADD R12, R10, R11 ;
+    IADD R13, R12, R11 ;
+    IADD R14, R13, R11 ;
+    IADD R15, R14, R11 ;
+{body}
+    IADD R20, R20, R0 ;
+    EXIT ;
+"""
+
+ACCESSES = (
+    "LDG.E R16, [R6] ;",
+    "LDG.E R17, [R6+0x4] ;",
+    "LDG.E R18, [R6+-0x4] ;",
+    "@P1 LDG.E R16, [R6+0x10] ;",
+    "LDG.E.U8 R20, [R6] ;",
+    "LDG.E.S16 R21, [R6+0x2] ;",
+    "LDG.E.64 R16, [R6] ;",
+    "LDG.E.128 R16, [R6] ;",
+    "STG.E [R6], R12 ;",
+    "@P1 STG.E [R6+0x8], R13 ;",
+    "@P0 STG.E.64 [R6], R12 ;",
+    "STG.E.128 [R6], R12 ;",
+    "STG.E.U8 [R6], R12 ;",
+    "LDS.U.32 R16, [R8] ;",
+    "@!P1 LDS.U.32 R17, [R8+0x40] ;",
+    "LDS.U.64 R18, [R8] ;",
+    "LDS.U.128 R16, [R8] ;",
+    "STS [R8], R12 ;",
+    "@P1 STS [R8+0x20], R14 ;",
+    "STS.64 [R8], R12 ;",
+    "STS.128 [R8], R12 ;",
+    "ATOMS.ADD RZ, [R8], R12 ;",
+    "@P1 ATOMS.ADD RZ, [R8], R13 ;",
+    "ATOMS.ADD R22, [R8], R12 ;",
+    "RED.E.ADD [R6], R12 ;",
+    "IADD R6.CC, R6, 0x4 ;\n    IADD.X R7, R7, RZ ;",
+    "IADD R8, R8, 0x4 ;",
+    "IADD R12, R12, R16 ;",
+    "@P1 IADD R13, R12, R16 ;",
+    "@P1 BRA next ;\n    IADD R14, R14, R12 ;\nnext:",
+)
+
+
+def _offsets(rng: random.Random) -> tuple[list[int], int]:
+    """(One signed offset for each thread, in a pattern that is mostly regular; its step)."""
+    step = rng.choice((4, 4, 4, 16, 16, 16, 0, 8, -4, 1))
+    start = rng.choice((0, 64, 64, 256, 256, 512, 512, 2048 - 512, 1 << 32, BYTES - 512, 2))
+    rows = rng.choice((32, 32, 32, 16, 8))
+    out = [start + step * (n % rows) + 256 * (n // rows % 4) for n in range(BLOCK)]
+    kind = rng.randrange(8)
+    if kind < 2:
+        step, out = 16, [16 * rng.randrange(100) for _ in range(BLOCK)]
+    elif kind == 2:
+        step, out = 16, [256 + 16 * (n ^ rng.choice((1, 2, 4))) for n in range(BLOCK)]
+    elif kind == 3:
+        out[rng.randrange(BLOCK)] += rng.choice((1, 2, -4, 1 << 20, 1 << 32, -(1 << 14)))
+    return out, step
+
+
+def _access(rng: random.Random, step: int) -> str:
+    """One that the pattern keeps aligned, mostly."""
+    while True:
+        text = rng.choice(ACCESSES)
+        size = 16 if ".128" in text else 8 if ".64" in text else 4
+        if not step % size or not rng.randrange(20):
+            return text
+
+
+def outcome(source: str, engine: str, offsets: list[int], width: int) -> Any:
+    """How a run ends, and the state it leaves."""
+    program = gpudbg.load(assemble_file(source).cubin(), engine=engine)
+    table = program.device.buffer(np.array(offsets, np.int64))
+    memory = program.device.buffer(np.arange(BYTES, dtype=np.uint32).astype(np.uint8))
+    block = (width, BLOCK // width, 1)
+    session = program.launch("probe", grid=2, block=block, args=[table, memory])
+    event = session.run()
+    return event.kind, machines.grid_state(session.grid)
+
+
+def probe(rng: random.Random) -> tuple[str, list[int], int]:
+    """(Source of a program, its offsets, threads of a block in x)."""
+    offsets, step = _offsets(rng)
+    accesses = [_access(rng, step) for _ in range(rng.randrange(2, 9))]
+    body = [f"    {text.replace('next', f'next{n}')}" for n, text in enumerate(accesses)]
+    source = PROGRAM.replace("{body}", "\n".join(body))
+    return source, offsets, rng.choice((64, 64, 16, 32))
+
+
+@pytest.mark.parametrize("number", range(48))
+def test_engines_agree(number: int) -> None:
+    source, offsets, width = probe(random.Random(number))
+    one, two = (outcome(source, engine, offsets, width) for engine in ("step", "run"))
+    assert one[0] == two[0]
+    assert machines.difference(one[1], two[1]) == ""
+
+
+LOCAL = """
+.arch sm_50
+.kernel stain
+.local 64
+.param out 8
+    S2R R0, SR_TID.X ;
+    S2R R1, SR_CTAID.X ;
+    XMAD R2, R1, 0x20, R0 ;
+    ISCADD R4.CC, R2, c[0x0][out], 0x2 ;
+    MOV R5, c[0x0][out+4] ;
+    IADD.X R5, R5, RZ ;
+    MOV32I R6, 0xffffc8 ;
+    LDL R8, [R6] ;
+    LDL R9, [R6+0x10] ;
+    LOP.OR R8, R8, R9 ;
+    STG.E [R4], R8 ;
+    LOP.AND.NZ P0, RZ, R1, 0x1 ;
+    @P0 STL [R6], R2 ;
+    @P0 STL [R6+0x10], R2 ;
+    EXIT ;
+"""
+
+
+def test_local_memory_of_a_new_block_is_zero() -> None:
+    """Whoever wrote to it before: blocks follow one another in the same storage."""
+    blocks = 400
+    program = gpudbg.load(assemble_file(LOCAL).cubin(), engine="run", num_sms=1)
+    out = program.device.buffer(np.ones(32 * blocks, np.uint32))
+    session = program.launch("stain", grid=blocks, block=32, args=[out])
+    while session.run(max_instructions=997).kind == "limit":
+        pass
+    assert not out.array().any()

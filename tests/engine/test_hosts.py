@@ -1,0 +1,83 @@
+"""Code for hosts with fewer features than this one, and for another architecture."""
+
+from __future__ import annotations
+
+import functools
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import gpudbg
+from gpudbg.sm.engines.llvm import build, program, run
+from gpudbg.sm.engines.llvm.emitter import Emitter
+from gpudbg.sm.engines.llvm.library import control_text, library_text
+from tests import kernel_cases as kc
+from tests.engine import machines, test_addresses
+
+HOSTS = {"x86-64-v3": "+avx2,+fma", "x86-64": ""}
+
+
+def _forget() -> None:
+    """Code for the host as it was."""
+    for cached in (build._machine, build.library, run._functions):
+        cached.cache_clear()
+    program._programs.clear()
+
+
+@pytest.fixture(params=list(HOSTS))
+def host(request: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Pretend that the host is an older x86-64."""
+    real = build.host()
+    wanted = HOSTS[request.param]
+    if not real.triple.startswith("x86_64") or not set(wanted.split(",")) - {""} <= set(
+        real.features.split(",")
+    ):
+        pytest.skip("the host cannot run it")
+    older = build.Host(real.triple, request.param, wanted)
+    monkeypatch.setattr(build, "host", lambda: older)
+    made = build.object_of
+    # With the least effort: it is the selection of instructions that hosts differ in.
+    monkeypatch.setattr(build, "object_of", lambda text, _, passes="none": made(text, 0, passes))
+    _forget()
+    yield request.param
+    _forget()
+
+
+def test_older_hosts(host: str) -> None:
+    for kernel in ("matmul_tiled", "mufu_math", "warp_ops"):
+        case = next(iter(kc.load(kernel, "sm_50")))
+        outcome = kc.run(case, functools.partial(gpudbg.load, engine="run"))
+        assert not kc.check(case, outcome)
+    for number in range(3):
+        source, offsets, width = test_addresses.probe(random.Random(number))
+        one, two = (
+            test_addresses.outcome(source, engine, offsets, width) for engine in ("step", "run")
+        )
+        assert machines.difference(one[1], two[1]) == ""
+
+
+def test_aarch64_assembles() -> None:
+    """Every module is legal for a host without x86 instructions."""
+    binding = build.llvm()
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    try:
+        target = binding.Target.from_triple("aarch64-linux-gnu")
+    except RuntimeError:
+        pytest.skip("the compiler library has no such target")
+    machine = target.create_target_machine(cpu="generic", opt=0, reloc="pic")
+    case = next(iter(kc.load("mufu_math", "sm_50")))
+    session = machines.launch(case, "run")
+    session.run(max_instructions=1)
+    made = session.grid.fast.engine.program
+    kernels = [
+        Emitter(made.listing, full, made.registers, made.banks, made.sregs).text("warp")
+        for full in (True, False)
+    ]
+    for text in (library_text(False), control_text(), *kernels):
+        context = binding.create_context()
+        module = binding.parse_assembly(text, context=context)
+        assert "ret" in machine.emit_assembly(module)
+        module.close()

@@ -1,0 +1,57 @@
+"""RCP and RSQ by steps in place have the bits of the definition, next to every kind of border."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gpudbg
+from gpudbg.debug.assembler import assemble_file
+from gpudbg.sm.engines import mufu
+
+SOURCE = """
+.arch sm_50
+.kernel apply
+.param values 8
+    S2R R0, SR_TID.X ;
+    S2R R1, SR_CTAID.X ;
+    XMAD R0, R1, 0x80, R0 ;
+    MOV R3, c[0x0][values+4] ;
+    ISCADD R2.CC, R0, c[0x0][values], 0x2 ;
+    IADD.X R3, R3, RZ ;
+    LDG.E R4, [R2] ;
+    MUFU.{function} R4, R4 ;
+    STG.E [R2], R4 ;
+    EXIT ;
+"""
+SPECIAL = (
+    0x00000000, 0x00000001, 0x007FFFFF, 0x00800000, 0x00800001, 0x3F7FFFFF, 0x3F800000, 0x3F800001,
+    0x40000000, 0x7DFFFFFF, 0x7E000000, 0x7E7FFFFF, 0x7E800000, 0x7EFFFFFF, 0x7F000000, 0x7F7FFFFF,
+    0x7F800000, 0x7F800001, 0x7FC00000, 0x7FFFFFFF,
+)  # fmt: skip
+
+
+def _operands(function: str) -> np.ndarray:
+    """Random bits, values whose results lie next to the middle of two f32, and special ones."""
+    rng = np.random.default_rng(5)
+    anything = rng.integers(0, 1 << 32, 1 << 15, np.uint32)
+    # The middle above a random result, taken back through the function.
+    middle = rng.uniform(1, 2, 1 << 15).astype(np.float32).astype(np.float64) + 2.0**-24
+    inverse = 1 / middle if function == "RCP" else 1 / middle**2
+    near = inverse.astype(np.float32).view(np.uint32)
+    special = np.array(SPECIAL, np.uint32)
+    all_of = np.concatenate([special, special | 0x80000000, near, anything])
+    return np.ascontiguousarray(all_of[: len(all_of) // 128 * 128])
+
+
+@pytest.mark.parametrize("function", ["RCP", "RSQ"])
+def test_bits(function: str) -> None:
+    operands = _operands(function)
+    source = SOURCE.replace("{function}", function)
+    program = gpudbg.load(assemble_file(source).cubin(), engine="run")
+    values = program.device.buffer(operands)
+    session = program.launch("apply", grid=len(operands) // 128, block=128, args=[values])
+    assert session.run().kind == "exited"
+    with np.errstate(all="ignore"):
+        expected = np.concatenate([mufu.mufu(function, row) for row in operands.reshape(-1, 32)])
+    np.testing.assert_array_equal(values.array(), expected)
