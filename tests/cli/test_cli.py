@@ -11,6 +11,7 @@ import pytest
 
 from gpudbg import cli
 from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT, EXIT_USAGE
+from gpudbg.frontends.verbs.common import has_screen
 
 ROOT = Path(__file__).resolve().parents[2]
 FIRST = ROOT / "sessions" / "first_steps" / "first_steps.cubin"
@@ -259,3 +260,17 @@ def test_wrong_magic_is_named(
     assert (code, out, err.count("\n")) == (EXIT_USAGE, "", 1)
     for words in ("broken.cubin at offset 0x0", "00 45 4c 46", "ELF magic 7f 45 4c 46"):
         assert words in err
+
+
+def test_a_dumb_terminal_gets_the_console(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.delenv("TEXTUAL_DRIVER", raising=False)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    assert not has_screen()
+    assert "TERM=dumb cannot draw the terminal UI" in capsys.readouterr().err
+    monkeypatch.setenv("TERM", "screen")
+    assert has_screen()
+    assert capsys.readouterr().err == ""

@@ -7,6 +7,7 @@ import pytest
 from gpudbg.debug import stories
 from gpudbg.frontends.tui.app import GpudbgApp
 from gpudbg.frontends.tui.screens.gallery import GalleryScreen
+from gpudbg.frontends.tui.seen import Seen
 from gpudbg.frontends.tui.widgets.console import ConsolePane
 
 from .helpers import OOB, look, make_app, open_first, open_kernel, press, screen_text, settle
@@ -55,6 +56,52 @@ async def test_gallery_lists_every_story_and_opens_one(size):
         assert app.main.story.name == "spin_lock"
         await press(app, pilot, "space")
         assert app.session.grid.total == 1
+
+
+async def test_the_gallery_finds_and_remembers(tmp_path):
+    where = tmp_path / "state" / "seen.json"
+    app = GpudbgApp(open_first(), [], look(), seen=Seen.read(where))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "G")
+        shown = "\n".join(screen_text(app))
+        assert f"1 of {len(stories.stories())} seen" in shown
+        await press(app, pilot, "slash", *"spin", "enter")
+        pane = app.screen.list_pane
+        found = [pane.stories[r.key[1]].name for r in pane._content.rows]
+        assert "spin_lock" in found
+        assert len(found) < len(pane.stories)
+        assert pane.chosen is app.screen.about.story
+        assert pane.chosen.name == found[0]
+        await press(app, pilot, "slash", *"zzzz", "enter")
+        assert "No story holds that" in "\n".join(screen_text(app))
+        await press(app, pilot, "escape")
+        assert isinstance(app.screen, GalleryScreen)
+        assert len([r for r in pane._content.rows if r.key]) == len(pane.stories)
+        await press(app, pilot, "j", "enter")
+        await settle(app, pilot)
+    assert Seen.read(where).stories == {"first_steps", app.main.story.name}
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"stories": 5}', "{", "\x00"])
+def test_a_broken_record_of_what_was_seen_is_passed_over(tmp_path, text):
+    where = tmp_path / "seen.json"
+    where.write_text(text)
+    seen = Seen.read(where)
+    assert (seen.first, seen.stories) == (False, set())
+    seen.mark("first_steps")
+    assert Seen.read(where).stories == {"first_steps"}
+
+
+async def test_the_first_start_has_three_lines_of_hints(tmp_path):
+    where = tmp_path / "seen.json"
+    for expected in (3, 1):
+        app = GpudbgApp(open_kernel("fault_oob_global", OOB), [], look(), seen=Seen.read(where))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await settle(app, pilot)
+            lines = [r.text for r in app.main.query_one(ConsolePane).answers.lines]
+            assert len(lines) == expected
+            assert "Space one instruction" in lines[0]
 
 
 async def test_notes_tell_the_story_and_run_its_commands():

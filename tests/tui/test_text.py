@@ -59,6 +59,7 @@ def test_ascii_glyphs_are_ascii_and_one_cell_wide():
         ({"LANG": "en_US.UTF-8"}, "unicode"),
         ({"LANG": "C.UTF-8"}, "unicode"),
         ({"LANG": "C"}, "ascii"),
+        ({"LANG": "C.UTF-8", "TERM": "linux"}, "ascii"),
         ({"LC_ALL": "de_DE.ISO-8859-1"}, "ascii"),
         ({"LANG": "ja_JP.UTF-8"}, "ascii"),
         ({"LANG": "ja_JP.UTF-8", "GPUDBG_ASCII": "0"}, "unicode"),
@@ -74,6 +75,10 @@ def test_glyphs_follow_the_locale(env, name):
     [
         ({"TERM": "xterm", "COLORTERM": "truecolor"}, "dark"),
         ({"TERM": "xterm-256color"}, "256"),
+        ({"TERM": "tmux-256color"}, "256"),
+        ({"TERM": "xterm"}, "16"),
+        ({"TERM": "screen"}, "16"),
+        ({"TERM": "linux"}, "16"),
         ({"TERM": "xterm", "NO_COLOR": "1"}, "mono"),
         ({"TERM": "xterm", "GPUDBG_THEME": "light"}, "light"),
     ],

@@ -22,6 +22,7 @@ from gpudbg.frontends.tui.saved import Saved
 from gpudbg.frontends.tui.saved import path as saved_path
 from gpudbg.frontends.tui.screens.main import MainScreen
 from gpudbg.frontends.tui.screens.side import SideScreen
+from gpudbg.frontends.tui.seen import Seen
 from gpudbg.frontends.tui.view import Options
 from gpudbg.frontends.tui.widgets.base import LinePane
 from gpudbg.frontends.tui.widgets.chrome import OneLine, Splitter
@@ -53,7 +54,9 @@ class GpudbgApp(App[int]):
         look: Look | None = None,
         notes: bool = False,
         saved: Saved | None = None,
+        seen: Seen | None = None,
     ) -> None:
+        self.seen = seen or Seen()
         self.layouts = Layouts(saved or Saved(saved_path()))
         self.look = look or Look(theme.choose(), glyphs.choose())
         super().__init__()
@@ -255,7 +258,7 @@ def run_app(session: DebugSession, startup: list[str] | None = None) -> int:
     """The terminal UI until the user quits; the exit code of the session."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_SECONDS)
-    app = GpudbgApp(session, startup, notes=True, saved=Saved.read())
+    app = GpudbgApp(session, startup, notes=True, saved=Saved.read(), seen=Seen.read())
     hangup.watch(app)
     try:
         code = app.run()

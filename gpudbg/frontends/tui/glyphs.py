@@ -147,6 +147,7 @@ _CJK = ("zh", "ja", "ko")
 def choose(environ: Mapping[str, str] | None = None) -> Glyphs:
     """The set for this terminal: ASCII when asked for, or where the locale is not UTF-8.
 
+    Linux's own console has too few glyphs for the others, whatever its locale.
     Blocks and rules are of ambiguous width, which CJK locales draw two cells wide; those get
     ASCII too unless GPUDBG_ASCII=0.
     """
@@ -154,6 +155,8 @@ def choose(environ: Mapping[str, str] | None = None) -> Glyphs:
     asked = env.get("GPUDBG_ASCII", "")
     if asked:
         return UNICODE if asked == "0" else ASCII
+    if env.get("TERM") == "linux":
+        return ASCII
     spoken = env.get("LC_ALL") or env.get("LC_CTYPE") or env.get("LANG") or ""
     if spoken.startswith(_CJK):
         return ASCII

@@ -50,6 +50,9 @@ _ROWS: dict[str, str] = {
     # Exact entries of the 256-colour table: a downgrade would turn amber and red tints into one.
     "256": "#121212 #1c1c1c #dadada #a8a8a8 #767676 #4e4e4e #ffd75f #3a3a3a #87afff #00005f "
     "#1c1c1c #ff8787 #5f0000 #87d787 #5f875f #d7afff #5fd7d7 #d7afd7",
+    # Exact entries of the 16 colours that every terminal has, on black.
+    "16": "#000000 #000000 #ffffff #aaaaaa #aaaaaa #555555 #ffff55 #0000aa #55ffff #555555 "
+    "#000000 #ff5555 #000000 #55ff55 #00aa00 #ff55ff #00aaaa #aa00aa",
     "mono": "#000000 #000000 #ffffff #ffffff #bcbcbc #8a8a8a #ffffff #000000 #ffffff #000000 "
     "#000000 #ffffff #000000 #ffffff #ffffff #ffffff #ffffff #ffffff",
 }
@@ -139,7 +142,7 @@ def _palette(name: str) -> Palette:
 
 
 PALETTES = {name: _palette(name) for name in _ROWS}
-"""Palettes by name: dark, light, contrast, 256, mono."""
+"""Palettes by name: dark, light, contrast, 256, 16, mono."""
 
 
 def choose(environ: Mapping[str, str] | None = None) -> Palette:
@@ -151,4 +154,7 @@ def choose(environ: Mapping[str, str] | None = None) -> Palette:
     if env.get("NO_COLOR"):
         return PALETTES["mono"]
     deep = env.get("COLORTERM", "").lower() in ("truecolor", "24bit") or "TERM" not in env
-    return PALETTES["dark" if deep else "256"]
+    if deep:
+        return PALETTES["dark"]
+    many = env["TERM"].endswith("256color") or "kitty" in env["TERM"]
+    return PALETTES["256" if many else "16"]

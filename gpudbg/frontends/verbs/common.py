@@ -22,7 +22,13 @@ def has_screen() -> bool:
     """Whether there is a terminal to draw on, or a browser that textual-serve draws on."""
     if os.environ.get("TEXTUAL_DRIVER", "").endswith(":WebDriver"):
         return True
-    return sys.stdin.isatty() and sys.stdout.isatty()
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return False
+    if os.environ.get("TERM", "") in ("dumb", "unknown") and os.name != "nt":
+        name = os.environ["TERM"]
+        print(f"TERM={name} cannot draw the terminal UI; this is the line console", file=sys.stderr)
+        return False
+    return True
 
 
 def integer(text: str) -> int:

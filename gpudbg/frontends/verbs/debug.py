@@ -41,7 +41,7 @@ def main(argv: list[str]) -> int:
     args = parser().parse_args(argv)
     steps: list[tuple[str, str]] = args.script or []
     session = open_session(args.program, args)
-    if has_screen() and not args.batch and not args.console and not args.json:
+    if not (args.batch or args.console or args.json) and has_screen():
         from gpudbg.frontends.tui.app import run_app
 
         return run_app(

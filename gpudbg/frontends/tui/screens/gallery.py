@@ -13,6 +13,7 @@ from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.screens.board import Board
 from gpudbg.frontends.tui.screens.side import SideScreen
+from gpudbg.frontends.tui.seen import Seen
 from gpudbg.frontends.tui.text import Row, fit, row
 from gpudbg.frontends.tui.view import Running, View
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from gpudbg.frontends.tui.layout import Rect
     from gpudbg.frontends.tui.screens.main import MainScreen
 
-KEYS = (("Enter", "start"), ("j k", "choose"), ("Esc", "back"), ("q", "quit"))
+KEYS = (("Enter", "start"), ("j k", "choose"), ("/", "search"), ("Esc", "back"), ("q", "quit"))
 OWN = (
     ("gpudbg PROG.cubin", "a cubin; PROG.toml beside it says how it is launched"),
     ("gpudbg PROG.cu", "CUDA C++, with the extra `cuda`"),
@@ -37,30 +38,51 @@ class StoriesPane(LinePane):
     """The list."""
 
     number, title, pane = "1", "Demos", "stories"
-    empty = "No stories are installed."
+    empty = "No story holds that. `/` and Enter shows all."
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, look: Look, seen: Seen) -> None:
         super().__init__(look)
         self.stories = [stories.load(cubin) for cubin in stories.stories().values()]
+        self.seen = seen
+        self.wanted = ""
         self.cursor = 0
+
+    def find(self, text: str) -> None:
+        """List only stories that hold a text in their name, title, summary or notes."""
+        self.wanted = text
+        self.top, self.cursor = 0, 0
+        self.redraw()
+
+    def _holds(self, story: stories.Story) -> bool:
+        words = " ".join((story.name, story.title, story.summary, *story.notes))
+        return self.wanted.lower() in words.lower()
 
     def content(self, view: View, width: int, height: int) -> Content:
         """A row a story, then how to open one's own."""
         g = self.look.glyphs
-        rows = []
+        rows: list[Row] = []
         for n, story in enumerate(self.stories):
-            here = n == self.cursor
+            if not self._holds(story):
+                continue
+            here = len(rows) == self.cursor
+            seen = story.name in self.seen.stories
             rows.append(
-                row(
-                    (f" {g.pc if here else ' '} ", "you"),
-                    (fit(story.name, 18, g.cut) + " ", "text.b"),
-                    (story.summary, "text" if here else "muted"),
+                Row(
+                    (
+                        (f" {g.pc if here else ' '} ", "you"),
+                        (fit(story.name, 18, g.cut) + " ", "text" if seen else "text.b"),
+                        (story.summary, "text" if here else "muted"),
+                    ),
                     key=("story", n),
+                    right=((" seen ", "dim"),) if seen else (),
                 )
             )
+        if self.wanted:
+            return Content(rows, f"{len(rows)} with {self.wanted!r}")
         rows += [Row(), row((" Open your own", "text.b"))]
         rows += [row((f"   {words:20} ", "you"), (about, "muted")) for words, about in OWN]
-        return Content(rows, f"{len(self.stories)} stories")
+        count = sum(story.name in self.seen.stories for story in self.stories)
+        return Content(rows, f"{count} of {len(self.stories)} seen")
 
     def action_move(self, by: int) -> None:
         """Another story: as if it were clicked."""
@@ -101,6 +123,7 @@ class GalleryScreen(SideScreen):
     AUTO_FOCUS = "#pane-stories"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("G", "close", "back", show=False),
+        Binding("slash", "search", "search", show=False),
         *(
             Binding(key, "nothing", "", show=False)
             for key in ("space", "n", "s", "c", "r", "f5", "f10", "f11")
@@ -109,7 +132,7 @@ class GalleryScreen(SideScreen):
 
     def __init__(self, main: MainScreen, look: Look) -> None:
         super().__init__(main, look, "gallery")
-        self.list_pane = StoriesPane(look)
+        self.list_pane = StoriesPane(look, main.gpudbg.seen)
         self.about = AboutPane(look)
 
     def compose(self) -> ComposeResult:
@@ -153,6 +176,23 @@ class GalleryScreen(SideScreen):
             self.about.story = chosen
             self.about.top = 0
             self.about.redraw()
+
+    def action_search(self) -> None:
+        """Ask for a text; an empty one lists all."""
+
+        def find(text: str) -> None:
+            self.list_pane.find(text)
+            self._follow()
+
+        self.main.gpudbg.ask("Find a story", "deadlock, surface, warp", find, empty=True)
+
+    def action_close(self) -> None:
+        """Esc: first the search, then the screen."""
+        if self.list_pane.wanted:
+            self.list_pane.find("")
+            self._follow()
+        else:
+            super().action_close()
 
     def action_nothing(self) -> None:
         """Run keys do nothing here: the program below is not the one that is looked at."""

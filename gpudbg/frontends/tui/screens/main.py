@@ -140,25 +140,35 @@ class MainScreen(Screen[None]):
         self.adopt(self.engine.collector.take())
         self.query_one(NotesPane).tell(self.story)
         console = self.query_one(ConsolePane)
-        console.log_lines([self._hint()], "muted")
+        console.log_lines(self._hints(), "muted")
         if self.gpudbg.layouts.saved.trouble:
             self.note(self.gpudbg.layouts.saved.trouble)
         if self.story is not None:
             console.log_lines(["H the story of this program   G the other stories"], "muted")
+            self.gpudbg.seen.mark(self.story.name)
         self.set_focus(self.query_one(CodePane))
 
     def on_unmount(self) -> None:
         """The end, however it came (a browser went away): what runs would keep the process."""
         self.engine.interrupt()
 
-    def _hint(self) -> str:
-        """One line for the first minute."""
+    def _hints(self) -> list[str]:
+        """One line for the first minute; three, where they fit, for the first start of all."""
         table = keymap(self.gpudbg.keymap_name)
-        first = {name: key_name(table[name].split(",")[0]) for name in table}
-        return (
-            f"{first['stepi']} one instruction   {first['continue']} to the next stop   "
-            f"{first['console']} type a command   {first['help']} every key"
+        key = {name: key_name(table[name].split(",")[0]) for name in table}
+        most = (
+            f"{key['stepi']} one instruction   {key['continue']} to the next stop   "
+            f"{key['console']} type a command   {key['help']} every key"
         )
+        if not self.gpudbg.seen.first or self.size.height < 32:
+            return [most]
+        return [
+            most,
+            f"{key['next']} next line   {key['break']} breakpoint   {key['lane_next']} lane   "
+            f"{key['warp_back']} {key['warp_next']} warp   1-9 panes",
+            f"{key['palette']} every command by name   {key['gallery']} stories   "
+            f"{key['zoom']} zoom   {key['quit']} quit",
+        ]
 
     def on_resize(self, event: Resize) -> None:
         """A new size is a new arrangement."""
