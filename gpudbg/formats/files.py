@@ -63,6 +63,20 @@ def read_program(
     return read_raw(data, name, launch, arch)
 
 
+def held_images(source: str | Path) -> tuple[Image, ...]:
+    """What a fat binary or host file holds; empty for any other file.
+
+    Raises:
+        LoadError: unreadable or damaged.
+    """
+    from gpudbg.formats.fatbin import MAGIC, read_images
+
+    data = read_bytes(source)
+    if is_cubin(data) or not data.startswith((MAGIC, ELF_MAGIC)):
+        return ()
+    return read_images(data, str(source))
+
+
 def is_cubin(data: bytes) -> bool:
     """Whether the bytes start as an ELF file for a GPU (or as one too short to tell)."""
     whole = len(data) >= 20 and data[4] == 2

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import gpudbg
@@ -310,3 +311,35 @@ def test_real_ptxas_complains_in_its_own_words(tmp_path: Path) -> None:
     source.write_text(".version 7.0\n.target sm_50\n.address_size 64\nnonsense\n")
     with pytest.raises(CompileError, match=r"k\.ptx, line 4"):
         gpudbg.load(source)
+
+
+# ---- fat binaries and host programs ----------------------------------------------------
+@pytest.mark.parametrize(
+    ("name", "held"),
+    [
+        ("plain.fatbin", "cubin for sm_50, cubin for sm_52, ptx for sm_50"),
+        ("host.o", "cubin for sm_50, ptx for sm_50, cubin for sm_52"),
+    ],
+)
+def test_what_a_container_holds_is_listed_and_loads(
+    name: str, held: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = ROOT / "tests/formats/data" / name
+    assert cli.main(["info", str(file)]) == 0
+    assert capsys.readouterr().out.splitlines()[1] == f"holds {held}; --arch picks"
+    assert gpudbg.load(file, arch="sm_52").program.arch == "sm_52"
+
+
+def test_a_kernel_is_named_as_in_the_source(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Every verb takes `scale` for `_Z5scalePfS_`."""
+    text = (ROOT / "sessions/bpt_pause/bpt_pause.sass").read_text()
+    source, file = tmp_path / "scale.sass", str(tmp_path / "scale.cubin")
+    source.write_text(text.replace(".kernel stages", ".kernel _Z5scalePfS_"))
+    assert cli.main(["asm", str(source), "--cubin", file]) == 0
+    for words in (["info", file, "-k", "scale"], ["dis", file, "-k", "scale"]):
+        assert cli.main(words) == 0
+        assert "_Z5scalePfS_" in capsys.readouterr().out
+    out = np.zeros(64, np.int32)
+    assert gpudbg.load(file).launch("scale", block=64, args=[out, out]).run().kind == "trap"

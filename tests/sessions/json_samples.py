@@ -327,6 +327,7 @@ ITEMS: dict[str, list[object]] = {
     "externs": [""],
     "findings": [_FINDING],
     "global_bits": [""],
+    "holds": [{"kind": "cubin", "arch": "sm_50"}],
     "limits": [""],
     "predicates": [0],
     "uncertain": [""],

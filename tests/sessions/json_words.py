@@ -118,6 +118,7 @@ help: what it does
 hex: the value in hexadecimal
 hi: highest bit
 history: what is known of it by PTX version
+holds: what the file holds: cubins and PTX by architecture
 hits: how often it was met
 ignore: how many more meetings pass without a stop
 image: name of the texture or surface

@@ -18,14 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug.breakpoints import BreakpointTable
 from gpudbg.debug.cuda_exceptions import signal_of
-from gpudbg.debug.opening import open_program
 from gpudbg.debug.settings import Settings
 from gpudbg.debug.sources import SourcePath
 from gpudbg.debug.warp_ids import WarpIds
 from gpudbg.errors import GpudbgError, UsageError
 from gpudbg.frontends.mi import records, shown, stops
 from gpudbg.frontends.mi.parser import MiError
-from gpudbg.frontends.mi.program import open_target
+from gpudbg.frontends.mi.program import open_target, read_target
 from gpudbg.frontends.mi.ui import Event, Kind, Ui, open_terminal
 from gpudbg.frontends.mi.varobj import VarObjects
 
@@ -204,7 +203,7 @@ class Bridge:
             session = open_target(full, self.arguments)
         except UsageError as e:
             # The file is good and its launch is not: `run` says it again.
-            open_program(full)
+            read_target(full, self.arguments)
             self.path = full
             self.say(f"{e}\n")
             return

@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from gpudbg.errors import UsageError
+
+if TYPE_CHECKING:
+    from gpudbg.formats.program import Program
 
 
 class Parser(argparse.ArgumentParser):
@@ -41,6 +44,15 @@ def integer(text: str) -> int:
         return int(text, 16)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+
+
+def plain_kernel(program: Program, name: str | None) -> str | None:
+    """A kernel's name in the program for how a person writes it, as launches take it."""
+    if name is None or name in program.kernels:
+        return name
+    from gpudbg.debug.launching import kernel_name
+
+    return kernel_name(program, name)
 
 
 def emit_json(data: Any) -> None:

@@ -14,7 +14,7 @@ from gpudbg.debug.opening import open_program
 from gpudbg.errors import EXIT_CLEAN, LoadError, UsageError
 from gpudbg.formats.cubin import read_bytes
 from gpudbg.formats.program import SUPPORTED_ARCHS, Program
-from gpudbg.frontends.verbs.common import Parser, emit_json
+from gpudbg.frontends.verbs.common import Parser, emit_json, plain_kernel
 from gpudbg.isa.spa5 import text
 from gpudbg.isa.spa5.sched import BUNDLE_BYTES
 
@@ -140,7 +140,7 @@ def _sections(args: argparse.Namespace) -> Iterator[Section]:
         yield _raw(args, read_bytes(args.program))
         return
     program = open_program(args.program, arch=args.arch, options=flag_options(args))
-    wanted = set(args.kernel or ())
+    wanted = {plain_kernel(program, name) or name for name in args.kernel or ()}
     names = {s.removeprefix(".text.") for s in program.code_sections}
     unknown = wanted - names
     if unknown:

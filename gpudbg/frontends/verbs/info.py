@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import Any
 
-from gpudbg.debug.compile_options import add_compile_flags, flag_options
+from gpudbg.debug.compile_options import add_compile_flags, flag_options, is_source
 from gpudbg.debug.signatures import parameters
 from gpudbg.debug.views import table
 from gpudbg.errors import EXIT_CLEAN, UsageError
+from gpudbg.formats.files import held_images
 from gpudbg.formats.lines import LineTable, read_lines
 from gpudbg.formats.program import Kernel, Program
-from gpudbg.frontends.verbs.common import Parser, emit_json
+from gpudbg.frontends.verbs.common import Parser, emit_json, plain_kernel
 
 
 def main(argv: list[str]) -> int:
@@ -45,6 +46,7 @@ def main(argv: list[str]) -> int:
     from gpudbg.debug.opening import open_program
 
     program = open_program(args.program, arch=args.arch, options=flag_options(args))
+    args.kernel = plain_kernel(program, args.kernel)
     if args.kernel is not None and args.kernel not in program.kernels:
         known = ", ".join(program.kernels)
         raise UsageError(f"{args.program} has no kernel {args.kernel!r}", f"kernels: {known}")
@@ -57,6 +59,7 @@ def main(argv: list[str]) -> int:
         print("\n".join(template(program, program.kernels[name])))
         return EXIT_CLEAN
     data = describe(program, args.kernel)
+    data["holds"] = [] if is_source(args.program) else _holds(args.program)
     if args.json:
         emit_json(data)
         return EXIT_CLEAN
@@ -122,10 +125,20 @@ def _kernel(k: Kernel, program: Program, lines: LineTable) -> dict[str, Any]:
     }
 
 
+def _holds(path: str) -> list[dict[str, str]]:
+    """What a fat binary or host file holds, each kind and architecture once."""
+    found = dict.fromkeys((i.kind, i.arch) for i in held_images(path))
+    return [{"kind": "cubin" if kind == "elf" else kind, "arch": arch} for kind, arch in found]
+
+
 def _lines(program: Program, data: dict[str, Any]) -> list[str]:
     made = f", CUDA {program.toolkit}" if program.toolkit else ""
     debug = ", debug build" if program.debug else ""
-    out = [f"{program.path}: {program.arch}{made}{debug}", ""]
+    out = [f"{program.path}: {program.arch}{made}{debug}"]
+    if data["holds"]:
+        held = ", ".join(f"{i['kind']} for {i['arch']}" for i in data["holds"])
+        out.append(f"holds {held}; --arch picks")
+    out.append("")
     rows = []
     for k in data["kernels"]:
         banks = " ".join(f"c[{b}]:{n}" for b, n in k["constant_banks"].items())
