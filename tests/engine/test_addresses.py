@@ -148,13 +148,20 @@ LOCAL = """
     MOV R5, c[0x0][out+4] ;
     IADD.X R5, R5, RZ ;
     MOV32I R6, 0xffffc8 ;
-    LDL R8, [R6] ;
-    LDL R9, [R6+0x10] ;
+    MOV32I R10, 0xffffd0 ;
+    SHR.U32 R7, R0, 0x10 ;
+    IADD R6, R6, R7 ;
+    LDL R8, [R10] ;
+    LDL R9, [R6] ;
     LOP.OR R8, R8, R9 ;
     STG.E [R4], R8 ;
     LOP.AND.NZ P0, RZ, R1, 0x1 ;
+    ISETP.LT.AND P1, PT, R1, 0xc8, PT ;
+    @P1 BRA first ;
+    @P0 STL [R10], R2 ;
+    EXIT ;
+first:
     @P0 STL [R6], R2 ;
-    @P0 STL [R6+0x10], R2 ;
     EXIT ;
 """
 
@@ -165,6 +172,6 @@ def test_local_memory_of_a_new_block_is_zero() -> None:
     program = gpudbg.load(assemble_file(LOCAL).cubin(), engine="run", num_sms=1)
     out = program.device.buffer(np.ones(32 * blocks, np.uint32))
     session = program.launch("stain", grid=blocks, block=32, args=[out])
-    while session.run(max_instructions=997).kind == "limit":
+    while session.run(max_instructions=4001).kind == "limit":
         pass
     assert not out.array().any()
