@@ -193,7 +193,8 @@ def format_printf(text: str, arguments: _Arguments, string: Callable[[int], str]
         if width == "*":
             width = str(arguments.integer(4, True))
         if precision == "*":
-            precision = str(max(arguments.integer(4, True), 0))
+            given = arguments.integer(4, True)
+            precision = str(given) if given >= 0 else None
         spec = "%" + m["flags"] + width + ("" if precision is None else "." + (precision or "0"))
         return _convert(spec, kind, m["length"] or "", arguments, string)
 
@@ -204,8 +205,8 @@ def _convert(
     spec: str, kind: str, length: str, arguments: _Arguments, string: Callable[[int], str]
 ) -> str:
     if kind in "eEfFgGaA":
-        value = arguments.real()
-        return value.hex() if kind in "aA" else str((spec + kind) % value)
+        real = arguments.real()
+        return _hexadecimal(spec, kind, real) if kind in "aA" else str((spec + kind) % real)
     if kind == "s":
         return str((spec + "s") % string(arguments.integer(8, False)))
     if kind == "p":
@@ -220,7 +221,38 @@ def _convert(
         value &= (1 << narrow) - 1
         if kind in "di" and value >> (narrow - 1):
             value -= 1 << narrow
+    if "#" in spec and kind in "oxX":
+        # Python writes 0o10 and 0x0 where C writes 010 and 0.
+        spec = spec.replace("#", "" if value == 0 or kind == "o" else "#")
+        if kind == "o" and value:
+            digits = len(f"{value:o}") + 1
+            return str(re.sub(r"(\.\d+)?$", f".{digits}", spec, count=1) + "o") % value
     return str((spec + ("d" if kind in "diu" else kind)) % value)
+
+
+def _hexadecimal(spec: str, kind: str, value: float) -> str:
+    """`%a`: as few digits as the number needs, or those of the precision."""
+    plain, _, precision = spec.partition(".")
+    sign, lead, digits, exponent = "", "", "", ""
+    text = value.hex()
+    parts = re.fullmatch(r"(-?)0x([01])\.([0-9a-f]*)p(.*)", text)
+    if parts:
+        sign, lead, digits, exponent = parts.groups()
+        bits = int(lead + digits.ljust(13, "0"), 16)
+        if precision and int(precision) < 13:
+            drop = 4 * (13 - int(precision))
+            bits = (bits + (1 << drop - 1) - 1 + (bits >> drop & 1)) >> drop << drop
+        lead, digits = f"{bits >> 52:x}", f"{bits & (1 << 52) - 1:013x}"
+        digits = digits.ljust(int(precision), "0")[: int(precision)] if precision else digits
+        digits = digits if precision else digits.rstrip("0")
+        point = "." if digits or "#" in plain else ""
+        text = f"{sign}0x{lead}{point}{digits}p{exponent}"
+    if "+" in plain and not text.startswith("-"):
+        text = "+" + text
+    text = text.upper() if kind == "A" else text
+    flags = re.match(r"%[-+ #0]*", plain)
+    width = plain[flags.end() if flags else 1 :]
+    return str(("%" + "-" * ("-" in plain) + width + "s") % text)
 
 
 def _vprintf(m: StepEngine) -> None:
