@@ -262,7 +262,7 @@ async def test_console_runs_completes_and_remembers():
         await press(app, pilot, "enter")
         assert app.session.grid.total == 4
         await press(app, pilot, *"nosuch", "enter")
-        assert any("undefined command 'nosuch'" in t for t in console.answers.texts)
+        assert any('Undefined command: "nosuch"' in t for t in console.answers.texts)
         await press(app, pilot, "escape")
         assert app.main.focused_pane() == "code"
         await press(app, pilot, "6")

@@ -95,6 +95,8 @@ ACTIONS = (
     Action("less", "minus", "less", "fold, fewer rows", "Look"),
     Action("goto", "g", "go to", "a place in the code", "Look", "", 11, ("code",)),
     Action("history", "h", "stops", "earlier stops", "Look", "info stops", 17, busy=True),
+    Action("stop_back", "shift+left", "earlier", "the stop before", "Look", "", 17, ("stops",)),
+    Action("stop_next", "shift+right", "later", "the stop after", "Look", "", 17, ("stops",)),
     Action("output", "O", "output", "output buffers", "Look", "info buffers", 0, busy=True),
     Action("marks", "m", "marks", "breakpoints", "Look", "info breakpoints", 0, busy=True),
     Action("notes", "H", "notes", "notes of the story", "Look", busy=True),

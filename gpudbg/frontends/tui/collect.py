@@ -154,6 +154,7 @@ class Collector:
             outputs=self._output_rows(),
             points=self._points(),
             stops=tuple(s.stops[-500:]),
+            stops_before=max(len(s.stops) - 500, 0),
             fault=fault_card(s, shot.stop),
             trap=self._trap(),
             image=self._image(),

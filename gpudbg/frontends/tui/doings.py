@@ -184,8 +184,11 @@ def zoom(screen: MainScreen) -> None:
 
 @doing("back")
 def back(screen: MainScreen) -> None:
-    """Esc: unzoom; from the console back to the pane."""
-    if screen.zoom is not None:
+    """Esc: from an earlier stop to the present; unzoom; from the console back to the pane."""
+    if screen.past.shown is not None and screen.current is not None:
+        screen.past.keep(screen.current)
+        screen.draw()
+    elif screen.zoom is not None:
         screen.zoom = None
         screen.rearrange()
         screen.reload_memory()

@@ -416,10 +416,29 @@ def _show_offset(screen: MainScreen, offset: int) -> None:
 
 
 def _show_stop(screen: MainScreen, number: int) -> None:
+    """An earlier stop in every pane; without its picture, its place in the code."""
+    if screen.current is None:
+        return
     stop = screen.session.stops[number]
+    if screen.past.show(number, screen.current):
+        screen.note(stop.message, "text")
+        screen.draw()
+        return
     if stop.pc is not None:
         _show_offset(screen, stop.pc)
     screen.note(stop.message, "text")
+
+
+def _stop_beside(screen: MainScreen, by: int) -> None:
+    found = screen.past.beside(by)
+    if found is None:
+        screen.note("no later stop" if by > 0 else "no earlier stop is kept", "muted")
+    else:
+        _show_stop(screen, found)
+
+
+DOINGS["stop_back"] = lambda screen: _stop_beside(screen, -1)
+DOINGS["stop_next"] = lambda screen: _stop_beside(screen, 1)
 
 
 def _show_point(screen: MainScreen, number: int) -> None:

@@ -102,7 +102,10 @@ class PointRow:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Everything drawn at one stop; see the module text."""
+    """Everything drawn at one stop; see the module text.
+
+    `past` is the present tick where an earlier stop, number `past_stop`, is shown again.
+    """
 
     number: int
     snapshot: Snapshot
@@ -131,6 +134,7 @@ class View:
     outputs: tuple[OutputRow, ...] = ()
     points: tuple[PointRow, ...] = ()
     stops: tuple[Stop, ...] = ()
+    stops_before: int = 0
     live: Liveness | None = None
     tracked: int | None = None
     warps_at: dict[int, int] = field(default_factory=dict)
@@ -139,11 +143,18 @@ class View:
     image: ImagePicture | None = None
     images: int = 0
     notice: str = ""
+    past: int | None = None
+    past_stop: int = -1
 
     @property
     def focus_row(self) -> WarpRow | None:
         """The focused warp's row."""
         return self.snapshot.detail.row if self.snapshot.detail is not None else None
+
+    @property
+    def stop_number(self) -> int:
+        """The number of the stop this is, from 0."""
+        return self.stops_before + len(self.stops) - 1
 
     @property
     def tick(self) -> int:

@@ -26,6 +26,7 @@ from gpudbg.frontends.tui.doings import DOINGS
 from gpudbg.frontends.tui.engine import Engine, Work
 from gpudbg.frontends.tui.keymaps import keymap
 from gpudbg.frontends.tui.look import Look
+from gpudbg.frontends.tui.past import Past
 from gpudbg.frontends.tui.screens.board import Board
 from gpudbg.frontends.tui.screens.side import SideScreen
 from gpudbg.frontends.tui.view import Options, Running, View
@@ -108,6 +109,7 @@ class MainScreen(Screen[None]):
         self.design: layout.Arrangement | None = None
         self.arrangement: layout.Arrangement | None = None
         self.zoom: str | None = None
+        self.past = Past()
         self._shown_fault: object = None
         self.last_search = ""
 
@@ -314,6 +316,7 @@ class MainScreen(Screen[None]):
     def adopt(self, view: View, notice: str = "") -> None:
         """A new picture: draw it; a fresh fault opens its card."""
         self.current = view
+        self.past.keep(view)
         self.query_one(StopLine).notice = notice
         self.draw()
         if view.fault is not None and self._shown_fault is not view.snapshot.stop:
@@ -340,8 +343,8 @@ class MainScreen(Screen[None]):
             self.action_do(answer)
 
     def draw(self) -> None:
-        """Show the picture in every pane that is seen."""
-        view = self.current
+        """Show the picture in every pane that is seen: the present, or an earlier stop's."""
+        view = self.past.shown or self.current
         if view is None:
             return
         running = self._running_now()

@@ -104,6 +104,8 @@ class StopLine(OneLine):
         g = self.look.glyphs
         if self.running is not None:
             return self._running_row(self.running)
+        if view.past is not None:
+            return self._past_row(view, view.past, width)
         role = view.stop_role
         tint = TINTS.get(role, "band")
         mark = (
@@ -131,6 +133,17 @@ class StopLine(OneLine):
             if _spans_width(left) + len(text) + _spans_width(who) < width:
                 left.insert(2, (text, "text"))
         return Row(tuple(left), tint=tint, right=tuple(who))
+
+    def _past_row(self, view: View, now: int, width: int) -> Row:
+        """`◄ In the past  tick 4,790 of 4,812  Breakpoint 2  tour+0x168`"""
+        left: list[Span] = [
+            (f" {self.look.glyphs.past} In the past", "you.b"),
+            (f"  tick {view.tick:,} of {now:,}", "text"),
+            (f"  {view.stop_title}", "text.b"),
+            (f"  {view.stop_where}", "text"),
+            (f"  {view.stop_line}", "muted"),
+        ]
+        return Row(tuple(left), tint="you-bg", right=tuple(self._who(view, width)))
 
     def _who(self, view: View, width: int) -> list[Span]:
         focus = view.focus_row

@@ -226,7 +226,7 @@ class ConsolePane(Vertical):
         """`like`: another screen's, whose answers and history this one shares."""
         super().__init__(id="pane-console")
         self.look = look
-        self.history = History() if like is None else like.history
+        self.history: History = History() if like is None else like.history
         self.answers = LogPane(look)
         if like is not None:
             self.answers.lines = like.answers.lines

@@ -61,14 +61,15 @@ class StopsPane(LinePane):
         steps = 0
         for n in range(len(view.stops) - 1, -1, -1):
             stop = view.stops[n]
-            last = n == len(view.stops) - 1
+            number = view.stops_before + n
+            last = number == (view.past_stop if view.past is not None else view.stop_number)
             plain = stop.kind == "step" and stop.instructions and not last
             if plain:
                 steps += 1
                 continue
             rows += self._folded(steps)
             steps = 0
-            rows.append(stop_line(stop, n, last, self.look.glyphs))
+            rows.append(stop_line(stop, number, last, self.look.glyphs))
         return Content([*rows, *self._folded(steps)], f"{len(view.stops)}")
 
     def _folded(self, steps: int) -> list[Row]:

@@ -1,0 +1,56 @@
+"""Stop history: the pictures of earlier stops, to scroll back through.
+
+A `View` is frozen, so an earlier stop is shown by drawing its picture again; the machine stays
+where it is, and anything that runs it or moves the focus comes back to the present.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpudbg.frontends.tui.view import View
+
+KEPT = 200
+"""Stops whose pictures are kept."""
+
+
+@dataclass(slots=True)
+class Past:
+    """Pictures by number of the stop, and the one that is shown in place of the present."""
+
+    views: dict[int, View] = field(default_factory=dict)
+    shown: View | None = None
+    number: int = -1
+
+    def keep(self, view: View) -> None:
+        """A picture of the present: the last one of a stop is what the history shows."""
+        self.shown = None
+        self.number = view.stop_number
+        if self.views and self.number < max(self.views):
+            # Another program, or the same one again.
+            self.views.clear()
+        self.views[self.number] = view
+        while len(self.views) > KEPT:
+            del self.views[min(self.views)]
+
+    def show(self, number: int, now: View) -> bool:
+        """Show a stop; the present one ends it.  False where no picture of it is kept."""
+        if number not in self.views:
+            return False
+        self.number = number
+        view = replace(
+            self.views[number],
+            stops=now.stops,
+            stops_before=now.stops_before,
+            past=now.tick,
+            past_stop=number,
+        )
+        self.shown = view if number != now.stop_number else None
+        return True
+
+    def beside(self, by: int) -> int | None:
+        """The next or previous kept stop."""
+        later = [n for n in self.views if (n - self.number) * by > 0]
+        return min(later, key=lambda n: abs(n - self.number)) if later else None
