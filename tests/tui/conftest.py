@@ -1,4 +1,4 @@
-"""A bug that the screen would survive fails its test."""
+"""A bug that the screen would survive fails its test; what is remembered is the test's own."""
 
 from __future__ import annotations
 
@@ -6,5 +6,8 @@ import pytest
 
 
 @pytest.fixture(autouse=True)
-def _show_bugs(monkeypatch):
+def _surroundings(monkeypatch, tmp_path):
     monkeypatch.setenv("GPUDBG_TRACEBACK", "1")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    for name in ("GPUDBG_KEYMAP", "GPUDBG_THEME", "GPUDBG_ASCII"):
+        monkeypatch.delenv(name, raising=False)
