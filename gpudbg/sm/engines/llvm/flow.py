@@ -124,18 +124,18 @@ class FlowOps(InPlaceOps):
         self.ended = True
 
     def _jump(self, mask: Mask, target: Num) -> None:
-        """A branch of all active lanes to one computed place."""
+        """A branch to computed places."""
         lanes, active = self.mask_bits(mask), self.active_bits()
-        self.require(self.op(f"icmp eq i32 {lanes}, {active}"))
         if self.uniform(target):
-            goal = self.scalar(target, 32)
-        else:
-            row = self.row_of(target, 32)
-            leader = self.function("leader")
-            found = self.op(f"call i64 {leader}(ptr {row}, i32 {lanes})")
-            self.require(self.op(f"icmp sge i64 {found}, 0"))
-            goal = self.op(f"trunc i64 {found} to i32")
-        self._arrive(self.op(f"zext i32 {goal} to i64"))
+            self.require(self.op(f"icmp eq i32 {lanes}, {active}"))
+            self._arrive(self.op(f"zext i32 {self.scalar(target, 32)} to i64"))
+            return
+        if self.guarded:
+            self.unless(self.op(f"icmp eq i32 {lanes}, 0"), self.edge(self.next_pc()))
+        row, spread = self.row_of(target, 32), self.function("spread")
+        goal = self.op(f"call i64 {spread}(ptr %rec, ptr {row}, i32 {lanes}, i64 {self.next_pc()})")
+        self.require(self.op(f"icmp sge i64 {goal}, 0"))
+        self._arrive(goal)
 
     def _arrive(self, goal: str) -> None:
         """Go on at a computed place, which may end the turn or change the version."""

@@ -110,7 +110,7 @@ SUMS: Final = ("U32", "S32", "F32")
 
 
 def _names() -> list[str]:
-    names = ["pop", "exit", "resolve", "shuffle", "leader"]
+    names = ["pop", "exit", "spread", "resolve", "shuffle"]
     for space in SPACES:
         for size in _SIZES:
             names += [f"load.{space}.{size}", f"store.{space}.{size}"]

@@ -339,20 +339,6 @@ def _shuffle() -> str:
     return b.close(f"define void @{layout.symbol('shuffle')}(ptr %source, ptr %index, ptr %out)")
 
 
-def _leader() -> str:
-    """The value all lanes of a mask have, or -1."""
-    b = Body()
-    row = b.row(32, "%row")
-    lane = b.op("call i32 @llvm.cttz.i32(i32 %mask, i1 false)")
-    first = b.op(f"extractelement {I32} {row.ref}, i32 {lane}")
-    same = b.mask_bits(b.eq(row, Val(32, first, True)))
-    here = b.op(f"and i32 {same}, %mask")
-    all_same = b.op(f"icmp eq i32 {here}, %mask")
-    wide = b.op(f"zext i32 {first} to i64")
-    b.line(f"ret i64 {b.op(f'select i1 {all_same}, i64 {wide}, i64 -1')}")
-    return b.close(f"define i64 @{layout.symbol('leader')}(ptr %row, i32 %mask)")
-
-
 def _tables() -> list[str]:
     lines = []
     for name, table in (("turn_high", mufu.TURN_HIGH), ("turn_low", mufu.TURN_LOW)):
@@ -372,7 +358,6 @@ def library_text(wide_vectors: bool) -> str:
             *_tables(),
             _resolve(),
             _shuffle(),
-            _leader(),
             *directed_functions(),
             *outlined_functions(),
             *access_functions(wide_vectors),
@@ -384,7 +369,7 @@ def library_text(wide_vectors: bool) -> str:
     )
 
 
-CONTROL = frozenset((SYMBOL, layout.symbol("pop"), layout.symbol("exit")))
+CONTROL = frozenset((SYMBOL, *map(layout.symbol, ("pop", "exit", "spread"))))
 """The functions of `control_text`."""
 
 

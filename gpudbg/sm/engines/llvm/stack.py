@@ -1,10 +1,13 @@
 """The divergence stack in compiled code: `gpudbg.sm.convergence` on the record's bytes.
 
-Both functions return the pc to continue at, or -1 and have changed nothing: then the step engine
+The functions return the pc to continue at, or -1 and have changed nothing: then the step engine
 executes the instruction and raises what there is to raise.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from gpudbg.sm import record as rec
 from gpudbg.sm.engines.llvm import layout
@@ -133,6 +136,78 @@ def _exit() -> str:
     return f.close(f"define i64 @{layout.symbol('exit')}(ptr %rec, i32 %lanes, i64 %next)")
 
 
+def _group(f: Function, rest: str, greatest: bool) -> tuple[str, str]:
+    """(target, its lanes) of the first lane of a mask, or of the greatest target in it."""
+    if not greatest:
+        lane = f.op(f"call i32 @llvm.cttz.i32(i32 {rest}, i1 false)")
+        target = f.get("i32", f.op(f"getelementptr i32, ptr %row, i32 {lane}"))
+    else:
+        best = f.var("i32", 0)
+        with _each_lane(f, rest) as place:
+            value, before = f.get("i32", place), f.get("i32", best)
+            above = f.op(f"icmp ugt i32 {value}, {before}")
+            f.put("i32", f.op(f"select i1 {above}, i32 {value}, i32 {before}"), best)
+        target = f.get("i32", best)
+    vector = f.op("load <32 x i32>, ptr %row, align 64")
+    first = f.op(f"insertelement <32 x i32> poison, i32 {target}, i32 0")
+    every = f.op(f"shufflevector <32 x i32> {first}, <32 x i32> poison, <32 x i32> zeroinitializer")
+    same = f.op(f"bitcast <32 x i1> {f.op(f'icmp eq <32 x i32> {vector}, {every}')} to i32")
+    return target, f.op(f"and i32 {same}, {rest}")
+
+
+@contextmanager
+def _each_lane(f: Function, mask: str) -> Iterator[str]:
+    """Statements for each lane of a mask; yields the pointer to its word of `%row`."""
+    left = f.var("i32", mask)
+    with f.loop() as (_, after):
+        rest = f.get("i32", left)
+        f.unless(f.op(f"icmp eq i32 {rest}, 0"), after)
+        lane = f.op(f"call i32 @llvm.cttz.i32(i32 {rest}, i1 false)")
+        f.put("i32", f.op(f"and i32 {rest}, {f.op(f'sub i32 {rest}, 1')}"), left)
+        yield f.op(f"getelementptr i32, ptr %row, i32 {lane}")
+
+
+def _spread() -> str:
+    """Lanes go to the places in a row (`convergence.branch_each`)."""
+    f = Function()
+    depth, active = f.field("depth"), f.field("active")
+    stay = f.less(active, "%lanes")
+    rest, count = f.var("i32", "%lanes"), f.var("i32", depth)
+    with f.loop() as (_, after):
+        left = f.get("i32", rest)
+        f.unless(f.op(f"icmp eq i32 {left}, 0"), after)
+        _, group = _group(f, left, greatest=False)
+        f.put("i32", f.less(left, group), rest)
+        f.put("i32", f.op(f"add i32 {f.get('i32', count)}, 1"), count)
+    nobody = f.op(f"icmp eq i32 {stay}, 0")
+    used = f.op(f"sub i32 {f.get('i32', count)}, {f.op(f'zext i1 {nobody} to i32')}")
+    with f.returning(f.op(f"icmp ugt i32 {used}, {f.field('capacity')}")):
+        f.line("ret i64 -1")
+    f.put("i32", "%lanes", rest)
+    f.put("i32", depth, count)
+    with f.loop() as (_, after):
+        left = f.get("i32", rest)
+        f.unless(f.op(f"icmp eq i32 {left}, 0"), after)
+        target, group = _group(f, left, greatest=True)
+        goal = f.op(f"zext i32 {target} to i64")
+        last = f.op(f"icmp eq i32 {group}, {left}")
+        with f.returning(f.op(f"and i1 {last}, {nobody}")):
+            f.set("depth", f.get("i32", count))
+            f.set("active", group)
+            f.line(f"ret i64 {goal}")
+        entry = f.entry(f.get("i32", count))
+        f.put("i32", TOKEN_CODE["DIV"], entry)
+        f.put("i32", group, entry, 4)
+        f.put("i64", goal, entry, 8)
+        f.put("i32", f.op(f"add i32 {f.get('i32', count)}, 1"), count)
+        f.put("i32", f.less(left, group), rest)
+    f.set("depth", f.get("i32", count))
+    f.set("active", stay)
+    f.line("ret i64 %next")
+    head = f"define i64 @{layout.symbol('spread')}(ptr %rec, ptr %row, i32 %lanes, i64 %next)"
+    return f.close(head)
+
+
 def stack_functions() -> list[str]:
-    """`pop` and `exit`."""
-    return [_pop(), _exit()]
+    """`pop`, `exit` and `spread`."""
+    return [_pop(), _exit(), _spread()]
