@@ -64,6 +64,10 @@ class Command:
         return self.names[0]
 
 
+class UndefinedCommandError(CommandError):
+    """No command begins with the line's first word."""
+
+
 @dataclass(slots=True)
 class CommandTable:
     """All commands, with lookup by exact name, alias and unambiguous prefix."""
@@ -148,8 +152,8 @@ class CommandTable:
 
     def _unknown(self, word: str) -> CommandError:
         near = difflib.get_close_matches(word, self.words(), n=3)
-        hint = f"did you mean {', '.join(near)}?" if near else "see `help`"
-        return CommandError(f"undefined command {word!r}", hint)
+        hint = f"did you mean {', '.join(near)}?" if near else None
+        return UndefinedCommandError(f'Undefined command: "{word}".  Try "help".', hint)
 
 
 def _first_word(line: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from gpudbg.debug.commands.registry import CommandTable
+from gpudbg.debug.commands.registry import CommandTable, UndefinedCommandError
 from gpudbg.errors import CommandError
 
 _WORD = re.compile(r"\s*([A-Za-z_][\w-]*)")
@@ -67,9 +67,11 @@ def as_command(line: str, table: CommandTable, names: Mapping[str, Any]) -> str 
 def _resolves(text: str, table: CommandTable) -> bool:
     try:
         table.resolve(text)
-    except CommandError as error:
+    except UndefinedCommandError:
+        return False
+    except CommandError:
         # An ambiguous or incomplete command is one all the same: its own message helps more.
-        return "undefined" not in error.message
+        return True
     return True
 
 
