@@ -45,6 +45,15 @@ def test_every_command_it_shows_is_run() -> None:
     assert {m.end() for m in fences} == marked
 
 
+def test_programs_of_commands_that_are_not_run_exist() -> None:
+    lines = re.findall(r"^    (?:\$ )?(gpudbg .*)$", README, re.MULTILINE)
+    assert lines
+    for line in lines:
+        for word in line.split():
+            if word.endswith(".cubin"):
+                assert (ROOT / word).is_file(), line
+
+
 def test_what_the_tutorial_says_of_its_kernel() -> None:
     """The source it shows is the story's."""
     shown = re.search(r"```c\n(.*?)```", README, re.DOTALL)
