@@ -82,6 +82,7 @@ def test_fault_is_exit_3_with_the_culprit(capsys: pytest.CaptureFixture[str]) ->
         (["nosuchverb"], "nosuchverb"),
         (["--batch", "-x", "/nonexistent", str(FIRST)], "/nonexistent"),
         (["--batch", "-ex", "frobnicate", str(FIRST)], "frobnicate"),
+        (["info", "isa", "--arch", "sm_99"], "sm_99"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_2(

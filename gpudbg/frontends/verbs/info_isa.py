@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from gpudbg.debug.views import table
-from gpudbg.errors import EXIT_CLEAN
+from gpudbg.errors import EXIT_CLEAN, UsageError
 from gpudbg.formats.program import SUPPORTED_ARCHS
 from gpudbg.frontends.verbs.common import emit_json
 
@@ -34,7 +34,13 @@ def coverage(arch: str) -> dict[str, Any]:
 
 
 def show(arch: str | None, as_json: bool) -> int:
-    """Print the coverage of one architecture or of all."""
+    """Print the coverage of one architecture or of all.
+
+    Raises:
+        UsageError: an architecture that the tables do not have.
+    """
+    if arch and arch not in SUPPORTED_ARCHS:
+        raise UsageError(f"no tables for {arch!r}", f"one of {', '.join(SUPPORTED_ARCHS)}")
     rows = [coverage(a) for a in ([arch] if arch else SUPPORTED_ARCHS)]
     if as_json:
         emit_json(rows)
