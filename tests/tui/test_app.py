@@ -308,6 +308,8 @@ async def test_memory_pane_goes_where_it_is_told():
         await press(app, pilot, "o", "o")
         assert app.main.current.memory.space == "const"
         await press(app, pilot, "o")
+        assert app.main.current.memory.space == "map"
+        await press(app, pilot, "o")
         assert app.main.current.memory.space == "shared"
 
 

@@ -102,7 +102,7 @@ ACTIONS = (
     Action("notes", "H", "notes", "notes of the story", "Look", busy=True),
     Action("gallery", "G", "stories", "the shipped stories", "Tool", busy=True),
     Action("console", "colon", "command", "command line", "Tool", "", 18, busy=True),
-    Action("search", "slash", "search", "search the code", "Tool", "", 13, ("code",)),
+    Action("search", "slash", "search", "search code, memory", "Tool", "", 13, ("code", "memory")),
     Action("palette", "ctrl+p", "palette", "every command by name", "Tool", "", 20, busy=True),
     Action("copy", "y", "copy", "copy the pane's text", "Tool", "", 21, busy=True),
     Action("theme", "T", "theme", "next colour theme", "Tool", busy=True),

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 MAX_OUTPUT_VALUES = 4096
 NO_MEMORY = "this kernel has none"
-SPACES = ("shared", "global", "local", "const")
-"""Address spaces the memory pane goes through."""
+SPACES = ("shared", "global", "local", "const", "map")
+"""What the memory pane goes through: address spaces, and the map of allocations."""
 
 TITLES = {
     "exited": ("Finished", "run"),
@@ -331,6 +331,8 @@ class Collector:
 
     # ---- memory ------------------------------------------------------------------------
     def _memory_page(self) -> MemoryPage:
+        if self.options.space == "map":
+            return self._map()
         space, label, base, size = self.region()
         length = self.options.page_rows * 16
         address = self.options.address if self.options.address is not None else base
@@ -349,6 +351,14 @@ class Collector:
             old = self._memory_before[2]
             changed = frozenset(i for i in range(min(len(old), len(data))) if old[i] != data[i])
         return MemoryPage(space, label, base, size, address, data, changed)
+
+    def _map(self) -> MemoryPage:
+        """Every allocation of device memory, by address."""
+        rows = sorted(self.session.allocations(), key=lambda a: a.base)
+        total = sum(a.size for a in rows)
+        label = f"{len(rows)} allocations  {total:,} B"
+        found = tuple((a.base, a.size, a.name, a.tag) for a in rows)
+        return MemoryPage("map", label, 0, total, 0, b"", allocations=found)
 
     def read(self, space: str, address: int, size: int) -> bytes:
         """Bytes as the focused lane sees them; global memory needs no warp."""

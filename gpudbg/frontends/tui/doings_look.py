@@ -12,6 +12,7 @@ from gpudbg.frontends.tui.actions import key_name
 from gpudbg.frontends.tui.collect import SPACES
 from gpudbg.frontends.tui.doings import DOINGS, doing, focus_on, toggle_break
 from gpudbg.frontends.tui.lane_rows import FORMATS
+from gpudbg.frontends.tui.memory_search import find, needle
 from gpudbg.frontends.tui.theme import PALETTES
 from gpudbg.frontends.tui.widgets.code import CodePane
 from gpudbg.frontends.tui.widgets.console import ConsolePane
@@ -298,13 +299,48 @@ DOINGS["quit"] = lambda screen: screen.gpudbg.leave()
 
 @doing("search")
 def search(screen: MainScreen) -> None:
-    """Ask for text in the code; an empty answer finds the next one."""
+    """Ask for text in the code, or a value in memory; an empty answer finds the next one."""
+    if screen.focused_pane() == "memory":
+        screen.gpudbg.ask(
+            "Search this memory", screen.last_value or "0x1f, -3, 1.5, text",
+            lambda text: search_memory(screen, text), empty=True,
+        )  # fmt: skip
+        return
     screen.gpudbg.ask(
         "Search the code",
         screen.last_search or "mnemonic, register, source text",
         lambda text: search_code(screen, text),
         empty=True,
     )
+
+
+def search_memory(screen: MainScreen, text: str) -> None:
+    """Bring the next place in the shown memory that holds a value to the pane's top."""
+    text = text or screen.last_value
+    collector = screen.engine.collector
+    page = screen.current.memory if screen.current is not None else None
+    if not text or page is None or screen.engine.busy:
+        return
+    screen.last_value = text
+    try:
+        wanted, align = needle(text)
+        space, _, base, size = collector.region()
+        data = collector.read(space, base, size) if size else b""
+    except GpudbgError as e:
+        screen.note(str(e))
+        return
+    pane = screen.query_one(MemoryPane)
+    here = screen.found_value
+    if here is None or (base + here) & ~0xF != page.address:
+        here = page.address - base - 1
+    found = find(data, wanted, here, align)
+    screen.found_value = found
+    if found is None:
+        screen.note(f"{text} is not in this memory", "muted")
+        return
+    show_memory(screen, space, base + found)
+    pane.cursor = pane.top = 0
+    screen.note(f"{text} at 0x{base + found:x}", "text")
 
 
 def search_code(screen: MainScreen, text: str) -> None:
@@ -381,6 +417,7 @@ def opened(screen: MainScreen, event: messages.RowOpened) -> None:
         "fold": lambda: toggle_values(screen, "zero", False),
         "byte": lambda: follow_pointer(screen, key[1], key[2]),
         "buffer": lambda: show_memory(screen, "global", key[2]),
+        "allocation": lambda: show_memory(screen, "global", key[1]),
         "stop": lambda: _show_stop(screen, key[1]),
         "story": lambda: tell(screen, key[1], key[2]),
         "point": lambda: _show_point(screen, key[1]),

@@ -61,7 +61,7 @@ class LaneRow:
 
 @dataclass(frozen=True, slots=True)
 class MemoryPage:
-    """A window into one address space."""
+    """A window into one address space; `allocations` are (base, bytes, name, tag) of the map."""
 
     space: str
     label: str
@@ -71,6 +71,7 @@ class MemoryPage:
     data: bytes
     changed: frozenset[int] = frozenset()
     error: str = ""
+    allocations: tuple[tuple[int, int, str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

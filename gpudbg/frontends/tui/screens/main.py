@@ -112,6 +112,8 @@ class MainScreen(Screen[None]):
         self.past = Past()
         self._shown_fault: object = None
         self.last_search = ""
+        self.last_value = ""
+        self.found_value: int | None = None
 
     @property
     def gpudbg(self) -> GpudbgApp:
