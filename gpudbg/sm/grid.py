@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import TYPE_CHECKING, Concatenate, ParamSpec
+from typing import TYPE_CHECKING
 
 from gpudbg.bits import lanes_of
 from gpudbg.errors import UsageError
@@ -21,7 +20,7 @@ from gpudbg.sm.reports import fault_of, merged
 from gpudbg.sm.residency import Residency
 from gpudbg.sm.scheduler import Schedule
 from gpudbg.sm.state import Cta, Sm, WarpState
-from gpudbg.sm.trace import Trace
+from gpudbg.sm.trace import Trace, told
 from gpudbg.sm.trap.flow import TrapFlow, following
 from gpudbg.sm.trap.handler import Handler
 from gpudbg.sm.trap.handler import install as place_handler
@@ -41,23 +40,6 @@ RELEASE_ATTEMPT = 100_000
 """Instructions a barrier's CTA gets alone before the whole grid runs to release a stepped warp."""
 
 Accept = Callable[[WarpState], bool]
-Arguments = ParamSpec("Arguments")
-
-
-def _told(
-    method: Callable[Concatenate[Grid, Arguments], StopEvent],
-) -> Callable[Concatenate[Grid, Arguments], StopEvent]:
-    """A way to advance, at whose end observers have been told of all instructions."""
-
-    @functools.wraps(method)
-    def call(grid: Grid, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> StopEvent:
-        try:
-            return method(grid, *args, **kwargs)
-        finally:
-            if grid.trace is not None:
-                grid.trace.flush()
-
-    return call
 
 
 class Grid:
@@ -185,7 +167,7 @@ class Grid:
 
     # ---- advancing ---------------------------------------------------------------------
 
-    @_told
+    @told
     def step_warp(
         self,
         warp: WarpState,
@@ -242,22 +224,22 @@ class Grid:
                 return event
         return None
 
-    @_told
+    @told
     def step_cta(self, cta: Cta) -> StopEvent:
         """One instruction of every ready warp of the CTA, by slot."""
         return self._step_each(cta.warps)
 
-    @_told
+    @told
     def step_sm(self, sm: int) -> StopEvent:
         """One instruction of every ready warp of the SM, by slot."""
         return self._step_each(list(self.sms[sm].resident()))
 
-    @_told
+    @told
     def step_all(self) -> StopEvent:
         """One instruction of every ready warp of every SM, by (sm, slot)."""
         return self._step_each(self._residency.ring)
 
-    @_told
+    @told
     def run(
         self,
         *,

@@ -7,14 +7,17 @@ The first row holds the number of rows that follow.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec
 
 import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
+    from gpudbg.sm.events import StopEvent
+    from gpudbg.sm.grid import Grid
     from gpudbg.sm.state import WarpState
 
 ROWS: Final = 16384
@@ -95,3 +98,22 @@ class Trace:
             batch = Batch(self.buffer[1 : 1 + count])
             for reader in self.readers:
                 reader(batch)
+
+
+Arguments = ParamSpec("Arguments")
+
+
+def told(
+    method: Callable[Concatenate[Grid, Arguments], StopEvent],
+) -> Callable[Concatenate[Grid, Arguments], StopEvent]:
+    """A way to advance a grid, at whose end observers have been told of all instructions."""
+
+    @functools.wraps(method)
+    def call(grid: Grid, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> StopEvent:
+        try:
+            return method(grid, *args, **kwargs)
+        finally:
+            if grid.trace is not None:
+                grid.trace.flush()
+
+    return call
