@@ -2,18 +2,19 @@
 
     text     IR text: names, lines, structured control flow
     lanes    values of the machine interface as IR: integers, masks
-    floats   its floating point; `reciprocal`: RCP and RSQ in place; `mufu`: in the library
-    memory   its loads, stores, atomics and constants
+    floats   its floating point; `reciprocal`: RCP and RSQ
+    memory   its loads, stores, atomics and constants; `inplace`: those with regular addresses
     flow     its branches, divergence stack, barriers
     listing  the code a kernel can reach, cut into blocks
     emitter  one function per kernel: basic blocks, exits, dispatch
-    library  functions that compiled kernels call; `loop` is the schedule among them
+    library  functions that compiled kernels call, with `body`, `atomics` and `mufu`; `stack` and
+             `loop`: the divergence stack and the schedule among them
     build    target machine, object cache on disk, loading
     run      the engine: compiled code and the step engine taking turns on one grid
 
-The rule that makes every exit simple: all architectural state is in the warp record at every
-exit, and an exit exists before every instruction that can fault or has no compiled version.  The
-step engine then executes that one instruction and compiled code goes on.
+The rule that makes every exit simple: at every exit the warp record holds the whole state before
+some instruction, after which memory has not changed.  Code may have gone on from there with values
+in names only; the step engine executes those instructions again, and compiled code goes on behind.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Loads and stores with regular addresses, done in place.
 
-16 lanes next to each other in memory are one vector access, and 16 lanes at one address one scalar
-load; a warp whose lanes are all at one local address has it as one row.  What is not so, or not
-inside its memory, goes to the library, which checks lane by lane.
+Lanes next to each other in memory, 16 or 32, are one vector access, and lanes at one address one
+scalar load; a warp whose lanes are all at one local address has it as one row.  What is not so, or
+not inside its memory, goes to the library, which checks lane by lane.
 """
 
 from __future__ import annotations
