@@ -165,6 +165,8 @@ def usage() -> str:
     lines += [f"  {name:8} {words}" for name, (_, words) in VERBS.items()]
     lines += [
         "",
+        "the terminal UI: GPUDBG_THEME=dark|light|contrast|256|16|mono, NO_COLOR, GPUDBG_ASCII=1,",
+        "  GPUDBG_KEYMAP=vscode|gdb|x64dbg|vim; `?` in it shows every key",
         "exit codes: 0 clean, 1 findings, 2 usage, 3 the kernel faulted, 4 a gap of the model",
     ]
     return "\n".join(lines)

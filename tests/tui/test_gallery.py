@@ -66,6 +66,7 @@ async def test_the_gallery_finds_and_remembers(tmp_path):
         await press(app, pilot, "G")
         shown = "\n".join(screen_text(app))
         assert f"1 of {len(stories.stories())} seen" in shown
+        assert app.screen.list_pane.stories[0].title in shown
         await press(app, pilot, "slash", *"spin", "enter")
         pane = app.screen.list_pane
         found = [pane.stories[r.key[1]].name for r in pane._content.rows]
@@ -102,6 +103,19 @@ async def test_the_first_start_has_three_lines_of_hints(tmp_path):
             lines = [r.text for r in app.main.query_one(ConsolePane).answers.lines]
             assert len(lines) == expected
             assert "Space one instruction" in lines[0]
+
+
+@pytest.mark.parametrize("name", stories.stories())
+async def test_every_story_opens_where_it_begins(name):
+    session = open_kernel(stories.stories()[name])
+    app = GpudbgApp(session, [], look(), notes=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(app, pilot)
+        notes = app.main.line_pane("notes")
+        assert notes.display
+        assert stories.load(stories.stories()[name]).title in "\n".join(notes.texts)
+        assert session.grid.total == 0
+        assert "Entry" in "\n".join(screen_text(app)[:2])
 
 
 async def test_notes_tell_the_story_and_run_its_commands():

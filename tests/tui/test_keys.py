@@ -8,11 +8,13 @@ import time
 import pytest
 from textual.events import Key
 
+from gpudbg.cli import usage
 from gpudbg.frontends.tui import keymaps
 from gpudbg.frontends.tui.actions import ACTIONS, BY_ID
 from gpudbg.frontends.tui.app import GpudbgApp
 from gpudbg.frontends.tui.doings import DOINGS
 from gpudbg.frontends.tui.screens.side import MAIN_KEYS
+from gpudbg.frontends.tui.theme import PALETTES
 from gpudbg.frontends.tui.widgets.console import ConsolePane
 
 from .helpers import PATIENCE_S, make_app, open_first, press, screen_text, settle
@@ -108,3 +110,8 @@ async def test_a_bug_in_an_action_is_told_and_the_session_goes_on(monkeypatch):
         said = [row.text for row in app.main.query_one(ConsolePane).answers.lines]
         assert " this is a bug in gpudbg: IndexError: list index out of range" in said
         assert app.session.grid.total == 1
+
+
+def test_the_usage_names_every_theme_and_key_map():
+    assert f"GPUDBG_THEME={'|'.join(PALETTES)}" in usage()
+    assert f"{keymaps.VARIABLE}={'|'.join(keymaps.NAMES)}" in usage()

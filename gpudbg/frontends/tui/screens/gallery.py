@@ -91,9 +91,11 @@ class StoriesPane(LinePane):
 
     @property
     def chosen(self) -> stories.Story | None:
-        """The story under the cursor."""
+        """The story under the cursor; before anything is drawn, the first."""
         key = self.key
-        return self.stories[key[1]] if isinstance(key, tuple) else None
+        if isinstance(key, tuple):
+            return self.stories[key[1]]
+        return None if self._content.rows or self.wanted else next(iter(self.stories), None)
 
 
 class AboutPane(LinePane):
