@@ -60,6 +60,8 @@ def main(argv: list[str]) -> int:
         if session.quit_requested:
             break
     if not args.batch and not session.quit_requested:
+        if sys.stdin.isatty() and not args.json and session.stop is not None and not steps:
+            print(session.stop.message)
         console.interact(sys.stdin)
     code = console.exit_code()
     return code or (2 if failed else 0)
