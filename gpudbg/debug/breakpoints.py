@@ -122,7 +122,7 @@ class BreakpointTable:
         """
         if number not in self._rows:
             have = ", ".join(map(str, self._rows)) or "none"
-            raise CommandError(f"no breakpoint {number}", f"existing: {have}")
+            raise CommandError(f"No breakpoint number {number}.", f"existing: {have}")
         return self._rows[number]
 
     def remove(self, number: int) -> None:

@@ -88,7 +88,8 @@ def float_text(value: float, size: int) -> str:
         text = f"{value:.{n}g}"
         if struct.pack(pack, float(text)) == struct.pack(pack, value):
             break
-    return text
+    # 740 needs two digits and is no 7.4e+02: as C's %g of full width has it.
+    return f"{value:.0f}" if "e+" in text and abs(value) < 10**digits else text
 
 
 def format_bits(bits: int, size: int, letter: str) -> str:

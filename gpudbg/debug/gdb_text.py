@@ -72,6 +72,14 @@ def announcement(session: DebugSession, row: Breakpoint) -> str:
     return f"{word} at 0x{first:x}{where}"
 
 
+def display_lines(rows: Sequence[tuple[int, str]]) -> list[str]:
+    """`info display` of (number, expression) rows."""
+    if not rows:
+        return ["There are no auto-display expressions now."]
+    head = ["Auto-display expressions now in effect:", "Num Enb Expression"]
+    return head + [f"{number}:   y  {title}" for number, title in rows]
+
+
 # ---- source ----------------------------------------------------------------------------
 def line_words(session: DebugSession, pc: int, line: Line | None) -> str:
     """One line of `info line`: where a source line's instructions begin and end."""

@@ -169,7 +169,7 @@ class Symbols:
         if spec[0] == "*":
             return self._star(spec[1:].strip(), session)
         if m := re.fullmatch(r"(.+?):(\d+)", spec):
-            return self._file_line(m[1], int(m[2]))
+            return self._file_line(self.recorded_file(m[1], session), int(m[2]))
         if spec.isdigit():
             return self._file_line(self._default_file(session), int(spec))
         name, plus, rest = spec.partition("+")
@@ -259,6 +259,13 @@ class Symbols:
             )
         return self._lines.files[self._lines.rows[0].file]
 
+    def recorded_file(self, name: str, session: DebugSession | None) -> str:
+        """The line table's name of a file that may be named by where it was found here."""
+        known = self._lines.files
+        if session is None or any(_same_file(n, name) for n in known) or "/" not in name:
+            return name
+        return next((n for n in known if session.sources.fullname(n) == name), name)
+
     def _file_line(self, file: str, number: int) -> Location:
         if not self.has_lines:
             raise CommandError(
@@ -338,6 +345,14 @@ class Symbols:
         """(function, offset from its start) of a pc; an empty name outside the functions."""
         found = self.image.function_at(pc)
         return (plain_name(found[0].label), found[1]) if found else ("", 0)
+
+    def function_places(self) -> list[tuple[str, int, Line | None]]:
+        """(name, pc, line) of every function of the program, by pc."""
+        rows = []
+        for fn in self.program.functions.values():
+            pc = first_instruction(self.image.address_in(fn.section, fn.offset))
+            rows.append((plain_name(fn.label), pc, self.line(pc)))
+        return sorted(rows, key=lambda row: row[1])
 
     def line_rows(self, file: str) -> list[tuple[int, int]]:
         """(pc, line) of every row of a file's line table, by pc."""

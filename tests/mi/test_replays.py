@@ -302,11 +302,9 @@ def test_kdbg() -> None:
     asked = lines.splitlines()[9:]
     said = dict(zip(asked, answers, strict=False))
     assert re.search(r"\x1a\x1a.*walk.cu:\d+:\d+:beg:0x", said["info line main"])
-    number, file = r"Breakpoint (\d+) at 0x\w+: file (.*), line 28\.\n"[:-2], SOURCE
-    m = re.match(number, said[f"break {SOURCE}:28"])
-    assert m is not None
-    assert m[2] == file
-    assert re.search(rf"\x1a\x1a{re.escape(SOURCE)}:\d+:\d+:(beg|middle):0x\w+\n", said["run"])
+    row = r"Breakpoint \d+ at 0x\w+: file .*/walk\.cu, line 28\."
+    assert re.match(row, said[f"break {SOURCE}:28"])
+    assert re.search(r"\x1a\x1a/.*/walk\.cu:\d+:\d+:(beg|middle):0x\w+\n", said["run"])
     assert re.match(r"No locals\.\nin = 0x\w+\n", said["kdbg__alllocals"])
     assert said["x /8xb &counter"].startswith("0x705101000 <counter>:\t0x05\t0x00\t")
     assert said["whatis counter"] == "type = unsigned int\n"

@@ -269,7 +269,7 @@ def display(session: DebugSession, argument: str) -> Output:
 def undisplay(session: DebugSession, argument: str) -> Output:
     """Remove a display."""
     session.displays.remove(parse_int(argument, "display number") if argument.strip() else None)
-    return Output(("done",))
+    return Output(() if gdb_text.wanted(session) else ("done",))
 
 
 @command("info display", help="expressions shown at every stop", group="data", needs="nothing")
@@ -277,6 +277,8 @@ def info_display(session: DebugSession, argument: str) -> Output:
     """List displays."""
     rows = [(r.number, r.title) for r in session.displays.rows.values()]
     lines = [f"{n}: {c}" for n, c in rows] or ["no displays; `display EXPRESSION` adds one"]
+    if gdb_text.wanted(session):
+        lines = gdb_text.display_lines(rows)
     return Output(tuple(lines), [{"number": n, "command": c} for n, c in rows])
 
 

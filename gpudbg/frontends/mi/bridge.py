@@ -38,6 +38,7 @@ INFERIOR = f"Inferior 1 (process {os.getpid()})"
 NOT_STARTED = "The program is not being run."
 NO_REGISTERS = "No registers."
 RUNNING = "Selected thread is running."
+BUSY = "Cannot execute this command while the selected thread is running."
 NO_PROGRAM = 'No symbol table is loaded.  Use the "file" command.'
 
 

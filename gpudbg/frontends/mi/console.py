@@ -9,13 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from gpudbg.debug.commands.frames import frame_row, frame_words
+from gpudbg.debug.commands.frames import frame_row
 from gpudbg.debug.commands.registry import Command, load
 from gpudbg.debug.frames import frames
 from gpudbg.debug.warp_ids import target_id
 from gpudbg.errors import CommandError
-from gpudbg.frontends.mi import settings, shown
-from gpudbg.frontends.mi.bridge import INFERIOR, NO_PROGRAM, NOT_STARTED, NoProgram
+from gpudbg.frontends.mi import infos, settings, shown
+from gpudbg.frontends.mi.bridge import BUSY, INFERIOR, NO_PROGRAM, NOT_STARTED, NoProgram
 from gpudbg.frontends.mi.commands import execution
 from gpudbg.frontends.mi.commands.registry import Answer
 from gpudbg.frontends.mi.parser import MiError
@@ -43,8 +43,6 @@ SELECTING = (
     "thread",
 )
 """Commands after which an editor is shown the selected place."""
-
-BUSY = "Cannot execute this command while the selected thread is running."
 
 
 def run_console(bridge: Bridge, ui: Ui, text: str) -> Answer:
@@ -95,7 +93,7 @@ def session_command(bridge: Bridge, ui: Ui, command: Command, argument: str) -> 
     """A command of the table, when the program's state lets it."""
     if bridge.run is not None and command.needs != "nothing" and command.group != "breakpoints":
         raise MiError(BUSY)
-    if command.needs == "stopped":
+    if command.needs == "stopped" and not _static(bridge, command, argument):
         bridge.process(NOT_STARTED)
     if bridge.session is None and command.needs != "nothing":
         raise MiError(NO_PROGRAM)
@@ -119,6 +117,14 @@ def session_command(bridge: Bridge, ui: Ui, command: Command, argument: str) -> 
         bridge.exiting = True
         return Answer("exit")
     return DONE
+
+
+def _static(bridge: Bridge, command: Command, argument: str) -> bool:
+    """Whether a command looks at variables and constants only, which are there before a run."""
+    session = bridge.session
+    if session is None or session.focus is None or bridge.started or "$" in argument:
+        return False
+    return command.group == "data"
 
 
 # ---- what resumes ----------------------------------------------------------------------
@@ -230,22 +236,6 @@ def _thread(bridge: Bridge, ui: Ui, argument: str) -> Answer | None:
         ui.stream("~", f"{frame.line.number}\t{shown.source_text(session, frame)}\n")
     bridge.annotate()
     return None
-
-
-def _info_threads(bridge: Bridge, ui: Ui, argument: str) -> None:
-    session = bridge.session
-    if session is None or not bridge.started:
-        ui.stream("~", "No threads.\n")
-        return
-    if bridge.run is not None:
-        raise MiError(BUSY)
-    ui.stream("~", "  Id   Target Id                                Frame \n")
-    current = bridge.ids.focused(session)
-    for number in bridge.ids.known():
-        warp = bridge.ids.warp(session, number)
-        mark = "*" if number == current else " "
-        where = frame_words(session, frames(session, warp)[0])
-        ui.stream("~", f"{mark} {number:<4} {target_id(warp):<40} {where}\n")
 
 
 # ---- gdb's other words -----------------------------------------------------------------
@@ -390,51 +380,6 @@ def _target(bridge: Bridge, ui: Ui, argument: str) -> None:
     bridge.target = True
 
 
-def _info_inferiors(bridge: Bridge, ui: Ui, argument: str) -> None:
-    shown = f"process {os.getpid()}" if bridge.started else "<null>"
-    ui.stream("~", "  Num  Description       Connection           Executable        \n")
-    ui.stream("~", f"* 1    {shown:<17} 1 (native)           {bridge.path or ''} \n")
-
-
-def _info_breakpoints(bridge: Bridge, ui: Ui, argument: str) -> None:
-    if not len(bridge.breakpoints):
-        ui.stream("~", "No breakpoints or watchpoints.\n")
-        return
-    ui.stream("~", "Num     Type           Disp Enb Address            What\n")
-    for row in bridge.breakpoints:
-        for text in _breakpoint_lines(bridge, row.number):
-            ui.stream("~", f"{text}\n")
-
-
-def _breakpoint_lines(bridge: Bridge, number: int) -> list[str]:
-    row = bridge.breakpoints.get(number)
-    fields = bridge.breakpoint_record(number, 3)
-    what = fields.get("pending", "")
-    if "func" in fields:
-        what = f"in {fields['func']}" + (
-            f" at {Path(fields['file']).name}:{fields['line']}" if "line" in fields else ""
-        )
-    what = fields.get("what", what)
-    out = [
-        f"{number:<7} {fields['type']:<14} {fields['disp']:<4} {fields['enabled']:<3} "
-        f"{fields.get('addr', ''):<18} {what}"
-    ]
-    if row.condition:
-        out.append(f"\tstop only if {row.condition}")
-    if row.hits:
-        out.append(f"\tbreakpoint already hit {row.hits} time{'s' if row.hits > 1 else ''}")
-    if row.ignore:
-        out.append(f"\tignore next {row.ignore} hits")
-    out += [f"        {text}" for text in bridge.commands.get(number, [])]
-    for place in fields.get("locations", []):
-        at = f" at {Path(place['file']).name}:{place['line']}" if "line" in place else ""
-        out.append(
-            f"{place['number']:<27} {place['enabled']:<3} {place['addr']:<18} "
-            f"in {place['func']}{at}"
-        )
-    return out
-
-
 def _say(text: str) -> Own:
     def own(bridge: Bridge, ui: Ui, argument: str) -> None:
         ui.stream("~", text)
@@ -489,11 +434,17 @@ _OWN: dict[str, Own] = {
     "interpreter-exec": _interpreter_exec,
     "target": _target,
     "thread": _thread,
-    "info threads": _info_threads,
-    "info inferiors": _info_inferiors,
-    "info breakpoints": _info_breakpoints,
-    "info break": _info_breakpoints,
-    "info b": _info_breakpoints,
+    "info threads": infos.info_threads,
+    "info inferiors": infos.info_inferiors,
+    "info breakpoints": infos.info_breakpoints,
+    "info break": infos.info_breakpoints,
+    "info b": infos.info_breakpoints,
+    "info watchpoints": infos.info_watchpoints,
+    "info functions": infos.info_functions,
+    "info variables": infos.info_variables,
+    "info types": infos.info_types,
+    "info files": infos.info_files,
+    "info target": infos.info_files,
     "info sharedlibrary": _say("No shared libraries loaded at this time.\n"),
     "info shared": _say("No shared libraries loaded at this time.\n"),
     "info signals": _say("Signals of the emulated GPU stop the program and are reported.\n"),
@@ -507,7 +458,6 @@ _OWN: dict[str, Own] = {
     "shell": _refuse("shell commands are not run from here"),
     "attach": _refuse("the emulated GPU is started by run, there is nothing to attach to"),
     "detach": _kill,
-    "watch": _refuse("Watchpoints on device code are not supported."),
 }
 """gdb's commands that belong to the debugger around a session; all else is in the table."""
 

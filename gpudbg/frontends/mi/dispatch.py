@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from gpudbg.errors import GpudbgError
@@ -36,6 +37,8 @@ def answer_line(bridge: Bridge, ui: Ui, raw: str) -> None:
         error = e
     except GpudbgError as e:
         error = MiError(str(e))
+    except re.error as e:
+        error = MiError(f"Invalid regexp: {e}")
     except RecursionError:
         error = MiError("the line is nested too deeply")
     except Exception as e:

@@ -155,6 +155,6 @@ def _exception_words(session: DebugSession, stop: Stop, reason: Fields) -> list[
         if reason["signal-name"] == ASSERT:
             out.append("Assertion failed.\n")
     out += [f"{line}\n" for line in stop.detail]
-    if stop.errors and stop.errors[0].detail:
+    if stop.errors and stop.errors[0].detail and stop.errors[0].detail not in stop.detail:
         out.append(f"{stop.errors[0].detail}\n")
     return out

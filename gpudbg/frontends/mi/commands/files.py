@@ -75,7 +75,8 @@ def list_lines(call: Call) -> Fields:
     """The line table of a file."""
     if len(call.words) != 1:
         raise MiError("-symbol-list-lines: Usage: SOURCE_FILENAME")
-    rows = call.bridge.loaded().symbols.line_rows(call.words[0])
+    session = call.bridge.loaded()
+    rows = session.symbols.line_rows(session.symbols.recorded_file(call.words[0], session))
     if not rows:
         raise MiError("-symbol-list-lines: Unknown source file name.")
     return {"lines": [{"pc": shown.address(pc), "line": line} for pc, line in rows]}
