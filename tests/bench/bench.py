@@ -18,7 +18,6 @@ import ctypes
 import ctypes.util
 import glob
 import json
-import math
 import os
 import platform
 import shutil
@@ -198,40 +197,41 @@ def measured(peer: str, kernel: str, size: str, reps: int) -> dict[str, Any]:
 # ---- the table --------------------------------------------------------------------------------
 
 
-def _shown(result: dict[str, Any] | None, base: float | None) -> str:
+def _shown(result: dict[str, Any] | None) -> str:
+    """Median and best time of a cell."""
     if result is None or "error" in result:
         return "-"
-    text = f"{result['median_s'] * 1e3:.2f} ms"
-    if not result["correct"]:
-        text += " WRONG"
-    return text if base is None else f"{text} ({base / result['median_s']:.2f})"
+    digits = 0 if result["median_s"] > 1 else 2
+    text = f"{result['median_s'] * 1e3:.{digits}f} / {result['best_s'] * 1e3:.{digits}f}"
+    return text if result["correct"] else f"{text} WRONG"
 
 
-def table(
-    results: dict[tuple[str, str], dict[str, Any]], kernels: list[str], peers: list[str]
-) -> str:
-    """Markdown: a row for each kernel; in brackets our time over the peer's."""
-    head = ["kernel", "gpudbg", "compile", "G thread-instr/s", *peers]
+def table(results: Results, kernels: list[str], peers: list[str]) -> str:
+    """Markdown: a row for each kernel, milliseconds as median / best; then the ratios."""
+    head = ["ms: median / best", "gpudbg", "compile", "G thread-instr/s", *peers]
     lines = ["| " + " | ".join(head) + " |", "|---|" + "--:|" * (len(head) - 1)]
-    ratios: dict[str, list[float]] = {peer: [] for peer in peers}
     for kernel in kernels:
         ours = results[kernel, "run"]
         if "error" in ours:
             lines.append(f"| {kernel} | {ours['error']} |")
             continue
-        rate = ours["thread_instructions"] / ours["median_s"] / 1e9
-        row = [kernel, _shown(ours, None), f"{ours['compile_s'] * 1e3:.0f} ms", f"{rate:.1f}"]
-        for peer in peers:
-            found = results.get((kernel, peer))
-            row.append(_shown(found, ours["median_s"]))
-            if found is not None and "error" not in found:
-                ratios[peer].append(ours["median_s"] / found["median_s"])
+        rate = ours["thread_instructions"] / ours["best_s"] / 1e9
+        row = [kernel, _shown(ours), f"{ours['compile_s'] * 1e3:.0f}", f"{rate:.1f}"]
+        row += [_shown(results.get((kernel, peer))) for peer in peers]
         lines.append("| " + " | ".join(row) + " |")
-    means = [
-        f"{math.exp(statistics.fmean(map(math.log, r))):.4g}" if r else "-" for r in ratios.values()
-    ]
-    lines.append("| our time / theirs, geometric mean | | | | " + " | ".join(means) + " |")
+    for what, words in (("median_s", "medians"), ("best_s", "bests")):
+        means = [_mean(results, kernels, peer, what) for peer in peers]
+        lines.append(
+            f"| our time / theirs, geometric mean of {words} | | | | {' | '.join(means)} |"
+        )
     return "\n".join(lines)
+
+
+def _mean(results: Results, kernels: list[str], peer: str, what: str) -> str:
+    """The geometric mean of our time over a peer's."""
+    pairs = [(results[kernel, "run"], results.get((kernel, peer), {})) for kernel in kernels]
+    ratios = [ours[what] / found[what] for ours, found in pairs if what in ours and what in found]
+    return f"{statistics.geometric_mean(ratios):.3g}" if ratios else "-"
 
 
 def main() -> int:
@@ -259,7 +259,7 @@ def main() -> int:
     for kernel in kernels:
         for peer in ("run", *peers):
             results[kernel, peer] = measured(peer, kernel, options.size, options.reps)
-            print(f"{kernel:11s} {peer:14s} {_shown(results[kernel, peer], None)}", file=sys.stderr)
+            print(f"{kernel:11s} {peer:14s} {_shown(results[kernel, peer])}", file=sys.stderr)
     print(table(results, kernels, peers))
     for peer, why in skipped.items():
         print(f"skipped: {peer} ({why})")
