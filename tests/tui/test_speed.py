@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from gpudbg.debug.liveness import MAX_INSTRUCTIONS
 from tests.calls import calls_of
 
 from .helpers import make_app, open_kernel, screen_text, settle
@@ -63,7 +66,9 @@ async def calls_of_a_step(path: Path, count: int) -> int:
         return min(calls_of(step_and_draw) for _ in range(3))
 
 
-async def test_a_step_does_not_walk_the_program(tmp_path: Path) -> None:
-    short = await calls_of_a_step(program(tmp_path, SHORT), SHORT)
-    long = await calls_of_a_step(program(tmp_path, COUNT), COUNT)
+@pytest.mark.parametrize(("few", "many"), [(SHORT, 4 * SHORT), (MAX_INSTRUCTIONS + 300, COUNT)])
+async def test_a_step_does_not_walk_the_program(tmp_path: Path, few: int, many: int) -> None:
+    # Registers of programs above MAX_INSTRUCTIONS are not told unwritten: more rows are drawn.
+    short = await calls_of_a_step(program(tmp_path, few), few)
+    long = await calls_of_a_step(program(tmp_path, many), many)
     assert long < 1.2 * short

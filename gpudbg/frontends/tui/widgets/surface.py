@@ -32,6 +32,7 @@ STRETCH = 8
 COLOUR_BITS = np.uint8(0xFC)
 """Colours are told apart to 6 bits: equal neighbours are sent as one."""
 SCALE_CELLS = 32
+_PLACES = np.array([1 << 16, 1 << 8, 1])
 _WEIGHTS = np.array([0.2126, 0.7152, 0.0722])
 
 
@@ -41,12 +42,12 @@ def _code(colour: NDArray[np.uint8]) -> str:
 
 def _runs(upper: Pixels, lower: Pixels) -> Iterator[Span]:
     """Cells of two rows of colours, equal neighbours merged."""
-    both = np.concatenate((upper, lower), axis=1)
-    starts = np.flatnonzero(np.any(both[1:] != both[:-1], axis=1)) + 1
-    edges = [0, *starts.tolist(), len(both)]
-    for start, end in pairwise(edges):
+    front, back = upper @ _PLACES, lower @ _PLACES
+    starts = np.flatnonzero((front[1:] != front[:-1]) | (back[1:] != back[:-1])) + 1
+    fronts, backs = front.tolist(), back.tolist()
+    for start, end in pairwise([0, *starts.tolist(), len(fronts)]):
         if end > start:
-            yield UPPER * (end - start), f"{_code(upper[start])}/{_code(lower[start])}"
+            yield UPPER * (end - start), f"#{fronts[start]:06x}/#{backs[start]:06x}"
 
 
 class SurfacePane(LinePane):
