@@ -42,6 +42,8 @@ FINDER = Completer(SHELL)
         ("dbg.execute('info wa", "dbg.execute('info warps"),
         ("dbg.evaluate('$P", "dbg.evaluate('$P6"),
         ("program.ker", "program.kernels"),
+        ("program.kernels['", "program.kernels['block_max"),
+        ('dbg.program.kernels["blo', 'dbg.program.kernels["block_max'),
         ("device.arc", "device.arch"),
         ("np.aran", "np.arange"),
         ("pri", "print"),

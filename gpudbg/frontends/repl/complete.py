@@ -10,7 +10,7 @@ import builtins
 import inspect
 import keyword
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug.completion import complete as complete_command
@@ -28,6 +28,10 @@ _CALL = re.compile(
     r"(?P<path>(?:[A-Za-z_]\w*(?:\(\d*\)|\[\d+\])?\.)*)(?P<name>\w+)[(\[](?P<word>\d*)$"
 )
 _STRING = re.compile(r"(?P<name>\w+)\(\s*(?:\w+\s*=\s*)?[\"'](?P<word>[^\"']*)$")
+
+_KEY = re.compile(
+    r"(?P<path>(?:[A-Za-z_]\w*(?:\(\d*\)|\[\d+\])?\.)*[A-Za-z_]\w*)\[[\"'](?P<word>[^\"']*)$"
+)
 
 _PURE = {("DebugSession", "warp"), ("WarpView", "lane")}
 """Calls along a path that only look: (type, method)."""
@@ -49,7 +53,7 @@ class Completer:
         command = self._command(line)
         if command:
             return command
-        for finder in (self._in_string, self._in_call, self._dotted):
+        for finder in (self._in_string, self._in_key, self._in_call, self._dotted):
             found = finder(text)
             if found is not None:
                 return found
@@ -86,6 +90,15 @@ class Completer:
         except GpudbgError:
             return None
         return len(word), [o for o in options if o.startswith(word)]
+
+    def _in_key(self, text: str) -> tuple[int, list[str]] | None:
+        """Keys of a mapping, as in `program.kernels["`."""
+        match = _KEY.search(text)
+        owner = self._walk(match["path"] + ".") if match is not None else None
+        if match is None or not isinstance(owner, Mapping):
+            return None
+        word = match["word"]
+        return len(word), [k for k in owner if isinstance(k, str) and k.startswith(word)]
 
     # ---- warps, lanes, registers -------------------------------------------------------
     def _in_call(self, text: str) -> tuple[int, list[str]] | None:
