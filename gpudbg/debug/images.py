@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from gpudbg.debug.device import DeviceBuffer
 from gpudbg.errors import CommandError, UsageError
+from gpudbg.formats.launch import COMPARE
 from gpudbg.mem.surface import SurfaceLayout, View, fitting_block, layout_of
 from gpudbg.regs.texformats import BY_NAME, DATA_TYPES
 from gpudbg.regs.texheader import (
@@ -100,7 +101,6 @@ class ImageOptions:
     mip_filter: str = "none"
 
 
-_COMPARE = ("never", "less", "equal", "lequal", "greater", "notequal", "gequal", "always")
 _MIP_FILTER = {"none": 1, "point": 2, "linear": 3}
 
 
@@ -356,8 +356,8 @@ def _sampler(options: ImageOptions, channels: int) -> Sampler:
     border = options.border
     colour = [border] * 4 if isinstance(border, int | float) else [*border, 0, 0, 0, 0][:4]
     kind = _choice("filter", options.filter, _FILTER)
-    if options.compare and options.compare not in _COMPARE:
-        raise UsageError(f"compare {options.compare!r}", "one of " + ", ".join(_COMPARE))
+    if options.compare and options.compare not in COMPARE:
+        raise UsageError(f"compare {options.compare!r}", "one of " + ", ".join(COMPARE))
     bits = [int(np.float32(c).view(np.uint32)) for c in colour]
     return encode_sampler(
         Sampler(
@@ -366,7 +366,7 @@ def _sampler(options: ImageOptions, channels: int) -> Sampler:
             min_filter=kind,
             mip_filter=_choice("mip_filter", options.mip_filter, _MIP_FILTER),
             depth_compare=bool(options.compare),
-            depth_function=_COMPARE.index(options.compare) if options.compare else 0,
+            depth_function=COMPARE.index(options.compare) if options.compare else 0,
             lod_range=(0.0, 15.0),
             border=(bits[0], bits[1], bits[2], bits[3]),
         )

@@ -163,6 +163,9 @@ def _make_images(loaded: LoadedProgram, table: Launch) -> dict[str, DeviceImage]
     for spec in table.images.values():
         options = dict(spec.options)
         channels = int(options.pop("channels", 1))
+        if "texel_type" in options:
+            # `type` is the array's in a launch table.
+            options["type"] = options.pop("texel_type")
         shape = (*reversed(spec.size), *((channels,) if channels > 1 else ()))
         content = make_array(spec.dtype, spec.count, spec.init).reshape(shape)
         make = loaded.device.texture if spec.kind == "texture" else loaded.device.surface

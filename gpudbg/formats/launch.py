@@ -176,6 +176,8 @@ class ImageSpec:
 
 IMAGE_KINDS = ("texture", "surface")
 IMAGE_DIMS = ("1d", "1d_buffer", "1d_array", "2d", "2d_array", "3d", "cube", "cube_array")
+COMPARE = ("never", "less", "equal", "lequal", "greater", "notequal", "gequal", "always")
+"""Depth compare functions of a sampler, by number."""
 IMAGE_OPTIONS: dict[str, type | tuple[str, ...]] = {
     "channels": int,
     "filter": ("point", "linear"),
@@ -186,6 +188,11 @@ IMAGE_OPTIONS: dict[str, type | tuple[str, ...]] = {
     "layout": ("pitch", "block_linear"),
     "block_height": int,
     "block_depth": int,
+    "format": str,
+    "texel_type": str,
+    "srgb": bool,
+    "compare": COMPARE,
+    "mip_filter": ("none", "point", "linear"),
 }
 """Image option -> its type, or the words it can be."""
 

@@ -177,14 +177,29 @@ async def test_slices_and_formats_of_python_made_surfaces(tmp_path):
         'init = "arange"\n'
         '[images.row]\nkind = "surface"\ndim = "1d"\ntype = "u16"\nsize = [7]\n'
     )
+    with table.open("a") as f:
+        f.write(
+            '[images.packed]\nkind = "texture"\ndim = "2d"\ntype = "u16"\nsize = [2, 1]\n'
+            'format = "B5G6R5"\ntexel_type = "UNORM"\ninit = "arange(start=31, step=1985)"\n'
+            'compare = "less"\nmip_filter = "point"\n'
+        )
     app = make_app(open_kernel(cubin))
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
         await press(app, pilot, "v")
         pane = app.screen.surface
         assert pane.picture.image.name == "row"
+        await press(app, pilot, "O", "O")
+        packed = pane.picture
+        assert packed.image.name == "packed"
+        assert packed.decoded(0, 0) == "R 1  G 0  B 0"
+        assert packed.shown.tolist() == [[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]
+        assert "clamp, point" in "\n".join(app.screen.cursor_pane.texts)
+        answer = app.session.command("info textures packed 1 0")
+        assert answer.lines[0].endswith("0x07e0  R 0  G 1  B 0")
+        await press(app, pilot, "O")
         assert pane.colours == "viridis"
-        await press(app, pilot, "o", "right", "down")
+        await press(app, pilot, "O", "right", "down")
         picture = pane.picture
         assert (picture.image.name, picture.slice_word) == ("cube", "z slice")
         assert "z slice 0 of 2" in pane.texts[0]

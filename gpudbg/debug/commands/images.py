@@ -19,7 +19,7 @@ from gpudbg.debug.images import (
     texel_place,
     unit_of,
 )
-from gpudbg.debug.picture import pixels_of, shades_of, slice_of
+from gpudbg.debug.picture import decoded_words, pixels_of, shades_of, slice_of
 from gpudbg.errors import CommandError
 from gpudbg.mem.surface_bounds import CLAMPS
 from gpudbg.mem.surface_text import layout_data, steps
@@ -150,6 +150,8 @@ def _texel(session: DebugSession, image: DeviceImage, coords: list[int]) -> Outp
         },
     }  # fmt: skip
     lines = [views_image.texel_words(values, at["x"], at["y"])]
+    if image.options.format:
+        lines[0] += "  " + decoded_words(image, values, at["x"], at["y"])
     lines.append(f"  offset {offset}, address 0x{image.header.address + offset:x}")
     lines += [f"    {step}" for step in (steps(layout, place) if place is not None else ())]
     if image.kind == "surface":
