@@ -125,6 +125,24 @@ def test_directives_make_the_same_program(
     }
 
 
+def test_functions_of_the_loader_survive(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A kernel that prints still prints after `dis --directives` and `asm --cubin`."""
+    old = Path(__file__).resolve().parents[1] / "mi" / "kernels" / "walk.cubin"
+    program = assemble_file(listing(old, capsys, "--directives"))
+    new = tmp_path / "walk.cubin"
+    new.write_bytes(program.cubin())
+    assert read_cubin(new).kernels["walk"].externs == ("vprintf",)
+    printed = []
+    for path in (old, new):
+        args = [np.arange(64, dtype=np.int32), np.zeros(64, np.int32), np.int32(64)]
+        session = gpudbg.load(str(path)).launch("walk", grid=1, block=64, args=args)
+        session.run()
+        printed.append(session.output.text)
+    assert printed[0] == printed[1] != ""
+
+
 def test_calls_and_addresses_are_relocated() -> None:
     text = """
 .section .nv.global.init
@@ -316,7 +334,10 @@ def test_patch_with_other_size(tmp_path: Path) -> None:
         ("NOP\nIADD R0, R1, Q2", 2, 14, "register"),
         ("  FROB R1", 1, 3, "mnemonic"),
         ("BRA `(nowhere)", 1, 5, "label"),
-        ("BRA nowhere", 1, 5, ""),
+        ("BRA nowhere", 1, 5, "label"),
+        ("@!P0 BRA CC.LE, nowhere", 1, 17, "label"),
+        ("BRA CC.QQ 0x8", 1, 5, ""),
+        (".extern 1x\nNOP", 1, 9, "name"),
         ("/* never ends", 1, None, "'*/'"),
         ("NOP\n[B------:R9:W-:-:S01] NOP", 2, 1, "Bwaits"),
         (".arch sm_99\nNOP", 1, 7, "sm_50"),

@@ -28,6 +28,8 @@ DEFAULT_ARCH = "sm_50"
 MAX_INSTRUCTIONS = 1 << 20
 RELATIVE = frozenset("BRA CAL PRET PLONGJMP SSY PBK PCNT PEXIT".split())
 """Flow instructions whose number operand is the address they go to."""
+FLOW = RELATIVE | {"JMP", "JCAL"}
+_NAME = re.compile(r"[A-Za-z_$][\w$]*")
 
 _WORD_LINE = re.compile(r"\s*\.word\s+(0x[0-9a-fA-F]{1,16})\s*$")
 _TOKEN = re.compile(r"`\(([^)]*)\)|32@(lo|hi)\(([\w.$]+)\)|[A-Za-z_.$][\w.$]*")
@@ -98,6 +100,7 @@ def _check_symbols(program: SassProgram, path: str | None) -> None:
     """
     known = {f.name for f in program.functions}
     known |= {name for s in program.sections for name, _, _ in s.symbols}
+    known |= {name for f in program.functions for name in f.externs}
     holders: tuple[SassFunction | SassSection, ...] = (*program.functions, *program.sections)
     for holder in holders:
         for relocation in holder.relocations:
@@ -105,8 +108,17 @@ def _check_symbols(program: SassProgram, path: str | None) -> None:
                 raise AssembleError(
                     f"no symbol {relocation.symbol} for {holder.name}",
                     path=path,
-                    expected="a function, or a label of a data section",
+                    expected="a function, a label of a data section, or an `.extern` name",
                 )
+
+
+def _missing_label(text: str, column: int | None) -> str:
+    """The name at a column of a flow instruction that is none of its operands; or empty."""
+    op = _OP.match(text)
+    found = _NAME.match(text, (column or 1) - 1)
+    if op is None or op[1].upper() not in FLOW or found is None or found[0].upper() == "CC":
+        return ""
+    return found[0]
 
 
 class _Collector:
@@ -236,6 +248,7 @@ class _Function:
             banks={bank: bytes(data.content) for bank, data in draft.banks.items()},
             relocations=tuple(draft.relocations),
             targets={self._now(at): tuple(map(self._now, ts)) for at, ts in draft.targets.items()},
+            externs=tuple(dict.fromkeys(draft.externs)),
         )
 
     def _moves(self) -> dict[int, int]:
@@ -263,6 +276,10 @@ class _Function:
             column = e.column
             if column is not None and piece.columns:
                 column = piece.columns[min(column, len(piece.columns)) - 1]
+            label = _missing_label(piece.text, e.column)
+            if label:
+                message, wanted = f"no label {label}", "a label of the function, or an address"
+                raise self._error(item, message, column, wanted) from None
             raise self._error(item, _bare(e), column, e.expected) from None
         return made.word, made.reuse
 

@@ -60,6 +60,7 @@ class Draft:
     banks: dict[int, Data] = field(default_factory=dict)
     relocations: list[SassRelocation] = field(default_factory=list)
     targets: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    externs: list[str] = field(default_factory=list)
 
 
 class Files:
@@ -287,6 +288,14 @@ class Files:
         row = SassRelocation(self.number(line, parts[0]), self.number(line, parts[1]), parts[2])
         self.draft(line).relocations.append(row)
 
+    def extern(self, line: SassLine) -> None:
+        """.extern: functions the loader brings"""
+        names = [name.strip() for name in line.argument.split(",")]
+        for name in names:
+            if not NAME.match(name):
+                raise self.error(line, f"{name!r} is no name", "a function's name")
+        self.draft(line).externs += names
+
     def targets(self, line: SassLine) -> None:
         """.targets"""
         numbers = [self.number(line, text.strip()) for text in line.argument.split(",")]
@@ -327,7 +336,8 @@ _HANDLERS: dict[str, Callable[[Files, SassLine], None]] = {
     "param": Files.param,
     "reloc": Files.reloc,
     "targets": Files.targets,
+    "extern": Files.extern,
 }
 _IGNORED = frozenset(
-    "global weak type size align elftype file loc visible extern sectionentsize".split()
+    "global weak type size align elftype file loc visible sectionentsize".split()
 )

@@ -34,6 +34,7 @@ ELF_VERSION = 0x81
 API_VERSION = 129
 STO_CUDA_ENTRY = 0x10
 STB_LOCAL, STB_GLOBAL = 0, 1
+SHN_UNDEF = 0
 STT_OBJECT, STT_FUNC, STT_SECTION = 1, 2, 3
 KPARAM_ANY_BANK = 0x1F000
 UNLIMITED_REGISTERS = 0xFF
@@ -182,7 +183,7 @@ class _Writer:
             name: str, kind: int, bind: int, other: int, section: str, size: int, at: int = 0
         ) -> None:
             self._rows[name] = len(rows)
-            where = self._index(section)
+            where = self._index(section) if section else SHN_UNDEF
             rows.append(
                 struct.pack("<IBBHQQ", strings.add(name), bind << 4 | kind, other, where, at, size)
             )
@@ -201,6 +202,9 @@ class _Writer:
         for f in kernels:
             size = 8 * 4 * len(f.words) // 3
             symbol(f.name, STT_FUNC, STB_GLOBAL, STO_CUDA_ENTRY, f".text.{f.name}", size)
+        for name in dict.fromkeys(n for f in self._program.functions for n in f.externs):
+            if name not in self._rows:
+                symbol(name, STT_FUNC, STB_GLOBAL, 0, "", 0)
         table = self._section(".symtab")
         table.data, table.link, table.info = b"".join(rows), 2, first_global
         self._section(".strtab").data = bytes(strings.data)
@@ -230,6 +234,9 @@ class _Writer:
             packed = p.size << 18 | KPARAM_ANY_BANK
             yield record("KPARAM_INFO", struct.pack("<IHHI", 0, n, p.offset, packed))
         yield record("MAXREG_COUNT", UNLIMITED_REGISTERS)
+        if f.externs:
+            rows = [self._rows[name] for name in f.externs]
+            yield record("EXTERNS", struct.pack(f"<{len(rows)}I", *rows))
         exits, ids, uses_z = _places(f, self._program.arch)
         if ids:
             yield record("S2RCTAID_INSTR_OFFSETS", struct.pack(f"<{len(ids)}I", *ids))

@@ -54,6 +54,8 @@ def _kernel(program: Program, kernel: Kernel) -> Iterator[str]:
         yield f".local {kernel.local_bytes}"
     if kernel.crs_stack_bytes:
         yield f".crs {kernel.crs_stack_bytes}"
+    for name in kernel.externs:
+        yield f".extern {name}"
     for p in kernel.params:
         yield f".param {p.size}@{p.offset}"
     for branch in kernel.indirect_branches:

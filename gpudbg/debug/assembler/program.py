@@ -65,6 +65,7 @@ class SassFunction:
         banks: constant banks of its own.
         relocations: calls of functions in other sections, and addresses.
         targets: where indirect branches go, by offset, as far as the file says.
+        externs: functions it calls that the loader brings, such as vprintf.
     """
 
     name: str
@@ -83,6 +84,7 @@ class SassFunction:
     banks: Mapping[int, bytes] = field(default_factory=dict)
     relocations: tuple[SassRelocation, ...] = ()
     targets: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    externs: tuple[str, ...] = ()
 
     def code(self) -> bytes:
         """The bundles: control word and three instructions, little-endian."""
