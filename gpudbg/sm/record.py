@@ -72,6 +72,7 @@ PC: Final = FIELDS["pc"].offset // 8
 EXECUTED: Final = FIELDS["executed"].offset // 8
 TRAP_SEEN: Final = FIELDS["trap_seen"].offset // 8
 CAME_FROM: Final = FIELDS["came_from"].offset // 8
+VIRTUAL_ID: Final = FIELDS["virtual_id"].offset // 4
 SELF: Final = FIELDS["self"].offset // 8
 ACTIVE: Final = FIELDS["active"].offset // 4
 EXITED: Final = FIELDS["exited"].offset // 4

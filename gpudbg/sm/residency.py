@@ -9,6 +9,7 @@ from gpudbg.mem.local import LocalMemory
 from gpudbg.sm import record as rec
 from gpudbg.sm.barrier import Barriers
 from gpudbg.sm.launch import Dim, LaunchConfig
+from gpudbg.sm.sregs import virtual_id
 from gpudbg.sm.state import Cta, Sm, WarpState
 
 
@@ -105,6 +106,7 @@ class Residency:
         place = rec.FIELDS["ctaid"].offset // 4
         for n, value in enumerate(cta.block):
             warp.words[place + n] = value
+        warp.words[rec.VIRTUAL_ID] = virtual_id(warp) & FULL
         warp.tid[:] = self._tid[:, index * WARP_SIZE : (index + 1) * WARP_SIZE]
         warp.pc = self.entry if self.entry & 31 else self.entry + 8
         return warp

@@ -133,11 +133,13 @@ def barrier_functions() -> list[str]:
 
 def tell(words: npt.NDArray[np.int64], cta: Cta, ask: bool) -> None:
     """A CTA's barriers to its bytes; `ask`: Python wants every arrival."""
+    used = [(n, b) for n, b in enumerate(cta.barriers.slots) if b.arrived]
+    if not used and not ask and not words[loop.ARRIVED // 8 : loop.CTA_BYTES // 8].any():
+        return
     cells: Words = words[: loop.CTA_BYTES // 8].view(np.int32)
     for table in loop.PHASE:
         cells[table // 4 : table // 4 + BARRIER_COUNT] = 0
     cells[loop.SPECIAL // 4 : loop.SPECIAL // 4 + BARRIER_COUNT] = -1 if ask else 0
-    used = [(n, b) for n, b in enumerate(cta.barriers.slots) if b.arrived]
     words[loop.IN_USE // 8] = bool(used)
     for n, barrier in used:
         cells[loop.ARRIVED // 4 + n] = barrier.arrived

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from gpudbg.mem.lanes import FULL
 from gpudbg.sm import record as rec
 from gpudbg.sm.engines.llvm import build, layout, loop
 from gpudbg.sm.engines.llvm.layout import Left
@@ -118,7 +119,10 @@ class RunEngine:
         warp = next(iter(grid.warps()), None)
         if warp is None or not isinstance(file, SregFile):
             return {}
-        return {n: int(file.read(warp, grid.sms[warp.sm], n)[0]) for n in sorted(FIXED)}
+        sm = grid.sms[warp.sm]
+        values = ((n, file.rows.get(n)) for n in sorted(FIXED))
+        found = {n: 0 if row is None else row(file.machine, warp, sm) for n, row in values}
+        return {n: value & FULL for n, value in found.items() if isinstance(value, int)}
 
     def _worker(self) -> Worker:
         """One more, with what does not change during the launch."""

@@ -13,20 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gpudbg.mem.lanes import FULL
 from gpudbg.mem.store import ByteStore
 from gpudbg.sm import record as rec
 from gpudbg.sm.barrier import Barriers
 from gpudbg.sm.engines.llvm import barriers, layout, loop
 from gpudbg.sm.residency import coordinates
-from gpudbg.sm.sregs import virtual_id
 from gpudbg.sm.state import Cta, WarpState
 
 if TYPE_CHECKING:
     from gpudbg.sm.grid import Grid
     from gpudbg.sm.scheduler import Schedule
-
-VIRTUAL = rec.FIELDS["virtual_id"].offset // 4
 
 
 def address(array: npt.NDArray[Any]) -> int:
@@ -136,16 +132,12 @@ class Worker:
                 slot = self._placed(cta)
             self.slots[id(cta)] = slot
             slot.words[loop.LIVE // 8] = len(cta.live)
-        rows = [
-            (warp.sm, warp.slot, at, warp)
-            for slot in self.slots.values()
-            for warp, at in zip(slot.cta.warps, slot.records, strict=True)
-        ]
-        rows.sort(key=lambda row: row[:2])
-        self._warp_at = {row[2]: row[3] for row in rows}
-        self.ring = np.array([row[2] for row in rows] or [0], np.int64)
+        every = self.grid.warps()
+        rows = [warp for warp in every if id(warp.cta) in self.slots]
+        self._warp_at = {warp.quads[rec.SELF]: warp for warp in rows}
+        self.ring = np.array(list(self._warp_at) or [0], np.int64)
         if rows:
-            local = rows[0][3].local
+            local = rows[0].local
             self.set(layout.LOCAL_LOW, local.low)
             self.set(layout.LOCAL_START, local.start)
             self.set(layout.LOCAL_BYTES, local.size)
@@ -163,13 +155,12 @@ class Worker:
         words[loop.SHARED_SIZE // 8] = cta.shared.size
         words[loop.ALLOCATED // 8] = cta.barriers.allocated
         shared, at = int(words[loop.SHARED // 8]), address(words)
+        locals_used = cta.warps[0].local.size
         for warp in cta.warps:
             quads = warp.quads
             quads[layout.SHARED_POINTER // 8] = shared
-            local = warp.local
-            quads[layout.LOCAL_POINTER // 8] = address(local.words) if local.size else 0
+            quads[layout.LOCAL_POINTER // 8] = address(warp.local.words) if locals_used else 0
             quads[layout.CTA_POINTER // 8] = at
-            warp.words[VIRTUAL] = virtual_id(warp) & FULL
             words[loop.CTA_BYTES // 8 + warp.index] = warp.quads[rec.SELF]
         self._tell_barriers(slot)
         return slot
