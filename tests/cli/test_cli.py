@@ -167,7 +167,7 @@ def test_console_reads_standard_input() -> None:
         check=False,
     )
     assert "$1 = 16" in done.stdout
-    assert "undefined command 'bad'" in done.stderr
+    assert 'Undefined command: "bad"' in done.stderr
     assert "Traceback" not in done.stderr
 
 
