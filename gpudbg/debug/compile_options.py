@@ -44,15 +44,29 @@ class CompileOptions:
 def add_compile_flags(parser: argparse.ArgumentParser) -> None:
     """The compiler's flags, the same on every verb that takes a program."""
     group = parser.add_argument_group("compiling .cu and .ptx")
-    group.add_argument("-I", dest="include_dirs", action="append", default=[], metavar="DIR")
-    group.add_argument("-D", dest="defines", action="append", default=[], metavar="NAME[=VALUE]")
+    group.add_argument(
+        "-I",
+        dest="include_dirs",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="look for headers here",
+    )
+    group.add_argument(
+        "-D",
+        dest="defines",
+        action="append",
+        default=[],
+        metavar="NAME[=VALUE]",
+        help="define a macro",
+    )
     group.add_argument("-G", dest="debug_code", action="store_true", help="unoptimised, debuggable")
     group.add_argument(
         "-lineinfo", "--lineinfo", action="store_true", help="a line table (default)"
     )
     group.add_argument("--std", "-std", metavar="c++NN", help="language, such as c++17")
     group.add_argument(
-        "--nvcc-option", action="append", default=[], metavar="WORD", help="any other"
+        "--nvcc-option", action="append", default=[], metavar="WORD", help="any other option"
     )
 
 
