@@ -173,7 +173,7 @@ async def test_breakpoint_by_key_by_mouse_and_its_pane():
         assert len(app.main.current.points) == 1
         await press(app, pilot, "0")
         assert app.main.focused_pane() == "marks"
-        await press(app, pilot, "j", "e")
+        await press(app, pilot, "j", "E")
         assert not app.main.current.points[0].enabled
         assert any(" o " in t for t in app.main.line_pane("marks").texts)
         await press(app, pilot, "d")

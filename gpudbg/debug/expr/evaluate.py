@@ -188,6 +188,8 @@ def _name(node: ast.Name, context: Context) -> Result:
             word |= context.flag(flag).astype(np.uint32) << np.uint32(bit)
         return per_lane(word, U32, Place("cc"))
     found = context.name(text)
+    if found is None and text in ("true", "false"):
+        return uniform(text == "true", BOOL)
     if found is None:
         near = context.suggestions(text)
         hint = "did you mean " + ", ".join(near) + "?" if near else "see `help expressions`"

@@ -67,7 +67,7 @@ ACTIONS = (
     Action("back", "escape", "back", "close, unzoom", "Focus", busy=True),
     Action("break", "b,f9", "break", "breakpoint here", "Mark", "break", 6),
     Action("condition", "B", "condition", "its condition", "Mark", "condition"),
-    Action("enable", "e", "on/off", "breakpoint on or off", "Mark", "disable", 6, ("marks",)),
+    Action("enable", "E", "on/off", "breakpoint on or off", "Mark", "disable", 6, ("marks",)),
     Action(
         "delete", "delete,d", "delete", "delete the row", "Mark", "delete", 6, ("marks", "watch")
     ),
@@ -85,6 +85,16 @@ ACTIONS = (
         "hex, decimal, float",
         "Look",
         "",
+        9,
+        ("memory", "registers", "lanes", "watch"),
+    ),
+    Action(
+        "edit",
+        "e",
+        "edit",
+        "change this value",
+        "Look",
+        "set var",
         9,
         ("memory", "registers", "lanes", "watch"),
     ),

@@ -23,8 +23,9 @@ class AskScreen(ModalScreen[str | None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "close", show=False)]
 
-    def __init__(self, question: str, example: str) -> None:
+    def __init__(self, question: str, example: str, value: str = "") -> None:
         super().__init__()
+        self.value = value
         self.question = question
         self.example = example
 
@@ -32,17 +33,17 @@ class AskScreen(ModalScreen[str | None]):
         """Question and line."""
         with Vertical():
             yield Label(self.question, markup=False)
-            box = Input(placeholder=self.example, compact=True, id="answer")
+            box = Input(self.value, placeholder=self.example, compact=True, id="answer")
             box.cursor_blink = False
             yield box
-            yield Label("Enter   Esc closes", markup=False)
+            yield Label("Enter   Esc closes", markup=False, id="state")
 
     def on_key(self, event: Key) -> None:
         """Keys that came before the line was there."""
         box = self.query_one("#answer", Input)
         if event.key == "enter" and not box.has_focus and box.value:
             event.stop()
-            self.dismiss(box.value.strip())
+            self.answer(box.value.strip())
         elif event.is_printable and event.character and not box.has_focus:
             event.stop()
             box.insert_text_at_cursor(event.character)
@@ -50,7 +51,11 @@ class AskScreen(ModalScreen[str | None]):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """The answer."""
         event.stop()
-        self.dismiss(event.value.strip())
+        self.answer(event.value.strip())
+
+    def answer(self, text: str) -> None:
+        """Take what was typed."""
+        self.dismiss(text)
 
     def action_close(self) -> None:
         """No answer."""

@@ -18,7 +18,7 @@ from textual.widgets import Input
 from gpudbg.debug.commands.registry import load
 from gpudbg.debug.stories import story_of
 from gpudbg.errors import GpudbgError
-from gpudbg.frontends.tui import arranging, doings_look, layout, messages
+from gpudbg.frontends.tui import arranging, doings_look, editing, layout, messages
 from gpudbg.frontends.tui.actions import ACTIONS, BY_ID, key_name
 from gpudbg.frontends.tui.changed import Changes, fronts_of, laid_over
 from gpudbg.frontends.tui.completion import complete
@@ -61,11 +61,12 @@ PANES: tuple[type[LinePane], ...] = (
 """Every state pane."""
 
 doings_look.load()
+editing.load()
 SHOWN = (LinePane, AppBar, StopLine, SmStrip, ConsolePane)
 """Widgets that draw a view."""
 
 
-TYPED = ("console", "condition", "search", "goto", "memory", "add_watch")
+TYPED = ("console", "condition", "search", "goto", "memory", "add_watch", "edit")
 """Actions after which text is typed: their keys must take effect before the next key arrives."""
 FIRST = ("interrupt", *TYPED)
 

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import math
 import struct
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding
+from textual.events import Click
 
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.text import Row, Span, row
 from gpudbg.frontends.tui.view import MemoryPage, View
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
+
+if TYPE_CHECKING:
+    from gpudbg.frontends.tui.look import Look
 
 ROW_BYTES = 16
 FORMATS = ("hex", "dec", "float", "bytes", "i16", "hex64", "double")
@@ -16,6 +24,8 @@ FORMATS = ("hex", "dec", "float", "bytes", "i16", "hex64", "double")
 SIZES = {"bytes": 1, "i16": 2, "hex64": 8, "double": 8}
 WIDTHS = {"hex": 8, "bytes": 2, "i16": 6, "hex64": 16, "double": 22}
 """Bytes of a column where they are not 4, and its characters where they are not 11."""
+FIRST_SPAN = 2
+"""The span of a row's first column; every column is followed by a blank span."""
 BAR = 24
 
 
@@ -81,6 +91,72 @@ class MemoryPane(LinePane):
 
     number, title, pane = "5", "Memory", "memory"
     form = "hex"
+    BINDINGS: ClassVar = [
+        Binding("left", "column(-1)", "left", show=False),
+        Binding("right", "column(1)", "right", show=False),
+    ]
+
+    def __init__(self, look: Look) -> None:
+        super().__init__(look)
+        self.column = 0
+
+    @property
+    def word_bytes(self) -> int:
+        """Bytes of a column."""
+        return SIZES.get(self.form, 4)
+
+    @property
+    def word(self) -> int:
+        """The cursor's column: the same bytes stay under it when the format changes."""
+        return self.column // self.word_bytes
+
+    def action_column(self, by: int) -> None:
+        """Move the cursor along its row; over an end, to the next row."""
+        size = self.word_bytes
+        at = self.word * size + by * size
+        if not 0 <= at < ROW_BYTES:
+            before = self.cursor
+            self.action_move(by)
+            at = at % ROW_BYTES if self.cursor != before else self.column
+        elif self.cursor is None:
+            self.action_move(1)
+        self.column = at
+        self.redraw()
+
+    def word_at(self, row: int) -> tuple[int, str] | None:
+        """Address and text of the cursor's column in the row at address `row`."""
+        page = self.view.memory if self.view is not None else None
+        if page is None:
+            return None
+        size = self.word_bytes
+        address = row + self.word * size
+        raw = page.data[address - page.address : address - page.address + size]
+        return (address, word_text(raw, self.form)) if len(raw) == size else None
+
+    def body_row(self, index: int, y: int) -> Row:
+        """The cursor's column stands out of its row."""
+        line = super().body_row(index, y)
+        at = FIRST_SPAN + 2 * self.word
+        marked = index == self.cursor and self.has_focus and line.tint
+        if not marked or line.key is None or line.key[0] != "byte" or at >= len(line.spans) - 1:  # type: ignore[index]
+            return line
+        text, style = line.spans[at]
+        spans = (*line.spans[:at], (text, f"{style}.r"), *line.spans[at + 1 :])
+        return replace(line, spans=spans)
+
+    def on_click(self, event: Click) -> None:
+        """A click on a word puts the cursor there."""
+        index = self.top + event.y - 1
+        rows = self._content.rows
+        if event.y and 0 <= index < len(rows):
+            end = 0
+            for n, (text, _) in enumerate(rows[index].spans[:-1]):
+                end += len(text)
+                if event.x < end:
+                    if n >= FIRST_SPAN:
+                        self.column = (n - FIRST_SPAN) // 2 * self.word_bytes
+                    break
+        super().on_click(event)
 
     def content(self, view: View, width: int, height: int) -> Content:
         """The page collected with the view."""

@@ -1,0 +1,152 @@
+"""Changing the value under the cursor: which expression a row stands for, and its present text.
+
+The new value goes through the console's `set var`, so it means there what it means here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpudbg.errors import CommandError
+from gpudbg.frontends.tui.doings import doing
+from gpudbg.frontends.tui.lane_rows import register_text
+from gpudbg.frontends.tui.screens.edit import EditScreen
+from gpudbg.frontends.tui.widgets.console import ConsolePane
+from gpudbg.frontends.tui.widgets.memory import FORMATS, MemoryPane
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.frontends.tui.screens.main import MainScreen
+    from gpudbg.frontends.tui.view import LaneRow, View
+
+TYPES = dict(
+    zip(
+        FORMATS,
+        ("unsigned int", "int", "float", "unsigned char", "short", "unsigned long long", "double"),
+        strict=True,
+    )
+)
+"""The C type of a column of the memory pane, by its format."""
+
+READ_ONLY = {
+    "special": "special registers are read-only: the hardware fills them",
+    "never": "several registers share this row; `:set $R8 = 1` changes one by name",
+    "fold": "`+` opens the folded rows; then `e` edits them",
+    "const": "constant memory is read-only while a kernel runs",
+    "map": "the map of allocations is read-only; Enter shows an allocation's bytes",
+    "buffer": "output is read-only here; Enter shows the buffer in Memory, where `e` edits it",
+    "pc": "code is read-only",
+}
+"""Why a row cannot be changed, by its kind or address space."""
+ELSEWHERE = "no value under the cursor: `e` edits in Registers, Memory and Watch"
+
+
+def load() -> None:
+    """Importing this module enters its doing in the table; calling this says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What can be changed: the expression `set var` gets, its name for people, its text now."""
+
+    expression: str
+    name: str
+    text: str
+
+
+def value_at(view: View, key: Hashable, memory: MemoryPane, letter: str) -> Value:
+    """The value a row's key stands for.
+
+    Args:
+        key: of the row under the cursor.
+        memory: the memory pane, which knows its column.
+        letter: the format registers are shown in, of `lane_rows.FORMATS`.
+
+    Raises:
+        CommandError: the row is read-only, or stands for no value.
+    """
+    if not isinstance(key, tuple):
+        raise CommandError(ELSEWHERE)
+    kind, name = key[0], key[1]
+    if kind == "byte":
+        return _memory(view, key, memory)
+    if kind == "cells" or (kind == "never" and name[1:].isdecimal()):
+        kind = "register"
+    rows = {(v.section, v.name): v for v in (*view.registers, *view.watches)}
+    row = rows.get((kind, name))
+    if row is None:
+        raise CommandError(READ_ONLY.get(kind, ELSEWHERE))
+    return _lane(view, row, letter)
+
+
+def _lane(view: View, row: LaneRow, letter: str) -> Value:
+    where = f"{row.name} of lane {view.lane}"
+    if row.section == "watch":
+        return Value(row.name, where, row.focus_text)
+    if row.mask >= 0:
+        return Value(f"${row.name}", f"{where}, 0 or 1", "01"[row.mask >> view.lane & 1])
+    detail = view.snapshot.detail
+    if detail is None:
+        raise CommandError(ELSEWHERE)
+    text = register_text(int(detail.registers[row.index][view.lane]), letter)
+    if letter == "f":
+        return Value(f"$F{row.index}", f"{where}, float", text)
+    return Value(f"${row.name}", where, f"0x{int(text, 16):x}" if letter == "x" else text)
+
+
+def _memory(view: View, key: Any, memory: MemoryPane) -> Value:
+    space = key[1]
+    if space in READ_ONLY:
+        raise CommandError(READ_ONLY[space])
+    column = memory.word_at(key[2])
+    if column is None:
+        raise CommandError(ELSEWHERE)
+    address, text = column
+    kind = TYPES[memory.form]
+    lane = f" of lane {view.lane}" if space == "local" else ""
+    shown = f"0x{int(text, 16):x}" if memory.form in ("hex", "bytes", "hex64") else text
+    return Value(f"*(@{space} {kind}*)0x{address:x}", f"{space} 0x{address:x}{lane}, {kind}", shown)
+
+
+@doing("edit")
+def edit(screen: MainScreen) -> None:
+    """A line with the value under the cursor; Enter stores what is typed."""
+    name = screen.focused_pane()
+    key = screen.line_pane(name).key if name != "console" else None
+    if screen.current is None:
+        return
+    try:
+        if screen.past.shown is not None:
+            raise CommandError("this is an earlier stop; Esc goes to the present, to edit there")
+        value = value_at(
+            screen.current, key, screen.query_one(MemoryPane), screen.options.register_format
+        )
+    except CommandError as error:
+        screen.note(str(error), "muted")
+        return
+    screen.app.push_screen(
+        EditScreen(f"Set {value.name}", value.text, lambda text: store(screen, value, text))
+    )
+
+
+def store(screen: MainScreen, value: Value, text: str) -> None:
+    """Carry out `set var`, as if it were typed.
+
+    Raises:
+        GpudbgError: what the command raises; nothing has changed then.
+    """
+    line = f"set var {value.expression} = {text}"
+    lines: list[str] = []
+
+    def work(session: DebugSession) -> None:
+        lines.extend(session.command(line).lines)
+
+    view = screen.engine.quick(work)
+    if view is None:
+        raise CommandError("the machine runs; Ctrl-C stops it")
+    console = screen.query_one(ConsolePane)
+    console.log_command(line)
+    console.log_lines(lines)
+    screen.adopt(view)
