@@ -88,7 +88,7 @@ def from_text(text: str, kernel: Kernel) -> list[Parameter] | None:
         before = re.split(r"[;{}]", plain[: match.start()])[-1]
         if "__global__" not in before:
             continue
-        words = list(_split(plain, match.end()))
+        words = [_instantiated(w, before, kernel.name) for w in _split(plain, match.end())]
         if len(words) != len(kernel.params):
             continue
         sizes = [p.size for p in sorted(kernel.params, key=lambda p: p.ordinal)]
@@ -96,6 +96,19 @@ def from_text(text: str, kernel: Kernel) -> list[Parameter] | None:
         if all(row is not None for row in rows):
             return [row for row in rows if row is not None]
     return None
+
+
+def _instantiated(text: str, before: str, kernel: str) -> str:
+    """A declaration of a template with its parameters' names replaced by the kernel's arguments."""
+    declared = re.search(r"\btemplate\s*<(.*)>", before, re.DOTALL)
+    given = re.search(r"<(.*?)>\s*(?:\(|$)", plain_name(kernel))
+    if declared is None or given is None:
+        return text
+    names = [w.partition("=")[0].split()[-1:] for w in _split(declared[1] + ")", 0)]
+    for name, argument in zip(names, _split(given[1] + ")", 0), strict=False):
+        if name:
+            text = re.sub(rf"\b{re.escape(name[0])}\b", argument.strip(), text)
+    return text
 
 
 def _sources(program: Program) -> Iterator[Path]:

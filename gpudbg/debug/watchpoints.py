@@ -242,7 +242,10 @@ class Watchpoints(Observer):
             row.ignore -= 1
             return None
         pc = self._session.symbols.offset(self._pc)
-        who = (warp.sm, warp.slot, first_lane(lanes))
+        # Of lanes that write one word, the last one's value stands: it is the lane to look at.
+        one_word = watch.target.kind == "write" and isinstance(watch.type, Scalar)
+        lane = lanes.bit_length() - 1 if one_word else first_lane(lanes)
+        who = (warp.sm, warp.slot, lane)
         return Trigger(row.number, row.location, watch.target.kind, old, new, pc, *who)
 
     def _value(self, row: Breakpoint, warp: WarpState) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import gpudbg
 from gpudbg.cli import main
 from gpudbg.debug.session import DebugSession
 from gpudbg.debug.signatures import from_text, parameters
-from gpudbg.formats.program import Kernel
+from gpudbg.formats.program import Kernel, Param
 
 FIRST = Path(__file__).resolve().parents[2] / "sessions" / "first_steps" / "first_steps.cubin"
 SOURCE = """
@@ -36,6 +37,18 @@ def test_names_and_types() -> None:
         ("in", 8, True, "i32"),
         ("out", 8, True, ""),
         ("n", 4, False, "u32"),
+    ]
+
+
+def test_a_template_has_the_types_of_its_instance() -> None:
+    sizes = [Param(n, 8 * n, size) for n, size in enumerate((8, 4))]
+    made = replace(kernel(), name="_Z5scaleIfLi64EEvPT_S0_", params=sizes)
+    text = "template <typename T, int N = 4> __global__ void scale(T *x, const T k) {}"
+    found = from_text(text, made)
+    assert found is not None
+    assert [(p.name, p.pointer, p.short) for p in found] == [
+        ("x", True, "f32"),
+        ("k", False, "f32"),
     ]
 
 
@@ -68,9 +81,7 @@ def test_expressions_know_them(session: DebugSession) -> None:
     assert "n=250" in frame
 
 
-def test_a_launch_table_to_start_from(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_launch_table_to_start_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in (FIRST, FIRST.with_suffix(".cu")):
         shutil.copy(name, tmp_path)
     program = str(tmp_path / FIRST.name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,9 +13,10 @@ from gpudbg.debug.paths import letters, paths
 from gpudbg.debug.snapshot import StackEntry
 from gpudbg.frontends.tui.glyphs import ASCII, UNICODE
 from gpudbg.frontends.tui.text import plain
+from gpudbg.frontends.tui.view import OutputRow
 from gpudbg.frontends.tui.widgets.code import CodeRows, control_words, text_spans
 from gpudbg.frontends.tui.widgets.lane_axis import Axis, axis_for, ruler
-from gpudbg.frontends.tui.widgets.lists import plot
+from gpudbg.frontends.tui.widgets.lists import MarksPane, OutputPane, plot
 from gpudbg.frontends.tui.widgets.memory import page_rows, word_text
 from gpudbg.frontends.tui.widgets.paths import path_line
 from gpudbg.frontends.tui.widgets.registers import interesting, lane_line, opened
@@ -281,3 +284,25 @@ def test_watches_of_every_kind():
     assert by_name["nonsense_name"].valid == 0
     assert "nonsense_name" in by_name["nonsense_name"].why
     assert by_name["$pc"].shape.words == "uniform"
+
+
+# ---- buffers -------------------------------------------------------------------------------
+def test_a_changed_buffer_comes_first_and_says_what_is_no_number():
+    still = OutputRow("in", "f32", 4, 0x100, True, np.zeros(4, np.float32))
+    values = np.array([1, np.nan, np.inf, np.nan], np.float32)
+    changed = OutputRow("out", "f32", 4, 0x200, False, values, 3)
+    view = replace(view_of(open_first()), outputs=(still, changed))
+    rows = plain(OutputPane(look()).content(view, 80, 20).rows)
+    assert rows[0].split()[0] == "out"
+    assert "2 NaN, first 1  1 inf, first 2" in rows[0]
+    assert not any("NaN" in text for text in rows[2:])
+
+
+def test_a_watchpoint_is_named_as_one():
+    session = open_first()
+    session.command("watch out[0]")
+    session.cont()
+    view = view_of(session)
+    (seen,) = view.snapshot.stop.watch
+    assert view.stop_title == f"Watchpoint 1  out[0] was {seen.old}, is {seen.new}"
+    assert "watchpoint out[0]" in plain(MarksPane(look()).content(view, 80, 9).rows)[0]

@@ -19,7 +19,7 @@ from gpudbg.debug.images import images_of
 from gpudbg.debug.liveness import Liveness, of_kernel
 from gpudbg.debug.operands import next_words, operand_values
 from gpudbg.debug.paths import Path, letters, paths
-from gpudbg.debug.stop import Stop
+from gpudbg.debug.stop import Stop, Trigger
 from gpudbg.errors import CommandError, GpudbgError
 from gpudbg.frontends.tui import lane_rows
 from gpudbg.frontends.tui.code_index import CodeIndex
@@ -55,6 +55,12 @@ TITLES = {
     "interrupted": ("Interrupted", "now"),
 }
 """Stop kind -> noun phrase of the stop line, and its colour role."""
+
+
+def watch_words(trigger: Trigger) -> str:
+    """`Watchpoint 1  out[5] was 0, is 23`: which, what, and the values before and after."""
+    was = "" if trigger.old == trigger.new else f"was {trigger.old}, "
+    return f"Watchpoint {trigger.number}  {trigger.expression} {was}is {trigger.new}"
 
 
 def coordinates(value: tuple[int, int, int] | None, shape: tuple[int, int, int]) -> str:
@@ -206,7 +212,9 @@ class Collector:
     def _stop_words(self, stop: Stop) -> tuple[str, str, str, str]:
         s = self.session
         title, role = TITLES[stop.kind]
-        if stop.kind == "breakpoint" and stop.breakpoints:
+        if stop.watch:
+            title = "; ".join(watch_words(trigger) for trigger in stop.watch)
+        elif stop.kind == "breakpoint" and stop.breakpoints:
             title += " " + ", ".join(map(str, stop.breakpoints))
         elif stop.kind == "step" and stop.instructions == 0:
             title = "Entry"
@@ -225,7 +233,7 @@ class Collector:
         return tuple(
             PointRow(
                 b.number,
-                b.location,
+                f"{b.watch.words.lower()} {b.location}" if b.watch else b.location,
                 b.condition or "",
                 b.enabled,
                 b.temporary,

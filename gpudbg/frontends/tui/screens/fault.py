@@ -158,7 +158,7 @@ def card_rows(card: FaultCard, view: View, glyphs: Glyphs, width: int, tight: bo
         rows += [Row(), *lane_row(card, glyphs, width)]
     rows += _status_rows(card, gap, tight)
     rows += _why_rows(card, width, tight)
-    rows += [Row(), _key_row(card)]
+    rows += [Row(), _key_row(card, tight)]
     return rows
 
 
@@ -210,9 +210,9 @@ def _why_rows(card: FaultCard, width: int, tight: bool) -> list[Row]:
     return [Row(), *rows]
 
 
-def _key_row(card: FaultCard) -> Row:
-    keys = [("Enter", "go there"), ("t", "trap state"), ("r", "start again")]
-    keys += [("y", "copy"), ("Esc", "close")]
+def _key_row(card: FaultCard, tight: bool) -> Row:
+    keys = [("Enter", "go there"), ("t", "trap" if tight else "trap state")]
+    keys += [("r", "again" if tight else "start again"), ("y", "copy"), ("Esc", "close")]
     if card.nearest is not None:
         keys.insert(1, ("M", "memory"))
     spans: list[Span] = [("   ", "text")]

@@ -118,12 +118,26 @@ def plot(values: np.ndarray, width: int, bars: str) -> str:
     return "".join(bars[n] for n in levels)
 
 
+def not_finite(out: OutputRow) -> str:
+    """`2 NaN, first 17`: values of a float buffer that are no numbers; empty where all are."""
+    if out.values.dtype.kind != "f":
+        return ""
+    found = [
+        f"{len(at):,} {name}, first {at[0]}"
+        for name, test in (("NaN", np.isnan), ("inf", np.isinf))
+        if len(at := np.flatnonzero(test(out.values)))
+    ]
+    return "  ".join(found)
+
+
 def output_rows(out: OutputRow, width: int, glyphs: Glyphs, more: bool) -> list[Row]:
     """A buffer: name and shape, a plot, its first values."""
     style = "text.b" if out.marked else "text"
     head: list[Span] = [(f" {out.name:8} ", style), (f"{out.dtype}[{out.count:,}]", "muted")]
     if out.changed:
         head.append((f"  {glyphs.changed}{out.changed:,} changed", "now"))
+    if trouble := not_finite(out):
+        head.append((f"  {trouble}", "stop"))
     room = width - sum(len(t) for t, _ in head) - 18
     if out.values.size > 4 and room > 8:
         head.append(("  " + plot(out.values, min(room, 40), glyphs.bars), "path-c"))
@@ -147,10 +161,10 @@ class OutputPane(LinePane):
     empty = "No buffers yet. A launch makes them."
 
     def content(self, view: View, width: int, height: int) -> Content:
-        """Marked buffers first; the first one with more values when rows are free."""
+        """Changed buffers first, then marked ones; the first shows more where rows are free."""
         rows: list[Row] = []
         room = height - 2 * max(len(view.outputs) - 1, 0)
-        for n, out in enumerate(view.outputs):
+        for n, out in enumerate(sorted(view.outputs, key=lambda out: not out.changed)):
             rows += output_rows(out, width, self.look.glyphs, more=n == 0 and room > 9)
         done = view.snapshot.ctas_done
         return Content(rows, f"{done:,} of {view.snapshot.ctas_total:,} CTAs done")
@@ -184,4 +198,5 @@ class MarksPane(LinePane):
     def content(self, view: View, width: int, height: int) -> Content:
         """One row a breakpoint."""
         rows = [point_line(p, self.look.glyphs) for p in view.points]
-        return Content(rows, "Space on off  Del delete" if rows else "")
+        words = "on off by E, Del deletes" if rows else ""
+        return Content(rows, words)
