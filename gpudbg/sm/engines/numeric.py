@@ -369,7 +369,8 @@ def f16_to_f64(a: Operand32) -> U64:
 
 def f64_to_f16(a: Operand64, rnd: str) -> U32:
     value = _double(a)
-    half = _directed(value.astype(np.float16), value, rnd)
+    with np.errstate(over="ignore"):  # beyond f16's range is infinity
+        half = _directed(value.astype(np.float16), value, rnd)
     return np.where(half != half, F16_NAN, half.view(np.uint16).astype(np.uint32))
 
 
