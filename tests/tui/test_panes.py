@@ -22,7 +22,7 @@ from gpudbg.frontends.tui.widgets.paths import path_line
 from gpudbg.frontends.tui.widgets.registers import interesting, lane_line, opened
 from gpudbg.frontends.tui.widgets.warps import groups, state_words, warp_line, why_words
 
-from .helpers import DIVERGE, look, open_first, open_kernel, view_of
+from .helpers import DIVERGE, LOOP, look, open_first, open_kernel, view_of
 
 AXIS = Axis(1)
 
@@ -306,3 +306,13 @@ def test_a_watchpoint_is_named_as_one():
     (seen,) = view.snapshot.stop.watch
     assert view.stop_title == f"Watchpoint 1  out[0] was {seen.old}, is {seen.new}"
     assert "watchpoint out[0]" in plain(MarksPane(look()).content(view, 80, 9).rows)[0]
+
+
+def test_of_lanes_that_write_one_word_the_last_is_named():
+    session = open_kernel("fault_infinite_loop", LOOP)
+    session.command("until *0x68")
+    for line in ("set print-lanes all", "set var $R2 = &out[0]", "set var $R0 = $lane + 7"):
+        session.command(line)
+    session.command("watch out[0]")
+    stop = session.cont()
+    assert (stop.lane, stop.watch[0].new) == (31, "38")
