@@ -114,7 +114,7 @@ def apropos(session: DebugSession, argument: str) -> Output:
     help="change a setting, a register, a predicate or memory",
     group="data",
     needs="nothing",
-    details="set $R4 = 7    set $P0 = 1    set shared[2] = 0x10    set step cta    set print-lanes all",
+    details="set $R4 = 7    set $P0 = 1    set shared[2] = 16   set step cta   set print-lanes all",
     completer=lambda s, text: s.settings.complete(text),
 )
 def set_(session: DebugSession, argument: str) -> Output:
