@@ -16,7 +16,7 @@ from gpudbg.frontends.tui.changed import Changes, laid_over, moved, taller
 from gpudbg.frontends.tui.saved import Saved
 from gpudbg.frontends.tui.widgets.console import ConsolePane
 
-from .helpers import look, open_first, press, screen_text, settle
+from .helpers import look, make_app, open_first, press, screen_text, settle
 from .test_layout import SHAPES
 
 EDGES = st.dictionaries(
@@ -190,3 +190,14 @@ async def test_gdbs_window_commands(tmp_path):
         assert "the terminal UI is on" in said(app)
         assert "in use: default with changes" in said(app)
         assert any("Code" in line for line in screen_text(app))
+
+
+async def test_the_heavy_rule_is_the_focused_panes():
+    app = make_app(open_first())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(app, pilot)
+        for key, title in (("5", "5 Memory"), ("1", "1 Code"), ("4", "4 Registers")):
+            await press(app, pilot, key)
+            heavy = [line for line in screen_text(app) if "━" + title in line]
+            assert len(heavy) == 1
+            assert sum("━━" in line for line in screen_text(app)) == 1

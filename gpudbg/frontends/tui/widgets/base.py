@@ -230,12 +230,9 @@ class LinePane(Widget, can_focus=True):
         self._drawn = []
         self.redraw()
 
-    def on_focus(self) -> None:
-        """The title shows the focus."""
-        self.redraw()
-
-    def on_blur(self) -> None:
-        """The title loses the focus."""
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """The title shows the focus, once it is there or gone: `on_focus` comes before that."""
+        super().watch_has_focus(has_focus)
         self.redraw()
 
     def restyle(self) -> None:
