@@ -16,7 +16,7 @@ from gpudbg.frontends.tui.text import plain
 from gpudbg.frontends.tui.view import OutputRow
 from gpudbg.frontends.tui.widgets.code import CodeRows, control_words, text_spans
 from gpudbg.frontends.tui.widgets.lane_axis import Axis, axis_for, ruler
-from gpudbg.frontends.tui.widgets.lists import MarksPane, OutputPane, plot
+from gpudbg.frontends.tui.widgets.lists import MarksPane, OutputPane, StopsPane, plot
 from gpudbg.frontends.tui.widgets.memory import page_rows, word_text
 from gpudbg.frontends.tui.widgets.paths import path_line
 from gpudbg.frontends.tui.widgets.registers import interesting, lane_line, opened
@@ -305,6 +305,7 @@ def test_a_watchpoint_is_named_as_one():
     view = view_of(session)
     (seen,) = view.snapshot.stop.watch
     assert view.stop_title == f"Watchpoint 1  out[0] was {seen.old}, is {seen.new}"
+    assert "Watchpoint 1" in plain(StopsPane(look()).content(view, 80, 9).rows)[0]
     assert "watchpoint out[0]" in plain(MarksPane(look()).content(view, 80, 9).rows)[0]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpudbg.debug.fault_card import title
 from gpudbg.debug.stop import Stop
 from gpudbg.debug.views import number_text
 from gpudbg.frontends.tui.glyphs import Glyphs
@@ -27,14 +28,14 @@ STOP_WORDS = {
 
 def stop_line(stop: Stop, number: int, last: bool, glyphs: Glyphs) -> Row:
     """`  4,812 ● Breakpoint 2   w13  0168`"""
-    name = STOP_WORDS[stop.kind]
+    name = "Watchpoint" if stop.watch else STOP_WORDS[stop.kind]
     if stop.breakpoints:
         name += f" {stop.breakpoints[0]}"
     if stop.kind == "step" and not stop.instructions:
         name = "Entry"
     bad = bool(stop.errors) or stop.kind in ("trap", "deadlock")
     if stop.errors:
-        name = stop.errors[0].name
+        name = title(stop.errors[0])
     marks = {"breakpoint": glyphs.point, "step": glyphs.pc, "exited": glyphs.done}
     mark = glyphs.cross if bad else marks.get(stop.kind, glyphs.pc)
     style = "stop" if bad else "now" if last else "text"
