@@ -53,7 +53,9 @@ class CodeIndex:
         if not self.entries:
             return ""
         found = self._symbols.image.function_at(pc)
-        return found[0].label if found is not None and found[1] in (0, 8) else ""
+        if found is None or found[1] not in (0, 8):
+            return ""
+        return self._symbols.program.shown(found[0].label)
 
     def row(self, pc: int) -> int:
         """The row of an instruction; a bundle's start means its first instruction."""

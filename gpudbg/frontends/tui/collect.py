@@ -115,7 +115,7 @@ class Collector:
         return Header(
             program=PurePath(s.program.path).name,
             arch=s.program.arch,
-            kernel=s.kernel.name,
+            kernel=s.symbols.kernel_name,
             grid=dimensions(grid.grid),
             block=dimensions(grid.block),
             arguments=" ".join(words),
