@@ -102,6 +102,7 @@ class DebugSession(Watching, Breaking, Looking):
         self.stops: list[Stop] = []
         self.stop_listeners: list[Callable[[Stop], None]] = []
         self.quit_requested = False
+        self.quit_code: int | None = None
         self.last_line = ""
         self.focus: Focus | None = None
         self.stop: Stop | None = None

@@ -171,6 +171,14 @@ def test_console_reads_standard_input() -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_quit_gives_the_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, _ = run("--batch", "-ex", "quit 7", str(FIRST), capsys=capsys)
+    assert code == 7
+    code, _, err = run("--batch", "-ex", "quit x", str(FIRST), capsys=capsys)
+    assert code == EXIT_USAGE
+    assert "'x' is not a number" in err
+
+
 def test_demo_plays_headless(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run("demo", "--headless", capsys=capsys)
     assert (code, err) == (EXIT_CLEAN, "")

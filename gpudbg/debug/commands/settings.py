@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug.commands.registry import TABLE, Command, Output, command
+from gpudbg.debug.format import parse_int
 from gpudbg.errors import CommandError, UsageError
 
 if TYPE_CHECKING:
@@ -199,8 +200,18 @@ def source(session: DebugSession, argument: str) -> Output:
     return Output(tuple(lines), answers)
 
 
-@command("quit", "q", "exit", help="leave gpudbg", group="support", needs="nothing")
+@command(
+    "quit",
+    "q",
+    "exit",
+    usage="quit [CODE]",
+    help="leave gpudbg, with this exit code",
+    group="support",
+    needs="nothing",
+)
 def quit_(session: DebugSession, argument: str) -> Output:
     """Ask the frontend to end."""
+    if argument:
+        session.quit_code = parse_int(argument) & 0xFF
     session.quit_requested = True
     return Output()

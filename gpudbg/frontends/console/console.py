@@ -148,7 +148,12 @@ class Console:
             self.execute(line.rstrip("\n"))
 
     def exit_code(self) -> int:
-        """What the process should end with: 0 clean, 3 the kernel faulted, 4 a gap of the model."""
+        """What the process should end with: 0 clean, 3 the kernel faulted, 4 a gap of the model.
+
+        A number given to `quit` stands before the kernel's end.
+        """
         if self._gap:
             return EXIT_GAP
+        if self.session.quit_code is not None:
+            return self.session.quit_code
         return EXIT_FAULT if self.session.faulted else EXIT_CLEAN
