@@ -244,6 +244,14 @@ POLICIES: tuple[Policy, ...] = (
         "The order is left open; the sign rule is inferred from PTX sured.p.",
     ),
     Policy(
+        "surface-formatted-update",
+        "modelled",
+        "SURED.P and SUATOM.P count x in texels and update texels of 32 bits as .D.SD32 does; ADD "
+        "on a FLOAT format adds floats, INC and DEC are unsigned. Other texel sizes are "
+        "ILLEGAL_INSTR_PARAM.",
+        "The encodings have no size and one data register (two for CAS); no compiler emits them.",
+    ),
+    Policy(
         "surface-helper-pixels",
         "documented",
         "In a launch with shader_type pixel, lanes outside the coverage mask update no surface; "

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpudbg.errors import ModelGap
 from gpudbg.sm.faults import WarpErrorRaised
 from tests.images.bench import FULL, ImageBench, natural, vector
 from tests.images.model import AXES, BYTES, ROWS, Misaligned, Model, Outside
@@ -190,11 +189,48 @@ def test_operand_may_be_rz() -> None:
     assert not image.array().any()
 
 
-def test_formatted_reductions_have_no_model() -> None:
+@pytest.mark.parametrize("op", ["ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR"])
+@pytest.mark.parametrize("dtype", [np.int32, np.uint32])
+@pytest.mark.parametrize("layout", [{"layout": "pitch"}, {"block_height": 4}])
+def test_formatted_reductions_update_texels(op: str, dtype: Any, layout: dict[str, Any]) -> None:
+    """.P counts in texels and takes its sign from the header: as .D with the size spelled out."""
+    values = np.array([EDGE_VALUES[n % len(EDGE_VALUES)] for n in range(64)], np.uint32)
+    size = "" if op in ("INC", "DEC") else ".SD32"
+    found = []
+    for form in (f"SURED.P.2D.{op}.IGN", f"SURED.D.2D.{op}{size}.IGN"):
+        bench = ImageBench()
+        image = bench.device.surface(values.view(dtype).reshape(4, 16), dim="2d", **layout)
+        rows = {
+            4: [n % 18 for n in range(32)],
+            5: [n % 5 for n in range(32)],
+            8: [EDGE_VALUES[(3 * n) % len(EDGE_VALUES)] for n in range(32)],
+            20: [image.handle] * 32,
+        }
+        bench.run(f"{form} [R4], R8, R20", rows)
+        found.append(image.array().view(np.uint32).tolist())
+    assert found[0] == found[1]
+    assert found[0] != values.reshape(4, 16).tolist()
+
+
+def test_formatted_atomics_return_the_old_texel_and_add_floats() -> None:
     bench = ImageBench()
-    image = bench.device.surface(np.zeros(8, np.uint32), dim="1d")
-    with pytest.raises(ModelGap, match=r"SURED\.P"):
+    image = bench.device.surface(np.full(32, 1.5, np.float32), dim="1d")
+    add = int(np.array(0.25, np.float32).view(np.uint32))
+    old = bench.run(
+        "SUATOM.P.1D.ADD R2, [R4], R8, R20",
+        {4: list(range(32)), 8: [add] * 32, 20: [image.handle] * 32},
+    )
+    assert image.array().tolist() == [1.75] * 32
+    assert old[2] == [0x3FC00000] * 32
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+def test_formatted_reductions_need_32_bits(dtype: Any) -> None:
+    bench = ImageBench()
+    image = bench.device.surface(np.zeros(8, dtype), dim="1d")
+    with pytest.raises(WarpErrorRaised, match="texels of 4 bytes") as caught:
         bench.run("SURED.P.1D.ADD [R4], R8, R20", {20: [image.handle] * 32})
+    assert caught.value.code == "ILLEGAL_INSTR_PARAM"
 
 
 def test_trap_has_no_effect_and_names_the_lanes() -> None:

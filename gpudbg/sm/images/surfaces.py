@@ -72,7 +72,7 @@ class _Plan:
 def execute(unit: ImageUnit, engine: StepEngine, insn: Any) -> None:
     """Carry out one surface instruction."""
     _check_registers(insn)
-    operation = _operation(engine, insn)
+    operation = _operation(insn)
     lanes = engine.exec
     if insn.op != "SULD":
         lanes &= unit.covered(engine.warp)
@@ -112,7 +112,7 @@ def _check_registers(insn: Any) -> None:
 def _data_registers(insn: Any) -> int:
     if insn.op in ("SULD", "SUST"):
         return max(RAW_SIZES[insn.m["size"]][0] // 4, 1)
-    return SIZES[_plain(insn.m["size"])] // 4
+    return SIZES[_plain(_update_size(insn))] // 4
 
 
 def _aligned(register: int, multiple: int, what: str) -> None:
@@ -127,16 +127,21 @@ def _plain(size: str) -> str:
     return {"SD32": "U32", "SD64": "U64"}.get(word, word)
 
 
-def _operation(engine: StepEngine, insn: Any) -> str:
+def _update_size(insn: Any) -> str:
+    """The size word of a reduction or atomic: .P has none and updates a texel of 32 bits."""
+    return "SD32" if insn.m["mode"] == "P" else str(insn.m["size"])
+
+
+def _operation(insn: Any) -> str:
     """The size word of a reduction or atomic, checked; "" for loads and stores."""
     if insn.op not in ("SURED", "SUATOM"):
         return ""
-    if insn.m["mode"] == "P":
-        engine.gap(f"{insn.op}.P, whose data type no public text gives,")
-    op, size = insn.m["op"], str(insn.m["size"]).split(".")[0]
+    op, size = insn.m["op"], _update_size(insn).split(".")[0]
+    if insn.m["mode"] == "P" and op in ("INC", "DEC"):
+        size = "U32"
     legal = LEGAL.get(op) or (ATOMIC_ONLY.get(op) if insn.op == "SUATOM" else None) or ()
     if size not in legal:
-        text = f"{insn.op} has no {op} on {insn.m['size']}"
+        text = f"{insn.op} has no {op} on {size}"
         raise WarpErrorRaised("ILLEGAL_INSTR_PARAM", 0, text)
     return size
 
@@ -177,11 +182,15 @@ def _note_invalid(
 def _sizes(insn: Any, image: Image) -> tuple[int, int]:
     """(bytes of the access, bytes that x counts in)."""
     if insn.m["mode"] == "P":
-        return image.levels[0].texel, image.levels[0].texel
+        texel = image.levels[0].texel
+        if texel != 4 and insn.op in ("SURED", "SUATOM"):
+            text = f"{insn.op}.P updates texels of 4 bytes; those of {image.name} have {texel}"
+            raise WarpErrorRaised("ILLEGAL_INSTR_PARAM", 0, text)
+        return texel, texel
     if insn.op in ("SULD", "SUST"):
         size = RAW_SIZES[insn.m["size"]][0]
     else:
-        size = SIZES[_plain(insn.m["size"])]
+        size = SIZES[_plain(_update_size(insn))]
     return size, 1 if insn.m["ba"] else size
 
 
@@ -321,8 +330,10 @@ def _one(engine: StepEngine, insn: Any, access: Access, operation: str) -> list[
 def _reduce(engine: StepEngine, insn: Any, access: Access, operation: str) -> list[U32]:
     """Read, modify and write, lane by lane in ascending order; the old values."""
     type_ = _resolved(operation, access.image)
+    if insn.m["mode"] == "P" and insn.m["op"] == "ADD":
+        type_ = _added(type_, access.image)
     update = UPDATES.get((insn.m["op"], type_))
-    if "FTZ" in insn.m["size"] and type_ == "F16x2":
+    if "FTZ" in _update_size(insn) and type_ == "F16x2":
         update = _flushing(update)
     size = access.size
     words = size // 4
@@ -349,6 +360,12 @@ def _resolved(size: str, image: Image) -> str:
         return size
     assert image.header is not None
     return ("S" if image.header.type_name == "SINT" else "U") + size[2:]
+
+
+def _added(type_: str, image: Image) -> str:
+    """What .P adds: numbers of the header's format (*modelled*)."""
+    assert image.header is not None
+    return "F32" if image.header.type_name == "FLOAT" else type_
 
 
 def _lanes_of(engine: StepEngine, first: int, words: int) -> list[int]:
