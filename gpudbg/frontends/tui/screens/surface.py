@@ -5,18 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.events import Resize
 
 from gpudbg.debug.picture import RAMPS
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.look import Look
-from gpudbg.frontends.tui.screens.board import Board
-from gpudbg.frontends.tui.screens.side import SideScreen
-from gpudbg.frontends.tui.view import Running, View
-from gpudbg.frontends.tui.widgets.base import LinePane
-from gpudbg.frontends.tui.widgets.chrome import KeyRow, SmStrip, StopLine
+from gpudbg.frontends.tui.screens.panes import PaneScreen
 from gpudbg.frontends.tui.widgets.surface import MODES, SurfacePane
 from gpudbg.frontends.tui.widgets.surface_info import CursorPane, ImagesPane, OutsidePane
 
@@ -43,8 +37,10 @@ WIDE = 110
 SIDE = 42
 
 
-class SurfaceScreen(SideScreen):
+class SurfaceScreen(PaneScreen):
     """See the module text."""
+
+    MARK, OPTION, KEY_ROW = "v", "image", KEYS
 
     AUTO_FOCUS = "#pane-surface"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -64,108 +60,38 @@ class SurfaceScreen(SideScreen):
     ]
 
     def __init__(self, main: MainScreen, look: Look) -> None:
-        super().__init__(main, look, "surfaces")
         self.surface = SurfacePane(look)
         self.cursor_pane = CursorPane(look, self.surface)
         self.images = ImagesPane(look)
         self.outside = OutsidePane(look)
-        self.panes: tuple[LinePane, ...] = (
-            self.surface,
-            self.cursor_pane,
-            self.images,
-            self.outside,
-        )
-        self._lower: LinePane = self.cursor_pane
+        panes = (self.surface, self.cursor_pane, self.images, self.outside)
+        super().__init__(main, look, "surfaces", panes, self.surface, self.cursor_pane)
 
-    def compose(self) -> ComposeResult:
-        """Stop line, strip, four panes, keys."""
-        yield Board(
-            StopLine(self.look, "v-stopline"),
-            SmStrip(self.look, "v-strip"),
-            *self.panes,
-            KeyRow(self.look, "v-keys"),
-        )
-
-    def on_mount(self) -> None:
-        """Ask the collector for pictures from now on, and show one."""
-        keys = self.query_one(KeyRow)
-        keys.keys = KEYS
-        keys.pinned = (("?", "help"),)
-        self.main.options.image = True
-        self._again()
-
-    def on_unmount(self) -> None:
-        """Nobody looks at surfaces any more."""
-        self.main.options.image = False
-
-    def _again(self) -> None:
-        """A new picture, unless the machine runs: then the next stop brings one."""
-        if not self.main.engine.busy:
-            self.main.quick(lambda s: None)
-
-    def on_resize(self, event: Resize) -> None:
-        """Place the panes."""
-        self.place()
-
-    def place(self) -> None:
+    def panes_at(self, top: int, width: int, rows: int) -> dict[str, Rect]:
         """A column beside the picture where it fits; else a few rows below."""
-        width, height = self.size
-        if not width or not height:
-            return
-        places: dict[str, Rect] = {
-            "v-stopline": (0, 0, width, 1),
-            "v-keys": (0, height - 1, width, 1),
+        if width < WIDE:
+            low = 4 if rows + top + 1 < 32 else 8
+            return {
+                "pane-surface": (0, top, width, rows - low),
+                f"pane-{self.lower.pane}": (0, top + rows - low, width, low),
+            }
+        side = SIDE if width < 180 else 60
+        at = width - side
+        cursor = min(24, rows // 2 + 6)
+        images = max(min(len(self._rows()) + 1, rows // 4), 3)
+        low = top + cursor + images
+        return {
+            "pane-surface": (0, top, at - 1, rows),
+            "pane-surfacecursor": (at, top, side, cursor),
+            "pane-surfacelist": (at, top + cursor, side, images),
+            "pane-surfaceoutside": (at, low, side, top + rows - low),
         }
-        top = 1
-        if height >= 30:
-            places["v-strip"] = (0, 1, width, 1)
-            top = 2
-        rows = height - top - 1
-        if width >= WIDE:
-            side = SIDE if width < 180 else 60
-            left, at = width - side - 1, width - side
-            cursor = min(24, rows // 2 + 6)
-            images = max(min(len(self._rows()) + 1, rows // 4), 3)
-            places["pane-surface"] = (0, top, left, rows)
-            places["pane-surfacecursor"] = (at, top, side, cursor)
-            places["pane-surfacelist"] = (at, top + cursor, side, images)
-            low = top + cursor + images
-            places["pane-surfaceoutside"] = (at, low, side, top + rows - low)
-            for pane in self.panes:
-                pane.tabs = ()
-        else:
-            low = 4 if height < 32 else 8
-            places["pane-surface"] = (0, top, width, rows - low)
-            places[f"pane-{self._lower.pane}"] = (0, top + rows - low, width, low)
-            hidden = [p for p in self.panes[1:] if p is not self._lower]
-            self._lower.tabs = tuple((p.number, p.title, p.pane) for p in hidden)
-        self.query_one(Board).place(places)
-        if self.main.current is not None:
-            self.show(self.main.current, None)
 
     def _rows(self) -> tuple[object, ...]:
         view = self.main.current
         return view.image.rows if view is not None and view.image is not None else ()
 
-    def show(self, view: View, running: Running | None) -> None:
-        """A new picture; one that comes before the panes are there is shown when they are."""
-        if not self.query(StopLine):
-            return
-        self.query_one(StopLine).show(view, running)
-        self.query_one(SmStrip).show(view, running)
-        for pane in self.panes:
-            pane.show(view, running)
-        self.query_one(KeyRow).show(view, running)
-
     # ---- actions -------------------------------------------------------------------------
-    def action_pane(self, number: int) -> None:
-        """A digit: that pane; on a narrow screen it takes the lower part."""
-        pane = self.panes[number]
-        if not pane.display and pane is not self.surface:
-            self._lower = pane
-            self.place()
-        self.set_focus(pane)
-
     def action_zoom(self, by: int) -> None:
         """Larger, smaller, or all of it."""
         self.surface.change_zoom(by)
@@ -193,7 +119,7 @@ class SurfaceScreen(SideScreen):
     def choose(self, name: str) -> None:
         """Show a surface or texture."""
         self.main.options.image_name, self.main.options.image_slice = name, 0
-        self._again()
+        self.again()
 
     def action_fresh(self, by: int) -> None:
         """To the next texel written since the stop before."""
@@ -254,13 +180,7 @@ class SurfaceScreen(SideScreen):
         last = picture.rows[picture.index].slices - 1
         self.main.options.image_name = picture.image.name
         self.main.options.image_slice = max(0, min(picture.number + event.by, last))
-        self._again()
-
-    def on_pane_asked(self, event: messages.PaneAsked) -> None:
-        """A click on a hidden pane's name."""
-        event.stop()
-        names = [p.pane for p in self.panes]
-        self.action_pane(names.index(event.pane))
+        self.again()
 
     def on_row_clicked(self, event: messages.RowClicked) -> None:
         """A click on a surface shows it."""

@@ -5,20 +5,16 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.events import Resize
+from textual.widget import Widget
 
 from gpudbg.debug.focus import first_lane
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.look import Look
-from gpudbg.frontends.tui.screens.board import Board
 from gpudbg.frontends.tui.screens.card import Card, Frame
-from gpudbg.frontends.tui.screens.side import SideScreen
+from gpudbg.frontends.tui.screens.panes import PaneScreen
 from gpudbg.frontends.tui.text import row
 from gpudbg.frontends.tui.view import Running, View
-from gpudbg.frontends.tui.widgets.base import LinePane
-from gpudbg.frontends.tui.widgets.chrome import KeyRow, SmStrip, StopLine
 from gpudbg.frontends.tui.widgets.trap_panes import (
     MASK_AT,
     SLOTS,
@@ -74,8 +70,10 @@ class WordCard(Card):
         return Frame(self.look, rows, wide, "you", self.heading, "Esc closes")
 
 
-class TrapScreen(SideScreen):
+class TrapScreen(PaneScreen):
     """See the module text."""
+
+    MARK, OPTION, KEY_ROW = "t", "trap", KEYS
 
     AUTO_FOCUS = "#pane-trapwords"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -92,115 +90,60 @@ class TrapScreen(SideScreen):
     ]
 
     def __init__(self, main: MainScreen, look: Look) -> None:
-        super().__init__(main, look, "trap")
         self.words = WordsPane(look)
         self.saved = SavedPane(look)
         self.handler = HandlerPane(look)
         self.log_pane = LogPane(look)
         self.timeline = TimelinePane(look)
-        self.panes: tuple[LinePane, ...] = (
-            self.words,
-            self.saved,
-            self.handler,
-            self.log_pane,
-            self.timeline,
-        )
+        panes = (self.words, self.saved, self.handler, self.log_pane, self.timeline)
+        super().__init__(main, look, "trap", panes, self.saved, self.words)
         self.console = main.second_console(look)
-        self._lower: LinePane = self.words
         self._typing = False
 
-    def compose(self) -> ComposeResult:
-        """Stop line, strip, five panes, the command line, keys."""
-        yield Board(
-            StopLine(self.look, "t-stopline"),
-            SmStrip(self.look, "t-strip"),
-            *self.panes,
-            self.console,
-            KeyRow(self.look, "t-keys"),
-        )
+    def extras(self) -> tuple[Widget, ...]:
+        """The command line."""
+        return (self.console,)
 
-    def on_mount(self) -> None:
-        """Ask the collector for trap state from now on, and show it."""
-        keys = self.query_one(KeyRow)
-        keys.keys = KEYS
-        keys.pinned = (("?", "help"),)
-        self.main.options.trap = True
-        if not self.main.engine.busy:
-            self.main.quick(lambda s: None)
-
-    def on_unmount(self) -> None:
-        """Nobody looks at trap state any more."""
-        self.main.options.trap = False
-
-    def on_resize(self, event: Resize) -> None:
-        """Place the panes."""
-        self.place()
-
-    def place(self) -> None:
+    def panes_at(self, top: int, width: int, rows: int) -> dict[str, Rect]:
         """Two columns where they fit; else saved state above one of the others."""
-        width, height = self.size
-        if not width or not height:
-            return
-        places: dict[str, Rect] = {
-            "t-stopline": (0, 0, width, 1),
-            "t-keys": (0, height - 1, width, 1),
-        }
-        top = 1
-        if height >= 30:
-            places["t-strip"] = (0, 1, width, 1)
-            top = 2
-        rows = height - top - 1
-        if width >= WIDE:
-            left = max(width * 3 // 5, MASK_AT + SLOTS)
-            saved, time, console = min(8, rows // 5), min(6, rows // 7), min(8, rows // 6)
-            log = (rows - saved - time - console) * 2 // 5
-            code = rows - saved - time - console - log
-            places["pane-trapwords"] = (0, top, left, rows)
-            right = width - left - 1
-            places["pane-trapsaved"] = (left + 1, top, right, saved)
-            places["pane-traphandler"] = (left + 1, top + saved, right, code)
-            low = top + saved + code
-            places["pane-traptimeline"] = (left + 1, low, right, time)
-            places["pane-traplog"] = (left + 1, low + time, right, log)
-            places["pane-console"] = (left + 1, low + time + log, right, console)
-        else:
-            saved = 5 if height >= 24 else 3
-            places["pane-trapsaved"] = (0, top, width, saved)
+        if width < WIDE:
+            saved = 5 if rows + top + 1 >= 24 else 3
             console = 3 if self._typing else 0
-            places[f"pane-{self._lower.pane}"] = (0, top + saved, width, rows - saved - console)
+            places: dict[str, Rect] = {
+                "pane-trapsaved": (0, top, width, saved),
+                f"pane-{self.lower.pane}": (0, top + saved, width, rows - saved - console),
+            }
             if console:
                 places["pane-console"] = (0, top + rows - console, width, console)
-            hidden = [p for p in self.panes if p is not self.saved and p is not self._lower]
-            self._lower.tabs = tuple((p.number, p.title, p.pane) for p in hidden)
-        if width >= WIDE:
-            for pane in self.panes:
-                pane.tabs = ()
-        self.query_one(Board).place(places)
-        if self.main.current is not None:
-            self.show(self.main.current, None)
+            return places
+        left = max(width * 3 // 5, MASK_AT + SLOTS)
+        saved, time, console = min(8, rows // 5), min(6, rows // 7), min(8, rows // 6)
+        log = (rows - saved - time - console) * 2 // 5
+        code = rows - saved - time - console - log
+        low = top + saved + code
+        at, right = left + 1, width - left - 1
+        return {
+            "pane-trapwords": (0, top, left, rows),
+            "pane-trapsaved": (at, top, right, saved),
+            "pane-traphandler": (at, top + saved, right, code),
+            "pane-traptimeline": (at, low, right, time),
+            "pane-traplog": (at, low + time, right, log),
+            "pane-console": (at, low + time + log, right, console),
+        }
 
     def show(self, view: View, running: Running | None) -> None:
-        """A new picture; one that comes before the panes are there is shown when they are."""
-        if not self.query(StopLine):
-            return
-        self.query_one(StopLine).show(view, running)
-        self.query_one(SmStrip).show(view, running)
-        for pane in self.panes:
-            pane.show(view, running)
-        self.console.show(view, running)
-        self.query_one(KeyRow).show(view, running)
+        """A new picture, the console's too."""
+        super().show(view, running)
+        if self.console.is_mounted:
+            self.console.show(view, running)
 
     # ---- actions -------------------------------------------------------------------------
     def action_pane(self, number: int) -> None:
-        """A digit: that pane; on a narrow screen it takes the lower part."""
+        """A digit: that pane; the one after the last is the command line."""
         if number == len(self.panes):
             self.action_console()
-            return
-        pane = self.panes[number]
-        if not pane.display and pane is not self.saved:
-            self._lower = pane
-            self.place()
-        self.set_focus(pane)
+        else:
+            super().action_pane(number)
 
     def action_console(self) -> None:
         """The command line; on a narrow screen it comes up from below."""
@@ -220,12 +163,6 @@ class TrapScreen(SideScreen):
         options.trap_opens = not options.trap_opens
         words = "opens this screen by itself" if options.trap_opens else "shows its card first"
         self.main.note(f"a trap now {words}", "muted")
-
-    def on_pane_asked(self, event: messages.PaneAsked) -> None:
-        """A click on a hidden pane's name."""
-        event.stop()
-        names = [p.pane for p in self.panes]
-        self.action_pane(names.index(event.pane))
 
     def action_set_field(self, by: int) -> None:
         """The next field that says something."""

@@ -1,0 +1,143 @@
+"""PaneScreen: a side screen of the main screen's build, stop line and strip over panes over keys.
+
+Where there is room every pane shows.  Otherwise one pane keeps its place and the others share the
+rest: the one asked for last shows, the hidden ones are names in its title.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.events import Resize
+from textual.widget import Widget
+
+from gpudbg.frontends.tui import messages
+from gpudbg.frontends.tui.look import Look
+from gpudbg.frontends.tui.screens.board import Board
+from gpudbg.frontends.tui.screens.side import SideScreen
+from gpudbg.frontends.tui.view import Running, View
+from gpudbg.frontends.tui.widgets.base import LinePane
+from gpudbg.frontends.tui.widgets.chrome import KeyRow, SmStrip, StopLine
+
+if TYPE_CHECKING:
+    from gpudbg.frontends.tui.layout import Rect
+    from gpudbg.frontends.tui.screens.main import MainScreen
+
+STRIP_FROM = 30
+"""Rows from which the strip of warps has a row."""
+
+
+class PaneScreen(SideScreen):
+    """See the module text.
+
+    Attributes:
+        panes: by number, from 1.
+        stays: the pane that shows on a narrow screen, too.
+        lower: the one that shares the narrow screen with it now.
+    """
+
+    MARK: ClassVar[str] = ""
+    """Letter of the widgets' ids."""
+    OPTION: ClassVar[str] = ""
+    """The collector's option that is on while the screen is open."""
+    KEY_ROW: ClassVar[tuple[tuple[str, str], ...]] = ()
+
+    def __init__(
+        self,
+        main: MainScreen,
+        look: Look,
+        name: str,
+        panes: tuple[LinePane, ...],
+        stays: LinePane,
+        lower: LinePane,
+    ) -> None:
+        super().__init__(main, look, name)
+        self.panes = panes
+        self.stays = stays
+        self.lower = lower
+
+    def extras(self) -> tuple[Widget, ...]:
+        """Widgets beside the panes."""
+        return ()
+
+    def compose(self) -> ComposeResult:
+        """Stop line, strip, panes, keys."""
+        yield Board(
+            StopLine(self.look, f"{self.MARK}-stopline"),
+            SmStrip(self.look, f"{self.MARK}-strip"),
+            *self.panes,
+            *self.extras(),
+            KeyRow(self.look, f"{self.MARK}-keys"),
+        )
+
+    def on_mount(self) -> None:
+        """Ask the collector for what this screen shows from now on."""
+        keys = self.query_one(KeyRow)
+        keys.keys = self.KEY_ROW
+        keys.pinned = (("?", "help"),)
+        setattr(self.main.options, self.OPTION, True)
+        self.again()
+
+    def on_unmount(self) -> None:
+        """Nobody looks at it any more."""
+        setattr(self.main.options, self.OPTION, False)
+
+    def again(self) -> None:
+        """A new picture, unless the machine runs: then the next stop brings one."""
+        if not self.main.engine.busy:
+            self.main.quick(lambda s: None)
+
+    def on_resize(self, event: Resize) -> None:
+        """Place the panes."""
+        self.place()
+
+    def panes_at(self, top: int, width: int, rows: int) -> dict[str, Rect]:
+        """Places of the panes that show, in `rows` rows from `top` on."""
+        raise NotImplementedError
+
+    def place(self) -> None:
+        """The frame, and the panes in it."""
+        width, height = self.size
+        if not width or not height:
+            return
+        places: dict[str, Rect] = {
+            f"{self.MARK}-stopline": (0, 0, width, 1),
+            f"{self.MARK}-keys": (0, height - 1, width, 1),
+        }
+        top = 1
+        if height >= STRIP_FROM:
+            places[f"{self.MARK}-strip"] = (0, 1, width, 1)
+            top = 2
+        places |= self.panes_at(top, width, height - top - 1)
+        hidden = [p for p in self.panes if f"pane-{p.pane}" not in places]
+        for pane in self.panes:
+            pane.tabs = ()
+        self.lower.tabs = tuple((p.number, p.title, p.pane) for p in hidden)
+        self.query_one(Board).place(places)
+        if self.main.current is not None:
+            self.show(self.main.current, None)
+
+    def show(self, view: View, running: Running | None) -> None:
+        """A new picture; one that comes before the panes are there is shown when they are."""
+        if not self.query(StopLine):
+            return
+        self.query_one(StopLine).show(view, running)
+        self.query_one(SmStrip).show(view, running)
+        for pane in self.panes:
+            pane.show(view, running)
+        self.query_one(KeyRow).show(view, running)
+
+    # ---- actions -------------------------------------------------------------------------
+    def action_pane(self, number: int) -> None:
+        """A digit: that pane; on a narrow screen it takes the lower part."""
+        pane = self.panes[number]
+        if not pane.display and pane is not self.stays:
+            self.lower = pane
+            self.place()
+        self.set_focus(pane)
+
+    def on_pane_asked(self, event: messages.PaneAsked) -> None:
+        """A click on a hidden pane's name."""
+        event.stop()
+        self.action_pane([p.pane for p in self.panes].index(event.pane))
