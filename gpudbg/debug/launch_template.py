@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from gpudbg.debug.signatures import Parameter, parameters
 from gpudbg.formats.program import Kernel, Program
 
 BLOCK = 64
 BLOCKS = 2
-ELEMENTS = BLOCK * BLOCKS
 ZEROS = 'init = { rule = "zeros" }'
 RAMP = 'init = { rule = "arange", start = 0, step = 1 }'
 
@@ -19,12 +20,12 @@ def template(program: Program, kernel: Kernel) -> list[str]:
     """
     rows = parameters(program, kernel)
     block = _block(kernel)
-    elements = BLOCKS * block
+    elements = BLOCKS * prod(block)
     out = [
         f"# How gpudbg launches {kernel.name}: change sizes and contents to yours.",
         f'kernel = "{kernel.name}"',
         f"grid = {BLOCKS}",
-        f"block = {block}",
+        f"block = {block[0] if len(block) == 1 else list(block)}",
     ]
     words = [f'"{_argument(row, elements)}"' for row in rows]
     out.append(f"args = [{', '.join(words)}]")
@@ -41,9 +42,12 @@ def template(program: Program, kernel: Kernel) -> list[str]:
     return out
 
 
-def _block(kernel: Kernel) -> int:
+def _block(kernel: Kernel) -> tuple[int, ...]:
+    """What `__launch_bounds__` or `.reqntid` ask for, else `BLOCK` threads."""
+    if kernel.required_threads:
+        return kernel.required_threads
     limit = kernel.max_threads
-    return min(BLOCK, limit[0] * limit[1] * limit[2]) if limit else BLOCK
+    return (min(BLOCK, prod(limit)) if limit else BLOCK,)
 
 
 def _argument(row: Parameter, elements: int) -> str:

@@ -11,6 +11,7 @@ import pytest
 
 import gpudbg
 from gpudbg.cli import main
+from gpudbg.debug.launch_template import template
 from gpudbg.debug.session import DebugSession
 from gpudbg.debug.signatures import from_text, parameters
 from gpudbg.formats.program import Kernel, Param
@@ -92,3 +93,11 @@ def test_a_launch_table_to_start_from(tmp_path: Path, capsys: pytest.CaptureFixt
     (tmp_path / FIRST.with_suffix(".toml").name).write_text(text)
     assert set(tomllib.loads(text)["buffers"]) == {"in", "out"}
     assert main(["run", program]) == 0
+
+
+def test_the_table_asks_for_the_block_the_kernel_requires() -> None:
+    loaded = gpudbg.load(FIRST).program
+    asked = replace(kernel(), required_threads=(8, 4, 1))
+    assert "block = [8, 4, 1]" in template(loaded, asked)
+    assert "count = 64" in template(loaded, asked)
+    assert "block = 48" in template(loaded, replace(kernel(), max_threads=(16, 3, 1)))
