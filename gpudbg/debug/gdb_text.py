@@ -42,6 +42,21 @@ def place(session: DebugSession, pc: int) -> str:
     return f"0x{pc:x}{label(session, pc)}"
 
 
+def error_pc(session: DebugSession) -> int | None:
+    """`$errorpc` of the focused warp, None where it has no error."""
+    focus, errors = session.focus, session.stop.errors if session.stop is not None else ()
+    if focus is None or (focus.sm, focus.warp) not in {(e.sm, e.warp) for e in errors}:
+        return None
+    return session.error_pc(session.warp().state)
+
+
+def mark(pc: int, here: int, error: int | None) -> str:
+    """What stands before an instruction: `=>` the pc, as in cuda-gdb `*>` the error, `*=>` both."""
+    if pc == error:
+        return "*=> " if pc == here else "*> "
+    return "=> " if pc == here else "   "
+
+
 def label(session: DebugSession, pc: int) -> str:
     """` <walk+104>`, or nothing outside the code."""
     name, offset = session.symbols.function_offset(pc)

@@ -255,3 +255,18 @@ def test_every_ptx_name_prints(session: gpudbg.DebugSession) -> None:
     for name in (*vectors, *(row.name for row in PTX_REGISTERS)):
         assert " = " in session.command(f"print {name}").text, name
     assert session.command("print/x %ntid").text.endswith("= {x = 0x10, y = 0x1, z = 0x1, w = 0x0}")
+
+
+def test_disassembly_marks_the_instruction_of_an_error() -> None:
+    """As cuda-gdb: `*=>` where the focused warp stands at its error; none in another warp."""
+    folder = Path(__file__).resolve().parents[2] / "sessions" / "out_of_bounds"
+    session = gpudbg.open(folder / "out_of_bounds.cubin")
+    session.command("set addresses code")
+    assert "*" not in session.command("disassemble").text
+    stop = session.cont()
+    lines = session.command("x/3i $pc").text.splitlines()
+    assert lines[0].startswith("*=> 0x")
+    assert [line[:3] for line in lines[1:]] == ["   ", "   "]
+    other = next(w for w in session.warps() if (w.sm, w.index) != (stop.sm, stop.warp))
+    session.focus_on(other.sm, other.index, 0)
+    assert "*" not in session.command("x/2i $pc").text

@@ -25,7 +25,8 @@ def instruction_rows(
     whole: bool = False,
     filled: bool = False,
 ) -> Output:
-    """Instructions as console lines; `=>` marks where the focused warp stands.
+    """Instructions as console lines; `=>` marks where the focused warp stands.  In gdb's lines
+    `*>` marks the instruction of its error, and `*=>` both.
 
     Under `set addresses code` they are gdb's lines: `whole` ones lie in one function, the
     addresses of `disassemble` are `filled` up with zeros, those of `x/i` are not.
@@ -38,6 +39,7 @@ def instruction_rows(
     lines: list[str] = []
     last: Line | None = None
     data = []
+    error = gdb_text.error_pc(session)
     for row in rows:
         line = session.symbols.line(row.pc)
         if source and line is not None and line != last:
@@ -55,7 +57,7 @@ def instruction_rows(
             name, offset = session.symbols.function_offset(row.pc)
             address = f"0x{row.pc:016x}" if filled else f"0x{row.pc:x}"
             place = f"{address} <+{offset}>" if whole else f"{address} <{name}+{offset}>"
-            lines.append(f"{mark[:2]} {place}:\t{word}{row.text}")
+            lines.append(f"{gdb_text.mark(row.pc, here, error)}{place}:\t{word}{row.text}")
         else:
             lines.append(f"{mark} {row.offset:04x}  {word}{row.text}")
         data.append(
