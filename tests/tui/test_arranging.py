@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gpudbg.errors import CommandError
 from gpudbg.frontends.tui import layout
 from gpudbg.frontends.tui.app import GpudbgApp
-from gpudbg.frontends.tui.changed import Changes, laid_over, moved, taller
+from gpudbg.frontends.tui.changed import Changes, edge_to, laid_over, moved, taller
 from gpudbg.frontends.tui.saved import Saved
 from gpudbg.frontends.tui.widgets.console import ConsolePane
 
@@ -190,6 +190,57 @@ async def test_gdbs_window_commands(tmp_path):
         assert "the terminal UI is on" in said(app)
         assert "in use: default with changes" in said(app)
         assert any("Code" in line for line in screen_text(app))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+def test_an_edge_goes_where_it_is_dragged(size):
+    design = layout.arrange(*size, layout.Shape(8, 16))
+    tops = {s.rect[1] for s in design.slots}
+    for n, slot in enumerate(design.slots):
+        changes = edge_to(design, Changes(), slot.rect, slot.rect[1] - 1)
+        stands = laid_over(design, changes).slots[n].rect
+        if slot.rect[1] == min(tops):
+            assert changes == Changes(), "the highest edge is the screen's"
+            continue
+        assert stands[1] == slot.rect[1] - 1
+        # Beyond the neighbour it stops, and comes back with the first row back.
+        far = edge_to(design, changes, stands, 0)
+        highest = laid_over(design, far).slots[n].rect
+        back = edge_to(design, far, highest, highest[1] + 1)
+        assert laid_over(design, back).slots[n].rect[1] == highest[1] + 1
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_the_mouse_drags_a_title_rule(tmp_path, size):
+    where = tmp_path / "layouts.json"
+    app = app_with(where)
+    async with app.run_test(size=size) as pilot:
+        await settle(app, pilot)
+        before = height(app, "code")
+        for widget in (app.main.query_one(ConsolePane).answers, app.main.line_pane("code")):
+            top = widget.region.y
+            await pilot.mouse_down(offset=(40, top))
+            await pilot.hover(offset=(40, max(top - 2, 0)))
+            await pilot.mouse_up(offset=(40, max(top - 2, 0)))
+            await pilot.hover(offset=(40, max(top - 5, 0)))
+            await settle(app, pilot)
+            if widget.pane == "log":
+                assert widget.region.y == top - 2, "it follows, and no longer when let go"
+            else:
+                assert widget.region.y == top, "the first pane's rule stays"
+        shrunk = "memory" if size[0] >= 110 else "registers" if size[1] >= 32 else "lanes"
+        assert app.main.line_pane(shrunk).display
+        if size[0] < 110:
+            assert height(app, "code") == before
+        await command(app, pilot, "layout save")
+        edges = json.loads(where.read_text())["layouts"]["mine"]
+        assert [-2] == [v for c in edges.values() for v in c["edges"].values()]
+        await press(app, pilot, "1", "z")
+        pane = app.main.line_pane("code")
+        await pilot.mouse_down(offset=(40, pane.region.y))
+        await pilot.hover(offset=(40, 9))
+        await pilot.mouse_up(offset=(40, 9))
+        assert app.main.zoom == "code", "a zoomed pane has no edges"
 
 
 async def test_the_heavy_rule_is_the_focused_panes():

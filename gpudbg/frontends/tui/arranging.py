@@ -10,7 +10,7 @@ from gpudbg.debug.commands.registry import load
 from gpudbg.debug.commands.screen import GROUP
 from gpudbg.errors import CommandError, GpudbgError
 from gpudbg.frontends.tui import layout
-from gpudbg.frontends.tui.changed import Changes, moved, taller
+from gpudbg.frontends.tui.changed import Changes, edge_to, moved, taller
 from gpudbg.frontends.tui.doings import doing
 from gpudbg.frontends.tui.saved import DEFAULT, Layout, Saved
 from gpudbg.frontends.tui.screens.board import Board
@@ -79,6 +79,16 @@ def _grow(screen: MainScreen, pane: str, by: int) -> None:
     place = _unzoomed(screen, pane)
     if place is not None and screen.design is not None:
         change(screen, taller(screen.design, screen.changes, place, by))
+
+
+def drag_edge(screen: MainScreen, pane: str, row: int) -> None:
+    """Put the upper edge of a pane where the mouse is; a zoomed pane has none."""
+    place = screen.query_one(Board).places.get(f"pane-{pane}")
+    if place is None or screen.design is None or screen.zoom is not None:
+        return
+    made = edge_to(screen.design, screen.changes, place, row)
+    if made != screen.changes:
+        change(screen, made)
 
 
 def _unzoomed(screen: MainScreen, pane: str) -> layout.Rect | None:

@@ -163,6 +163,25 @@ def taller(design: Arrangement, changes: Changes, place: Rect, by: int) -> Chang
     return changes
 
 
+def edge_to(design: Arrangement, changes: Changes, place: Rect, row: int) -> Changes:
+    """Changes that put a place's upper edge on a screen row, or as near as the panes allow."""
+    shown = laid_over(design, changes)
+    number = _number(shown, place)
+    if number is None:
+        return changes
+    column = column_of(design, place)
+    edges = _edges(list(shown.slots), design, column)
+    start = _edges(list(design.slots), design, column)
+    top = edges.index(place[1])
+    if top == 0:
+        return changes
+    to = min(max(row, edges[top - 1] + 1), edges[top + 1] - 1) - start[top]
+    found = replace(changes, edges={**changes.edges, f"{column} {top - 1}": to})
+    stands = laid_over(design, found).slots[number].rect[1] - start[top]
+    # Kept as far as it went: dragging back moves it at once.
+    return replace(changes, edges={**changes.edges, f"{column} {top - 1}": stands})
+
+
 def moved(design: Arrangement, changes: Changes, place: Rect, by: int) -> Changes:
     """Changes that swap what stands in a place with the next place (`by` 1) or the one before."""
     shown = laid_over(design, changes)

@@ -89,3 +89,12 @@ class SplitMoved(Message):
     def __init__(self, column: int) -> None:
         super().__init__()
         self.column = column
+
+
+class EdgeMoved(Message):
+    """The title rule of a pane was dragged to a screen row."""
+
+    def __init__(self, pane: str, row: int) -> None:
+        super().__init__()
+        self.pane = pane
+        self.row = row

@@ -527,6 +527,10 @@ class MainScreen(Screen[None]):
     def _split_moved(self, event: messages.SplitMoved) -> None:
         arranging.change(self, replace(self.changes, split=event.column))
 
+    @on(messages.EdgeMoved)
+    def _edge_moved(self, event: messages.EdgeMoved) -> None:
+        arranging.drag_edge(self, event.pane, event.row)
+
     @on(messages.RowClicked)
     def _row_clicked(self, event: messages.RowClicked) -> None:
         self.guarded(lambda: DOINGS["clicked"](self, event))

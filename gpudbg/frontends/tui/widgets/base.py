@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
 from textual.binding import Binding
-from textual.events import Click, MouseScrollDown, MouseScrollUp, Resize
+from textual.events import Click, MouseDown, MouseMove, MouseScrollDown, MouseScrollUp, Resize
 from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
@@ -70,6 +70,7 @@ class LinePane(Widget, can_focus=True):
         self._content = Content(())
         self._drawn: list[Strip] = []
         self._tab_spots: list[tuple[int, int, str]] = []
+        self._held = False
 
     # ---- what subclasses say -------------------------------------------------------------
     def content(self, view: View, width: int, height: int) -> Content:
@@ -323,6 +324,28 @@ class LinePane(Widget, can_focus=True):
         else:
             self.post_message(messages.RowClicked(self.pane, line.key, lane, event.x))
         self.redraw()
+
+    @property
+    def place_name(self) -> str:
+        """The pane whose upper edge the title rule is."""
+        return self.pane
+
+    def on_mouse_down(self, event: MouseDown) -> None:
+        """The title rule is the edge between two panes: hold it to drag it."""
+        if event.y == 0 and event.button == 1:
+            self._held = True
+            self.capture_mouse()
+
+    def on_mouse_up(self) -> None:
+        """End of the drag."""
+        if self._held:
+            self._held = False
+            self.release_mouse()
+
+    def on_mouse_move(self, event: MouseMove) -> None:
+        """Drag."""
+        if self._held and event.y:
+            self.post_message(messages.EdgeMoved(self.place_name, int(event.screen_y)))
 
     def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
         """Wheel."""

@@ -186,6 +186,11 @@ class LogPane(LinePane):
         """Answers never grow old: they stay readable while the machine runs."""
         super().show(view, None)
 
+    @property
+    def place_name(self) -> str:
+        """The answers and the prompt are one pane."""
+        return ConsolePane.pane
+
     def body_row(self, index: int, y: int) -> Row:
         """No `more` note: the newest line is at the bottom."""
         rows = self._content.rows

@@ -156,7 +156,6 @@ class MemoryPane(LinePane):
                     if n >= FIRST_SPAN:
                         self.column = (n - FIRST_SPAN) // 2 * self.word_bytes
                     break
-        super().on_click(event)
 
     def content(self, view: View, width: int, height: int) -> Content:
         """The page collected with the view."""

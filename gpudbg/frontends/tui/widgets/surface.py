@@ -471,8 +471,6 @@ class SurfacePane(LinePane):
         found = self.texel_at(event.x, event.y)
         if found is not None:
             self.go_to(*found)
-        elif event.y == 0:
-            super().on_click(event)
 
     def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
         """The wheel zooms out."""
