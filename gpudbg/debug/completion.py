@@ -27,6 +27,8 @@ def complete(session: DebugSession, text: str) -> list[str]:
         found, argument = table.resolve(line)
     except GpudbgError:
         return names
+    if argument:
+        argument += text[len(text.rstrip()) :]
     head = text[: len(text) - len(argument)] if argument else text
     if not argument and not text.endswith(" "):
         return []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpudbg.debug.format import parse_int
@@ -16,13 +16,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SettingRow:
-    """One setting; `choices` empty means a number, or any text where `text` says so."""
+    """One setting; `choices` empty means a number, or any text where `text` says so.
+
+    Those of the `screen` are the terminal UI's: it gives them their choices (`Settings.adopt`).
+    """
 
     name: str
     default: str
     choices: tuple[str, ...]
     help: str
     text: bool = False
+    screen: bool = False
 
 
 GDB_ROWS = (
@@ -156,6 +160,9 @@ CUDA_ROWS = (
 ON_OFF = {"1": "on", "yes": "on", "enable": "on", "0": "off", "no": "off", "disable": "off"}
 """gdb's other words for on and off."""
 
+NO_SCREEN = "there is no screen here; `gpudbg PROG` on a terminal opens one"
+"""What settings and commands of the terminal UI say elsewhere."""
+
 ROWS = (
     SettingRow(
         "trap-entry", "stop", ("stop", "run"), "whether entering the trap handler stops `continue`"
@@ -181,6 +188,9 @@ ROWS = (
     SettingRow(
         "addresses", "offset", ("offset", "code"), "what $pc and *ADDRESS are: offsets or code"
     ),
+    SettingRow("theme", "", (), "colours of the terminal UI", text=True, screen=True),
+    SettingRow("keymap", "", (), "which keys the terminal UI has", text=True, screen=True),
+    SettingRow("ascii", "", (), "the terminal UI with ASCII marks only", text=True, screen=True),
     SettingRow("breakpoint pending", "auto", ("on", "off", "auto"), "keep unknown locations"),
     SettingRow("cuda coalescing", "on", ("on", "off", "auto"), "group rows of info cuda tables"),
     *(SettingRow(f"cuda {n}", d, (), "accepted for cuda-gdb's sake", True) for n, d in CUDA_ROWS),
@@ -196,6 +206,7 @@ class Settings:
         self.rows = {r.name: r for r in ROWS}
         self._values = {r.name: r.default for r in ROWS}
         self._effects: dict[str, Callable[[str], None]] = {}
+        self._shown: dict[str, Callable[[], str]] = {}
 
     def row(self, name: str) -> SettingRow:
         """The row called `name`.
@@ -209,14 +220,30 @@ class Settings:
 
     def shown(self, name: str) -> str:
         """The value as text."""
+        if name in self._shown:
+            return self._shown[name]()
         return self._values[self.row(name).name]
 
     def number(self, name: str) -> int:
         """The value of a numeric setting."""
         return int(self.shown(name))
 
-    def set(self, name: str, value: str) -> None:
+    def adopt(
+        self,
+        name: str,
+        choices: tuple[str, ...],
+        shown: Callable[[], str],
+        change: Callable[[str], None],
+    ) -> None:
+        """Take over a setting of the screen: its values, the present one, how to change it."""
+        self.rows[name] = replace(self.row(name), choices=choices, text=False, screen=False)
+        self._shown[name], self._effects[name] = shown, change
+
+    def set(self, name: str, value: str) -> str:
         """Change one.
+
+        Returns:
+            The value it has now.
 
         Raises:
             CommandError: unknown setting or value.
@@ -225,7 +252,7 @@ class Settings:
         value = self._meant(row, value)
         if row.text:
             self._values[name] = value
-            return
+            return value
         if row.choices and value not in row.choices:
             raise CommandError(f"{name} cannot be {value!r}", "one of " + ", ".join(row.choices))
         if not row.choices:
@@ -233,6 +260,7 @@ class Settings:
         if name in self._effects:
             self._effects[name](value)
         self._values[name] = value
+        return value
 
     def attach(self, gpu: Gpu) -> None:
         """Settings that the device keeps: its values, and how to change them."""
@@ -267,7 +295,9 @@ class Settings:
 
     def complete(self, text: str) -> list[str]:
         """Settings, or values of a setting, that fit what was typed."""
-        name, blank, prefix = text.partition(" ")
-        if blank and name in self.rows:
-            return [f"{name} {c}" for c in self.rows[name].choices if c.startswith(prefix)]
-        return [n for n in self.rows if n.startswith(name)]
+        names = [n for n in self.rows if n.startswith(text)]
+        found = self.split(text)
+        if found is None or (found[0] == text):
+            return names
+        name, prefix = found
+        return [f"{name} {c}" for c in self.rows[name].choices if c.startswith(prefix)] or names

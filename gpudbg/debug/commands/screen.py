@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpudbg.debug.commands.registry import Output, command
+from gpudbg.debug.settings import NO_SCREEN
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -18,7 +19,7 @@ GROUP = "screen"
 
 def _elsewhere(session: DebugSession, argument: str) -> Output:
     # No error: a gdb script that begins with `layout` or `tui enable` runs on.
-    return Output(("there is no screen to arrange here; `gpudbg PROG` on a terminal opens one",))
+    return Output((NO_SCREEN,))
 
 
 for _names, _usage, _help, _details in (
@@ -33,7 +34,7 @@ for _names, _usage, _help, _details in (
     (
         ("layout save",),
         "layout save [NAME]",
-        "save the layout; the next start takes it",
+        "save the layout, theme and key map; the next start takes them",
         "",
     ),
     (("layout delete",), "layout delete NAME", "forget a saved layout", ""),

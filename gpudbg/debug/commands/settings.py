@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug.commands.registry import TABLE, Command, Output, command
 from gpudbg.debug.format import parse_int
+from gpudbg.debug.settings import NO_SCREEN
 from gpudbg.errors import CommandError, UsageError
 
 if TYPE_CHECKING:
@@ -115,7 +116,8 @@ def apropos(session: DebugSession, argument: str) -> Output:
     help="change a setting, a register, a predicate or memory",
     group="data",
     needs="nothing",
-    details="set $R4 = 7    set $P0 = 1    set shared[2] = 16   set step cta   set print-lanes all",
+    details="set $R4 = 7    set $P0 = 1   set shared[2] = 16   set step cta   set print-lanes all\n"
+    "On the screen: set theme light   set keymap vim   set ascii on   (`layout save` keeps them)",
     completer=lambda s, text: s.settings.complete(text),
 )
 def set_(session: DebugSession, argument: str) -> Output:
@@ -123,8 +125,11 @@ def set_(session: DebugSession, argument: str) -> Output:
     found = session.settings.split(argument)
     if found is not None and not found[1].startswith("="):
         name, rest = found
-        session.settings.set(name, rest)
-        return Output((f"{name} is {session.settings.shown(name)}",), session.settings.shown(name))
+        if session.settings.row(name).screen:
+            # No error: a command file that begins with `set theme` runs on.
+            return Output((NO_SCREEN,))
+        value = session.settings.set(name, rest)
+        return Output((f"{name} is {value}",), value)
     name = argument.strip().partition(" ")[0]
     if "=" not in argument:
         known = ", ".join(session.settings.rows)
@@ -154,7 +159,8 @@ def show(session: DebugSession, argument: str) -> Output:
     lines = []
     for name in names:
         row = session.settings.row(name)
-        lines.append(f"{name:16} {session.settings.shown(name):10} {row.help}")
+        shown = "no screen" if row.screen else session.settings.shown(name)
+        lines.append(f"{name:16} {shown:10} {row.help}")
     return Output(tuple(lines), {n: session.settings.shown(n) for n in names})
 
 

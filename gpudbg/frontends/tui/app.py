@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -58,13 +58,16 @@ class GpudbgApp(App[int]):
     ) -> None:
         self.seen = seen or Seen()
         self.layouts = Layouts(saved or Saved(saved_path()))
-        self.look = look or Look(theme.choose(), glyphs.choose())
+        chosen = self.layouts.look.get
+        self.look = look or Look(
+            theme.choose(saved=chosen("theme", "")), glyphs.choose(saved=chosen("ascii", ""))
+        )
         super().__init__()
         for palette in theme.PALETTES.values():
             self.register_theme(palette.theme())
         self.theme = f"gpudbg-{self.look.palette.name}"
-        self._take(session, notes)
         self.keymap_name = keymaps.DEFAULT
+        self._take(session, notes)
         self._asked_keys = os.environ.get(keymaps.VARIABLE, "")
         self._startup = list(startup or [])
 
@@ -76,6 +79,30 @@ class GpudbgApp(App[int]):
             self.options.space = "global"
         self.engine = Engine(session, Collector(session, self.options), self)
         self.main = MainScreen(session, self.engine, self.options, self.look, notes)
+        self._offer_settings(session)
+
+    def _offer_settings(self, session: DebugSession) -> None:
+        """`set theme` and its like: commands run in the engine's thread, changes in this one."""
+
+        def offer(
+            name: str,
+            choices: Iterable[str],
+            shown: Callable[[], str],
+            change: Callable[[str], None],
+        ) -> None:
+            def later(value: str) -> None:
+                self.call_later(change, value)
+
+            session.settings.adopt(name, tuple(choices), shown, later)
+
+        offer("theme", theme.PALETTES, lambda: self.look.palette.name, self.set_look)
+        offer("keymap", keymaps.NAMES, lambda: self.keymap_name, self.set_keys)
+        offer(
+            "ascii",
+            ("on", "off"),
+            lambda: "on" if self.look.glyphs is glyphs.ASCII else "off",
+            lambda value: self.set_look(glyphs="ascii" if value == "on" else "unicode"),
+        )
 
     # ---- the engine's way back ---------------------------------------------------------
     def start_thread(self, work: Callable[[], None]) -> None:
@@ -94,11 +121,9 @@ class GpudbgApp(App[int]):
     def on_mount(self) -> None:
         """The main screen; then what the command line asked for."""
         self.push_screen(self.main)
-        asked = os.environ.get("GPUDBG_KEYMAP", keymaps.DEFAULT)
-        self.set_keys(asked if asked in keymaps.NAMES else keymaps.DEFAULT)
-        if self._asked_keys in keymaps.NAMES:
-            self.set_keys(self._asked_keys)
-        elif self._asked_keys:
+        name = self._asked_keys or self.layouts.look.get("keymap", "")
+        self.use_keys(name if name in keymaps.NAMES else keymaps.DEFAULT)
+        if self._asked_keys not in ("", *keymaps.NAMES):
             names = ", ".join(keymaps.NAMES)
             words = f"{keymaps.VARIABLE}: no key map is called {self._asked_keys!r}; {names}"
             self.call_after_refresh(self.main.note, words)
@@ -144,15 +169,17 @@ class GpudbgApp(App[int]):
 
     # ---- looks and keys ----------------------------------------------------------------
     def set_look(self, theme: str | None = None, glyphs: str | None = None) -> None:
-        """Another palette or glyph set, everywhere at once."""
+        """Another palette or glyph set, everywhere at once; `layout save` keeps it."""
         from gpudbg.frontends.tui import glyphs as glyph_sets
         from gpudbg.frontends.tui import theme as themes
 
         if theme is not None:
             self.look.palette = themes.PALETTES[theme]
             self.theme = f"gpudbg-{theme}"
+            self.layouts.look["theme"] = theme
         if glyphs is not None:
             self.look.glyphs = glyph_sets.SETS[glyphs]
+            self.layouts.look["ascii"] = "on" if glyphs == "ascii" else "off"
         for screen in self.screen_stack:
             for widget in screen.query("*"):
                 if isinstance(widget, LinePane | ConsolePane):
@@ -164,7 +191,12 @@ class GpudbgApp(App[int]):
                     widget.refresh()
 
     def set_keys(self, name: str) -> None:
-        """Another key map."""
+        """Another key map; `layout save` keeps it."""
+        self.layouts.look["keymap"] = name
+        self.use_keys(name)
+
+    def use_keys(self, name: str) -> None:
+        """The keys of a map."""
         self.keymap_name = name
         self.set_keymap(keymaps.keymap(name))
         if self.main.current is not None:

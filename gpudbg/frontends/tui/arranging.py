@@ -32,11 +32,13 @@ class Layouts:
     Attributes:
         saved: the file.
         now: changes by size of terminal; a size without any is as designed.
+        look: what the user chose of theme, key map and glyphs, by name of the setting.
     """
 
     def __init__(self, saved: Saved) -> None:
         self.saved = saved
         self.now: Layout = dict(saved.layouts.get(saved.current, {}))
+        self.look = dict(saved.look)
 
     def changes(self, size: str) -> Changes:
         """What is changed on terminals of a size."""
@@ -222,7 +224,7 @@ def _save(screen: MainScreen, words: list[str]) -> list[str]:
     if name in layout.PRESETS:
         raise CommandError(f"{name!r} is a designed layout", "save it under another name")
     saved = screen.gpudbg.layouts.saved
-    saved.save(name, screen.gpudbg.layouts.now)
+    saved.save(name, screen.gpudbg.layouts.now, screen.gpudbg.layouts.look)
     return [f"saved as {name!r} in {saved.path}; the next start takes it"]
 
 

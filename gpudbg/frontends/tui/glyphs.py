@@ -144,15 +144,17 @@ SETS = {g.name: g for g in (UNICODE, ASCII)}
 _CJK = ("zh", "ja", "ko")
 
 
-def choose(environ: Mapping[str, str] | None = None) -> Glyphs:
+def choose(environ: Mapping[str, str] | None = None, saved: str = "") -> Glyphs:
     """The set for this terminal: ASCII when asked for, or where the locale is not UTF-8.
+
+    `saved` is what the user saved of the setting `ascii`: "on", "off", or "" for neither.
 
     Linux's own console has too few glyphs for the others, whatever its locale.
     Blocks and rules are of ambiguous width, which CJK locales draw two cells wide; those get
     ASCII too unless GPUDBG_ASCII=0.
     """
     env = os.environ if environ is None else environ
-    asked = env.get("GPUDBG_ASCII", "")
+    asked = env.get("GPUDBG_ASCII", "") or {"on": "1", "off": "0"}.get(saved, "")
     if asked:
         return UNICODE if asked == "0" else ASCII
     if env.get("TERM") == "linux":

@@ -31,6 +31,7 @@ class Saved:
     Attributes:
         current: the name that the next start takes.
         layouts: name -> layout.
+        look: the theme, key map and glyphs that the next start takes, by name of the setting.
         trouble: why the file could not be read, or "".
     """
 
@@ -38,6 +39,7 @@ class Saved:
         self.path = where
         self.current = ""
         self.layouts: dict[str, Layout] = {}
+        self.look: dict[str, str] = {}
         self.trouble = ""
 
     @classmethod
@@ -53,6 +55,10 @@ class Saved:
                     raise ValueError(f"layout {name!r} must be a table of sizes")
                 out.layouts[name] = {s: Changes.of_json(c) for s, c in sizes.items()}
             out.current = str(data.get("current", ""))
+            look = data.get("look", {})
+            if not isinstance(look, dict) or not all(isinstance(v, str) for v in look.values()):
+                raise ValueError("'look' must be values of settings")
+            out.look = dict(look)
         except FileNotFoundError:
             return out
         except (OSError, ValueError, RecursionError) as e:
@@ -61,13 +67,17 @@ class Saved:
             out.trouble = f"{out.path} cannot be read ({reason}); `layout save` begins it anew"
         return out
 
-    def save(self, name: str, layout: Mapping[str, Changes]) -> None:
-        """Enter a layout, make it the current one, and write the file.
+    def save(
+        self, name: str, layout: Mapping[str, Changes], look: Mapping[str, str] | None = None
+    ) -> None:
+        """Enter a layout, make it the current one, and write the file; `look` with it.
 
         Raises:
             CommandError: the file cannot be written.
         """
         self.layouts[name] = dict(layout)
+        if look is not None:
+            self.look = dict(look)
         self.current = name
         self.write()
 
@@ -98,7 +108,8 @@ class Saved:
             name: {size: changes.to_json() for size, changes in layout.items()}
             for name, layout in self.layouts.items()
         }
-        text = json.dumps({"current": self.current, "layouts": layouts}, indent=1)
+        data = {"current": self.current, "layouts": layouts, "look": self.look}
+        text = json.dumps({k: v for k, v in data.items() if v or k != "look"}, indent=1)
         part = self.path.with_suffix(f".{os.getpid()}.part")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)

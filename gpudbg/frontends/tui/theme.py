@@ -145,8 +145,17 @@ PALETTES = {name: _palette(name) for name in _ROWS}
 """Palettes by name: dark, light, contrast, 256, 16, mono."""
 
 
-def choose(environ: Mapping[str, str] | None = None) -> Palette:
-    """The palette for this terminal: asked for, monochrome under NO_COLOR, by colour depth."""
+EXACT = ("256", "16", "mono")
+"""Palettes that need no true colour."""
+
+
+def choose(environ: Mapping[str, str] | None = None, saved: str = "") -> Palette:
+    """The palette for this terminal: asked for, monochrome under NO_COLOR, by colour depth.
+
+    Args:
+        environ: the environment.
+        saved: what the user saved; taken where the terminal has its colours.
+    """
     env = os.environ if environ is None else environ
     asked = env.get("GPUDBG_THEME", "")
     if asked in PALETTES:
@@ -154,6 +163,8 @@ def choose(environ: Mapping[str, str] | None = None) -> Palette:
     if env.get("NO_COLOR"):
         return PALETTES["mono"]
     deep = env.get("COLORTERM", "").lower() in ("truecolor", "24bit") or "TERM" not in env
+    if saved in PALETTES and (deep or saved in EXACT):
+        return PALETTES[saved]
     if deep:
         return PALETTES["dark"]
     many = env["TERM"].endswith("256color") or "kitty" in env["TERM"]

@@ -1,0 +1,117 @@
+"""`set theme`, `set keymap` and `set ascii`: on the screen, completed, saved, and without one."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from gpudbg.debug.completion import complete
+from gpudbg.debug.settings import NO_SCREEN
+from gpudbg.errors import CommandError
+from gpudbg.frontends.tui import glyphs, keymaps, theme
+from gpudbg.frontends.tui.app import GpudbgApp
+from gpudbg.frontends.tui.saved import Saved
+from gpudbg.frontends.tui.widgets.console import ConsolePane
+
+from .helpers import look, make_app, open_first, press, settle
+
+
+def said(app: GpudbgApp) -> list[str]:
+    return [r.text.strip() for r in app.main.query_one(ConsolePane).answers.lines]
+
+
+async def typed(app: GpudbgApp, pilot, line: str) -> None:
+    await press(app, pilot, "colon", *line, "enter", "escape")
+
+
+async def test_the_console_changes_theme_keys_and_marks():
+    app = make_app(open_first())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(app, pilot)
+        await typed(app, pilot, "set theme light")
+        assert app.look.palette is theme.PALETTES["light"]
+        assert app.theme == "gpudbg-light"
+        await press(app, pilot, "T")
+        await typed(app, pilot, "show theme")
+        assert said(app)[-1].split()[:2] == ["theme", app.look.palette.name]
+        await typed(app, pilot, "set ascii on")
+        assert app.look.glyphs is glyphs.ASCII
+        await typed(app, pilot, "set ascii off")
+        assert app.look.glyphs is glyphs.UNICODE
+        await typed(app, pilot, "set keymap x64dbg")
+        await press(app, pilot, "f7")
+        assert app.session.stop.pc == 16, "F7 steps in x64dbg's keys"
+        await typed(app, pilot, "set theme beige")
+        assert "theme cannot be 'beige'" in said(app)[-1]
+        for name in theme.PALETTES:
+            assert name in said(app)[-1]
+        # Another program's session has them too.
+        app.open_program(app.session.program.path)
+        await settle(app, pilot)
+        await typed(app, pilot, "show keymap")
+        assert said(app)[-1].split()[:2] == ["keymap", "x64dbg"]
+
+
+def test_names_and_values_are_completed():
+    app = make_app(open_first())
+
+    def lines(text: str) -> list[str]:
+        return complete(app.session, text)
+
+    assert lines("set the") == ["set theme"]
+    assert lines("set theme ") == [f"set theme {name}" for name in theme.PALETTES]
+    assert lines("set keymap g") == ["set keymap gdb"]
+    assert lines("show key") == ["show keymap"]
+    assert lines("set cuda coal") == ["set cuda coalescing"]
+    assert lines("set cuda coalescing o") == ["set cuda coalescing on", "set cuda coalescing off"]
+
+
+def test_without_a_screen_a_command_file_runs_on(tmp_path):
+    session = open_first()
+    script = tmp_path / "begin.gdb"
+    script.write_text("set theme light\nset keymap vim\nset ascii on\nstepi\nshow theme\n")
+    lines = session.command(f"source {script}").lines
+    assert lines.count(NO_SCREEN) == 3
+    assert session.stop.pc == 16
+    assert lines[-1].split()[:3] == ["theme", "no", "screen"]
+    with pytest.raises(CommandError, match="is not a setting"):
+        session.command("set themes light")
+
+
+async def test_layout_save_keeps_them(tmp_path, monkeypatch):
+    for name in ("GPUDBG_THEME", "GPUDBG_KEYMAP", "GPUDBG_ASCII", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("COLORTERM", "truecolor")
+    where = tmp_path / "layouts.json"
+    app = GpudbgApp(open_first(), [], look(), saved=Saved.read(where))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(app, pilot)
+        await typed(app, pilot, "layout save")
+        assert "look" not in json.loads(where.read_text()), "nothing was chosen"
+        for line in ("set theme contrast", "set keymap vim", "set ascii on", "layout save"):
+            await typed(app, pilot, line)
+    again = GpudbgApp(open_first(), [], saved=Saved.read(where))
+    assert again.look.palette.name == "contrast"
+    assert again.look.glyphs is glyphs.ASCII
+    async with again.run_test(size=(120, 40)) as pilot:
+        await settle(again, pilot)
+        assert again.keymap_name == "vim"
+    where.write_text(json.dumps({"layouts": {}, "look": {"theme": "gone", "keymap": "gone"}}))
+    other = GpudbgApp(open_first(), [], saved=Saved.read(where))
+    async with other.run_test(size=(120, 40)) as pilot:
+        await settle(other, pilot)
+        assert other.keymap_name == keymaps.DEFAULT
+    where.write_text('{"layouts": {}, "look": [1]}')
+    assert "cannot be read" in Saved.read(where).trouble
+
+
+def test_what_is_asked_for_comes_before_what_is_saved():
+    assert theme.choose({"GPUDBG_THEME": "dark", "TERM": "xterm"}, "light").name == "dark"
+    assert theme.choose({"NO_COLOR": "1"}, "light").name == "mono"
+    assert theme.choose({"TERM": "xterm-256color"}, "light").name == "256"
+    assert theme.choose({"TERM": "xterm-256color"}, "mono").name == "mono"
+    deep = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
+    assert theme.choose(deep, "light").name == "light"
+    assert glyphs.choose({"GPUDBG_ASCII": "0"}, "on") is glyphs.UNICODE
+    assert glyphs.choose({"LANG": "C.UTF-8"}, "on") is glyphs.ASCII
