@@ -33,6 +33,7 @@ from gpudbg.debug.sources import SourcePath
 from gpudbg.debug.stop import Stop, Trigger
 from gpudbg.debug.stop_maker import entry_stop, make_stop
 from gpudbg.debug.symbols import Symbols
+from gpudbg.debug.timeline import Timeline
 from gpudbg.debug.traps import SessionTraps
 from gpudbg.debug.warp_view import WarpView
 from gpudbg.debug.watching import EVERY_STOP, Watching
@@ -107,6 +108,7 @@ class DebugSession(Watching, Breaking, Looking):
         self.focus: Focus | None = None
         self.stop: Stop | None = None
         self.grid: Grid = launch.begin()
+        self.timeline = Timeline(self)
         self.use_settings(Settings())
         self._closed = False
         self._killed = False
@@ -143,6 +145,7 @@ class DebugSession(Watching, Breaking, Looking):
     def use_settings(self, settings: Settings) -> None:
         """Take settings over; those that the device keeps show its values."""
         settings.attach(self.grid.gpu)
+        settings.on_change("timeline", lambda value: self.timeline.switch(value == "on"))
         self.settings = settings
 
     @property

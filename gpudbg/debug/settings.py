@@ -177,6 +177,12 @@ ROWS = (
     SettingRow("print-lanes", "focus", ("focus", "all"), "lanes `print` shows"),
     SettingRow("max-instructions", "0", (), "warp instructions `run` and `continue` may take"),
     SettingRow(JOBS.name, str(JOBS.default), (), JOBS.help),
+    SettingRow(
+        "timeline",
+        "auto",
+        ("on", "off", "auto"),
+        "record what warps execute, tick by tick: auto does from when the history screen is opened",
+    ),
     SettingRow("listsize", "10", (), "source lines `list` shows"),
     SettingRow("pagination", "off", ("on", "off"), "accepted for gdb's sake; nothing pages"),
     SettingRow("confirm", "off", ("on", "off"), "accepted for gdb's sake; nothing asks"),
@@ -272,6 +278,11 @@ class Settings:
 
         self._values[JOBS.name] = str(gpu.jobs)
         self._effects[JOBS.name] = change_jobs
+
+    def on_change(self, name: str, act: Callable[[str], None]) -> None:
+        """Carry out a setting that acts: now, as it stands, and whenever it is changed."""
+        self._effects[name] = act
+        act(self._values[name])
 
     def _meant(self, row: SettingRow, value: str) -> str:
         switch = {"on", "off"} <= set(row.choices) or row.default in ("on", "off")

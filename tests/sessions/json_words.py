@@ -85,6 +85,7 @@ entered: whether, or which, warps are in the handler
 entries: how often the handler was entered
 entry: address of its first instruction
 errors: warp errors, the first in time first
+events: stops, entries into the trap handler and bookmarks, by tick
 executed: number of forms with semantics
 exited: lanes that have ended: a mask, bit n for lane n
 exits: instructions without a compiled version, and how often they came up
@@ -124,6 +125,7 @@ ignore: how many more meetings pass without a stop
 image: name of the texture or surface
 images: name -> texture or surface reference
 in_handler: whether the warp is in the handler
+index: number of the warp in its block
 inlined: whether the frame is an inlined call
 instructions: warp instructions issued so far; of code: its instructions
 kernel: the kernel's name
@@ -184,6 +186,8 @@ reads: what the instruction reads
 ready: warps that can go on
 reason: why
 record: bytes of a warp's record; address of it
+recorded_from: first tick that was recorded, or null
+recording: whether what warps execute is being recorded
 register: register name
 registers: registers
 reserved: whether the bits have no meaning
@@ -221,6 +225,9 @@ temporary: whether it goes away when met
 text: the text
 texture_type: as the header has it
 thread: threadIdx: [x, y, z]
+tick: warp instructions of the launch before it
+ticks: warp instructions of the launch so far
+timeline: what the warp does, a character for each column: 1 to 8 four lanes each, = . ? and blank
 threadIdx: threadIdx: [x, y, z]
 to: last thread: [x, y, z]
 toolkit: toolkit that made the program
@@ -253,6 +260,7 @@ watch: what watchpoints saw; of a breakpoint: what it watches, or null
 where: the place, such as saxpy+0x48
 why: why it does not go on; empty when it does
 width: extent in x, or bits
+window: the ticks that are shown: [first, after the last]
 without_semantics: mnemonic -> forms that stop the machine with their name
 word: the 64 bits of the instruction
 writer: who wrote it last

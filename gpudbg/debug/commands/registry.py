@@ -185,6 +185,7 @@ FAMILIES = (
     "engine",
     "plugins",
     "trap",
+    "timeline",
 )
 """Modules of this package that enter commands."""
 

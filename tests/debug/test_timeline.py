@@ -1,0 +1,247 @@
+"""The timeline tells what was executed when: held against an observer of single instructions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gpudbg
+from gpudbg.debug import record as records
+from gpudbg.debug.record import Record, lane_counts
+from gpudbg.debug.stories import stories
+from gpudbg.errors import CommandError
+
+FIRST = "first_steps"
+
+
+class Truth(gpudbg.Observer):
+    """(pc, lanes, CTA, warp) of every instruction, as the step engine calls them one by one."""
+
+    def __init__(self):
+        self.rows = []
+
+    def instruction(self, warp, pc, instruction, lanes):
+        self.rows.append((pc, lanes, warp.cta.number, warp.index))
+
+
+def opened(name=FIRST):
+    return gpudbg.open(stories()[name])
+
+
+def truth_of(name=FIRST):
+    session = opened(name)
+    with session.subscribe(Truth()) as truth:
+        session.run()
+    return truth.rows
+
+
+def test_nothing_is_observed_before_it_is_switched_on():
+    session = opened()
+    session.execute("info timeline")
+    assert not session.grid.gpu.observers.members
+    session.execute("set timeline on")
+    assert session.timeline.recording
+    session.execute("set timeline off")
+    assert not session.grid.gpu.observers.members
+    session.timeline.looked_at()
+    assert not session.timeline.recording, "off means off"
+    session.execute("set timeline auto")
+    session.timeline.looked_at()
+    assert session.timeline.recording
+
+
+def test_every_tick_has_its_instruction_lanes_and_warp():
+    truth = truth_of()
+    session = opened()
+    session.execute("set timeline on")
+    session.run()
+    found = [session.timeline.executed(tick) for tick in range(session.grid.total)]
+    assert [(e.pc, e.lanes, *e.warp) for e in found] == truth
+    assert session.timeline.executed(len(truth)) is None
+
+
+def test_writers_and_stores_are_those_of_the_run():
+    session = opened()
+    session.execute("set timeline on")
+    session.break_at("block_max+0x178")
+    session.cont()
+    session.cont()
+    now, warp = session.grid.total, session.warp().state
+    lane, key = session.focus.lane, (warp.cta.number, warp.index)
+    written = session.timeline.written(key, 4, 0, now, lane)
+    assert written
+    last = written[-1]
+    line = session.symbols.instruction(last.pc)
+    assert line.text.split()[1] == "R4,"
+    # Going there by steps: the value appears with this instruction and stays until now.
+    value = session.warp().lane(lane).R[4]
+    again = opened()
+    again.cont(max_instructions=last.tick + 1)
+    state = again.grid.warp(warp.sm, warp.slot)
+    assert int(state.R[4][lane]) == value
+    stores = session.timeline.stores(0, now)
+    texts = {session.symbols.instruction(pc).text.split()[0] for pc, *_ in stores}
+    assert texts == {"STS"}
+    assert all(count >= 1 and 1 <= lanes <= 32 for _, _, count, lanes in stores)
+
+
+def columns_by_hand(truth, warp, start, stop, columns):
+    """Most lanes per column, -1 where the warp executed nothing."""
+    out = [-1] * columns
+    for tick, (_, lanes, *who) in enumerate(truth):
+        if start <= tick < stop and tuple(who) == warp:
+            column = (tick - start) * columns // (stop - start)
+            out[column] = max(out[column], lanes.bit_count())
+    return out
+
+
+@pytest.mark.parametrize(("start", "stop", "columns"), [(0, 1258, 60), (300, 700, 37), (90, 99, 9)])
+def test_tracks_have_the_lanes_of_each_column(start, stop, columns):
+    truth = truth_of()
+    session = opened()
+    session.execute("set timeline on")
+    session.run()
+    warps = sorted({tuple(row[2:]) for row in truth})
+    for track in session.timeline.tracks(warps, start, stop, columns):
+        by_hand = columns_by_hand(truth, track.warp, start, stop, columns)
+        begins = next(n for n, row in enumerate(truth) if tuple(row[2:]) == track.warp)
+        ends = max(n for n, row in enumerate(truth) if tuple(row[2:]) == track.warp)
+        for n, lanes in enumerate(by_hand):
+            low, high = (start + (stop - start) * c / columns for c in (n, n + 1))
+            assert (track.states[n] == "r") == (lanes >= 0)
+            if lanes > 0:
+                assert track.lanes[n] == lanes
+            elif lanes < 0 and high <= begins:
+                assert track.states[n] == " "
+            elif lanes < 0 and low > ends:
+                assert track.states[n] == "x"
+            elif lanes < 0:
+                assert track.states[n] in "wb"
+
+
+def test_a_warp_at_a_barrier_is_drawn_waiting():
+    session = opened()
+    session.execute("set timeline on")
+    session.break_at("first_steps.cu:19")
+    session.cont()
+    session.cont()
+    assert session.grid.warp(0, 0).status == "barrier"
+    rows = {(tuple(r["block"]), r["index"]): r for r in session.execute("info timeline")["warps"]}
+    assert rows[(0, 0, 0), 0]["timeline"].endswith("======")
+    assert "=" not in rows[(0, 0, 0), 1]["timeline"]
+    assert rows[(1, 0, 0), 0]["timeline"].strip() == ""
+
+
+def test_recording_from_the_middle_says_so_and_a_restart_records_all():
+    session = opened()
+    session.step(20)
+    session.execute("set timeline on")
+    session.step(10)
+    data = session.execute("info timeline")
+    assert (data["recorded_from"], data["ticks"]) == (20, 30)
+    assert data["warps"][0]["timeline"] == "?" * 20 + "8" * 10
+    assert "recorded from tick 20" in session.command("info timeline").text
+    session.restart()
+    assert session.timeline.present().end == 0
+    session.step(5)
+    assert session.execute("info timeline")["warps"][0]["timeline"] == "8" * 5
+
+
+@pytest.mark.parametrize("story", ["trap_handler", "out_of_bounds", "bpt_pause"])
+def test_ticks_agree_with_the_machine_over_traps_and_faults(story):
+    session = opened(story)
+    session.execute("set timeline on")
+    for _ in range(4):
+        if session.finished or session.faulted:
+            break
+        session.cont()
+        record = session.timeline.present()
+        assert record.end == session.grid.total
+        last = session.timeline.executed(record.end - 1)
+        assert last is not None
+        assert session.symbols.instruction(last.pc) is not None
+    events = session.timeline.events()
+    assert [e.tick for e in events] == sorted(e.tick for e in events)
+    assert events[0].text.startswith("at the entry")
+
+
+def test_bookmarks_and_windows():
+    session = opened()
+    session.step(12)
+    assert session.execute("bookmark before the loop") == {"tick": 12, "text": "before the loop"}
+    assert session.execute("bookmark")["text"] == "before the loop"
+    session.step(3)
+    assert session.execute("bookmark")["text"] == "mark 2"
+    session.restart()
+    session.run()
+    data = session.execute("info timeline 10 14")
+    assert data["window"] == [10, 14]
+    assert [(e["kind"], e["text"]) for e in data["events"]] == [("bookmark", "before the loop")]
+    for bad in ("5", "9 3", "0 99999", "a b"):
+        with pytest.raises(CommandError):
+            session.execute(f"info timeline {bad}")
+
+
+def test_only_stops_of_the_present_launch_count():
+    session = opened()
+    session.step(5)
+    session.restart()
+    session.step(2)
+    stops = [e for e in session.timeline.events() if e.kind == "stop"]
+    assert [(e.tick, e.stop) for e in stops] == [(0, 2), (2, 3)]
+
+
+# ---- long runs -------------------------------------------------------------------------------
+def rows_of(count, warps=4, turn=16):
+    """Rows as the machine makes them: warps take turns, lanes grow with the warp."""
+    tick = np.arange(count, dtype=np.int64)
+    warp = tick // turn % warps
+    return np.stack([tick % 97 * 8, (1 << (8 * warp + 8)) - 1, warp], axis=1)
+
+
+def test_a_long_run_stays_in_bounds_and_keeps_its_end_exactly(monkeypatch):
+    for name, value in (("KEPT", 4096), ("ENTRIES", 2048), ("BUCKETS", 64), ("EVERY", 12)):
+        monkeypatch.setattr(records, name, value)
+    record = Record(0)
+    rows = rows_of(600_000)
+    for at in range(0, len(rows), 1000):
+        record.add(rows[at : at + 1000])
+        assert record._entries <= 2048 + 1000
+    assert record.end == len(rows)
+    assert record.end - record.exact >= 2048
+    assert (record.rows(record.exact, record.end) == rows[record.exact :]).all()
+    assert record.width > 64
+    turns = record.turns(0, record.end, 50)
+    for warp in range(4):
+        mine = turns.who == warp
+        assert (turns.lanes[mine] == 8 * warp + 8).all()
+        # Every part of the run is there, though not every instruction was looked at.
+        assert len(np.unique(turns.bucket[mine] // 10)) == 6
+
+
+def test_many_short_warps_leave_the_latest(monkeypatch):
+    for name, value in (("KEPT", 1024), ("ENTRIES", 512), ("BUCKETS", 64)):
+        monkeypatch.setattr(records, name, value)
+    record = Record(0)
+    rows = rows_of(100_000, warps=100_000)
+    for at in range(0, len(rows), 500):
+        record.add(rows[at : at + 500])
+    assert record._entries <= 512 + 500
+    who = record.turns(0, record.end, 100).who
+    assert who.max() == rows[-1, 2]
+    assert record.width * 64 <= record.end * 2
+
+
+def test_lanes_are_counted():
+    masks = np.array([0, 1, 0xFFFFFFFF, 0x80000000, 0x10001], np.int64)
+    assert lane_counts(masks).tolist() == [0, 1, 32, 1, 2]
+
+
+def test_a_row_for_each_tick_whatever_was_told():
+    record = Record(0)
+    record.add(rows_of(10))
+    record.align(12)
+    assert record.end == 12
+    assert record.rows(10, 12)[:, 2].tolist() == [-1, -1]
+    record.align(9)
+    assert (record.end, len(record.rows(0, 9))) == (9, 9)
