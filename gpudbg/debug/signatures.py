@@ -70,14 +70,19 @@ def parameters(program: Program, kernel: Kernel, sources: Sequence[Path] = ()) -
     return [Parameter(f"arg{p.ordinal}", p.size, p.size == 8) for p in kernel.params]
 
 
-_NAMES: WeakKeyDictionary[Kernel, tuple[str, ...]] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[Kernel, tuple[Parameter, ...]] = WeakKeyDictionary()
+
+
+def known(program: Program, kernel: Kernel) -> tuple[Parameter, ...]:
+    """The kernel's parameters, in order; looked up once."""
+    if kernel not in _KNOWN:
+        _KNOWN[kernel] = tuple(parameters(program, kernel))
+    return _KNOWN[kernel]
 
 
 def names_of(program: Program, kernel: Kernel) -> tuple[str, ...]:
-    """The names of the kernel's parameters, in order; looked up once."""
-    if kernel not in _NAMES:
-        _NAMES[kernel] = tuple(p.name for p in parameters(program, kernel))
-    return _NAMES[kernel]
+    """The names of the kernel's parameters, in order."""
+    return tuple(p.name for p in known(program, kernel))
 
 
 def from_text(text: str, kernel: Kernel) -> list[Parameter] | None:
@@ -147,7 +152,8 @@ def _parameter(text: str, number: int, size: int) -> Parameter | None:
     named = len(names) > 1 and names[-1] not in TYPE_WORDS and names[-1] not in TYPES
     type_words = names[:-1] if named else names
     name = names[-1] if named else f"arg{number}"
-    type_ = TYPES.get(" ".join(type_words))
+    # What a pointer to pointers points at is no number.
+    type_ = TYPES.get(" ".join(type_words)) if plain.count("*") + plain.count("[") < 2 else None
     if pointer != (size == 8) and (pointer or (type_ is not None and type_.size != size)):
         return None
     if not pointer and type_ is not None and type_.size != size:

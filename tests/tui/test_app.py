@@ -297,10 +297,12 @@ async def test_memory_pane_goes_where_it_is_told():
         page = app.main.current.memory
         assert page.space == "global"
         assert page.label.startswith("in ")
-        await press(app, pilot, "x")
-        assert app.main.query_one(MemoryPane).form == "dec"
+        pane = app.main.query_one(MemoryPane)
+        assert pane.form == "i32", "the source says `const int *in`"
         first = app.session.buffer("in")[0]
         assert str(first) in app.main.line_pane("memory").texts[1]
+        await press(app, pilot, "x")
+        assert pane.form == "f32"
         await press(app, pilot, "plus")
         assert app.main.current.memory.address > page.address
         await press(app, pilot, "minus", "o")

@@ -83,7 +83,7 @@ async def test_memory_by_column():
         await press(app, pilot, "e")
         await answer(app, pilot, "-2")
         assert int(app.session.buffer("in")[6]) & 0xFFFFFFFF == 0xFFFFFFFE
-        await press(app, pilot, *5 * ["x"], "e")
+        await press(app, pilot, *4 * ["x"], "e")
         await press(app, pilot, "escape")
         assert pane.form == "hex64"
         await press(app, pilot, "right")

@@ -8,9 +8,15 @@ import pytest
 
 from gpudbg.errors import CommandError
 from gpudbg.frontends.tui.memory_search import find, needle
-from gpudbg.frontends.tui.widgets.memory import FORMATS, MemoryPane, page_rows, word_text
+from gpudbg.frontends.tui.widgets.memory import (
+    COLUMNS,
+    MemoryPane,
+    form_of,
+    page_rows,
+    word_text,
+)
 
-from .helpers import make_app, open_first, press, screen_text, settle, view_of
+from .helpers import FIRST, make_app, open_first, open_kernel, press, screen_text, settle, view_of
 
 
 def test_what_is_typed_becomes_bytes():
@@ -41,7 +47,7 @@ def test_search_goes_around_and_minds_alignment():
         ("bytes", b"\xfe", "fe"),
         ("i16", b"\xfe\xff", "-2"),
         ("hex64", (0x705000000).to_bytes(8, "little"), "0000000705000000"),
-        ("double", struct.pack("<d", -2.5), "-2.5"),
+        ("f64", struct.pack("<d", -2.5), "-2.5"),
     ],
 )
 def test_typed_columns(form, raw, text):
@@ -50,7 +56,7 @@ def test_typed_columns(form, raw, text):
 
 def test_rows_of_a_form_stand_under_each_other():
     page = view_of(open_first(), space="global").memory
-    for form in FORMATS:
+    for form in COLUMNS:
         rows = page_rows(page, form)
         assert len({len(r.text) for r in rows[:-1]}) == 1, form
 
@@ -76,3 +82,69 @@ async def test_search_map_and_follow():
         await press(app, pilot, "home", "enter")
         assert app.main.current.memory.space == "global"
         assert app.main.current.memory.base == min(known)
+
+
+SOURCE = """
+extern "C" __global__ void block_max(const float *in, unsigned *out, int n)
+"""
+
+
+async def test_columns_are_of_the_parameters_type(tmp_path):
+    # The launch table says i32; the kernel's source, beside the cubin, knows better.
+    cubin = tmp_path / FIRST.name
+    cubin.write_bytes(FIRST.read_bytes())
+    cubin.with_suffix(".toml").write_text(FIRST.with_suffix(".toml").read_text())
+    cubin.with_suffix(".cu").write_text(SOURCE)
+    app = make_app(open_kernel(cubin))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(app, pilot)
+        pane = app.main.query_one(MemoryPane)
+        assert pane.form == "hex", "nobody tells the type of shared memory"
+        await press(app, pilot, "M", *"in", "enter")
+        value = struct.unpack("<f", app.main.current.memory.data[:4])[0]
+        assert pane.form == "f32"
+        assert " in  f32[256]  0x" in pane.texts[0]
+        assert f"{value:.5g}" in pane.texts[1]
+        assert pane.texts[2].endswith("[4]")
+        await press(app, pilot, "x")
+        assert pane.form == "bytes"
+        assert " bytes  in  f32[256]  0x" in pane.texts[0]
+        await press(app, pilot, "o")
+        assert pane.form == "u32", "the next buffer has a type of its own"
+        await press(app, pilot, "M", *"in", "enter")
+        assert pane.form == "bytes", "a choice stays with its buffer"
+        await press(app, pilot, "M", *"(@shared short*)16", "enter")
+        assert (app.main.current.memory.space, pane.form) == ("shared", "i16")
+
+
+@pytest.mark.parametrize(
+    ("element", "form"),
+    [("f32", "f32"), ("u8", "bytes"), ("f64", "f64"), ("b8", "hex"), ("", "hex"), ("u64", "u64")],
+)
+def test_the_form_of_a_type(element, form):
+    assert form_of(element) == form
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_after_the_end_memory_shows_what_came_out(size):
+    app = make_app(open_first())
+    async with app.run_test(size=size) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "5")
+        pane = app.main.query_one(MemoryPane)
+        assert app.main.current.memory.space == "shared"
+        await press(app, pilot, "c")
+        page = app.main.current.memory
+        assert (page.space, page.error) == ("global", "")
+        assert page.label.startswith("out "), "the launch table marks it"
+        await press(app, pilot, "5")
+        assert str(int(app.session.buffer("out")[0])) in pane.texts[1]
+        # Spaces of a warp are passed over while there is none.
+        seen = set()
+        for _ in range(4):
+            await press(app, pilot, "5", "o")
+            seen.add(app.main.current.memory.space)
+        assert seen == {"global", "map"}
+        app.options.space, app.options.address = "shared", 64
+        await press(app, pilot, "r")
+        assert (app.main.current.memory.space, app.main.current.memory.address) == ("shared", 64)

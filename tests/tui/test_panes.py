@@ -263,9 +263,9 @@ def test_memory_rows():
     view = view_of(open_first(), space="global")
     rows = plain(page_rows(view.memory, "hex"))
     assert rows[0].startswith("+0000 ")
-    assert view.memory.label.startswith("in 0x")
-    assert word_text((-3 & 0xFFFFFFFF).to_bytes(4, "little"), "dec") == "-3"
-    assert word_text(np.float32(1.5).tobytes(), "float") == "1.5"
+    assert view.memory.label.startswith("in  i32[256]  0x")
+    assert word_text((-3 & 0xFFFFFFFF).to_bytes(4, "little"), "i32") == "-3"
+    assert word_text(np.float32(1.5).tobytes(), "f32") == "1.5"
 
 
 def test_a_buffer_plot_has_the_shape_of_its_values():

@@ -20,13 +20,14 @@ from gpudbg.debug.liveness import Liveness, of_kernel
 from gpudbg.debug.operands import next_words, operand_values
 from gpudbg.debug.paths import Path, letters, paths
 from gpudbg.debug.stop import Stop, Trigger
-from gpudbg.errors import CommandError, GpudbgError
+from gpudbg.errors import GpudbgError
 from gpudbg.frontends.tui import lane_rows
 from gpudbg.frontends.tui.code_index import CodeIndex
+from gpudbg.frontends.tui.collect_memory import MemoryTaker
+from gpudbg.frontends.tui.coordinates import coordinates
 from gpudbg.frontends.tui.view import (
     Header,
     LaneRow,
-    MemoryPage,
     Options,
     OutputRow,
     PointRow,
@@ -40,10 +41,6 @@ if TYPE_CHECKING:
     from gpudbg.frontends.tui.collect_trap import TrapPicture
 
 MAX_OUTPUT_VALUES = 4096
-NO_MEMORY = "this kernel has none"
-SPACES = ("shared", "global", "local", "const", "map")
-"""What the memory pane goes through: address spaces, and the map of allocations."""
-
 TITLES = {
     "exited": ("Finished", "run"),
     "breakpoint": ("Breakpoint", "now"),
@@ -61,16 +58,6 @@ def watch_words(trigger: Trigger) -> str:
     """`Watchpoint 1  out[5] was 0, is 23`: which, what, and the values before and after."""
     was = "" if trigger.old == trigger.new else f"was {trigger.old}, "
     return f"Watchpoint {trigger.number}  {trigger.expression} {was}is {trigger.new}"
-
-
-def coordinates(value: tuple[int, int, int] | None, shape: tuple[int, int, int]) -> str:
-    """CUDA coordinates in as many numbers as the grid or block has dimensions."""
-    if value is None:
-        return "?"
-    if shape[1] == shape[2] == 1:
-        return str(value[0])
-    count = 3 if shape[2] > 1 else 2
-    return "(" + ",".join(str(v) for v in value[:count]) + ")"
 
 
 def dimensions(value: tuple[int, int, int]) -> str:
@@ -93,8 +80,7 @@ class Collector:
         self.header = self._header()
         self._number = 0
         self._baselines: dict[tuple[int, int], list[tuple[int, Snapshot]]] = {}
-        self._memory: tuple[str, int, bytes, int] | None = None
-        self._memory_before: tuple[str, int, bytes] | None = None
+        self.memory = MemoryTaker(session, options)
         self._outputs: dict[str, bytes] = {}
         self._outputs_before: dict[str, bytes] = {}
         self._watch_before: dict[str, tuple[int, LaneRow]] = {}
@@ -136,7 +122,7 @@ class Collector:
             if s.grid.total < self._tick:
                 # Launched again: nothing has changed since something of another run.
                 self._baselines.clear()
-                self._memory_before = None
+                self.memory.forget()
                 self._outputs_before = {}
                 self._watch_before = {}
             self._tick = s.grid.total
@@ -190,8 +176,7 @@ class Collector:
 
     # ---- what changed ------------------------------------------------------------------
     def _new_stop(self) -> None:
-        if self._memory is not None:
-            self._memory_before = self._memory[:3]
+        self.memory.new_stop()
         self._outputs_before = dict(self._outputs)
 
     def _baseline(self) -> Snapshot | None:
@@ -254,7 +239,7 @@ class Collector:
             if w.state != "exited":
                 at[w.pc] = at.get(w.pc, 0) + 1
         if s.focus is None or shot.detail is None:
-            return replace(view, warps_at=at, memory=self._memory_page())
+            return replace(view, warps_at=at, memory=self.memory.page())
         detail = shot.detail
         warp = s.grid.warp(s.focus.sm, s.focus.warp)
         lane = s.focus.lane
@@ -281,7 +266,7 @@ class Collector:
             tracked=self._tracked(warp.pc),
             specials=self._specials(detail, lane),
             watches=self._watches(detail, lane),
-            memory=self._memory_page(),
+            memory=self.memory.page(),
         )
 
     def _untouched(self, found: tuple[Path, ...], detail: WarpDetail) -> int:
@@ -336,88 +321,6 @@ class Collector:
             self._watch_before[text] = (self._at_stop, made)
             rows.append(made)
         return tuple(rows)
-
-    # ---- memory ------------------------------------------------------------------------
-    def _memory_page(self) -> MemoryPage:
-        if self.options.space == "map":
-            return self._map()
-        space, label, base, size = self.region()
-        length = self.options.page_rows * 16
-        address = self.options.address if self.options.address is not None else base
-        if size:
-            address = max(base, min(address, base + size - 1)) & ~0xF
-            length = min(length, base + size - address)
-        if not size:
-            return MemoryPage(space, label, base, 0, base, b"", error=label)
-        try:
-            data = self.read(space, address, length)
-        except CommandError as e:
-            return MemoryPage(space, label, base, size, address, b"", error=str(e))
-        self._memory = (space, address, data, self._at_stop)
-        changed: frozenset[int] = frozenset()
-        if self._memory_before is not None and self._memory_before[:2] == (space, address):
-            old = self._memory_before[2]
-            changed = frozenset(i for i in range(min(len(old), len(data))) if old[i] != data[i])
-        return MemoryPage(space, label, base, size, address, data, changed)
-
-    def _map(self) -> MemoryPage:
-        """Every allocation of device memory, by address."""
-        rows = sorted(self.session.allocations(), key=lambda a: a.base)
-        total = sum(a.size for a in rows)
-        label = f"{len(rows)} allocations  {total:,} B"
-        found = tuple((a.base, a.size, a.name, a.tag) for a in rows)
-        return MemoryPage("map", label, 0, total, 0, b"", allocations=found)
-
-    def read(self, space: str, address: int, size: int) -> bytes:
-        """Bytes as the focused lane sees them; global memory needs no warp."""
-        s = self.session
-        if space == "global":
-            return bytes(s.grid.gpu.memory.read(address, size))
-        if space == "const":
-            return s.read_focused("bank", self.options.bank << 32 | address, size)
-        return s.read_focused(space, address, size)
-
-    def region(self) -> tuple[str, str, int, int]:
-        """The chosen space as (space, label, base, size); size 0 where there is none to show."""
-        s, space = self.session, self.options.space
-        if space == "global":
-            return self._global_region()
-        if s.focus is None:
-            return space, "no warp is left; `r` runs again", 0, 0
-        warp = s.grid.warp(s.focus.sm, s.focus.warp)
-        if space == "shared":
-            size = len(warp.cta.shared.data)
-            cta = coordinates(warp.cta.block, s.grid.grid)
-            return space, f"CTA {cta}  {size:,} B" if size else NO_MEMORY, 0, size
-        if space == "local":
-            local = warp.local
-            label = f"lane {s.focus.lane}  {local.high:,} B"
-            return space, label if local.high else NO_MEMORY, local.start, local.high
-        banks = s.grid.engine.constants.banks
-        if self.options.bank not in banks:
-            self.options.bank = min(banks, default=0)
-        size = len(banks[self.options.bank].data) if banks else 0
-        return space, f"c[0x{self.options.bank:x}]  {size:,} B", 0, size
-
-    def _global_region(self) -> tuple[str, str, int, int]:
-        rows = list(self.session.allocations())
-        if not rows:
-            return "global", "No buffers yet. A launch makes them.", 0, 0
-        wanted = self.options.address
-        memory = self.session.grid.gpu.memory
-        found = memory.find(wanted) if wanted is not None else None
-        if found is None:
-            found = next((a for a in rows if a.tag == "buffer"), rows[0])
-            self.options.address = found.base
-        owner = next(
-            (
-                a.name
-                for a in self.session.launch.arguments
-                if a.buffer is not None and a.buffer.address == found.base
-            ),
-            found.name,
-        )
-        return "global", f"{owner} 0x{found.base:x}  {found.size:,} B", found.base, found.size
 
     # ---- outputs -----------------------------------------------------------------------
     def _output_rows(self) -> tuple[OutputRow, ...]:

@@ -9,7 +9,7 @@ from gpudbg.debug.focus import first_lane
 from gpudbg.errors import GpudbgError
 from gpudbg.frontends.tui import explain, messages
 from gpudbg.frontends.tui.actions import key_name
-from gpudbg.frontends.tui.collect import SPACES
+from gpudbg.frontends.tui.collect_memory import SPACES, WARPLESS
 from gpudbg.frontends.tui.doings import DOINGS, doing, focus_on, toggle_break
 from gpudbg.frontends.tui.lane_rows import FORMATS
 from gpudbg.frontends.tui.memory_search import find, needle
@@ -17,7 +17,6 @@ from gpudbg.frontends.tui.theme import PALETTES
 from gpudbg.frontends.tui.widgets.code import CodePane
 from gpudbg.frontends.tui.widgets.console import ConsolePane
 from gpudbg.frontends.tui.widgets.lists import WatchPane
-from gpudbg.frontends.tui.widgets.memory import FORMATS as MEMORY_FORMATS
 from gpudbg.frontends.tui.widgets.memory import MemoryPane
 from gpudbg.frontends.tui.widgets.notes import NotesPane
 from gpudbg.frontends.tui.widgets.registers import RegistersPane
@@ -133,7 +132,7 @@ def memory(screen: MainScreen) -> None:
 
 def memory_at(screen: MainScreen, text: str) -> None:
     """Show the memory an expression names: its space when it has one."""
-    from gpudbg.debug.expr.types import Array, Pointer
+    from gpudbg.debug.expr.types import Array, Pointer, Scalar
 
     session, options = screen.session, screen.options
     try:
@@ -146,14 +145,19 @@ def memory_at(screen: MainScreen, text: str) -> None:
         screen.note(f"{text}: no value in lane {lane}")
         return
     address = int(result.values[lane])
-    space = options.space
+    space, target = options.space, None
     if isinstance(result.type, Pointer):
-        space = result.type.space
+        space, target = result.type.space, result.type.target
     elif isinstance(result.type, Array) and result.place is not None:
-        space = result.place.space
+        space, target = result.place.space, result.type.target
     elif session.grid.gpu.memory.find(address) is not None:
         space = "global"
     show_memory(screen, space if space in SPACES else "global", address)
+    page = screen.current.memory if screen.current is not None else None
+    # A buffer's name has the type of the launch; a cast is what the user wants to see.
+    cast = page is not None and (not page.element or "*)" in text.replace(" ", ""))
+    if page is not None and cast and isinstance(target, Scalar):
+        screen.query_one(MemoryPane).show_as(page, f"{target.kind}{target.size * 8}")
 
 
 def show_memory(screen: MainScreen, space: str, address: int | None) -> None:
@@ -166,25 +170,23 @@ def show_memory(screen: MainScreen, space: str, address: int | None) -> None:
 @doing("space")
 def next_space(screen: MainScreen) -> None:
     """The memory pane goes to the next address space; global goes through the allocations."""
-    options = screen.options
-    if options.space == "global":
+    page = screen.current.memory if screen.current is not None else None
+    shown = screen.options.space if page is None else page.space
+    if shown == "global":
         bases = [a.base for a in screen.session.allocations()]
-        page = screen.current.memory if screen.current is not None else None
         later = [b for b in bases if page is not None and b > page.base]
         if later:
             show_memory(screen, "global", later[0])
             return
-    at = SPACES.index(options.space)
-    show_memory(screen, SPACES[(at + 1) % len(SPACES)], None)
+    spaces = SPACES if screen.session.focus is not None else WARPLESS
+    show_memory(screen, spaces[(spaces.index(shown) + 1) % len(spaces)], None)
 
 
 @doing("format")
 def next_format(screen: MainScreen) -> None:
     """Hex, decimal, float: of the memory pane when it has the focus, else of registers."""
     if screen.focused_pane() == "memory":
-        pane = screen.query_one(MemoryPane)
-        pane.form = MEMORY_FORMATS[(MEMORY_FORMATS.index(pane.form) + 1) % len(MEMORY_FORMATS)]
-        pane.redraw()
+        screen.query_one(MemoryPane).next_form()
         return
     options = screen.options
     at = FORMATS.index(options.register_format)
@@ -249,7 +251,9 @@ def _open_or_page(screen: MainScreen, by: int) -> None:
     name = screen.focused_pane()
     if name == "memory" and screen.current is not None and screen.current.memory is not None:
         page = screen.current.memory
-        screen.options.address = max(page.address + by * screen.options.page_rows * 16, page.base)
+        options = screen.options
+        options.space = page.space
+        options.address = max(page.address + by * options.page_rows * 16, page.base)
         screen.quick(lambda s: None)
         return
     key = screen.line_pane(name).key if name != "console" else None
@@ -324,8 +328,8 @@ def search_memory(screen: MainScreen, text: str) -> None:
     screen.last_value = text
     try:
         wanted, align = needle(text)
-        space, _, base, size = collector.region()
-        data = collector.read(space, base, size) if size else b""
+        space, _, base, size = collector.memory.region()
+        data = collector.memory.read(space, base, size) if size else b""
     except GpudbgError as e:
         screen.note(str(e))
         return

@@ -14,21 +14,12 @@ from gpudbg.frontends.tui.doings import doing
 from gpudbg.frontends.tui.lane_rows import register_text
 from gpudbg.frontends.tui.screens.edit import EditScreen
 from gpudbg.frontends.tui.widgets.console import ConsolePane
-from gpudbg.frontends.tui.widgets.memory import FORMATS, MemoryPane
+from gpudbg.frontends.tui.widgets.memory import COLUMNS, MemoryPane
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
     from gpudbg.frontends.tui.screens.main import MainScreen
     from gpudbg.frontends.tui.view import LaneRow, View
-
-TYPES = dict(
-    zip(
-        FORMATS,
-        ("unsigned int", "int", "float", "unsigned char", "short", "unsigned long long", "double"),
-        strict=True,
-    )
-)
-"""The C type of a column of the memory pane, by its format."""
 
 READ_ONLY = {
     "special": "special registers are read-only: the hardware fills them",
@@ -104,9 +95,9 @@ def _memory(view: View, key: Any, memory: MemoryPane) -> Value:
     if column is None:
         raise CommandError(ELSEWHERE)
     address, text = column
-    kind = TYPES[memory.form]
+    kind = COLUMNS[memory.form].type
     lane = f" of lane {view.lane}" if space == "local" else ""
-    shown = f"0x{int(text, 16):x}" if memory.form in ("hex", "bytes", "hex64") else text
+    shown = f"0x{int(text, 16):x}" if COLUMNS[memory.form].hex else text
     return Value(f"*(@{space} {kind}*)0x{address:x}", f"{space} 0x{address:x}{lane}, {kind}", shown)
 
 

@@ -61,7 +61,10 @@ class LaneRow:
 
 @dataclass(frozen=True, slots=True)
 class MemoryPage:
-    """A window into one address space; `allocations` are (base, bytes, name, tag) of the map."""
+    """A window into one address space; `allocations` are (base, bytes, name, tag) of the map.
+
+    `element` is the type its words are known to have (`f32`), or "".
+    """
 
     space: str
     label: str
@@ -72,6 +75,7 @@ class MemoryPage:
     changed: frozenset[int] = frozenset()
     error: str = ""
     allocations: tuple[tuple[int, int, str, str], ...] = ()
+    element: str = ""
 
 
 @dataclass(frozen=True, slots=True)

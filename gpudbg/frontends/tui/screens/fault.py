@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 
 from gpudbg.debug.fault_card import FaultCard
 from gpudbg.debug.stop import dim
-from gpudbg.frontends.tui.collect import coordinates
+from gpudbg.frontends.tui.coordinates import coordinates
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.screens.card import Card, Frame

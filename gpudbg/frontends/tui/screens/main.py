@@ -111,6 +111,7 @@ class MainScreen(Screen[None]):
         self.arrangement: layout.Arrangement | None = None
         self.zoom: str | None = None
         self.past = Past()
+        self._outputs_first = False
         self._shown_fault: object = None
         self.last_search = ""
         self.last_value = ""
@@ -192,7 +193,7 @@ class MainScreen(Screen[None]):
         if self._notes_first and notes is not None and notes.panes[0] == "memory":
             # A story opens with its notes where they cover nothing but memory.
             chosen.setdefault(notes, "notes")
-        if self.current is not None and self.current.snapshot.finished:
+        if self._outputs_first:
             # Nothing has registers any more: their place shows what came out.
             chosen = {s: p for s, p in chosen.items() if p != "output"}
             for slot in self.arrangement.slots[::-1]:
@@ -269,6 +270,8 @@ class MainScreen(Screen[None]):
             self.zoom = name
             self.rearrange()
         elif self.zoom is not None or not self.line_pane(name).display:
+            # What is asked for now comes before what the end brought up in its place.
+            self._outputs_first &= not {"registers", "output"} <= set(slot.panes)
             arranging.front(self, name)
             if self.zoom is not None:
                 self.zoom = name
@@ -491,6 +494,7 @@ class MainScreen(Screen[None]):
             ended = self.current is not None and self.current.snapshot.finished
             self.adopt(event.view, notice)
             if ended != event.view.snapshot.finished:
+                self._outputs_first = event.view.snapshot.finished
                 self.rearrange()
         self.draw()
         if not self.engine.busy:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import struct
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding
 from textual.events import Click
 
+from gpudbg.debug.expr.types import TYPES, Scalar
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.text import Row, Span, row
 from gpudbg.frontends.tui.view import MemoryPage, View
@@ -19,46 +20,100 @@ if TYPE_CHECKING:
     from gpudbg.frontends.tui.look import Look
 
 ROW_BYTES = 16
-FORMATS = ("hex", "dec", "float", "bytes", "i16", "hex64", "double")
-"""Columns of a row: 32-bit words in hex, signed, float; bytes; halves; 64 bits in hex, double."""
-SIZES = {"bytes": 1, "i16": 2, "hex64": 8, "double": 8}
-WIDTHS = {"hex": 8, "bytes": 2, "i16": 6, "hex64": 16, "double": 22}
-"""Bytes of a column where they are not 4, and its characters where they are not 11."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """How a word of memory is shown: its C type, which gives its size, in how many characters."""
+
+    type: str
+    width: int
+    hex: bool = False
+
+    @property
+    def scalar(self) -> Scalar:
+        """The type."""
+        return TYPES[self.type]
+
+    @property
+    def size(self) -> int:
+        """Bytes of a word."""
+        return self.scalar.size
+
+
+COLUMNS = {
+    "hex": Column("unsigned int", 8, hex=True),
+    "i32": Column("int", 11),
+    "f32": Column("float", 11),
+    "bytes": Column("unsigned char", 2, hex=True),
+    "i16": Column("short", 6),
+    "hex64": Column("unsigned long long", 16, hex=True),
+    "f64": Column("double", 18),
+    "u32": Column("unsigned int", 10),
+    "u16": Column("unsigned short", 5),
+    "f16": Column("half", 9),
+    "i64": Column("long", 20),
+    "u64": Column("unsigned long long", 20),
+}
+"""Forms of a row by name."""
+FORMS = ("hex", "i32", "f32", "bytes", "i16", "hex64", "f64")
+"""Forms that a key goes through; the others are those of buffers with such elements."""
 FIRST_SPAN = 2
 """The span of a row's first column; every column is followed by a blank span."""
 BAR = 24
 
 
+def form_of(element: str) -> str:
+    """The form that memory opens in: the one of its elements' type (`f32`), or hex."""
+    return element if element in COLUMNS else "bytes" if element in ("i8", "u8") else FORMS[0]
+
+
 def word_text(raw: bytes, form: str) -> str:
-    """One column in a form of `FORMATS`."""
-    value = int.from_bytes(raw, "little")
-    if form in ("hex", "bytes", "hex64"):
-        return f"{value:0{len(raw) * 2}x}"
-    if form in ("dec", "i16"):
-        return str(int.from_bytes(raw, "little", signed=True))
-    if form == "double":
-        return f"{struct.unpack('<d', raw.ljust(8, bytes(1)))[0]:.10g}"
-    return f"{struct.unpack('<f', raw.ljust(4, bytes(1)))[0]:.5g}"
+    """One column in a form of `COLUMNS`."""
+    column = COLUMNS[form]
+    if column.hex:
+        return f"{int.from_bytes(raw, 'little'):0{len(raw) * 2}x}"
+    kind, size = column.scalar.kind, column.size
+    if kind != "f":
+        return str(int.from_bytes(raw, "little", signed=kind == "i"))
+    letter, digits = {2: ("<e", 3), 4: ("<f", 5), 8: ("<d", 10)}[size]
+    return f"{struct.unpack(letter, raw.ljust(size, bytes(1)))[0]:.{digits}g}"
 
 
-def page_rows(page: MemoryPage, form: str) -> list[Row]:
-    """The page's rows; device addresses as offsets into their allocation."""
+def page_rows(page: MemoryPage, form: str, width: int = 0) -> list[Row]:
+    """The page's rows; device addresses as offsets into their allocation.
+
+    At the right stand the bytes as text, or the number of the row's first element.
+
+    Args:
+        page: what to show.
+        form: of `COLUMNS`.
+        width: columns of the pane: what does not fit at the right is left out; 0: any.
+    """
     out = []
     relative = page.space == "global"
     digits = 4 if page.size <= 1 << 16 else 6 if page.size <= 1 << 24 else 10
     start = page.base if relative else 0
-    width, size = WIDTHS.get(form, 11), SIZES.get(form, 4)
+    column = COLUMNS[form]
+    last = len(str((page.address - start + len(page.data)) // column.size))
     for at in range(0, len(page.data), ROW_BYTES):
         raw = page.data[at : at + ROW_BYTES]
-        place = f"{page.address - start + at:0{digits}x}"
+        offset = page.address - start + at
+        place = f"{offset:0{digits}x}"
         spans: list[Span] = [("+" + place if relative else place, "muted"), (" ", "text")]
-        for n in range(0, len(raw), size):
-            word = raw[n : n + size]
+        for n in range(0, len(raw), column.size):
+            word = raw[n : n + column.size]
             changed = any(at + n + k in page.changed for k in range(len(word)))
             style = "now" if changed else "dim" if not any(word) else "text"
-            spans.append((word_text(word, form).rjust(width), style))
+            spans.append((word_text(word, form).rjust(column.width), style))
             spans.append((" ", "text"))
-        spans.append(("".join(chr(b) if 32 <= b < 127 else "." for b in raw), "muted"))
+        text = "".join(chr(b) if 32 <= b < 127 else "." for b in raw)
+        index = f"[{offset // column.size}]".rjust(last + 2) if relative else ""
+        tail = text if column.hex else index
+        if tail and (not width or sum(len(t) for t, _ in spans) + len(tail) <= width):
+            spans.append((tail, "muted"))
+        else:
+            spans.append((" ", "muted"))
         out.append(Row(tuple(spans), ("byte", page.space, page.address + at)))
     return out
 
@@ -90,7 +145,6 @@ class MemoryPane(LinePane):
     """A window into shared, global, local or constant memory."""
 
     number, title, pane = "5", "Memory", "memory"
-    form = "hex"
     BINDINGS: ClassVar = [
         Binding("left", "column(-1)", "left", show=False),
         Binding("right", "column(1)", "right", show=False),
@@ -99,11 +153,38 @@ class MemoryPane(LinePane):
     def __init__(self, look: Look) -> None:
         super().__init__(look)
         self.column = 0
+        self.chosen: dict[tuple[str, int], str] = {}
+
+    @property
+    def form(self) -> str:
+        """The form of the memory that is shown: chosen for it, or of its elements."""
+        page = self.view.memory if self.view is not None else None
+        return FORMS[0] if page is None else self.form_for(page)
+
+    def form_for(self, page: MemoryPage) -> str:
+        """The form of a page's memory."""
+        return self.chosen.get((page.space, page.base)) or form_of(page.element)
+
+    def next_form(self) -> None:
+        """The next form, for this memory."""
+        page = self.view.memory if self.view is not None else None
+        if page is not None and page.space != "map":
+            own = form_of(page.element)
+            forms = FORMS if own in FORMS else (own, *FORMS)
+            at = (forms.index(self.form) + 1) % len(forms) if self.form in forms else 0
+            self.chosen[page.space, page.base] = forms[at]
+            self.redraw()
+
+    def show_as(self, page: MemoryPage, element: str) -> None:
+        """Show a page's memory by a type that an expression gave it (`f32`)."""
+        if page.error == "" and page.space != "map":
+            self.chosen[page.space, page.base] = form_of(element)
+            self.redraw()
 
     @property
     def word_bytes(self) -> int:
         """Bytes of a column."""
-        return SIZES.get(self.form, 4)
+        return COLUMNS[self.form].size
 
     @property
     def word(self) -> int:
@@ -174,5 +255,8 @@ class MemoryPane(LinePane):
                 ],
                 page.space,
             )
-        form = "" if self.form == FORMATS[0] else f"{self.form}  "
-        return Content(page_rows(page, self.form), f"{form}{page.space}  {page.label}")
+        form = self.form_for(page)
+        shown = "" if form == form_of(page.element) else f"{form}  "
+        # A buffer's name says where it is.
+        space = "" if page.element else f"{page.space}  "
+        return Content(page_rows(page, form, width), f"{shown}{space}{page.label}")

@@ -1,0 +1,144 @@
+"""The memory pane's part of a `View`: a window into an address space, or the map of allocations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpudbg.debug.signatures import known
+from gpudbg.errors import CommandError
+from gpudbg.frontends.tui.coordinates import coordinates
+from gpudbg.frontends.tui.view import MemoryPage, Options
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+
+NO_MEMORY = "this kernel has none"
+SPACES = ("shared", "global", "local", "const", "map")
+"""What the memory pane goes through: address spaces, and the map of allocations."""
+WARPLESS = ("global", "map")
+"""Those that can be shown when no warp is left."""
+
+Region = tuple[str, str, int, int]
+"""Space, words for the title, base and size; size 0 where there is nothing to show."""
+
+
+class MemoryTaker:
+    """Makes pages of one session; remembers the last stop's to tell what changed."""
+
+    def __init__(self, session: DebugSession, options: Options) -> None:
+        self.session = session
+        self.options = options
+        self._last: tuple[str, int, bytes] | None = None
+        self._before: tuple[str, int, bytes] | None = None
+
+    def new_stop(self) -> None:
+        """What was shown is what changes are counted from."""
+        self._before = self._last or self._before
+
+    def forget(self) -> None:
+        """Launched again: nothing has changed since something of another run."""
+        self._before = None
+
+    def page(self) -> MemoryPage:
+        """The chosen window."""
+        if self.options.space == "map":
+            return self._map()
+        space, label, base, size = self.region()
+        if not size:
+            return MemoryPage(space, label, base, 0, base, b"", error=label)
+        wanted = self._wanted(space)
+        if wanted is None or (space == "global" and not base <= wanted < base + size):
+            wanted = base
+        address = max(base, min(wanted, base + size - 1)) & ~0xF
+        length = min(self.options.page_rows * 16, base + size - address)
+        try:
+            data = self.read(space, address, length)
+        except CommandError as e:
+            return MemoryPage(space, label, base, size, address, b"", error=str(e))
+        self._last = (space, address, data)
+        changed: frozenset[int] = frozenset()
+        if self._before is not None and self._before[:2] == (space, address):
+            old = self._before[2]
+            changed = frozenset(i for i in range(min(len(old), len(data))) if old[i] != data[i])
+        element, count = self._elements(base) if space == "global" else ("", 0)
+        if element:
+            name = label.partition("  ")[0]
+            label = f"{name}  {element}[{count:,}]  0x{base:x}"
+        return MemoryPage(space, label, base, size, address, data, changed, element=element)
+
+    def _map(self) -> MemoryPage:
+        """Every allocation of device memory, by address."""
+        rows = sorted(self.session.allocations(), key=lambda a: a.base)
+        total = sum(a.size for a in rows)
+        label = f"{len(rows)} allocations  {total:,} B"
+        found = tuple((a.base, a.size, a.name, a.tag) for a in rows)
+        return MemoryPage("map", label, 0, total, 0, b"", allocations=found)
+
+    def read(self, space: str, address: int, size: int) -> bytes:
+        """Bytes as the focused lane sees them; global memory needs no warp."""
+        s = self.session
+        if space == "global":
+            return bytes(s.grid.gpu.memory.read(address, size))
+        if space == "const":
+            return s.read_focused("bank", self.options.bank << 32 | address, size)
+        return s.read_focused(space, address, size)
+
+    def region(self) -> Region:
+        """The chosen space; a warp's, when no warp is left, gives way to global memory."""
+        s, space = self.session, self.options.space
+        if space in WARPLESS or s.focus is None:
+            return self._global_region()
+        warp = s.grid.warp(s.focus.sm, s.focus.warp)
+        if space == "shared":
+            size = len(warp.cta.shared.data)
+            cta = coordinates(warp.cta.block, s.grid.grid)
+            return space, f"CTA {cta}  {size:,} B" if size else NO_MEMORY, 0, size
+        if space == "local":
+            local = warp.local
+            label = f"lane {s.focus.lane}  {local.high:,} B"
+            return space, label if local.high else NO_MEMORY, local.start, local.high
+        banks = s.grid.engine.constants.banks
+        if self.options.bank not in banks:
+            self.options.bank = min(banks, default=0)
+        size = len(banks[self.options.bank].data) if banks else 0
+        return space, f"c[0x{self.options.bank:x}]  {size:,} B", 0, size
+
+    def _wanted(self, space: str) -> int | None:
+        """The address asked for, which counts in the space it was asked for."""
+        return self.options.address if space == self.options.space else None
+
+    def _global_region(self) -> Region:
+        rows = list(self.session.allocations())
+        if not rows:
+            return "global", "No buffers yet. A launch makes them.", 0, 0
+        wanted = self._wanted("global")
+        memory = self.session.grid.gpu.memory
+        found = memory.find(wanted) if wanted is not None else None
+        arguments = [a for a in self.session.launch.arguments if a.buffer is not None]
+        if found is None:
+            # At the end what came out is of interest.
+            marked = [a for a in arguments if a.output] if self.session.focus is None else []
+            first = marked[0].buffer.address if marked else None
+            found = memory.find(first) if first is not None else None
+        if found is None:
+            found = next((a for a in rows if a.tag == "buffer"), rows[0])
+        owner = next((a.name for a in arguments if a.buffer.address == found.base), found.name)
+        return "global", f"{owner}  0x{found.base:x}  {found.size:,} B", found.base, found.size
+
+    def _elements(self, base: int) -> tuple[str, int]:
+        """Type (`f32`) and number of a buffer's elements; ("", 0) of other memory.
+
+        The type is the parameter's in the source, else as the launch has it.
+        """
+        s = self.session
+        declared = known(s.program, s.kernel)
+        for number, argument in enumerate(s.launch.arguments):
+            if argument.buffer is None or argument.buffer.address != base:
+                continue
+            dtype, size = argument.buffer.dtype, argument.buffer.nbytes
+            parameter = declared[number] if number < len(declared) else None
+            if parameter is not None and parameter.pointer and parameter.short:
+                short = parameter.short
+                return short, size * 8 // int(short[1:])
+            return f"{dtype.kind}{dtype.itemsize * 8}", size // dtype.itemsize
+        return "", 0
