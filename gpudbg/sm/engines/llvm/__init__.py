@@ -3,7 +3,8 @@
     text     IR text: names, lines, structured control flow
     lanes    values of the machine interface as IR: integers, masks
     floats   its floating point; `reciprocal`: RCP and RSQ
-    memory   its loads, stores, atomics and constants; `inplace`: those with regular addresses
+    memory   its loads, stores, atomics and constants; `inplace`: those with regular addresses;
+             `shared`: those in patterns that `patterns` guesses
     flow     its branches, divergence stack, barriers
     listing  the code a kernel can reach, cut into blocks
     emitter  one function per kernel: basic blocks, exits, dispatch

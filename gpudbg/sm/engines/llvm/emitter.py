@@ -25,6 +25,7 @@ from gpudbg.sm.engines.llvm.inplace import Shape
 from gpudbg.sm.engines.llvm.lanes import FULL, Mask, Msk, Num, Slow, Val
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.engines.llvm.listing import Listing, following
+from gpudbg.sm.engines.llvm.patterns import Pattern
 from gpudbg.sm.engines.llvm.special import COMPILED_SREGS, SpecialOps
 from gpudbg.sm.engines.llvm.text import LIKELY, ODDS, UNLIKELY
 from gpudbg.sm.record import FIELDS, HEADER_BYTES, ROW_BYTES
@@ -131,6 +132,7 @@ class Emitter(SpecialOps):
         self.banks = banks
         self.sregs = sregs
         self.fixed: dict[int, int] = {}
+        self.patterns: dict[int, Pattern] = {}
         self._left_at_head = ""
         self.run = run
         self.wide_vectors = wide_vectors

@@ -7,9 +7,9 @@ The uniform cases go from block to block; the others change the stack in the rec
 from __future__ import annotations
 
 from gpudbg.sm.engines.llvm import barriers, loop
-from gpudbg.sm.engines.llvm.inplace import InPlaceOps
 from gpudbg.sm.engines.llvm.lanes import FULL, Mask, Msk, Num, Slow, Val
 from gpudbg.sm.engines.llvm.layout import Left
+from gpudbg.sm.engines.llvm.shared import SharedOps
 from gpudbg.sm.record import DONE, ENTRY_BYTES, FIELDS, FLAG_IDE, TOKEN_CODE
 
 ACTIVE = FIELDS["active"].offset
@@ -30,7 +30,7 @@ def landing(target: int) -> int:
     return target if target & 31 else target + 8
 
 
-class FlowOps(InPlaceOps):
+class FlowOps(SharedOps):
     """Control operations; the emitter inherits them.
 
     Attributes:

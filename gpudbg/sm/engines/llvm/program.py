@@ -16,6 +16,7 @@ from gpudbg.formats.program import CodeImage
 from gpudbg.sm.engines.llvm import build
 from gpudbg.sm.engines.llvm.emitter import Emitter
 from gpudbg.sm.engines.llvm.listing import Listing
+from gpudbg.sm.engines.llvm.patterns import patterns_of, row_of
 from gpudbg.sm.engines.llvm.traced import TracedEmitter
 
 QUICK, GOOD = 0, 1
@@ -55,7 +56,7 @@ class Program:
         registers: registers of a warp's record.
         banks: bytes of the constant banks.
         sregs: special registers that have a compiled version.
-        run: lanes that usually follow one another in memory.
+        row: threads of a block in x (`patterns.row_of`).
         traced: the code notes every instruction (`traced`).
         fixed: special registers that do not change during the launch.
         full, masked: the versions that exist.
@@ -67,7 +68,7 @@ class Program:
     registers: int
     banks: dict[int, int]
     sregs: frozenset[int]
-    run: int = 16
+    row: int = 64
     traced: bool = False
     fixed: dict[int, int] = field(default_factory=dict)
     full: Version | None = None
@@ -108,9 +109,11 @@ class Program:
         """Compile a version, whether it exists or not."""
         start = time.perf_counter()
         kind = TracedEmitter if self.traced else Emitter
-        about = self.registers, self.banks, self.sregs, self.run, build.host().wide_vectors
+        # Lanes that usually follow one another in memory.
+        run = 16 if self.row % 32 else 32
+        about = self.registers, self.banks, self.sregs, run, build.host().wide_vectors
         emitter = kind(self.listing, full, *about)
-        emitter.fixed = self.fixed
+        emitter.fixed, emitter.patterns = self.fixed, patterns_of(self.listing, self.row)
         if not full:
             emitter.sites = len(self.listing.code) + 1
         text = emitter.text(FUNCTION)
@@ -167,15 +170,15 @@ def program_of(
         row: threads of a block in x.
     """
     entries = frozenset(entries)
-    run = 16 if row % 32 else 32
+    row = row_of(row)
     about = (image.base, image.program.arch, sorted(entries), registers, sorted(banks.items()))
     digest = hashlib.sha256(bytes(image.code))
-    digest.update(repr((about, sorted(sregs), run, traced, fixed)).encode())
+    digest.update(repr((about, sorted(sregs), row, traced, fixed)).encode())
     key = digest.hexdigest()
     found = _programs.pop(key, None)
     if found is None:
         listing = Listing.of(image, entries)
-        found = Program(listing, registers, banks, sregs, run, traced, fixed or {})
+        found = Program(listing, registers, banks, sregs, row, traced, fixed or {})
         while len(_programs) >= _KEPT_PROGRAMS:
             _programs.pop(next(iter(_programs)))
     _programs[key] = found

@@ -1,0 +1,252 @@
+"""Shared memory with guessed patterns of lanes (`patterns`): vectors, shuffled where need be.
+
+Whether a register's lanes lie as guessed, and all that the block does with it is inside shared
+memory, is found once in a block; each access then asks only for that.  What is not so goes to the
+library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpudbg.sm.engines.llvm import layout
+from gpudbg.sm.engines.llvm.inplace import LANES16, LANES32, InPlaceOps, Shape, Where
+from gpudbg.sm.engines.llvm.lanes import FULL, Num, Val
+from gpudbg.sm.engines.llvm.patterns import (
+    HALF,
+    Part,
+    Pattern,
+    Piece,
+    load_parts,
+    store_pieces,
+)
+from gpudbg.sm.engines.llvm.text import LIKELY, signed
+
+
+class Region(Shape):
+    """A register whose lanes point into shared memory in a pattern.
+
+    Attributes:
+        good: i1: they do, and all accesses so far are inside.
+        place: host pointer of what lane 0 points to.
+        begin, end: bytes from there that accesses so far touch.
+        begin_at, room_at: lines where these numbers are written.
+    """
+
+    __slots__ = ("begin", "begin_at", "end", "good", "place", "room_at")
+
+    def __init__(self, begin: int, end: int) -> None:
+        super().__init__("", "", [])
+        self.begin, self.end = begin, end
+        self.begin_at = self.room_at = 0
+        self.good = self.place = ""
+
+
+class SharedOps(InPlaceOps):
+    """Overrides `load` and `store` for shared memory.
+
+    Attributes:
+        patterns: address of an instruction to its pattern.
+    """
+
+    patterns: dict[int, Pattern]
+
+    def pc(self) -> int:
+        raise NotImplementedError
+
+    def load(self, space: str, address: Num, size: int, signed: bool) -> Sequence[Num]:
+        pattern = self.patterns.get(self.pc()) if space == "shared" else None
+        words = None if pattern is None else load_parts(pattern, size)
+        if pattern is None or words is None or isinstance(address, int) or address.one:
+            return super().load(space, address, size, signed)
+        where = self._parts(space, address)
+        mask = self.mask_bits(self.exec)
+        parts = [part for word in words for part in word]
+        begin = min(part.offset for part in parts)
+        end = max(part.offset + _bytes(part, size) for part in parts)
+        region, add = self._region(where, pattern, size, begin, end)
+        fast, slow, none, done = (self.fresh(hint) for hint in ("fast", "slow", "none", "done"))
+        self.choose(region.good, fast, slow, LIKELY)
+        self.label(fast)
+        known: dict[int, str] = {}
+        quick = [
+            self._both(*(self._part(region.place, add, p, size, signed, known) for p in word))
+            for word in words
+        ]
+        quick_end = self._end(done)
+        self.label(slow)
+        self._nobody(mask, none)
+        late = self._slow_load(space, "", where, size, signed, mask)
+        late_end = self._end(done)
+        self.label(none)
+        self.br(done)
+        self.label(done)
+        zero = "zeroinitializer"
+        return [
+            Val(
+                32,
+                self.op(
+                    f"phi {LANES32} [ {a}, %{quick_end} ], [ {b.ref}, %{late_end} ], "
+                    f"[ {zero}, %{none} ]"
+                ),
+            )
+            for a, b in zip(quick, late, strict=True)
+        ]
+
+    def store(self, space: str, address: Num, size: int, values: Sequence[Num]) -> None:
+        pattern = self.patterns.get(self.pc()) if space == "shared" else None
+        pieces = None if pattern is None else store_pieces(pattern, size)
+        if pattern is None or pieces is None or isinstance(address, int) or address.one:
+            super().store(space, address, size, values)
+            return
+        where = self._parts(space, address)
+        mask = self.mask_bits(self.exec)
+        if self.exec != FULL:
+            self.mask_lanes(self.exec)
+        rows = [Val(32, self.bare(v, 32), row=v.row if isinstance(v, Val) else -1) for v in values]
+        region, add = self._region(where, pattern, size, min(pattern), max(pattern) + size)
+        fast, slow, done = self.fresh("fast"), self.fresh("slow"), self.fresh("done")
+        self.choose(region.good, fast, slow, LIKELY)
+        self.label(fast)
+        for piece in pieces:
+            self._store_words(self.at(region.place, add + piece.offset), piece, rows)
+        self.br(done)
+        self.label(slow)
+        self._nobody(mask, done)
+        tail = "".join(f", ptr {self.row_of(row, 32)}" for row in rows)
+        self._library(f"store.{space}.{size}", space, "", where, mask, tail)
+        self.br(done)
+        self.label(done)
+
+    def _nobody(self, mask: str, target: str) -> None:
+        """Go to a label if no lane executes."""
+        if self.exec != FULL:
+            self.unless(self.op(f"icmp eq i32 {mask}, 0"), target)
+
+    # ---- addresses -----------------------------------------------------------------------
+
+    def _region(
+        self, where: Where, pattern: Pattern, size: int, begin: int, end: int
+    ) -> tuple[Region, int]:
+        """What is known of a register, and the bytes from its lane 0 to offset 0 of the pattern.
+
+        Args:
+            begin, end: offsets in the pattern that the access touches.
+        """
+        steps = tuple(place - pattern[0] for place in pattern)
+        add = signed(where.add & FULL, 32) - pattern[0]
+        begin, end = begin + add, end + add
+        # Accesses that are misaligned to one another are not looked after together.
+        key = f"{where.low.ref} {(where.add) % size} {steps}", size
+        region = self._shapes.get(key)
+        if not isinstance(region, Region):
+            region = self._new_region(where, steps, size, begin, end)
+            self._shapes[key] = region
+        region.begin, region.end = min(region.begin, begin), max(region.end, end)
+        for at, number in (
+            (region.begin_at, region.begin),
+            (region.room_at, f"{region.end - region.begin - 1})"),
+        ):
+            line = self.lines[at]
+            self.lines[at] = f"{line[: line.rindex(' ')]} {number}"
+        return region, add
+
+    def _new_region(self, where: Where, steps: Pattern, size: int, begin: int, end: int) -> Region:
+        low, region = where.low, Region(begin, end)
+        first = self.op(f"extractelement {LANES32} {low.ref}, i64 0")
+        every = self.op(f"insertelement {LANES32} poison, i32 {first}, i64 0")
+        every = self.op(
+            f"shufflevector {LANES32} {every}, {LANES32} poison, <32 x i32> zeroinitializer"
+        )
+        lie = self.op(f"sub {LANES32} {low.ref}, {every}")
+        numbers = ", ".join(f"i32 {step}" for step in steps)
+        same = self._every(self.op(f"icmp eq {LANES32} {lie}, <{numbers}>"), "")
+        offset = self.op(f"zext i32 {first} to i64")
+        base = self.get("ptr", "%rec", layout.SHARED_POINTER)
+        limit = self.get("i64", "%env", layout.SHARED_BYTES)
+        region.begin_at = len(self.lines)
+        start = self.op(f"add i64 {offset}, 0")
+        region.room_at = len(self.lines)
+        room = self.op(f"call i64 @llvm.usub.sat.i64(i64 {limit}, i64 0)")
+        inside = self.op(f"icmp ult i64 {start}, {room}")
+        wrong = self.op(f"add i64 {offset}, {where.add % size}")
+        wrong = self.op(f"and i64 {wrong}, {size - 1}")
+        aligned = self.op(f"icmp eq i64 {wrong}, 0")
+        region.good = self.op(f"and i1 {self.op(f'and i1 {inside}, {aligned}')}, {same}")
+        region.place = self.op(f"getelementptr i8, ptr {base}, i64 {offset}")
+        return region
+
+    # ---- moving --------------------------------------------------------------------------
+
+    def _part(
+        self, place: str, add: int, part: Part, size: int, signed: bool, known: dict[int, str]
+    ) -> str:
+        """16 lanes of a word; `known`: pieces that have been loaded, by offset."""
+
+        def piece(offset: int) -> str:
+            if offset not in known:
+                known[offset] = self.get(LANES16, place, add + offset, 4)
+            return known[offset]
+
+        if part.kind == "splat":
+            bits = 8 * min(size, 4)
+            word = self.get(f"i{bits}", place, add + part.offset, min(size, 4))
+            if bits < 32:
+                word = self.op(f"{'sext' if signed else 'zext'} i{bits} {word} to i32")
+            return self._splat16(word)
+        if part.kind == "line":
+            if size < 4:
+                return self._load_line(self.at(place, add + part.offset), size, signed)[0]
+            return piece(part.offset)
+        one = piece(part.offset)
+        two = piece(part.offset + 64) if max(part.picks) >= HALF else "poison"
+        picks = ", ".join(f"i32 {word}" for word in part.picks)
+        return self.op(f"shufflevector {LANES16} {one}, {LANES16} {two}, <{HALF} x i32> <{picks}>")
+
+    def _store_words(self, place: str, piece: Piece, rows: list[Val]) -> None:
+        """One piece, or the words of it that are written."""
+        sources = piece.sources
+        picks = ", ".join(
+            f"i32 {0 if word is None else HALF * _place(sources, word) + word[1] % HALF}"
+            for word in piece.words
+        )
+        picks = f"<{HALF} x i32> <{picks}>"
+        halves = [self._half_of(rows[n].ref, half) for n, half in (*sources, sources[0])]
+        value = self.op(f"shufflevector {LANES16} {halves[0]}, {LANES16} {halves[1]}, {picks}")
+        whole = None not in piece.words
+        if whole and self.exec == FULL:
+            self.put(LANES16, value, place, 0, 4)
+            return
+        chosen = ", ".join(f"i1 {int(word is not None)}" for word in piece.words)
+        chosen = f"<{chosen}>"
+        if self.exec != FULL:
+            lanes = f"<32 x i1> {self.mask_lanes(self.exec)}"
+            kind = f"<{HALF} x i1>"
+            parts = [
+                self.op(f"shufflevector {lanes}, <32 x i1> poison, {self._indices(half)}")
+                for _, half in (*sources, sources[0])
+            ]
+            mask = self.op(f"shufflevector {kind} {parts[0]}, {kind} {parts[1]}, {picks}")
+            chosen = mask if whole else self.op(f"and {kind} {mask}, {chosen}")
+        self.line(
+            f"call void @llvm.masked.store.v{HALF}i32.p0({LANES16} {value}, "
+            f"ptr align 4 {place}, <{HALF} x i1> {chosen})"
+        )
+
+    @staticmethod
+    def _indices(half: int) -> str:
+        numbers = ", ".join(f"i32 {HALF * half + n}" for n in range(HALF))
+        return f"<{HALF} x i32> <{numbers}>"
+
+
+def _bytes(part: Part, size: int) -> int:
+    """That one half of a word loads."""
+    if part.kind == "splat":
+        return min(size, 4)
+    if part.kind == "line":
+        return HALF * min(size, 4)
+    return 64 if max(part.picks) < HALF else 128
+
+
+def _place(sources: list[tuple[int, int]], word: tuple[int, int]) -> int:
+    return sources.index((word[0], word[1] // HALF))

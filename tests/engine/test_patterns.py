@@ -1,0 +1,170 @@
+"""Shared memory at addresses that are computed from the thread's number: guessed, right and wrong.
+
+Each program runs on both engines, which must agree on everything, a fault's pc and state included.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpudbg
+from gpudbg.debug.assembler import assemble_file
+from gpudbg.sm.engines.llvm import patterns
+from tests.engine import machines
+
+PROGRAM = """
+.arch sm_50
+.kernel probe
+.shared 4096
+.param out 8
+    S2R R0, SR_TID.X ;
+    S2R R1, SR_TID.Y ;
+    ISCADD R2, R1, R0, 0x4 ;
+    SHL R3, R2, 0x2 ;
+    LOP.AND.NZ P1, RZ, R0, 0x4 ;
+    ISETP.GT.AND P2, PT, R2, 0x28, PT ;
+    MOV32I R11, 0x1234567 ;
+    IADD R12, R2, R11 ;
+    IADD R13, R12, R11 ;
+    IADD R14, R13, R11 ;
+    IADD R15, R14, R11 ;
+    STS [R3], R12 ;
+    STS [R3+0x300], R13 ;
+    STS [R3+0x800], R14 ;
+    STS [R3+0xc00], R15 ;
+    BAR.SYNC 0x0 ;
+{body}
+    EXIT ;
+"""
+
+PLACES = (
+    ("SHL R8, R2, 0x2 ;", 4),
+    ("SHL R8, R2, 0x3 ;", 8),
+    ("SHL R8, R2, 0x4 ;", 16),
+    ("SHL R8, R0, 0x2 ;", 4),
+    ("SHL R8, R1, 0x4 ;", 16),
+    ("MOV R8, RZ ;", 16),
+    ("LOP32I.XOR R8, R3, 0x1c ;", 4),
+    ("LOP32I.AND R8, R3, 0xffffffe0 ;", 16),
+    (
+        "LOP32I.AND R4, R2, 0xfffffffc ;\n    LOP3.LUT R4, R4, 0x3, R2, 0xf8 ;\n"
+        "    SHL R8, R4, 0x2 ;",
+        4,
+    ),
+    (
+        "IADD R4, R2, R2 ;\n    LOP32I.AND R4, R4, 0xfffffff8 ;\n"
+        "    LOP3.LUT R4, R4, 0x3, R2, 0xf8 ;\n    SHL R8, R4, 0x2 ;",
+        4,
+    ),
+)
+"""Where R8 points to, and the bytes from lane to lane."""
+
+MOVES = (
+    "IADD R8, R8, 0x10 ;",
+    "LOP32I.OR R8, R8, 0x20 ;",
+    "IADD32I R8, R8, 0x100 ;",
+    # Guesses know nothing of predicates.
+    "@P2 IADD R8, R8, 0x10 ;",
+    "@P1 IADD R8, R8, 0x40 ;",
+    "SEL R8, R8, R3, P2 ;",
+)
+
+ACCESSES = (
+    "LDS.U.32 R16, [R8] ;",
+    "LDS.U.32 R17, [R8+0x400] ;",
+    "@!P1 LDS.U.32 R18, [R8+0x40] ;",
+    "@P2 LDS.U.32 R16, [R8+0x760] ;",
+    "LDS.U.32 R16, [R8+0x600] ;",
+    "@P2 LDS.U.32 R18, [R8+0xf80] ;",
+    "LDS.U8 R17, [R8+0x3] ;",
+    "LDS.S16 R18, [R8+0x2] ;",
+    "LDS.U.64 R16, [R8] ;",
+    "@P1 LDS.U.64 R18, [R8+0x8] ;",
+    "LDS.U.128 R16, [R8] ;",
+    "STS [R8], R12 ;",
+    "@P1 STS [R8+0x20], R14 ;",
+    "@P2 STS [R8+0x760], R16 ;",
+    "STS.U8 [R8+0x1], R13 ;",
+    "STS.64 [R8], R12 ;",
+    "@!P1 STS.64 [R8+0x8], R14 ;",
+    "STS.128 [R8], R12 ;",
+    "@P1 STS.128 [R8+0x10], R16 ;",
+    "IADD R12, R12, R16 ;",
+)
+
+
+def _source(rng: random.Random) -> str:
+    body = []
+    for _ in range(3):
+        place, step = rng.choice(PLACES)
+        body.append(place)
+        if not rng.randrange(3):
+            body.append(rng.choice(MOVES))
+        body += [_access(rng, step) for _ in range(3)]
+    return PROGRAM.replace("{body}", "\n".join(f"    {text}" for text in body))
+
+
+def _access(rng: random.Random, step: int) -> str:
+    """One that is aligned and inside, mostly."""
+    while True:
+        text = rng.choice(ACCESSES)
+        size = 16 if ".128" in text else 8 if ".64" in text else 4
+        if (step % size == 0 and "0xf80" not in text) or not rng.randrange(20):
+            return text
+
+
+def _outcome(source: str, engine: str, block: tuple[int, int, int]) -> Any:
+    program = gpudbg.load(assemble_file(source).cubin(), engine=engine)
+    out = program.device.buffer(np.zeros(4, np.uint32))
+    session = program.launch("probe", grid=2, block=block, args=[out])
+    event = session.run()
+    return event.kind, machines.grid_state(session.grid)
+
+
+@pytest.mark.parametrize("number", range(40))
+def test_engines_agree(number: int) -> None:
+    rng = random.Random(number)
+    source = _source(rng)
+    block = rng.choice(((128, 1, 1), (64, 1, 1), (16, 6, 1), (32, 3, 1), (8, 16, 1), (40, 1, 1)))
+    one, two = (_outcome(source, engine, block) for engine in ("step", "run"))
+    assert one[0] == two[0]
+    assert machines.difference(one[1], two[1]) == ""
+
+
+def test_parts_and_pieces_cover_the_pattern() -> None:
+    """Every lane gets the word at its address, and writes it there."""
+    words = np.arange(1024)
+    made = 0
+    for shift, mask in ((2, 0), (3, 0), (4, 0), (2, 8), (2, 24), (3, 8), (2, 4)):
+        for size in (4, 8, 16):
+            lanes = [(n << shift) ^ (n << shift & mask) << 1 for n in range(32)]
+            pattern = tuple(lanes)
+            parts = patterns.load_parts(pattern, size)
+            for n, halves in enumerate(parts or ()):
+                for half, part in enumerate(halves):
+                    start = part.offset // 4
+                    picks = {"splat": [0] * 16, "line": range(16)}.get(part.kind, part.picks)
+                    found = words[start:][list(picks)]
+                    wanted = np.array(lanes[16 * half :][:16]) // 4 + n
+                    assert np.array_equal(found, wanted)
+                    made += 1
+            stored = {}
+            pieces = patterns.store_pieces(pattern, size)
+            for piece in pieces or ():
+                for at, word in enumerate(piece.words):
+                    if word is not None:
+                        stored[piece.offset + 4 * at] = word
+            if pieces is not None:
+                assert stored == {
+                    place + 4 * n: (n, lane)
+                    for lane, place in enumerate(lanes)
+                    for n in range(size // 4)
+                }
+                made += 1
+    assert made > 20
+    assert patterns.store_pieces((0,) * 32, 4) is None
+    assert patterns.load_parts(tuple(range(0, 32 * 256, 256)), 4) is None
