@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from gpudbg.errors import UsageError
 from gpudbg.mem.check import alignment_fault, clean, misaligned, outside
@@ -40,14 +41,25 @@ class LocalMemory:
 
     __slots__ = ("_shift", "_store", "high", "low", "start", "words")
 
-    def __init__(self, high: int, low: int = 0) -> None:
-        """Sizes in bytes, rounded up so that no aligned access straddles the ranges."""
+    def __init__(
+        self, high: int, low: int = 0, storage: npt.NDArray[np.uint8] | None = None
+    ) -> None:
+        """Sizes in bytes, rounded up so that no aligned access straddles the ranges.
+
+        Args:
+            storage: `size` bytes for each of 32 lanes; None: new ones, zero.
+        """
         self.high = high + -high % RANGE_UNIT
         self.low = low + -low % RANGE_UNIT
         self.start = WINDOW_BYTES - self.high
         self._shift = np.uint32(self.start - self.low)
-        self._store = ByteStore(self.size * 32)
+        self._store = ByteStore(self.size * 32, storage)
         self.words = self._store.words.reshape(-1, 32)
+
+    @staticmethod
+    def bytes_of(high: int, low: int) -> int:
+        """Bytes of storage for ranges of these sizes."""
+        return 32 * (high + -high % RANGE_UNIT + low + -low % RANGE_UNIT)
 
     @property
     def size(self) -> int:

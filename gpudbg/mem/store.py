@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,11 @@ _SHIFT = {1: 0, 2: 1, 4: 2, 8: 3, 16: 4}
 _PAD = 16
 
 
+def padded_size(size: int) -> int:
+    """Bytes of storage for a store of `size`: whole elements of every kind."""
+    return (size + _PAD - 1) // _PAD * _PAD
+
+
 class ByteStore:
     """Bytes with bounds, seen as 1, 2, 4, 8 and 16 byte elements.
 
@@ -25,24 +30,37 @@ class ByteStore:
         pages: what holds them where they are many, else None.
     """
 
-    __slots__ = ("_signed", "_views", "data", "pages", "size")
+    __slots__ = ("_padded", "_signed", "_views", "data", "pages", "size")
 
-    def __init__(self, size: int) -> None:
-        padded, self.pages = storage((size + _PAD - 1) // _PAD * _PAD)
+    _views: dict[int, npt.NDArray[Any]]
+    _signed: dict[int, npt.NDArray[Any]]
+
+    def __init__(self, size: int, padded: npt.NDArray[np.uint8] | None = None) -> None:
+        """Args: padded: `padded_size(size)` bytes to use, aligned; None: new ones, zero."""
+        self.pages = None
+        if padded is None:
+            padded, self.pages = storage(padded_size(size))
         self.size = size
         self.data = padded[:size]
-        words = padded.view(np.uint32)
-        self._views: dict[int, npt.NDArray[Any]] = {
-            1: padded,
-            2: padded.view(np.uint16),
-            4: words,
-            8: words.reshape(-1, 2),
-            16: words.reshape(-1, 4),
-        }
-        self._signed: dict[int, npt.NDArray[Any]] = {
-            1: padded.view(np.int8),
-            2: padded.view(np.int16),
-        }
+        self._padded = padded
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """The views, which many a store never needs."""
+            if name not in ("_views", "_signed"):
+                raise AttributeError(name)
+            padded = self._padded
+            words = padded.view(np.uint32)
+            self._views = {
+                1: padded,
+                2: padded.view(np.uint16),
+                4: words,
+                8: words.reshape(-1, 2),
+                16: words.reshape(-1, 4),
+            }
+            self._signed = {1: padded.view(np.int8), 2: padded.view(np.int16)}
+            return getattr(self, name)
 
     @property
     def words(self) -> U32:

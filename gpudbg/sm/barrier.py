@@ -8,6 +8,7 @@ of a barrier without an explicit count.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from gpudbg.mem.lanes import FULL, WARP_SIZE
 from gpudbg.sm import record as rec
@@ -54,14 +55,27 @@ class Barriers:
     Attributes:
         slots: present phases, by barrier number.
         allocated: barriers the kernel asked for; using another is an error.
+        used: whether `slots` exist; they are made when somebody first asks for them.
     """
 
-    __slots__ = ("_cta", "allocated", "slots")
+    __slots__ = ("_cta", "allocated", "slots", "used")
+
+    slots: list[Barrier]
 
     def __init__(self, cta: Cta, allocated: int) -> None:
         self._cta = cta
         self.allocated = allocated
-        self.slots = [Barrier() for _ in range(BARRIER_COUNT)]
+        self.used = False
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """`slots`: most CTAs come and go in compiled code, and nobody looks at theirs."""
+            if name != "slots":
+                raise AttributeError(name)
+            self.used = True
+            self.slots = [Barrier() for _ in range(BARRIER_COUNT)]
+            return self.slots
 
     def arrive(self, warp: WarpState, arrival: Arrival) -> list[WarpState]:
         """The warp arrives; unless the mode is ARV it waits for the rest.
@@ -93,8 +107,8 @@ class Barriers:
 
     def warp_exited(self) -> list[WarpState]:
         """A warp of the CTA has exited: barriers for all threads may be complete now."""
-        released = []
-        for number, slot in enumerate(self.slots):
+        released: list[WarpState] = []
+        for number, slot in enumerate(self.slots if self.used else ()):
             if slot.arrived and slot.count is None:
                 released += self._settle(number)
         return released

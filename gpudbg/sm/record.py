@@ -14,6 +14,8 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gpudbg.mem.pages import address_of, zeroed
+
 
 class Slot(NamedTuple):
     """A header field: byte offset, bytes of an element, number of elements, meaning."""
@@ -47,7 +49,7 @@ FIELDS: Final[dict[str, Slot]] = {
     "registers": Slot(0x090, 4, 1, "registers in the record"),
     "capacity": Slot(0x094, 4, 1, "divergence stack entries that fit"),
     "stack": Slot(0x098, 8, 1, "byte offset of the divergence stack in the record"),
-    "pointers": Slot(0x0A0, 8, 4, "host pointers of compiled code: shared, local, CTA"),
+    "pointers": Slot(0x0A0, 8, 4, "host pointers: shared, local, CTA block; `LOCAL_CLEAR`"),
     "self": Slot(0x0C0, 8, 1, "host pointer of this record"),
     "virtual_id": Slot(0x0C8, 4, 1, "SR_VirtId of lane 0, for compiled code"),
     "came_from": Slot(0x0D0, 8, 1, "pc of the last instruction that changed the flow"),
@@ -74,6 +76,11 @@ TRAP_SEEN: Final = FIELDS["trap_seen"].offset // 8
 CAME_FROM: Final = FIELDS["came_from"].offset // 8
 VIRTUAL_ID: Final = FIELDS["virtual_id"].offset // 4
 SELF: Final = FIELDS["self"].offset // 8
+POINTERS: Final = FIELDS["pointers"].offset // 8
+REGISTERS: Final = FIELDS["registers"].offset // 4
+INDEX: Final = FIELDS["index"].offset // 4
+CTAID: Final = FIELDS["ctaid"].offset // 4
+TID: Final = FIELDS["tid"].offset // 4
 ACTIVE: Final = FIELDS["active"].offset // 4
 EXITED: Final = FIELDS["exited"].offset // 4
 VALID: Final = FIELDS["valid"].offset // 4
@@ -122,17 +129,18 @@ def record_bytes(registers: int, capacity: int) -> int:
     return HEADER_BYTES + registers * ROW_BYTES + (capacity + 1) * ENTRY_BYTES
 
 
+def lay_out(record: npt.NDArray[np.uint8], registers: int, capacity: int) -> None:
+    """Fill in what says where things lie in a record, and PT; or in many, one a row."""
+    words, quads = record.view(np.uint32), record.view(np.uint64)
+    words[..., PRED + 7] = 0xFFFF_FFFF
+    words[..., FIELDS["registers"].offset // 4] = registers
+    words[..., FIELDS["capacity"].offset // 4] = capacity
+    quads[..., FIELDS["stack"].offset // 8] = HEADER_BYTES + registers * ROW_BYTES
+
+
 def new_record(registers: int, capacity: int) -> npt.NDArray[np.uint8]:
-    """A zeroed record, 64-byte aligned, with its layout words and PT filled in."""
-    size = record_bytes(registers, capacity)
-    raw = np.zeros(size + ALIGNMENT, np.uint8)
-    place = int(raw.ctypes.data)
-    start = -place % ALIGNMENT
-    record = raw[start : start + size]
-    record.view(np.uint64)[SELF] = place + start
-    words = record.view(np.uint32)
-    words[PRED + 7] = 0xFFFF_FFFF
-    words[FIELDS["registers"].offset // 4] = registers
-    words[FIELDS["capacity"].offset // 4] = capacity
-    record.view(np.uint64)[FIELDS["stack"].offset // 8] = HEADER_BYTES + registers * ROW_BYTES
+    """A zeroed record of its own, laid out."""
+    record = zeroed(record_bytes(registers, capacity))
+    lay_out(record, registers, capacity)
+    record.view(np.uint64)[SELF] = address_of(record)
     return record

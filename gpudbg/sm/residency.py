@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Iterable
 
-from gpudbg.mem.lanes import FULL, WARP_SIZE
-from gpudbg.mem.local import LocalMemory
-from gpudbg.sm import record as rec
+from gpudbg.sm.arena import Arena, Place
 from gpudbg.sm.barrier import Barriers
 from gpudbg.sm.launch import Dim, LaunchConfig
-from gpudbg.sm.sregs import virtual_id
 from gpudbg.sm.state import Cta, Sm, WarpState
 
 
@@ -38,33 +35,37 @@ class Residency:
         self.ring: list[WarpState] = []
         self.started = 0
         self.ended = 0
-        lanes = np.arange(config.warps * WARP_SIZE, dtype=np.uint32)
-        x, y, _ = config.block
-        self._tid = np.stack([lanes % x, lanes // x % y, lanes // (x * y)])
 
     def fill(self) -> list[Cta]:
         """Place waiting CTAs wherever there is room; the new ones."""
-        placed: list[Cta] = []
-        while True:
-            before = len(placed)
-            for sm in self.sms:
-                if self.started < self.config.ctas and None in sm.ctas:
-                    placed.append(self._place(sm))
-            if len(placed) == before:
-                break
+        free = [[n for n, held in enumerate(sm.ctas) if held is None] for sm in self.sms]
+        most = max(len(slots) for slots in free)
+        chosen = [
+            (sm, slots[n]) for n in range(most) for sm, slots in enumerate(free) if n < len(slots)
+        ]
+        placed = self._placed(chosen[: self.config.ctas - self.started])
         self._renew()
         return placed
 
     def retire(self, cta: Cta) -> Cta | None:
         """Take a finished CTA off its SM; the CTA that takes its place, if one waits."""
-        sm = self.sms[cta.sm]
-        sm.ctas[cta.slot] = None
-        for warp in cta.warps:
-            sm.warps[warp.slot] = None
+        self.take_off([cta])
         self.ended += 1
-        following = self._place(sm) if self.started < self.config.ctas else None
-        self._renew()
+        following = None
+        if self.started < self.config.ctas:
+            sm = self.sms[cta.sm]
+            (following,) = self._placed([(sm.index, sm.ctas.index(None))])
+            self._renew()
         return following
+
+    def take_off(self, ctas: Iterable[Cta]) -> None:
+        """Free the places of CTAs that have ended."""
+        for cta in ctas:
+            sm = self.sms[cta.sm]
+            sm.ctas[cta.slot] = None
+            first, count = cta.warps[0].slot, len(cta.warps)
+            sm.warps[first : first + count] = [None] * count
+        self._renew()
 
     def clear(self) -> None:
         """Take every CTA off and start no more."""
@@ -77,36 +78,26 @@ class Residency:
     def _renew(self) -> None:
         self.ring = [warp for sm in self.sms for warp in sm.resident()]
 
-    def _place(self, sm: Sm) -> Cta:
-        config = self.config
-        number = self.started
-        self.started += 1
-        slot = sm.ctas.index(None)
-        block = coordinates(number, config.grid)
-        cta = Cta(number, block, sm.index, slot, config.shared_bytes)
-        cta.barriers = Barriers(cta, config.barriers)
-        sm.ctas[slot] = cta
-        free = (n for n, held in enumerate(sm.warps) if held is None)
-        for index in range(config.warps):
-            warp = self._warp(cta, index, next(free))
-            cta.warps.append(warp)
-        for warp in cta.warps:
-            sm.warps[warp.slot] = warp
-        return cta
-
-    def _warp(self, cta: Cta, index: int, slot: int) -> WarpState:
-        config = self.config
-        local = LocalMemory(config.local_bytes, config.local_low)
-        warp = WarpState(cta, index, slot, config.registers, config.stack_entries, local)
-        threads = min(WARP_SIZE, config.threads - index * WARP_SIZE)
-        valid = FULL >> (WARP_SIZE - threads)
-        warp.words[rec.VALID] = valid
-        warp.words[rec.ACTIVE] = valid
-        warp.words[rec.FIELDS["index"].offset // 4] = index
-        place = rec.FIELDS["ctaid"].offset // 4
-        for n, value in enumerate(cta.block):
-            warp.words[place + n] = value
-        warp.words[rec.VIRTUAL_ID] = virtual_id(warp) & FULL
-        warp.tid[:] = self._tid[:, index * WARP_SIZE : (index + 1) * WARP_SIZE]
-        warp.pc = self.entry if self.entry & 31 else self.entry + 8
-        return warp
+    def _placed(self, chosen: list[tuple[int, int]]) -> list[Cta]:
+        """The next CTAs at places given as SM and CTA slot."""
+        if not chosen:
+            return []
+        config, first = self.config, self.started
+        places = [Place(first + n, sm, slot) for n, (sm, slot) in enumerate(chosen)]
+        self.started += len(places)
+        home = Arena(config, self.entry, places)
+        made = []
+        for n, (number, index, slot) in enumerate(places):
+            sm = self.sms[index]
+            cta = Cta(number, coordinates(number, config.grid), index, slot, home=home, place=n)
+            cta.barriers = Barriers(cta, config.barriers)
+            # All CTAs of a launch have as many warps, so their slots lie in a row.
+            at = slot * config.warps
+            cta.warps = [
+                WarpState(cta, w, at + w, config.registers, config.stack_entries)
+                for w in range(config.warps)
+            ]
+            sm.ctas[slot] = cta
+            sm.warps[at : at + config.warps] = cta.warps
+            made.append(cta)
+        return made

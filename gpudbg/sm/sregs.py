@@ -93,14 +93,14 @@ def _virt_cfg(m: Machine, warp: WarpState, sm: Sm) -> int:
     )
 
 
-def virtual_id(warp: WarpState) -> int:
-    """SR_VirtId of lane 0."""
-    upper, lower = warp.cta.slot >> 4, warp.cta.slot & 15
-    return warp.slot << 8 | lower << 16 | warp.sm << 20 | upper << 29
+def virtual_id(sm: Any, cta_slot: Any, slot: Any) -> Any:
+    """SR_VirtId of lane 0, from ints or arrays: SM, CTA slot, warp slot."""
+    upper, lower = cta_slot >> 4, cta_slot & 15
+    return slot << 8 | lower << 16 | sm << 20 | upper << 29
 
 
 def _virt_id(m: Machine, warp: WarpState, sm: Sm) -> U32:
-    return LANE_IDS | np.uint32(virtual_id(warp) & FULL)
+    return LANE_IDS | np.uint32(virtual_id(warp.sm, warp.cta.slot, warp.slot) & FULL)
 
 
 def _tid(m: Machine, warp: WarpState, sm: Sm) -> U32:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from gpudbg.sm import record as rec
 from gpudbg.sm.trap.state import SmTrap
 
 if TYPE_CHECKING:
+    from gpudbg.sm.arena import Arena
     from gpudbg.sm.barrier import Barriers
 
 RZ = 255
@@ -66,6 +67,8 @@ class WarpState:
         local: the lanes' local memory.
         shown: `executed` when the debugger was last shown a breakpoint here, or -1.
         tid: uint32 view (3, 32): thread coordinates by lane.
+
+    The arrays are made when somebody asks for them: compiled code needs none.
         outer: the interrupted code's local memory while the trap handler runs, else None.
     """
 
@@ -88,28 +91,56 @@ class WarpState:
         "words",
     )
 
+    local: LocalMemory
+    outer: LocalMemory | None
+    record: npt.NDArray[np.uint8]
+    words: memoryview
+    quads: memoryview
+    R: U32
+    rows: list[U32 | None]
+    predicates: Masks
+    cc: Masks
+    tid: U32
+
     def __init__(
-        self, cta: Cta, index: int, slot: int, registers: int, capacity: int, local: LocalMemory
+        self,
+        cta: Cta,
+        index: int,
+        slot: int,
+        registers: int,
+        capacity: int,
+        local: LocalMemory | None = None,
     ) -> None:
+        """Args: local: None: it and the record are the CTA's, which was placed in an arena."""
         self.cta = cta
         self.sm = cta.sm
         self.slot = slot
         self.index = index
-        self.local = local
-        self.outer: LocalMemory | None = None
+        self.outer = None
         self.shown = -1
-        self.record: npt.NDArray[np.uint8] = rec.new_record(registers, capacity)
-        self.words = self.record.data.cast("I")
-        self.quads = self.record.data.cast("Q")
-        view = self.record.view(np.uint32)
-        start = rec.HEADER_BYTES // 4
-        self.R: U32 = view[start : start + registers * 32].reshape(registers, 32)
-        self.rows: list[U32 | None] = [*self.R, *[None] * (RZ - registers), ZERO_ROW]
         self.stack_base = (rec.HEADER_BYTES + registers * rec.ROW_BYTES) // 4
-        self.predicates = Masks(self.words, rec.PRED, 7)
-        self.cc = Masks(self.words, rec.CC, 5)
-        tid = rec.FIELDS["tid"].offset // 4
-        self.tid: U32 = view[tid : tid + 96].reshape(3, 32)
+        home = cta.home
+        if local is not None:
+            self.local = local
+            self.record = rec.new_record(registers, capacity)
+            self.words = self.record.data.cast("I")
+            self.quads = self.record.data.cast("Q")
+        elif home is not None:
+            start = (cta.place * home.config.warps + index) * home.stride
+            end = start + home.stride
+            self.words = home.words[start // 4 : end // 4]
+            self.quads = home.quads[start // 8 : end // 8]
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """What is made when it is first asked for."""
+            make = _MADE.get(name)
+            if make is None:
+                raise AttributeError(name)
+            made = make(self)
+            setattr(self, name, made)
+            return made
 
     # ---- header ------------------------------------------------------------------------
 
@@ -199,6 +230,23 @@ class WarpState:
         return f"<warp {self.sm}.{self.slot} of block {self.block}, pc 0x{self.pc:x}>"
 
 
+def _registers(warp: WarpState) -> U32:
+    count = warp.words[rec.REGISTERS]
+    start = rec.HEADER_BYTES // 4
+    return warp.record.view(np.uint32)[start : start + count * 32].reshape(count, 32)
+
+
+_MADE: dict[str, Callable[[Any], Any]] = {
+    "record": lambda warp: warp.cta.home.record(warp.cta.place, warp.index),
+    "local": lambda warp: warp.cta.home.local(warp.cta.place, warp.index),
+    "R": _registers,
+    "rows": lambda warp: [*warp.R, *[None] * (RZ - len(warp.R)), ZERO_ROW],
+    "predicates": lambda warp: Masks(warp.words, rec.PRED, 7),
+    "cc": lambda warp: Masks(warp.words, rec.CC, 5),
+    "tid": lambda warp: warp.record.view(np.uint32)[rec.TID : rec.TID + 96].reshape(3, 32),
+}
+
+
 class Cta:
     """A resident CTA.
 
@@ -209,21 +257,58 @@ class Cta:
         warps: by warp index.
         shared: its shared memory.
         barriers: its 16 barriers.
+        home, place: the memory it is in, and which of the CTAs there it is.
+        told: what compiled code knows of it (`gpudbg.sm.arena`), as i64.
     """
 
-    __slots__ = ("barriers", "block", "number", "shared", "slot", "sm", "warps")
+    __slots__ = (
+        "barriers",
+        "block",
+        "home",
+        "number",
+        "place",
+        "shared",
+        "slot",
+        "sm",
+        "told",
+        "warps",
+    )
 
     barriers: Barriers
+    shared: ByteStore
+    told: memoryview
 
     def __init__(
-        self, number: int, block: tuple[int, int, int], sm: int, slot: int, shared_bytes: int
+        self,
+        number: int,
+        block: tuple[int, int, int],
+        sm: int,
+        slot: int,
+        shared_bytes: int = 0,
+        home: Arena | None = None,
+        place: int = 0,
     ) -> None:
+        """Args: shared_bytes: where it has no `home`."""
         self.number = number
         self.block = block
         self.sm = sm
         self.slot = slot
-        self.shared = ByteStore(shared_bytes)
+        self.home = home
+        self.place = place
+        if home is None:
+            self.shared = ByteStore(shared_bytes)
+        else:
+            self.told = home.block(place)
         self.warps: list[WarpState] = []
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Shared memory, when it is first asked for."""
+            if name != "shared" or self.home is None:
+                raise AttributeError(name)
+            self.shared = self.home.shared(self.place)
+            return self.shared
 
     @property
     def live(self) -> list[WarpState]:

@@ -21,7 +21,7 @@ HOSTS = {"x86-64-v3": "+avx2,+fma", "x86-64": ""}
 
 def _forget() -> None:
     """Code for the host as it was."""
-    for cached in (build._machine, build._library, run._functions):
+    for cached in (build._machine, build._library, run._functions, run._loop):
         cached.cache_clear()
     program._programs.clear()
 

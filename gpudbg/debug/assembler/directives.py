@@ -338,6 +338,4 @@ _HANDLERS: dict[str, Callable[[Files, SassLine], None]] = {
     "targets": Files.targets,
     "extern": Files.extern,
 }
-_IGNORED = frozenset(
-    "global weak type size align elftype file loc visible sectionentsize".split()
-)
+_IGNORED = frozenset("global weak type size align elftype file loc visible sectionentsize".split())

@@ -12,9 +12,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from gpudbg.sm import arena
 from gpudbg.sm import record as rec
 from gpudbg.sm.barrier import BARRIER_COUNT
-from gpudbg.sm.engines.llvm import loop
 from gpudbg.sm.engines.llvm.loop import Loop
 from gpudbg.sm.state import Cta
 
@@ -42,19 +42,19 @@ def _slot(f: Loop, table: int) -> str:
 def _settle() -> str:
     """Release a barrier if all it waits for have arrived."""
     f = Loop()
-    arrived = f.get("i32", _slot(f, loop.ARRIVED))
-    threads = f.get("i32", _slot(f, loop.THREADS))
-    live = f.op(f"trunc i64 {f.get('i64', '%cta', loop.LIVE)} to i32")
+    arrived = f.get("i32", _slot(f, arena.ARRIVED))
+    threads = f.get("i32", _slot(f, arena.THREADS))
+    live = f.op(f"trunc i64 {f.get('i64', '%cta', arena.LIVE)} to i32")
     whole = f.op(f"and i32 {f.op(f'add i32 {threads}, 31')}, -32")
     every = f.op(f"icmp eq i32 {threads}, 0")
     expected = f.op(f"select i1 {every}, i32 {f.op(f'mul i32 {live}, 32')}, i32 {whole}")
     with f.returning(f.op(f"icmp ult i32 {arrived}, {expected}")):
         f.line("ret void")
-    total, votes = f.get("i32", _slot(f, loop.TOTAL)), f.get("i32", _slot(f, loop.VOTES))
-    reduced = [f.get("i32", _slot(f, table)) for table in loop.REDUCED]
+    total, votes = f.get("i32", _slot(f, arena.TOTAL)), f.get("i32", _slot(f, arena.VOTES))
+    reduced = [f.get("i32", _slot(f, table)) for table in arena.REDUCED]
     some = f.op(f"icmp ne i32 {f.op(f'and i32 {votes}, {SOME_TRUE}')}, 0")
     every = f.op(f"icmp eq i32 {f.op(f'and i32 {votes}, {SOME_FALSE}')}, 0")
-    for table in loop.PHASE:
+    for table in arena.PHASE:
         f.put("i32", 0, _slot(f, table))
     asked = f.op(f"or i32 {f.op(f'or i32 {reduced[0]}, {reduced[1]}')}, {reduced[2]}")
     with f.each_warp("%cta") as record:
@@ -77,16 +77,16 @@ def _arrive() -> str:
     """A BAR (`code_of`); false: Python must do it."""
     f = Loop()
     f.line("%number = and i64 %bar, 15")
-    with f.returning(f.op(f"icmp uge i64 %number, {f.get('i64', '%cta', loop.ALLOCATED)}")):
+    with f.returning(f.op(f"icmp uge i64 %number, {f.get('i64', '%cta', arena.ALLOCATED)}")):
         f.line("ret i1 false")
-    with f.returning(f.op(f"icmp ne i32 {f.get('i32', _slot(f, loop.SPECIAL))}, 0")):
+    with f.returning(f.op(f"icmp ne i32 {f.get('i32', _slot(f, arena.SPECIAL))}, 0")):
         f.line("ret i1 false")
     pc = f.op(f"add i64 {f.field('pc')}, 8")
     first = f.op(f"icmp eq i64 {f.op(f'and i64 {pc}, 31')}, 0")
     f.set("pc", f.op(f"add i64 {pc}, {f.op(f'select i1 {first}, i64 8, i64 0')}"))
-    slot = _slot(f, loop.ARRIVED)
+    slot = _slot(f, arena.ARRIVED)
     f.put("i32", f.op(f"add i32 {f.get('i32', slot)}, 32"), slot)
-    f.put("i64", 1, "%cta", loop.IN_USE)
+    f.put("i64", 1, "%cta", arena.IN_USE)
     plain = f.op("icmp ult i64 %bar, 16")
     with f.when(f.op(f"xor i1 {plain}, true")):
         _unusual(f)
@@ -103,12 +103,12 @@ def _unusual(f: Loop) -> None:
     """Thread counts and reductions."""
     threads = f.op(f"trunc i64 {f.op('lshr i64 %bar, 8')} to i32")
     with f.when(f.op(f"icmp ne i32 {threads}, 0")):
-        f.put("i32", threads, _slot(f, loop.THREADS))
+        f.put("i32", threads, _slot(f, arena.THREADS))
     mode = f.op("and i64 %bar, 48")
     with f.when(f.op(f"icmp eq i64 {mode}, {MODES.index('RED') << 4}")):
         voted, voters = f.loop_get("voted"), f.loop_get("voters")
         count = f.op(f"trunc i64 {f.op(f'call i64 @llvm.ctpop.i64(i64 {voted})')} to i32")
-        total, votes = _slot(f, loop.TOTAL), _slot(f, loop.VOTES)
+        total, votes = _slot(f, arena.TOTAL), _slot(f, arena.VOTES)
         f.put("i32", f.op(f"add i32 {f.get('i32', total)}, {count}"), total)
         short = f.op(f"icmp ne i64 {voted}, {voters}")
         some = f.op(f"icmp ne i64 {voted}, 0")
@@ -117,7 +117,7 @@ def _unusual(f: Loop) -> None:
         f.put("i32", f.op(f"or i32 {f.get('i32', votes)}, {seen}"), votes)
         bit = f.op(f"shl i32 1, {f.field('index')}")
         kind = f.op("and i64 %bar, 192")
-        for n, table in enumerate(loop.REDUCED, 1):
+        for n, table in enumerate(arena.REDUCED, 1):
             with f.when(f.op(f"icmp eq i64 {kind}, {n << 6}")):
                 waiting = _slot(f, table)
                 f.put("i32", f.op(f"or i32 {f.get('i32', waiting)}, {bit}"), waiting)
@@ -131,38 +131,46 @@ def barrier_functions() -> list[str]:
 # ---- in Python ----------------------------------------------------------------------------------
 
 
-def tell(words: npt.NDArray[np.int64], cta: Cta, ask: bool) -> None:
-    """A CTA's barriers to its bytes; `ask`: Python wants every arrival."""
-    used = [(n, b) for n, b in enumerate(cta.barriers.slots) if b.arrived]
-    if not used and not ask and not words[loop.ARRIVED // 8 : loop.CTA_BYTES // 8].any():
+def _cells(cta: Cta) -> Words:
+    """The block of a CTA as words of its barriers."""
+    cells: Words = np.asarray(cta.told).view(np.int32)
+    return cells
+
+
+def tell(cta: Cta, ask: bool) -> None:
+    """A CTA's barriers to its block; `ask`: Python wants every arrival."""
+    if not (cta.barriers.used or ask or cta.told[arena.SPECIAL // 8]):
         return
-    cells: Words = words[: loop.CTA_BYTES // 8].view(np.int32)
-    for table in loop.PHASE:
+    used = [(n, b) for n, b in enumerate(cta.barriers.slots) if b.arrived]
+    cells = _cells(cta)
+    for table in arena.PHASE:
         cells[table // 4 : table // 4 + BARRIER_COUNT] = 0
-    cells[loop.SPECIAL // 4 : loop.SPECIAL // 4 + BARRIER_COUNT] = -1 if ask else 0
-    words[loop.IN_USE // 8] = bool(used)
+    cells[arena.SPECIAL // 4 : arena.SPECIAL // 4 + BARRIER_COUNT] = -1 if ask else 0
+    cta.told[arena.IN_USE // 8] = bool(used)
     for n, barrier in used:
-        cells[loop.ARRIVED // 4 + n] = barrier.arrived
-        cells[loop.THREADS // 4 + n] = barrier.count or 0
-        cells[loop.TOTAL // 4 + n] = barrier.total
+        cells[arena.ARRIVED // 4 + n] = barrier.arrived
+        cells[arena.THREADS // 4 + n] = barrier.count or 0
+        cells[arena.TOTAL // 4 + n] = barrier.total
         votes = SOME_TRUE if barrier.any_true else 0
-        cells[loop.VOTES // 4 + n] = votes | (0 if barrier.all_true else SOME_FALSE)
-        for kind, table in zip(REDUCTIONS[1:], loop.REDUCED, strict=True):
+        cells[arena.VOTES // 4 + n] = votes | (0 if barrier.all_true else SOME_FALSE)
+        for kind, table in zip(REDUCTIONS[1:], arena.REDUCED, strict=True):
             mask = sum(1 << index for index, what in barrier.waiting.items() if what == kind)
             cells[table // 4 + n] = np.uint32(mask).view(np.int32)
 
 
-def see(words: npt.NDArray[np.int64], cta: Cta) -> None:
+def see(cta: Cta) -> None:
     """What became of a CTA's barriers in compiled code."""
-    cells: Words = words[: loop.CTA_BYTES // 8].view(np.int32)
+    if not (cta.barriers.used or cta.told[arena.IN_USE // 8]):
+        return
+    cells = _cells(cta)
     for n, barrier in enumerate(cta.barriers.slots):
-        arrived = int(cells[loop.ARRIVED // 4 + n])
-        if not (arrived or barrier.arrived) or cells[loop.SPECIAL // 4 + n]:
+        arrived = int(cells[arena.ARRIVED // 4 + n])
+        if not (arrived or barrier.arrived) or cells[arena.SPECIAL // 4 + n]:
             continue
-        votes = int(cells[loop.VOTES // 4 + n])
+        votes = int(cells[arena.VOTES // 4 + n])
         barrier.arrived = arrived
-        barrier.count = int(cells[loop.THREADS // 4 + n]) or None
-        barrier.total = int(cells[loop.TOTAL // 4 + n])
+        barrier.count = int(cells[arena.THREADS // 4 + n]) or None
+        barrier.total = int(cells[arena.TOTAL // 4 + n])
         barrier.all_true = not votes & SOME_FALSE
         barrier.any_true = bool(votes & SOME_TRUE)
         barrier.waiting = {
@@ -174,7 +182,7 @@ def see(words: npt.NDArray[np.int64], cta: Cta) -> None:
 
 def _reduction(cells: Words, barrier: int, index: int) -> str:
     """What a waiting warp wants to know at the end."""
-    pairs: list[tuple[str, Any]] = list(zip(REDUCTIONS[1:], loop.REDUCED, strict=True))
+    pairs: list[tuple[str, Any]] = list(zip(REDUCTIONS[1:], arena.REDUCED, strict=True))
     for kind, table in pairs:
         if int(cells[table // 4 + barrier]) >> index & 1:
             return kind

@@ -4,16 +4,14 @@ It takes the turns of the step engine's schedule exactly (`gpudbg.sm.scheduler`,
 and returns when Python is needed: an instruction for the step engine, a mark, no warp ready, or
 enough instructions.  A CTA that ends makes room for the next one in the same records and memory.
 
-A CTA here is `CTA_BYTES` and a pointer for each warp: number in the grid (-1: gone), live warps,
-warps, pointer to its SM's count of issued instructions, shared memory and its size, barriers
-allocated, whether it began here, then for 16 barriers the threads arrived and whether Python must
-handle it, and last whether any barrier may be in use.
+A CTA here is its block (`gpudbg.sm.arena`).
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from gpudbg.sm import arena
 from gpudbg.sm import record as rec
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.layout import Left
@@ -50,15 +48,6 @@ FIELD: Final = {name: layout.LOOP + 8 * n for n, name in enumerate(_NAMES)}
 """Field of the loop -> offset in the environment."""
 
 assert layout.LOOP + 8 * len(_NAMES) <= layout.TRACE
-
-NUMBER, LIVE, WARPS, ISSUED, SHARED, SHARED_SIZE, ALLOCATED, RENEWED = range(0, 64, 8)
-ARRIVED: Final = 64
-SPECIAL: Final = 128
-IN_USE: Final = 192
-THREADS, TOTAL, VOTES, *REDUCED = range(200, 584, 64)
-PHASE: Final = (ARRIVED, THREADS, TOTAL, VOTES, *REDUCED)
-"""Words of 16 barriers each that begin anew with every phase (`barriers`)."""
-CTA_BYTES: Final = 584
 
 IDLE: Final = 256
 LIMIT: Final = 257
@@ -108,7 +97,7 @@ class Loop(Function):
 
     def each_warp(self, cta: str) -> _Each:
         """Loop over a CTA's warps; the body sees the record."""
-        return _Each(self, self.at(cta, CTA_BYTES), self.get("i64", cta, WARPS))
+        return _Each(self, self.at(cta, arena.BLOCK_BYTES), self.get("i64", cta, arena.WARPS))
 
 
 class _Each:
@@ -138,16 +127,16 @@ def _renew() -> str:
     """Begin CTA `%number` in the place of one that ended."""
     f = Loop()
     number = "%number"
-    f.put("i64", number, "%cta", NUMBER)
-    f.put("i64", f.get("i64", "%cta", WARPS), "%cta", LIVE)
-    f.put("i64", 1, "%cta", RENEWED)
-    with f.when(f.op(f"icmp ne i64 {f.get('i64', '%cta', IN_USE)}, 0")):
+    f.put("i64", number, "%cta", arena.NUMBER)
+    f.put("i64", f.get("i64", "%cta", arena.WARPS), "%cta", arena.LIVE)
+    f.put("i64", 1, "%cta", arena.RENEWED)
+    with f.when(f.op(f"icmp ne i64 {f.get('i64', '%cta', arena.IN_USE)}, 0")):
         # A barrier for a number of threads may have waited for more to come.
-        for table in PHASE:
+        for table in arena.PHASE:
             for part in range(0, 64, 16):
                 f.put("<4 x i32>", "zeroinitializer", "%cta", table + part, 8)
-    f.put("i64", 0, "%cta", IN_USE)
-    f.clear(f.get("ptr", "%cta", SHARED), f.get("i64", "%cta", SHARED_SIZE))
+    f.put("i64", 0, "%cta", arena.IN_USE)
+    f.clear(f.get("ptr", "%cta", arena.SHARED), f.get("i64", "%cta", arena.SHARED_SIZE))
     width, height = f.loop_get("grid_x"), f.loop_get("grid_y")
     row = f.op(f"udiv i64 {number}, {width}")
     place = (
@@ -182,7 +171,7 @@ def _renew() -> str:
 def _remove() -> str:
     """Take a finished CTA's warps out of the ring."""
     f = Loop()
-    f.put("i64", -1, "%cta", NUMBER)
+    f.put("i64", -1, "%cta", arena.NUMBER)
     ring, count = f.get("ptr", "%env", FIELD["ring"]), f.loop_get("ring_count")
     n, kept = f.var("i64", 0), f.var("i64", 0)
     with f.loop() as (_, after):
@@ -205,19 +194,19 @@ def _finished() -> str:
     f = Loop()
     with f.returning(f.op(f"icmp ne i64 {f.loop_get('tell')}, 0")):
         f.line("ret i1 false")
-    in_use = f.op(f"icmp ne i64 {f.get('i64', '%cta', IN_USE)}, 0")
+    in_use = f.op(f"icmp ne i64 {f.get('i64', '%cta', arena.IN_USE)}, 0")
     with f.when(in_use):
         for n in range(16):
-            arrived = f.get("i32", "%cta", ARRIVED + 4 * n)
-            special = f.get("i32", "%cta", SPECIAL + 4 * n)
+            arrived = f.get("i32", "%cta", arena.ARRIVED + 4 * n)
+            special = f.get("i32", "%cta", arena.SPECIAL + 4 * n)
             with f.returning(f.op(f"icmp ne i32 {f.op(f'and i32 {arrived}, {special}')}, 0")):
                 f.line("ret i1 false")
-    live = f.op(f"sub i64 {f.get('i64', '%cta', LIVE)}, 1")
-    f.put("i64", live, "%cta", LIVE)
+    live = f.op(f"sub i64 {f.get('i64', '%cta', arena.LIVE)}, 1")
+    f.put("i64", live, "%cta", arena.LIVE)
     with f.when(in_use):
         for n in range(16):
-            arrived = f.get("i32", "%cta", ARRIVED + 4 * n)
-            threads = f.get("i32", "%cta", THREADS + 4 * n)
+            arrived = f.get("i32", "%cta", arena.ARRIVED + 4 * n)
+            threads = f.get("i32", "%cta", arena.THREADS + 4 * n)
             some = f.op(f"icmp ne i32 {arrived}, 0")
             every = f.op(f"icmp eq i32 {threads}, 0")
             with f.when(f.op(f"and i1 {some}, {every}")):
@@ -239,7 +228,7 @@ def _finished() -> str:
 def _spend(f: Loop, record: str, cta: str, spent: str) -> None:
     """Count instructions of a warp."""
     f.set("executed", f.op(f"add i64 {f.field('executed', record)}, {spent}"), record)
-    issued = f.get("ptr", cta, ISSUED)
+    issued = f.get("ptr", cta, arena.ISSUED)
     f.put("i64", f.op(f"add i64 {f.get('i64', issued)}, {spent}"), issued)
     f.loop_put("total", f.op(f"add i64 {f.loop_get('total')}, {spent}"))
     f.loop_put("stay", f.op(f"sub i64 {f.loop_get('stay')}, {spent}"))
@@ -257,7 +246,7 @@ def _place(f: Loop) -> tuple[str, str, str]:
     last = f.get("i64", last)
     record = f.element(ring, last)
     index = f.op(f"zext i32 {f.field('index', record)} to i64")
-    warps = f.get("i64", f.get("ptr", record, layout.CTA_POINTER), WARPS)
+    warps = f.get("i64", f.get("ptr", record, layout.CTA_POINTER), arena.WARPS)
     return f.op(f"sub i64 {last}, {index}"), index, warps
 
 

@@ -14,15 +14,17 @@ from __future__ import annotations
 import ctypes
 import itertools
 import time
+from array import array
 from collections import Counter
 from collections.abc import Callable, Collection
 from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from gpudbg.mem.lanes import FULL
+from gpudbg.mem.pages import address_of, zeroed
+from gpudbg.sm import arena
 from gpudbg.sm import record as rec
 from gpudbg.sm.engines.llvm import build, layout, loop
 from gpudbg.sm.engines.llvm.layout import Left
@@ -30,14 +32,14 @@ from gpudbg.sm.engines.llvm.listing import indirect_entries
 from gpudbg.sm.engines.llvm.program import GOOD, QUICK, Program, program_of
 from gpudbg.sm.engines.llvm.special import FIXED, LAUNCH_SREGS
 from gpudbg.sm.engines.llvm.threads import Ticker, call_all
-from gpudbg.sm.engines.llvm.worker import Worker, address, pointer
+from gpudbg.sm.engines.llvm.worker import Worker, pointer
 from gpudbg.sm.sregs import ROWS, SregFile
 from gpudbg.sm.turns import LONGEST
 
 if TYPE_CHECKING:
     from gpudbg.sm.events import StopEvent
     from gpudbg.sm.grid import Grid
-    from gpudbg.sm.state import Cta, WarpState
+    from gpudbg.sm.state import WarpState
 
 CALL = 1_000_000
 """Warp instructions of a thread's calls at the beginning of a run."""
@@ -59,11 +61,17 @@ ALONE = 2_000_000
 
 
 @cache
-def _functions(shared: bool) -> npt.NDArray[np.int64]:
+def _functions(library: build.Library, shared: bool) -> memoryview:
     """The library's addresses by `layout.FUNCTION_INDEX`."""
-    library = build.library()
     symbols = (layout.symbol(name, shared) for name in layout.FUNCTION_INDEX)
-    return np.array([library.address(symbol) for symbol in symbols], np.int64)
+    return memoryview(array("q", [library.address(symbol) for symbol in symbols]))
+
+
+@cache
+def _loop(library: build.Library) -> Callable[[int], int]:
+    """The grid loop."""
+    prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
+    return prototype(library.address(loop.SYMBOL))
 
 
 class RunEngine:
@@ -82,16 +90,14 @@ class RunEngine:
         self.good = good
         self.entry = entry
         self.exits: Counter[int] = Counter()
-        self._counter = np.zeros(1, np.int64)
+        self._counter = zeroed(arena.LINE).data.cast("q")
         self._table = np.zeros((1, 3), np.int64)
         self._memory_changes = -1
         self._stops: frozenset[int] = frozenset()
         self._entries = {entry}
         self._short = 0
         self._alone_until = 0
-        library = build.library()
-        prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
-        self._call = prototype(library.address(loop.SYMBOL))
+        self._call = _loop(build.library())
         self.program = self._program(self._entries)
         self.workers = [self._worker()]
         self._lead = self.workers[0]
@@ -128,7 +134,7 @@ class RunEngine:
         """One more, with what does not change during the launch."""
         grid = self.grid
         config = grid.config
-        worker = Worker(grid, self._counter)
+        worker = Worker(grid, address_of(np.asarray(self._counter)))
         worker.set(layout.SHARED_WINDOW, grid.gpu.layout.shared_window)
         worker.set(layout.SHARED_BYTES, config.shared_bytes)
         constants = grid.engine.constants
@@ -152,13 +158,13 @@ class RunEngine:
     def _equip(self, worker: Worker) -> None:
         """What depends on the program."""
         worker.new_sites(self.program.sites)
-        worker.set(layout.MARKS, address(self._marks))
+        worker.set(layout.MARKS, address_of(self._marks))
 
     def _link(self, worker: Worker, shared: bool) -> None:
         """Fill its function table; `shared`: other threads may be at the same memory."""
         if worker.linked is not shared:
             worker.linked = shared
-            worker.link(_functions(shared))
+            worker.link(_functions(build.library(), shared))
 
     # ---- running -----------------------------------------------------------------------
 
@@ -232,7 +238,7 @@ class RunEngine:
         residency = grid._residency
         for worker in self.workers:
             residency.ended += worker.account()
-        residency.started = min(int(self._counter[0]), grid.config.ctas)
+        residency.started = min(self._counter[0], grid.config.ctas)
         self._take_off()
         if jobs > 1:
             needed = any(w.why not in (loop.LIMIT, loop.IDLE) for w in self.workers)
@@ -375,7 +381,7 @@ class RunEngine:
         """Whether the workers should share the CTAs anew."""
         if len(self.workers) == 1:
             return self.grid.gpu.jobs > 1 and self._jobs(limit) > 1
-        counts = [len(worker.slots) for worker in self.workers]
+        counts = [len(worker.ctas) for worker in self.workers]
         return self._jobs(limit) == 1 or (min(counts) == 0 and max(counts) > 1)
 
     def _share(self, limit: int) -> None:
@@ -392,7 +398,7 @@ class RunEngine:
         for n, worker in enumerate(self.workers):
             self._link(worker, jobs > 1)
             if grid.trace is not None:
-                worker.set(layout.TRACE, address(grid.trace.buffer))
+                worker.set(layout.TRACE, address_of(grid.trace.buffer))
             worker.put("tell", bool(grid.observed("warp_end") or grid.observed("cta_end")))
             worker.place(ctas[n::jobs], keep=False)
             worker.begin_anywhere()
@@ -404,7 +410,7 @@ class RunEngine:
     def _place(self, worker: Worker) -> None:
         """A CTA of the worker's has ended in Python: the one in its place is its own too."""
         self._counter[0] = self.grid._residency.started
-        others = {key for w in self.workers if w is not worker for key in w.slots}
+        others = {key for w in self.workers if w is not worker for key in w.ctas}
         worker.place([cta for cta in self.grid.ctas() if id(cta) not in others], keep=True)
         self._tell(worker)
 
@@ -420,21 +426,15 @@ class RunEngine:
             rows = [(a.base, a.size, pointer(a)) for a in memory.allocations()]
             self._table = np.array(rows or [(0, 0, 0)], np.int64)
             for each in self.workers:
-                each.set(layout.TABLE, address(self._table))
+                each.set(layout.TABLE, address_of(self._table))
                 each.set(layout.TABLE_COUNT, len(rows))
                 each.forget_sites()
 
     def _take_off(self) -> None:
         """Free the places of CTAs that ended while none was waiting."""
-        residency = self.grid._residency
-        gone: list[Cta] = [cta for worker in self.workers for cta in worker.gone()]
-        for cta in gone:
-            sm = residency.sms[cta.sm]
-            sm.ctas[cta.slot] = None
-            for warp in cta.warps:
-                sm.warps[warp.slot] = None
+        gone = [cta for worker in self.workers for cta in worker.gone()]
         if gone:
-            residency._renew()
+            self.grid._residency.take_off(gone)
 
     def _leave(self) -> None:
         """Everything compiled code did."""

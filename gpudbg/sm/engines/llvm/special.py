@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpudbg.regs.special import coupled_numbers
+from gpudbg.sm import arena
 from gpudbg.sm.engines.llvm import layout, loop
 from gpudbg.sm.engines.llvm.flow import FlowOps
 from gpudbg.sm.engines.llvm.lanes import FULL, Num, Slow, Val
@@ -81,7 +82,7 @@ class SpecialOps(FlowOps):
         turn = self.op(f"sub i64 {left}, {self._left_at_head}")
         if index in CLOCKS:
             cta = self.get("ptr", "%rec", layout.CTA_POINTER)
-            before = self.get("i64", self.get("ptr", cta, loop.ISSUED))
+            before = self.get("i64", self.get("ptr", cta, arena.ISSUED))
             shift = CLOCKS[index]
         else:
             before = self.get("i64", "%env", loop.FIELD["total"])

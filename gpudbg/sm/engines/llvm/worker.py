@@ -7,13 +7,13 @@ code writes without atomics (site caches, scratch, counts) each has for itself.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
-
+from gpudbg.mem.pages import address_of, zeroed
 from gpudbg.mem.store import ByteStore
+from gpudbg.sm import arena
 from gpudbg.sm import record as rec
 from gpudbg.sm.barrier import Barriers
 from gpudbg.sm.engines.llvm import barriers, layout, loop
@@ -24,32 +24,14 @@ if TYPE_CHECKING:
     from gpudbg.sm.grid import Grid
     from gpudbg.sm.scheduler import Schedule
 
-
-def address(array: npt.NDArray[Any]) -> int:
-    """Where an array lies in the host's memory; quicker than its `ctypes`."""
-    return int(array.__array_interface__["data"][0])
+ISSUED = layout.ENVIRONMENT_BYTES // 8
+"""First word behind a worker's environment: instructions issued on each SM, then its ring."""
+_LOCAL = rec.POINTERS + 1
 
 
 def pointer(store: ByteStore) -> int:
     """Where a store's bytes lie in the host's memory."""
-    return address(store.data)
-
-
-class Slot:
-    """A CTA as the grid loop sees it."""
-
-    __slots__ = ("cta", "words")
-
-    def __init__(self, cta: Cta) -> None:
-        self.cta = cta
-        count = len(cta.warps)
-        self.words = np.zeros(loop.CTA_BYTES // 8 + count, np.int64)
-
-    @property
-    def records(self) -> list[int]:
-        """Addresses of its warps' records."""
-        found: list[int] = self.words[loop.CTA_BYTES // 8 :].tolist()
-        return found
+    return address_of(store.data)
 
 
 class Worker:
@@ -57,30 +39,29 @@ class Worker:
 
     Attributes:
         grid: the launch.
-        slots: its CTAs by identity.
-        ring: pointers to its warps' records, by (SM, slot).
+        address: of its environment, behind which it has the counts and the ring it writes.
+        ctas: its CTAs by identity.
         why: what the last call returned.
         linked: its function table is filled: for one thread (False) or for several (True).
     """
 
-    def __init__(self, grid: Grid, counter: npt.NDArray[np.int64]) -> None:
-        """Args: counter: one element: the number of the next CTA, shared by all workers."""
+    def __init__(self, grid: Grid, counter: int) -> None:
+        """Args: counter: address of the number of the next CTA, shared by all workers."""
         self.grid = grid
-        raw = np.zeros(layout.ENVIRONMENT_BYTES + 64, np.uint8)
-        start = -raw.ctypes.data % 64
-        self.env = raw[start : start + layout.ENVIRONMENT_BYTES]
-        self.address = address(self.env)
-        self._fields: npt.NDArray[np.int64] = self.env.view(np.int64)
-        self.slots: dict[int, Slot] = {}
-        self.ring = np.zeros(1, np.int64)
-        self._warp_at: dict[int, WarpState] = {}
-        self._issued = np.zeros(len(grid.sms), np.int64)
-        self._before = np.zeros(len(grid.sms), np.int64)
-        self._sites = np.zeros(1, np.int64)
-        self._ended = 0
+        config, sms = grid.config, len(grid.sms)
+        self._ring = ISSUED + sms
+        words = self._ring + sms * config.ctas_per_sm * config.warps
+        # The line behind belongs to no other thread.
+        memory = zeroed(8 * words + 2 * arena.LINE)
+        self.address = address_of(memory)
+        self._fields = memory.data.cast("q")
+        self.ctas: dict[int, Cta] = {}
+        self._warp_at: dict[int, WarpState] | None = None
+        self._before = [0] * sms
         self.why = loop.LIMIT
         self.linked: bool | None = None
-        self.put("next", address(counter))
+        self.put("next", counter)
+        self.put("ring", self.address + 8 * self._ring)
 
     # ---- fields ------------------------------------------------------------------------
 
@@ -100,15 +81,15 @@ class Worker:
         """Have the call in progress return at the next turn; safe from any thread."""
         self._fields[layout.STOP // 8] = int(stop)
 
-    def link(self, functions: npt.NDArray[np.int64]) -> None:
+    def link(self, functions: memoryview) -> None:
         """Fill its function table."""
         start = layout.FUNCTIONS // 8
         self._fields[start : start + len(functions)] = functions
 
     def new_sites(self, count: int) -> None:
         """Room for what its accesses remember of allocations, and nothing in it."""
-        self._sites = np.zeros(count * layout.SITE_BYTES // 8, np.int64)
-        self.set(layout.SITES, address(self._sites))
+        self._sites = zeroed(count * layout.SITE_BYTES + arena.LINE)
+        self.set(layout.SITES, address_of(self._sites))
 
     def forget_sites(self) -> None:
         """Allocations have changed."""
@@ -122,51 +103,37 @@ class Worker:
         Args:
             keep: CTAs it has already are as compiled code left them.
         """
-        known = self.slots if keep else {}
-        self.slots = {}
-        if not keep:
-            self._warp_at = {}
+        grid = self.grid
+        known = self.ctas if keep else {}
         for cta in ctas:
-            slot = known.get(id(cta))
-            if slot is None:
-                slot = self._placed(cta)
-            self.slots[id(cta)] = slot
-            slot.words[loop.LIVE // 8] = len(cta.live)
-        every = self.grid.warps()
-        rows = [warp for warp in every if id(warp.cta) in self.slots]
-        self._warp_at = {warp.quads[rec.SELF]: warp for warp in rows}
-        self.ring = np.array(list(self._warp_at) or [0], np.int64)
+            if id(cta) not in known:
+                self._take(cta)
+            if grid.total:
+                cta.told[arena.LIVE // 8] = len(cta.live)
+        self.ctas = mine = {id(cta): cta for cta in ctas}
+        rows = [warp for warp in grid.warps() if id(warp.cta) in mine]
+        self._warp_at = None
+        ring = array("q", [warp.quads[rec.SELF] for warp in rows])
+        self._fields[self._ring : self._ring + len(ring)] = memoryview(ring)
+        self.put("ring_count", len(ring))
         if rows:
             local = rows[0].local
             self.set(layout.LOCAL_LOW, local.low)
             self.set(layout.LOCAL_START, local.start)
             self.set(layout.LOCAL_BYTES, local.size)
-        self.put("ring", address(self.ring))
-        self.put("ring_count", len(rows))
 
-    def _placed(self, cta: Cta) -> Slot:
-        """A CTA that is new here, and its warps."""
-        slot = Slot(cta)
-        words = slot.words
-        words[loop.NUMBER // 8] = cta.number
-        words[loop.WARPS // 8] = len(cta.warps)
-        words[loop.ISSUED // 8] = address(self._issued) + 8 * cta.sm
-        words[loop.SHARED // 8] = pointer(cta.shared)
-        words[loop.SHARED_SIZE // 8] = cta.shared.size
-        words[loop.ALLOCATED // 8] = cta.barriers.allocated
-        shared, at = int(words[loop.SHARED // 8]), address(words)
-        locals_used = cta.warps[0].local.size
-        for warp in cta.warps:
-            quads = warp.quads
-            quads[layout.SHARED_POINTER // 8] = shared
-            quads[layout.LOCAL_POINTER // 8] = address(warp.local.words) if locals_used else 0
-            quads[layout.CTA_POINTER // 8] = at
-            words[loop.CTA_BYTES // 8 + warp.index] = warp.quads[rec.SELF]
-        self._tell_barriers(slot)
-        return slot
+    def _take(self, cta: Cta) -> None:
+        """A CTA that is new here."""
+        cta.told[arena.ISSUED // 8] = self.address + 8 * (ISSUED + cta.sm)
+        config = self.grid.config
+        if self.grid.traps.handler is not None and (config.local_bytes or config.local_low):
+            for warp in cta.warps:
+                # In the handler it is another one.
+                warp.quads[_LOCAL] = address_of(warp.local.words)
+        self._tell_barriers(cta)
 
-    def _tell_barriers(self, slot: Slot) -> None:
-        barriers.tell(slot.words, slot.cta, self.grid.observed("barrier"))
+    def _tell_barriers(self, cta: Cta) -> None:
+        barriers.tell(cta, self.grid.observed("barrier"))
 
     # ---- to compiled code ------------------------------------------------------------------
 
@@ -178,10 +145,9 @@ class Worker:
         self.put("stay", schedule._stay)
         self.put("current", self._place_of(schedule))
         warp = schedule.warp
-        if warp is not None and id(warp.cta) in self.slots:
-            slot = self.slots[id(warp.cta)]
-            self._tell_barriers(slot)
-            slot.words[loop.LIVE // 8] = len(warp.cta.live)
+        if warp is not None and id(warp.cta) in self.ctas:
+            self._tell_barriers(warp.cta)
+            warp.cta.told[arena.LIVE // 8] = len(warp.cta.live)
 
     def begin_anywhere(self) -> None:
         """No turn is in progress."""
@@ -193,9 +159,9 @@ class Worker:
         warp = schedule.warp
         if warp is None or schedule.left <= 0:
             return -1
-        at = int(warp.quads[rec.SELF])
-        found = np.flatnonzero(self.ring[: self.field("ring_count")] == at)
-        return int(found[0]) if found.size else -1
+        ring = self._fields[self._ring : self._ring + self.field("ring_count")].tolist()
+        at = warp.quads[rec.SELF]
+        return ring.index(at) if at in ring else -1
 
     def call(self, function: Callable[[int], int], limit: int) -> None:
         """Run up to about `limit` instructions; `why` says what ended that."""
@@ -205,8 +171,8 @@ class Worker:
 
     def prepare(self) -> None:
         """Counts as they stand, before a call."""
-        for sm in self.grid.sms:
-            self._issued[sm.index] = self._before[sm.index] = sm.issued
+        self._before = [sm.issued for sm in self.grid.sms]
+        self._fields[ISSUED : ISSUED + len(self._before)] = memoryview(array("q", self._before))
         self.put("ended", 0)
         self.put("before", self.grid.total)
 
@@ -216,19 +182,19 @@ class Worker:
         """Add what the last call did to the launch's counts; CTAs that ended in it."""
         self.grid.total += self.field("total")
         self.put("total", 0)
-        for sm in self.grid.sms:
-            sm.issued += int(self._issued[sm.index] - self._before[sm.index])
+        for sm, before in zip(self.grid.sms, self._before, strict=True):
+            sm.issued += self._fields[ISSUED + sm.index] - before
         ended = self.field("ended")
         self.put("ended", 0)
         return ended
 
     def gone(self) -> list[Cta]:
         """CTAs that ended while none was waiting; they are no longer its own."""
-        if self.field("ring_count") == sum(len(s.cta.warps) for s in self.slots.values()):
+        if self.field("ring_count") == len(self.ctas) * self.grid.config.warps:
             return []
-        found = [s.cta for s in self.slots.values() if s.words[loop.NUMBER // 8] < 0]
+        found = [cta for cta in self.ctas.values() if cta.told[arena.NUMBER // 8] < 0]
         for cta in found:
-            del self.slots[id(cta)]
+            del self.ctas[id(cta)]
         return found
 
     def see(self) -> WarpState | None:
@@ -241,27 +207,32 @@ class Worker:
             schedule.left = 0
             return None
         schedule.warp, schedule.left = warp, self.field("left")
-        self.see_cta(self.slots[id(warp.cta)])
+        self.see_cta(warp.cta)
         return warp
 
     def current(self) -> WarpState | None:
         """The warp whose turn it is."""
         place = self.field("current")
-        return None if place < 0 else self._warp_at[int(self.ring[place])]
+        if place < 0:
+            return None
+        if self._warp_at is None:
+            warps = (warp for cta in self.ctas.values() for warp in cta.warps)
+            self._warp_at = {warp.quads[rec.SELF]: warp for warp in warps}
+        return self._warp_at[self._fields[self._ring + place]]
 
     def see_all(self) -> None:
         """Places in the grid and barriers of all its CTAs."""
-        for slot in self.slots.values():
-            self.see_cta(slot)
+        for cta in self.ctas.values():
+            self.see_cta(cta)
 
-    def see_cta(self, slot: Slot) -> None:
+    def see_cta(self, cta: Cta) -> None:
         """One CTA's place in the grid and barriers."""
-        words, cta = slot.words, slot.cta
-        if words[loop.RENEWED // 8]:
-            words[loop.RENEWED // 8] = 0
-            cta.number = int(words[loop.NUMBER // 8])
+        told = cta.told
+        if told[arena.RENEWED // 8]:
+            told[arena.RENEWED // 8] = 0
+            cta.number = told[arena.NUMBER // 8]
             cta.block = coordinates(cta.number, self.grid.config.grid)
             cta.barriers = Barriers(cta, self.grid.config.barriers)
             for warp in cta.warps:
                 warp.shown = -1
-        barriers.see(words, cta)
+        barriers.see(cta)

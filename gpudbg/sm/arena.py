@@ -1,0 +1,185 @@
+"""Memory of CTAs that begin together: their blocks, shared memory, records and local memory.
+
+A launch places as many CTAs as fit, hundreds of warps; one piece of memory for each kind, filled in
+by rows, is made in a fraction of the time of an array for every warp.  A CTA that Python puts in
+the place of another gets memory of its own, so that who still holds the old one sees its end.
+
+The *block* of a CTA is what compiled code knows of it (`gpudbg.sm.engines.llvm.loop`), then the
+addresses of its warps' records.  Offsets are bytes, words are i64 unless said otherwise: number
+(-1: it has ended and nothing followed), warps that have not exited, warps, pointer to the count of
+instructions issued on its SM, shared memory and its size, barriers allocated, whether it began
+here, then for 16 barriers the threads arrived and whether Python must handle it, whether any
+barrier may be in use, and more of barriers.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gpudbg.mem.lanes import FULL, U32, WARP_SIZE
+from gpudbg.mem.local import LocalMemory
+from gpudbg.mem.pages import address_of, zeroed
+from gpudbg.mem.store import ByteStore, padded_size
+from gpudbg.sm import record as rec
+from gpudbg.sm.sregs import virtual_id
+
+if TYPE_CHECKING:
+    from gpudbg.sm.launch import Dim, LaunchConfig
+
+NUMBER, LIVE, WARPS, ISSUED, SHARED, SHARED_SIZE, ALLOCATED, RENEWED = range(0, 64, 8)
+ARRIVED: Final = 64
+SPECIAL: Final = 128
+IN_USE: Final = 192
+THREADS, TOTAL, VOTES, *REDUCED = range(200, 584, 64)
+PHASE: Final = (ARRIVED, THREADS, TOTAL, VOTES, *REDUCED)
+"""Words of 16 barriers each that begin anew with every phase."""
+BLOCK_BYTES: Final = 584
+"""Of a block without the addresses of records."""
+
+LINE: Final = 128
+"""What different threads write lies so far apart: the host may fetch cache lines in pairs."""
+
+
+class Place(NamedTuple):
+    """Which CTA goes where: its number, the SM, the CTA slot; its warps have slots in a row."""
+
+    number: int
+    sm: int
+    slot: int
+
+
+class Arena:
+    """Memory of CTAs that begin together.
+
+    Attributes:
+        config: the launch.
+        count: CTAs.
+        blocks: by CTA, as i64.
+        words, quads: all records as u32 and u64, one after the other.
+        stride: bytes from a record to the next.
+        records: address of the first one.
+    """
+
+    __slots__ = (
+        "_block_bytes",
+        "_local",
+        "_records",
+        "_shared",
+        "blocks",
+        "config",
+        "count",
+        "quads",
+        "records",
+        "stride",
+        "words",
+    )
+
+    def __init__(self, config: LaunchConfig, entry: int, places: list[Place]) -> None:
+        """Memory of CTAs before their first instruction.
+
+        Args:
+            entry: where their warps begin.
+        """
+        self.config = config
+        self.count = count = len(places)
+        self.stride = _whole(rec.record_bytes(config.registers, config.stack_entries), 64)
+        self._records = zeroed(count * config.warps * self.stride)
+        self.words = self._records.data.cast("I")
+        self.quads = self._records.data.cast("Q")
+        self.records = address_of(self._records)
+        shared_bytes = _whole(padded_size(config.shared_bytes), LINE)
+        self._shared = zeroed(count * shared_bytes).reshape(count, shared_bytes)
+        local = LocalMemory.bytes_of(config.local_bytes, config.local_low)
+        self._local = zeroed(count * config.warps * local).reshape(count, config.warps, local)
+        self._block_bytes = _whole(BLOCK_BYTES + 8 * config.warps, LINE)
+        blocks = zeroed(count * self._block_bytes)
+        table = blocks.view(np.int64).reshape(count, -1)
+        self.blocks = blocks.data.cast("q")
+        self._begin(entry, places, table)
+
+    def _begin(self, entry: int, places: list[Place], table: npt.NDArray[np.int64]) -> None:
+        """Fill in headers and blocks."""
+        config, count = self.config, self.count
+        rows = self._records.reshape(count, config.warps, self.stride)
+        header = rows[..., : rec.HEADER_BYTES]
+        header[:] = _headers(config, entry)
+        words, quads = rows.view(np.uint32), rows.view(np.int64)
+        place = np.array(places, np.int64)
+        number, sm, slot = place.T
+        x, y, _ = config.grid
+        for n, value in enumerate((number % x, number // x % y, number // (x * y))):
+            words[..., rec.CTAID + n] = value[:, None]
+        warp = slot[:, None] * config.warps + np.arange(config.warps)
+        words[..., rec.VIRTUAL_ID] = virtual_id(sm[:, None], slot[:, None], warp) & FULL
+        first = self.stride * np.arange(count * config.warps).reshape(count, config.warps)
+        own = quads[..., rec.SELF]
+        own[:] = self.records + first
+        shared = address_of(self._shared) + self._shared.shape[1] * np.arange(count)
+        local = self._local
+        pointers = quads[..., rec.POINTERS :]
+        pointers[..., 0] = shared[:, None]
+        if local.size:
+            pointers[..., 1] = address_of(local) + first // self.stride * local.shape[2]
+        pointers[..., 2] = (address_of(table) + self._block_bytes * np.arange(count))[:, None]
+        table[:, NUMBER // 8] = number
+        table[:, LIVE // 8] = table[:, WARPS // 8] = config.warps
+        table[:, SHARED // 8] = shared
+        table[:, SHARED_SIZE // 8] = config.shared_bytes
+        table[:, ALLOCATED // 8] = config.barriers
+        table[:, BLOCK_BYTES // 8 : BLOCK_BYTES // 8 + config.warps] = own
+
+    # ---- a CTA's, a warp's -------------------------------------------------------------
+
+    def block(self, n: int) -> memoryview:
+        """The block of CTA `n` as i64."""
+        size = self._block_bytes // 8
+        return self.blocks[n * size : (n + 1) * size]
+
+    def shared(self, n: int) -> ByteStore:
+        """The shared memory of CTA `n`."""
+        size = self.config.shared_bytes
+        return ByteStore(size, self._shared[n, : padded_size(size)])
+
+    def local(self, n: int, warp: int) -> LocalMemory:
+        """The local memory of a warp of CTA `n`."""
+        config = self.config
+        return LocalMemory(config.local_bytes, config.local_low, self._local[n, warp])
+
+    def record(self, n: int, warp: int) -> npt.NDArray[np.uint8]:
+        """The record of a warp of CTA `n`."""
+        start = (n * self.config.warps + warp) * self.stride
+        size = rec.record_bytes(self.config.registers, self.config.stack_entries)
+        return self._records[start : start + size]
+
+
+def _whole(size: int, unit: int) -> int:
+    return size + -size % unit
+
+
+def _headers(config: LaunchConfig, entry: int) -> npt.NDArray[np.uint8]:
+    """The headers of a CTA's warps before their first instruction, what differs by CTA left out."""
+    return _kept_headers(config.block, config.registers, config.stack_entries, entry)
+
+
+@lru_cache(maxsize=64)
+def _kept_headers(block: Dim, registers: int, capacity: int, entry: int) -> npt.NDArray[np.uint8]:
+    x, y, z = block
+    count = -(-x * y * z // WARP_SIZE)
+    headers = np.zeros((count, rec.HEADER_BYTES), np.uint8)
+    rec.lay_out(headers, registers, capacity)
+    words = headers.view(np.uint32)
+    lanes: U32 = np.arange(count * WARP_SIZE, dtype=np.uint32)
+    coordinates = (lanes % x, lanes // x % y, lanes // (x * y))
+    for n, row in enumerate(coordinates):
+        at = rec.TID + n * WARP_SIZE
+        words[:, at : at + WARP_SIZE] = row.reshape(count, WARP_SIZE)
+    valid = np.full(count, FULL, np.uint32)
+    valid[-1] >>= np.uint32(count * WARP_SIZE - x * y * z)
+    words[:, rec.VALID] = words[:, rec.ACTIVE] = valid
+    words[:, rec.INDEX] = np.arange(count)
+    headers.view(np.uint64)[:, rec.PC] = entry if entry & 31 else entry + 8
+    return headers
