@@ -17,6 +17,7 @@ from gpudbg.errors import UsageError
 from gpudbg.mem.check import alignment_fault, clean, misaligned, suspects
 from gpudbg.mem.faults import MemoryFault
 from gpudbg.mem.lanes import U32, U64, bools, first_lane
+from gpudbg.mem.pages import address_of
 from gpudbg.mem.store import ByteStore
 from gpudbg.mem.windows import AddressLayout
 
@@ -65,6 +66,7 @@ class DeviceMemory:
         self.layout = layout
         self.changes = 0
         self._next = layout.heap_base
+        self._table: tuple[int, npt.NDArray[np.int64]] | None = None
         self._bases: list[int] = []
         self._allocations: list[Allocation] = []
 
@@ -101,6 +103,13 @@ class DeviceMemory:
     def allocations(self, *, freed: bool = False) -> Iterator[Allocation]:
         """Live allocations by address; with `freed` the dead ones too."""
         return (a for a in self._allocations if freed or not a.freed)
+
+    def table(self) -> npt.NDArray[np.int64]:
+        """(base, bytes, host address) of the live allocations by address; kept while they stay."""
+        if self._table is None or self._table[0] != self.changes:
+            rows = [(a.base, a.size, address_of(a.data)) for a in self.allocations()]
+            self._table = self.changes, np.array(rows, np.int64).reshape(-1, 3)
+        return self._table[1]
 
     def find(self, address: int) -> Allocation | None:
         """The live allocation that holds `address`."""

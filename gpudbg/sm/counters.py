@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.sm.observer import Observer
+from gpudbg.sm.sregs import registers_read
 
 if TYPE_CHECKING:
     from gpudbg.sm.barrier import Arrival
@@ -34,7 +35,6 @@ NUMBERS = frozenset((*range(4, 12), *range(72, 80)))
 """Special registers that read a counter."""
 NEED_EVENTS = NUMBERS - {4, 72}
 """Those that count only what they are told of."""
-_S2R, _CS2R = 0xF0C8, 0x50C8
 
 
 class Counters(Observer):
@@ -135,13 +135,7 @@ class Counters(Observer):
 
 def reads_counters(code: bytes) -> bool:
     """Whether a program's code reads a performance counter."""
-    for offset in range(8, len(code), 8):
-        # The opcode's top byte is cheaper to look at than the whole word.
-        if offset % 32 and code[offset + 7] in (0xF0, 0x50) and code[offset + 6] == 0xC8:
-            word = int.from_bytes(code[offset : offset + 8], "little")
-            if word >> 48 in (_S2R, _CS2R) and word >> 20 & 0xFF in NUMBERS:
-                return True
-    return False
+    return not NUMBERS.isdisjoint(registers_read(code))
 
 
 def keep(grid: Grid) -> bool:

@@ -76,7 +76,9 @@ class Residency:
         self._renew()
 
     def _renew(self) -> None:
-        self.ring = [warp for sm in self.sms for warp in sm.resident()]
+        # By CTA slot is by warp slot too: all CTAs of a launch have as many warps.
+        ctas = [cta for sm in self.sms for cta in sm.ctas if cta is not None]
+        self.ring = [warp for cta in ctas for warp in cta.warps]
 
     def _placed(self, chosen: list[tuple[int, int]]) -> list[Cta]:
         """The next CTAs at places given as SM and CTA slot."""
@@ -91,7 +93,7 @@ class Residency:
             sm = self.sms[index]
             cta = Cta(number, coordinates(number, config.grid), index, slot, home=home, place=n)
             cta.barriers = Barriers(cta, config.barriers)
-            # All CTAs of a launch have as many warps, so their slots lie in a row.
+            # All CTAs have as many, so their slots lie in a row.
             at = slot * config.warps
             cta.warps = [
                 WarpState(cta, w, at + w, config.registers, config.stack_entries)

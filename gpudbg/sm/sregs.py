@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpudbg.formats.launch_machine import SHADER_TYPES, TPC_PLACES, SpecialSetup
+from gpudbg.isa.spa5.sched import BUNDLE_BYTES
 from gpudbg.mem.lanes import FULL, LANE_IDS, U32
 from gpudbg.mem.windows import WINDOW_BYTES, AddressLayout
 from gpudbg.regs.special import SPECIAL_REGISTERS, Shaders, coupled_numbers
@@ -31,6 +32,8 @@ WARP_SLOTS = 64
 SHARED_BANKS = 32
 MAX_TASKS = 32
 IS_QUEUE = 1 << 31
+_S2R, _CS2R, _OPCODE = 0xF0C8, 0x50C8, 0xFFF8
+"""The top 16 bits of the instructions that read one, and the mask of those that count."""
 TIMER_STEP = 32
 """Resolution of the global timer in nanoseconds (*documented*)."""
 
@@ -266,6 +269,15 @@ VALID_IN: dict[Shaders, tuple[str, ...]] = {
 @cache
 def _coupled() -> frozenset[int]:
     return coupled_numbers()
+
+
+@lru_cache(maxsize=64)
+def registers_read(code: bytes) -> frozenset[int]:
+    """Special registers that code, from its first bundle on, names in S2R and CS2R."""
+    words = np.frombuffer(code, "<u8", len(code) // 8)
+    reads = np.isin(words >> np.uint64(48) & np.uint64(_OPCODE), (_S2R, _CS2R))
+    reads[:: BUNDLE_BYTES // 8] = False
+    return frozenset((words[reads] >> np.uint64(20) & np.uint64(0xFF)).tolist())
 
 
 class SregFile:

@@ -11,9 +11,9 @@ import gpudbg
 from tests import kernel_cases as kc
 from tests.calls import calls_of
 
-LAUNCH, RUN = 800, 700
+LAUNCH, RUN = 600, 300
 """Most calls of a launch, and of a run to its end."""
-WARP = 4
+WARP = 20
 """Most calls that each further resident warp costs, both together."""
 
 

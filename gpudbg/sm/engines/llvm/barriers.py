@@ -23,6 +23,8 @@ REDUCTIONS: Final = ("", "POPC", "AND", "OR")
 SOME_FALSE, SOME_TRUE = 1, 2
 """Votes seen so far."""
 
+_SPECIAL, _IN_USE = arena.SPECIAL // 8, arena.IN_USE // 8
+
 Words = npt.NDArray[np.int32]
 
 
@@ -139,7 +141,7 @@ def _cells(cta: Cta) -> Words:
 
 def tell(cta: Cta, ask: bool) -> None:
     """A CTA's barriers to its block; `ask`: Python wants every arrival."""
-    if not (cta.barriers.used or ask or cta.told[arena.SPECIAL // 8]):
+    if not (ask or cta.barriers.used or cta.told[_SPECIAL]):
         return
     used = [(n, b) for n, b in enumerate(cta.barriers.slots) if b.arrived]
     cells = _cells(cta)
@@ -160,7 +162,7 @@ def tell(cta: Cta, ask: bool) -> None:
 
 def see(cta: Cta) -> None:
     """What became of a CTA's barriers in compiled code."""
-    if not (cta.barriers.used or cta.told[arena.IN_USE // 8]):
+    if not (cta.barriers.used or cta.told[_IN_USE]):
         return
     cells = _cells(cta)
     for n, barrier in enumerate(cta.barriers.slots):

@@ -6,7 +6,6 @@ on disk across processes (`gpudbg.sm.engines.llvm.build`).
 
 from __future__ import annotations
 
-import hashlib
 import threading
 import time
 from collections.abc import Iterable
@@ -151,7 +150,7 @@ class Program:
         return self.listing.stretch(pc)
 
 
-_programs: dict[str, Program] = {}
+_programs: dict[object, Program] = {}
 
 
 def program_of(
@@ -171,10 +170,9 @@ def program_of(
     """
     entries = frozenset(entries)
     row = row_of(row)
-    about = (image.base, image.program.arch, sorted(entries), registers, sorted(banks.items()))
-    digest = hashlib.sha256(bytes(image.code))
-    digest.update(repr((about, sorted(sregs), row, traced, fixed)).encode())
-    key = digest.hexdigest()
+    sizes, known = tuple(sorted(banks.items())), tuple(sorted((fixed or {}).items()))
+    about = image.base, image.program.arch, entries, registers, sizes, sregs, row, traced, known
+    key = image.code, about
     found = _programs.pop(key, None)
     if found is None:
         listing = Listing.of(image, entries)

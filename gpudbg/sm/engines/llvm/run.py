@@ -33,7 +33,7 @@ from gpudbg.sm.engines.llvm.program import GOOD, QUICK, Program, program_of
 from gpudbg.sm.engines.llvm.special import FIXED, LAUNCH_SREGS
 from gpudbg.sm.engines.llvm.threads import Ticker, call_all
 from gpudbg.sm.engines.llvm.worker import Worker, pointer
-from gpudbg.sm.sregs import ROWS, SregFile
+from gpudbg.sm.sregs import ROWS, SregFile, registers_read
 from gpudbg.sm.turns import LONGEST
 
 if TYPE_CHECKING:
@@ -41,8 +41,10 @@ if TYPE_CHECKING:
     from gpudbg.sm.grid import Grid
     from gpudbg.sm.state import WarpState
 
-CALL = 1_000_000
-"""Warp instructions of a thread's calls at the beginning of a run."""
+CALL = 4_000_000
+"""Warp instructions of a thread's calls at the beginning of a run: tens of milliseconds."""
+WORTH = 1_000_000
+"""Warp instructions of a run from which several threads pay."""
 SOON = 0.02
 """Seconds after which a ticker ends calls (`threads.Ticker`): starting one costs something."""
 
@@ -91,9 +93,10 @@ class RunEngine:
         self.entry = entry
         self.exits: Counter[int] = Counter()
         self._counter = zeroed(arena.LINE).data.cast("q")
-        self._table = np.zeros((1, 3), np.int64)
+        self._table = grid.gpu.memory.table()
         self._memory_changes = -1
         self._stops: frozenset[int] = frozenset()
+        self._code = (0, 0)
         self._entries = {entry}
         self._short = 0
         self._alone_until = 0
@@ -119,14 +122,15 @@ class RunEngine:
         return program_of(grid.code, entries, registers, banks, sregs, row, traced, fixed)
 
     def _fixed(self) -> dict[int, int]:
-        """Special registers that do not change during the launch."""
+        """Special registers that the code reads and that do not change during the launch."""
         grid = self.grid
         file = grid.engine.sregs
+        read = FIXED & registers_read(grid.code.code)
         warp = next(iter(grid.warps()), None)
-        if warp is None or not isinstance(file, SregFile):
+        if not read or warp is None or not isinstance(file, SregFile):
             return {}
         sm = grid.sms[warp.sm]
-        values = ((n, file.rows.get(n)) for n in sorted(FIXED))
+        values = ((n, file.rows.get(n)) for n in sorted(read))
         found = {n: 0 if row is None else row(file.machine, warp, sm) for n, row in values}
         return {n: value & FULL for n, value in found.items() if isinstance(value, int)}
 
@@ -193,8 +197,8 @@ class RunEngine:
             return None
         if self.program.traced is not (grid.trace is not None):
             self._renew_program()
-        self._mark(frozenset(stops or ()))
         self._share(limit)
+        self._mark(frozenset(stops or ()))
         ticker: Ticker | None = None
         began = time.monotonic()
         try:
@@ -215,6 +219,7 @@ class RunEngine:
                 if self._unbalanced(limit):
                     self._leave()
                     self._share(limit)
+                    self._use_code()
         finally:
             if ticker is not None:
                 ticker.stop()
@@ -273,8 +278,8 @@ class RunEngine:
                 event, self._lead = found, worker
             else:
                 self.grid.schedule.turn = kept
-        if all(worker.why == loop.LIMIT for worker in self.workers):
-            # Better code may have come; its blocks need their marks.
+        if self._code != self._addresses():
+            # Better code has come; its blocks need their marks.
             self._mark(self._stops)
         return event
 
@@ -348,8 +353,9 @@ class RunEngine:
 
     def _mark(self, stops: frozenset[int]) -> None:
         """Have compiled code leave before blocks with a breakpoint."""
+        if self._stops:
+            self._marks[:] = 0
         self._stops = stops
-        self._marks[:] = 0
         self._use_code()
         base = self.program.listing.base
         for head, end in self.program.heads().items() if stops else ():
@@ -358,12 +364,17 @@ class RunEngine:
 
     def _use_code(self) -> None:
         """Have the best code there is run."""
-        program = self.program
-        full = program.version(True, GOOD if self.good else QUICK)
-        masked = program.masked
+        self.program.version(True, GOOD if self.good else QUICK)
+        self._code = full, masked = self._addresses()
         for worker in self.workers:
-            worker.set(layout.FULL_CODE, full.address)
-            worker.set(layout.MASKED_CODE, 0 if masked is None else masked.address)
+            worker.set(layout.FULL_CODE, full)
+            worker.set(layout.MASKED_CODE, masked)
+
+    def _addresses(self) -> tuple[int, int]:
+        """Where the best code is, for full warps and for any; 0: there is none."""
+        program = self.program
+        full, masked = (0 if v is None else v.address for v in (program.full, program.masked))
+        return full, masked
 
     # ---- state to and from compiled code ---------------------------------------------------
 
@@ -373,7 +384,7 @@ class RunEngine:
         resident = sum(1 for _ in grid.ctas())
         if grid.total < self._alone_until or grid.observed():
             return 1
-        if limit - grid.total < CALL:
+        if limit - grid.total < WORTH:
             return 1
         return max(1, min(grid.gpu.jobs, resident))
 
@@ -391,7 +402,6 @@ class RunEngine:
         while len(self.workers) < jobs:
             self.workers.append(self._worker())
         del self.workers[jobs:]
-        self._use_code()
         ctas = sorted(grid.ctas(), key=lambda cta: cta.number)
         self._counter[0] = grid._residency.started
         self._memory_changes = -1
@@ -400,7 +410,8 @@ class RunEngine:
             if grid.trace is not None:
                 worker.set(layout.TRACE, address_of(grid.trace.buffer))
             worker.put("tell", bool(grid.observed("warp_end") or grid.observed("cta_end")))
-            worker.place(ctas[n::jobs], keep=False)
+            mine = sorted(ctas[n::jobs], key=lambda cta: (cta.sm, cta.slot))
+            worker.place(mine, keep=False)
             worker.begin_anywhere()
         self._lead = self.workers[0]
         self._tell(self._lead)
@@ -423,11 +434,11 @@ class RunEngine:
         memory = self.grid.gpu.memory
         if memory.changes != self._memory_changes:
             self._memory_changes = memory.changes
-            rows = [(a.base, a.size, pointer(a)) for a in memory.allocations()]
-            self._table = np.array(rows or [(0, 0, 0)], np.int64)
+            self._table = memory.table()
+            at = address_of(self._table)
             for each in self.workers:
-                each.set(layout.TABLE, address_of(self._table))
-                each.set(layout.TABLE_COUNT, len(rows))
+                each.set(layout.TABLE, at)
+                each.set(layout.TABLE_COUNT, len(self._table))
                 each.forget_sites()
 
     def _take_off(self) -> None:

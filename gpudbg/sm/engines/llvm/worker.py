@@ -7,12 +7,14 @@ code writes without atomics (site caches, scratch, counts) each has for itself.
 
 from __future__ import annotations
 
+import itertools
 from array import array
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gpudbg.mem.pages import address_of, zeroed
 from gpudbg.mem.store import ByteStore
+from gpudbg.mem.windows import WINDOW_BYTES
 from gpudbg.sm import arena
 from gpudbg.sm import record as rec
 from gpudbg.sm.barrier import Barriers
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 ISSUED = layout.ENVIRONMENT_BYTES // 8
 """First word behind a worker's environment: instructions issued on each SM, then its ring."""
+_BLOCK = (arena.NUMBER, arena.LIVE, arena.ISSUED, arena.RENEWED, arena.BLOCK_BYTES)
+_NUMBER, _LIVE, _ISSUED, _RENEWED, _RECORDS = (offset // 8 for offset in _BLOCK)
 _LOCAL = rec.POINTERS + 1
 
 
@@ -40,7 +44,7 @@ class Worker:
     Attributes:
         grid: the launch.
         address: of its environment, behind which it has the counts and the ring it writes.
-        ctas: its CTAs by identity.
+        ctas: its CTAs by identity; in the ring, each has its warps in a row, in this order.
         why: what the last call returned.
         linked: its function table is filled: for one thread (False) or for several (True).
     """
@@ -56,10 +60,10 @@ class Worker:
         self.address = address_of(memory)
         self._fields = memory.data.cast("q")
         self.ctas: dict[int, Cta] = {}
-        self._warp_at: dict[int, WarpState] | None = None
         self._before = [0] * sms
         self.why = loop.LIMIT
         self.linked: bool | None = None
+        self.set(layout.LOCAL_START, WINDOW_BYTES)
         self.put("next", counter)
         self.put("ring", self.address + 8 * self._ring)
 
@@ -89,11 +93,13 @@ class Worker:
     def new_sites(self, count: int) -> None:
         """Room for what its accesses remember of allocations, and nothing in it."""
         self._sites = zeroed(count * layout.SITE_BYTES + arena.LINE)
+        self._sites_used = False
         self.set(layout.SITES, address_of(self._sites))
 
     def forget_sites(self) -> None:
         """Allocations have changed."""
-        self._sites[:] = 0
+        if self._sites_used:
+            self._sites[:] = 0
 
     # ---- residents -----------------------------------------------------------------------
 
@@ -101,39 +107,42 @@ class Worker:
         """Give it CTAs.
 
         Args:
+            ctas: by (SM, slot), as the ring has their warps.
             keep: CTAs it has already are as compiled code left them.
         """
-        grid = self.grid
         known = self.ctas if keep else {}
+        at, count = self._ring, self.grid.config.warps
+        issued, fields = self.address + 8 * ISSUED, self._fields
+        begun, ask = self.grid.total > 0, self.grid.observed("barrier")
         for cta in ctas:
+            told = cta.told
             if id(cta) not in known:
-                self._take(cta)
-            if grid.total:
-                cta.told[arena.LIVE // 8] = len(cta.live)
-        self.ctas = mine = {id(cta): cta for cta in ctas}
-        rows = [warp for warp in grid.warps() if id(warp.cta) in mine]
-        self._warp_at = None
-        ring = array("q", [warp.quads[rec.SELF] for warp in rows])
-        self._fields[self._ring : self._ring + len(ring)] = memoryview(ring)
-        self.put("ring_count", len(ring))
-        if rows:
-            local = rows[0].local
+                told[_ISSUED] = issued + 8 * cta.sm
+                barriers.tell(cta, ask)
+                self._tell_local(cta)
+            if begun:
+                told[_LIVE] = len(cta.live)
+            fields[at : at + count] = told[_RECORDS : _RECORDS + count]
+            at += count
+        self.ctas = {id(cta): cta for cta in ctas}
+        self.put("ring_count", at - self._ring)
+        if ctas and self._has_local:
+            local = ctas[0].warps[0].local
             self.set(layout.LOCAL_LOW, local.low)
             self.set(layout.LOCAL_START, local.start)
             self.set(layout.LOCAL_BYTES, local.size)
 
-    def _take(self, cta: Cta) -> None:
-        """A CTA that is new here."""
-        cta.told[arena.ISSUED // 8] = self.address + 8 * (ISSUED + cta.sm)
-        config = self.grid.config
-        if self.grid.traps.handler is not None and (config.local_bytes or config.local_low):
+    def _tell_local(self, cta: Cta) -> None:
+        """Where its warps' local memory is: in the trap handler it is another one."""
+        if self.grid.traps.handler is not None:
             for warp in cta.warps:
-                # In the handler it is another one.
                 warp.quads[_LOCAL] = address_of(warp.local.words)
-        self._tell_barriers(cta)
 
-    def _tell_barriers(self, cta: Cta) -> None:
-        barriers.tell(cta, self.grid.observed("barrier"))
+    @property
+    def _has_local(self) -> bool:
+        """Whether warps have local memory, for themselves or in the trap handler."""
+        config = self.grid.config
+        return bool(config.local_bytes or config.local_low or self.grid.traps.handler)
 
     # ---- to compiled code ------------------------------------------------------------------
 
@@ -146,8 +155,8 @@ class Worker:
         self.put("current", self._place_of(schedule))
         warp = schedule.warp
         if warp is not None and id(warp.cta) in self.ctas:
-            self._tell_barriers(warp.cta)
-            warp.cta.told[arena.LIVE // 8] = len(warp.cta.live)
+            barriers.tell(warp.cta, self.grid.observed("barrier"))
+            warp.cta.told[_LIVE] = len(warp.cta.live)
 
     def begin_anywhere(self) -> None:
         """No turn is in progress."""
@@ -165,6 +174,7 @@ class Worker:
 
     def call(self, function: Callable[[int], int], limit: int) -> None:
         """Run up to about `limit` instructions; `why` says what ended that."""
+        self._sites_used = True
         self.put("total", 0)
         self.put("limit", limit)
         self.why = function(self.address)
@@ -192,7 +202,7 @@ class Worker:
         """CTAs that ended while none was waiting; they are no longer its own."""
         if self.field("ring_count") == len(self.ctas) * self.grid.config.warps:
             return []
-        found = [cta for cta in self.ctas.values() if cta.told[arena.NUMBER // 8] < 0]
+        found = [cta for cta in self.ctas.values() if cta.told[_NUMBER] < 0]
         for cta in found:
             del self.ctas[id(cta)]
         return found
@@ -215,10 +225,9 @@ class Worker:
         place = self.field("current")
         if place < 0:
             return None
-        if self._warp_at is None:
-            warps = (warp for cta in self.ctas.values() for warp in cta.warps)
-            self._warp_at = {warp.quads[rec.SELF]: warp for warp in warps}
-        return self._warp_at[self._fields[self._ring + place]]
+        number, index = divmod(place, self.grid.config.warps)
+        cta = next(itertools.islice(self.ctas.values(), number, None))
+        return cta.warps[index]
 
     def see_all(self) -> None:
         """Places in the grid and barriers of all its CTAs."""
@@ -228,9 +237,9 @@ class Worker:
     def see_cta(self, cta: Cta) -> None:
         """One CTA's place in the grid and barriers."""
         told = cta.told
-        if told[arena.RENEWED // 8]:
-            told[arena.RENEWED // 8] = 0
-            cta.number = told[arena.NUMBER // 8]
+        if told[_RENEWED]:
+            told[_RENEWED] = 0
+            cta.number = told[_NUMBER]
             cta.block = coordinates(cta.number, self.grid.config.grid)
             cta.barriers = Barriers(cta, self.grid.config.barriers)
             for warp in cta.warps:
