@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpudbg.debug.operands import OperandValue, operand_values
+from gpudbg.debug.stack_words import stack_words
 from gpudbg.debug.stop import ErrorRecord, Stop
 from gpudbg.errors import GpudbgError
 from gpudbg.mem.device import unwrapped
@@ -67,7 +68,7 @@ MIN_ARGUMENT = 64
 class Nearest:
     """The memory next to a faulting address: its name, range, and by how much it was missed.
 
-    `side` is before, after or inside; `gap` the bytes between.
+    `side` is before, after or inside; `gap` the bytes between; `space` where it is.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Nearest:
     side: str
     gap: int
     elements: str = ""
+    space: str = "global"
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +202,7 @@ def _error_card(session: DebugSession, stop: Stop, number: int) -> FaultCard:
     guilty = sum(1 << n for n in error.lanes)
     base = next((o.name for o in operands if o.kind == "address"), "")
     sum_text, cause = _explain(session, error, nearest)
+    cause = (*cause, *stack_words(error, warp))
     around = session.symbols.around(pc, 1, 0)
     return FaultCard(
         title=title(error),
@@ -315,16 +318,21 @@ def _nearest(session: DebugSession, error: ErrorRecord, warp: WarpState | None) 
     if error.space == "shared" and warp is not None:
         size = len(warp.cta.shared.data)
         address = unwrapped(error.address, size, ADDRESS_BITS)
-        return _gap("shared memory of the block", 0, size, address, "")
+        return _gap("shared memory of the block", 0, size, address, "", "shared")
+    if error.space == "local" and warp is not None and warp.local.high:
+        local = warp.local
+        return _gap("the thread's stack", local.start, local.high, error.address, "", "local")
     return None
 
 
-def _gap(name: str, base: int, size: int, address: int, elements: str) -> Nearest:
+def _gap(
+    name: str, base: int, size: int, address: int, elements: str, space: str = "global"
+) -> Nearest:
     if address < base:
-        return Nearest(name, base, size, "before", base - address, elements)
+        return Nearest(name, base, size, "before", base - address, elements, space)
     if address >= base + size:
-        return Nearest(name, base, size, "after", address - base - size, elements)
-    return Nearest(name, base, size, "inside", address - base, elements)
+        return Nearest(name, base, size, "after", address - base - size, elements, space)
+    return Nearest(name, base, size, "inside", address - base, elements, space)
 
 
 def _owner(session: DebugSession, base: int) -> tuple[str, str]:
@@ -342,6 +350,8 @@ def _explain(
     """The address as a sum of arguments where one fits exactly, and causes in sentences."""
     why: list[str] = [error.detail] if error.detail else []
     if error.address is None or nearest is None:
+        return "", tuple(why)
+    if error.space == "local":
         return "", tuple(why)
     if error.space != "global":
         if nearest.side == "after":

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from gpudbg.debug.expr.evaluate import Result
 from gpudbg.debug.expr.types import VOID, Array, Pointer, Scalar
 from gpudbg.debug.format import float_text, format_value
+from gpudbg.debug.stack_words import stack_words
 from gpudbg.debug.stop import ErrorRecord, Stop, dim
 
 if TYPE_CHECKING:
@@ -120,6 +121,9 @@ def error_lines(session: DebugSession, error: ErrorRecord) -> list[str]:
         lines.append(f"  address 0x{error.address:x}  {what}, {error.size} bytes")
     if error.nearest:
         lines.append(f"  nearest {error.nearest}")
+    place = (error.sm, error.warp)
+    warp = next((w for w in session.grid.warps() if (w.sm, w.slot) == place), None)
+    lines += [f"  stack   {words}" for words in stack_words(error, warp)]
     return lines
 
 

@@ -116,8 +116,8 @@ def fault_memory(screen: MainScreen) -> None:
     if card is None or card.nearest is None:
         return
     near = card.nearest
-    space = "global" if near.base else "shared"
-    show_memory(screen, space, near.base + max(near.size - 64, 0))
+    end = near.base if near.side == "before" else near.base + max(near.size - 64, 0)
+    show_memory(screen, near.space, end)
 
 
 @doing("memory")

@@ -157,7 +157,7 @@ def card_rows(card: FaultCard, view: View, glyphs: Glyphs, width: int, tight: bo
     if not tight and card.guilty:
         rows += [Row(), *lane_row(card, glyphs, width)]
     rows += _status_rows(card, gap, tight)
-    rows += _why_rows(card, width, tight)
+    rows += _why_rows(card, width, tight, glyphs.cut)
     rows += [Row(), _key_row(card, tight)]
     return rows
 
@@ -195,7 +195,7 @@ def _status_rows(card: FaultCard, gap: list[Row], tight: bool) -> list[Row]:
     return [Row(), *rows] if rows else []
 
 
-def _why_rows(card: FaultCard, width: int, tight: bool) -> list[Row]:
+def _why_rows(card: FaultCard, width: int, tight: bool, cut: str) -> list[Row]:
     import textwrap
 
     lines: list[str] = []
@@ -203,9 +203,12 @@ def _why_rows(card: FaultCard, width: int, tight: bool) -> list[Row]:
         lines += textwrap.wrap(sentence, width - 16) or [""]
     if not lines:
         return []
+    most = 2 if tight else 12
+    if len(lines) > most:
+        lines[most - 1] += f" {cut}"
     rows = [
         row((LABEL.format("Why" if not n else ""), "muted"), (text, "text"))
-        for n, text in enumerate(lines[: 2 if tight else 12])
+        for n, text in enumerate(lines[:most])
     ]
     return [Row(), *rows]
 

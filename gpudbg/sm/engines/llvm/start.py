@@ -93,3 +93,7 @@ class FastEngine:
             engine.program.improve()
         except (ImportError, OSError, CompileError) as error:
             self.trouble = f"the compiler failed: {error}"
+        except RuntimeError:
+            # The process is ending, which starts no more threads: nobody needs the code.
+            if threading.main_thread().is_alive():
+                raise

@@ -1,0 +1,59 @@
+"""A stack that was too small: the console and the fault card say how large it is and raise it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpudbg.debug.fault_card import fault_card
+from gpudbg.debug.stack_words import stack_words
+from gpudbg.debug.views import stop_card
+from gpudbg.sm.launch import MAX_LOCAL_BYTES
+from tests.tui.helpers import open_kernel
+
+ENDLESS = "--grid 1 --block 32 --arg flag=i32[1]:fill(value=1) --arg out=i32[32]:zeros".split()
+
+
+def test_recursion_names_the_stack_and_the_option():
+    session = open_kernel("fault_stack_overflow", ENDLESS)
+    stop = session.run()
+    error = stop.errors[0]
+    assert (error.name, error.space) == ("STACK_OVERFLOW", "local")
+    first, last = stack_words(error, session.warp().state)
+    assert "1,024 bytes" in first
+    assert "cudaLimitStackSize" in first
+    assert "calls are open" in first
+    assert "--stack 2048" in last
+    assert "stack_bytes = 2048" in last
+    assert f"  stack   {last}" in stop_card(session, stop)
+    card = fault_card(session, stop)
+    assert card.why[-2:] == (first, last)
+    assert (card.nearest.space, card.nearest.side, card.nearest.size) == ("local", "before", 1024)
+
+
+def test_what_is_said_fits_the_case():
+    session = open_kernel("fault_stack_overflow", [*ENDLESS, "--stack", str(MAX_LOCAL_BYTES)])
+    stop = session.run()
+    (words,) = stack_words(stop.errors[0], session.warp().state)
+    assert "calls are open: every call" in words, "it is the divergence stack that is full"
+    warp = session.warp().state
+    below = replace(stop.errors[0], space="local", address=warp.local.start - 4)
+    (most,) = stack_words(below, warp)
+    assert "the most there are" in most
+    assert stack_words(below, None) == ()
+    assert stack_words(replace(below, address=warp.local.start), warp) == ()
+    assert stack_words(replace(below, space="global", name="MMU_FAULT"), warp) == ()
+
+
+def test_an_index_before_a_local_array():
+    session = open_kernel("local_array", LOCAL)
+    warp = session.warp().state
+    sample = open_kernel("fault_stack_overflow", ENDLESS).run().errors[0]
+    error = replace(sample, name="OOR_ADDR", address=warp.local.start - 4)
+    first, last = stack_words(error, warp)
+    assert "local arrays take" in first
+    assert "--stack" in last
+
+
+LOCAL = (
+    "--grid 1 --block 32 --arg in=i32[64]:zeros --arg i32:64 --arg out=i64[64]:zeros --arg i32:1"
+).split()
