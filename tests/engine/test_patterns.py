@@ -93,6 +93,8 @@ ACCESSES = (
     "@!P1 STS.64 [R8+0x8], R14 ;",
     "STS.128 [R8], R12 ;",
     "@P1 STS.128 [R8+0x10], R16 ;",
+    "ATOMS.ADD RZ, [R8], R12 ;",
+    "ATOMS.ADD RZ, [R8+0x10], R11 ;",
     "IADD R12, R12, R16 ;",
 )
 

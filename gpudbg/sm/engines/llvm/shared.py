@@ -20,7 +20,7 @@ from gpudbg.sm.engines.llvm.patterns import (
     load_parts,
     store_pieces,
 )
-from gpudbg.sm.engines.llvm.text import LIKELY, signed
+from gpudbg.sm.engines.llvm.text import LIKELY, signed, splat
 
 
 class Region(Shape):
@@ -43,7 +43,7 @@ class Region(Shape):
 
 
 class SharedOps(InPlaceOps):
-    """Overrides `load` and `store` for shared memory.
+    """Overrides `load`, `store` and `atomic` for shared memory.
 
     Attributes:
         patterns: address of an instruction to its pattern.
@@ -117,6 +117,44 @@ class SharedOps(InPlaceOps):
         self._library(f"store.{space}.{size}", space, "", where, mask, tail)
         self.br(done)
         self.label(done)
+
+    def atomic(self, space: str, op: str, type_: str, address: Num, operands: Sequence[Num]) -> Num:
+        plain = space == "shared" and op == "ADD" and type_ in ("U32", "S32")
+        if not plain or self.wants_old or self.exec != FULL:
+            return super().atomic(space, op, type_, address, operands)
+        if isinstance(address, int) or address.one:
+            return super().atomic(space, op, type_, address, operands)
+        where = self._parts(space, address)
+        fast, slow, done = self.fresh("fast"), self.fresh("slow"), self.fresh("done")
+        mask, data = self.mask_bits(self.exec), operands[0]
+        number = self.scalar(data, 32) if self.uniform(data) else ""
+        row = "" if number else self.row_of(data, 32)
+        whole = self.op(f"add {LANES32} {where.low.ref}, {splat('i32', signed(where.add, 32))}")
+        self.choose(self._all_inside(whole), fast, slow, LIKELY)
+        self.label(fast)
+        base = self.get("ptr", "%rec", layout.SHARED_POINTER)
+        places = self.row_of(Val(32, whole), 32)
+        for lane in range(32):
+            offset = self.op(f"zext i32 {self.get('i32', places, 4 * lane)} to i64")
+            cell = self.at(base, offset)
+            given = number or self.get("i32", row, 4 * lane)
+            self.put("i32", self.op(f"add i32 {self.get('i32', cell)}, {given}"), cell)
+        self.br(done)
+        self.label(slow)
+        tail = f", ptr {row or self.row_of(data, 32)}"
+        self._library(f"sum.shared.{type_}", space, "", where, mask, tail)
+        self.br(done)
+        self.label(done)
+        return 0
+
+    def _all_inside(self, places: str) -> str:
+        """i1: all lanes point to aligned words of shared memory."""
+        # Turned right by the bits that must be 0, an offset is huge unless they are.
+        pair = f"{LANES32} {places}, {LANES32} {places}, {LANES32} {splat('i32', 2)}"
+        turned = self.op(f"call {LANES32} @llvm.fshr.v32i32({pair})")
+        limit = self.get("i64", "%env", layout.SHARED_BYTES)
+        room = self.op(f"trunc i64 {self.op(f'lshr i64 {limit}, 2')} to i32")
+        return self._every(self.op(f"icmp ult {LANES32} {turned}, {self.spread(room, 32)}"), "")
 
     def _nobody(self, mask: str, target: str) -> None:
         """Go to a label if no lane executes."""
