@@ -9,7 +9,13 @@ from gpudbg.frontends.tui.screens.ask import AskScreen
 from gpudbg.frontends.tui.screens.card import Frame
 from gpudbg.frontends.tui.screens.fault import FaultScreen
 from gpudbg.frontends.tui.screens.trap import TrapScreen, WordCard
-from gpudbg.frontends.tui.widgets.trap_panes import bit_at, bit_column
+from gpudbg.frontends.tui.widgets.trap_panes import (
+    SAVED_AT,
+    SAVED_WIDTH,
+    SavedPane,
+    bit_at,
+    bit_column,
+)
 
 from .helpers import ROOT, make_app, open_first, open_kernel, press, screen_text, settle, view_of
 
@@ -216,3 +222,41 @@ async def test_small_inspector_brings_its_command_line_up():
         await press(app, pilot, "escape", "5")
         assert "Traps" in app.screen.timeline.texts[0]
         assert app.screen.timeline.display
+
+
+async def test_every_paused_warp_has_a_column():
+    session = open_kernel(SCATTER, ["--block", "384"])
+    session.step(3)
+    session.command("trap stop")
+    session.cont()
+    app = make_app(session)
+    async with app.run_test(size=(200, 60)) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "escape", "t")
+        pane = app.screen.query_one(SavedPane)
+        warps = [w for w in app.main.current.snapshot.warps if "handler" in w.why]
+        each = app.main.current.trap.each
+        assert sorted(w.slot for w in each) == sorted(w.slot for w in warps)
+        assert len(each) > 7, "more than there is room for"
+        assert each[0].slot == app.session.focus.warp
+        head = next(t for t in pane.texts if t.startswith(" Warp"))
+        shown = len(head.split()[1:-3])
+        assert head.endswith(f"{len(each) - shown} more")
+        pcs = next(t for t in pane.texts if t.startswith(" PC")).split()[1:]
+        offsets = {
+            w.slot: app.session.grid.traps.state(app.session.warp(w.slot).state) for w in each
+        }
+        symbols = app.session.symbols
+        assert pcs == [f"{symbols.offset(offsets[w.slot]['saved_pc']):04x}" for w in each[:shown]]
+        # A click on a column moves the focus there; its warp comes first then.
+        at = pane.texts.index(head)
+        await pilot.click("#pane-trapsaved", offset=(SAVED_AT + SAVED_WIDTH + 1, at))
+        await settle(app, pilot)
+        assert app.session.focus.warp == each[1].slot
+        assert app.main.current.trap.each[0].slot == each[1].slot
+    app = make_app(in_handler())
+    async with app.run_test(size=(200, 60)) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "escape", "t")
+        texts = app.screen.query_one(SavedPane).texts
+        assert not any(t.startswith(" Warp") for t in texts), "one warp is told in words"

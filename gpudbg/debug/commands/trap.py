@@ -191,9 +191,8 @@ def trap_stop(session: DebugSession, argument: str) -> Output:
     entered = session.grid.sms[number].trap.entries - before
     if session.grid.traps.handler is None:
         return Output(("no trap handler: the SM only locks down",), {"entered": 0})
-    return Output(
-        (f"{entered} warps of SM {number} are in the trap handler",), {"entered": entered}
-    )
+    words = "1 warp is" if entered == 1 else f"{entered} warps are"
+    return Output((f"{words} in the trap handler of SM {number}",), {"entered": entered})
 
 
 @command(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug import trap_views
 from gpudbg.debug.views import lane_list
@@ -11,7 +11,9 @@ from gpudbg.errors import GpudbgError
 from gpudbg.isa.spa5.sched import first_instruction
 from gpudbg.regs.explain import WordExplanation, explain_esr
 from gpudbg.regs.words import Certainty
+from gpudbg.sm import record as rec
 from gpudbg.sm.port import REGISTERS, valid_mask
+from gpudbg.sm.trap.state import Cause
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -67,11 +69,34 @@ class LogRow:
 
 
 @dataclass(frozen=True, slots=True)
+class SavedWarp:
+    """What is saved of one warp in the handler or paused, by `ROWS`; "" where there is nothing."""
+
+    slot: int
+    values: tuple[str, ...]
+
+
+ROWS = ("Cause", "PC", "Active", "Exited", "Stack", "State")
+"""Rows of `SavedWarp`."""
+CAUSES = {
+    Cause.WARP_ERROR: "error",
+    Cause.BPT_TRAP: "BPT.TRAP",
+    Cause.BPT_CAL: "BPT.CAL",
+    Cause.SINGLE_STEP: "step",
+    Cause.STOP_REQUEST: "stop",
+    Cause.OTHER_WARP: "another",
+    Cause.PREEMPTION: "preempt",
+}
+"""Causes as they fit into a column."""
+
+
+@dataclass(frozen=True, slots=True)
 class TrapPicture:
     """Everything the trap inspector draws.
 
     `masks` are (label, 64-bit mask of warp slots); `saved` are (name, value, words) of the
-    focused warp; `entry` is the handler's first pc, or None without one.
+    focused warp, `each` what is saved of every warp in the handler or paused, the focused one
+    first; `entry` is the handler's first pc, or None without one.
     """
 
     sm: int
@@ -81,6 +106,7 @@ class TrapPicture:
     warp: int | None
     inside: bool
     saved: tuple[tuple[str, str, str], ...]
+    each: tuple[SavedWarp, ...]
     handler: str
     entry: int | None
     log: tuple[LogRow, ...]
@@ -115,6 +141,7 @@ def take(session: DebugSession) -> TrapPicture:
         warp=warp.slot if warp is not None else None,
         inside=warp is not None and warp.in_trap,
         saved=tuple(_saved(session, warp)) if warp is not None else (),
+        each=_each(session, number, warp),
         handler=placed.handler.name if placed is not None else "",
         entry=placed.entry if placed is not None else None,
         log=tuple(_log(session, number)),
@@ -176,10 +203,44 @@ def _saved(session: DebugSession, warp: WarpState) -> list[tuple[str, str, str]]
         rows.append(("Stack", str(depth), "tokens at entry"))
         record = placed.area.base + placed.place(warp.sm, warp.slot)
         rows.append(("Record", f"0x{record:x}", "the warp's part of the save area"))
-    notes = [w for w in ("paused", "trapped", "critical") if state[w]]
+    notes = [w for w in STATES if state[w]]
     if notes:
         rows.append(("State", "", ", ".join(notes)))
     return rows
+
+
+STATES = ("paused", "trapped", "critical")
+"""What can be said of a warp's place in the trap protocol, the most telling first."""
+
+
+def _each(session: DebugSession, number: int, focus: WarpState | None) -> tuple[SavedWarp, ...]:
+    """Every warp of an SM that is in the handler or paused, the focused one first."""
+    unit = session.grid.traps
+    found = []
+    for warp in session.grid.sms[number].resident():
+        state = unit.state(warp)
+        if state["in_handler"] or state["paused"] or state["trapped"]:
+            found.append((warp is not focus, warp, state))
+    found.sort(key=lambda row: row[0])
+    return tuple(SavedWarp(w.slot, _values(session, w, state)) for _, w, state in found)
+
+
+def _values(session: DebugSession, warp: WarpState, state: dict[str, Any]) -> tuple[str, ...]:
+    inside = bool(state["in_handler"])
+    placed = session.grid.traps.handler
+    cause = CAUSES.get(Cause(warp.words[rec.TRAP_CAUSE]), "") if inside else ""
+    pc = int(state["saved_pc"]) if inside else first_instruction(warp.pc)
+    active = int(state["saved_active"]) if inside else warp.active
+    ended = warp.exited & warp.valid
+    depth = placed.read(warp.sm, warp.slot, "depth") if inside and placed is not None else None
+    return (
+        cause,
+        f"{session.symbols.offset(pc):04x}",
+        f"{active:08x}",
+        f"{ended:08x}" if ended else "",
+        "" if depth is None else str(depth),
+        next((word for word in STATES if state[word]), ""),
+    )
 
 
 def _log(session: DebugSession, number: int) -> list[LogRow]:

@@ -17,6 +17,7 @@ from gpudbg.frontends.tui.text import row
 from gpudbg.frontends.tui.view import Running, View
 from gpudbg.frontends.tui.widgets.trap_panes import (
     MASK_AT,
+    SAVED_FROM,
     SLOTS,
     HandlerPane,
     LogPane,
@@ -117,11 +118,15 @@ class TrapScreen(PaneScreen):
                 places["pane-console"] = (0, top + rows - console, width, console)
             return places
         left = max(width * 3 // 5, MASK_AT + SLOTS)
+        right = width - left - 1
         saved, time, console = min(8, rows // 5), min(6, rows // 7), min(8, rows // 6)
+        if right >= SAVED_FROM and rows >= 50:
+            # Room for a column of every paused warp.
+            saved = 16
         log = (rows - saved - time - console) * 2 // 5
         code = rows - saved - time - console - log
         low = top + saved + code
-        at, right = left + 1, width - left - 1
+        at = left + 1
         return {
             "pane-trapwords": (0, top, left, rows),
             "pane-trapsaved": (at, top, right, saved),
@@ -253,6 +258,10 @@ class TrapScreen(PaneScreen):
                 self.words.go_to(("field", word.name, field.hi, field.lo))
         elif key[0] == "mask":
             self._focus_slot(event.column - MASK_AT)
+        elif key[0] == "saved":
+            slot = self.saved.warp_at(event.column)
+            if slot is not None:
+                self._focus_slot(slot)
         elif key[0] == "warp":
             self.main.focus_warp(key[1], key[2])
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 
-from gpudbg.frontends.tui.collect_trap import TrapField, TrapPicture, TrapWord
+from gpudbg.frontends.tui.collect_trap import ROWS, SavedWarp, TrapField, TrapPicture, TrapWord
 from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.text import Row, Span, fit, row
 from gpudbg.frontends.tui.view import View
@@ -191,8 +191,21 @@ class WordsPane(LinePane):
         self.go_to(keys[at % len(keys)])
 
 
+SAVED_AT = 10
+SAVED_WIDTH = 10
+"""Where the columns of paused warps begin, and how wide one is."""
+SAVED_FROM = 70
+"""Columns of the pane from which it shows them."""
+
+
+def saved_columns(each: Sequence[SavedWarp], width: int) -> Sequence[SavedWarp]:
+    """The warps that have a column in so many columns of text; the others are counted."""
+    room = max((width - SAVED_AT) // SAVED_WIDTH, 1)
+    return each if len(each) <= room else each[: room - 1]
+
+
 class SavedPane(LinePane):
-    """What is saved of the focused warp."""
+    """What is saved of the focused warp; where there is room, of all paused ones side by side."""
 
     number, title, pane = "2", "Saved state", "trapsaved"
     empty = "No warp is left. `r` starts the kernel again."
@@ -211,7 +224,40 @@ class SavedPane(LinePane):
             for name, value, words in trap.saved
         ]
         right = f"warp {trap.warp}, lane {view.lane}" if trap.warp is not None else ""
+        if width >= SAVED_FROM and height > len(cells) + len(ROWS) + 1 and len(trap.each) > 1:
+            cells += [Row(), *self._columns(trap, width)]
+            right = f"{len(trap.each)} warps in the handler or paused   {right}"
         return Content(cells, right)
+
+    def _columns(self, trap: TrapPicture, width: int) -> Iterator[Row]:
+        shown = saved_columns(trap.each, width)
+        rest = len(trap.each) - len(shown)
+        spans: list[Span] = [(" Warp".ljust(SAVED_AT), "muted")]
+        for warp in shown:
+            mine = warp.slot == trap.warp
+            mark = self.look.glyphs.pc if mine else ""
+            spans.append((f"{mark}{warp.slot}".ljust(SAVED_WIDTH), "now.b" if mine else "text.b"))
+        if rest:
+            spans.append((f"{self.look.glyphs.cut} {rest} more", "dim"))
+        yield row(*spans, key=("saved",))
+        first = shown[0].values
+        for n, name in enumerate(ROWS):
+            spans = [(f" {name}".ljust(SAVED_AT), "muted")]
+            for warp in shown:
+                # What is as in the first column is quiet: what differs stands out.
+                same = warp is not shown[0] and warp.values[n] == first[n]
+                style = "dim" if same else "now" if warp.slot == trap.warp else "text"
+                spans.append((warp.values[n].ljust(SAVED_WIDTH), style))
+            yield row(*spans, key=("saved",))
+
+    def warp_at(self, column: int) -> int | None:
+        """The slot whose column a click hit."""
+        trap = self.view.trap if self.view is not None else None
+        if trap is None or column < SAVED_AT:
+            return None
+        shown = saved_columns(trap.each, self.size.width)
+        at = (column - SAVED_AT) // SAVED_WIDTH
+        return shown[at].slot if at < len(shown) else None
 
 
 class HandlerPane(LinePane):
