@@ -1,4 +1,4 @@
-"""RCP and RSQ by steps in place have the bits of the definition, next to every kind of border."""
+"""RCP, SQRT and RSQ in place have the bits of the definition, next to every kind of border."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import pytest
 
 import gpudbg
 from gpudbg.debug.assembler import assemble_file
-from gpudbg.sm.engines import mufu
+from gpudbg.sm.engines.llvm import build, program
+from tests.engine import fuzz_reciprocals as campaign
 
 SOURCE = """
-.arch sm_50
+.arch sm_52
 .kernel apply
 .param values 8
     S2R R0, SR_TID.X ;
@@ -31,27 +32,53 @@ SPECIAL = (
 )  # fmt: skip
 
 
+HARDEST = (0x4009F038, 0x407FFFFE, 0x403A18E3, 0x3FBA2A39, 0x3FED3230)
+"""Operands whose 1/sqrt lies so close to the middle of two f32 that a correction of one term gives
+the wrong one."""
+
+
 def _operands(function: str) -> np.ndarray:
     """Random bits, values whose results lie next to the middle of two f32, and special ones."""
     rng = np.random.default_rng(5)
     anything = rng.integers(0, 1 << 32, 1 << 15, np.uint32)
     # The middle above a random result, taken back through the function.
     middle = rng.uniform(1, 2, 1 << 15).astype(np.float32).astype(np.float64) + 2.0**-24
-    inverse = 1 / middle if function == "RCP" else 1 / middle**2
+    inverse = {"RCP": 1 / middle, "RSQ": 1 / middle**2, "SQRT": middle**2}[function]
     near = inverse.astype(np.float32).view(np.uint32)
     special = np.array(SPECIAL, np.uint32)
-    all_of = np.concatenate([special, special | 0x80000000, near, anything])
+    steps = np.arange(-126, 126, 2, dtype=np.int64)[:, None] << 23
+    hardest = (np.array(HARDEST) + steps).astype(np.uint32).ravel()
+    all_of = np.concatenate([special, special | 0x80000000, hardest, near, anything])
     return np.ascontiguousarray(all_of[: len(all_of) // 128 * 128])
 
 
-@pytest.mark.parametrize("function", ["RCP", "RSQ"])
-def test_bits(function: str) -> None:
+def _check(function: str) -> None:
     operands = _operands(function)
     source = SOURCE.replace("{function}", function)
-    program = gpudbg.load(assemble_file(source).cubin(), engine="run")
-    values = program.device.buffer(operands)
-    session = program.launch("apply", grid=len(operands) // 128, block=128, args=[values])
+    loaded = gpudbg.load(assemble_file(source).cubin(), engine="run")
+    values = loaded.device.buffer(operands)
+    session = loaded.launch("apply", grid=len(operands) // 128, block=128, args=[values])
     assert session.run().kind == "exited"
-    with np.errstate(all="ignore"):
-        expected = np.concatenate([mufu.mufu(function, row) for row in operands.reshape(-1, 32)])
-    np.testing.assert_array_equal(values.array(), expected)
+    np.testing.assert_array_equal(values.array(), campaign.defined(function, operands))
+
+
+@pytest.mark.parametrize("function", campaign.FUNCTIONS)
+def test_bits(function: str) -> None:
+    _check(function)
+
+
+@pytest.mark.parametrize("start", [*campaign.starts(), ""])
+def test_other_hosts(start: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the host begins with, the result is the same."""
+    monkeypatch.setattr(build.Host, "start", start)
+    program._programs.clear()
+    _check("RSQ")
+    program._programs.clear()
+
+
+def test_every_estimate_is_corrected() -> None:
+    """A sample of the campaign: all results that a first step can give."""
+    rng = np.random.default_rng(6)
+    operands = rng.integers(127 << 23, 129 << 23, 1 << 16, np.uint32)
+    operands[: len(HARDEST)] = HARDEST
+    assert campaign.correction_errors(operands) == 0

@@ -49,6 +49,15 @@ class Host:
         return "+avx512f" in self.features.split(",")
 
     @property
+    def start(self) -> str:
+        """How 1/sqrt(x) begins here: a key of `reciprocal.STARTS`, "" without FMA."""
+        if not self.fma:
+            return ""
+        if not self.triple.startswith("x86_64"):
+            return "divide"
+        return "wide" if self.wide_vectors else "vector"
+
+    @property
     def key(self) -> str:
         """Everything that object code depends on beside its IR."""
         import llvmlite

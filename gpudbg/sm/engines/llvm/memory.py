@@ -21,11 +21,13 @@ class MemoryOps(ReciprocalOps):
     """Memory operations; the emitter inherits them.
 
     Attributes:
+        exec: mask of the executing lanes.
         banks: bytes of the constant banks.
         sites: global accesses so far.
         wants_old: the present instruction has a use for what an atomic finds.
     """
 
+    exec: Mask
     banks: dict[int, int]
     sites: int
     wants_old: bool

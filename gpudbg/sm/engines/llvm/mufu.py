@@ -37,17 +37,11 @@ class MufuBodies(FloatBodies):
             return self._high_word(a, function[:3])
         return self._narrowed(getattr(self, f"_{function.lower()}")(self.ftz(a)))
 
-    def _rcp(self, a: Num) -> str:
-        return self.op(f"fdiv {F64} {number(1.0)}, {self.wider(a)}")
-
     def _root(self, value: str) -> str:
         return self.op(f"call {F64} @llvm.sqrt.v32f64({F64} {value})")
 
     def _rsq(self, a: Num) -> str:
         return self.op(f"fdiv {F64} {number(1.0)}, {self._root(self.wider(a))}")
-
-    def _sqrt(self, a: Num) -> str:
-        return self._root(self.wider(a))
 
     def _lg2(self, a: Num) -> str:
         exponent = self.wsub(self.zext(self.shr(a, 23)), 126)

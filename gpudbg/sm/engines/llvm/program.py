@@ -113,6 +113,7 @@ class Program:
         about = self.registers, self.banks, self.sregs, run, build.host().wide_vectors
         emitter = kind(self.listing, full, *about)
         emitter.fixed, emitter.patterns = self.fixed, patterns_of(self.listing, self.row)
+        emitter.start = build.host().start
         if not full:
             emitter.sites = len(self.listing.code) + 1
         text = emitter.text(FUNCTION)

@@ -1,120 +1,136 @@
-"""MUFU.RCP and MUFU.RSQ in place: without division, and mostly without a call."""
+"""MUFU.RCP, SQRT and RSQ in place: in single precision, without a branch.
+
+RCP and SQRT are the host's division and root: the definition rounds the same twice, to f64 and to
+f32, which gives the same bits (Figueroa, "When is double rounding innocuous?", 1995: 53 bits are
+at least 2 * 24 + 2).  RSQ takes an estimate, a step and a correction:
+
+    step        y0 estimates 1/sqrt(x), relative error at most 2**-14, or 3/2 * 2**-12 with
+                `Start.cubic`.  e = 1/2 + 2**-24 - x y0 * y0/2; y1 = y0 + e y0.  The product x y0
+                is rounded by at most 2**-24 of it, of which e gets 2**-25.  Left out of the series
+                is 3/2 e**2 < 3/2 * 2**-28, with `cubic` 5/2 e**3 < 2**-32; all other roundings
+                together stay below 2**-34.  So before y1 is rounded it is
+                1/sqrt(x) times 1 + 2**-24 +- (2**-25 + 3/2 * 2**-28 + 2**-32): never too small.
+    correction  e = 1 - x y1 * y1, with the product x y1 as two numbers, h + l;
+                y = y1 + y1/2 * (e + e**2).
+
+The correction's error depends on x and y1 alone: `tests/engine/fuzz_reciprocals.py` shows for all
+2**24 significands and parities of the exponent that y is right for every y1 that such a step can
+give.  It is wrong for an y1 that is much too small, therefore the 2**-24.  Powers of 4 in x change
+exponents only: nothing over- or underflows for a normal x.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Final, NamedTuple
 
-from gpudbg.sm.engines.llvm.floats import (
-    F32,
-    F64,
-    I32,
-    INF32,
-    MIN_NORMAL,
-    NAN32,
-    SIGN32,
-    FloatOps,
-    number,
-)
-from gpudbg.sm.engines.llvm.lanes import Mask, Num, Val
-from gpudbg.sm.engines.llvm.text import LIKELY
+from gpudbg.sm.engines.llvm.floats import F32, FloatOps
+from gpudbg.sm.engines.llvm.lanes import Num
 
-_MIDDLE = 1 << 28
-"""Of the bits of a double that an f32 does not have: a result there lies between two f32."""
-_NEAR = 1 << 12
-"""Distance to it, in the double's last places, that Newton's steps do not decide."""
-_RCP_GUESS = 0x7EF311C7
-_RSQ_GUESS = 0x5F3759DF
-"""Minus the bits of x, or half of them: bits near those of 1/x and 1/sqrt(x) (well known)."""
+
+class Start(NamedTuple):
+    """How 1/sqrt(x) is estimated.
+
+    Attributes:
+        lanes: of a vector of the instruction.
+        call: the compiler's name of it; "" for the host's division and root.
+        tail: its further arguments.
+        cubic: the first step takes another term of the series.
+    """
+
+    lanes: int
+    call: str
+    tail: str
+    cubic: bool
+
+
+STARTS: Final = {
+    "wide": Start(16, "x86.avx512.rsqrt14.ps.512", ", <16 x float> zeroinitializer, i16 -1", False),
+    "vector": Start(8, "x86.avx.rsqrt.ps.256", "", True),
+    "divide": Start(32, "", "", False),
+}
+"""Kind of host -> its way; a host without fused multiply-add has none and calls the library."""
+
+_HALF, _ONE, _CUBE = (f"splat (float {number})" for number in ("0.5", "1.0", "1.5"))
+_ABOVE_HALF = "splat (float 0x3FE0000020000000)"
+"""The f32 after 1/2."""
 
 
 class ReciprocalOps(FloatOps):
-    """Newton steps to about 44 bits, which give the same f32 as the library's way unless the
-    result lies next to the middle between two.
+    """MUFU operations that are emitted where they are used.
 
     Attributes:
-        exec: mask of the executing lanes.
-        wide_vectors: the host has AVX-512.
+        start: key of `STARTS`, or "".
     """
 
-    exec: Mask
-    wide_vectors: bool
+    start: str = "divide"
 
     def mufu(self, function: str, a: Num) -> Num:
-        """By the library where an operand or the result is not normal, or the steps do not do."""
-        if function not in ("RCP", "RSQ") or self.uniform(a):
+        """As the definition, or by the library."""
+        if function not in ("RCP", "SQRT", "RSQ") or (function == "RSQ" and not self.start):
             return super().mufu(function, a)
-        self.mask_bits(self.exec)
-        sign = self.and_(a, SIGN32)
-        size = self.and_(a, NAN32) if function == "RCP" else a
-        beyond = 0x7E000000 if function == "RCP" else INF32
-        odd = self.mnot(self.ult(self.sub(size, MIN_NORMAL), beyond - MIN_NORMAL))
-        steps = self._steps_to_rcp if function == "RCP" else self._steps_to_rsq
-        result = steps(size)
-        low = self.lo(self.bits64(result))
-        near = self.and_(self.add(low, _NEAR - _MIDDLE), 2 * _MIDDLE - 1)
-        odd = self.mor(odd, self.ult(near, 2 * _NEAR))
-        narrow = self.op(f"fptrunc {F64} {result} to {F32}")
-        quick = self.or_(self.bits32(narrow), sign)
-        return self._unless_any(odd, quick, lambda: super(ReciprocalOps, self).mufu(function, a))
+        x = self.f32(self.ftz(self.loose(a)))
+        if function == "SQRT":
+            return self.canonical(self._root(x))
+        if function == "RSQ":
+            return self.canonical(self.inverse_root(x))
+        inverse = self.bits32(self.op(f"fdiv {F32} {_ONE}, {x}"))
+        return self.canonical(self.f32(self.ftz(inverse)))
 
-    def _unless_any(self, odd: Mask, quick: Num, other: Callable[[], Num]) -> Num:
-        """A value, or if any executing lane is odd another one."""
-        long, late, done = (self.fresh(hint) for hint in ("long", "late", "done"))
-        quick_name = self.bare(quick, 32)
-        bits = self.mask_bits(self.mand(odd, self.exec))
-        first = self.fresh("quick")
-        self.br(first)
-        self.label(first)
-        self.choose(self.op(f"icmp eq i32 {bits}, 0"), done, long, LIKELY)
-        self.label(long)
-        other_name = self.bare(other(), 32)
-        self.br(late)
-        self.label(late)
-        self.br(done)
-        self.label(done)
-        return Val(32, self.op(f"phi {I32} [ {quick_name}, %{first} ], [ {other_name}, %{late} ]"))
+    def _root(self, x: str) -> str:
+        return self.op(f"call {F32} @llvm.sqrt.v32f32({F32} {x})")
 
-    def _guess(self, what: str, size: Num, bits: Num) -> tuple[str, int]:
-        """(1/x or 1/sqrt(x) to some bits, steps to 22 bits from there); the final result does not
-        depend on which guess the host has."""
-        if not self.wide_vectors:
-            return self.f32(bits), 3
-        x, kind = self.f32(size), "<16 x float>"
+    def _times(self, a: str, b: str) -> str:
+        return self.op(f"fmul {F32} {a}, {b}")
+
+    def _fused(self, a: str, b: str, c: str) -> str:
+        """a * b + c."""
+        return self.op(f"call {F32} @llvm.fma.v32f32({F32} {a}, {F32} {b}, {F32} {c})")
+
+    def _minus(self, a: str) -> str:
+        return self.op(f"fneg {F32} {a}")
+
+    def inverse_root(self, x: str) -> str:
+        """1/sqrt of floats of which none is subnormal."""
+        start = STARTS[self.start]
+        y0 = self._estimate(start, x)
+        half = self._times(y0, _HALF)
+        e = self._fused(self._minus(self._times(x, y0)), half, _ABOVE_HALF)
+        if start.cubic:
+            e = self._fused(self._times(e, _CUBE), e, e)
+        y = self.corrected(x, self._fused(y0, e, y0))
+        # Without a number, where x is 0, infinite or negative, and an estimate does not end in
+        # a reciprocal, the estimate is right, and so is its half.
+        more = self.op(f"fcmp ogt {F32} {y}, {half}")
+        return self.op(f"select <32 x i1> {more}, {F32} {y}, {F32} {half}")
+
+    def corrected(self, x: str, y: str) -> str:
+        """The f32 nearest to 1/sqrt(x); y is next to it."""
+        h = self._times(x, y)
+        minus = self._minus(h)
+        low = self._fused(x, y, minus)
+        e = self._fused(self._minus(low), y, self._fused(minus, y, _ONE))
+        return self._fused(self._times(y, _HALF), self._fused(e, e, e), y)
+
+    def _estimate(self, start: Start, x: str) -> str:
+        if not start.call:
+            return self.op(f"fdiv {F32} {_ONE}, {self._root(x)}")
+        lanes = start.lanes
+        kind = f"<{lanes} x float>"
         parts = []
-        for half in range(2):
-            lanes = ", ".join(f"i32 {16 * half + n}" for n in range(16))
-            part = self.op(f"shufflevector {F32} {x}, {F32} poison, <16 x i32> <{lanes}>")
-            call = f"call {kind} @llvm.x86.avx512.{what}14.ps.512({kind} {part}"
-            parts.append(self.op(f"{call}, {kind} zeroinitializer, i16 -1)"))
-        lanes = ", ".join(f"i32 {n}" for n in range(32))
-        both = f"{kind} {parts[0]}, {kind} {parts[1]}, <32 x i32> <{lanes}>"
-        return self.op(f"shufflevector {both}"), 1
+        for first in range(0, 32, lanes):
+            part = self.op(f"shufflevector {F32} {x}, {F32} poison, {_range(first, lanes)}")
+            parts.append(self.op(f"call {kind} @llvm.{start.call}({kind} {part}{start.tail})"))
+        while len(parts) > 1:
+            order = _range(0, 2 * lanes)
+            parts = [
+                self.op(f"shufflevector {kind} {a}, {kind} {b}, {order}")
+                for a, b in zip(parts[::2], parts[1::2], strict=True)
+            ]
+            lanes *= 2
+            kind = f"<{lanes} x float>"
+        return parts[0]
 
-    def _fused(self, what: str, kind: str, a: str, b: str) -> str:
-        """An operation that may be fused with another one: only where the last bit is free."""
-        return self.op(f"{what} contract {kind} {a}, {b}")
 
-    def _steps_to_rcp(self, size: Num) -> str:
-        """y += y * (1 - x y)."""
-        x = self.f32(size)
-        y, steps = self._guess("rcp", size, self.sub(_RCP_GUESS, size))
-        for _ in range(steps):
-            product = self._fused("fmul", F32, x, y)
-            y = self._fused("fmul", F32, y, self._fused("fsub", F32, "splat (float 2.0)", product))
-        last = self.op(f"fpext {F32} {y} to {F64}")
-        product = self._fused("fmul", F64, self.wider(size), last)
-        rest = self._fused("fsub", F64, number(1.0), product)
-        return self._fused("fadd", F64, last, self._fused("fmul", F64, last, rest))
-
-    def _steps_to_rsq(self, size: Num) -> str:
-        """y += y / 2 * (1 - x y y)."""
-        y, steps = self._guess("rsqrt", size, self.sub(_RSQ_GUESS, self.shr(size, 1)))
-        half = self.op(f"fmul {F32} {self.f32(size)}, splat (float 0.5)")
-        for _ in range(steps):
-            square = self._fused("fmul", F32, self._fused("fmul", F32, half, y), y)
-            y = self._fused("fmul", F32, y, self._fused("fsub", F32, "splat (float 1.5)", square))
-        last = self.op(f"fpext {F32} {y} to {F64}")
-        product = self._fused("fmul", F64, self.wider(size), last)
-        rest = self._fused("fsub", F64, number(1.0), self._fused("fmul", F64, product, last))
-        part = self._fused("fmul", F64, last, number(0.5))
-        return self._fused("fadd", F64, last, self._fused("fmul", F64, part, rest))
+def _range(first: int, count: int) -> str:
+    """The places of lanes next to one another."""
+    return f"<{count} x i32> <{', '.join(f'i32 {first + n}' for n in range(count))}>"
