@@ -135,7 +135,7 @@ class Timeline(Observer):
         self._grid = grid
         self.record = Record(grid.total)
         rows = {_warp(w): (w.active.bit_count(), LETTERS.get(w.status, READY))
-                for w in grid.warps()}  # fmt: skip
+                for w in grid.warps() if w.executed}  # fmt: skip
         self._start = _Start(rows if grid.total else {})
 
     def instructions(self, batch: Batch) -> None:
@@ -206,15 +206,23 @@ class Timeline(Observer):
         return BARRIER if waits else READY
 
     def warps(self, most: int) -> list[Warp]:
-        """Warps to show: the resident ones; where none is left, those that executed last."""
+        """Warps to show: all that are resident, and those of `most` that ended last."""
         resident = [_warp(w) for w in self._session.grid.warps()]
         record = self.present()
-        if resident or record is None:
-            return resident[:most]
+        if record is None:
+            return resident
         who = record.turns(0, record.end, 1).who
         late, first = np.unique(who[::-1], return_index=True)
-        order = late[np.argsort(first)][:most]
-        return sorted((int(n) >> 32, int(n) & 0xFFFF_FFFF) for n in order if n >= 0)
+        here = set(resident)
+        found = [(int(n) >> 32, int(n) & 0xFFFF_FFFF) for n in late[np.argsort(first)] if n >= 0]
+        return resident + sorted([w for w in found if w not in here][:most])
+
+    def executions(self, warp: Warp, start: int, stop: int) -> int | None:
+        """Instructions a warp executed; None where not all ticks are kept exactly."""
+        first, rows = self._exact(start, stop)
+        if first > start:
+            return None
+        return int((rows[:, 2] == (warp[0] << 32 | warp[1])).sum())
 
     def block(self, warp: Warp) -> tuple[int, int, int]:
         """The CTA of a warp, as blockIdx."""
@@ -275,6 +283,13 @@ class Timeline(Observer):
         return [
             Executed(first + int(n), int(rows[n, 0]), int(rows[n, 1]), warp) for n in mine[wanted]
         ]
+
+    def arrivals(self, warp: Warp, start: int, stop: int) -> list[int]:
+        """Ticks at which a warp came to a barrier and waited, where they are kept exactly."""
+        first, rows = self._exact(start, stop)
+        mine = np.flatnonzero(rows[:, 2] == (warp[0] << 32 | warp[1]))
+        pcs = [pc for pc in np.unique(rows[mine, 0]).tolist() if self._after(pc) == BARRIER]
+        return [first + int(n) for n in mine[np.isin(rows[mine, 0], pcs)]]
 
     def writes(self, pc: int, register: int) -> bool:
         """Whether the instruction at a pc writes a register."""

@@ -1,4 +1,4 @@
-"""The main screen as text and colour roles, in three sizes; dark and light must both match.
+"""Screens as text and colour roles, in three sizes; dark and light must both match.
 
     python -m tests.tui.snapshots       writes tests/tui/snapshots/ anew, after a change on purpose
 
@@ -21,8 +21,18 @@ from .helpers import DIVERGE, make_app, open_kernel, press, settle
 
 FOLDER = Path(__file__).with_name("snapshots")
 SIZES = {"small": (80, 24), "medium": (120, 40), "large": (200, 60)}
-COMMANDS = ("break 13", "continue", "continue", "display in", "info warps")
-KEYS = ("space", "l", "l")
+SCREENS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "": (
+        ("break 13", "continue", "continue", "display in", "info warps"),
+        ("space", "l", "l"),
+    ),
+    "history-": (
+        ("set timeline on", "break 13", "continue", "continue 60", "bookmark in the loop",
+         "continue 30"),
+        ("space", "space", "h", "shift+left", "shift+left"),
+    ),
+}  # fmt: skip
+"""Start of the file's name -> console lines, keys."""
 
 
 def roles(app: GpudbgApp) -> Iterator[list[str]]:
@@ -63,15 +73,16 @@ def picture(app: GpudbgApp) -> str:
     return "\n".join(lines) + "\n"
 
 
-async def take(size: tuple[int, int], palette: str) -> str:
+async def take(size: tuple[int, int], palette: str, screen: str = "") -> str:
     """The screen of a divergent kernel at a breakpoint."""
+    commands, keys = SCREENS[screen]
     app = make_app(open_kernel("divergence", DIVERGE), palette=palette)
     async with app.run_test(size=size) as pilot:
         await settle(app, pilot)
-        for line in COMMANDS:
+        for line in commands:
             app.main.run_command(line)
             await settle(app, pilot)
-        await press(app, pilot, *KEYS)
+        await press(app, pilot, *keys)
         return picture(app)
 
 
@@ -79,10 +90,11 @@ def main() -> None:
     """Write them."""
     FOLDER.mkdir(exist_ok=True)
     assert len(set(theme.PALETTES["dark"].colours.values())) == len(theme.ROLES)
-    for name, size in SIZES.items():
-        path = FOLDER / f"{name}.txt"
-        path.write_text(asyncio.run(take(size, "dark")))
-        print(path, path.stat().st_size)
+    for screen in SCREENS:
+        for name, size in SIZES.items():
+            path = FOLDER / f"{screen}{name}.txt"
+            path.write_text(asyncio.run(take(size, "dark", screen)))
+            print(path, path.stat().st_size)
 
 
 if __name__ == "__main__":

@@ -220,7 +220,7 @@ async def test_panes_by_digit_tab_and_zoom():
         assert app.main.focused_pane() == "warps"
         await press(app, pilot, "shift+tab")
         assert app.main.focused_pane() == "code"
-        for key, pane in [("O", "output"), ("h", "stops"), ("m", "marks")]:
+        for key, pane in [("O", "output"), ("7", "stops"), ("m", "marks")]:
             await press(app, pilot, key)
             assert app.main.focused_pane() == pane
 

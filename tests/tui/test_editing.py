@@ -113,7 +113,7 @@ async def test_what_is_read_only_says_so():
         assert "constant memory is read-only" in "\n".join(screen_text(app))
         await press(app, pilot, "1", "e")
         assert "code is read-only" in "\n".join(screen_text(app))
-        await press(app, pilot, "h", "shift+left")
+        await press(app, pilot, "7", "shift+left")
         go_to(app, "registers", app.main.line_pane("registers")._content.rows[0].key)
         await press(app, pilot, "e")
         assert app.screen is app.main

@@ -22,7 +22,7 @@ async def test_earlier_stops_are_drawn_as_they_were():
         now = app.main.current
         assert (now.tick, now.past) == (3, None)
         registers = app.main.line_pane("registers").texts
-        await press(app, pilot, "h", "shift+left", "shift+left")
+        await press(app, pilot, "7", "shift+left", "shift+left")
         assert "In the past  tick 1 of 3" in stop_line(app)
         assert "block_max+0x10" in stop_line(app)
         assert app.main.current is now
@@ -48,7 +48,7 @@ async def test_enter_on_a_stop_shows_it():
         await settle(app, pilot)
         app.main.run_command("break first_steps.cu:13")
         await settle(app, pilot)
-        await press(app, pilot, "c", "c", "h", "end", "enter")
+        await press(app, pilot, "c", "c", "7", "end", "enter")
         assert isinstance(app.screen, MainScreen)
         assert "In the past  tick 0" in stop_line(app)
         assert "Entry" in stop_line(app)

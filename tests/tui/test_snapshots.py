@@ -1,4 +1,4 @@
-"""The main screen looks as it did: three sizes, in dark and light."""
+"""Screens look as they did: three sizes, in dark and light."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import difflib
 
 import pytest
 
-from .snapshots import FOLDER, SIZES, take
+from .snapshots import FOLDER, SCREENS, SIZES, take
 
 
 @pytest.mark.parametrize("palette", ["dark", "light"])
 @pytest.mark.parametrize("name", SIZES)
-async def test_the_screen_is_the_recorded_one(name, palette):
-    expected = (FOLDER / f"{name}.txt").read_text().splitlines()
-    found = (await take(SIZES[name], palette)).splitlines()
+@pytest.mark.parametrize("screen", SCREENS)
+async def test_the_screen_is_the_recorded_one(screen, name, palette):
+    expected = (FOLDER / f"{screen}{name}.txt").read_text().splitlines()
+    found = (await take(SIZES[name], palette, screen)).splitlines()
     changes = list(difflib.unified_diff(expected, found, "recorded", "now", n=0, lineterm=""))
     assert not changes, "\n".join(
         ["`python -m tests.tui.snapshots` records a change made on purpose", *changes[:40]]

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 COLUMNS = 64
 """Columns of a warp's line."""
-WARPS = 2048
-"""Most warps that are shown."""
+ENDED = 64
+"""Most warps that have ended and are shown."""
 MARKS = {BARRIER: "=", EXITED: ".", BEFORE: " ", UNKNOWN: "?"}
 OFF = "only stops: `set timeline on` records what warps execute, and `run` all of it"
 
@@ -45,7 +45,7 @@ def info_timeline(session: DebugSession, argument: str) -> Output:
     record = line.present()
     start, stop = _window(argument, max(total, 1))
     columns = min(COLUMNS, stop - start)
-    tracks = line.tracks(line.warps(WARPS), start, stop, columns)
+    tracks = line.tracks(line.warps(ENDED), start, stop, columns)
     events = [e for e in line.events() if start <= e.tick <= stop]
     rows = [_row(session, track) for track in tracks]
     begun = [r for r in rows if r["timeline"].strip()]

@@ -237,6 +237,12 @@ class GpudbgApp(App[int]):
 
         self.open_side(SurfaceScreen)
 
+    def open_history(self) -> None:
+        """What happened on the way here, by tick and stop."""
+        from gpudbg.frontends.tui.screens.history import HistoryScreen
+
+        self.open_side(HistoryScreen)
+
     def open_gallery(self) -> None:
         """The shipped stories."""
         from gpudbg.frontends.tui.screens.gallery import GalleryScreen

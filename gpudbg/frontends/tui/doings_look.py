@@ -289,7 +289,7 @@ def goto_place(screen: MainScreen, text: str) -> None:
         screen.query_one(CodePane).go_to(screen.current.code.row(found.addresses[0]))
 
 
-DOINGS["history"] = lambda screen: screen.focus_pane("stops")
+DOINGS["history"] = lambda screen: screen.gpudbg.open_history()
 DOINGS["output"] = lambda screen: screen.focus_pane("output")
 DOINGS["marks"] = lambda screen: screen.focus_pane("marks")
 

@@ -50,6 +50,7 @@ class Glyphs:
     low_right: str
     tee_left: str
     tee_right: str
+    bookmark: str
     branch_up: str
     branch_down: str
 
@@ -94,6 +95,7 @@ UNICODE = Glyphs(
     low_right="┘",
     tee_left="├",
     tee_right="┤",
+    bookmark="◊",
     branch_up="↑",
     branch_down="↓",
 )
@@ -134,6 +136,7 @@ ASCII = Glyphs(
     low_right="+",
     tee_left="+",
     tee_right="+",
+    bookmark="+",
     branch_up="^",
     branch_down="v",
 )

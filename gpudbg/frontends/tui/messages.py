@@ -83,6 +83,14 @@ class SliceAsked(Message):
         self.by = by
 
 
+class TickAsked(Message):
+    """A place on the timeline: click, drag or arrow keys."""
+
+    def __init__(self, tick: int) -> None:
+        super().__init__()
+        self.tick = tick
+
+
 class SplitMoved(Message):
     """The vertical line was dragged to a screen column."""
 

@@ -50,7 +50,33 @@ class Past:
         self.shown = view if number != now.stop_number else None
         return True
 
+    def at(self, tick: int, first: int) -> int | None:
+        """The latest kept stop at or before a tick, from stop number `first` on; where none is
+        kept, the earliest; None without any."""
+        mine = [n for n in self.views if n >= first]
+        before = [n for n in mine if self.views[n].tick <= tick]
+        return max(before, default=min(mine, default=None))
+
+    def before(self, view: View) -> tuple[View | None, View | None]:
+        """The last kept stop of the launch before a picture at which its focused warp was in
+        focus, too; and the last one whatever had the focus."""
+        here = view.past_stop if view.past is not None else view.stop_number
+        last = None
+        for number in sorted((n for n in self.views if n < here), reverse=True):
+            other = self.views[number]
+            if other.tick > view.tick:
+                break
+            last = last or other
+            if _warp(other) is not None and _warp(other) == _warp(view):
+                return other, last
+        return None, last
+
     def beside(self, by: int) -> int | None:
         """The next or previous kept stop."""
         later = [n for n in self.views if (n - self.number) * by > 0]
         return min(later, key=lambda n: abs(n - self.number)) if later else None
+
+
+def _warp(view: View) -> tuple[object, ...] | None:
+    row = view.focus_row
+    return None if row is None else (row.sm, row.slot, row.block)

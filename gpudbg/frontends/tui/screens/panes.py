@@ -40,7 +40,7 @@ class PaneScreen(SideScreen):
     MARK: ClassVar[str] = ""
     """Letter of the widgets' ids."""
     OPTION: ClassVar[str] = ""
-    """The collector's option that is on while the screen is open."""
+    """The collector's option that is on while the screen is open, if it needs one."""
     KEY_ROW: ClassVar[tuple[tuple[str, str], ...]] = ()
 
     def __init__(
@@ -61,10 +61,14 @@ class PaneScreen(SideScreen):
         """Widgets beside the panes."""
         return ()
 
+    def stop_line(self) -> StopLine:
+        """The first row."""
+        return StopLine(self.look, f"{self.MARK}-stopline")
+
     def compose(self) -> ComposeResult:
         """Stop line, strip, panes, keys."""
         yield Board(
-            StopLine(self.look, f"{self.MARK}-stopline"),
+            self.stop_line(),
             SmStrip(self.look, f"{self.MARK}-strip"),
             *self.panes,
             *self.extras(),
@@ -76,12 +80,14 @@ class PaneScreen(SideScreen):
         keys = self.query_one(KeyRow)
         keys.keys = self.KEY_ROW
         keys.pinned = (("?", "help"),)
-        setattr(self.main.options, self.OPTION, True)
+        if self.OPTION:
+            setattr(self.main.options, self.OPTION, True)
         self.again()
 
     def on_unmount(self) -> None:
         """Nobody looks at it any more."""
-        setattr(self.main.options, self.OPTION, False)
+        if self.OPTION:
+            setattr(self.main.options, self.OPTION, False)
 
     def again(self) -> None:
         """A new picture, unless the machine runs: then the next stop brings one."""
@@ -115,8 +121,9 @@ class PaneScreen(SideScreen):
             pane.tabs = ()
         self.lower.tabs = tuple((p.number, p.title, p.pane) for p in hidden)
         self.query_one(Board).place(places)
-        if self.main.current is not None:
-            self.show(self.main.current, None)
+        shown = self.main.past.shown or self.main.current
+        if shown is not None:
+            self.show(shown, None)
 
     def show(self, view: View, running: Running | None) -> None:
         """A new picture; one that comes before the panes are there is shown when they are."""

@@ -1,0 +1,431 @@
+"""Time travel: how did it get here, when did this change, take me there.
+
+One cursor, a tick, goes over the timeline; the other panes show the kept stop at or before it.
+Nothing is executed anew: between two stops only what was recorded can be told.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+
+from gpudbg.debug.timeline import first_stop
+from gpudbg.frontends.tui import messages
+from gpudbg.frontends.tui.collect_timeline import changes, chosen, differing, take, warp_of
+from gpudbg.frontends.tui.look import Look
+from gpudbg.frontends.tui.screens.panes import PaneScreen
+from gpudbg.frontends.tui.view import Running, View
+from gpudbg.frontends.tui.widgets.chrome import KeyRow, StopLine
+from gpudbg.frontends.tui.widgets.history_panes import (
+    ChangedPane,
+    PastCodePane,
+    PastLine,
+    PastPathsPane,
+    PastStopsPane,
+)
+from gpudbg.frontends.tui.widgets.timeline import TimelinePane, cells_of, is_note
+
+if TYPE_CHECKING:
+    from gpudbg.frontends.tui.layout import Rect
+    from gpudbg.frontends.tui.screens.main import MainScreen
+
+WIDE = 110
+"""From this width the panes stand in two columns."""
+TWO_REGISTERS = 180
+"""From this width two registers have a row of writes."""
+ENDED = 64
+"""Most warps that have ended and have a row."""
+GONE = 8
+"""Rows for warps that have ended, where there is room."""
+SMALLEST = 8
+"""Ticks of the closest window."""
+BACK = (
+    "one instruction back needs the run to be executed again, which is not there yet; "
+    "Shift-Left goes to the stop before"
+)
+
+
+class HistoryScreen(PaneScreen):
+    """See the module text.
+
+    Attributes:
+        cursor: tick of the cursor; None is the present.
+        window: ticks that are drawn; None is the whole launch.
+        register: whose writes and last writers show; None is chosen by what changed.
+    """
+
+    MARK = "h"
+    AUTO_FOCUS = "#pane-timeline"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("shift+left", "stop(-1)", "earlier stop", show=False),
+        Binding("shift+right", "stop(1)", "later stop", show=False),
+        Binding("left", "walk(-1)", "earlier", show=False),
+        Binding("right", "walk(1)", "later", show=False),
+        Binding("full_stop", "note(1)", "next event", show=False),
+        Binding("comma", "note(-1)", "previous event", show=False),
+        Binding("plus,equals_sign", "zoom(1)", "zoom in", show=False),
+        Binding("minus", "zoom(-1)", "zoom out", show=False),
+        Binding("0", "zoom(0)", "all of it", show=False),
+        Binding("m", "bookmark", "bookmark", show=False),
+        Binding("d,delete", "drop", "drop the bookmark", show=False),
+        Binding("W", "writer", "who wrote", show=False),
+        Binding("R", "register", "register", show=False),
+        Binding("x", "format", "hex, decimal, float", show=False),
+        Binding("g", "goto", "go to tick", show=False),
+        Binding("end", "now", "now", show=False, priority=True),
+        Binding("backspace", "back_one", "one instruction back", show=False),
+        Binding("h", "close", "back", show=False),
+        *(Binding(str(n), f"pane({n - 1})", "pane", show=False) for n in range(1, 6)),
+    ]
+
+    def __init__(self, main: MainScreen, look: Look) -> None:
+        self.timeline = TimelinePane(look)
+        self.stops = PastStopsPane(look)
+        self.changed = ChangedPane(look)
+        self.code = PastCodePane(look)
+        self.paths = PastPathsPane(look)
+        panes = (self.timeline, self.stops, self.changed, self.code, self.paths)
+        super().__init__(main, look, "history", panes, self.timeline, self.changed)
+        self.cursor: int | None = None
+        self.window: tuple[int, int] | None = None
+        self.register: int | None = None
+        self._seen: View | None = None
+
+    # ---- building ------------------------------------------------------------------------
+    def stop_line(self) -> StopLine:
+        """With the cursor's tick."""
+        return PastLine(self.look, f"{self.MARK}-stopline")
+
+    def again(self) -> None:
+        """Recording begins now, where it is not off; the picture is the one the main screen has,
+        be it of the past."""
+        if not self.main.engine.busy:
+            self.main.session.timeline.looked_at()
+        self.main.draw()
+
+    def panes_at(self, top: int, width: int, rows: int) -> dict[str, Rect]:
+        """The timeline above; below, two columns where they fit, else stops and one more."""
+        warps = self._warps()
+        if width < WIDE:
+            time = min(warps + 7, rows * 2 // 5 + 1)
+            stops = (rows - time) // 2
+            low = rows - time - stops
+            places: dict[str, Rect] = {
+                "pane-timeline": (0, top, width, time),
+                "pane-paststops": (0, top + time, width, stops),
+            }
+            if self.lower is not self.stops:
+                places[f"pane-{self.lower.pane}"] = (0, top + time + stops, width, low)
+            return places
+        time = min(warps + 7, max(rows * 2 // 5, rows - 26))
+        rest, left = rows - time, width // 2
+        upper = min(max(rest * 2 // 5, 6), 14)
+        paths = min(8, rest // 3)
+        at, low = left + 1, top + time
+        return {
+            "pane-timeline": (0, top, width, time),
+            "pane-paststops": (0, low, left, upper),
+            "pane-pastcode": (0, low + upper, left, rest - upper),
+            "pane-changed": (at, low, width - at, rest - paths),
+            "pane-pastpaths": (at, low + rest - paths, width - at, paths),
+        }
+
+    def _warps(self) -> int:
+        """Rows that warps can fill: of the launch, so that a step moves nothing."""
+        config = self.main.session.grid.config
+        here = config.warps * max(config.ctas_per_sm, 1) + GONE
+        return min(int(config.warps * config.ctas), here)
+
+    # ---- the picture -----------------------------------------------------------------------
+    def show(self, view: View, running: Running | None) -> None:
+        """A new picture; while the machine runs, the old timeline."""
+        present = self.main.current
+        if present is not None and not self.main.engine.busy:
+            if present is not self._seen:
+                self._seen = present
+                self.cursor = view.tick if view.past is not None else None
+            self._collect(view, present)
+        for line in self.query(PastLine):
+            line.tick = self.cursor
+        super().show(view, running)
+        self._show_keys()
+
+    def _collect(self, view: View, present: View) -> None:
+        past, session = self.main.past, self.main.session
+        first = present.stops_before + first_stop(present.stops)
+        kept = {n: v for n, v in past.views.items() if n >= first}
+        cursor = present.tick if self.cursor is None else self.cursor
+        letter = self.main.options.register_format
+        before, earlier = past.before(view)
+        self.changed.picture = changes(session, view, before, earlier, self.register, letter)
+        self.timeline.cursor_tick = cursor
+        self.timeline.picture = self.stops.picture = take(
+            session, view, present, list(kept.values()), cursor, self._window(present.tick),
+            cells_of(self.size.width), ENDED, self._registers(view, before),
+        )  # fmt: skip
+        self.stops.kept = frozenset(kept)
+
+    def _registers(self, view: View, before: View | None) -> list[int]:
+        found = differing(before, view, "x") if before is not None else ()
+        first = self.register if self.register is not None else chosen(view, found)
+        if first is None:
+            return []
+        others = [int(c.name[1:]) for c in found if c.name[0] == "R"]
+        wanted = list(dict.fromkeys([first, *others]))
+        return wanted[: 2 if self.size.width >= TWO_REGISTERS else 1]
+
+    def _window(self, end: int) -> tuple[int, int] | None:
+        if self.window is None:
+            return None
+        start, stop = self.window
+        return (start, min(stop, end)) if start < end else None
+
+    def _show_keys(self) -> None:
+        arrows = ("\u2190 \u2192", "S-\u2190 S-\u2192")
+        if self.look.glyphs.name == "ascii":
+            arrows = ("Left Right", "S-Left S-Right")
+        keys = [(arrows[0], "tick"), (arrows[1], "stop"), (". ,", "event"), ("m", "mark"),
+                ("W", "who wrote"), ("g", "go to tick")]  # fmt: skip
+        if self.cursor is not None:
+            keys.append(("End", "now"))
+        keys += [("+ -", "zoom"), ("R", "register"), ("Space", "step")]
+        row = self.query_one(KeyRow)
+        row.keys, row.pinned = tuple(keys), (("Esc", "back"), ("?", "help"))
+        row.redraw()
+
+    # ---- travelling ------------------------------------------------------------------------
+    def _may(self) -> View | None:
+        """The present picture, where the machine is at rest."""
+        if self.main.engine.busy:
+            self.main.note("running; ^C stops it")
+            return None
+        return self.main.current
+
+    def go(self, tick: int) -> None:
+        """The cursor to a tick, the panes to the kept stop at or before it."""
+        present = self._may()
+        if present is None:
+            return
+        past = self.main.past
+        tick = max(0, min(tick, present.tick))
+        first = present.stops_before + first_stop(present.stops)
+        number = past.at(tick, first)
+        if tick == present.tick or number is None:
+            number, tick = present.stop_number, present.tick
+        self._travel(number, tick, present)
+
+    def _travel(self, number: int, tick: int, present: View) -> None:
+        self.main.past.show(number, present)
+        self.cursor = tick if tick < present.tick or number != present.stop_number else None
+        if self.window is not None and not self.window[0] <= tick <= self.window[1]:
+            self._centre(tick, present.tick, self.window[1] - self.window[0])
+        self.main.draw()
+
+    def action_stop(self, by: int) -> None:
+        """The kept stop before or after the shown one."""
+        present = self._may()
+        if present is None:
+            return
+        past = self.main.past
+        shown = past.views.get(past.number)
+        first = present.stops_before + first_stop(present.stops)
+        if by < 0 and shown is not None and self.cursor is not None and shown.tick < self.cursor:
+            # From between two stops: to the one whose picture is shown.
+            number: int | None = past.number
+        else:
+            number = past.beside(by)
+        if number is None or number < first:
+            words = "no later stop" if by > 0 else "no earlier stop of this launch is kept"
+            self.main.note(words, "muted")
+            return
+        self._travel(number, past.views[number].tick, present)
+
+    def action_walk(self, by: int) -> None:
+        """A column of the timeline, whatever pane has the focus."""
+        self.timeline.action_walk(by)
+
+    def action_now(self) -> None:
+        """The present."""
+        present = self._may()
+        if present is not None:
+            self.go(present.tick)
+
+    def action_note(self, by: int) -> None:
+        """The next event: a stop that is no single step, a trap, a barrier, a bookmark."""
+        present, picture = self._may(), self.timeline.picture
+        if present is None or picture is None:
+            return
+        stops = {present.stops_before + n: s for n, s in enumerate(present.stops)}
+        ticks = {e.tick for e in picture.events if is_note(e, stops, self.look.glyphs)}
+        ticks |= set(picture.barriers)
+        here = self.timeline.cursor_tick
+        later = [t for t in ticks if (t - here) * by > 0]
+        if later:
+            self.go(min(later, key=lambda t: abs(t - here)))
+        else:
+            self.main.note(f"no {'later' if by > 0 else 'earlier'} event", "muted")
+
+    def action_goto(self) -> None:
+        """Ask for a tick."""
+        present = self._may()
+        if present is not None:
+            example = f"0 to {present.tick:,}; panes show the stop at or before it"
+            self.main.gpudbg.ask("Go to tick", example, self._go_to)
+
+    def _go_to(self, text: str) -> None:
+        present = self._may()
+        try:
+            tick = int(text.replace(",", ""), 0)
+        except ValueError:
+            self.main.note(f"{text!r} is no tick: a number of warp instructions is")
+            return
+        if present is None:
+            return
+        self.go(tick)
+        shown = self.main.past.shown or present
+        if not 0 <= tick <= present.tick:
+            self.main.note(f"the launch has ticks 0 to {present.tick:,}")
+        elif shown.tick > tick:
+            self.main.note(f"no stop at or before {tick:,} is kept; the panes show {shown.tick:,}")
+        elif shown.tick < tick:
+            self.main.note(
+                f"no stop at {tick:,}: the panes show the one before it, at {shown.tick:,}", "muted"
+            )
+
+    def action_writer(self) -> None:
+        """To the last instruction before the cursor that wrote the register in the focus lane."""
+        present, found = self._may(), self.changed.picture
+        view = self.main.past.shown or present
+        if present is None or view is None or found is None:
+            return
+        if found.register is None or view.focus_row is None:
+            self.main.note("no register is chosen: `R` asks for one", "muted")
+            return
+        line, here = self.main.session.timeline, self.timeline.cursor_tick
+        warp = warp_of(view, view.focus_row)
+        written = line.written(warp, found.register, 0, here, view.lane)
+        if not written:
+            name = f"R{found.register} in lane {view.lane} of warp {view.focus_row.slot}"
+            record = line.present()
+            words = "the timeline is off" if record is None else f"kept from {record.exact:,}"
+            self.main.note(f"no write of {name} before tick {here:,} is recorded ({words})")
+            return
+        register, last = found.register, written[-1]
+        self.register = register
+        self.go(last.tick)
+        self.code.go_to(view.code.row(last.pc))
+
+    def action_back_one(self) -> None:
+        """What reverse execution will do."""
+        self.main.note(BACK, "muted")
+
+    # ---- looking ---------------------------------------------------------------------------
+    def action_zoom(self, by: int) -> None:
+        """Half or twice the ticks around the cursor; 0 is all."""
+        present = self._may()
+        if present is None:
+            return
+        start, stop = self._window(present.tick) or (0, present.tick)
+        span = (stop - start) // 2 if by > 0 else (stop - start) * 2
+        if by == 0 or span >= present.tick:
+            self.window = None
+        elif span >= SMALLEST:
+            self._centre(self.timeline.cursor_tick, present.tick, span)
+        self.main.draw()
+
+    def _centre(self, tick: int, end: int, span: int) -> None:
+        start = max(0, min(tick - span // 2, end - span))
+        self.window = (start, start + span)
+
+    def action_format(self) -> None:
+        """Registers in hex, decimal, float."""
+        from gpudbg.frontends.tui.lane_rows import FORMATS
+
+        options = self.main.options
+        at = FORMATS.index(options.register_format)
+        options.register_format = FORMATS[(at + 1) % len(FORMATS)]
+        self.main.draw()
+
+    def action_register(self) -> None:
+        """Ask for a register."""
+        self.main.gpudbg.ask(
+            "Who writes which register", "R4; empty: the first that changed", self._take_register,
+            empty=True,
+        )  # fmt: skip
+
+    def _take_register(self, text: str) -> None:
+        name = text.strip().lstrip("$").upper()
+        if name and not (name[0] == "R" and name[1:].isdecimal() and int(name[1:]) < 255):
+            self.main.note(f"{text} is no register; R0 to R254 are")
+            return
+        self.register = int(name[1:]) if name else None
+        self.main.draw()
+
+    def action_bookmark(self) -> None:
+        """Ask for the name of a bookmark at the cursor."""
+        tick = self.timeline.cursor_tick
+        line = self.main.session.timeline
+        old = line.bookmarks.get(tick, "")
+
+        def then(text: str) -> None:
+            line.mark(tick, text)
+            self.main.draw()
+
+        words = f"Bookmark at tick {tick:,}" + (f", now {old!r}" if old else "")
+        self.main.gpudbg.ask(words, "a name, or nothing", then, empty=True)
+
+    def action_drop(self) -> None:
+        """Forget the bookmark at the cursor."""
+        key, tick = self.stops.key, self.timeline.cursor_tick
+        if self.focused is self.stops and isinstance(key, tuple) and key[0] == "tick":
+            tick = key[1]
+        if self.main.session.timeline.bookmarks.pop(tick, None) is None:
+            self.main.note(f"no bookmark at tick {tick:,}", "muted")
+        self.main.draw()
+
+    # ---- messages --------------------------------------------------------------------------
+    def on_tick_asked(self, event: messages.TickAsked) -> None:
+        """Arrow keys, a click or the mouse dragged."""
+        event.stop()
+        if event.tick != self.timeline.cursor_tick:
+            self.go(event.tick)
+
+    def on_row_clicked(self, event: messages.RowClicked) -> None:
+        """A stop or tick is gone to, a register asked about, a warp's name focuses it."""
+        event.stop()
+        key = event.key
+        if isinstance(key, tuple) and key[0] == "warp":
+            self._focus(key[1], key[2])
+        elif event.pane != self.code.pane:
+            self._follow(key)
+
+    def on_row_opened(self, event: messages.RowOpened) -> None:
+        """Enter does what a click does."""
+        event.stop()
+        self._follow(event.key)
+
+    def _follow(self, key: object) -> None:
+        present = self._may()
+        if not isinstance(key, tuple) or present is None:
+            return
+        kind, what = key[:2]
+        if kind == "stop":
+            kept = self.main.past.views.get(what)
+            if kept is None:
+                self.main.note("of this stop no picture is kept", "muted")
+            else:
+                self._travel(what, kept.tick, present)
+        elif kind == "tick":
+            self.go(what)
+        elif kind in ("register", "writers"):
+            self.register = int(what[1:])
+            self.main.draw()
+        elif kind == "pc":
+            self.code.go_to(present.code.row(what))
+
+    def _focus(self, sm: int, slot: int) -> None:
+        if self.main.past.shown is not None:
+            self.main.note("earlier stops keep their warp; End goes to the present", "muted")
+            return
+        self.main.focus_warp(sm, slot)
