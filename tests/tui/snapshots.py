@@ -21,6 +21,7 @@ from .helpers import DIVERGE, make_app, open_kernel, press, settle
 
 FOLDER = Path(__file__).with_name("snapshots")
 SIZES = {"small": (80, 24), "medium": (120, 40), "large": (200, 60)}
+PALETTES = ("dark", "light")
 SCREENS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "": (
         ("break 13", "continue", "continue", "display in", "info warps"),
@@ -73,17 +74,22 @@ def picture(app: GpudbgApp) -> str:
     return "\n".join(lines) + "\n"
 
 
-async def take(size: tuple[int, int], palette: str, screen: str = "") -> str:
-    """The screen of a divergent kernel at a breakpoint."""
+async def take(size: tuple[int, int], screen: str) -> dict[str, str]:
+    """The screen of a divergent kernel at a breakpoint, by palette."""
     commands, keys = SCREENS[screen]
-    app = make_app(open_kernel("divergence", DIVERGE), palette=palette)
+    app = make_app(open_kernel("divergence", DIVERGE))
+    out = {}
     async with app.run_test(size=size) as pilot:
         await settle(app, pilot)
         for line in commands:
             app.main.run_command(line)
             await settle(app, pilot)
         await press(app, pilot, *keys)
-        return picture(app)
+        for palette in PALETTES:
+            app.set_look(theme=palette)
+            await settle(app, pilot)
+            out[palette] = picture(app)
+    return out
 
 
 def main() -> None:
@@ -93,7 +99,7 @@ def main() -> None:
     for screen in SCREENS:
         for name, size in SIZES.items():
             path = FOLDER / f"{screen}{name}.txt"
-            path.write_text(asyncio.run(take(size, "dark", screen)))
+            path.write_text(asyncio.run(take(size, screen))["dark"])
             print(path, path.stat().st_size)
 
 

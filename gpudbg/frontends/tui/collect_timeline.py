@@ -336,8 +336,9 @@ def changes(
 
 
 def chosen(view: View, found: Sequence[Change]) -> int | None:
-    """The register to ask about by itself: changed, followed in the code, read here; or R0."""
-    names = [c.name for c in found] + sorted(view.operands)
+    """The register to ask about by itself: changed and read here, changed, read here; or R0."""
+    changed = [c.name for c in found]
+    names = [*(n for n in changed if n in view.operands), *changed, *sorted(view.operands)]
     numbers = [int(n[1:]) for n in names if n[0] == "R" and n[1:].isdecimal()]
     if numbers:
         return numbers[0]
