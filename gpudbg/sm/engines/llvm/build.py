@@ -45,8 +45,8 @@ class Host:
 
     @property
     def wide_vectors(self) -> bool:
-        """Whether vectors have 512 bits (AVX-512)."""
-        return "+avx512f" in self.features.split(",")
+        """Whether vectors have 512 bits (AVX-512 with what every processor has since the first)."""
+        return {"+avx512f", "+avx512dq"} <= set(self.features.split(","))
 
     @property
     def start(self) -> str:

@@ -31,6 +31,11 @@ INF64 = 0x7FF0_0000_0000_0000
 SIGN64 = 0x8000_0000_0000_0000
 MAGNITUDE64 = 0x7FFF_FFFF_FFFF_FFFF
 
+_NAN = "0x7FFFFFFFE0000000"
+"""`NAN32` as IR writes it: as a double."""
+_MINIMUM = 4
+"""VRANGEPS: the smaller operand; of one NaN and a number the number, of two NaNs the first."""
+
 _ROUND = {"RN": "roundeven", "RM": "floor", "RP": "ceil", "RZ": "trunc"}
 
 
@@ -40,8 +45,19 @@ def number(value: float) -> str:
     return f"splat (double 0x{bits:016X})"
 
 
+def places(first: int, count: int) -> str:
+    """A shuffle mask of lanes next to one another."""
+    return f"<{count} x i32> <{', '.join(f'i32 {first + n}' for n in range(count))}>"
+
+
 class FloatOps(LaneOps):
-    """Floating-point operations; the emitter and the library inherit them."""
+    """Floating-point operations; the emitter and the library inherit them.
+
+    Attributes:
+        wide_vectors: the host has AVX-512.
+    """
+
+    wide_vectors: bool = False
 
     def bail(self, lanes: Mask) -> None:
         """Leave to the step engine when an executing lane is in the mask."""
@@ -86,11 +102,25 @@ class FloatOps(LaneOps):
 
     def canonical(self, ref: str) -> Num:
         """Bits of f32 results with NaNs canonical, which costs nothing where nobody wants bits."""
-        nan = self.test("uno", F32, ref, ref)
-        value = self.select(nan, NAN32, self.bits32(ref))
+        if self.wide_vectors:
+            value: Num = self.bits32(self._numbers(ref))
+        else:
+            nan = self.test("uno", F32, ref, ref)
+            value = self.select(nan, NAN32, self.bits32(ref))
         if isinstance(value, Val):
             value.single = ref
         return value
+
+    def _numbers(self, ref: str) -> str:
+        """Floats with NaNs canonical: the smaller of a number and NaN is the number."""
+        kind, nan = "<16 x float>", f"<16 x float> splat (float {_NAN})"
+        parts = []
+        for half in range(2):
+            part = self.op(f"shufflevector {F32} {ref}, {F32} poison, {places(16 * half, 16)}")
+            least = f"@llvm.x86.avx512.mask.range.ps.512({nan}, {kind} {part}, i32 {_MINIMUM}, "
+            parts.append(self.op(f"call {kind} {least}{kind} poison, i16 -1, i32 4)"))
+        both = f"{kind} {parts[0]}, {kind} {parts[1]}"
+        return self.op(f"shufflevector {both}, {places(0, 32)}")
 
     def xor(self, a: Num, b: Num) -> Num:
         result = super().xor(a, b)

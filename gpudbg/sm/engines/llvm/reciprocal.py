@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from gpudbg.sm.engines.llvm.floats import F32, FloatOps
+from gpudbg.sm.engines.llvm.floats import F32, FloatOps, places
 from gpudbg.sm.engines.llvm.lanes import Num
 
 
@@ -118,10 +118,10 @@ class ReciprocalOps(FloatOps):
         kind = f"<{lanes} x float>"
         parts = []
         for first in range(0, 32, lanes):
-            part = self.op(f"shufflevector {F32} {x}, {F32} poison, {_range(first, lanes)}")
+            part = self.op(f"shufflevector {F32} {x}, {F32} poison, {places(first, lanes)}")
             parts.append(self.op(f"call {kind} @llvm.{start.call}({kind} {part}{start.tail})"))
         while len(parts) > 1:
-            order = _range(0, 2 * lanes)
+            order = places(0, 2 * lanes)
             parts = [
                 self.op(f"shufflevector {kind} {a}, {kind} {b}, {order}")
                 for a, b in zip(parts[::2], parts[1::2], strict=True)
@@ -129,8 +129,3 @@ class ReciprocalOps(FloatOps):
             lanes *= 2
             kind = f"<{lanes} x float>"
         return parts[0]
-
-
-def _range(first: int, count: int) -> str:
-    """The places of lanes next to one another."""
-    return f"<{count} x i32> <{', '.join(f'i32 {first + n}' for n in range(count))}>"
