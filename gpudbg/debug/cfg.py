@@ -63,6 +63,14 @@ class Block:
 _KINDS = {"SYNC": "sync", "BRK": "break", "CONT": "continue", "RET": "return", "LONGJMP": "longjmp"}
 
 
+def goes_on(insn: Instruction) -> bool:
+    """Whether control can go on to what follows an instruction."""
+    if insn.op not in FLOW:
+        return True
+    index, negated = insn.guard
+    return index != 7 or negated or bool(insn.m["cctest"] != "T")
+
+
 class Flow:
     """Control flow of a section.
 
@@ -105,13 +113,7 @@ class Flow:
     def falls(self, offset: int) -> bool:
         """Whether control can go on to the next instruction."""
         insn = self.instructions[offset]
-        if insn is None:
-            return False
-        if insn.op not in FLOW:
-            return True
-        index, negated = insn.guard
-        conditional = index != 7 or negated or insn.m["cctest"] != "T"
-        return conditional
+        return insn is not None and goes_on(insn)
 
     def _walk(self) -> None:
         """Carry stacks of tokens along every path, until nothing new is found."""

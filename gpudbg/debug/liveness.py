@@ -8,24 +8,32 @@ reading and writing all that the section touches.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from gpudbg.debug.cfg import JUMPS, Block, Flow
 from gpudbg.isa.spa5.insn import Instruction
-from gpudbg.isa.spa5.sched import first_instruction, next_instruction
+from gpudbg.isa.spa5.sched import first_instruction, instructions, next_instruction
 
 if TYPE_CHECKING:
+    from gpudbg.debug.nearby import Nearby
     from gpudbg.debug.symbols import Symbols
 
 CALLS = frozenset({"CAL", "JCAL", "PRET"})
 MAX_INSTRUCTIONS = 2000
-"""Longer sections are not walked: the marks are not worth a pause."""
+"""Longer sections are not walked: the marks are not worth a pause (`gpudbg.debug.nearby`)."""
 
 
 def mask_of(registers: Iterable[int]) -> int:
     """Register numbers as a mask, bit n for Rn."""
     return sum(1 << n for n in set(registers))
+
+
+def mark_of(read: bool, written: bool, live: Callable[[], bool]) -> str:
+    """`^` written, `v` read, `x` both, `:` live across, blank dead."""
+    if read or written:
+        return "x" if read and written else "v" if read else "^"
+    return ":" if live() else " "
 
 
 class Liveness:
@@ -55,7 +63,7 @@ class Liveness:
             for offset, insn in flow.instructions.items()
             if insn is not None and insn.op in JUMPS and (goal := insn.target(offset)) is not None
         }
-        self._sure = {o: w for o, w in writes.items() if _always(flow.instructions[o])}
+        self._sure = {o: w for o, w in writes.items() if always_writes(flow.instructions[o])}
         self._flow = flow
         blocks = flow.blocks()
         self.live = self._backwards(blocks, every_read)
@@ -107,10 +115,24 @@ class Liveness:
         `^` writes it, `v` reads it, `x` both, `:` it is live across, blank it is dead.
         """
         bit = 1 << register
-        read, written = self.reads.get(offset, 0) & bit, self.writes.get(offset, 0) & bit
-        if read or written:
-            return "x" if read and written else "v" if read else "^"
-        return ":" if self.live.get(offset, 0) & bit else " "
+        return mark_of(
+            bool(self.reads.get(offset, 0) & bit),
+            bool(self.writes.get(offset, 0) & bit),
+            lambda: bool(self.live.get(offset, 0) & bit),
+        )
+
+    @property
+    def branches(self) -> bool:
+        """Whether there is a direct jump at all."""
+        return bool(self.jumps)
+
+    def window(self, first: int, last: int) -> dict[int, int]:
+        """The direct jumps that begin, end or pass between two offsets: source -> target."""
+        return {s: t for s, t in self.jumps.items() if min(s, t) <= last and max(s, t) >= first}
+
+    def sets(self, offset: int) -> int:
+        """Registers that an instruction writes, as a mask."""
+        return self.writes.get(offset, 0)
 
     def pushers(self, kind: str, target: int) -> tuple[int, ...]:
         """The instructions that push a token of a kind for a place (offsets).
@@ -139,21 +161,25 @@ class Liveness:
         return ~known & (1 << count) - 1
 
 
-def _always(insn: Instruction | None) -> bool:
+def always_writes(insn: Instruction | None) -> bool:
     """Whether an instruction that executes writes all its results, whatever its guard."""
     return insn is not None and insn.guard == (7, False) and not insn.m["merge"].startswith("MRG")
 
 
-def of_kernel(symbols: Symbols) -> Liveness | None:
-    """The walk over a launched kernel's section; None where it is too long or has no words."""
-    kernel, program = symbols.kernel, symbols.program
-    rows = [symbols.instruction(pc) for pc in symbols.pcs[: MAX_INSTRUCTIONS + 1]]
-    place = next((p for p in symbols.image.placements if p.section == kernel.section), None)
-    if place is None or len(rows) > MAX_INSTRUCTIONS:
+def of_kernel(symbols: Symbols) -> Liveness | Nearby | None:
+    """The walk over a launched kernel's section, in parts where it is long; None without words."""
+    kernel, program, image = symbols.kernel, symbols.program, symbols.image
+    place = next((p for p in image.placements if p.section == kernel.section), None)
+    if place is None:
         return None
-    end = place.address + place.size
-    words = [(r.offset, r.word) for r in rows if r is not None and place.address <= r.pc < end]
     known: Mapping[int, tuple[int, ...]] = {
         b.offset: b.targets for b in kernel.indirect_branches if b.targets
     }
+    start = place.address - image.base
+    code = image.code[start : start + place.size]
+    if len(code) * 3 // 32 > MAX_INSTRUCTIONS:
+        from gpudbg.debug.nearby import Nearby
+
+        return Nearby(code, program.arch, known)
+    words = [(offset, word) for offset, word, _ in instructions(code)]
     return Liveness(Flow(words, program.arch, known)) if words else None

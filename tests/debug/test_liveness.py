@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from gpudbg.debug.liveness import Liveness, of_kernel
-from tests.tui.helpers import DIVERGE, FIRST, open_kernel
+from gpudbg.debug.liveness import CALLS, Liveness, of_kernel
+from gpudbg.debug.nearby import Nearby
+from gpudbg.debug.symbols import Symbols
+from gpudbg.formats.files import read_program
+from gpudbg.formats.layout import relocate
+from tests.tui.helpers import CUBINS, DIVERGE, FIRST, open_kernel
 
 
 def kernel(name="first"):
@@ -77,3 +81,57 @@ def test_tokens_name_the_instruction_that_pushed_them():
 def test_an_unknown_place_may_have_written_everything():
     live = of_kernel(kernel().symbols)
     assert live.untouched([0x7FF8], 16) == 0
+
+
+def nearby(symbols) -> Nearby:
+    """The same section, looked at as a long one."""
+    image = symbols.image
+    place = next(p for p in image.placements if p.section == symbols.kernel.section)
+    start = place.address - image.base
+    known = {b.offset: b.targets for b in symbols.kernel.indirect_branches if b.targets}
+    return Nearby(image.code[start : start + place.size], symbols.program.arch, known)
+
+
+def programs():
+    """Every kernel of the test programs that the whole walk takes."""
+    for path in sorted(CUBINS.glob("*.cubin")):
+        program = read_program(str(path))
+        image = relocate(program, segment_addresses=dict.fromkeys(program.segments, 1 << 32))
+        for kernel in program.kernels.values():
+            symbols = Symbols(program, image, kernel)
+            live = of_kernel(symbols)
+            if isinstance(live, Liveness):
+                yield path.stem, symbols, live
+
+
+def test_where_somebody_looks_it_is_as_in_the_whole_walk(monkeypatch):
+    monkeypatch.setattr("gpudbg.debug.nearby.BUDGET", 1 << 30)
+    same = more = 0
+    for name, symbols, live in programs():
+        near = nearby(symbols)
+        end = max(live.reads)
+        assert near.window(0, end) == live.jumps, name
+        assert near.window(end // 2, end // 2 + 64) == live.window(end // 2, end // 2 + 64), name
+        assert near.branches == live.branches
+        for offset in live.jumps:
+            assert near.pushers("DIV", offset + 8) == live.pushers("DIV", offset + 8), name
+        for kind, goal in near._pushes:
+            assert near.pushers(kind, goal) == live.pushers(kind, goal), name
+        calls = any(i is not None and i.op in CALLS for i in live._flow.instructions.values())
+        step = max(len(live.reads) // 60, 1)
+        for offset in list(live.reads)[::step]:
+            assert calls or near.sets(offset) == live.sets(offset)
+            for register in (0, 1, 2, 7, 20):
+                one, two = near.mark(offset, register), live.mark(offset, register)
+                if calls:
+                    continue
+                assert one == two or (one, two) == (":", " "), (name, hex(offset), register)
+                same, more = same + (one == two), more + (one != two)
+        if not calls:
+            touched = near.untouched([8], 64)
+            written = 0
+            for mask in live.writes.values():
+                written |= mask
+            assert not touched & written, name
+    # Where nothing is unknown there is nothing more to say.
+    assert more * 20 < same

@@ -35,6 +35,7 @@ from gpudbg.frontends.tui.view import (
 )
 
 if TYPE_CHECKING:
+    from gpudbg.debug.nearby import Nearby
     from gpudbg.debug.session import DebugSession
     from gpudbg.debug.snapshot import Snapshot, WarpDetail
     from gpudbg.frontends.tui.collect_image import ImagePicture, ImageTaker
@@ -88,7 +89,7 @@ class Collector:
         self._at_stop = -1
         self._tick = 0
 
-    def _liveness(self) -> Liveness | None:
+    def _liveness(self) -> Liveness | Nearby | None:
         return of_kernel(self.session.symbols)
 
     def _header(self) -> Header:
@@ -283,7 +284,7 @@ class Collector:
         if self.options.tracked is not None or self.live is None:
             return self.options.tracked
         offset = self.session.symbols.offset(pc + 8 if pc % 32 == 0 else pc)
-        written = self.live.writes.get(offset, 0)
+        written = self.live.sets(offset)
         return (written & -written).bit_length() - 1 if written else None
 
     def _specials(self, detail: WarpDetail, lane: int) -> tuple[LaneRow, ...]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gpudbg.debug.fault_card import FaultCard
     from gpudbg.debug.lane_shape import LaneShape
     from gpudbg.debug.liveness import Liveness
+    from gpudbg.debug.nearby import Nearby
     from gpudbg.debug.paths import Path
     from gpudbg.debug.progress import Progress
     from gpudbg.debug.snapshot import Snapshot, WarpRow
@@ -140,7 +141,7 @@ class View:
     points: tuple[PointRow, ...] = ()
     stops: tuple[Stop, ...] = ()
     stops_before: int = 0
-    live: Liveness | None = None
+    live: Liveness | Nearby | None = None
     tracked: int | None = None
     warps_at: dict[int, int] = field(default_factory=dict)
     fault: FaultCard | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import overload
 
@@ -73,11 +73,20 @@ class CodeRows(Sequence[Row]):
         self.live = view.live
         self.arrow_lanes = 0
         self.arrows: dict[int, tuple[Span, ...]] = {}
-        if self.live is not None and self.live.jumps:
+        if self.live is not None and self.live.branches:
             self.arrow_lanes = ARROWS_WIDE if self.wide else ARROWS
-            jumps = [self._jump(*pair) for pair in self.live.jumps.items()]
+            jumps = [self._jump(*pair) for pair in self._window(first, seen)]
             self.arrows = draw(jumps, first, seen, self.arrow_lanes, look.glyphs)
         self.target = view.code.target(view.pc) if view.pc is not None else None
+
+    def _window(self, first: int, seen: int) -> Iterable[tuple[int, int]]:
+        """The branches that can be seen, by offset."""
+        assert self.live is not None
+        entries, base = self.rows.entries, self.view.code.base
+        if not entries:
+            return ()
+        last = min(first + max(seen, 1), len(entries)) - 1
+        return self.live.window(entries[first].pc - base, entries[last].pc - base).items()
 
     def _jump(self, source: int, target: int) -> Jump:
         base = self.view.code.base
