@@ -300,6 +300,37 @@ def _choose(f: Loop, ready: str) -> None:
     f.line("unreachable")
 
 
+def _neighbour(f: Loop, at: str, record: str, cta: str, picked: str) -> None:
+    """What `top` comes to nearly always: the next warp of the same block has its turn."""
+    index = f.op(f"zext i32 {f.field('index', record)} to i64")
+    after = f.op(f"add i64 {index}, 1")
+    last = f.op(f"icmp eq i64 {after}, {f.get('i64', cta, arena.WARPS)}")
+    first, behind = f.op(f"sub i64 {at}, {index}"), f.op(f"add i64 {at}, 1")
+    place = f.op(f"select i1 {last}, i64 {first}, i64 {behind}")
+    there = f.element(f.get("ptr", "%env", FIELD["ring"]), place)
+    goes_on = f.op(f"icmp sgt i64 {f.loop_get('left')}, 0")
+    waits = f.op(f"icmp ne i32 {f.field('status', record)}, {rec.READY}")
+    conditions = (
+        f.op(f"icmp eq i32 {f.field('status', there)}, {rec.READY}"),
+        f.op(f"select i1 {goes_on}, i1 {waits}, i1 true"),
+        f.op(f"icmp sgt i64 {f.loop_get('stay')}, 0"),
+        f.op(f"icmp slt i64 {f.loop_get('total')}, {f.loop_get('limit')}"),
+        f.op(f"icmp eq i64 {f.get('i64', '%env', layout.STOP)}, 0"),
+        # Otherwise Python has given the turn to this warp.
+        f.op(f"icmp eq i64 {f.loop_get('position')}, {behind}"),
+    )
+    good = conditions[0]
+    for condition in conditions[1:]:
+        good = f.op(f"and i1 {good}, {condition}")
+    on = f.fresh("on")
+    f.choose(good, on, "top")
+    f.label(on)
+    f.loop_put("position", f.op(f"add i64 {place}, 1"))
+    f.loop_put("current", place)
+    f.loop_put("left", f.loop_get("quantum"))
+    f.br(picked)
+
+
 def _grid() -> str:
     f = Loop()
     chosen, picked, again = "chosen", "picked", "again"
@@ -341,29 +372,37 @@ def _grid() -> str:
     f.label("account")
     why = f.op(f"phi i32 [ {ran}, %run ], [ {int(Left.SWITCH)}, %nocode ]")
     rest = f.field("budget", record)
-    f.loop_put("left", rest)
-    _spend(f, record, cta, f.op(f"sub i64 {left}, {rest}"))
+    spent = f.op(f"sub i64 {left}, {rest}")
     kind = f.op(f"and i32 {why}, 255")
     f.line(
         f"switch i32 {kind}, label %back [ i32 {int(Left.TURN)}, label %turn "
         f"i32 {int(Left.BARRIER)}, label %barrier i32 {int(Left.DONE)}, label %done ]"
     )
     f.label("back")
+    f.loop_put("left", rest)
+    _spend(f, record, cta, spent)
+    f.br("leave")
+    f.label("leave")
     f.line(f"ret i32 {why}")
     f.label("turn")
     f.loop_put("left", 0)
-    f.br("top")
+    _spend(f, record, cta, spent)
+    f.br("neighbour")
     f.label("barrier")
     bar = f.op(f"zext i32 {f.op(f'lshr i32 {why}, 8')} to i64")
     good = f.op(f"call i1 @arrive(ptr %env, ptr {cta}, ptr {record}, i64 {bar})")
     f.choose(good, "arrived", "back")
     f.label("arrived")
     f.loop_put("left", f.op(f"sub i64 {rest}, 1"))
-    _spend(f, record, cta, "1")
-    f.br("top")
+    _spend(f, record, cta, f.op(f"add i64 {spent}, 1"))
+    f.br("neighbour")
+    f.label("neighbour")
+    _neighbour(f, at, record, cta, picked)
     f.label("done")
+    f.loop_put("left", rest)
+    _spend(f, record, cta, spent)
     ended = f.op(f"call i1 @finished(ptr %env, ptr {cta})")
-    f.choose(ended, "gone", "back")
+    f.choose(ended, "gone", "leave")
     f.label("gone")
     f.loop_put("current", -1)
     f.br("top")
