@@ -14,6 +14,7 @@ barrier may be in use, and more of barriers.
 
 from __future__ import annotations
 
+from array import array
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -60,6 +61,8 @@ class Arena:
         count: CTAs.
         blocks: by CTA, as i64.
         words, quads: all records as u32 and u64, one after the other.
+        ring: addresses of the records by (SM, slot), as i64.
+        fresh: nobody has written to the blocks since.
         stride: bytes from a record to the next.
         records: address of the first one.
     """
@@ -72,17 +75,20 @@ class Arena:
         "blocks",
         "config",
         "count",
+        "fresh",
         "quads",
         "records",
+        "ring",
         "stride",
         "words",
     )
 
-    def __init__(self, config: LaunchConfig, entry: int, places: list[Place]) -> None:
+    def __init__(self, config: LaunchConfig, entry: int, places: list[Place], issued: int) -> None:
         """Memory of CTAs before their first instruction.
 
         Args:
             entry: where their warps begin.
+            issued: address of the counts of instructions issued, by SM.
         """
         self.config = config
         self.count = count = len(places)
@@ -99,9 +105,12 @@ class Arena:
         blocks = zeroed(count * self._block_bytes)
         table = blocks.view(np.int64).reshape(count, -1)
         self.blocks = blocks.data.cast("q")
-        self._begin(entry, places, table)
+        self._begin(entry, places, issued, table)
+        self.fresh = True
 
-    def _begin(self, entry: int, places: list[Place], table: npt.NDArray[np.int64]) -> None:
+    def _begin(
+        self, entry: int, places: list[Place], issued: int, table: npt.NDArray[np.int64]
+    ) -> None:
         """Fill in headers and blocks."""
         config, count = self.config, self.count
         rows = self._records.reshape(count, config.warps, self.stride)
@@ -127,10 +136,12 @@ class Arena:
         pointers[..., 2] = (address_of(table) + self._block_bytes * np.arange(count))[:, None]
         table[:, NUMBER // 8] = number
         table[:, LIVE // 8] = table[:, WARPS // 8] = config.warps
+        table[:, ISSUED // 8] = issued + 8 * sm
         table[:, SHARED // 8] = shared
         table[:, SHARED_SIZE // 8] = config.shared_bytes
         table[:, ALLOCATED // 8] = config.barriers
         table[:, BLOCK_BYTES // 8 : BLOCK_BYTES // 8 + config.warps] = own
+        self.ring = memoryview(array("q", own[np.lexsort((slot, sm))].tobytes()))
 
     # ---- a CTA's, a warp's -------------------------------------------------------------
 

@@ -172,6 +172,7 @@ class Module:
         image: its code and constant banks at their addresses.
         segments: device memory of its variables, by section.
         bound: handles of bound texture and surface references, by name.
+        compiled: code addresses of kernels whose compiled code is there.
     """
 
     gpu: Gpu
@@ -179,6 +180,7 @@ class Module:
     image: CodeImage
     segments: dict[str, Allocation]
     bound: dict[str, int] = field(default_factory=dict)
+    compiled: set[int] = field(default_factory=set)
 
     def kernel(self, name: str) -> Kernel:
         """The kernel of that name.
@@ -280,10 +282,10 @@ class Module:
             grid_object.install(gpu.handler)
         if reads_counters(grid_object.code.code):
             grid_object.counters = shown.counters
+        grid_object.start()
         if gpu.engine != "step":
             start = self.image.entries[kernel]
-            grid_object.fast = FastEngine(grid_object, start, gpu.engine)
-        grid_object.start()
+            grid_object.fast = FastEngine(grid_object, start, gpu.engine, self.compiled)
         return grid_object
 
     def _bind_images(self, kernel: str, banks: dict[int, ByteStore]) -> None:

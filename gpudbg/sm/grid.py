@@ -308,6 +308,8 @@ class Grid:
         )
         self.traps.handler = placed
         self.code = self.engine.code = placed.image
+        if self.fast is not None and not self.total:
+            self.fast.renew()
         self.handler_banks = ConstantBanks({**self._kernel_banks.banks, **placed.banks})
 
     def abandon(self) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gpudbg.sm.arena import Arena, Place
+from gpudbg.mem.pages import address_of, zeroed
+from gpudbg.sm.arena import LINE, Arena, Place
 from gpudbg.sm.barrier import Barriers
 from gpudbg.sm.launch import Dim, LaunchConfig
 from gpudbg.sm.state import Cta, Sm, WarpState
@@ -26,6 +27,7 @@ class Residency:
         sms: the SMs.
         ring: resident warps by (SM, slot).
         started, ended: CTAs so far.
+        issued: instructions issued by SM, as compiled code on the caller's thread counts them.
     """
 
     def __init__(self, config: LaunchConfig, entry: int, num_sms: int, warp_slots: int) -> None:
@@ -35,6 +37,9 @@ class Residency:
         self.ring: list[WarpState] = []
         self.started = 0
         self.ended = 0
+        counts = zeroed(8 * num_sms + LINE)
+        self.issued = counts.data.cast("q")
+        self._issued_at = address_of(counts)
 
     def fill(self) -> list[Cta]:
         """Place waiting CTAs wherever there is room; the new ones."""
@@ -87,7 +92,7 @@ class Residency:
         config, first = self.config, self.started
         places = [Place(first + n, sm, slot) for n, (sm, slot) in enumerate(chosen)]
         self.started += len(places)
-        home = Arena(config, self.entry, places)
+        home = Arena(config, self.entry, places, self._issued_at)
         made = []
         for n, (number, index, slot) in enumerate(places):
             sm = self.sms[index]

@@ -11,9 +11,9 @@ import gpudbg
 from tests import kernel_cases as kc
 from tests.calls import calls_of
 
-LAUNCH, RUN = 600, 300
+LAUNCH, RUN = 650, 180
 """Most calls of a launch, and of a run to its end."""
-WARP = 20
+WARP = 14
 """Most calls that each further resident warp costs, both together."""
 
 

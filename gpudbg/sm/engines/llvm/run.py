@@ -102,7 +102,8 @@ class RunEngine:
         self._alone_until = 0
         self._call = _loop(build.library())
         self.program = self._program(self._entries)
-        self.workers = [self._worker()]
+        self._made = [self._worker(n == 0) for n in range(self._most())]
+        self.workers = self._made[:1]
         self._lead = self.workers[0]
 
     # ---- set-up ------------------------------------------------------------------------
@@ -134,18 +135,17 @@ class RunEngine:
         found = {n: 0 if row is None else row(file.machine, warp, sm) for n, row in values}
         return {n: value & FULL for n, value in found.items() if isinstance(value, int)}
 
-    def _worker(self) -> Worker:
+    def _worker(self, first: bool = False) -> Worker:
         """One more, with what does not change during the launch."""
         grid = self.grid
         config = grid.config
-        worker = Worker(grid, address_of(np.asarray(self._counter)))
+        worker = Worker(grid, address_of(np.asarray(self._counter)), first)
         worker.set(layout.SHARED_WINDOW, grid.gpu.layout.shared_window)
         worker.set(layout.SHARED_BYTES, config.shared_bytes)
         constants = grid.engine.constants
         for number, store in constants.banks.items():
             worker.set(layout.BANKS + 16 * number, pointer(store))
             worker.set(layout.BANKS + 16 * number + 8, constants.bound(number))
-        worker.put("quantum", grid.schedule.quantum)
         worker.put("ctas", config.ctas)
         worker.put("grid_x", config.grid[0])
         worker.put("grid_y", config.grid[1])
@@ -156,7 +156,7 @@ class RunEngine:
     def _renew_program(self) -> None:
         """Other entries or another kind of code."""
         self.program = self._program(self._entries)
-        for worker in self.workers:
+        for worker in self._made:
             self._equip(worker)
 
     def _equip(self, worker: Worker) -> None:
@@ -381,12 +381,15 @@ class RunEngine:
     def _jobs(self, limit: int) -> int:
         """Host threads to use now."""
         grid = self.grid
-        resident = sum(1 for _ in grid.ctas())
         if grid.total < self._alone_until or grid.observed():
             return 1
-        if limit - grid.total < WORTH:
+        return 1 if limit - grid.total < WORTH else self._most()
+
+    def _most(self) -> int:
+        """Host threads that there is work for."""
+        if self.grid.gpu.jobs == 1:
             return 1
-        return max(1, min(grid.gpu.jobs, resident))
+        return max(1, min(self.grid.gpu.jobs, sum(1 for _ in self.grid.ctas())))
 
     def _unbalanced(self, limit: int) -> bool:
         """Whether the workers should share the CTAs anew."""
@@ -399,10 +402,12 @@ class RunEngine:
         """Give the resident CTAs to workers, and the schedule's turn to the one that has it."""
         grid = self.grid
         jobs = self._jobs(limit)
-        while len(self.workers) < jobs:
-            self.workers.append(self._worker())
-        del self.workers[jobs:]
-        ctas = sorted(grid.ctas(), key=lambda cta: cta.number)
+        while len(self._made) < jobs:
+            self._made.append(self._worker())
+        self.workers = self._made[:jobs]
+        ctas = list(grid.ctas())
+        if jobs > 1:
+            ctas.sort(key=lambda cta: cta.number)
         self._counter[0] = grid._residency.started
         self._memory_changes = -1
         for n, worker in enumerate(self.workers):
@@ -410,7 +415,10 @@ class RunEngine:
             if grid.trace is not None:
                 worker.set(layout.TRACE, address_of(grid.trace.buffer))
             worker.put("tell", bool(grid.observed("warp_end") or grid.observed("cta_end")))
-            mine = sorted(ctas[n::jobs], key=lambda cta: (cta.sm, cta.slot))
+            worker.put("quantum", grid.schedule.quantum)
+            mine = ctas[n::jobs]
+            if jobs > 1:
+                mine.sort(key=lambda cta: (cta.sm, cta.slot))
             worker.place(mine, keep=False)
             worker.begin_anywhere()
         self._lead = self.workers[0]
@@ -443,9 +451,15 @@ class RunEngine:
 
     def _take_off(self) -> None:
         """Free the places of CTAs that ended while none was waiting."""
+        residency = self.grid._residency
+        if residency.ended == self.grid.config.ctas:
+            residency.clear()
+            for worker in self.workers:
+                worker.ctas.clear()
+            return
         gone = [cta for worker in self.workers for cta in worker.gone()]
         if gone:
-            self.grid._residency.take_off(gone)
+            residency.take_off(gone)
 
     def _leave(self) -> None:
         """Everything compiled code did."""

@@ -33,13 +33,24 @@ class FastEngine:
         trouble: why there is none, or "".
     """
 
-    def __init__(self, grid: Grid, entry: int, mode: str) -> None:
-        """Args: mode: "run" compiles at the first run, "auto" in the background when hot."""
-        self._grid, self._entry = grid, entry
+    def __init__(self, grid: Grid, entry: int, mode: str, compiled: set[int]) -> None:
+        """A way to compiled code, that has it already where an earlier launch was given it.
+
+        Args:
+            mode: "run" compiles at the first run, "auto" in the background when hot.
+            compiled: entries of the program whose code is there.
+        """
+        self._grid, self._entry, self._compiled = grid, entry, compiled
         self._eager = mode == "run"
         self._worker: threading.Thread | None = None
         self.engine: RunEngine | None = None
         self.trouble = "" if available() else MISSING
+        if self._eager and entry in compiled:
+            self._compile()
+
+    def renew(self) -> None:
+        """The code has changed before anything ran."""
+        self.engine = None
 
     def advance(
         self,
@@ -91,6 +102,7 @@ class FastEngine:
             engine.program.version(True)
             self.engine = engine
             engine.program.improve()
+            self._compiled.add(self._entry)
         except (ImportError, OSError, CompileError) as error:
             self.trouble = f"the compiler failed: {error}"
         except RuntimeError:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import itertools
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from gpudbg.mem.pages import address_of, zeroed
 from gpudbg.mem.store import ByteStore
@@ -28,14 +30,20 @@ if TYPE_CHECKING:
 
 ISSUED = layout.ENVIRONMENT_BYTES // 8
 """First word behind a worker's environment: instructions issued on each SM, then its ring."""
-_BLOCK = (arena.NUMBER, arena.LIVE, arena.ISSUED, arena.RENEWED, arena.BLOCK_BYTES)
-_NUMBER, _LIVE, _ISSUED, _RENEWED, _RECORDS = (offset // 8 for offset in _BLOCK)
+_NUMBER, _LIVE, _ISSUED = arena.NUMBER // 8, arena.LIVE // 8, arena.ISSUED // 8
+_RENEWED, _RECORDS = arena.RENEWED // 8, arena.BLOCK_BYTES // 8
 _LOCAL = rec.POINTERS + 1
 
 
 def pointer(store: ByteStore) -> int:
     """Where a store's bytes lie in the host's memory."""
     return address_of(store.data)
+
+
+def _tell_local(cta: Cta) -> None:
+    """Where its warps' local memory is: in the trap handler it is another one."""
+    for warp in cta.warps:
+        warp.quads[_LOCAL] = address_of(warp.local.words)
 
 
 class Worker:
@@ -49,16 +57,26 @@ class Worker:
         linked: its function table is filled: for one thread (False) or for several (True).
     """
 
-    def __init__(self, grid: Grid, counter: int) -> None:
-        """Args: counter: address of the number of the next CTA, shared by all workers."""
+    def __init__(self, grid: Grid, counter: int, first: bool) -> None:
+        """A worker without CTAs.
+
+        Args:
+            counter: address of the number of the next CTA, shared by all workers.
+            first: runs in the caller's thread, and counts where the launch has room for it.
+        """
         self.grid = grid
         config, sms = grid.config, len(grid.sms)
+        self._first = first
         self._ring = ISSUED + sms
         words = self._ring + sms * config.ctas_per_sm * config.warps
         # The line behind belongs to no other thread.
         memory = zeroed(8 * words + 2 * arena.LINE)
         self.address = address_of(memory)
         self._fields = memory.data.cast("q")
+        self._issued = self._fields[ISSUED : self._ring]
+        if first:
+            self._issued = grid._residency.issued[:sms]
+        self._issued_at = address_of(np.asarray(self._issued))
         self.ctas: dict[int, Cta] = {}
         self._before = [0] * sms
         self.why = loop.LIMIT
@@ -110,33 +128,45 @@ class Worker:
             ctas: by (SM, slot), as the ring has their warps.
             keep: CTAs it has already are as compiled code left them.
         """
+        home = ctas[0].home if ctas else None
         known = self.ctas if keep else {}
-        at, count = self._ring, self.grid.config.warps
-        issued, fields = self.address + 8 * ISSUED, self._fields
-        begun, ask = self.grid.total > 0, self.grid.observed("barrier")
-        for cta in ctas:
-            told = cta.told
-            if id(cta) not in known:
-                told[_ISSUED] = issued + 8 * cta.sm
-                barriers.tell(cta, ask)
-                self._tell_local(cta)
-            if begun:
-                told[_LIVE] = len(cta.live)
-            fields[at : at + count] = told[_RECORDS : _RECORDS + count]
-            at += count
         self.ctas = {id(cta): cta for cta in ctas}
-        self.put("ring_count", at - self._ring)
+        if home is not None and home.fresh and len(ctas) == home.count and self._untouched():
+            ring = home.ring
+        else:
+            ring = self._tell_all(ctas, known)
+        self._fields[self._ring : self._ring + len(ring)] = ring
+        self.put("ring_count", len(ring))
         if ctas and self._has_local:
             local = ctas[0].warps[0].local
             self.set(layout.LOCAL_LOW, local.low)
             self.set(layout.LOCAL_START, local.start)
             self.set(layout.LOCAL_BYTES, local.size)
 
-    def _tell_local(self, cta: Cta) -> None:
-        """Where its warps' local memory is: in the trap handler it is another one."""
-        if self.grid.traps.handler is not None:
-            for warp in cta.warps:
-                warp.quads[_LOCAL] = address_of(warp.local.words)
+    def _untouched(self) -> bool:
+        """Whether the blocks are as this worker needs them until somebody writes to them."""
+        grid = self.grid
+        handler = grid.traps.handler is not None
+        return self._first and not (grid.total or handler or grid.observed("barrier"))
+
+    def _tell_all(self, ctas: list[Cta], known: Container[int]) -> memoryview:
+        """Fill in the blocks of CTAs, of known ones what can have changed; the ring."""
+        ring = array("q")
+        count = self.grid.config.warps
+        ask = self.grid.observed("barrier")
+        handler = self.grid.traps.handler is not None
+        for cta in ctas:
+            told = cta.told
+            if id(cta) not in known:
+                told[_ISSUED] = self._issued_at + 8 * cta.sm
+                barriers.tell(cta, ask)
+                if handler:
+                    _tell_local(cta)
+            told[_LIVE] = len(cta.live)
+            ring.extend(told[_RECORDS : _RECORDS + count])
+            if cta.home is not None:
+                cta.home.fresh = False
+        return memoryview(ring)
 
     @property
     def _has_local(self) -> bool:
@@ -182,7 +212,7 @@ class Worker:
     def prepare(self) -> None:
         """Counts as they stand, before a call."""
         self._before = [sm.issued for sm in self.grid.sms]
-        self._fields[ISSUED : ISSUED + len(self._before)] = memoryview(array("q", self._before))
+        self._issued[:] = memoryview(array("q", self._before))
         self.put("ended", 0)
         self.put("before", self.grid.total)
 
@@ -193,7 +223,7 @@ class Worker:
         self.grid.total += self.field("total")
         self.put("total", 0)
         for sm, before in zip(self.grid.sms, self._before, strict=True):
-            sm.issued += self._fields[ISSUED + sm.index] - before
+            sm.issued += self._issued[sm.index] - before
         ended = self.field("ended")
         self.put("ended", 0)
         return ended
