@@ -214,7 +214,8 @@ class Timeline(Observer):
         who = record.turns(0, record.end, 1).who
         late, first = np.unique(who[::-1], return_index=True)
         here = set(resident)
-        found = [(int(n) >> 32, int(n) & 0xFFFF_FFFF) for n in late[np.argsort(first)] if n >= 0]
+        order = late[np.argsort(first)][: len(resident) + most + 1].tolist()
+        found = [(n >> 32, n & 0xFFFF_FFFF) for n in order if n >= 0]
         return resident + sorted([w for w in found if w not in here][:most])
 
     def executions(self, warp: Warp, start: int, stop: int) -> int | None:

@@ -56,6 +56,17 @@ SHOTS: dict[str, tuple[Any, tuple[int, int], tuple[str, ...], tuple[str, ...]]] 
         ("continue",),
         ("escape", "t"),
     ),
+    "screenshot-history": (
+        open_first,
+        (120, 40),
+        (
+            "set timeline on",
+            "break block_max+0x168 if blockIdx.x == 0",
+            *("continue", "continue", "bookmark second turn", *["continue"] * 5),
+            *("delete", "tbreak 23 if blockIdx.x == 0", "continue"),
+        ),
+        ("h", "shift+left", "shift+left", "shift+left"),
+    ),
     "screenshot-small": (open_first, (80, 24), ("break first_steps.cu:13", "continue"), ("space",)),
 }
 """Name -> session, size, console lines, keys."""

@@ -104,7 +104,9 @@ ACTIONS = (
     Action("more", "plus", "more", "open, more rows", "Look"),
     Action("less", "minus", "less", "fold, fewer rows", "Look"),
     Action("goto", "g", "go to", "a place in the code", "Look", "", 11, ("code",)),
-    Action("history", "h", "history", "timeline, stops", "Look", "info timeline", 10, busy=True),
+    Action(
+        "history", "h", "history", "timeline, who wrote", "Look", "info timeline", 10, busy=True
+    ),
     Action("stop_back", "shift+left", "earlier", "the stop before", "Look", "", 17, ("stops",)),
     Action("stop_next", "shift+right", "later", "the stop after", "Look", "", 17, ("stops",)),
     Action("output", "O", "output", "output buffers", "Look", "info buffers", 0, busy=True),

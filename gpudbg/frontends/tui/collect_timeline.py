@@ -67,7 +67,7 @@ class TimelinePicture:
         recording: whether what follows is.
         tracks: warps, the focused one first; `later` more have not begun.
         events, barriers: on the way; ticks at which the focused warp came to a barrier.
-        executed: the instruction of the cursor's tick, as text; empty where it is not known.
+        executed: the instruction of the cursor's tick, or why it is not known.
     """
 
     start: int
@@ -247,7 +247,7 @@ def take(
         writes=tuple(
             _writes(session, mine, number, start, stop, columns, exact) for number in registers
         ),
-        executed=_executed(session, view, line.executed(cursor)) if cursor < end else _next(view),
+        executed=_at_tick(session, view, cursor) if cursor < end else _next(view),
     )
 
 
@@ -263,9 +263,14 @@ def _writes(
     return Writes(f"R{register}", at, max(exact - start, 0) * columns // span)
 
 
-def _executed(session: DebugSession, view: View, found: Executed | None) -> str:
+def _at_tick(session: DebugSession, view: View, tick: int) -> str:
+    """What was executed at a tick, or why that is not known."""
+    found = session.timeline.executed(tick)
     if found is None:
-        return ""
+        record = session.timeline.present()
+        if record is None or tick < record.first:
+            return "not recorded"
+        return f"its instruction is kept no longer; those from {record.exact:,} on are"
     row = next((w for w in view.warps if warp_of(view, w) == found.warp), None)
     cta = coordinates(session.timeline.block(found.warp), view.snapshot.grid)
     who = f"warp {row.slot}" if row is not None else f"CTA {cta} warp {found.warp[1]}"

@@ -36,8 +36,8 @@ TWO_REGISTERS = 180
 """From this width two registers have a row of writes."""
 ENDED = 64
 """Most warps that have ended and have a row."""
-GONE = 8
-"""Rows for warps that have ended, where there is room."""
+GONE = 2
+"""Rows for warps that have ended."""
 SMALLEST = 8
 """Ticks of the closest window."""
 BACK = (
@@ -133,9 +133,10 @@ class HistoryScreen(PaneScreen):
 
     def _warps(self) -> int:
         """Rows that warps can fill: of the launch, so that a step moves nothing."""
-        config = self.main.session.grid.config
-        here = config.warps * max(config.ctas_per_sm, 1) + GONE
-        return min(int(config.warps * config.ctas), here)
+        grid = self.main.session.grid
+        total = int(grid.config.warps * grid.config.ctas)
+        resident = grid.config.warps * max(grid.config.ctas_per_sm, 1)
+        return min(total, min(-(-total // len(grid.sms)), resident) + GONE)
 
     # ---- the picture -----------------------------------------------------------------------
     def show(self, view: View, running: Running | None) -> None:

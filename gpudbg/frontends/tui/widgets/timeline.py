@@ -224,14 +224,14 @@ class TimelinePane(LinePane):
 
     def _here(self, p: TimelinePicture, view: View) -> Row:
         """The cursor's tick in words: what is executed next there, or what lies there."""
-        text = p.executed or "was not recorded, or is kept no longer"
-        there = [e.text for e in p.events if e.tick == self.cursor_tick and e.kind != "stop"]
+        there = [e for e in p.events if e.tick == self.cursor_tick and e.kind != "stop"]
         right: tuple[Span, ...] = ()
         if there:
-            right = ((f"{self.look.glyphs.bookmark} {there[0]} ", "you"),)
+            _, mark, style = mark_of(there[0], {}, self.look.glyphs)
+            right = ((f"{mark} {there[0].text} ", style.removesuffix(".b")),)
         elif view.tick != self.cursor_tick:
             right = ((f"panes show the stop at {view.tick:,} ", "muted"),)
-        return Row((("  at ", "muted"), (f"{self.cursor_tick:,}  ", "now.b"), (text, "text")),
+        return Row((("  at ", "muted"), (f"{self.cursor_tick:,}  ", "now.b"), (p.executed, "text")),
                    None, "", None, right)  # fmt: skip
 
     # ---- moving ----------------------------------------------------------------------------

@@ -1,0 +1,448 @@
+"""The history screen: what it draws agrees with the run; every key and the mouse."""
+
+from __future__ import annotations
+
+import pytest
+from textual.widgets import Input
+
+import gpudbg
+from gpudbg.debug.timeline import BARRIER, RUNS
+from gpudbg.frontends.tui.collect_timeline import TimelinePicture, take, warp_of
+from gpudbg.frontends.tui.past import Past
+from gpudbg.frontends.tui.screens.ask import AskScreen
+from gpudbg.frontends.tui.screens.history import BACK, HistoryScreen
+from gpudbg.frontends.tui.widgets.chrome import KeyRow
+from gpudbg.frontends.tui.widgets.history_panes import PastLine
+from gpudbg.frontends.tui.widgets.timeline import LABEL, TimelinePane, cells_of, nice_step
+
+from .helpers import make_app, open_first, open_kernel, press, screen_text, settle, view_of
+from .test_trap import SCATTER
+
+STOPS = ("tbreak *0x28", "continue", "break block_max+0x168 if blockIdx.x == 0",
+         "continue", "continue", "continue")  # fmt: skip
+"""Stops at ticks 0, 3, 33, 48, 63; the last three of one warp."""
+
+
+def recorded(*lines):
+    session = open_first()
+    for line in ("set timeline on", *lines):
+        session.command(line)
+    return session
+
+
+async def opened(app, pilot, lines=STOPS, keys=("h",)):
+    """The screen over a session that came here by commands, a picture kept of every stop."""
+    await settle(app, pilot)
+    for line in lines:
+        app.main.run_command(line)
+        await settle(app, pilot)
+    await press(app, pilot, *keys)
+    assert isinstance(app.screen, HistoryScreen)
+    return app.screen
+
+
+def header(screen):
+    return screen.query_one(PastLine).text
+
+
+def said(app):
+    return "\n".join(app.main.query_one("#pane-log").texts)
+
+
+# ---- pictures --------------------------------------------------------------------------------
+def picture(window=None, cells=60, cursor=None, lines=("break 19", "continue", "continue")):
+    session = recorded(*lines)
+    view = view_of(session)
+    tick = view.tick if cursor is None else cursor
+    return session, view, take(session, view, view, [view], tick, window, cells, 64, [4])
+
+
+def test_columns_and_ticks_are_each_others_inverse():
+    for window, cells in [(None, 60), ((20, 120), 37), ((100, 130), 99)]:
+        _, _, p = picture(window, cells)
+        assert p.columns <= min(cells, p.stop - p.start)
+        assert p.columns * p.stretch <= cells
+        for column in range(p.columns):
+            assert p.column(p.tick(column)) == column
+        assert p.column(p.stop) == p.columns - 1
+        assert p.column(p.start - 1) is None
+
+
+def test_the_focused_warps_row_is_what_an_observer_sees():
+    class Truth(gpudbg.Observer):
+        def __init__(self):
+            self.rows = []
+
+        def instruction(self, warp, pc, instruction, lanes):
+            self.rows.append((warp.cta.number, warp.index, lanes))
+
+    session = open_first()
+    session.break_at("19")
+    with session.subscribe(Truth()) as truth:
+        session.cont()
+        session.cont()
+    _, view, p = picture(cells=1000)
+    mine = p.tracks[0]
+    assert mine.mine
+    assert (p.columns, p.stretch) == (view.tick, 1000 // view.tick)
+    for tick, (cta, index, lanes) in enumerate(truth.rows):
+        if (cta, index) == warp_of(view, view.focus_row):
+            assert mine.track.states[tick] == RUNS
+            assert lanes == 0 or mine.track.lanes[tick] == lanes.bit_count()
+        else:
+            assert mine.track.states[tick] != RUNS
+    waits = next(t for t in p.tracks if t.slot == 0)
+    assert waits.track.states[-1] == BARRIER
+    assert p.writes[0].columns
+    assert all(mine.track.states[c] == RUNS for c in p.writes[0].columns)
+
+
+def test_stops_tell_what_was_not_recorded():
+    session = open_first()
+    views = [view_of(session)]
+    session.break_at("19")
+    for _ in range(2):
+        session.cont()
+        views.append(view_of(session))
+    now = views[-1]
+    p = take(session, now, now, views, now.tick, None, 60, 64, [4])
+    assert (p.first, p.recording) == (None, False)
+    known = {n for n, state in enumerate(p.tracks[0].track.states) if state != "?"}
+    assert known == {p.column(v.tick) for v in views if v.tick and v.warps[1].executed}
+    assert p.executed.startswith("now, next is 0178")
+
+
+def test_numbers_of_the_ruler_are_round():
+    assert [nice_step(span, 6) for span in (1, 30, 99, 1258, 7351, 1_000_000)] == [
+        1, 5, 20, 500, 2000, 200_000,
+    ]  # fmt: skip
+
+
+def test_the_kept_stop_at_or_before_a_tick():
+    past = Past()
+    session = recorded()
+    for number in (5, 5, 10):
+        past.keep(view_of(session))
+        session.step(number)
+    assert past.at(0, 0) == 0
+    assert [past.at(t, 0) for t in (4, 5, 9, 10, 99)] == [0, 1, 1, 2, 2]
+    assert past.at(7, 2) == 2, "none kept before: the earliest"
+    assert past.at(7, 9) is None
+
+
+# ---- the screen ------------------------------------------------------------------------------
+@pytest.mark.parametrize("size", [(80, 24), (200, 60)])
+async def test_it_shows_the_way_here(size):
+    app = make_app(open_first())
+    async with app.run_test(size=size) as pilot:
+        screen = await opened(app, pilot, ("set timeline on", *STOPS))
+        shown = screen_text(app)
+        text = "\n".join(shown)
+        assert "Breakpoint 2" in shown[0]
+        assert "In the past" not in shown[0]
+        assert any(line.startswith("\u25ba0   CTA 0") and "\u2587" in line for line in shown)
+        assert "63 \u25cf Breakpoint 2" in text
+        assert "since 48  15 ticks" in text
+        assert "Last writer of R" in text
+        rows = [line for line in shown if line.startswith("  writes R")]
+        assert len(rows) == (2 if size[0] >= 180 else 1)
+        if size[0] < 110:
+            assert "\u25ba0168" not in text
+            await press(app, pilot, "4")
+            text = "\n".join(screen_text(app))
+        assert "\u25ba0168" in text
+        assert not any("cannot be drawn" in line for line in screen_text(app))
+        await press(app, pilot, "5")
+        assert app.focused is screen.paths
+        assert "run" in "\n".join(screen_text(app))
+        await press(app, pilot, "h")
+        assert app.screen is app.main
+
+
+async def test_keys_go_through_stops_ticks_and_events():
+    app = make_app(open_first())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(app, pilot, ("set timeline on", *STOPS))
+        now = app.main.current
+        assert "End now" not in screen.query_one(KeyRow).text
+        await press(app, pilot, "shift+left")
+        assert "In the past  tick 48 of 63   15 ticks before now" in header(screen)
+        assert "End now" in screen.query_one(KeyRow).text
+        assert "as of 48" in screen.code.texts[0]
+        assert "33 \u2192 48" in screen.changed.texts[0]
+        await press(app, pilot, "left")
+        tick = screen.timeline.cursor_tick
+        assert 33 < tick < 48
+        assert f"tick {tick} of 63" in header(screen)
+        assert any("panes show the stop at 33" in t for t in screen.timeline.texts)
+        assert "as of 33" in screen.code.texts[0]
+        await press(app, pilot, "shift+left")
+        assert screen.timeline.cursor_tick == 33, "from between two stops to the one shown"
+        await press(app, pilot, "right", "shift+right")
+        assert screen.timeline.cursor_tick == 48
+        await press(app, pilot, "comma", "comma", "comma")
+        assert screen.timeline.cursor_tick == 0
+        assert "Entry" in header(screen)
+        await press(app, pilot, "comma")
+        assert "no earlier event" in said(app)
+        await press(app, pilot, "shift+left")
+        assert "no earlier stop of this launch is kept" in said(app)
+        await press(app, pilot, "full_stop")
+        assert screen.timeline.cursor_tick == 3
+        await press(app, pilot, "end")
+        assert app.main.past.shown is None
+        assert app.main.current is now
+        assert "In the past" not in header(screen)
+        await press(app, pilot, "shift+right")
+        assert "no later stop" in said(app)
+        await press(app, pilot, "home")
+        assert screen.timeline.cursor_tick == 0
+        await press(app, pilot, "escape")
+        assert "In the past" in app.main.query_one("#stopline").text, "Esc closes one thing"
+        await press(app, pilot, "h")
+        assert app.screen.timeline.cursor_tick == 0, "and h comes back to the same tick"
+
+
+async def test_go_to_a_tick_says_what_it_shows():
+    app = make_app(open_first())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(app, pilot, ("set timeline on", *STOPS))
+        await press(app, pilot, "g")
+        assert isinstance(app.screen, AskScreen)
+        await press(app, pilot, *"40", "enter")
+        assert screen.timeline.cursor_tick == 40
+        assert "no stop at 40: the panes show the one before it, at 33" in said(app)
+        view = app.main.past.shown
+        assert view.tick == 33
+        await press(app, pilot, "g", *"99999", "enter")
+        assert "the launch has ticks 0 to 63" in said(app)
+        assert app.main.past.shown is None
+        await press(app, pilot, "g", *"soon", "enter")
+        assert "'soon' is no tick" in said(app)
+        await press(app, pilot, "backspace")
+        assert BACK[:40] in said(app)
+
+
+async def test_bookmarks_are_set_named_and_dropped():
+    app = make_app(open_first())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(app, pilot, STOPS, ("h", "shift+left"))
+        await press(app, pilot, "m")
+        assert isinstance(app.focused, Input)
+        await press(app, pilot, *"second turn", "enter")
+        assert app.session.timeline.bookmarks == {48: "second turn"}
+        assert any("48 \u25ca second turn" in t for t in screen.stops.texts)
+        assert any("\u25ca" in t and t.startswith("  events") for t in screen.timeline.texts)
+        await press(app, pilot, "end", "comma", "comma", "full_stop")
+        assert screen.timeline.cursor_tick == 48
+        assert any("\u25ca second turn" in t for t in screen.timeline.texts[-8:])
+        await press(app, pilot, "d")
+        assert not app.session.timeline.bookmarks
+        await press(app, pilot, "d")
+        assert "no bookmark at tick 48" in said(app)
+
+
+async def test_who_wrote_goes_from_writer_to_writer():
+    app = make_app(open_first())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(app, pilot, ("set timeline on", *STOPS))
+        lane, view = app.main.current.lane, app.main.current
+        warp = warp_of(view, view.focus_row)
+        await press(app, pilot, "R", *"R2", "enter")
+        assert any("Last writer of R2" in t for t in screen.changed.texts)
+        writers = app.session.timeline.written(warp, 2, 0, view.tick, lane)
+        for expected in writers[:-3:-1]:
+            await press(app, pilot, "W")
+            assert screen.timeline.cursor_tick == expected.tick
+            code = app.session.symbols.instruction(expected.pc)
+            assert screen.code.key == ("pc", expected.pc)
+            assert code.text.split()[1].startswith("R2")
+        await press(app, pilot, "home", "W")
+        assert "no write of R2 in lane" in said(app)
+        await press(app, pilot, "R", *"R999", "enter")
+        assert "R999 is no register" in said(app)
+        await press(app, pilot, "end", "R", "enter", "3", "down", "down", "enter")
+        name = screen.changed.key[1]
+        assert any(t.startswith(f"  writes {name}") for t in screen.timeline.texts)
+        before = screen.changed.texts
+        await press(app, pilot, "x")
+        assert screen.changed.texts != before
+
+
+async def test_zoom_is_around_the_cursor():
+    app = make_app(open_first())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(
+            app, pilot, ("set timeline on", "break 19", "continue", "continue"), ("h",)
+        )
+        whole = screen.timeline.picture
+        await press(app, pilot, "shift+left", "plus", "plus")
+        near: TimelinePicture = screen.timeline.picture
+        assert near.stop - near.start == whole.stop // 4
+        assert near.start <= 145 <= near.stop
+        await press(app, pilot, *["left"] * 3)
+        assert screen.timeline.cursor_tick < 145
+        for _ in range(4):
+            await press(app, pilot, "plus")
+        assert screen.timeline.picture.stop - screen.timeline.picture.start >= 8
+        ticks = {screen.timeline.cursor_tick}
+        for _ in range(12):
+            await press(app, pilot, "left")
+            assert screen.timeline.picture.column(screen.timeline.cursor_tick) is not None
+            ticks.add(screen.timeline.cursor_tick)
+        assert len(ticks) == 13, "a column is a tick, and the window goes along"
+        await press(app, pilot, "minus")
+        assert screen.timeline.picture.stop - screen.timeline.picture.start >= 16
+        await press(app, pilot, "0")
+        assert (screen.timeline.picture.start, screen.timeline.picture.stop) == (0, whole.stop)
+
+
+async def test_mouse_clicks_drags_and_scrolls():
+    app = make_app(open_first())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(app, pilot, ("set timeline on", *STOPS, "continue"))
+        pane = screen.timeline
+        at = pane.region
+        p = pane.picture
+        await pilot.click(offset=(at.x + LABEL + p.column(50) * p.stretch, at.y + 2))
+        await settle(app, pilot)
+        assert p.column(pane.cursor_tick) == p.column(50)
+        assert app.main.past.shown.tick == 48
+        await pilot.mouse_down(offset=(at.x + LABEL + 2, at.y + 1))
+        await settle(app, pilot)
+        assert app.main.past.shown.tick == 0
+        await pilot.hover(offset=(at.x + LABEL + p.column(40) * p.stretch, at.y + 1))
+        await settle(app, pilot)
+        assert app.main.past.shown.tick == 33
+        await pilot.mouse_up(offset=(at.x + LABEL + p.column(40) * p.stretch, at.y + 1))
+        await pilot.hover(offset=(at.x + LABEL, at.y + 1))
+        await settle(app, pilot)
+        assert app.main.past.shown.tick == 33, "not held any more"
+        row = next(n for n, t in enumerate(screen.stops.texts) if " 97 " in t)
+        await pilot.click(offset=(screen.stops.region.x + 16, screen.stops.region.y + row))
+        await settle(app, pilot)
+        assert app.main.past.shown is None
+        row = next(n for n, t in enumerate(pane.texts) if t.startswith(" 0   CTA 0"))
+        await pilot.click(offset=(at.x + 1, at.y + row))
+        await settle(app, pilot)
+        assert app.main.current.focus_row.slot == 0
+        assert pane.texts[2].startswith("\u25ba0   CTA 0")
+        await press(app, pilot, "shift+left")
+        await pilot.click(offset=(at.x + 1, at.y + row))
+        await settle(app, pilot)
+        assert "End goes to the present" in said(app)
+
+
+async def test_other_warps_scroll_where_there_are_more_than_rows():
+    app = make_app(open_first())
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(app, pilot, ("set timeline on", "continue"))
+        pane = screen.timeline
+        first = next(t for t in pane.texts if t.startswith("   CTA"))
+        assert any("more warp" in t for t in pane.texts)
+        await press(app, pilot, "1", "pagedown")
+        assert first not in pane.texts
+        await press(app, pilot, "pageup")
+        assert first in pane.texts
+
+
+async def test_recording_begins_when_it_is_opened_and_says_so():
+    app = make_app(open_first())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(app, pilot)
+        assert not app.session.timeline.recording, "nobody pays before"
+        screen = await opened(app, pilot, STOPS)
+        assert app.session.timeline.recording
+        text = "\n".join(screen.timeline.texts)
+        assert "Recorded from tick 63 on; `r` starts again and records all of it." in text
+        await press(app, pilot, "space", "space")
+        assert app.main.current.tick == 65
+        assert screen.timeline.picture.end == 65
+        assert any("63 " in t for t in screen.timeline.texts)
+        await press(app, pilot, "r")
+        assert app.main.current.tick == 0
+        assert "no earlier" not in said(app)
+        await press(app, pilot, "space", "space", "space")
+        text = "\n".join(screen.timeline.texts)
+        assert "Recorded from" not in text
+        assert screen.timeline.picture.tracks[0].track.states == "rrr"
+        assert "of earlier launches" in screen.stops.texts[0]
+
+
+async def test_switched_off_only_stops_are_shown():
+    app = make_app(open_first())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(app, pilot, ("set timeline off", *STOPS))
+        assert not app.session.timeline.recording
+        text = "\n".join(screen.timeline.texts)
+        assert "`set timeline on` records" in text
+        assert any("not recorded: the timeline is off" in t for t in screen.changed.texts)
+        await press(app, pilot, "W")
+        assert "the timeline is off" in said(app)
+        await press(app, pilot, "shift+left")
+        assert "tick 48 of 63" in header(screen)
+
+
+async def test_steps_come_back_to_the_present_and_a_run_dims():
+    app = make_app(open_first())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(app, pilot, ("set timeline on", *STOPS), ("h", "shift+left", "left"))
+        await press(app, pilot, "space")
+        assert "In the past" not in header(screen)
+        assert app.main.current.tick == 64
+        assert screen.cursor is None
+        await press(app, pilot, "c", "c")
+        assert any(e.tick == app.main.current.tick for e in screen.timeline.picture.events)
+
+
+async def test_the_end_and_a_resize_in_the_past():
+    app = make_app(open_first())
+    async with app.run_test(size=(120, 40)) as pilot:
+        lines = ("set timeline on", *STOPS, "delete", "continue")
+        screen = await opened(app, pilot, lines)
+        text = "\n".join(screen_text(app))
+        assert "Finished" in header(screen)
+        assert "CTA 3 w1" in text
+        assert "35 stores" in text
+        assert "out  4 elements changed" in text
+        await press(app, pilot, "shift+left", "shift+left")
+        assert "tick 48 of 1,258" in header(screen)
+        await pilot.resize_terminal(80, 24)
+        await settle(app, pilot)
+        assert "tick 48 of 1,258" in header(screen)
+        assert screen.timeline.picture.columns == cells_of(80)
+        assert "Esc back" in screen.query_one(KeyRow).text
+
+
+async def test_traps_and_faults_are_events():
+    app = make_app(open_kernel(SCATTER))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(app, pilot)
+        app.main.run_command("set timeline on")
+        app.main.run_command("continue")
+        await settle(app, pilot)
+        await press(app, pilot, "escape", "h")
+        screen = app.screen
+        assert any("warp 1 enters the trap handler" in t for t in screen.stops.texts)
+        row = next(t for t in screen.timeline.texts if t.startswith("  events"))
+        assert "\u00d7" in row
+        assert not any("cannot be drawn" in t for t in screen_text(app))
+
+
+async def test_it_reads_without_colour_and_unicode():
+    app = make_app(open_first(), marks="ascii", palette="mono")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(app, pilot, ("set timeline on", *STOPS), ("h", "shift+left", "left"))
+        text = "\n".join(screen_text(app))
+        assert text.isascii()
+        assert "< In the past" in text
+        assert "Left Right tick" in text
+        row = next(t for t in screen_text(app) if t.startswith(">0   CTA 0"))
+        assert "666" in row
+
+
+def test_the_panes_name_is_the_actions():
+    from gpudbg.frontends.tui.actions import BY_ID
+
+    assert BY_ID["history"].command == "info timeline"
+    assert TimelinePane.pane == "timeline"
