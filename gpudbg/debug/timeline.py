@@ -177,13 +177,20 @@ class Timeline(Observer):
         np.maximum.at(lanes, (row, mine.bucket), mine.lanes)
         last[row, mine.bucket] = mine.pc
         now = {_warp(w): LETTERS.get(w.status, READY) for w in self._session.grid.warps()}
-        known = (record.first - start) * columns // max(stop - start, 1)
+        span = max(stop - start, 1)
+        # Columns that lie in what was recorded.
+        known = range(
+            (record.first - start) * columns // span + 1,
+            -((start - record.end) * columns // span) + 1,
+        )
         return [
             self._track(w, lanes[n].tolist(), last[n].tolist(), known, now.get(w, EXITED))
             for n, w in enumerate(warps)
         ]
 
-    def _track(self, warp: Warp, lanes: list[int], last: list[int], known: int, now: str) -> Track:
+    def _track(
+        self, warp: Warp, lanes: list[int], last: list[int], known: range, now: str
+    ) -> Track:
         """Fill what lies between the turns; `now` is the present state's letter."""
         height, state = self._start.warps.get(warp, (0, BEFORE))
         final = max((n for n, pc in enumerate(last) if pc >= 0), default=-1)
@@ -194,7 +201,7 @@ class Timeline(Observer):
                 state = self._after(pc) if n != final else now
             if not 0 < n < len(last) - 1:
                 continue
-            seen = pc >= 0 or n > known
+            seen = pc >= 0 or n in known
             states.append(RUNS if pc >= 0 else state if seen else UNKNOWN)
             heights.append(height if seen else 0)
         return Track(warp, "".join(states), tuple(heights))

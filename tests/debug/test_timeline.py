@@ -147,6 +147,20 @@ def test_recording_from_the_middle_says_so_and_a_restart_records_all():
     assert session.execute("info timeline")["warps"][0]["timeline"] == "8" * 5
 
 
+def test_what_runs_after_it_was_switched_off_is_not_known():
+    session = opened()
+    session.execute("set timeline on")
+    session.step(10)
+    session.execute("set timeline off")
+    session.step(10)
+    data = session.execute("info timeline")
+    assert (data["recording"], data["warps"][0]["timeline"]) == (False, "8" * 10 + "?" * 10)
+    assert session.timeline.executed(9) is not None
+    assert session.timeline.executed(15) is None
+    session.restart()
+    assert session.execute("info timeline")["recorded_from"] is None
+
+
 @pytest.mark.parametrize("story", ["trap_handler", "out_of_bounds", "bpt_pause"])
 def test_ticks_agree_with_the_machine_over_traps_and_faults(story):
     session = opened(story)

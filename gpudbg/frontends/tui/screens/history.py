@@ -98,10 +98,7 @@ class HistoryScreen(PaneScreen):
         return PastLine(self.look, f"{self.MARK}-stopline")
 
     def again(self) -> None:
-        """Recording begins now, where it is not off; the picture is the one the main screen has,
-        be it of the past."""
-        if not self.main.engine.busy:
-            self.main.session.timeline.looked_at()
+        """The picture is the one the main screen has, be it of the past."""
         self.main.draw()
 
     def panes_at(self, top: int, width: int, rows: int) -> dict[str, Rect]:
@@ -154,6 +151,8 @@ class HistoryScreen(PaneScreen):
 
     def _collect(self, view: View, present: View) -> None:
         past, session = self.main.past, self.main.session
+        # Recording begins when the screen is opened, where it is not switched off.
+        session.timeline.looked_at()
         first = present.stops_before + first_stop(present.stops)
         kept = {n: v for n, v in past.views.items() if n >= first}
         cursor = present.tick if self.cursor is None else self.cursor
