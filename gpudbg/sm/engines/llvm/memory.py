@@ -190,8 +190,31 @@ class MemoryOps(ReciprocalOps):
     def lane_read(self, a: Num, lane: Num) -> Num:
         if self.uniform(a):
             return a
+        if self.wide_vectors:
+            return self._permuted(a, lane)
         source, index = self.row_of(a, 32), self.row_of(lane, 32)
         result = self.new_row()
         target = self.function("shuffle")
         self.line(f"call void {target}(ptr {source}, ptr {index}, ptr {result})")
         return Val(32, self.get("<32 x i32>", result, 0, 64))
+
+    def _permuted(self, a: Num, lane: Num) -> Val:
+        """`lane_read` where one instruction picks 16 words out of 32 by the low bits of numbers."""
+        kind, all_, numbers = "<16 x i32>", self.whole(a, 32), self.whole(lane, 32)
+        first, last = (
+            "<" + ", ".join(f"i32 {n}" for n in range(start, start + 16)) + ">" for start in (0, 16)
+        )
+
+        def half(of: str, which: str) -> str:
+            return self.op(f"shufflevector {of}, <32 x i32> poison, <16 x i32> {which}")
+
+        low, high = half(all_, first), half(all_, last)
+        parts = [
+            self.op(
+                f"call {kind} @llvm.x86.avx512.vpermi2var.d.512("
+                f"{kind} {low}, {kind} {half(numbers, which)}, {kind} {high})"
+            )
+            for which in (first, last)
+        ]
+        both = "<32 x i32> <" + ", ".join(f"i32 {n}" for n in range(32)) + ">"
+        return Val(32, self.op(f"shufflevector {kind} {parts[0]}, {kind} {parts[1]}, {both}"))
