@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudbg.debug.focus import Focus
+from gpudbg.debug.spinning import known_spin
 from gpudbg.debug.stop import Stop
 
 if TYPE_CHECKING:
@@ -115,13 +116,14 @@ class Snapshot:
 
 
 def why_not_running(session: DebugSession, warp: WarpState) -> str:
-    """Why a warp does not execute, in words; empty when it can."""
+    """Why a warp does not execute, or gets nowhere, in words; empty when it can."""
     status = warp.status
     if status == "barrier":
         return barrier_words(session, warp)
     words = _STATUS_WORDS.get(status, "")
     if not warp.in_trap:
-        return words
+        spin = known_spin(session, warp)
+        return words or (spin.words if spin is not None else "")
     cause = session.grid.traps.state(warp)["cause"]
     paused = "pauses " if status == "trap" else ""
     return f"{paused}in the trap handler: {cause}"

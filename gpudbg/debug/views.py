@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from gpudbg.debug.expr.evaluate import Result
 from gpudbg.debug.expr.types import VOID, Array, Pointer, Scalar
 from gpudbg.debug.format import float_text, format_value
+from gpudbg.debug.spinning import spin_lines
 from gpudbg.debug.stack_words import stack_words
 from gpudbg.debug.stop import ErrorRecord, Stop, dim
 
@@ -98,6 +99,7 @@ def stop_card(session: DebugSession, stop: Stop) -> list[str]:
         code = session.symbols.instruction(state.pc)
         if code is not None:
             lines.append(f"=> {code.offset:04x}  {code.text}")
+        lines += spin_lines(session)
     if stop.kind == "exited":
         lines += output_lines(session)
     return lines

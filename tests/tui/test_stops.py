@@ -108,10 +108,18 @@ async def test_a_running_kernel_shows_progress_and_stops_at_once():
         )
         app.main.action_do("interrupt")
         await settle(app, pilot)
-        assert "Interrupted" in app.main.query_one(StopLine).text
+        assert "Interrupted in a hang" in app.main.query_one(StopLine).text
+        said = "\n".join(r.text for r in app.main.query_one(ConsolePane).answers.lines)
+        assert "until another thread changes flag[0] (now 0)" in said
+        await press(app, pilot, "2", "home")
+        assert "(3 instructions) until" in "\n".join(app.main.line_pane("warps").texts)
         total = app.session.grid.total
-        await press(app, pilot, "space")
+        await press(app, pilot, "1", "space")
         assert app.session.grid.total == total + 1
+        # Between such stops `i` looks for the one warp that is asked for.
+        await press(app, pilot, "2", "home", "i")
+        said = [r.text for r in app.main.query_one(ConsolePane).answers.lines]
+        assert any("from here it repeats " in t for t in said[-4:])
 
 
 async def test_an_interrupt_that_comes_late_stops_nothing():

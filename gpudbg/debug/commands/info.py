@@ -10,6 +10,7 @@ from gpudbg.debug.commands.registry import Output, command
 from gpudbg.debug.expr.types import VOID
 from gpudbg.debug.focus import thread_of
 from gpudbg.debug.format import float_of, float_text, split_spec
+from gpudbg.debug.spinning import spins
 from gpudbg.debug.stop import dim
 from gpudbg.errors import CommandError
 
@@ -35,6 +36,7 @@ def info_warps(session: DebugSession, argument: str) -> Output:
     from gpudbg.debug.expr import evaluate, parse
 
     tree = parse(argument) if argument.strip() not in ("", "all") else None
+    spins(session)
     rows, data = [], []
     for state in session.grid.warps():
         if tree is not None:

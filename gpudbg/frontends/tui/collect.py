@@ -19,6 +19,7 @@ from gpudbg.debug.images import images_of
 from gpudbg.debug.liveness import Liveness, of_kernel
 from gpudbg.debug.operands import next_words, operand_values
 from gpudbg.debug.paths import Path, letters, paths
+from gpudbg.debug.spinning import KINDS, hangs
 from gpudbg.debug.stop import Stop, Trigger
 from gpudbg.errors import GpudbgError
 from gpudbg.frontends.tui import lane_rows
@@ -206,6 +207,8 @@ class Collector:
             title = "Entry"
         elif stop.errors:
             title = error_title(stop.errors[0])
+        elif stop.kind in KINDS and hangs(s):
+            title, role = f"{title} in a hang", "stop"
         elif stop.kind == "exited":
             done = s.grid.ctas_done
             title = f"Finished, {done:,} of {done + s.grid.ctas_waiting:,} CTAs, no faults"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug.operands import instruction_at, next_words, operand_values
+from gpudbg.debug.spinning import spin_of
 from gpudbg.debug.views import lane_list
 from gpudbg.frontends.tui.widgets.warps import why_words
 
@@ -73,8 +74,10 @@ def _warp(session: DebugSession, view: View, key: Any) -> list[str]:
     if row is None:
         return ["that warp has gone"]
     waiting = row.valid & ~row.active & ~row.exited
+    spin = None if row.why or not row.executed else spin_of(session, session.grid.warp(*key[1:3]))
     return [
         why_words(row),
+        *([f"from here it {spin.words}"] if spin is not None and spin.inside else []),
         f"active lanes {lane_list(row.active)}; waiting {lane_list(waiting)}; "
         f"ended {lane_list(row.exited & row.valid)}",
     ]
