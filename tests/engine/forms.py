@@ -34,7 +34,8 @@ FLOATS = (
     0, 0x80000000, 1, 0x80000001, 0x007FFFFF, 0x00800000, 0x80800000, 0x00800001, 0x3F800000,
     0xBF800000, 0x3F7FFFFF, 0x3F000000, 0x40490FDB, 0x4B000000, 0x4F000000, 0xCF000000, 0x7F7FFFFF,
     0x7F800000, 0xFF800000, 0x7FC00000, 0x7F800001, 0xFFFFFFFF, 0x1E000000, 0x20000000, 0x0D800000,
-    0x3C003C00, 0x7BFF0001, 0xFC007E00, 0x80008001,
+    0x3C003C00, 0x7BFF0001, 0xFC007E00, 0x80008001, 0x4EFFFFFF, 0xCF000001, 0x4F7FFFFF, 0x4F800000,
+    0x42FE0000, 0x43000000, 0xC3000000, 0xC3010000, 0x437F0000, 0x43800000, 0x477FFF80, 0xC7000100,
 )  # fmt: skip
 LOCAL_START = (1 << 24) - 1024
 
@@ -148,6 +149,9 @@ class Pair:
         self.slow: dict[int, str] = {}
         for full in (True, False):
             emitter = Emitter(listing, full, 32, banks, COMPILED_SREGS)
+            if arch == "sm_50":  # with the host's own instructions; the others as for any host
+                emitter.wide_vectors = build.host().wide_vectors
+                emitter.start = build.host().start
             text = emitter.text("warp")
             code = build.Code(build.object_of(text, level))
             self._codes.append((code, code.address("warp")))

@@ -28,15 +28,18 @@ class Val:
 
     Attributes:
         bits: 32 or 64.
-        ref: IR name, or "" where `pair` has not been joined.
+        ref: IR name, or "" where `pair` has not been joined or `late` not been called.
         one: the name is a scalar that stands for all lanes.
         row: number of the register whose row in the record holds exactly this, or -1.
         pair: (low word, high word, constant to add) of an unjoined 64-bit value.
         origin: (value, constant) whose sum this is, for addresses with different offsets.
         single: IR name of the same as floats, except that NaNs need not be canonical.
+        late: emits it when its 64 bits are wanted.
+        word: what it is the sign extension of.
+        thin: an f32 with the value of this f64, or also NaN.
     """
 
-    __slots__ = ("bits", "one", "origin", "pair", "ref", "row", "single")
+    __slots__ = ("bits", "late", "one", "origin", "pair", "ref", "row", "single", "thin", "word")
 
     def __init__(
         self,
@@ -53,6 +56,9 @@ class Val:
         self.pair = pair
         self.origin: tuple[Val, int] | None = None
         self.single = ""
+        self.late: Callable[[], Num] | None = None
+        self.word: Val | None = None
+        self.thin: Num | None = None
 
 
 class Msk:
@@ -100,8 +106,12 @@ class LaneOps(Text):
         return a.ref
 
     def joined(self, a: Val) -> None:
-        """Give an unjoined pair its name."""
-        if a.ref or a.pair is None:
+        """Give an unjoined pair, or what is emitted late, its name."""
+        if a.ref:
+            return
+        if a.late is not None:
+            a.ref = self.bare(a.late(), a.bits)
+        if a.pair is None:
             return
         low, high, add = a.pair
         kind = "i64" if a.one else vector("i64")
@@ -355,6 +365,9 @@ class LaneOps(Text):
             return w & FULL
         if w.pair is not None:
             return self.add(w.pair[0], w.pair[2] & FULL)
+        if w.word is not None:
+            return w.word
+        self.joined(w)
         kind = "i64" if w.one else vector("i64")
         part = "i32" if w.one else vector("i32")
         return Val(32, self.op(f"trunc {kind} {w.ref} to {part}"), w.one)
@@ -375,7 +388,9 @@ class LaneOps(Text):
             return signed(a & FULL, 32) & ONES64
         kind = "i64" if a.one else vector("i64")
         part = "i32" if a.one else vector("i32")
-        return Val(64, self.op(f"sext {part} {a.ref} to {kind}"), a.one)
+        wide = Val(64, self.op(f"sext {part} {a.ref} to {kind}"), a.one)
+        wide.word = a
+        return wide
 
     def wadd(self, a: Num, b: Num) -> Num:
         for known, other in ((a, b), (b, a)):
