@@ -34,6 +34,9 @@ has exited, has not begun; or nothing is known."""
 LETTERS: Final = {"barrier": BARRIER, "exited": EXITED}
 """Letters of a warp's status where it does not stand ready."""
 
+STOPS: Final = 2000
+"""Most stops among the events."""
+
 STORES: Final = ("ST", "ATOM", "RED", "SUST", "SURED", "SUATOM")
 """First letters of instructions that write memory."""
 
@@ -243,12 +246,14 @@ class Timeline(Observer):
         return next((w for w in self._session.grid.warps() if _warp(w) == warp), None)
 
     def events(self) -> list[Event]:
-        """Stops of the present launch, entries into the trap handler and bookmarks, by tick."""
+        """The latest stops of the present launch, entries into the trap handler and bookmarks,
+        by tick."""
         session = self._session
-        first = first_stop(session.stops)
+        latest = session.stops[-STOPS:]
+        first, before = first_stop(latest), len(session.stops) - len(latest)
         out = [
-            Event(s.instructions, "stop", s.message, first + n, s.warp)
-            for n, s in enumerate(session.stops[first:])
+            Event(s.instructions, "stop", s.message, before + n, s.warp)
+            for n, s in enumerate(latest[first:], first)
         ]
         out += [
             Event(a.tick, "trap", a.register)

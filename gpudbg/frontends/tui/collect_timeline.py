@@ -22,8 +22,8 @@ from gpudbg.debug.timeline import (
     Track,
     Warp,
 )
-from gpudbg.frontends.tui.coordinates import coordinates
 from gpudbg.frontends.tui.lane_rows import register_text
+from gpudbg.frontends.tui.widgets.chrome import block_name
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -222,7 +222,7 @@ def take(
     mine = warp_of(view, focus) if focus is not None else None
     for (warp, row), track in zip(ordered, tracks, strict=True):
         track = _sampled(track, start, stop, views)
-        cta = coordinates(line.block(warp), view.snapshot.grid)
+        cta = block_name(line.block(warp), view.snapshot.grid)
         if row is None:
             rows.append(WarpTrack(None, 0, f"{cta} w{warp[1]}", track, "", warp == mine))
             continue
@@ -272,7 +272,7 @@ def _at_tick(session: DebugSession, view: View, tick: int) -> str:
             return "not recorded"
         return f"its instruction is kept no longer; those from {record.exact:,} on are"
     row = next((w for w in view.warps if warp_of(view, w) == found.warp), None)
-    cta = coordinates(session.timeline.block(found.warp), view.snapshot.grid)
+    cta = block_name(session.timeline.block(found.warp), view.snapshot.grid)
     who = f"warp {row.slot}" if row is not None else f"CTA {cta} warp {found.warp[1]}"
     lanes = found.lanes.bit_count()
     count = f"{lanes} lane{'s' if lanes != 1 else ''}" if lanes else "guarded off"
@@ -394,7 +394,7 @@ def _stores(session: DebugSession, view: View, since: int) -> tuple[Store, ...]:
     rows = []
     for (_, pc), parts in sorted(found.items()):
         warp = parts[0][0]
-        cta = coordinates(session.timeline.block(warp), view.snapshot.grid)
+        cta = block_name(session.timeline.block(warp), view.snapshot.grid)
         who = slots.get(warp, f"CTA {cta} w{warp[1]}") if len(parts) == 1 else f"{len(parts)} warps"
         count, lanes = sum(p[1] for p in parts), max(p[2] for p in parts)
         rows.append(Store(pc, code_text(view, pc), who, count, lanes))

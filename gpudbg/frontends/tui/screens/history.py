@@ -189,7 +189,7 @@ class HistoryScreen(PaneScreen):
                 ("W", "who wrote"), ("g", "go to tick")]  # fmt: skip
         if self.cursor is not None:
             keys.append(("End", "now"))
-        keys += [("+ -", "zoom"), ("R", "register"), ("Space", "step")]
+        keys += [("+ -", "zoom"), ("R", "register"), ("Space", "step"), ("x", "format")]
         row = self.query_one(KeyRow)
         row.keys, row.pinned = tuple(keys), (("Esc", "back"), ("?", "help"))
         row.redraw()
@@ -308,8 +308,12 @@ class HistoryScreen(PaneScreen):
         if not written:
             name = f"R{found.register} in lane {view.lane} of warp {view.focus_row.slot}"
             record = line.present()
-            words = "the timeline is off" if record is None else f"kept from {record.exact:,}"
-            self.main.note(f"no write of {name} before tick {here:,} is recorded ({words})")
+            words = ""
+            if record is None:
+                words = ": the timeline is off"
+            elif record.exact:
+                words = f": ticks from {record.exact:,} on are kept"
+            self.main.note(f"no write of {name} before tick {here:,}{words}", "muted")
             return
         register, last = found.register, written[-1]
         self.register = register

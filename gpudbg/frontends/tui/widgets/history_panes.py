@@ -135,7 +135,9 @@ class ChangedPane(LinePane):
         rows = []
         if p.since is not None:
             rows.append(row((f" since {p.since:,}  ", "muted"), (self._sum(p), "text")))
-        if p.first and view.focus_row is not None:
+        if p.since is None and not p.now:
+            rows.append(row((" the launch begins here", "muted")))
+        elif p.first and view.focus_row is not None:
             words = f" no earlier stop of warp {view.focus_row.slot} to compare registers with"
             rows.append(row((words, "muted")))
         rows += [self._change(c, view.lane) for c in p.changes]
@@ -204,10 +206,10 @@ class ChangedPane(LinePane):
         if p.kept_from is None:
             return [head, row(("   not recorded: the timeline is off", "dim"))]
         if not p.writers:
-            return [
-                head,
-                row((f"   none since tick {p.kept_from:,}, where the record begins", "dim")),
-            ]
+            since = (
+                f"tick {p.kept_from:,}, where the record begins" if p.kept_from else "the launch"
+            )
+            return [head, row((f"   none since {since}", "dim"))]
         rows = [head]
         for written, text in zip(p.writers, p.texts, strict=True):
             offset, _, code = text.partition("  ")
