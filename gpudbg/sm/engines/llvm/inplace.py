@@ -84,7 +84,7 @@ class InPlaceOps(MemoryOps):
         self.label(line)
         places = self._places(space, site, where, shape, size, self.run, slow)
         if space == "global":
-            self._fetch_ahead(site, places)
+            self._fetch_ahead(site, places, size)
         halves = [self._load_line(place, size, signed) for place in places]
         regular = [self._both(a, b) for a, b in zip(*halves, strict=True)]
         line_end = self._end(done)
@@ -258,9 +258,10 @@ class InPlaceOps(MemoryOps):
             whole = self.op(f"add i64 {whole}, {where.add}")
         return self.op(f"sub i64 {whole}, {self.get('i64', site)}")
 
-    def _fetch_ahead(self, site: str, places: list[str]) -> None:
-        """Ask the host for what this access will want in some steps, if they go on as they did:
-        a warp's accesses lie too far apart for the host to see the pattern."""
+    def _fetch_ahead(self, site: str, places: list[str], size: int) -> None:
+        """Ask the host for what this access will want in some steps, if they go on as they did,
+        and for what it wants in the next warp: a warp's accesses lie too far apart for the host
+        to see the pattern."""
         now = self.op(f"ptrtoint ptr {places[0]} to i64")
         step = self.op(f"sub i64 {now}, {self.get('i64', site, layout.SITE_LAST)}")
         self.put("i64", now, site, layout.SITE_LAST)
@@ -271,9 +272,12 @@ class InPlaceOps(MemoryOps):
         stride = self.op(f"select i1 {same}, i64 {step}, i64 {known}")
         self.put("i64", stride, site, layout.SITE_STRIDE)
         ahead = self.op(f"shl i64 {stride}, {_STEPS_AHEAD}")
-        for place in places:
-            goal = self.op(f"getelementptr i8, ptr {place}, i64 {ahead}")
-            self.line(f"call void @llvm.prefetch.p0(ptr {goal}, i32 0, i32 3, i32 1)")
+        # Less than a line from here to the next warp is often there already.
+        steps = [ahead, str(32 * size)] if size >= 4 else [ahead]
+        for step in steps:
+            for place in places:
+                goal = self.op(f"getelementptr i8, ptr {place}, i64 {step}")
+                self.line(f"call void @llvm.prefetch.p0(ptr {goal}, i32 0, i32 3, i32 1)")
 
     def _half_of(self, ref: str, half: int) -> str:
         kind = "<32 x i32>"
