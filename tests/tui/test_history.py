@@ -334,6 +334,19 @@ async def test_mouse_clicks_drags_and_scrolls():
         assert "End goes to the present" in said(app)
 
 
+async def test_its_own_command_line():
+    app = make_app(open_first())
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(app, pilot, STOPS)
+        assert not screen.console.display
+        await press(app, pilot, "colon", *"bookmark here", "home", "end", "enter")
+        assert app.session.timeline.bookmarks == {63: "here"}
+        assert any("63 \u25ca here" in t for t in screen.stops.texts)
+        assert app.screen is screen
+        await press(app, pilot, "escape")
+        assert app.focused is screen.timeline
+
+
 async def test_other_warps_scroll_where_there_are_more_than_rows():
     app = make_app(open_first())
     async with app.run_test(size=(80, 24)) as pilot:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
+from textual.widgets import Input
 
 from gpudbg.debug.timeline import first_stop
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.collect_timeline import changes, chosen, differing, take, warp_of
 from gpudbg.frontends.tui.look import Look
-from gpudbg.frontends.tui.screens.panes import PaneScreen
+from gpudbg.frontends.tui.screens.panes import ConsoleScreen
 from gpudbg.frontends.tui.view import Running, View
 from gpudbg.frontends.tui.widgets.chrome import KeyRow, StopLine
 from gpudbg.frontends.tui.widgets.history_panes import (
@@ -46,7 +47,7 @@ BACK = (
 )
 
 
-class HistoryScreen(PaneScreen):
+class HistoryScreen(ConsoleScreen):
     """See the module text.
 
     Attributes:
@@ -76,7 +77,7 @@ class HistoryScreen(PaneScreen):
         Binding("end", "now", "now", show=False, priority=True),
         Binding("backspace", "back_one", "one instruction back", show=False),
         Binding("h", "close", "back", show=False),
-        *(Binding(str(n), f"pane({n - 1})", "pane", show=False) for n in range(1, 6)),
+        *(Binding(str(n), f"pane({n - 1})", "pane", show=False) for n in range(1, 7)),
     ]
 
     def __init__(self, main: MainScreen, look: Look) -> None:
@@ -107,25 +108,30 @@ class HistoryScreen(PaneScreen):
         if width < WIDE:
             time = min(warps + 7, rows * 2 // 5 + 1)
             stops = (rows - time) // 2
-            low = rows - time - stops
+            console = 3 if self.typing else 0
+            low = rows - time - stops - console
             places: dict[str, Rect] = {
                 "pane-timeline": (0, top, width, time),
                 "pane-paststops": (0, top + time, width, stops),
             }
             if self.lower is not self.stops:
                 places[f"pane-{self.lower.pane}"] = (0, top + time + stops, width, low)
+            if console:
+                places["pane-console"] = (0, top + rows - console, width, console)
             return places
-        time = min(warps + 7, max(rows * 2 // 5, rows - 26))
+        time = min(warps + 7, max(rows * 2 // 5, rows - 30))
         rest, left = rows - time, width // 2
         upper = min(max(rest * 2 // 5, 6), 14)
-        paths = min(8, rest // 3)
+        paths, console = min(8, rest // 3), min(8, rest // 5)
         at, low = left + 1, top + time
+        below = low + rest - paths - console
         return {
             "pane-timeline": (0, top, width, time),
             "pane-paststops": (0, low, left, upper),
             "pane-pastcode": (0, low + upper, left, rest - upper),
-            "pane-changed": (at, low, width - at, rest - paths),
-            "pane-pastpaths": (at, low + rest - paths, width - at, paths),
+            "pane-changed": (at, low, width - at, below - low),
+            "pane-pastpaths": (at, below, width - at, paths),
+            "pane-console": (at, below + paths, width - at, console),
         }
 
     def _warps(self) -> int:
@@ -134,6 +140,10 @@ class HistoryScreen(PaneScreen):
         total = int(grid.config.warps * grid.config.ctas)
         resident = grid.config.warps * max(grid.config.ctas_per_sm, 1)
         return min(total, min(-(-total // len(grid.sms)), resident) + GONE)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """End belongs to a line that is typed."""
+        return not (action == "now" and isinstance(self.focused, Input))
 
     # ---- the picture -----------------------------------------------------------------------
     def show(self, view: View, running: Running | None) -> None:

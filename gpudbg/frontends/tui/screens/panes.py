@@ -148,3 +148,49 @@ class PaneScreen(SideScreen):
         """A click on a hidden pane's name."""
         event.stop()
         self.action_pane([p.pane for p in self.panes].index(event.pane))
+
+
+class ConsoleScreen(PaneScreen):
+    """A side screen with a command line of its own; on a narrow screen `:` brings it up."""
+
+    def __init__(
+        self,
+        main: MainScreen,
+        look: Look,
+        name: str,
+        panes: tuple[LinePane, ...],
+        stays: LinePane,
+        lower: LinePane,
+    ) -> None:
+        super().__init__(main, look, name, panes, stays, lower)
+        self.console = main.second_console(look)
+        self.typing = False
+
+    def extras(self) -> tuple[Widget, ...]:
+        """The command line."""
+        return (self.console,)
+
+    def show(self, view: View, running: Running | None) -> None:
+        """A new picture, the console's too."""
+        super().show(view, running)
+        if self.console.is_mounted:
+            self.console.show(view, running)
+
+    def action_pane(self, number: int) -> None:
+        """A digit: that pane; the one after the last is the command line."""
+        if number == len(self.panes):
+            self.action_console()
+        else:
+            super().action_pane(number)
+
+    def action_console(self) -> None:
+        """The command line; on a narrow screen it comes up from below."""
+        if not self.console.display:
+            self.typing = True
+            self.place()
+        self.console.enter()
+
+    def on_command_entered(self, event: messages.CommandEntered) -> None:
+        """What was typed is carried out as on the main screen."""
+        event.stop()
+        self.main.enter_command(event.line)

@@ -6,15 +6,13 @@ import textwrap
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.widget import Widget
 
 from gpudbg.debug.focus import first_lane
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.screens.card import Card, Frame
-from gpudbg.frontends.tui.screens.panes import PaneScreen
+from gpudbg.frontends.tui.screens.panes import ConsoleScreen
 from gpudbg.frontends.tui.text import row
-from gpudbg.frontends.tui.view import Running, View
 from gpudbg.frontends.tui.widgets.trap_panes import (
     MASK_AT,
     SAVED_FROM,
@@ -71,7 +69,7 @@ class WordCard(Card):
         return Frame(self.look, rows, wide, "you", self.heading, "Esc closes")
 
 
-class TrapScreen(PaneScreen):
+class TrapScreen(ConsoleScreen):
     """See the module text."""
 
     MARK, OPTION, KEY_ROW = "t", "trap", KEYS
@@ -98,18 +96,12 @@ class TrapScreen(PaneScreen):
         self.timeline = TimelinePane(look)
         panes = (self.words, self.saved, self.handler, self.log_pane, self.timeline)
         super().__init__(main, look, "trap", panes, self.saved, self.words)
-        self.console = main.second_console(look)
-        self._typing = False
-
-    def extras(self) -> tuple[Widget, ...]:
-        """The command line."""
-        return (self.console,)
 
     def panes_at(self, top: int, width: int, rows: int) -> dict[str, Rect]:
         """Two columns where they fit; else saved state above one of the others."""
         if width < WIDE:
             saved = 5 if rows + top + 1 >= 24 else 3
-            console = 3 if self._typing else 0
+            console = 3 if self.typing else 0
             places: dict[str, Rect] = {
                 "pane-trapsaved": (0, top, width, saved),
                 f"pane-{self.lower.pane}": (0, top + saved, width, rows - saved - console),
@@ -136,32 +128,7 @@ class TrapScreen(PaneScreen):
             "pane-console": (at, low + time + log, right, console),
         }
 
-    def show(self, view: View, running: Running | None) -> None:
-        """A new picture, the console's too."""
-        super().show(view, running)
-        if self.console.is_mounted:
-            self.console.show(view, running)
-
     # ---- actions -------------------------------------------------------------------------
-    def action_pane(self, number: int) -> None:
-        """A digit: that pane; the one after the last is the command line."""
-        if number == len(self.panes):
-            self.action_console()
-        else:
-            super().action_pane(number)
-
-    def action_console(self) -> None:
-        """The command line; on a narrow screen it comes up from below."""
-        if not self.console.display:
-            self._typing = True
-            self.place()
-        self.console.enter()
-
-    def on_command_entered(self, event: messages.CommandEntered) -> None:
-        """What was typed is carried out as on the main screen."""
-        event.stop()
-        self.main.enter_command(event.line)
-
     def action_always(self) -> None:
         """Whether a trap opens this screen by itself, in place of its card."""
         options = self.main.options
