@@ -6,6 +6,8 @@ import random
 
 import pytest
 
+import gpudbg
+from gpudbg.debug.assembler import assemble_file
 from tests import kernel_cases as kc
 from tests.engine import fuzz_stops, machines
 
@@ -53,6 +55,29 @@ def test_engines_take_turns(kernel: str) -> None:
             break
     states = machines.grid_state(alone.grid), machines.grid_state(mixed.grid)
     assert machines.difference(*states) == ""
+
+
+TOKEN = """
+.arch sm_50
+.kernel probe
+.shared 256
+    S2R R0, SR_TID.X ;
+    SSY after ;
+    IADD R1, R0, 0x1 ;
+    LDS.U.32 R2, [R1] ;
+after:
+    EXIT ;
+"""
+
+
+def test_a_token_is_pushed_once_where_the_next_instruction_fails() -> None:
+    found = []
+    for engine in ("step", "run"):
+        program = gpudbg.load(assemble_file(TOKEN).cubin(), engine=engine)
+        session = program.launch("probe", grid=1, block=32, args=[])
+        assert session.run().kind == "warp_error"
+        found.append(machines.grid_state(session.grid))
+    assert machines.difference(*found) == ""
 
 
 @pytest.mark.parametrize("kernel", ["divergence", "scan_block", "matmul_tiled", "saxpy"])

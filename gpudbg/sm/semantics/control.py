@@ -16,7 +16,7 @@ _ABSOLUTE = frozenset(("JMP", "JMX", "JCAL"))
 REACH = 1 << 24
 """Farther than the 24-bit distance of relative flow goes."""
 
-_PUSHES: dict[str, TokenKind] = {
+PUSHES: dict[str, TokenKind] = {
     "SSY": "SSY",
     "PBK": "PBK",
     "PCNT": "PCNT",
@@ -24,6 +24,7 @@ _PUSHES: dict[str, TokenKind] = {
     "PLONGJMP": "PLONGJMP",
     "PEXIT": "PEXIT",
 }
+"""Mnemonic -> token that it pushes."""
 
 _POPS: dict[str, TokenKind] = {
     "SYNC": "SSY",
@@ -70,10 +71,10 @@ def call(m: Machine, i: Insn) -> None:
     m.call(_target(m, i))
 
 
-@register(*_PUSHES)
+@register(*PUSHES)
 def push(m: Machine, i: Insn) -> None:
     """Push a token for the active lanes."""
-    m.push(_PUSHES[i.op], _target(m, i))
+    m.push(PUSHES[i.op], _target(m, i))
 
 
 @register(*_POPS)

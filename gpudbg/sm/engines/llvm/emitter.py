@@ -30,6 +30,7 @@ from gpudbg.sm.engines.llvm.special import COMPILED_SREGS, SpecialOps
 from gpudbg.sm.engines.llvm.text import LIKELY, ODDS, UNLIKELY
 from gpudbg.sm.record import FIELDS, HEADER_BYTES, ROW_BYTES
 from gpudbg.sm.semantics import registry
+from gpudbg.sm.semantics.control import PUSHES
 from gpudbg.sm.turns import FLOW, starts_piece
 
 PC = FIELDS["pc"].offset
@@ -38,8 +39,9 @@ PRED = FIELDS["pred"].offset
 CC = FIELDS["cc"].offset
 FLAGS = "ZSCOK"
 
-_CHANGES_MEMORY = frozenset(("ST", "STG", "STS", "STL", "ATOM", "ATOMS", "RED"))
-"""A commit must follow before the next instruction that may leave."""
+_CHANGES_MEMORY = frozenset(("ST", "STG", "STS", "STL", "ATOM", "ATOMS", "RED", *PUSHES))
+"""A commit must follow before the next instruction that may leave; the divergence stack is memory
+in the record."""
 
 _LONGEST_TRACE = 64
 """Instructions of a block and the copies of blocks that follow it."""
