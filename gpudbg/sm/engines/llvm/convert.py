@@ -7,16 +7,16 @@ somebody wants the 64 bits.
 
 from __future__ import annotations
 
-from gpudbg.sm.engines.llvm.floats import F32, F64, I32, FloatOps, places
+from gpudbg.sm.engines.llvm.floats import F32, F64, I32, ROUND, FloatOps, places
 from gpudbg.sm.engines.llvm.lanes import Num, Val
 
 _DIRECTIONS = {"RM": 9, "RP": 10, "RZ": 11}
 """Rounding of one AVX-512 instruction -> its number, without exceptions."""
 
 
-def _single(value: int) -> str:
-    """An integer that an f32 can hold as a constant of floats."""
-    return f"splat (float {float(value)!r})"
+def _constant(kind: str, value: int) -> str:
+    """An integer that floats of a kind hold, as a constant."""
+    return f"splat ({'float' if kind == F32 else 'double'} {float(value)!r})"
 
 
 class ConvertOps(FloatOps):
@@ -36,44 +36,64 @@ class ConvertOps(FloatOps):
         return self.op(f"bitcast {self.whole(a, 32)} to {F32}")
 
     def dround(self, a: Num, mode: str) -> Num:
-        if not isinstance(a, Val) or a.thin is None:
+        """To integral values; of NaN the host keeps the payload, as the definition does."""
+        if isinstance(a, int):
             return super().dround(a, mode)
         rounded = Val(64, "")
-        rounded.thin = self.fround(a.thin, mode)
-        rounded.late = lambda: super(ConvertOps, self).dround(a, mode)
+        if a.thin is not None:
+            rounded.thin = self.fround(a.thin, mode)
+        how = f"@llvm.{ROUND[mode]}.v32f64"
+        rounded.late = lambda: self.bits64(self.op(f"call {F64} {how}({F64} {self.f64(a)})"))
         return rounded
 
     def f64_to_int(self, a: Num, signed: bool, bits: int) -> Num:
-        if not isinstance(a, Val) or a.thin is None or bits > 32:
+        if not isinstance(a, Val) or bits > 32:
             return super().f64_to_int(a, signed, bits)
         low = -(1 << bits - 1) if signed else 0
         high = low + (1 << bits) - 1
-        x = self.f32(a.thin)
+        kind, x = (F64, self.f64(a)) if a.thin is None else (F32, self.f32(a.thin))
+        # An f32 does not hold the upper limit of 32 bits.
+        exact = kind == F64 or bits < 32
         # Also NaN becomes the lower limit.
-        inside = self._limited(x, "ogt", low)
-        if bits < 32:
-            inside = self._limited(inside, "olt", high)
+        inside = self._limited(kind, x, "ogt", low)
+        if exact:
+            inside = self._limited(kind, inside, "olt", high)
         how = "fptosi" if signed else "fptoui"
-        whole: Num = Val(32, self.op(f"{how} {F32} {inside} to {I32}"))
+        whole: Num = Val(32, self.op(f"{how} {kind} {inside} to {I32}"))
         if signed:
-            whole = self.select(self.test("ord", F32, x, x), whole, 0)
-        if bits == 32:
-            beyond = self.test("oge", F32, x, _single(high + 1))
-            whole = self.select(beyond, high, whole)
+            whole = self.select(self.test("ord", kind, x, x), whole, 0)
+        if not exact:
+            whole = self.select(self.test("oge", kind, x, _constant(kind, high + 1)), high, whole)
         return self.sext(whole) if signed else self.zext(whole)
 
-    def _limited(self, x: str, how: str, limit: int) -> str:
+    def _limited(self, kind: str, x: str, how: str, limit: int) -> str:
         """Floats where they are above or below a limit, else the limit."""
-        return self.pick(self.test(how, F32, x, _single(limit)), F32, x, _single(limit))
+        bound = _constant(kind, limit)
+        return self.pick(self.test(how, kind, x, bound), kind, x, bound)
+
+    def f64_to_f32(self, a: Num, rnd: str, flush: bool = False) -> Num:
+        if rnd != "RN" or flush:
+            return super().f64_to_f32(a, rnd, flush)
+        return self.canonical(self.op(f"fptrunc {F64} {self.f64(a)} to {F32}"))
+
+    def int_to_f64(self, a: Num, signed: bool, rnd: str) -> Num:
+        """Of 32 bits every rounding gives the same."""
+        word, kind = self._short(a, signed)
+        if word is None:
+            return super().int_to_f64(a, signed, rnd)
+        return self.bits64(self.op(f"{kind}itofp {self.whole(word, 32)} to {F64}"))
+
+    def _short(self, a: Num, signed: bool) -> tuple[Num | None, str]:
+        """The 32 bits that an integer was extended from, if it was; s or u."""
+        if isinstance(a, Val) and a.word is not None and signed:
+            return a.word, "s"
+        if isinstance(a, Val) and a.pair is not None and a.pair[1:] == (0, 0):
+            return a.pair[0], "u"
+        return None, ""
 
     def int_to_f32(self, a: Num, signed: bool, rnd: str) -> Num:
         """Of 32 bits, where the host can round so."""
-        word: Num | None = None
-        kind = "u"
-        if isinstance(a, Val) and a.word is not None and signed:
-            word, kind = a.word, "s"
-        elif isinstance(a, Val) and a.pair is not None and a.pair[1:] == (0, 0):
-            word = a.pair[0]
+        word, kind = self._short(a, signed)
         if word is None or not (rnd == "RN" or self.wide_vectors):
             return super().int_to_f32(a, signed, rnd)
         if rnd == "RN":

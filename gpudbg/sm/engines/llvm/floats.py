@@ -36,7 +36,7 @@ _NAN = "0x7FFFFFFFE0000000"
 _MINIMUM = 4
 """VRANGEPS: the smaller operand; of one NaN and a number the number, of two NaNs the first."""
 
-_ROUND = {"RN": "roundeven", "RM": "floor", "RP": "ceil", "RZ": "trunc"}
+ROUND = {"RN": "roundeven", "RM": "floor", "RP": "ceil", "RZ": "trunc"}
 
 
 def number(value: float) -> str:
@@ -81,7 +81,10 @@ class FloatOps(LaneOps):
 
     def f64(self, a: Num) -> str:
         """A Wide as doubles."""
-        return self.op(f"bitcast {self.whole(a, 64)} to {F64}")
+        whole = self.whole(a, 64)
+        if isinstance(a, Val) and a.double:
+            return a.double
+        return self.op(f"bitcast {whole} to {F64}")
 
     def wider(self, a: Num) -> str:
         return self.op(f"fpext {F32} {self.f32(a)} to {F64}")
@@ -90,7 +93,9 @@ class FloatOps(LaneOps):
         return Val(32, self.op(f"bitcast {F32} {ref} to {I32}"))
 
     def bits64(self, ref: str) -> Val:
-        return Val(64, self.op(f"bitcast {F64} {ref} to {I64}"))
+        value = Val(64, self.op(f"bitcast {F64} {ref} to {I64}"))
+        value.double = ref
+        return value
 
     def test(self, how: str, kind: str, a: str, b: str) -> Msk:
         """A floating-point compare."""
@@ -134,6 +139,16 @@ class FloatOps(LaneOps):
             size = f"call {F32} @llvm.fabs.v32f32({F32} {a.single})"
             result.single = self.op(size)
         return result
+
+    def wxor(self, a: Num, b: Num) -> Num:
+        if isinstance(a, Val) and not a.one and b == SIGN64:
+            return self.bits64(self.op(f"fneg {F64} {self.f64(a)}"))
+        return super().wxor(a, b)
+
+    def wand(self, a: Num, b: Num) -> Num:
+        if isinstance(a, Val) and not a.one and b == MAGNITUDE64:
+            return self.bits64(self.op(f"call {F64} @llvm.fabs.v32f64({F64} {self.f64(a)})"))
+        return super().wand(a, b)
 
     # ---- f32 ---------------------------------------------------------------------------
 
@@ -181,7 +196,7 @@ class FloatOps(LaneOps):
 
     def fround(self, a: Num, mode: str) -> Num:
         x = self.f32(a)
-        return self.canonical(self.op(f"call {F32} @llvm.{_ROUND[mode]}.v32f32({F32} {x})"))
+        return self.canonical(self.op(f"call {F32} @llvm.{ROUND[mode]}.v32f32({F32} {x})"))
 
     def mufu(self, function: str, a: Num) -> Num:
         return self.outlined(f"mufu.{function}", (a,))
@@ -353,7 +368,7 @@ class FloatBodies(FloatOps):
 
     def body_dround(self, a: Num, mode: str) -> Num:
         x = self.f64(a)
-        return self.double_bits(self.op(f"call {F64} @llvm.{_ROUND[mode]}.v32f64({F64} {x})"), x)
+        return self.double_bits(self.op(f"call {F64} @llvm.{ROUND[mode]}.v32f64({F64} {x})"), x)
 
     # ---- conversions -------------------------------------------------------------------
 

@@ -37,9 +37,12 @@ class Val:
         late: emits it when its 64 bits are wanted.
         word: what it is the sign extension of.
         thin: an f32 with the value of this f64, or also NaN.
+        double: IR name of the same as f64.
     """
 
-    __slots__ = ("bits", "late", "one", "origin", "pair", "ref", "row", "single", "thin", "word")
+    __slots__ = (
+        "bits", "double", "late", "one", "origin", "pair", "ref", "row", "single", "thin", "word",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -59,6 +62,7 @@ class Val:
         self.late: Callable[[], Num] | None = None
         self.word: Val | None = None
         self.thin: Num | None = None
+        self.double = ""
 
 
 class Msk:
@@ -77,6 +81,10 @@ Mask = Msk | int
 
 class LaneOps(Text):
     """Integer, mask and cross-lane operations; the emitter inherits them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._halves: dict[str, tuple[Val, int]] = {}
 
     # ---- forms of a value --------------------------------------------------------------
 
@@ -110,14 +118,18 @@ class LaneOps(Text):
         if a.ref:
             return
         if a.late is not None:
-            a.ref = self.bare(a.late(), a.bits)
+            made = a.late()
+            a.ref = self.bare(made, a.bits)
+            a.double = made.double if isinstance(made, Val) else ""
         if a.pair is None:
             return
         low, high, add = a.pair
         kind = "i64" if a.one else vector("i64")
         part = "i32" if a.one else vector("i32")
         form = self.scalar if a.one else self.bare
-        if isinstance(high, int) and not high & FULL:
+        if not (a.one or self.uniform(low) or self.uniform(high)):
+            joined = self._interleaved(low, high)
+        elif isinstance(high, int) and not high & FULL:
             joined = self.op(f"zext {part} {form(low, 32)} to {kind}")
         else:
             up = self.op(f"zext {part} {form(high, 32)} to {kind}")
@@ -128,6 +140,22 @@ class LaneOps(Text):
             number = signed(add, 64)
             joined = self.op(f"add {kind} {joined}, {number if a.one else splat('i64', number)}")
         a.ref = joined
+
+    def _interleaved(self, low: Num, high: Num) -> str:
+        """Words in all lanes as 64-bit lanes."""
+        order = ", ".join(f"i32 {n}, i32 {n + 32}" for n in range(32))
+        pair = f"{self.whole(low, 32)}, {self.whole(high, 32)}"
+        mixed = self.op(f"shufflevector {pair}, <64 x i32> <{order}>")
+        return self.op(f"bitcast <64 x i32> {mixed} to {vector('i64')}")
+
+    def _word_of(self, w: Val, number: int) -> Val:
+        """The low or the high word of what an f64 operation gave."""
+        words = self.op(f"bitcast {vector('i64')} {w.ref} to <64 x i32>")
+        order = ", ".join(f"i32 {2 * n + number}" for n in range(32))
+        what = f"shufflevector <64 x i32> {words}, <64 x i32> poison, <32 x i32> <{order}>"
+        half = Val(32, self.op(what))
+        self._halves[half.ref] = w, number
+        return half
 
     @staticmethod
     def uniform(*values: Num) -> bool:
@@ -358,6 +386,10 @@ class LaneOps(Text):
     def wide(self, lo: Num, hi: Num) -> Num:
         if isinstance(lo, int) and isinstance(hi, int):
             return (hi & FULL) << 32 | lo & FULL
+        if isinstance(lo, Val) and isinstance(hi, Val):
+            low, high = self._halves.get(lo.ref), self._halves.get(hi.ref)
+            if low and high and low[0] is high[0] and (low[1], high[1]) == (0, 1):
+                return low[0]
         return Val(64, "", self.uniform(lo, hi), pair=(lo, hi, 0))
 
     def lo(self, w: Num) -> Num:
@@ -368,6 +400,8 @@ class LaneOps(Text):
         if w.word is not None:
             return w.word
         self.joined(w)
+        if w.double:
+            return self._word_of(w, 0)
         kind = "i64" if w.one else vector("i64")
         part = "i32" if w.one else vector("i32")
         return Val(32, self.op(f"trunc {kind} {w.ref} to {part}"), w.one)
@@ -378,6 +412,8 @@ class LaneOps(Text):
         if w.pair is not None and not w.pair[2]:
             return w.pair[1]
         self.joined(w)
+        if w.double:
+            return self._word_of(w, 1)
         return self.lo(self._two("lshr", Val(64, w.ref, w.one), 32, 64))
 
     def zext(self, a: Num) -> Num:

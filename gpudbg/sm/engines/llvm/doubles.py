@@ -1,0 +1,64 @@
+"""DADD, DMUL and DFMA to nearest in place, where the host has AVX-512.
+
+Which operand's NaN goes on is a matter of order, and the compiler exchanges operands.  A result is
+right where at most one operand is NaN; one instruction per operand puts the others right.
+"""
+
+from __future__ import annotations
+
+from gpudbg.sm.engines.llvm.convert import ConvertOps
+from gpudbg.sm.engines.llvm.floats import F64, places
+from gpudbg.sm.engines.llvm.lanes import Num
+
+_PART = "<8 x double>"
+_QUIETED = 0x22
+"""VFIXUPIMMPD: of a quiet (low digit) or signalling NaN the quiet one, else nothing changes."""
+
+
+class DoubleOps(ConvertOps):
+    """Double precision; the emitter inherits it."""
+
+    def dadd(self, a: Num, b: Num, rnd: str = "RN") -> Num:
+        if rnd != "RN" or not self.wide_vectors:
+            return super().dadd(a, b, rnd)
+        return self._ordered("fadd", a, b)
+
+    def dmul(self, a: Num, b: Num, rnd: str = "RN") -> Num:
+        if rnd != "RN" or not self.wide_vectors:
+            return super().dmul(a, b, rnd)
+        return self._ordered("fmul", a, b)
+
+    def dfma(self, a: Num, b: Num, c: Num, rnd: str = "RN") -> Num:
+        if rnd != "RN" or not self.wide_vectors:
+            return super().dfma(a, b, c, rnd)
+        return self._ordered("fma", a, b, c)
+
+    def _ordered(self, what: str, *operands: Num) -> Num:
+        """An operation, 8 lanes at a time; the first NaN of the operands goes on."""
+        given = [self.f64(v) for v in operands]
+        parts = []
+        for first in range(0, 32, 8):
+            some = [self._eighth(value, first) for value in given]
+            parts.append(self._result(what, some))
+        for lanes in (8, 16):
+            kind, order = f"<{lanes} x double>", places(0, 2 * lanes)
+            parts = [
+                self.op(f"shufflevector {kind} {a}, {kind} {b}, {order}")
+                for a, b in zip(parts[::2], parts[1::2], strict=True)
+            ]
+        return self.bits64(parts[0])
+
+    def _eighth(self, value: str, first: int) -> str:
+        return self.op(f"shufflevector {F64} {value}, {F64} poison, {places(first, 8)}")
+
+    def _result(self, what: str, some: list[str]) -> str:
+        if what == "fma":
+            listed = ", ".join(f"{_PART} {value}" for value in some)
+            result = self.op(f"call {_PART} @llvm.fma.v8f64({listed})")
+        else:
+            result = self.op(f"{what} {_PART} {', '.join(some)}")
+        for value in reversed(some[:-1]):
+            listed = f"{_PART} {result}, {_PART} {value}, <8 x i64> splat (i64 {_QUIETED})"
+            how = f"@llvm.x86.avx512.mask.fixupimm.pd.512({listed}, i32 0, i8 -1, i32 4)"
+            result = self.op(f"call {_PART} {how}")
+        return result
