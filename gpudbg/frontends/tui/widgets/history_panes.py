@@ -39,6 +39,9 @@ class PastLine(StopLine):
         ]
         who = self._who(view, width)
         if sum(len(t) for t, _ in (*left, *who)) >= width:
+            # As on a narrow screen; then without the unit.
+            who = self._who(view, 0)
+        if sum(len(t) for t, _ in (*left, *who)) >= width:
             left[-1] = (f"   {view.past - self.tick:,} before", "muted")
         room = width - sum(len(t) for t, _ in (*left, *who)) - 2
         if len(view.stop_title) + 3 <= room:

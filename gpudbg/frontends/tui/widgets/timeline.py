@@ -126,8 +126,10 @@ class TimelinePane(LinePane):
                 line[at : at + len(text)] = text
         spans = [(c, "faint" if c == self.look.glyphs.rule else "muted") for c in line]
         now = p.column(self.cursor_tick)
-        if now is not None and spans[now * p.stretch][1] == "faint":
-            spans[now * p.stretch] = (self.look.glyphs.open, "now.b")
+        if now is not None:
+            mark, style = spans[now * p.stretch]
+            mark = self.look.glyphs.open if style == "faint" else mark
+            spans[now * p.stretch] = (mark, "now.b")
         return row((fit(" tick", LABEL, ""), "muted"), *join(spans), ("  lanes", "muted"))
 
     def _others(self, p: TimelinePicture, room: int) -> list[Row]:
