@@ -87,9 +87,20 @@ def _arrive() -> str:
     first = f.op(f"icmp eq i64 {f.op(f'and i64 {pc}, 31')}, 0")
     f.set("pc", f.op(f"add i64 {pc}, {f.op(f'select i1 {first}, i64 8, i64 0')}"))
     slot = _slot(f, arena.ARRIVED)
-    f.put("i32", f.op(f"add i32 {f.get('i32', slot)}, 32"), slot)
+    arrived = f.op(f"add i32 {f.get('i32', slot)}, 32")
+    f.put("i32", arrived, slot)
     f.put("i64", 1, "%cta", arena.IN_USE)
     plain = f.op("icmp ult i64 %bar, 16")
+    with f.when(plain):
+        f.set("status", rec.AT_BARRIER)
+        f.set("bar_wait", f.op("trunc i64 %number to i32"))
+        # The usual case: all live threads are waited for, and others are still to come.
+        live = f.op(f"trunc i64 {f.get('i64', '%cta', arena.LIVE)} to i32")
+        short = f.op(f"icmp ult i32 {arrived}, {f.op(f'shl i32 {live}, 5')}")
+        threads = f.get("i32", _slot(f, arena.THREADS))
+        every = f.op(f"icmp eq i32 {threads}, 0")
+        with f.returning(f.op(f"and i1 {short}, {every}")):
+            f.line("ret i1 true")
     with f.when(f.op(f"xor i1 {plain}, true")):
         _unusual(f)
     mode = f.op("and i64 %bar, 48")
