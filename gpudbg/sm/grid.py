@@ -125,7 +125,7 @@ class Grid:
     @property
     def ctas_waiting(self) -> int:
         """CTAs that have not begun."""
-        return self.config.ctas - self._residency.started
+        return self._residency.waiting
 
     @property
     def interrupted(self) -> bool:

@@ -26,7 +26,9 @@ class Residency:
     Attributes:
         sms: the SMs.
         ring: resident warps by (SM, slot).
-        started, ended: CTAs so far.
+        started: number of the first CTA that nobody has taken.
+        returned: numbers below it that a host thread took and gave back, ascending.
+        ended: CTAs so far.
         issued: instructions issued by SM, as compiled code on the caller's thread counts them.
     """
 
@@ -36,10 +38,36 @@ class Residency:
         self.sms = [Sm(n, warp_slots, config.ctas_per_sm) for n in range(num_sms)]
         self.ring: list[WarpState] = []
         self.started = 0
+        self.returned: list[int] = []
         self.ended = 0
         counts = zeroed(8 * num_sms + LINE)
         self.issued = counts.data.cast("q")
         self._issued_at = address_of(counts)
+
+    @property
+    def waiting(self) -> int:
+        """CTAs that have not begun."""
+        return self.config.ctas - self.started + len(self.returned)
+
+    def hand_out(self) -> range:
+        """Numbers in a row of those that were returned."""
+        if not self.returned:
+            return range(0)
+        first = self.returned[0]
+        row = [number for n, number in enumerate(self.returned) if number == first + n]
+        del self.returned[: len(row)]
+        return range(first, first + len(row))
+
+    def hand_back(self, numbers: range) -> None:
+        """Numbers that `hand_out` or the count gave and that have not begun."""
+        self.returned = sorted([*self.returned, *numbers])
+
+    def _next(self) -> int:
+        """The number of the CTA that begins now."""
+        if self.returned:
+            return self.returned.pop(0)
+        self.started += 1
+        return self.started - 1
 
     def fill(self) -> list[Cta]:
         """Place waiting CTAs wherever there is room; the new ones."""
@@ -48,7 +76,7 @@ class Residency:
         chosen = [
             (sm, slots[n]) for n in range(most) for sm, slots in enumerate(free) if n < len(slots)
         ]
-        placed = self._placed(chosen[: self.config.ctas - self.started])
+        placed = self._placed(chosen[: self.waiting])
         self._renew()
         return placed
 
@@ -57,7 +85,7 @@ class Residency:
         self.take_off([cta])
         self.ended += 1
         following = None
-        if self.started < self.config.ctas:
+        if self.waiting:
             sm = self.sms[cta.sm]
             (following,) = self._placed([(sm.index, sm.ctas.index(None))])
             self._renew()
@@ -78,6 +106,7 @@ class Residency:
             sm.warps = [None] * len(sm.warps)
             sm.ctas = [None] * len(sm.ctas)
         self.started = self.ended = self.config.ctas
+        self.returned.clear()
         self._renew()
 
     def _renew(self) -> None:
@@ -89,9 +118,8 @@ class Residency:
         """The next CTAs at places given as SM and CTA slot."""
         if not chosen:
             return []
-        config, first = self.config, self.started
-        places = [Place(first + n, sm, slot) for n, (sm, slot) in enumerate(chosen)]
-        self.started += len(places)
+        config = self.config
+        places = [Place(self._next(), sm, slot) for sm, slot in chosen]
         home = Arena(config, self.entry, places, self._issued_at)
         made = []
         for n, (number, index, slot) in enumerate(places):

@@ -15,6 +15,7 @@ from gpudbg.debug.assembler import assemble_file
 from gpudbg.errors import CommandError, UsageError
 from gpudbg.sm import record as rec
 from gpudbg.sm.engines.llvm import run
+from gpudbg.sm.residency import Residency
 from tests import kernel_cases as kc
 
 KERNELS = (
@@ -69,6 +70,21 @@ done:
     IADD32I R10, R10, -0x1 ;
     ISETP.NE.U32.AND P0, PT, R10, RZ, PT ;
     @P0 BRA again ;
+    EXIT ;
+"""
+
+COUNT = """
+.arch sm_50
+.kernel count
+.param at 8
+    S2R R9, SR_CTAID.X ;
+    MOV R2, c[0x0][at] ;
+    MOV R3, c[0x0][at+4] ;
+    SHL R8, R9, 0x2 ;
+    IADD R2.CC, R2, R8 ;
+    IADD.X R3, R3, RZ ;
+    MOV32I R4, 0x1 ;
+    RED.E.ADD [R2], R4 ;
     EXIT ;
 """
 
@@ -213,3 +229,42 @@ def test_option() -> None:
     with pytest.raises(CommandError, match="between 1 and 256"):
         session.execute("set jobs 1000")
     assert session.settings.shown("jobs") == "4"
+
+
+def test_blocks_taken_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads take several blocks at a time; stops and other numbers of threads lose none."""
+    monkeypatch.setattr(run, "WORTH", 2000)
+    blocks = 12_000
+    program = _load(COUNT, jobs=2)
+    out = program.device.buffer(np.zeros(blocks, np.int32))
+    session = program.launch(grid=blocks, block=32, args=[out])
+    grid = session.grid
+    back: list[range] = []
+    real = Residency.hand_back
+    monkeypatch.setattr(Residency, "hand_back", lambda s, n: (back.append(n), real(s, n)))
+    for jobs in (2, 3, 1, 2):
+        session.execute(f"set jobs {jobs}")
+        assert session.run(max_instructions=20_000).kind == "limit"
+        resident = sum(1 for _ in grid.ctas())
+        assert grid.ctas_done + grid.ctas_waiting + resident == blocks
+        assert {cta.number for cta in grid.ctas()}.isdisjoint(grid._residency.returned)
+    assert back
+    assert session.run().kind == "exited"
+    assert (out.array() == 32).all()
+
+
+def test_returned_blocks_begin_where_there_is_room() -> None:
+    """Without a resident block left, what a thread gave back still runs."""
+    program = _load(COUNT)
+    out = program.device.buffer(np.zeros(200, np.int32))
+    grid = program.launch(grid=200, block=32, args=[out]).grid
+    residency = grid._residency
+    resident = residency.started
+    taken = [*range(100, 103), *range(110, 114)]
+    for numbers in (range(110, 114), range(100, 103)):
+        residency.hand_back(numbers)
+    residency.started, residency.ended = 200, 200 - resident - len(taken)
+    assert grid.ctas_waiting == len(taken)
+    assert grid.run().kind == "exited"
+    assert np.flatnonzero(out.array()).tolist() == [*range(resident), *taken]
+    assert (out.array()[taken] == 32).all()

@@ -21,7 +21,8 @@ from gpudbg.sm.scheduler import STAY
 
 # Environment fields of the loop, i64 each.  `next` points to the number of the next CTA, which all
 # threads share; `tell`: Python wants to know of every warp that ends; `epoch`: a number for the
-# time since Python last changed anything; `before`: instructions of the launch at the call.
+# time since Python last changed anything; `before`: instructions of the launch at the call; from
+# `own` before `own_end`: numbers of CTAs that this thread has taken for itself, `chunk` at a time.
 _NAMES = (
     "ring",
     "ring_count",
@@ -43,6 +44,9 @@ _NAMES = (
     "before",
     "voted",
     "voters",
+    "own",
+    "own_end",
+    "chunk",
 )
 FIELD: Final = {name: layout.LOOP + 8 * n for n, name in enumerate(_NAMES)}
 """Field of the loop -> offset in the environment."""
@@ -214,12 +218,20 @@ def _finished() -> str:
     with f.returning(f.op(f"icmp ne i64 {live}, 0")):
         f.line("ret i1 true")
     f.loop_put("ended", f.op(f"add i64 {f.loop_get('ended')}, 1"))
-    counter, ctas = f.get("ptr", "%env", FIELD["next"]), f.loop_get("ctas")
-    with f.when(f.op(f"icmp ult i64 {f.get('i64', counter)}, {ctas}")):
-        number = f.op(f"atomicrmw add ptr {counter}, i64 1 monotonic")
-        with f.returning(f.op(f"icmp ult i64 {number}, {ctas}")):
-            f.line(f"call void @renew(ptr %env, ptr %cta, i64 {number})")
-            f.line("ret i1 true")
+    own = f.loop_get("own")
+    with f.returning(f.op(f"icmp ult i64 {own}, {f.loop_get('own_end')}")):
+        f.loop_put("own", f.op(f"add i64 {own}, 1"))
+        f.line(f"call void @renew(ptr %env, ptr %cta, i64 {own})")
+        f.line("ret i1 true")
+    ctas, chunk = f.loop_get("ctas"), f.loop_get("chunk")
+    number = f.op(f"atomicrmw add ptr {f.get('ptr', '%env', FIELD['next'])}, i64 {chunk} monotonic")
+    with f.returning(f.op(f"icmp ult i64 {number}, {ctas}")):
+        end = f.op(f"add i64 {number}, {chunk}")
+        f.loop_put("own", f.op(f"add i64 {number}, 1"))
+        whole = f.op(f"icmp ult i64 {end}, {ctas}")
+        f.loop_put("own_end", f.op(f"select i1 {whole}, i64 {end}, i64 {ctas}"))
+        f.line(f"call void @renew(ptr %env, ptr %cta, i64 {number})")
+        f.line("ret i1 true")
     f.line("call void @remove(ptr %env, ptr %cta)")
     f.line("ret i1 true")
     return f.close("define private i1 @finished(ptr %env, ptr %cta)")

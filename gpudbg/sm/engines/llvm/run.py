@@ -55,6 +55,9 @@ NO_LIMIT = 1 << 62
 MOST_ENTRIES = 4096
 """Places reached by computed branches that are taken into a program."""
 
+MOST_TAKEN, EVEN = 8, 32
+"""CTAs that one of several threads takes at a time: so many at most, and a small part of its share
+of those that wait, so that all end at about the same time."""
 SHORT = 20_000
 """Instructions between two stops of all threads under which threads do not pay."""
 MOST_SHORT = 32
@@ -212,6 +215,8 @@ class RunEngine:
                 event = self._after(before, stops, accept)
                 if event is not None:
                     return event
+                if grid._residency.returned and self._filled(limit):
+                    continue
                 if grid.total >= limit or all(w.why == loop.IDLE for w in self.workers):
                     return None
                 if ticker is None and time.monotonic() - began > SOON:
@@ -398,6 +403,17 @@ class RunEngine:
         counts = [len(worker.ctas) for worker in self.workers]
         return self._jobs(limit) == 1 or (min(counts) == 0 and max(counts) > 1)
 
+    def _filled(self, limit: int) -> bool:
+        """Begin CTAs that a thread took and gave back where there is room; whether there is."""
+        placed = self.grid._residency.fill()
+        for cta in placed:
+            self.grid._announce(cta)
+        if placed:
+            self._leave()
+            self._share(limit)
+            self._use_code()
+        return bool(placed)
+
     def _share(self, limit: int) -> None:
         """Give the resident CTAs to workers, and the schedule's turn to the one that has it."""
         grid = self.grid
@@ -408,7 +424,11 @@ class RunEngine:
         ctas = list(grid.ctas())
         if jobs > 1:
             ctas.sort(key=lambda cta: cta.number)
-        self._counter[0] = grid._residency.started
+        residency = grid._residency
+        self._counter[0] = residency.started
+        chunk = 1
+        if jobs > 1:
+            chunk = max(1, min(MOST_TAKEN, residency.waiting // (EVEN * jobs)))
         self._memory_changes = -1
         for n, worker in enumerate(self.workers):
             self._link(worker, jobs > 1)
@@ -416,6 +436,7 @@ class RunEngine:
                 worker.set(layout.TRACE, address_of(grid.trace.buffer))
             worker.put("tell", bool(grid.observed("warp_end") or grid.observed("cta_end")))
             worker.put("quantum", grid.schedule.quantum)
+            worker.give(residency.hand_out(), chunk)
             mine = ctas[n::jobs]
             if jobs > 1:
                 mine.sort(key=lambda cta: (cta.sm, cta.slot))
@@ -467,6 +488,8 @@ class RunEngine:
         self._lead.see()
         for worker in self.workers:
             worker.see_all()
+            if unused := worker.unused():
+                self.grid._residency.hand_back(unused)
         if len(self.workers) > 1:
             # The place in the ring of all warps; turns of other threads end here.
             ring = self.grid._residency.ring

@@ -162,7 +162,8 @@ class Worker:
                 barriers.tell(cta, ask)
                 if handler:
                     _tell_local(cta)
-            told[_LIVE] = len(cta.live)
+            if self.grid.total:
+                told[_LIVE] = len(cta.live)
             ring.extend(told[_RECORDS : _RECORDS + count])
             if cta.home is not None:
                 cta.home.fresh = False
@@ -187,6 +188,12 @@ class Worker:
         if warp is not None and id(warp.cta) in self.ctas:
             barriers.tell(warp.cta, self.grid.observed("barrier"))
             warp.cta.told[_LIVE] = len(warp.cta.live)
+
+    def give(self, numbers: range, chunk: int) -> None:
+        """CTAs to begin before it takes others from the count, `chunk` at a time."""
+        self.put("own", numbers.start)
+        self.put("own_end", numbers.stop)
+        self.put("chunk", chunk)
 
     def begin_anywhere(self) -> None:
         """No turn is in progress."""
@@ -227,6 +234,12 @@ class Worker:
         ended = self.field("ended")
         self.put("ended", 0)
         return ended
+
+    def unused(self) -> range:
+        """Numbers it has taken of CTAs that have not begun; they are no longer its own."""
+        numbers = range(self.field("own"), self.field("own_end"))
+        self.put("own_end", 0)
+        return numbers
 
     def gone(self) -> list[Cta]:
         """CTAs that ended while none was waiting; they are no longer its own."""
