@@ -139,7 +139,7 @@ class Pair:
         self.memory = self.bench.memory.allocate(4096, "memory")
         self.bench.engine.sregs = _Sregs()  # type: ignore[assignment]
         self.words = list(batch)
-        listing = Listing(arch, 0)
+        listing = Listing(arch, 0, 8)
         for n, word in enumerate(self.words):
             pc = self.pc(n)
             listing.code[pc] = decode(word, arch)

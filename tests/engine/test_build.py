@@ -222,7 +222,7 @@ def test_the_library_is_one_for_all_threads(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_version_in_use_stays() -> None:
     """Two threads compile the same: the first one's code counts, what it replaced is kept."""
-    program = Program(Listing("sm_50", 0), 8, {}, frozenset())
+    program = Program(Listing("sm_50", 0, 8), 8, {}, frozenset())
     quick, good, other = (Version(n, {}, {}, n > 1, None) for n in (1, 2, 3))  # type: ignore[arg-type]
     assert program._keep(True, quick) is quick
     assert program._keep(True, good) is good

@@ -7,7 +7,10 @@
              `shared`: those in patterns that `patterns` guesses
     flow     its branches, divergence stack, barriers
     listing  the code a kernel can reach, cut into blocks
-    emitter  one function per kernel: basic blocks, exits, dispatch
+    state    registers, predicates and flags in IR names, and exits that store them
+    ways     loops and pieces of code that names go on through
+    emitter  one function per kernel: basic blocks, dispatch
+    sink     what only exits need, moved into them
     library  functions that compiled kernels call, with `body`, `atomics` and `mufu`; `stack` and
              `loop`: the divergence stack and the schedule among them
     build    target machine, object cache on disk, loading

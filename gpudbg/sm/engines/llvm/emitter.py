@@ -4,78 +4,42 @@
 collects IR.  There are two versions of a function: for warps whose 32 lanes are all active, where
 unguarded writes replace all lanes, and for any mask.
 
-Inside a block registers, predicates and flags live in IR names; they are stored together at
-commits.  A commit stands at the end of a block and between an instruction that changes memory and
-the next one that may leave.  The record thus holds the state after the last commit, no memory has
-changed since, and leaving to the step engine means to begin again there: nothing is stored on the
-way out.
+A trace is a block and what follows it: blocks it falls into (a copy of them), the next piece of
+straight code (which then has a second way in), and back to its own head, where the code is a loop.
+Along a trace registers, predicates and flags stay in IR names (`state`); what leaves it for another
+block stores them on the way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from gpudbg.isa.spa5.operands import PT, RZ, Reg
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.engines.llvm.floats import F32
 from gpudbg.sm.engines.llvm.flow import ACTIVE, CAME_FROM
 from gpudbg.sm.engines.llvm.inplace import Shape
-from gpudbg.sm.engines.llvm.lanes import FULL, Mask, Msk, Num, Slow, Val
+from gpudbg.sm.engines.llvm.lanes import FULL, Mask, Msk, Slow
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.engines.llvm.listing import Listing, following
 from gpudbg.sm.engines.llvm.patterns import Pattern
-from gpudbg.sm.engines.llvm.special import COMPILED_SREGS, SpecialOps
-from gpudbg.sm.engines.llvm.text import LIKELY, ODDS, UNLIKELY
-from gpudbg.sm.record import FIELDS, HEADER_BYTES, ROW_BYTES
+from gpudbg.sm.engines.llvm.sink import sink
+from gpudbg.sm.engines.llvm.special import COMPILED_SREGS
+from gpudbg.sm.engines.llvm.state import BUDGET, Names, Point, copy_of
+from gpudbg.sm.engines.llvm.text import ODDS, UNLIKELY
+from gpudbg.sm.engines.llvm.ways import Ahead, WaysOps
+from gpudbg.sm.record import FIELDS
 from gpudbg.sm.semantics import registry
 from gpudbg.sm.semantics.control import PUSHES
 from gpudbg.sm.turns import FLOW, starts_piece
 
 PC = FIELDS["pc"].offset
-BUDGET = FIELDS["budget"].offset
-PRED = FIELDS["pred"].offset
-CC = FIELDS["cc"].offset
-FLAGS = "ZSCOK"
 
 _CHANGES_MEMORY = frozenset(("ST", "STG", "STS", "STL", "ATOM", "ATOMS", "RED", *PUSHES))
-"""A commit must follow before the next instruction that may leave; the divergence stack is memory
-in the record."""
+"""Instructions that must not be done twice; the divergence stack is memory in the record."""
 
 _LONGEST_TRACE = 64
 """Instructions of a block and the copies of blocks that follow it."""
-
-
-@dataclass(slots=True)
-class _Exit:
-    """A way out of the block that is being emitted."""
-
-    label: str
-    why: Left
-    pc: int
-    extra: int
-    executed: int
-
-
-@dataclass(slots=True)
-class _Known:
-    """A copy of a block that another one falls into.
-
-    Attributes:
-        label: its own.
-        pc: its head.
-        behind: instructions before it in the blocks that led there.
-        names: of registers, predicates and flags.
-        shapes, same: what was found about addresses.
-    """
-
-    label: str
-    pc: int
-    behind: int
-    names: tuple[dict[int, Num], dict[int, Mask], dict[str, Mask]]
-    shapes: dict[tuple[str, int], Shape]
-    same: dict[str, str]
 
 
 @dataclass(slots=True)
@@ -83,32 +47,21 @@ class _Kept:
     """What `Emitter._take_back` goes back to.
 
     Attributes:
-        lengths: lines, lines of the tail, exits, sites.
-        names: of registers, predicates, flags, active lanes.
+        lengths: lines, lines of the tail, points, sites.
+        names: the state, active lanes.
         goals: heads that are gone to.
-        dirty: registers, predicates, flags that are not stored.
-        commit: the last one, the label that goes back to it, whether memory has changed since.
+        point: the last one, and whether memory has changed since.
         addresses: what was found about them.
     """
 
     lengths: tuple[int, int, int, int]
-    names: tuple[dict[int, Num], dict[int, Mask], dict[str, Mask], Mask]
+    names: tuple[Names, Mask]
     goals: tuple[set[int], set[int]]
-    dirty: tuple[set[int], set[int], set[str]]
-    commit: tuple[tuple[int, int], str, bool]
+    point: tuple[Point, dict[int, str], bool]
     addresses: tuple[dict[tuple[str, int], Shape], dict[str, str]]
 
 
-def _copies(masks: dict[Any, Mask]) -> dict[Any, Mask]:
-    return {key: _copy(mask) for key, mask in masks.items()}
-
-
-def _copy(mask: Mask) -> Mask:
-    """The mask in the forms it has now: later ones may not be known on this path."""
-    return mask if isinstance(mask, int) else Msk(mask.lanes, mask.bits)
-
-
-class Emitter(SpecialOps):
+class Emitter(WaysOps):
     """Emits one version of a listing's function.
 
     Attributes:
@@ -135,7 +88,6 @@ class Emitter(SpecialOps):
         self.sregs = sregs
         self.fixed: dict[int, int] = {}
         self.patterns: dict[int, Pattern] = {}
-        self._left_at_head = ""
         self.run = run
         self.wide_vectors = wide_vectors
         self.sites = 0
@@ -143,6 +95,7 @@ class Emitter(SpecialOps):
         self.order: list[int] = []
         self.extents: dict[int, int] = {}
         self.exec: Mask = FULL
+        self.now = Names()
         self.ended = False
         self.guarded = self.wants_old = False
         self._table = registry.table()
@@ -150,21 +103,25 @@ class Emitter(SpecialOps):
         self._pc = 0
         self._index = 0
         self._scratch = 0
-        self._regs: dict[int, Num] = {}
-        self._preds: dict[int, Mask] = {}
-        self._flags: dict[str, Mask] = {}
-        self._dirty: set[int] = set()
-        self._dirty_preds: set[int] = set()
-        self._dirty_flags: set[str] = set()
-        self._commit_at = (0, 0)
-        self._again = ""
-        self._changed = self._left = False
+        self._left_at_head = ""
+        self._left_here = self._changed = False
+        self._points: list[Point] = []
+        self._point = Point(0, "", 0, Names())
         self._shapes, self._same = {}, {}
-        self._ahead: _Known | None = None
-        self._from: _Known | None = None
+        self._ahead: Ahead | None = None
         self._behind = 0
-        self._exits: list[_Exit] = []
         self._tail: list[str] = []
+        self._read: set[int] = set()
+        self._used: dict[int, int] = {}
+        self._now_at = 0
+        self._head = 0
+        self._placed: set[int] = set()
+        self._fresh: list[int] = []
+        self._longest = _LONGEST_TRACE
+        self._backs: list[Names] = []
+        self._carried: Names | None = None
+        self._turns: list[str] = []
+        self._phis = {}
         self._checked: set[int] = set()
         self._missing: set[int] = set()
 
@@ -173,11 +130,20 @@ class Emitter(SpecialOps):
     def text(self, name: str) -> str:
         """The function."""
         heads = sorted(self.listing.heads)
+        body: list[str] = []
+        tail: list[str] = []
+        entry = self.listing.entry
+        if entry in self.listing.code:
+            self._trace(entry, fresh=True)
+            body, tail = sink([*self.lines, *self._turns], self._tail)
         for head in heads:
-            if head in self.listing.code:
-                following_head = self._block(head)
+            if head in self.listing.code and head not in self._placed:
+                following_head = self._whole(head)
                 if following_head is not None:
                     heads.append(following_head)
+                lines, aside = sink([*self.lines, *self._turns], self._tail)
+                body += lines
+                tail += aside
         lines = [
             f"define i32 @{name}(ptr noalias %env, ptr noalias %rec) {{",
             "entry:",
@@ -205,10 +171,11 @@ class Emitter(SpecialOps):
             "seek:",
             "  %at = load i64, ptr %pcs",
             "  switch i64 %at, label %miss [",
+            *(f"    i64 {pc | layout.FRESH}, label %z{pc}" for pc in self._fresh),
             *(f"    i64 {pc}, label %b{pc}" for pc in self.order),
             "  ]",
         ]
-        return "\n".join([*lines, *self.lines, *self._tail, *self._edges(), "}", ODDS])
+        return "\n".join([*lines, *body, *tail, *self._edges(), "}", ODDS])
 
     def _edges(self) -> list[str]:
         """Blocks on the way to a head where the turn may end, and to code that is not here."""
@@ -229,6 +196,21 @@ class Emitter(SpecialOps):
         return lines
 
     def edge(self, pc: int, turn: bool = True) -> str:
+        if pc == self._head and turn:
+            if self._carried is not None:
+                return self._back_edge(self._carried)
+            self._backs.append(self.now.late())
+        goal = self._goal(pc, turn)
+        label = self.fresh("o")
+        with self.aside():
+            self.label(label)
+            self._store(self.now.late())
+            self._store_budget(self._left_at_head, self._index + 1)
+            self.br(goal)
+        return label
+
+    def _goal(self, pc: int, turn: bool) -> str:
+        """A label at a pc, for which the record is up to date."""
         if pc not in self.listing.heads or pc not in self.listing.code:
             self._missing.add(pc)
             if not turn:
@@ -240,13 +222,33 @@ class Emitter(SpecialOps):
 
     # ---- blocks --------------------------------------------------------------------------
 
-    def _block(self, head: int) -> int | None:
+    def _whole(self, head: int) -> int | None:
+        """Emit a trace, twice where it is a loop: the first time shows what goes round."""
+        kept = self.sites, set(self._checked), set(self._missing), len(self.order)
+        placed = set(self._placed)
+        cut = self._trace(head)
+        if self._backs:
+            carried = self._goes_round()
+            self.sites, self._checked, self._missing, count = kept
+            self._placed = placed
+            del self.order[count:]
+            again = self._trace(head, carried)
+            cut = cut if again is None else again
+        return cut
+
+    def _trace(self, head: int, carried: Names | None = None, fresh: bool = False) -> int | None:
         """Emit a block and copies of those it falls into; a new head where one was cut short."""
+        self.lines, self._tail, self._turns, self._phis = [], [], [], {}
+        self._read, self._backs = set(), []
+        self._head, self._carried = -1 if fresh else head, carried
+        self._longest = 0 if head == self.listing.entry and not fresh else _LONGEST_TRACE
         self._behind = 0
-        cut = self._straight(head)
+        if fresh:
+            self._fresh.append(head)
+        cut = self._straight(head, None)
         while self._ahead is not None:
-            self._from, self._ahead = self._ahead, None
-            again = self._straight(self._from.pc)
+            ahead, self._ahead = self._ahead, None
+            again = self._straight(ahead.pc, ahead)
             cut = cut if again is None else again
         if cut is None or cut in self.listing.heads:
             return None
@@ -256,24 +258,27 @@ class Emitter(SpecialOps):
     def falls(self) -> str:
         pc = self.next_pc()
         behind = self._behind + self._index + 1
-        if pc not in self.listing.code or behind + self.listing.stretch(pc) > _LONGEST_TRACE:
+        if pc not in self.listing.code or behind + self.listing.stretch(pc) > self._longest:
             return self.edge(pc)
-        names = dict(self._regs), _copies(self._preds), _copies(self._flags)
-        self._ahead = _Known(
-            self.fresh("f"), pc, behind, names, dict(self._shapes), dict(self._same)
+        left = self._left_at_head, self._index + 1
+        self._ahead = Ahead(
+            self.fresh("f"), pc, behind, left, self.now.copy(), dict(self._shapes), dict(self._same)
         )
         return self._ahead.label
 
-    def _straight(self, head: int) -> int | None:
+    def _straight(self, head: int, ahead: Ahead | None) -> int | None:
         """Emit one block; the following address where it was cut short, else None."""
-        budget_at = self._begin(head)
+        self._begin(head, ahead)
         pc, count = head, 0
         cut: int | None = None
         while True:
             insn = self.listing.code[pc]
             self._pc, self._index = pc, count
+            self._now_at += 1
+            if self._changed:
+                self.take_point()
             if not self._try(insn):
-                self._commit()
+                self.take_point()
                 self.br(self.leave(Left.STEP, pc))
                 # What follows is a head of its own: there the step engine hands over again.
                 cut = following(pc)
@@ -282,78 +287,64 @@ class Emitter(SpecialOps):
             after = following(pc)
             if self.ended:
                 break
+            if self._merges(insn, after):
+                self._into_piece(after)
+                break
             if insn.op in FLOW or after in self.listing.heads or after not in self.listing.code:
-                self._commit()
                 self.br(self.edge(after, insn.op in FLOW or starts_piece(after)))
                 break
             pc = after
         self.extents[head] = pc
-        self._finish(budget_at, count)
+        self._finish(count)
         return cut
 
-    def _begin(self, head: int) -> int:
-        """The head of a block; the line that takes its length off the budget."""
-        self._regs, self._preds, self._flags = {}, {}, {}
-        self._shapes, self._same = {}, {}
+    def _begin(self, head: int, ahead: Ahead | None) -> None:
+        """The head of a block."""
         self._pc, self._index = head, 0
-        self._commit()
         self.ended = False
-        if self._from is None:
-            self.order.append(head)
-            self.label(f"b{head}")
+        if ahead is None:
+            self._behind = 0
+            self.now, self._shapes, self._same = Names(), {}, {}
+            if self._head < 0:
+                self.label(f"z{head}")
+                self.now = self._zeros()
+            else:
+                self.order.append(head)
+                self.label(f"b{head}")
+            if self._carried is None:
+                self._left_at_head = self.op("load i64, ptr %budget")
+            else:
+                self._phis = self._way_in(f"b{head}", f"l{head}", self._carried)
+            self.take_point()
+        elif ahead.piece:
+            self._piece(ahead)
         else:
-            self._continue(self._from)
+            self._continue(ahead)
         mark = self.get("i8", "%marks", (head - self.listing.base) // 8)
-        out = self.fresh("k")
-        self.unless(self.op(f"icmp ne i8 {mark}, 0"), out, UNLIKELY)
-        self._tail += [f"{out}:", f"  store i64 {head}, ptr %pcs", f"  ret i32 {int(Left.MARK)}"]
-        left = self.op("load i64, ptr %budget")
-        self._left_at_head = left
-        at = len(self.lines)
-        spent = self.op(f"add i64 {left}, 0")
-        self.line(f"store i64 {spent}, ptr %budget")
+        self.unless(self.op(f"icmp ne i8 {mark}, 0"), self._exit(self._point, Left.MARK), UNLIKELY)
         if not self.full:
             self._active = Msk(bits=self.op("load i32, ptr %actives"))
-        return at
 
-    def _continue(self, known: _Known) -> None:
-        """The head of a block's copy: the record is as at its head, and values are known."""
-        self._from = None
-        self._behind = known.behind
-        self._regs, self._preds, self._flags = known.names
-        self._shapes, self._same = known.shapes, known.same
-        self._checked.add(known.pc)
-        self.label(known.label)
-        left = self.op("load i64, ptr %budget")
-        self.unless(self.op(f"icmp sle i64 {left}, 0"), f"t{known.pc}", UNLIKELY)
+    def _continue(self, ahead: Ahead) -> None:
+        """The head of a block's copy: what was known before it is known."""
+        self._behind = ahead.behind
+        self.now, self._shapes, self._same = ahead.names, ahead.shapes, ahead.same
+        self.label(ahead.label)
+        before, executed = ahead.left
+        self._left_at_head = self.op(f"sub i64 {before}, {executed}")
+        self.take_point()
+        over = self.op(f"icmp sle i64 {self._left_at_head}, 0")
+        self.unless(over, self._exit(self._point, Left.TURN), UNLIKELY)
 
-    def _finish(self, budget_at: int, count: int) -> None:
-        """Fill in what depends on the block's length."""
-        line = self.lines[budget_at]
-        self.lines[budget_at] = line[: line.rindex(",")] + f", -{count}"
-        for out in self._exits:
-            self._tail.append(f"{out.label}:")
-            refund = count - out.executed
-            if refund:
-                name = f"%{out.label}"
-                self._tail += [
-                    f"  {name}b = load i64, ptr %budget",
-                    f"  {name}r = add i64 {name}b, {refund}",
-                    f"  store i64 {name}r, ptr %budget",
-                ]
-            self._tail.append(f"  store i64 {out.pc}, ptr %pcs")
-            self._tail.append(f"  ret i32 {int(out.why) | out.extra << 8}")
-        self._exits.clear()
+    def _finish(self, count: int) -> None:
+        """The end of a block of `count` instructions."""
+        self._write_exits()
 
     def _try(self, insn: Any) -> bool:
         """Emit one instruction; False, and nothing emitted, where it has no compiled version."""
         kept = self._kept()
         try:
-            leaves = self._emit(insn)
-            if leaves and self._changed:
-                self._take_back(kept)
-                self._commit()
-                self._emit(insn)
+            self._emit(insn)
             self._changed |= insn.op in _CHANGES_MEMORY
             return True
         except Slow as why:
@@ -361,41 +352,36 @@ class Emitter(SpecialOps):
         self._take_back(kept)
         return False
 
-    def _emit(self, insn: Any) -> bool:
-        """Emit one instruction; whether it may leave to the step engine."""
-        self._scratch, self._left = 0, False
+    def _emit(self, insn: Any) -> None:
+        """Emit one instruction."""
+        self._scratch = 0
         function = self._table.get(insn.op)
         if function is None:
             raise Slow("no semantics")
-        if insn.op in FLOW:
-            self._commit()
         self._guard(*insn.guard)
         self.wants_old = "d" in insn.o and insn.o["d"] != Reg(RZ)
         function(self, insn)
-        return self._left
 
     def _kept(self) -> _Kept:
         """What has been emitted so far."""
         # Masks remember the names of their forms: names in lines that are taken back must go too.
         return _Kept(
-            (len(self.lines), len(self._tail), len(self._exits), self.sites),
-            (dict(self._regs), _copies(self._preds), _copies(self._flags), _copy(self._active)),
+            (len(self.lines), len(self._tail), len(self._points), self.sites),
+            (self.now.copy(), copy_of(self._active)),
             (set(self._checked), set(self._missing)),
-            (set(self._dirty), set(self._dirty_preds), set(self._dirty_flags)),
-            (self._commit_at, self._again, self._changed),
+            (self._point, dict(self._point.labels), self._changed),
             (dict(self._shapes), dict(self._same)),
         )
 
     def _take_back(self, kept: _Kept) -> None:
         """Forget what was emitted since."""
-        lines, tail, exits, self.sites = kept.lengths
+        lines, tail, points, self.sites = kept.lengths
         del self.lines[lines:]
         del self._tail[tail:]
-        del self._exits[exits:]
-        self._regs, self._preds, self._flags, self._active = kept.names
+        del self._points[points:]
+        self.now, self._active = kept.names
         self._checked, self._missing = kept.goals
-        self._dirty, self._dirty_preds, self._dirty_flags = kept.dirty
-        self._commit_at, self._again, self._changed = kept.commit
+        self._point, self._point.labels, self._changed = kept.point
         self._shapes, self._same = kept.addresses
         self.ended, self._ahead = False, None
 
@@ -407,157 +393,8 @@ class Emitter(SpecialOps):
             held = self.pred(index)
             self.exec = self.mand(self._active, self.mnot(held) if negated else held)
 
-    # ---- leaving -------------------------------------------------------------------------
-
-    def leave(self, why: Left, pc: int, extra: int = 0, undone: bool = True) -> str:
-        executed = self._index + (0 if undone else 1)
-        if why is Left.STEP:
-            self._left = True
-            if self._again:
-                return self._again
-            pc, executed = self._commit_at
-        label = self.fresh("x")
-        if why is Left.STEP:
-            self._again = label
-        self._exits.append(_Exit(label, why, pc, extra, executed))
-        return label
-
-    def _commit(self) -> None:
-        """Bring the record up to date: before this instruction."""
-        for index in sorted(self._dirty):
-            value = self._regs[index]
-            place = self.at("%rec", HEADER_BYTES + ROW_BYTES * index)
-            self.line(f"store {self.whole(value, 32)}, ptr {place}, align 64")
-            if isinstance(value, Val):
-                value.row = index
-        for index in sorted(self._dirty_preds):
-            self.put("i32", self.mask_bits(self._preds[index]), "%rec", PRED + 4 * index)
-        for flag in sorted(self._dirty_flags):
-            bits = self.mask_bits(self._flags[flag])
-            self.put("i32", bits, "%rec", CC + 4 * FLAGS.index(flag))
-        self._dirty, self._dirty_preds, self._dirty_flags = set(), set(), set()
-        self._commit_at = self._pc, self._index
-        self._again, self._changed = "", False
-
     def later(self, label: str, lines: list[str]) -> None:
         self._tail += [f"{label}:", *(f"  {line}" for line in lines)]
-
-    def require(self, good: str) -> None:
-        on = self.fresh("on")
-        self.choose(good, on, self.leave(Left.STEP, self._pc), LIKELY)
-        self.label(on)
-
-    def bail(self, lanes: Mask) -> None:
-        if isinstance(lanes, int) and not lanes:
-            return
-        here = self.mask_bits(self.mand(lanes, self.exec))
-        self.require(self.op(f"icmp eq i32 {here}, 0"))
-
-    # ---- state ---------------------------------------------------------------------------
-
-    def pc(self) -> int:
-        return self._pc
-
-    def next_pc(self) -> int:
-        return following(self._pc)
-
-    def lanes(self) -> Mask:
-        return self.exec
-
-    def active(self) -> Mask:
-        return self._active
-
-    def active_bits(self) -> str:
-        return self.mask_bits(self._active)
-
-    def reg(self, index: int) -> Num:
-        if index == RZ:
-            return 0
-        found = self._regs.get(index)
-        if found is None:
-            if index >= self.registers:
-                raise Slow("a register the warp does not have")
-            place = HEADER_BYTES + ROW_BYTES * index
-            found = Val(32, self.get("<32 x i32>", "%rec", place, 64), row=index)
-            self._regs[index] = found
-        return found
-
-    def reg_pair(self, index: int) -> Num:
-        if index == RZ:
-            return 0
-        if index & 1:
-            raise Slow("an odd register pair")
-        return self.wide(self.reg(index), self.reg(index + 1))
-
-    def reg_write(self, index: int, value: Num) -> None:
-        if index == RZ:
-            return
-        if index >= self.registers:
-            raise Slow("a register the warp does not have")
-        single, origin = "", None
-        if isinstance(value, Val):
-            single, origin = value.single, value.origin
-        if self.exec != FULL:
-            old = self.reg(index)
-            value = self.select(self.exec, value, old)
-            if single:
-                single = self.pick(self.exec, F32, single, self.f32(old))
-            origin = None
-        if isinstance(value, Val):
-            self.joined(value)
-            value = Val(32, value.ref, value.one)
-            value.single, value.origin = single, origin
-        self._regs[index] = value
-        self._dirty.add(index)
-
-    def reg_pair_write(self, index: int, value: Num) -> None:
-        if index == RZ:
-            return
-        if index & 1:
-            raise Slow("an odd register pair")
-        low, high = self.lo(value), self.hi(value)
-        self.reg_write(index, low)
-        self.reg_write(index + 1, high)
-
-    def _merged(self, old: Callable[[], Mask], value: Mask) -> Mask:
-        """A mask with the executing lanes replaced, as bits."""
-        if self.exec == FULL:
-            return value
-        return Msk(bits=self.mask_bits(self._bitwise(value, old())))
-
-    def _bitwise(self, value: Mask, old: Mask) -> Mask:
-        """(old & ~exec) | (value & exec) on bits: cheaper than on lanes."""
-        here = Msk(bits=self.mask_bits(self.exec))
-        new = Msk(bits=self.mask_bits(value))
-        was = Msk(bits=self.mask_bits(old))
-        # old ^ ((old ^ new) & here) takes one operation less.
-        return self.mxor(was, self.mand(self.mxor(was, new), here))
-
-    def pred(self, index: int) -> Mask:
-        if index == PT:
-            return FULL
-        found = self._preds.get(index)
-        if found is None:
-            found = Msk(bits=self.get("i32", "%rec", PRED + 4 * index))
-            self._preds[index] = found
-        return found
-
-    def pred_write(self, index: int, value: Mask) -> None:
-        if index == PT:
-            return
-        self._preds[index] = self._merged(lambda: self.pred(index), value)
-        self._dirty_preds.add(index)
-
-    def cc_read(self, flag: str) -> Mask:
-        found = self._flags.get(flag)
-        if found is None:
-            found = Msk(bits=self.get("i32", "%rec", CC + 4 * FLAGS.index(flag)))
-            self._flags[flag] = found
-        return found
-
-    def cc_write(self, flag: str, value: Mask) -> None:
-        self._flags[flag] = self._merged(lambda: self.cc_read(flag), value)
-        self._dirty_flags.add(flag)
 
     # ---- what has no compiled version -------------------------------------------------------
 

@@ -61,6 +61,14 @@ class FlowOps(SharedOps):
         """A label that goes on at the next instruction; values known now may be known there."""
         return self.edge(self.next_pc())
 
+    def settle(self) -> None:
+        """Bring the record up to date, before the present instruction."""
+        raise NotImplementedError
+
+    def spend(self) -> None:
+        """Take what has executed off the budget in the record, with the present instruction."""
+        raise NotImplementedError
+
     def active_bits(self) -> str:
         """The mask of the active lanes as an i32 operand."""
         raise NotImplementedError
@@ -125,6 +133,7 @@ class FlowOps(SharedOps):
 
     def _jump(self, mask: Mask, target: Num) -> None:
         """A branch to computed places."""
+        self.settle()
         lanes, active = self.mask_bits(mask), self.active_bits()
         if self.uniform(target):
             self.require(self.op(f"icmp eq i32 {lanes}, {active}"))
@@ -146,6 +155,7 @@ class FlowOps(SharedOps):
         even = self.op(f"icmp eq i64 {low}, 0")
         skip = self.op(f"select i1 {even}, i64 8, i64 0")
         self.put("i64", self.op(f"add i64 {goal}, {skip}"), "%rec", FIELDS["pc"].offset)
+        self.spend()
         self.br("dispatch")
         self.ended = True
 
@@ -173,6 +183,7 @@ class FlowOps(SharedOps):
         lanes = self.mask_bits(mask)
         if not isinstance(mask, int):
             self.unless(self.op(f"icmp eq i32 {lanes}, 0"), self.falls())
+        self.settle()
         if function == "exit":
             self._exit_whole(lanes)
         target = self.function(function)

@@ -65,6 +65,10 @@ CTA_POINTER: Final = 0xB0
 LOCAL_CLEAR: Final = 0xB8
 """i64: the run (`epoch` of the grid loop) since whose begin local memory is all zero, or 0."""
 
+FRESH: Final = 1
+"""Bit of a pc: the warp has not begun; what registers, predicates and flags hold is from the warp
+before, and stands for zeros."""
+
 # ---- why compiled code returned ---------------------------------------------------------------
 
 

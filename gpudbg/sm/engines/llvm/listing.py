@@ -28,23 +28,28 @@ class Listing:
     Attributes:
         arch: architecture.
         base: address of the program's first word.
+        entry: where the kernel begins.
         code: instructions by address.
         heads: where blocks begin.
+        joins: heads that are reached otherwise than from the instruction before.
     """
 
     arch: str
     base: int
+    entry: int
     code: dict[int, Any] = field(default_factory=dict)
     heads: set[int] = field(default_factory=set)
+    joins: set[int] = field(default_factory=set)
 
     @classmethod
-    def of(cls, image: CodeImage, entries: Iterable[int]) -> Listing:
+    def of(cls, image: CodeImage, entry: int, entries: Iterable[int]) -> Listing:
         """Decode from the entries along every direct path."""
-        found = cls(image.program.arch, image.base)
+        found = cls(image.program.arch, image.base, landing(entry))
         work = [landing(pc) for pc in entries]
         while work:
             pc = work.pop()
             found.heads.add(pc)
+            found.joins.add(pc)
             while pc not in found.code:
                 insn = _decoded(image, pc, found.arch)
                 if insn is None:
@@ -54,6 +59,8 @@ class Listing:
                 if target is not None:
                     work.append(target)
                 pc = following(pc)
+                if insn.op in FLOW:
+                    found.joins.add(pc)
                 if insn.op in FLOW or starts_piece(pc):
                     found.heads.add(pc)
                 if insn.op in STOPS_FLOW and insn.guard == (PT, False) and _always(insn):

@@ -16,7 +16,7 @@ from gpudbg.sm import record as rec
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.engines.llvm.stack import Function
-from gpudbg.sm.record import FIELDS, HEADER_BYTES, ROW_BYTES
+from gpudbg.sm.record import FIELDS
 from gpudbg.sm.scheduler import STAY
 
 # Environment fields of the loop, i64 each.  `next` points to the number of the next CTA, which all
@@ -151,19 +151,14 @@ def _renew() -> str:
     local = f.op(f"mul i64 {f.get('i64', '%env', layout.LOCAL_BYTES)}, 32")
     epoch = f.loop_get("epoch")
     with f.each_warp("%cta") as record:
-        f.set("pc", f.loop_get("entry"), record)
+        # What is zero then is written once, when the warp ends or leaves its first block.
+        f.set("pc", f.op(f"or i64 {f.loop_get('entry')}, {layout.FRESH}"), record)
         f.set("active", f.field("valid", record), record)
         for name in _RESET:
             f.set(name, 0, record)
-        for n in range(7):
-            f.put("i32", 0, record, FIELDS["pred"].offset + 4 * n)
-        for n in range(5):
-            f.put("i32", 0, record, FIELDS["cc"].offset + 4 * n)
         for n, value in enumerate(place):
             short = f.op(f"trunc i64 {value} to i32")
             f.put("i32", short, record, FIELDS["ctaid"].offset + 4 * n)
-        count = f.op(f"zext i32 {f.field('registers', record)} to i64")
-        f.clear(f.at(record, HEADER_BYTES), f.op(f"mul i64 {count}, {ROW_BYTES}"), 128)
         clear = f.op(f"icmp ne i64 {f.get('i64', record, layout.LOCAL_CLEAR)}, {epoch}")
         with f.when(clear):
             f.clear(f.get("ptr", record, layout.LOCAL_POINTER), local, 128)
@@ -414,7 +409,11 @@ def _grid() -> str:
     f.loop_put("left", rest)
     _spend(f, record, cta, spent)
     ended = f.op(f"call i1 @finished(ptr %env, ptr {cta})")
-    f.choose(ended, "gone", "leave")
+    f.choose(ended, "ended", "leave")
+    f.label("ended")
+    f.loop_put("left", 0)
+    there = f.op(f"icmp sge i64 {f.get('i64', cta, arena.NUMBER)}, 0")
+    f.choose(there, "neighbour", "gone")
     f.label("gone")
     f.loop_put("current", -1)
     f.br("top")

@@ -156,6 +156,7 @@ _programs: dict[object, Program] = {}
 
 def program_of(
     image: CodeImage,
+    entry: int,
     entries: Iterable[int],
     registers: int,
     banks: dict[int, int],
@@ -167,16 +168,18 @@ def program_of(
     """The program of a kernel, kept from an earlier launch if there was one.
 
     Args:
+        entry: where the kernel begins.
+        entries: all places from which code is reached.
         row: threads of a block in x.
     """
     entries = frozenset(entries)
     row = row_of(row)
     sizes, known = tuple(sorted(banks.items())), tuple(sorted((fixed or {}).items()))
-    about = image.base, image.program.arch, entries, registers, sizes, sregs, row, traced, known
-    key = image.code, about
+    about = registers, sizes, sregs, row, traced, known
+    key = image.code, image.base, image.program.arch, entry, entries, about
     found = _programs.pop(key, None)
     if found is None:
-        listing = Listing.of(image, entries)
+        listing = Listing.of(image, entry, entries)
         found = Program(listing, registers, banks, sregs, row, traced, fixed or {})
         while len(_programs) >= _KEPT_PROGRAMS:
             _programs.pop(next(iter(_programs)))

@@ -123,7 +123,8 @@ class RunEngine:
         registers, row = grid.config.registers, grid.config.block[0]
         traced = grid.trace is not None
         fixed = self._fixed()
-        return program_of(grid.code, entries, registers, banks, sregs, row, traced, fixed)
+        about = registers, banks, sregs, row, traced, fixed
+        return program_of(grid.code, self.entry, entries, *about)
 
     def _fixed(self) -> dict[int, int]:
         """Special registers that the code reads and that do not change during the launch."""

@@ -7,9 +7,10 @@ exit in its middle gives back those of what has not executed.
 from __future__ import annotations
 
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.engines.llvm.emitter import Emitter, _Exit
+from gpudbg.sm.engines.llvm.emitter import Emitter
 from gpudbg.sm.engines.llvm.lanes import FULL
 from gpudbg.sm.engines.llvm.layout import Left
+from gpudbg.sm.engines.llvm.ways import Ahead
 from gpudbg.sm.record import FIELDS
 from gpudbg.sm.trace import ROW_BYTES, ROWS
 from gpudbg.sm.turns import LONGEST
@@ -20,25 +21,29 @@ INDEX = FIELDS["index"].offset
 class TracedEmitter(Emitter):
     """As `Emitter`, with a row of the trace for each instruction."""
 
-    _rows = _first = _who = ""
+    _place = _first = _who = _next = ""
     _taken_at = 0
 
-    def _begin(self, head: int) -> int:
-        budget_at = super()._begin(head)
-        self._rows = self.get("ptr", "%env", layout.TRACE)
-        self._first = self.get("i64", self._rows)
-        full = self.fresh("x")
-        self._exits.append(_Exit(full, Left.FULL, head, 0, 0))
+    def _begin(self, head: int, ahead: Ahead | None) -> None:
+        self._place = ""
+        super()._begin(head, ahead)
+        place = self.get("ptr", "%env", layout.TRACE)
+        self._first = self.get("i64", place)
+        full = self._exit(self._point, Left.FULL)
         self.unless(self.op(f"icmp ugt i64 {self._first}, {ROWS - LONGEST}"), full)
         self._taken_at = len(self.lines)
         taken = self.op(f"add i64 {self._first}, 0")
-        self.put("i64", taken, self._rows)
+        self.put("i64", taken, place)
         offset = self.op(f"mul i64 {self._first}, {ROW_BYTES}")
-        self._next = self.at(self.at(self._rows, ROW_BYTES), offset)
+        self._next = self.at(self.at(place, ROW_BYTES), offset)
         cta = self.get("i64", self.get("ptr", "%rec", layout.CTA_POINTER))
         index = self.op(f"zext i32 {self.get('i32', '%rec', INDEX)} to i64")
         self._who = self.op(f"or i64 {self.op(f'shl i64 {cta}, 32')}, {index}")
-        return budget_at
+        self._place = place
+        self.take_point()
+
+    def _rows(self, executed: int) -> tuple[str, str, int] | None:
+        return (self._place, self._first, executed) if self._place else None
 
     def _guard(self, index: int, negated: bool) -> None:
         super()._guard(index, negated)
@@ -50,18 +55,7 @@ class TracedEmitter(Emitter):
         self.put("i64", lanes, row, 8)
         self.put("i64", self._who, row, 16)
 
-    def _finish(self, budget_at: int, count: int) -> None:
+    def _finish(self, count: int) -> None:
         line = self.lines[self._taken_at]
         self.lines[self._taken_at] = line[: line.rindex(",")] + f", {count}"
-        # The grid loop executes a BAR by itself; where it cannot, its row is taken back there.
-        kept = {f"{o.label}:": o.executed + (o.why is Left.BARRIER) for o in self._exits}
-        start = len(self._tail)
-        super()._finish(budget_at, count)
-        for at in range(len(self._tail) - 1, start - 1, -1):
-            label = self._tail[at]
-            if label in kept and kept[label] != count:
-                name = f"%{label[:-1]}"
-                self._tail[at + 1 : at + 1] = [
-                    f"  {name}n = add i64 {self._first}, {kept[label]}",
-                    f"  store i64 {name}n, ptr {self._rows}",
-                ]
+        super()._finish(count)

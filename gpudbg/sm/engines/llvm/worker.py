@@ -287,4 +287,14 @@ class Worker:
             cta.barriers = Barriers(cta, self.grid.config.barriers)
             for warp in cta.warps:
                 warp.shown = -1
+                if warp.quads[rec.PC] & layout.FRESH:
+                    _clear(warp)
         barriers.see(cta)
+
+
+def _clear(warp: WarpState) -> None:
+    """What compiled code does when a warp begins in the place of another."""
+    warp.quads[rec.PC] &= ~layout.FRESH
+    warp.R[:] = 0
+    for place in (*range(rec.PRED, rec.PRED + 7), *range(rec.CC, rec.CC + len(rec.FLAG_NAMES))):
+        warp.words[place] = 0
