@@ -1,0 +1,105 @@
+"""State in names: work moved into exits, warps that begin, loops."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gpudbg
+from gpudbg.sm.engines.llvm.sink import sink
+from tests.engine import machines
+
+BENCH = Path(__file__).resolve().parents[1] / "data" / "bench" / "cubin"
+
+
+def test_what_only_exits_need_is_done_there() -> None:
+    hot, cold = sink(
+        [
+            "b8:",
+            "  %v1 = load i32, ptr %rec",
+            "  %v2 = add i32 %v1, 1",
+            "  %v3 = mul i32 %v2, 3",
+            "  %v4 = xor i32 %v1, 7",
+            "  store i32 %v4, ptr %rec",
+            "  br label %x1",
+        ],
+        ["x1:", "  store i32 %v3, ptr %rec", "  ret i32 0", "x2:", "  store i32 %v2, ptr %rec"],
+    )
+    assert hot == [
+        "b8:",
+        "  %v1 = load i32, ptr %rec",
+        "  %v4 = xor i32 %v1, 7",
+        "  store i32 %v4, ptr %rec",
+        "  br label %x1",
+    ]
+    assert cold == [
+        "x1:",
+        "  %v2.1 = add i32 %v1, 1",
+        "  %v3.2 = mul i32 %v2.1, 3",
+        "  store i32 %v3.2, ptr %rec",
+        "  ret i32 0",
+        "x2:",
+        "  %v2.3 = add i32 %v1, 1",
+        "  store i32 %v2.3, ptr %rec",
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "  %v2 = load i32, ptr %v1",
+        "  %v2 = call i1 %v1(ptr %rec)",
+        "  %v2 = atomicrmw add ptr %rec, i64 1 monotonic",
+        "  call void @llvm.prefetch.p0(ptr %v1, i32 0, i32 3, i32 1)",
+    ],
+)
+def test_what_has_effects_stays(line: str) -> None:
+    lines = ["b8:", line, "  br label %x1"]
+    assert sink(lines, ["x1:", "  store i32 %v2, ptr %rec"])[0] == lines
+
+
+def test_what_comes_round_a_loop_stays() -> None:
+    lines = [
+        "l8:",
+        "  %v1 = phi i32 [ 0, %b8 ], [ %v2, %k1 ]",
+        "  br i1 %v9, label %k1, label %x1",
+        "k1:",
+        "  %v2 = add i32 %v1, 1",
+        "  br label %l8",
+    ]
+    assert sink(lines, ["x1:", "  store i32 %v1, ptr %rec"])[0] == lines
+
+
+@pytest.mark.parametrize("kernel", ["saxpy", "mandelbrot", "histogram"])
+def test_warps_in_the_place_of_others_begin_with_zeros(kernel: str) -> None:
+    """More CTAs than fit: those that have not begun hold nothing of the ones before."""
+    arguments: dict[str, list[object]] = {
+        "saxpy": [np.arange(6400, dtype=np.float32), np.ones(6400, np.float32), 6390, 1.5],
+        "mandelbrot": [np.zeros(32 * 200, np.int32), 32, 200, 7],
+        "histogram": [np.arange(6400, dtype=np.uint8), np.zeros(256, np.uint32), 6400],
+    }
+    sessions = []
+    for engine in ("step", "run"):
+        program = gpudbg.load(str(BENCH / f"{kernel}.sm_50.cubin"), engine=engine, num_sms=1)
+        values = [
+            program.device.buffer(v) if isinstance(v, np.ndarray) else v for v in arguments[kernel]
+        ]
+        grid, block = ((1, 100), (32, 2)) if kernel == "mandelbrot" else ((100,), (64,))
+        if kernel == "histogram":
+            block = (256,)
+        sessions.append(program.launch(grid=grid, block=block, args=values))
+    rng = random.Random(kernel)
+    stops = 0
+    while True:
+        count = rng.choice((1, 3, 250, 400))
+        first, second = (s.run(max_instructions=count) for s in sessions)
+        assert first.kind == second.kind
+        states = [machines.grid_state(s.grid) for s in sessions]
+        assert machines.difference(*states) == ""
+        stops += 1
+        if first.kind != "limit" or stops > 30:
+            break
+    assert stops > 9
