@@ -45,7 +45,7 @@ fuzz: $(STAMP)
 	$(BIN)/python tests/isa/fuzz_nvdisasm.py
 	$(BIN)/python -m tests.kernels_own.fuzz_programs --count 300
 	$(BIN)/python -m tests.engine.fuzz_stops --stops 1000
-	$(BIN)/python -m tests.engine.fuzz_reciprocals
+	$(BIN)/python -m tests.engine.fuzz_mufu
 
 bench: $(STAMP)
 	$(BIN)/python tests/bench/startup.py

@@ -6,17 +6,20 @@ from gpudbg.sm.engines import mufu as tables
 from gpudbg.sm.engines.llvm.floats import (
     F32,
     F64,
+    I32,
     I64,
     INF32,
     NAN32,
     SIGN32,
-    FloatBodies,
     number,
 )
 from gpudbg.sm.engines.llvm.lanes import Num, Val
+from gpudbg.sm.engines.llvm.mufu_steps import MufuSteps
+
+_QUICK = ("EX2", "LG2", "SIN", "COS")
 
 
-class MufuBodies(FloatBodies):
+class MufuBodies(MufuSteps):
     """The steps of `gpudbg.sm.engines.mufu`; the library inherits them."""
 
     def _horner(self, coefficients: tuple[float, ...], x: str) -> str:
@@ -35,7 +38,26 @@ class MufuBodies(FloatBodies):
     def body_mufu(self, a: Num, function: str) -> Num:
         if function.endswith("64H"):
             return self._high_word(a, function[:3])
-        return self._narrowed(getattr(self, f"_{function.lower()}")(self.ftz(a)))
+        operand = self.ftz(a)
+        if function not in _QUICK:
+            return self._defined(operand, function)
+        quick, odd = getattr(self, f"steps_{function.lower()}")(operand)
+        first, long, late, done = (self.fresh(hint) for hint in ("first", "long", "late", "done"))
+        result = self.bare(quick, 32)
+        bits = self.mask_bits(odd)
+        self.br(first)
+        self.label(first)
+        self.choose(self.op(f"icmp eq i32 {bits}, 0"), done, long)
+        self.label(long)
+        other = self.bare(self._defined(operand, function), 32)
+        self.br(late)
+        self.label(late)
+        self.br(done)
+        self.label(done)
+        return Val(32, self.op(f"phi {I32} [ {result}, %{first} ], [ {other}, %{late} ]"))
+
+    def _defined(self, operand: Num, function: str) -> Num:
+        return self._narrowed(getattr(self, f"_{function.lower()}")(operand))
 
     def _root(self, value: str) -> str:
         return self.op(f"call {F64} @llvm.sqrt.v32f64({F64} {value})")

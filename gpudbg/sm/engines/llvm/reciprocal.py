@@ -13,7 +13,7 @@ at least 2 * 24 + 2).  RSQ takes an estimate, a step and a correction:
     correction  e = 1 - x y1 * y1, with the product x y1 as two numbers, h + l;
                 y = y1 + y1/2 * (e + e**2).
 
-The correction's error depends on x and y1 alone: `tests/engine/fuzz_reciprocals.py` shows for all
+The correction's error depends on x and y1 alone: `tests/engine/fuzz_mufu.py` shows for all
 2**24 significands and parities of the exponent that y is right for every y1 that such a step can
 give.  It is wrong for an y1 that is much too small, therefore the 2**-24.  Powers of 4 in x change
 exponents only: nothing over- or underflows for a normal x.

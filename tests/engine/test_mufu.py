@@ -1,4 +1,4 @@
-"""RCP, SQRT and RSQ in place have the bits of the definition, next to every kind of border."""
+"""MUFU of compiled code has the bits of the definition, next to every kind of border."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 import gpudbg
 from gpudbg.debug.assembler import assemble_file
 from gpudbg.sm.engines.llvm import build, program
-from tests.engine import fuzz_reciprocals as campaign
+from tests.engine import fuzz_mufu as campaign
 
 SOURCE = """
 .arch sm_52
@@ -82,3 +82,18 @@ def test_every_estimate_is_corrected() -> None:
     operands = rng.integers(127 << 23, 129 << 23, 1 << 16, np.uint32)
     operands[: len(HARDEST)] = HARDEST
     assert campaign.correction_errors(operands) == 0
+
+
+@pytest.mark.parametrize("function", campaign.CALLED)
+def test_library(function: str) -> None:
+    """Random bits, operands of usual size, integers and special ones."""
+    rng = np.random.default_rng(7)
+    anything = rng.integers(0, 1 << 32, 1 << 15, np.uint32)
+    usual = (rng.normal(0, 20, 1 << 15)).astype(np.float32)
+    whole = np.arange(-256, 256).astype(np.float32)
+    angles = (np.arange(1, 513) * (np.pi / 2)).astype(np.float32)
+    special = np.array(SPECIAL, np.uint32)
+    floats = np.concatenate([usual, whole, angles]).view(np.uint32)
+    both = np.concatenate([anything, floats, special, special | 0x80000000])
+    # Nearly all rows of the usual ones are of a kind; the others show that rows may be mixed.
+    assert campaign.called_errors(function, both[: len(both) // 32 * 32]) == 0

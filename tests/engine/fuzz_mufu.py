@@ -1,7 +1,7 @@
-"""RCP, SQRT and RSQ in place have the bits of the definition: the part of the proof in
+"""MUFU of compiled code has the bits of the definition: the part of the proof in
 `gpudbg.sm.engines.llvm.reciprocal` that is a search, and every operand there is.
 
-    python -m tests.engine.fuzz_reciprocals [--all]
+    python -m tests.engine.fuzz_mufu [--all]
 
 `--all` takes all 2**32 operands instead of 2**24 significands and parities with some exponents.
 """
@@ -18,12 +18,15 @@ import numpy as np
 import numpy.typing as npt
 
 from gpudbg.sm.engines import mufu
-from gpudbg.sm.engines.llvm import build
+from gpudbg.sm.engines.llvm import build, layout
 from gpudbg.sm.engines.llvm.floats import F32
 from gpudbg.sm.engines.llvm.reciprocal import STARTS, ReciprocalOps
 
 U32 = npt.NDArray[np.uint32]
 FUNCTIONS = ("RCP", "SQRT", "RSQ")
+"""Done in place."""
+CALLED = ("EX2", "LG2", "SIN", "COS")
+"""Functions of the library."""
 CHUNK = 1 << 20
 BELOW, ABOVE = 2.0**-25 - 1.5 * 2.0**-27, 1.5 * 2.0**-24 + 2.0**-31
 """How much too large, as a ratio, y1 is before it is rounded: a little more than is proved."""
@@ -65,6 +68,39 @@ def applied(what: str, start: str, x: U32, y: U32) -> U32:
     return out
 
 
+@cache
+def _loop() -> tuple[build.Code, Callable[..., None]]:
+    """Calls a library function for rows of 32."""
+    b = ReciprocalOps()
+    at = b.var("i64", 0)
+    with b.loop() as (_, after):
+        n = b.get("i64", at)
+        b.unless(b.op(f"icmp uge i64 {n}, %rows"), after)
+        row = b.op(f"shl i64 {n}, 7")
+        b.line(f"call void %f(ptr {b.at('%x', row)}, ptr {b.at('%out', row)})")
+        b.put("i64", b.op(f"add i64 {n}, 1"), at)
+    b.line("ret void")
+    head = "define void @apply(ptr %f, ptr %x, ptr %out, i64 %rows) {"
+    code = build.Code(build.object_of("\n".join([head, *b.lines, "}"]), 1, "variables"))
+    pointers = [ctypes.c_void_p] * 3
+    return code, ctypes.CFUNCTYPE(None, *pointers, ctypes.c_int64)(code.address("apply"))
+
+
+def _aligned(count: int) -> U32:
+    raw = np.empty(4 * count + 64, np.uint8)
+    start = -raw.ctypes.data % 64
+    return raw[start : start + 4 * count].view(np.uint32)
+
+
+def called(function: str, x: U32) -> U32:
+    """Results of a library function for operands in whole rows of 32."""
+    values, out = _aligned(len(x)), _aligned(len(x))
+    values[:] = x
+    where = build.library().address(layout.symbol(f"mufu.{function}"))
+    _loop()[1](where, values.ctypes.data, out.ctypes.data, len(x) // 32)
+    return out
+
+
 def defined(function: str, x: U32) -> U32:
     """What the step engine gives."""
     with np.errstate(all="ignore"):
@@ -91,8 +127,14 @@ def errors(function: str, start: str, x: U32) -> int:
     return int((np.where(nan, mufu.NAN, got) != want).sum())
 
 
+def called_errors(function: str, x: U32) -> int:
+    """`errors` of a library function."""
+    return int((called(function, x) != defined(function, x)).sum())
+
+
 def _operands(everything: bool) -> Iterator[U32]:
-    exponents = range(512) if everything else (0, 1, 2, 3, 127, 128, 252, 253, 254, 255, 256, 383)
+    some = (0, 1, 2, 110, 125, 126, 127, 128, 133, 140, 141, 253, 254, 255, 256, 375, 383, 389, 396)
+    exponents = range(512) if everything else some
     for exponent in exponents:
         for first in range(exponent << 23, (exponent + 1) << 23, CHUNK):
             yield np.arange(first, first + CHUNK, dtype=np.uint32)
@@ -112,6 +154,10 @@ def main() -> int:
             wrong = sum(errors(function, start, x) for x in _operands(options.all))
             print(f"{function:5} {start:6} {wrong or 'no'} errors", flush=True)
             failed += wrong
+    for function in CALLED:
+        wrong = sum(called_errors(function, x) for x in _operands(options.all))
+        print(f"{function:12} {wrong or 'no'} errors", flush=True)
+        failed += wrong
     return 1 if failed else 0
 
 
