@@ -1,4 +1,4 @@
-"""Shared memory at addresses that are computed from the thread's number: guessed, right and wrong.
+"""Memory at addresses that are computed from the thread's number: guessed, right and wrong.
 
 Each program runs on both engines, which must agree on everything, a fault's pc and state included.
 """
@@ -93,10 +93,25 @@ ACCESSES = (
     "@!P1 STS.64 [R8+0x8], R14 ;",
     "STS.128 [R8], R12 ;",
     "@P1 STS.128 [R8+0x10], R16 ;",
+    "LDG.E R16, [R6] ;",
+    "LDG.E R17, [R6+0x4] ;",
+    "@P1 LDG.E R18, [R6+0x8] ;",
+    "@P2 LDG.E R18, [R6+0xf80] ;",
+    "LDG.E.64 R16, [R6] ;",
+    "LDG.E.128 R16, [R6] ;",
+    "STG.E [R6], R12 ;",
+    "STG.E [R6+0x4], R16 ;",
+    "@!P1 STG.E [R6+0x8], R13 ;",
+    "@P1 STG.E.64 [R6], R14 ;",
+    "STG.E.128 [R6], R12 ;",
     "ATOMS.ADD RZ, [R8], R12 ;",
     "ATOMS.ADD RZ, [R8+0x10], R11 ;",
     "IADD R12, R12, R16 ;",
 )
+
+
+GLOBAL = ("IADD R6.CC, R8, c[0x0][out] ;", "MOV R7, c[0x0][out+4] ;", "IADD.X R7, R7, RZ ;")
+"""R6 and R7 point to the same place in global memory."""
 
 
 def _source(rng: random.Random) -> str:
@@ -106,7 +121,8 @@ def _source(rng: random.Random) -> str:
         body.append(place)
         if not rng.randrange(3):
             body.append(rng.choice(MOVES))
-        body += [_access(rng, step) for _ in range(3)]
+        body += GLOBAL
+        body += [_access(rng, step) for _ in range(4)]
     return PROGRAM.replace("{body}", "\n".join(f"    {text}" for text in body))
 
 
@@ -121,7 +137,7 @@ def _access(rng: random.Random, step: int) -> str:
 
 def _outcome(source: str, engine: str, block: tuple[int, int, int]) -> Any:
     program = gpudbg.load(assemble_file(source).cubin(), engine=engine)
-    out = program.device.buffer(np.zeros(4, np.uint32))
+    out = program.device.buffer(np.arange(1024, dtype=np.uint32))
     session = program.launch("probe", grid=2, block=block, args=[out])
     event = session.run()
     return event.kind, machines.grid_state(session.grid)

@@ -1,4 +1,4 @@
-"""How the lanes of a warp will lie to one another in shared memory, guessed before code is made.
+"""How the lanes of a warp will lie to one another in memory, guessed before code is made.
 
 The integer instructions of a listing are executed once in the order of their addresses for two
 sample warps, with any numbers for what is not known.  Where the addresses of an access differ from
@@ -15,7 +15,7 @@ import numpy as np
 
 from gpudbg.isa.spa5.operands import RZ, Reg
 from gpudbg.mem.lanes import FULL, LANE_IDS, U32, U64
-from gpudbg.sm.engines.values import ValueOps, const32, join, lanes32
+from gpudbg.sm.engines.values import ValueOps, const32, join, lanes32, lanes64
 from gpudbg.sm.semantics import registry
 from gpudbg.sm.semantics.memory import SIZES, address_of
 
@@ -32,9 +32,11 @@ _SIMPLE = frozenset(
     "MOV MOV32I S2R IADD IADD32I IADD3 ISCADD ISCADD32I LEA LOP LOP32I LOP3 SHL SHR SHF BFE BFI "
     "PRMT IMUL IMUL32I IMAD IMAD32I IMADSP XMAD SEL".split()
 )
-_ACCESSES = frozenset(("LDS", "STS"))
+_ACCESSES = frozenset(("LDS", "STS", "LDG", "STG"))
 HALF = 16
 """Lanes in a vector."""
+_PIECES = 4
+"""Of 64 bytes, that words are picked from."""
 
 
 Pattern = tuple[int, ...]
@@ -115,7 +117,7 @@ def row_of(width: int) -> int:
 
 
 def patterns_of(listing: Listing, row: int) -> dict[int, Pattern]:
-    """Address of an instruction to the pattern of its shared accesses, where there is one.
+    """Address of an instruction to the pattern of its access, where there is one.
 
     Args:
         row: threads of a block in x (`row_of`).
@@ -135,14 +137,16 @@ def patterns_of(listing: Listing, row: int) -> dict[int, Pattern]:
     return found
 
 
-def _address(sample: Any, table: dict[str, Any], insn: Any) -> U32 | None:
+def _address(sample: Any, table: dict[str, Any], insn: Any) -> U64 | None:
     """Execute an instruction for a sample; the addresses of an access."""
     try:
         if insn.op in _SIMPLE:
             table[insn.op](sample, insn)
             return None
         if insn.op in _ACCESSES:
-            return lanes32(address_of(sample, insn))
+            address = address_of(sample, insn)
+            wide = isinstance(address, np.ndarray) and address.dtype == np.uint64
+            return lanes64(address if wide else sample.zext(lanes32(address)))
     except (_UnknownError, AttributeError, KeyError, ValueError):
         # Operations that samples lack are among what may be missing.
         pass
@@ -154,15 +158,19 @@ def _address(sample: Any, table: dict[str, Any], insn: Any) -> U32 | None:
     return None
 
 
-def _pattern(first: U32 | None, second: U32 | None) -> Pattern | None:
+def _pattern(first: U64 | None, second: U64 | None) -> Pattern | None:
     """What two samples' addresses have in common."""
     if first is None or second is None:
         return None
     lows = [int(places.min()) for places in (first, second)]
+    if (
+        max(int(places.max()) - low for places, low in zip((first, second), lows, strict=True))
+        > FULL
+    ):
+        return None
     inside = lows[0] % _LINE if lows[0] % _LINE == lows[1] % _LINE else 0
     lanes, others = (
-        places - np.uint32(low - inside & FULL)
-        for places, low in zip((first, second), lows, strict=True)
+        places - np.uint64(low - inside) for places, low in zip((first, second), lows, strict=True)
     )
     return tuple(lanes.tolist()) if np.array_equal(lanes, others) else None
 
@@ -175,7 +183,7 @@ class Part(NamedTuple):
 
     Attributes:
         kind: "splat": one word for all; "line": words that follow one another; "pick": words
-            of one piece of 64 bytes or two in a row.
+            of up to four pieces of 64 bytes in a row.
         offset: of the first byte.
         picks: for "pick", the word of each lane.
     """
@@ -183,6 +191,14 @@ class Part(NamedTuple):
     kind: str
     offset: int
     picks: tuple[int, ...] = ()
+
+    def end(self, size: int) -> int:
+        """The offset behind what is loaded of a word of an access of `size` bytes."""
+        if self.kind == "splat":
+            return self.offset + min(size, 4)
+        if self.kind == "line":
+            return self.offset + HALF * min(size, 4)
+        return self.offset + _LINE * (max(self.picks) // HALF + 1)
 
 
 class Piece(NamedTuple):
@@ -230,7 +246,7 @@ def _part(places: list[int], size: int) -> Part | None:
     if places == list(range(first, first + HALF * step, step)):
         return Part("line", first)
     start = min(places) // _LINE * _LINE
-    if size < 4 or any(place % 4 for place in places) or max(places) >= start + 2 * _LINE:
+    if size < 4 or any(place % 4 for place in places) or max(places) >= start + _PIECES * _LINE:
         return None
     return Part("pick", start, tuple((place - start) // 4 for place in places))
 

@@ -15,7 +15,7 @@ from gpudbg.formats.program import CodeImage
 from gpudbg.sm.engines.llvm import build
 from gpudbg.sm.engines.llvm.emitter import Emitter
 from gpudbg.sm.engines.llvm.listing import Listing
-from gpudbg.sm.engines.llvm.patterns import patterns_of, row_of
+from gpudbg.sm.engines.llvm.patterns import Pattern, patterns_of, row_of
 from gpudbg.sm.engines.llvm.traced import TracedEmitter
 
 QUICK, GOOD = 0, 1
@@ -61,6 +61,7 @@ class Program:
         full, masked: the versions that exist.
         seconds: spent compiling.
         replaced: quick versions that better ones took the place of.
+        patterns: of accesses, once they are guessed.
     """
 
     listing: Listing
@@ -74,6 +75,7 @@ class Program:
     masked: Version | None = None
     seconds: float = 0.0
     replaced: list[Version] = field(default_factory=list)
+    patterns: dict[int, Pattern] | None = None
 
     @property
     def sites(self) -> int:
@@ -112,7 +114,10 @@ class Program:
         run = 16 if self.row % 32 else 32
         about = self.registers, self.banks, self.sregs, run, build.host().wide_vectors
         emitter = kind(self.listing, full, *about)
-        emitter.fixed, emitter.patterns = self.fixed, patterns_of(self.listing, self.row)
+        emitter.fixed = self.fixed
+        if self.patterns is None:
+            self.patterns = patterns_of(self.listing, self.row)
+        emitter.patterns = self.patterns
         emitter.start = build.host().start
         if not full:
             emitter.sites = len(self.listing.code) + 1

@@ -2,7 +2,8 @@
 
 Whether a register's lanes lie as guessed, and all that the block does with it is inside shared
 memory, is found once in a block; each access then asks only for that.  What is not so goes to the
-library.
+library.  Lanes with gaps between them in global memory (fields of structures) are done alike, with
+a check for each access.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Region(Shape):
 
 
 class SharedOps(InPlaceOps):
-    """Overrides `load`, `store` and `atomic` for shared memory.
+    """Overrides `load` and `store`, and `atomic` for shared memory.
 
     Attributes:
         patterns: address of an instruction to its pattern.
@@ -55,28 +56,29 @@ class SharedOps(InPlaceOps):
         raise NotImplementedError
 
     def load(self, space: str, address: Num, size: int, signed: bool) -> Sequence[Num]:
-        pattern = self.patterns.get(self.pc()) if space == "shared" else None
+        pattern = self.patterns.get(self.pc()) if space in self._SPACES else None
         words = None if pattern is None else load_parts(pattern, size)
         if pattern is None or words is None or isinstance(address, int) or address.one:
             return super().load(space, address, size, signed)
+        parts = [part for word in words for part in word]
+        if space == "global" and all(part.kind != "pick" for part in parts):
+            return super().load(space, address, size, signed)
         where = self._parts(space, address)
         mask = self.mask_bits(self.exec)
-        parts = [part for word in words for part in word]
-        begin = min(part.offset for part in parts)
-        end = max(part.offset + _bytes(part, size) for part in parts)
-        region, add = self._region(where, pattern, size, begin, end)
+        ends = min(p.offset for p in parts), max(p.end(size) for p in parts)
+        site, good, place, add = self._found(space, where, pattern, size, *ends)
         fast, slow, none, done = (self.fresh(hint) for hint in ("fast", "slow", "none", "done"))
-        self.choose(region.good, fast, slow, LIKELY)
+        self.choose(good, fast, slow, LIKELY)
         self.label(fast)
         known: dict[int, str] = {}
         quick = [
-            self._both(*(self._part(region.place, add, p, size, signed, known) for p in word))
+            self._both(*(self._part(place, add, part, size, signed, known) for part in word))
             for word in words
         ]
         quick_end = self._end(done)
         self.label(slow)
         self._nobody(mask, none)
-        late = self._slow_load(space, "", where, size, signed, mask)
+        late = self._slow_load(space, site, where, size, signed, mask)
         late_end = self._end(done)
         self.label(none)
         self.br(done)
@@ -94,9 +96,12 @@ class SharedOps(InPlaceOps):
         ]
 
     def store(self, space: str, address: Num, size: int, values: Sequence[Num]) -> None:
-        pattern = self.patterns.get(self.pc()) if space == "shared" else None
+        pattern = self.patterns.get(self.pc()) if space in self._SPACES else None
         pieces = None if pattern is None else store_pieces(pattern, size)
         if pattern is None or pieces is None or isinstance(address, int) or address.one:
+            super().store(space, address, size, values)
+            return
+        if space == "global" and all(None not in piece.words for piece in pieces):
             super().store(space, address, size, values)
             return
         where = self._parts(space, address)
@@ -104,17 +109,18 @@ class SharedOps(InPlaceOps):
         if self.exec != FULL:
             self.mask_lanes(self.exec)
         rows = [Val(32, self.bare(v, 32), row=v.row if isinstance(v, Val) else -1) for v in values]
-        region, add = self._region(where, pattern, size, min(pattern), max(pattern) + size)
+        ends = min(pattern), max(pattern) + size
+        site, good, place, add = self._found(space, where, pattern, size, *ends)
         fast, slow, done = self.fresh("fast"), self.fresh("slow"), self.fresh("done")
-        self.choose(region.good, fast, slow, LIKELY)
+        self.choose(good, fast, slow, LIKELY)
         self.label(fast)
         for piece in pieces:
-            self._store_words(self.at(region.place, add + piece.offset), piece, rows)
+            self._store_words(self.at(place, add + piece.offset), piece, rows)
         self.br(done)
         self.label(slow)
         self._nobody(mask, done)
         tail = "".join(f", ptr {self.row_of(row, 32)}" for row in rows)
-        self._library(f"store.{space}.{size}", space, "", where, mask, tail)
+        self._library(f"store.{space}.{size}", space, site, where, mask, tail)
         self.br(done)
         self.label(done)
 
@@ -163,19 +169,63 @@ class SharedOps(InPlaceOps):
 
     # ---- addresses -----------------------------------------------------------------------
 
-    def _region(
-        self, where: Where, pattern: Pattern, size: int, begin: int, end: int
-    ) -> tuple[Region, int]:
-        """What is known of a register, and the bytes from its lane 0 to offset 0 of the pattern.
+    def _found(
+        self, space: str, where: Where, pattern: Pattern, size: int, begin: int, end: int
+    ) -> tuple[str, str, str, int]:
+        """(Site, i1: the lanes lie as guessed and inside, a host pointer, bytes from there to
+        offset 0 of the pattern).
 
         Args:
             begin, end: offsets in the pattern that the access touches.
         """
         steps = tuple(place - pattern[0] for place in pattern)
-        add = signed(where.add & FULL, 32) - pattern[0]
+        if space == "shared":
+            region, add = self._region(where, steps, size, begin - pattern[0], end - pattern[0])
+            return "", region.good, region.place, add - pattern[0]
+        site = self._site()
+        same, first = self._lie(where.low, steps)
+        every = self._every(same, self._same_high(where.high))
+        # The low words of the lanes must not wrap around.
+        lowest = self.op(f"add i64 {first}, {min(steps)}")
+        last = (1 << 32) - max(steps) + min(steps)
+        straight = self.op(f"icmp ult i64 {lowest}, {last}")
+        offset = self._global_offset(first, where, site)
+        limit = self.get("i64", site, 8)
+        start = self.op(f"add i64 {offset}, {begin - pattern[0]}")
+        room = self.op(f"call i64 @llvm.usub.sat.i64(i64 {limit}, i64 {end - begin - 1})")
+        good = self.op(f"and i1 {self.op(f'icmp ult i64 {start}, {room}')}, {straight}")
+        wrong = self.op(f"and i64 {offset}, {size - 1}")
+        good = self.op(f"and i1 {good}, {self.op(f'icmp eq i64 {wrong}, 0')}")
+        place = self.op(f"getelementptr i8, ptr {self.get('ptr', site, 16)}, i64 {offset}")
+        return site, self.op(f"and i1 {good}, {every}"), place, -pattern[0]
+
+    def _lie(self, low: Val, steps: Pattern) -> tuple[str, str]:
+        """(`<32 x i1>`: which lanes lie to lane 0 as guessed, its low word as i64)."""
+        key = f"{low.ref} {steps}", 0
+        known = self._shapes.get(key)
+        if known is None:
+            first = self.op(f"extractelement {LANES32} {low.ref}, i64 0")
+            every = self.spread(first, 32)
+            lie = self.op(f"sub {LANES32} {low.ref}, {every}")
+            numbers = ", ".join(f"i32 {signed(step & FULL, 32)}" for step in steps)
+            same = self.op(f"icmp eq {LANES32} {lie}, <{numbers}>")
+            known = Shape(same, "", [self.op(f"zext i32 {first} to i64")])
+            self._shapes[key] = known
+        return known.regular, known.firsts[0]
+
+    def _region(
+        self, where: Where, steps: Pattern, size: int, begin: int, end: int
+    ) -> tuple[Region, int]:
+        """What is known of a register that points into shared memory, and the bytes from there
+        to where lane 0 points.
+
+        Args:
+            begin, end: bytes from lane 0 that the access touches.
+        """
+        add = signed(where.add & FULL, 32)
         begin, end = begin + add, end + add
         # Accesses that are misaligned to one another are not looked after together.
-        key = f"{where.low.ref} {(where.add) % size} {steps}", size
+        key = f"{where.low.ref} {where.add % size} {steps}", size
         region = self._shapes.get(key)
         if not isinstance(region, Region):
             region = self._new_region(where, steps, size, begin, end)
@@ -190,16 +240,9 @@ class SharedOps(InPlaceOps):
         return region, add
 
     def _new_region(self, where: Where, steps: Pattern, size: int, begin: int, end: int) -> Region:
-        low, region = where.low, Region(begin, end)
-        first = self.op(f"extractelement {LANES32} {low.ref}, i64 0")
-        every = self.op(f"insertelement {LANES32} poison, i32 {first}, i64 0")
-        every = self.op(
-            f"shufflevector {LANES32} {every}, {LANES32} poison, <32 x i32> zeroinitializer"
-        )
-        lie = self.op(f"sub {LANES32} {low.ref}, {every}")
-        numbers = ", ".join(f"i32 {step}" for step in steps)
-        same = self._every(self.op(f"icmp eq {LANES32} {lie}, <{numbers}>"), "")
-        offset = self.op(f"zext i32 {first} to i64")
+        region = Region(begin, end)
+        lie, offset = self._lie(where.low, steps)
+        same = self._every(lie, "")
         base = self.get("ptr", "%rec", layout.SHARED_POINTER)
         limit = self.get("i64", "%env", layout.SHARED_BYTES)
         region.begin_at = len(self.lines)
@@ -236,10 +279,21 @@ class SharedOps(InPlaceOps):
             if size < 4:
                 return self._load_line(self.at(place, add + part.offset), size, signed)[0]
             return piece(part.offset)
-        one = piece(part.offset)
-        two = piece(part.offset + 64) if max(part.picks) >= HALF else "poison"
-        picks = ", ".join(f"i32 {word}" for word in part.picks)
-        return self.op(f"shufflevector {LANES16} {one}, {LANES16} {two}, <{HALF} x i32> <{picks}>")
+        return self._picked(
+            [piece(part.offset + at) for at in range(0, part.end(4) - part.offset, 64)], part.picks
+        )
+
+    def _picked(self, pieces: list[str], picks: tuple[int, ...]) -> str:
+        """Words of up to four vectors."""
+        if len(pieces) > 2:
+            low = self._picked(pieces[:2], tuple(n if n < 2 * HALF else 0 for n in picks))
+            high = tuple(n - 2 * HALF if n >= 2 * HALF else 0 for n in picks)
+            parts = [low, self._picked(pieces[2:], high)]
+            picks = tuple(lane + HALF * (n >= 2 * HALF) for lane, n in enumerate(picks))
+            pieces = parts
+        one, two = pieces[0], pieces[1] if len(pieces) > 1 else "poison"
+        order = ", ".join(f"i32 {n}" for n in picks)
+        return self.op(f"shufflevector {LANES16} {one}, {LANES16} {two}, <{HALF} x i32> <{order}>")
 
     def _store_words(self, place: str, piece: Piece, rows: list[Val]) -> None:
         """One piece, or the words of it that are written."""
@@ -275,15 +329,6 @@ class SharedOps(InPlaceOps):
     def _indices(half: int) -> str:
         numbers = ", ".join(f"i32 {HALF * half + n}" for n in range(HALF))
         return f"<{HALF} x i32> <{numbers}>"
-
-
-def _bytes(part: Part, size: int) -> int:
-    """That one half of a word loads."""
-    if part.kind == "splat":
-        return min(size, 4)
-    if part.kind == "line":
-        return HALF * min(size, 4)
-    return 64 if max(part.picks) < HALF else 128
 
 
 def _place(sources: list[tuple[int, int]], word: tuple[int, int]) -> int:
