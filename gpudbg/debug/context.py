@@ -130,7 +130,7 @@ class WarpContext:
     def _argument(self, text: str) -> Result | None:
         for index, argument in enumerate(self._session.launch.arguments):
             if text in (argument.name, f"arg{index}"):
-                return _typed(self._parameter(index), argument)
+                return typed_argument(self._parameter(index), argument)
         return None
 
     def _parameter(self, index: int) -> Result:
@@ -263,7 +263,7 @@ class WarpContext:
         self._session.variables[name] = Result(value.type, value.values, value.valid, place)
 
 
-def _typed(parameter: Result, argument: Any) -> Result:
+def typed_argument(parameter: Result, argument: Any) -> Result:
     """A parameter with the type its argument was given with: a pointer to the buffer's elements."""
     if argument.buffer is not None:
         dtype = argument.buffer.dtype

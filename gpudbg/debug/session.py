@@ -455,7 +455,11 @@ class DebugSession(Watching, Breaking, Looking):
         return evaluate(parse(text), self.context())
 
     def context(self) -> WarpContext:
-        """What expressions see: the focused warp."""
+        """What expressions see: the focused warp; at the end, what a launch leaves."""
+        if self.focus is None and self.grid.finished and not self._killed:
+            from gpudbg.debug.ended import EndedContext
+
+            return EndedContext(self)
         return WarpContext(self, self._focused())
 
     # ---- pcs ---------------------------------------------------------------------------

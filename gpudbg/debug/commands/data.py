@@ -37,7 +37,7 @@ def _json_value(result: Result, lane: int) -> Any:
     usage="print[/FMT] [all] EXPRESSION",
     help="the value of an expression",
     group="data",
-    needs="stopped",
+    needs="stopped or ended",
     repeats=False,
     details=FORMAT_HELP,
     completer=lambda s, text: s.complete_expression(text),
@@ -57,7 +57,7 @@ def print_(session: DebugSession, argument: str) -> Output:
     usage="output[/FMT] [all] EXPRESSION",
     help="the value of an expression, without a number in the history",
     group="data",
-    needs="stopped",
+    needs="stopped or ended",
     repeats=False,
     completer=lambda s, text: s.complete_expression(text),
 )
@@ -94,13 +94,12 @@ def _shown(session: DebugSession, argument: str) -> _Shown:
     if axes is not None:
         return _vector(session, axes, letter)
     result = session.evaluate(text)
-    assert session.focus is not None
-    lane = session.focus.lane
+    lane = session.focus.lane if session.focus is not None else 0
     if isinstance(result.type, Array):
         result, elements = session.fetch_array(result, lane)
         data = {"type": str(result.type), "values": elements.tolist()}
         return _Shown((elements_text(elements, letter),), data, result)
-    mask = session.warp().state.active
+    mask = session.warp().state.active if session.focus is not None else 1
     data = {
         "type": str(result.type),
         "lane": lane,

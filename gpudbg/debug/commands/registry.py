@@ -21,7 +21,8 @@ from gpudbg.errors import CommandError
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
 
-Needs = Literal["nothing", "launch", "stopped"]
+Needs = Literal["nothing", "launch", "stopped", "stopped or ended"]
+"""What a command cannot do without: "stopped" is a warp to look at."""
 
 GROUP_ALIASES = {"i": "info"}
 """gdb's short names of command groups that would be ambiguous prefixes."""

@@ -93,7 +93,7 @@ def session_command(bridge: Bridge, ui: Ui, command: Command, argument: str) -> 
     """A command of the table, when the program's state lets it."""
     if bridge.run is not None and command.needs != "nothing" and command.group != "breakpoints":
         raise MiError(BUSY)
-    if command.needs == "stopped" and not _static(bridge, command, argument):
+    if command.needs.startswith("stopped") and not _static(bridge, command, argument):
         bridge.process(NOT_STARTED)
     if bridge.session is None and command.needs != "nothing":
         raise MiError(NO_PROGRAM)
