@@ -354,8 +354,10 @@ def _explain(
     if error.space == "local":
         return "", tuple(why)
     if error.space != "global":
-        if nearest.side == "after":
+        if nearest.side == "after" and nearest.size:
             why.append(f"The last byte of {nearest.name} is 0x{nearest.size - 1:x}.")
+        if nearest.side == "after" and error.space == "shared":
+            why += _dynamic_words(session, nearest)
         if nearest.side == "before":
             why.append(f"0x{error.address:x} is {-nearest.gap:,} as a signed number.")
         return "", tuple(why)
@@ -369,10 +371,23 @@ def _explain(
         if error.name == "MISALIGNED_ADDR":
             return f"{a.name} + {distance:,} bytes", tuple(why)
         if not text and distance % item == 0:
-            text = f"{a.name}[{distance // item:,}]"
+            text = f"{a.name}[{distance // item}]"
             sentences = [f"The largest index of {a.name} is {a.buffer.array().size - 1:,}."]
         return text, (*why, *sentences)
     return "", tuple(why)
+
+
+def _dynamic_words(session: DebugSession, nearest: Nearest) -> list[str]:
+    """How much of a block's shared memory the launch gave, where the kernel may want more."""
+    fixed = session.kernel.shared_static_bytes
+    given = nearest.size - fixed
+    if given < 0 or (fixed and not given):
+        return []
+    first = f"{given:,} bytes of it are" if given else "No byte of it is"
+    return [
+        f"{first} the launch's for `extern __shared__`: --shared N, or shared_bytes in the launch "
+        "table, gives more."
+    ]
 
 
 def _as_sum(session: DebugSession, name: str, distance: int, item: int) -> tuple[str, list[str]]:

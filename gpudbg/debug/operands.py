@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from gpudbg.debug.lane_shape import guess_kind
 from gpudbg.errors import DecodeError, GpudbgError
 from gpudbg.isa.spa5.decode import decode
 from gpudbg.isa.spa5.operands import PT, Address, Reg
+from gpudbg.mem.lanes import bools
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -30,22 +33,25 @@ class OperandValue:
     """One operand of an instruction in one lane.
 
     `name` is as the text shows it (`R4`, `R2:R3`, `P0`), `column` where it stands in the text
-    (-1: not found), `value` its bits, `kind` register, pair, predicate or address.
+    (-1: not found), `value` its bits, `kind` register, pair, predicate or address; `floats` when
+    the active lanes' values of the register read best as floats.
     """
 
     name: str
     column: int
     value: int
     kind: str
+    floats: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A register or predicate the next instruction will change in a lane."""
+    """A register or predicate the next instruction will change in a lane; `floats`: see above."""
 
     name: str
     before: int
     after: int
+    floats: bool = False
 
 
 def instruction_at(session: DebugSession, pc: int) -> Instruction | None:
@@ -100,7 +106,13 @@ def _value(warp: WarpState, lane: int, operand: Any, text: str) -> OperandValue 
     if (wide or reg.count == 2) and reg.index + 1 < warp.R.shape[0]:
         value |= int(warp.R[reg.index + 1][lane]) << 32
         name = f"R{reg.index}:R{reg.index + 1}"
-    return OperandValue(name, _column(text, f"R{reg.index}"), value, kind)
+    floats = name.isalnum() and kind == "register" and _floats(warp.R[reg.index], warp.active)
+    return OperandValue(name, _column(text, f"R{reg.index}"), value, kind, floats)
+
+
+def _floats(row: NDArray[np.uint32], active: int) -> bool:
+    """Whether the active lanes' values of a register read best as floats."""
+    return guess_kind(row[bools(active)]) == "f"
 
 
 def _column(text: str, name: str) -> int:
@@ -133,7 +145,12 @@ def changes(session: DebugSession, warp: WarpState, lane: int) -> tuple[Change, 
         return ()
     registers, flags = after
     out = [
-        Change(f"R{i}", int(before[i]), int(registers[i]))
+        Change(
+            f"R{i}",
+            int(before[i]),
+            int(registers[i][lane]),
+            _floats(registers[i], warp.active),
+        )
         for i in sorted(writes.registers)
         if i < len(before)
     ]
@@ -144,7 +161,7 @@ def changes(session: DebugSession, warp: WarpState, lane: int) -> tuple[Change, 
 def _try(
     session: DebugSession, warp: WarpState, lane: int
 ) -> tuple[np.ndarray[Any, Any], list[int]] | None:
-    """The lane's registers and predicates after one instruction; the warp is left as it was."""
+    """All registers and the lane's predicates after one instruction; the warp stays as it was."""
     engine = session.grid.engine
     sm = session.grid.sms[warp.sm]
     saved = warp.record.copy()
@@ -153,7 +170,7 @@ def _try(
     try:
         if engine.run(warp, sm, 1) in ("fault", "trap"):
             return None
-        return warp.R[:, lane].copy(), [int(p) >> lane & 1 for p in list(warp.predicates)[:7]]
+        return warp.R.copy(), [int(p) >> lane & 1 for p in list(warp.predicates)[:7]]
     except GpudbgError:
         return None
     finally:
@@ -178,17 +195,28 @@ def next_words(session: DebugSession, warp: WarpState, lane: int, becomes: str =
     if target is not None and insn.guard[0] != PT:
         return f"{lanes.bit_count()} of {warp.active.bit_count()} lanes"
     values = operand_values(session, warp, lane, warp.pc)
-    return "  ".join(f"{v.name} {_short(v.value)}" for v in values[:3] if v.kind != "predicate")
+    shown = [v for v in values[:3] if v.kind != "predicate"]
+    return "  ".join(f"{v.name} {_short(v.value, v.floats)}" for v in shown)
 
 
 def _change_words(change: Change, becomes: str) -> str:
     if change.before == change.after:
-        return f"{change.name} stays {_short(change.after)}"
-    return f"{change.name} {_short(change.before)} {becomes} {_short(change.after)}"
+        return f"{change.name} stays {_short(change.after, change.floats)}"
+    before, after = (_short(v, change.floats) for v in (change.before, change.after))
+    return f"{change.name} {before} {becomes} {after}"
 
 
-def _short(value: int) -> str:
-    """Small numbers in decimal, the rest in hex; small negative ones with a sign."""
+def float_words(value: int) -> str:
+    """A register's bits as a float: `44.0`."""
+    number = float(np.uint32(value).view(np.float32))
+    text = f"{number:.6g}"
+    return text if set(text) & set(".en") else text + ".0"
+
+
+def _short(value: int, floats: bool = False) -> str:
+    """Small numbers in decimal, the rest in hex or as floats; small negative ones with a sign."""
+    if floats and guess_kind(np.array([value], np.uint32)) == "f":
+        return float_words(value)
     if value < 10_000:
         return str(value)
     if 0xFFFFFFFF - 10_000 < value <= 0xFFFFFFFF:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gpudbg.debug.lane_shape import guess_kind, shape
-from gpudbg.debug.operands import next_words, operand_values
+from gpudbg.debug.operands import float_words, next_words, operand_values
 from gpudbg.debug.paths import letters, paths
 from gpudbg.debug.snapshot import StackEntry
 from gpudbg.frontends.tui.glyphs import ASCII, UNICODE
@@ -317,3 +317,22 @@ def test_of_lanes_that_write_one_word_the_last_is_named():
     session.command("watch out[0]")
     stop = session.cont()
     assert (stop.lane, stop.watch[0].new) == (31, "38")
+
+
+def test_next_words_read_floats_as_floats():
+    session = open_kernel("saxpy", SAXPY)
+    said = []
+    while not session.finished:
+        said.append(next_words(session, session.warp().state, session.focus.lane))
+        session.step()
+    assert any(w.endswith(" -> 4.5") for w in said), said
+    assert any(w.endswith(" 4.5") and ":" in w for w in said), "what the store writes"
+    assert float_words(0x42300000) == "44.0"
+    assert float_words(0x3DCCCCCD) == "0.1"
+    assert float_words(0x501502F9) == "1e+10"
+
+
+SAXPY = (
+    "--kernel saxpy --grid 1 --block 32 --arg i32:32 --arg f32:1.5 --arg x=f32[32]:fill(value=3) "
+    "--arg y=f32[32]:zeros"
+).split()

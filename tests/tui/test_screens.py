@@ -176,3 +176,14 @@ async def test_the_line_between_the_columns_can_be_moved():
         await pilot.pause(0.1)
         assert app.main.line_pane("code").size.width == 50
         assert app.main.line_pane("warps").size.width == 69
+
+
+async def test_a_new_expression_is_the_one_shown_below():
+    app = make_app(open_kernel("divergence", DIVERGE))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "w", "a", *"threadIdx.x * 3", "enter")
+        assert app.screen.table.selected().name == "threadIdx.x * 3"
+        assert "of threadIdx.x * 3" in app.screen.values.texts[0]
+        await press(app, pilot, "e", "end", *" + 1", "enter")
+        assert "of threadIdx.x * 3 + 1" in app.screen.values.texts[0]

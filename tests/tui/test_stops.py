@@ -185,3 +185,33 @@ async def test_quitting_stops_what_runs():
         app.main.action_do("quit")
         await asyncio.sleep(0.05)
     assert app.return_value == 0
+
+
+async def test_a_card_leads_to_the_command_line():
+    app = make_app(open_kernel("fault_oob_global", OOB))
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "f5")
+        assert isinstance(app.screen, FaultScreen)
+        await press(app, pilot, "colon", *"print 3", "enter")
+        assert app.screen is app.main
+        assert app.session.stop.errors, "what was typed were no keys of the card"
+        assert "= 3" in app.main.query_one(ConsolePane).answers.lines[-1].text
+
+
+async def test_a_long_answer_can_be_paged_while_typing():
+    app = make_app(open_first())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(app, pilot)
+        answers = app.main.query_one(ConsolePane).answers
+        assert "PgUp" not in answers.texts[0], "hints are no answer"
+        await press(app, pilot, "colon", *"info warps", "enter")
+        rows = [r.text for r in answers._content.rows]
+        above = len(rows) - rows.index(" (gpudbg) info warps") - 2
+        assert f"{above} more above  PgUp" in answers.texts[0]
+        await press(app, pilot, *["pageup"] * above)
+        assert "SM  Warp" in answers.texts[1]
+        assert "PgUp" not in answers.texts[0]
+        await press(app, pilot, *"p 1", "enter")
+        assert answers.texts[1].endswith("= 1")
+        assert "PgUp" not in answers.texts[0]

@@ -279,9 +279,14 @@ class GpudbgApp(App[int]):
             self.push_screen(kind(self.main, self.look))
 
     def ask(
-        self, question: str, example: str, then: Callable[[str], None], empty: bool = False
+        self,
+        question: str,
+        example: str,
+        then: Callable[[str], None],
+        empty: bool = False,
+        value: str = "",
     ) -> None:
-        """A line of input; `then` gets the answer."""
+        """A line of input that begins with `value`; `then` gets the answer."""
 
         from gpudbg.frontends.tui.screens.ask import AskScreen
 
@@ -289,7 +294,7 @@ class GpudbgApp(App[int]):
             if text is not None and (text or empty):
                 then(text)
 
-        self.push_screen(AskScreen(question, example), answered)
+        self.push_screen(AskScreen(question, example, value), answered)
 
 
 def run_app(session: DebugSession, startup: list[str] | None = None) -> int:

@@ -159,7 +159,8 @@ def _right(room: int, x: int, width: int, top: int, shape: Shape, height: int) -
             )
         )
     paths = 6
-    warps = min(max(shape.warps + 2, 4), 15 if height < 50 else 22)
+    # Title, a row for each, and two for why the one under the cursor does not run.
+    warps = min(max(shape.warps + 3, 4), 15 if height < 50 else 22)
     wanted = shape.registers + 7 + 4 + 4
     free = room - warps - paths
     extra = free - wanted

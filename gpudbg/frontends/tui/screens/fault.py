@@ -7,6 +7,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from gpudbg.debug.fault_card import FaultCard
+from gpudbg.debug.operands import float_words
 from gpudbg.debug.stop import dim
 from gpudbg.frontends.tui.coordinates import coordinates
 from gpudbg.frontends.tui.glyphs import Glyphs
@@ -35,6 +36,8 @@ def gap_words(card: FaultCard) -> str:
         return ""
     if near.side == "inside":
         return f"{size_words(near.gap)} after the start"
+    if not near.gap:
+        return "right past the end"
     return size_words(near.gap) + (" past the end" if near.side == "after" else " before the start")
 
 
@@ -60,6 +63,8 @@ def operand_rows(card: FaultCard, column: int, glyphs: Glyphs) -> list[Row]:
         value = f"0x{o.value:0{16 if ':' in o.name else 8}x}"
         if o.kind == "predicate":
             value = str(bool(o.value)).lower()
+        elif o.floats:
+            value += f"   {float_words(o.value)}"
         if bad and card.address is not None and ":" in o.name:
             value = f"0x{o.value:x}"
         spans.append((" " * (column + o.column - at) + glyphs.tree + " ", "muted"))
@@ -242,6 +247,7 @@ class FaultScreen(Card):
         Binding("t", "answer('trap')", "trap inspector", show=False),
         Binding("y", "copy", "copy", show=False),
         Binding("exclamation_mark", "close", "close", show=False),
+        Binding("colon", "answer('console')", "command line", show=False),
     ]
 
     def __init__(self, view: View, look: Look) -> None:

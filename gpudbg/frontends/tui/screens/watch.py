@@ -167,6 +167,14 @@ class WatchTable(LinePane):
             lanes=(axis.start, axis.cell) if value.valid else None,
         )
 
+    def go_to(self, name: str) -> None:
+        """Put the cursor on an expression."""
+        for at, line in enumerate(self._content.rows):
+            if line.key == ("watch", name):
+                self.cursor = at
+                self.reveal(at)
+                self.redraw()
+
     def selected(self) -> LaneRow | None:
         """The expression under the cursor, the first one otherwise."""
         if self.view is None or not self.view.watches:
@@ -309,9 +317,12 @@ class WatchScreen(SideScreen):
             if old in self.main.options.watches:
                 self.main.options.watches.remove(old)
             watch_expression(self.main, text)
+            self.table.go_to(text)
+            if self.main.current is not None:
+                self._lower(self.main.current, None)
 
         words = f"Instead of {old}" if old else "Watch an expression in 32 lanes"
-        self.main.gpudbg.ask(words, "R4, threadIdx.x*4, shared[3]", then)
+        self.main.gpudbg.ask(words, "R4, threadIdx.x*4, shared[3]", then, value=old)
 
     def action_drop(self) -> None:
         """Forget the selected expression."""

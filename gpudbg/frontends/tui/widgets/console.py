@@ -87,6 +87,8 @@ class Prompt(Input):
         Binding("tab", "complete", "complete", show=False),
         Binding("ctrl+u", "clear_line", "clear", show=False),
         Binding("escape", "leave", "back", show=False),
+        Binding("pageup", "scroll_answers(-1)", "answers up", show=False),
+        Binding("pagedown", "scroll_answers(1)", "answers down", show=False),
     ]
 
     def __init__(self, history: History, complete: Complete) -> None:
@@ -126,6 +128,12 @@ class Prompt(Input):
             words = [f.rsplit(" ", 1)[-1] if " " in self.value else f for f in found]
             more = f"  … {len(words) - 40} more" if len(words) > 40 else ""
             console.log_lines(["  ".join(words[:40]) + more], "muted")
+
+    def action_scroll_answers(self, by: int) -> None:
+        """A page of the answers up or down, while typing."""
+        answers = self.screen.query_one(ConsolePane).answers
+        answers.scroll(by * max(answers.body - 1, 1))
+        answers.redraw()
 
     def action_leave(self) -> None:
         """Back to the pane the user came from."""
@@ -167,14 +175,28 @@ class LogPane(LinePane):
         super().__init__(look)
         self.lines: deque[Row] = deque(maxlen=KEPT_LINES)
         self._count = 0
+        self._asked: Row | None = None
 
     def content(self, view: View, width: int, height: int) -> Content:
         """Everything said so far."""
-        rows = [part for line in self.lines for part in wrap(line, width)]
+        rows: list[Row] = []
+        start = 0
+        for line in self.lines:
+            if line is self._asked:
+                start = len(rows) + 1
+            rows += wrap(line, width)
         if len(rows) != self._count:
             self._count = len(rows)
             self.top = len(rows)
-        return Content(rows, "")
+        # Of the last answer: what came before is as old as it is long.
+        above = max(0, min(self.top, len(rows) - height)) - start
+        more = f"{above} more above  PgUp" if above > 0 and self._asked is not None else ""
+        return Content(rows, more)
+
+    def ask(self, line: Row) -> None:
+        """A command: the answer begins here."""
+        self._asked = line
+        self.say([line])
 
     def say(self, rows: list[Row]) -> None:
         """Add rows and show the last one."""
@@ -272,7 +294,7 @@ class ConsolePane(Vertical):
 
     def log_command(self, line: str) -> None:
         """The command as it was entered."""
-        self.answers.say([row((PROMPT, "you"), (line, "text"))])
+        self.answers.ask(row((PROMPT, "you"), (line, "text")))
 
     def restyle(self) -> None:
         """Draw again after a change of theme."""
