@@ -19,9 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpudbg.debug.device import Array, Device
-from gpudbg.debug.launching import prepare
 from gpudbg.errors import UsageError
-from gpudbg.formats.launch import Launch, python_launch
 from gpudbg.formats.launch_machine import SpecialSetup, make_special
 from gpudbg.formats.program import Global, Kernel, Program
 from gpudbg.options import JOBS
@@ -30,6 +28,7 @@ from gpudbg.sm.gpu import Module
 if TYPE_CHECKING:
     from gpudbg.debug.images import DeviceImage
     from gpudbg.debug.session import DebugSession
+    from gpudbg.formats.launch import Launch
 
 
 def load(
@@ -244,6 +243,8 @@ class LoadedProgram:
             home = getattr(value, "device", None)
             if isinstance(home, Device) and home is not self.device:
                 raise UsageError(f"argument {index} is in another device's memory")
+        from gpudbg.formats.launch import python_launch
+
         table = python_launch(kernel, grid, block, args, shared_bytes)
         if coverage is not None:
             masks = [coverage] if isinstance(coverage, int) else [int(m) for m in coverage]
@@ -259,6 +260,7 @@ class LoadedProgram:
 
     def launch_table(self, table: Launch) -> DebugSession:
         """Launch what a launch table describes; errors as `launch`."""
+        from gpudbg.debug.launching import prepare
         from gpudbg.debug.session import DebugSession
 
         gpu = self.device.gpu

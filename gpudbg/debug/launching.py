@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpudbg.debug.device import Device, DeviceBuffer
-from gpudbg.debug.signatures import names_of
 from gpudbg.formats.initdata import dtype_of, make_array
 from gpudbg.formats.launch import (
     BoundArg,
@@ -26,11 +25,11 @@ from gpudbg.formats.launch import (
 )
 from gpudbg.formats.program import CodeImage, Kernel, Program
 from gpudbg.mem.pages import Kept
-from gpudbg.sm.gpu import Grid
 
 if TYPE_CHECKING:
     from gpudbg.debug.api import LoadedProgram
     from gpudbg.debug.images import DeviceImage
+    from gpudbg.sm.gpu import Grid
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +79,8 @@ class ProgramLaunch:
     @cached_property
     def arguments(self) -> tuple[Argument, ...]:
         """Arguments as launched; those without a name get their parameter's, by the source."""
+        from gpudbg.debug.signatures import names_of
+
         names = names_of(self.program, self.kernel)
         return tuple(
             replace(a, name=names[n]) if a.name == f"arg{n}" else a

@@ -9,7 +9,7 @@ from gpudbg.debug.stop import ErrorRecord, Stop, dim
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
-    from gpudbg.sm.gpu import StopEvent, WarpFault
+    from gpudbg.sm.events import StopEvent, WarpFault
 
 
 def entry_stop(session: DebugSession) -> Stop:

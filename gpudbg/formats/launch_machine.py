@@ -4,7 +4,7 @@
 handler = "handler.sass"         # .sass, cubin or raw words; relative to the table
 entry = "trap_handler"           # its function, where the file has several
 argument = 7                     # a number the handler finds at c[0x11][0x20]
-options = { precision = "imprecise", skid = 2 }      # `gpudbg.sm.trap.state.TrapOptions`
+options = { precision = "imprecise", skid = 2 }      # `gpudbg.sm.trap.options.TrapOptions`
 
 [special]
 shader_type = "pixel"            # default "compute"; decides which registers read zero

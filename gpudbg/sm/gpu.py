@@ -8,48 +8,27 @@ debugger drives.  Program counters are code addresses of `Module.image`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpudbg.errors import UsageError
 from gpudbg.formats.launch_machine import SpecialSetup
-from gpudbg.formats.layout import CONST_PREFIX, bank_section, relocate
+from gpudbg.formats.layout import relocate
 from gpudbg.formats.program import SUPPORTED_ARCHS, CodeImage, Kernel, Program, runs_on
-from gpudbg.mem.constant import ConstantBanks
 from gpudbg.mem.device import Allocation, DeviceMemory
-from gpudbg.mem.store import ByteStore
 from gpudbg.mem.windows import AddressLayout, layout_for
-from gpudbg.sm import sregs
-from gpudbg.sm.counters import Counters, reads_counters
-from gpudbg.sm.engines.llvm.start import FastEngine
-from gpudbg.sm.engines.step import StepEngine
-from gpudbg.sm.events import StopEvent, StopKind, WarpFault
-from gpudbg.sm.grid import Grid
-from gpudbg.sm.images.pools import DESCRIPTOR_TABLES, UNBOUND, ImagePools
-from gpudbg.sm.images.unit import ImageUnit
-from gpudbg.sm.launch import LIMITS, Dim, constant_bank_0, plan
+from gpudbg.sm.images.pools import ImagePools
 from gpudbg.sm.observer import Observer, Observers
-from gpudbg.sm.residency import Residency
-from gpudbg.sm.scheduler import DEFAULT_QUANTUM, Schedule
-from gpudbg.sm.stackuse import grows_stack
-from gpudbg.sm.state import Cta, Sm, WarpState
+from gpudbg.sm.scheduler import DEFAULT_QUANTUM
 from gpudbg.sm.syscalls import DeviceOutput, Heap
-from gpudbg.sm.trap.handler import Handler
-from gpudbg.sm.trap.state import TrapOptions
-from gpudbg.sm.trap.unit import TrapUnit
+from gpudbg.sm.trap.options import TrapOptions
 
-__all__ = [
-    "Cta",
-    "Gpu",
-    "Grid",
-    "Module",
-    "Sm",
-    "StopEvent",
-    "StopKind",
-    "WarpFault",
-    "WarpState",
-]
+if TYPE_CHECKING:
+    from gpudbg.sm.grid import Grid as Grid
+    from gpudbg.sm.launch import Dim
+    from gpudbg.sm.trap.handler import Handler
 
 DEFAULT_SMS = 2
 DEFAULT_HEAP_BYTES = 8 << 20
@@ -213,130 +192,7 @@ class Module:
         Raises:
             UsageError: the launch does not fit the kernel or the architecture.
         """
-        gpu = self.gpu
-        entry = self.kernel(kernel)
-        if len(params) > entry.param_bytes:
-            raise UsageError(f"{kernel}: {len(params)} parameter bytes for {entry.param_bytes}")
-        config = plan(
-            entry,
-            gpu.arch,
-            grid,
-            block,
-            shared_bytes,
-            gpu.stack_bytes,
-            gpu.stack_entries,
-            calls=self._calls(entry) or self._allocates(entry),
-            raw=self.program.raw,
-        )
-        banks = self._banks(kernel)
-        constants = self.segments.get(f"{CONST_PREFIX}3")
-        constants_at = constants.base if constants is not None else 0
-        constant_bank_0(config, banks[0], params, gpu.layout, gpu.launches, constants_at)
-        gpu.launches += 1
-        special = gpu.special
-        limit = special.max_ctas or LIMITS[gpu.arch].ctas
-        limit = min(limit, (special.max_warps or LIMITS[gpu.arch].warps) // config.warps)
-        if not limit:
-            raise UsageError(f"{kernel}: {config.warps} warps are more than an SM's max_warps")
-        config = replace(config, ctas_per_sm=min(config.ctas_per_sm, limit))
-        residency = Residency(
-            config, self.image.entries[kernel], gpu.num_sms, LIMITS[gpu.arch].warps
-        )
-        traps = TrapUnit(
-            gpu.arch,
-            residency.sms,
-            gpu.trap_options,
-            special.shader_type,
-            special.places(gpu.num_sms),
-        )
-        shown = sregs.Machine(
-            gpu.arch,
-            residency.sms,
-            gpu.layout,
-            config.shared_bytes,
-            config.registers,
-            config.barriers,
-            config.threads,
-            LIMITS[gpu.arch].ctas,
-            traps,
-            special,
-            gpu.launches - 1,
-            Counters(residency.sms),
-        )
-        self._bind_images(kernel, banks)
-        engine = StepEngine(
-            self.image,
-            gpu.memory,
-            ConstantBanks(banks),
-            sregs.SregFile(shown),
-            traps,
-            gpu.output,
-            gpu.heap,
-        )
-        covered = special.coverage if special.shader_type == "pixel" else ()
-        engine.images = ImageUnit(gpu.images, grid, config.warps, covered)
-        grid_object = Grid(
-            gpu, config, self.image, residency, engine, Schedule(gpu.seed, gpu.quantum), traps
-        )
-        if gpu.handler is not None:
-            grid_object.install(gpu.handler)
-        if reads_counters(grid_object.code.code):
-            grid_object.counters = shown.counters
-        grid_object.start()
-        if gpu.engine != "step":
-            start = self.image.entries[kernel]
-            grid_object.fast = FastEngine(grid_object, start, gpu.engine, self.compiled)
-        return grid_object
+        # Who only looks at a program need not wait for the machine to be imported.
+        from gpudbg.sm.begin import begin
 
-    def _bind_images(self, kernel: str, banks: dict[int, ByteStore]) -> None:
-        """Fill the words of bound references, and the addresses of the driver's tables."""
-        pools = self.gpu.images
-        words = [w for w in self.image.bound_images if w.kernel == kernel]
-        shared = {w.offset for w in words if w.kind != "sampler"}
-        for word in sorted(words, key=lambda w: w.kind == "sampler"):
-            place = banks[word.bank].data[word.offset : word.offset + 4].view("<u4")
-            handle = self.bound.get(word.symbol)
-            if word.kind != "sampler":
-                place[0] = UNBOUND if handle is None else handle
-            elif handle is not None:
-                sampler = handle >> 20
-                both = word.offset in shared
-                place[0] = int(place[0]) & 0xFFFFF | sampler << 20 if both else sampler
-        if pools.used:
-            for offset, kind in DESCRIPTOR_TABLES.items():
-                address = pools.pool(kind).base
-                banks[0].data[offset : offset + 8] = np.frombuffer(
-                    address.to_bytes(8, "little"), np.uint8
-                )
-
-    def _calls(self, kernel: Kernel) -> bool:
-        """Whether there are device functions: in the kernel's section, or in their own."""
-        kernels = {k.section for k in self.program.kernels.values()} - {kernel.section}
-        return any(
-            not f.is_kernel and f.section not in kernels for f in self.program.functions.values()
-        )
-
-    def _allocates(self, kernel: Kernel) -> bool:
-        """Whether the kernel allocates on its stack at run time (PTX `alloca`)."""
-        start = self.image.entries[kernel.name]
-        place = self.image.placement_at(start)
-        if place is None:
-            return False
-        offset = place.address - self.image.base
-        code = self.image.code[offset : offset + place.size]
-        return grows_stack(code, self.program.arch, kernel.frame_bytes)
-
-    def _banks(self, kernel: str) -> dict[int, ByteStore]:
-        """The constant banks of a launch: module-wide ones live in memory, others are new."""
-        banks: dict[int, ByteStore] = {}
-        for number, content in self.image.banks[kernel].items():
-            banks[number] = ByteStore(len(content))
-            banks[number].data[:] = np.frombuffer(content, np.uint8)
-        for name, allocation in self.segments.items():
-            place = bank_section(name)
-            if place is not None:
-                banks[place[0]] = allocation
-        if 0 not in banks:
-            entry = self.program.kernels[kernel]
-            banks[0] = ByteStore(entry.param_base + entry.param_bytes)
-        return banks
+        return begin(self, kernel, grid, block, params, shared_bytes)

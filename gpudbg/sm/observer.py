@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gpudbg.sm.barrier import Arrival
-    from gpudbg.sm.gpu import WarpFault
+    from gpudbg.sm.events import WarpFault
     from gpudbg.sm.state import Cta, WarpState
     from gpudbg.sm.trace import Batch, Trace
 

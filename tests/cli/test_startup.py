@@ -21,13 +21,14 @@ RARE = (
     "gpudbg.debug.hazards gpudbg.debug.assembler gpudbg.formats.fatbin"
 )
 IMAGES = "gpudbg.sm.images.surfaces gpudbg.sm.images.textures gpudbg.mem.surface"
+MACHINE = "gpudbg.sm.begin gpudbg.sm.grid gpudbg.isa gpudbg.regs.port gpudbg.debug.expr"
 
 WAYS = {
     "import": ("import gpudbg", "numpy elftools gpudbg.debug"),
     "version": ("from gpudbg.cli import main; main(['--version'])", "numpy elftools gpudbg.debug"),
     "load": (
         f"import gpudbg; gpudbg.load({FIRST!r})",
-        f"{SCREENS} {COMPILERS} {RARE} {IMAGES} gpudbg.plugin gpudbg.debug.session",
+        f"{SCREENS} {COMPILERS} {RARE} {IMAGES} {MACHINE} gpudbg.plugin gpudbg.debug.session",
     ),
     "batch": (
         f"from gpudbg.cli import main; main(['--batch', {FIRST!r}])",

@@ -15,7 +15,8 @@ from gpudbg.formats.launch import RawSpec
 from gpudbg.formats.program import Program
 from gpudbg.formats.raw import read_raw
 from gpudbg.mem.device import Allocation
-from gpudbg.sm.gpu import Gpu, Grid
+from gpudbg.sm.gpu import Gpu
+from gpudbg.sm.grid import Grid
 
 CUBINS = Path(__file__).resolve().parents[1] / "data" / "kernels" / "cubin"
 

@@ -9,9 +9,9 @@ import pytest
 
 import gpudbg
 from gpudbg.sm import convergence
-from gpudbg.sm.gpu import WarpState
 from gpudbg.sm.observer import Observer
 from gpudbg.sm.record import TOKEN_CODE
+from gpudbg.sm.state import WarpState
 from tests.kernel_cases import Case, cases, check, run
 
 STEP = functools.partial(gpudbg.load, engine="step")

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from gpudbg.errors import UsageError
+from gpudbg.formats.program import runs_on
 from gpudbg.mem.windows import WINDOW_BYTES
-from gpudbg.sm.gpu import Gpu, Grid, runs_on
+from gpudbg.sm.gpu import Gpu
+from gpudbg.sm.grid import Grid
 from gpudbg.sm.launch import LIMITS, local_bytes, plan
 from tests.sm.machine import EXIT, bra, launch, raw_program, sample
 

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from gpudbg.errors import ModelGap, UsageError
-from gpudbg.sm.gpu import Gpu, Grid, WarpState
+from gpudbg.sm.gpu import Gpu
+from gpudbg.sm.grid import Grid
 from gpudbg.sm.observer import Observer
+from gpudbg.sm.state import WarpState
 from tests.sm.machine import (
     BAR_SYNC,
     EXIT,

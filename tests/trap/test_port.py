@@ -15,7 +15,7 @@ from gpudbg.frontends.console.console import Console
 from gpudbg.frontends.verbs.demo import play
 from gpudbg.regs.port import DbgrControl0
 from gpudbg.sm.port import REGISTERS
-from gpudbg.sm.trap.state import OPTION_CHOICES
+from gpudbg.sm.trap.options import OPTION_CHOICES
 from tests.calls import calls_of
 from tests.trap.kit import STORIES, handle, launch, port
 

@@ -12,7 +12,7 @@ from gpudbg.errors import CommandError, UsageError
 from gpudbg.regs.explain import explain_esr
 from gpudbg.regs.port import DbgrControl0, find_word
 from gpudbg.sm.port import COUNTER_STATUS, REGISTERS
-from gpudbg.sm.trap.state import OPTION_CHOICES, OPTION_NAMES
+from gpudbg.sm.trap.options import OPTION_CHOICES, OPTION_NAMES
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession

@@ -19,7 +19,8 @@ from gpudbg.sm import record as rec
 from gpudbg.sm.faults import WarpErrorRaised
 from gpudbg.sm.trap.handler import NO_BARRIER, SCRATCH_BYTES, Installed
 from gpudbg.sm.trap.instructions import TrapPolicy
-from gpudbg.sm.trap.state import REPORT_MASKS, Cause, SmTrap, TrapOptions
+from gpudbg.sm.trap.options import TrapOptions
+from gpudbg.sm.trap.state import REPORT_MASKS, Cause, SmTrap
 
 if TYPE_CHECKING:
     from gpudbg.sm.state import Sm, WarpState

@@ -1,0 +1,164 @@
+"""The beginning of a launch: its sizes, constant banks, machine and run control."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpudbg.errors import UsageError
+from gpudbg.formats.layout import CONST_PREFIX, bank_section
+from gpudbg.mem.constant import ConstantBanks
+from gpudbg.mem.store import ByteStore
+from gpudbg.sm import sregs
+from gpudbg.sm.counters import Counters, reads_counters
+from gpudbg.sm.engines.llvm.start import FastEngine
+from gpudbg.sm.engines.step import StepEngine
+from gpudbg.sm.grid import Grid
+from gpudbg.sm.images.pools import DESCRIPTOR_TABLES, UNBOUND
+from gpudbg.sm.images.unit import ImageUnit
+from gpudbg.sm.launch import LIMITS, Dim, constant_bank_0, plan
+from gpudbg.sm.residency import Residency
+from gpudbg.sm.scheduler import Schedule
+from gpudbg.sm.stackuse import grows_stack
+from gpudbg.sm.trap.unit import TrapUnit
+
+if TYPE_CHECKING:
+    from gpudbg.formats.program import Kernel
+    from gpudbg.sm.gpu import Module
+
+
+def begin(
+    module: Module, kernel: str, grid: Dim, block: Dim, params: bytes, shared_bytes: int
+) -> Grid:
+    """`Module.launch`, which says what the arguments are and what it raises."""
+    gpu, image = module.gpu, module.image
+    entry = module.kernel(kernel)
+    if len(params) > entry.param_bytes:
+        raise UsageError(f"{kernel}: {len(params)} parameter bytes for {entry.param_bytes}")
+    config = plan(
+        entry,
+        gpu.arch,
+        grid,
+        block,
+        shared_bytes,
+        gpu.stack_bytes,
+        gpu.stack_entries,
+        calls=_calls(module, entry) or _allocates(module, entry),
+        raw=module.program.raw,
+    )
+    banks = _banks(module, kernel)
+    constants = module.segments.get(f"{CONST_PREFIX}3")
+    constants_at = constants.base if constants is not None else 0
+    constant_bank_0(config, banks[0], params, gpu.layout, gpu.launches, constants_at)
+    gpu.launches += 1
+    special = gpu.special
+    limit = special.max_ctas or LIMITS[gpu.arch].ctas
+    limit = min(limit, (special.max_warps or LIMITS[gpu.arch].warps) // config.warps)
+    if not limit:
+        raise UsageError(f"{kernel}: {config.warps} warps are more than an SM's max_warps")
+    config = replace(config, ctas_per_sm=min(config.ctas_per_sm, limit))
+    residency = Residency(config, image.entries[kernel], gpu.num_sms, LIMITS[gpu.arch].warps)
+    traps = TrapUnit(
+        gpu.arch,
+        residency.sms,
+        gpu.trap_options,
+        special.shader_type,
+        special.places(gpu.num_sms),
+    )
+    shown = sregs.Machine(
+        gpu.arch,
+        residency.sms,
+        gpu.layout,
+        config.shared_bytes,
+        config.registers,
+        config.barriers,
+        config.threads,
+        LIMITS[gpu.arch].ctas,
+        traps,
+        special,
+        gpu.launches - 1,
+        Counters(residency.sms),
+    )
+    _bind_images(module, kernel, banks)
+    engine = StepEngine(
+        image,
+        gpu.memory,
+        ConstantBanks(banks),
+        sregs.SregFile(shown),
+        traps,
+        gpu.output,
+        gpu.heap,
+    )
+    covered = special.coverage if special.shader_type == "pixel" else ()
+    engine.images = ImageUnit(gpu.images, grid, config.warps, covered)
+    grid_object = Grid(
+        gpu, config, image, residency, engine, Schedule(gpu.seed, gpu.quantum), traps
+    )
+    if gpu.handler is not None:
+        grid_object.install(gpu.handler)
+    if reads_counters(grid_object.code.code):
+        grid_object.counters = shown.counters
+    grid_object.start()
+    if gpu.engine != "step":
+        start = image.entries[kernel]
+        grid_object.fast = FastEngine(grid_object, start, gpu.engine, module.compiled)
+    return grid_object
+
+
+def _bind_images(module: Module, kernel: str, banks: dict[int, ByteStore]) -> None:
+    """Fill the words of bound references, and the addresses of the driver's tables."""
+    pools = module.gpu.images
+    words = [w for w in module.image.bound_images if w.kernel == kernel]
+    shared = {w.offset for w in words if w.kind != "sampler"}
+    for word in sorted(words, key=lambda w: w.kind == "sampler"):
+        place = banks[word.bank].data[word.offset : word.offset + 4].view("<u4")
+        handle = module.bound.get(word.symbol)
+        if word.kind != "sampler":
+            place[0] = UNBOUND if handle is None else handle
+        elif handle is not None:
+            sampler = handle >> 20
+            both = word.offset in shared
+            place[0] = int(place[0]) & 0xFFFFF | sampler << 20 if both else sampler
+    if pools.used:
+        for offset, kind in DESCRIPTOR_TABLES.items():
+            address = pools.pool(kind).base
+            banks[0].data[offset : offset + 8] = np.frombuffer(
+                address.to_bytes(8, "little"), np.uint8
+            )
+
+
+def _calls(module: Module, kernel: Kernel) -> bool:
+    """Whether there are device functions: in the kernel's section, or in their own."""
+    kernels = {k.section for k in module.program.kernels.values()} - {kernel.section}
+    return any(
+        not f.is_kernel and f.section not in kernels for f in module.program.functions.values()
+    )
+
+
+def _allocates(module: Module, kernel: Kernel) -> bool:
+    """Whether the kernel allocates on its stack at run time (PTX `alloca`)."""
+    start = module.image.entries[kernel.name]
+    place = module.image.placement_at(start)
+    if place is None:
+        return False
+    offset = place.address - module.image.base
+    code = module.image.code[offset : offset + place.size]
+    return grows_stack(code, module.program.arch, kernel.frame_bytes)
+
+
+def _banks(module: Module, kernel: str) -> dict[int, ByteStore]:
+    """The constant banks of a launch: module-wide ones live in memory, others are new."""
+    banks: dict[int, ByteStore] = {}
+    for number, content in module.image.banks[kernel].items():
+        banks[number] = ByteStore(len(content))
+        banks[number].data[:] = np.frombuffer(content, np.uint8)
+    for name, allocation in module.segments.items():
+        place = bank_section(name)
+        if place is not None:
+            banks[place[0]] = allocation
+    if 0 not in banks:
+        entry = module.program.kernels[kernel]
+        banks[0] = ByteStore(entry.param_base + entry.param_bytes)
+    return banks
