@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.lane_rows import register_text
 from gpudbg.frontends.tui.look import Look
@@ -140,26 +142,34 @@ class RegistersPane(LinePane):
 
     def content(self, view: View, width: int, height: int) -> Content:
         """One row a value, opened ones with four more; zero rows fold away when short of room."""
-        axis, g = self.axis, self.look.glyphs
+        axis = self.axis
         if self.single:
-            return Content(one_lane(view, width, g), f"of lane {view.lane}")
+            rows = one_lane(view, width, self.look.glyphs)
+            return Content(rows, f"of lane {view.lane}")
+        every = [*view.registers, *view.specials]
+        rows = self._rows(every, view, axis)
+        # Opened rows do not count: opening one folds nothing.
+        plain = sum(1 for r in rows if not (isinstance(r.key, tuple) and r.key[0] == "cells"))
+        quiet = () if "zero" in self.open or plain <= height else self._quiet(view)
+        if quiet:
+            rows = self._rows([v for v in every if v not in quiet], view, axis)
+            rows.append(row((f" {len(quiet)} more, all 0 or false", "dim"), key=("fold", "zero")))
+        focus = view.focus_row
+        return Content(rows, f"of warp {focus.slot}" if focus else "", lanes=True)
+
+    def _rows(self, shown: Sequence[LaneRow], view: View, axis: Axis) -> list[Row]:
         rows: list[Row] = []
-        shown = self._chosen(view, height)
         idle: list[str] = []
         for value in shown:
             if value.why and value.section == "register":
                 idle.append(value.name)
                 continue
             self._never(rows, idle, axis)
-            rows.append(lane_line(value, view, axis, g))
+            rows.append(lane_line(value, view, axis, self.look.glyphs))
             if value.name in self.open and value.cells:
-                rows += opened(value, view, axis, g)
+                rows += opened(value, view, axis, self.look.glyphs)
         self._never(rows, idle, axis)
-        hidden = len(view.registers) - sum(1 for v in shown if v.section != "special")
-        if hidden:
-            rows.append(row((f" {hidden} more, all 0 or false", "dim"), key=("fold", "zero")))
-        focus = view.focus_row
-        return Content(rows, f"of warp {focus.slot}" if focus else "", lanes=True)
+        return rows
 
     def _never(self, rows: list[Row], idle: list[str], axis: Axis) -> None:
         """One row for neighbours that nothing has written."""
@@ -168,16 +178,13 @@ class RegistersPane(LinePane):
             rows.append(row((f" {name}", "muted"), (words, "dim"), key=("never", name)))
         idle.clear()
 
-    def _chosen(self, view: View, height: int) -> list[LaneRow]:
-        every = [*view.registers, *view.specials]
-        if len(every) <= height or "zero" in self.open:
-            return every
-        quiet = [
+    def _quiet(self, view: View) -> tuple[LaneRow, ...]:
+        """Predicates and flags that say nothing: folded when rows are short."""
+        return tuple(
             v
             for v in view.registers
             if v.zero and not v.changed and v.name not in view.operands and v.section != "register"
-        ]
-        return [v for v in every if v not in quiet]
+        )
 
     def toggle(self, name: str) -> None:
         """Open or close a row's 32 values."""

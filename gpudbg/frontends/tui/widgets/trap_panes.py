@@ -51,23 +51,35 @@ class WordsPane(LinePane):
     def __init__(self, look: Look) -> None:
         super().__init__(look)
         self.flipped: set[str] = set()
+        self.roomy = False
         self.zeros = False
         self.decimal = False
 
     def is_open(self, word: TrapWord) -> bool:
-        """Whether a word's fields show: of words that say something, unless folded by hand."""
-        return (bool(word.value) and word.name not in QUIET) != (word.name in self.flipped)
+        """Whether a word's fields show: of words that say something, unless folded by hand.
+
+        How the SM is set up is open only where rows are free.
+        """
+        says = bool(word.value) and (self.roomy or word.name not in QUIET)
+        return says != (word.name in self.flipped)
 
     def content(self, view: View, width: int, height: int) -> Content:
         """Ruler, words, masks."""
         trap = view.trap
         if trap is None:
             return Content(())
+        self.roomy = True
+        rows = self._rows(trap)
+        if len(rows) > height:
+            self.roomy = False
+            rows = self._rows(trap)
+        return Content(rows, f"{trap.place}   + zero fields")
+
+    def _rows(self, trap: TrapPicture) -> list[Row]:
         rows = [self._ruler()]
         for word in trap.words:
             rows += self._word(word)
-        rows += [Row(), *self._masks(trap)]
-        return Content(rows, f"{trap.place}   + zero fields")
+        return [*rows, Row(), *self._masks(trap)]
 
     def _ruler(self) -> Row:
         line = [" "] * (bit_column(0) + 2)
@@ -95,7 +107,7 @@ class WordsPane(LinePane):
             key=("word", word.name),
             right=((word.place + " ", "muted"),),
         )
-        if not shown:
+        if not shown or not word.fields:
             return
         chosen = self._chosen_field(word)
         if chosen is not None or not word.name.startswith(("DBGR_", "TPC_")):
