@@ -260,3 +260,20 @@ async def test_every_paused_warp_has_a_column():
         await press(app, pilot, "escape", "t")
         texts = app.screen.query_one(SavedPane).texts
         assert not any(t.startswith(" Warp") for t in texts), "one warp is told in words"
+
+
+async def test_masks_are_open_while_rows_are_free():
+    app = make_app(in_handler())
+    async with app.run_test(size=(200, 60)) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "escape", "t")
+        pane = app.screen.words
+        texts = "\n".join(pane.texts)
+        mask = next(
+            w for w in app.main.current.trap.words if w.name.endswith("WARP_ESR_REPORT_MASK")
+        )
+        assert any(f.name in texts for f in mask.fields if f.value)
+        assert len(pane._content.rows) <= pane.body, "only as far as they fit"
+        await pilot.resize_terminal(200, 40)
+        await pilot.pause()
+        assert not app.screen.words.is_open(mask)

@@ -51,7 +51,7 @@ class WordsPane(LinePane):
     def __init__(self, look: Look) -> None:
         super().__init__(look)
         self.flipped: set[str] = set()
-        self.roomy = False
+        self.roomy: set[str] = set()
         self.zeros = False
         self.decimal = False
 
@@ -60,7 +60,7 @@ class WordsPane(LinePane):
 
         How the SM is set up is open only where rows are free.
         """
-        says = bool(word.value) and (self.roomy or word.name not in QUIET)
+        says = bool(word.value) and (word.name in self.roomy or word.name not in QUIET)
         return says != (word.name in self.flipped)
 
     def content(self, view: View, width: int, height: int) -> Content:
@@ -68,11 +68,16 @@ class WordsPane(LinePane):
         trap = view.trap
         if trap is None:
             return Content(())
-        self.roomy = True
+        self.roomy.clear()
         rows = self._rows(trap)
-        if len(rows) > height:
-            self.roomy = False
-            rows = self._rows(trap)
+        for word in trap.words:
+            if word.value and word.name in QUIET:
+                self.roomy.add(word.name)
+                more = self._rows(trap)
+                if len(more) <= height:
+                    rows = more
+                else:
+                    self.roomy.remove(word.name)
         return Content(rows, f"{trap.place}   + zero fields")
 
     def _rows(self, trap: TrapPicture) -> list[Row]:
