@@ -129,11 +129,16 @@ def _addresses(rng: random.Random, insn: Any, rows: dict[int, list[int]], memory
 class Pair:
     """A batch of instruction words, compiled, and a step engine beside it.
 
+    Args:
+        tuned: with the host's own instructions; else as for any host.
+
     Attributes:
         slow: words without a compiled version -> why.
     """
 
-    def __init__(self, batch: Sequence[int], arch: str, level: int = 0) -> None:
+    def __init__(
+        self, batch: Sequence[int], arch: str, level: int = 0, tuned: bool = False
+    ) -> None:
         self.arch = arch
         self.bench = Bench(arch, registers=32, shared=1024)
         self.memory = self.bench.memory.allocate(4096, "memory")
@@ -149,7 +154,7 @@ class Pair:
         self.slow: dict[int, str] = {}
         for full in (True, False):
             emitter = Emitter(listing, full, 32, banks, COMPILED_SREGS)
-            if arch == "sm_50":  # with the host's own instructions; the others as for any host
+            if tuned:
                 emitter.wide_vectors = build.host().wide_vectors
                 emitter.start = build.host().start
             text = emitter.text("warp")

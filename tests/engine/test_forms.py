@@ -30,7 +30,8 @@ def test_forms_agree(arch: str, number: int) -> None:
     rng, words = _batch(arch, number)
     compared = 0
     for start in range(0, len(words), BATCH):
-        pair = forms.Pair(words[start : start + BATCH], arch)
+        tuned = bool((number + start // BATCH) % 2)
+        pair = forms.Pair(words[start : start + BATCH], arch, tuned=tuned)
         for n, word in enumerate(pair.words):
             if word not in pair.slow:
                 compared += sum(_agree(pair, n, word, rng) for _ in range(STATES))
@@ -93,12 +94,13 @@ def test_every_form_of_the_table(arch: str) -> None:
         if arch in f.archs and not registry.why_not(f.op)
     }
     why: dict[tuple[str, int, int], str] = {}
-    for _ in range(16):
+    for turn in range(16):
         drawn = {key: forms.small_word(form, rng, arch) for key, form in todo.items()}
         words = [(key, word) for key, word in drawn.items() if word is not None]
         for start in range(0, len(words), BATCH):
             part = words[start : start + BATCH]
-            pair = forms.Pair([word for _, word in part], arch)
+            tuned = bool((turn + start // BATCH) % 2)
+            pair = forms.Pair([word for _, word in part], arch, tuned=tuned)
             for n, (key, word) in enumerate(part):
                 if word in pair.slow:
                     why[key] = pair.slow[word]

@@ -1,4 +1,4 @@
-"""Conversions between f32 and integers of at most 32 bits in place.
+"""Conversions between f32, f16 and integers of at most 32 bits in place.
 
 The semantics convert by way of f64 and 64-bit integers (`gpudbg.sm.semantics.convert`).  What comes
 from 32 bits remembers them (`Val.thin`, `Val.word`), so the way there and back is not gone unless
@@ -10,7 +10,10 @@ from __future__ import annotations
 from gpudbg.sm.engines.llvm.floats import F32, F64, I32, ROUND, FloatOps, places
 from gpudbg.sm.engines.llvm.lanes import Num, Val
 
-_DIRECTIONS = {"RM": 9, "RP": 10, "RZ": 11}
+F16 = "<32 x half>"
+I16 = "<32 x i16>"
+NAN16 = 0x7FFF
+DIRECTIONS = {"RM": 9, "RP": 10, "RZ": 11}
 """Rounding of one AVX-512 instruction -> its number, without exceptions."""
 
 
@@ -72,9 +75,35 @@ class ConvertOps(FloatOps):
         return self.pick(self.test(how, kind, x, bound), kind, x, bound)
 
     def f64_to_f32(self, a: Num, rnd: str, flush: bool = False) -> Num:
+        if isinstance(a, Val) and a.thin is not None and not flush:
+            return self.canonical(self.f32(a.thin))
         if rnd != "RN" or flush:
             return super().f64_to_f32(a, rnd, flush)
         return self.canonical(self.op(f"fptrunc {F64} {self.f64(a)} to {F32}"))
+
+    def f16_to_f64(self, a: Num) -> Num:
+        if isinstance(a, int) or not self.wide_vectors:
+            return super().f16_to_f64(a)
+        short = self.op(f"trunc {self.whole(a, 32)} to {I16}")
+        half = self.op(f"bitcast {I16} {short} to {F16}")
+        single = self.op(f"fpext {F16} {half} to {F32}")
+        wide = Val(64, "")
+        wide.thin = self.bits32(single)
+        wide.late = lambda: self.bits64(self.op(f"fpext {F32} {single} to {F64}"))
+        return wide
+
+    def f64_to_f16(self, a: Num, rnd: str) -> Num:
+        """Of an f32, where the host has instructions."""
+        if not isinstance(a, Val) or a.thin is None or rnd != "RN" or not self.wide_vectors:
+            return super().f64_to_f16(a, rnd)
+        return self.f32_to_f16(self.f32(a.thin))
+
+    def f32_to_f16(self, x: str) -> Num:
+        """Bits of floats rounded to f16."""
+        half = self.op(f"fptrunc {F32} {x} to {F16}")
+        short = self.op(f"bitcast {F16} {half} to {I16}")
+        bits = Val(32, self.op(f"zext {I16} {short} to {I32}"))
+        return self.select(self.test("uno", F32, x, x), NAN16, bits)
 
     def int_to_f64(self, a: Num, signed: bool, rnd: str) -> Num:
         """Of 32 bits every rounding gives the same."""
@@ -103,7 +132,7 @@ class ConvertOps(FloatOps):
         parts = []
         for half in range(2):
             part = self.op(f"shufflevector {given}, {I32} poison, {places(16 * half, 16)}")
-            how = f"<16 x i32> {part}, i32 {_DIRECTIONS[rnd]}"
+            how = f"<16 x i32> {part}, i32 {DIRECTIONS[rnd]}"
             parts.append(self.op(f"call <16 x float> @{name}({how})"))
         both = ", ".join(f"<16 x float> {part}" for part in parts)
         return self.number(self.op(f"shufflevector {both}, {places(0, 32)}"))

@@ -1,4 +1,4 @@
-"""DADD, DMUL and DFMA to nearest in place, where the host has AVX-512.
+"""DADD, DMUL, DFMA and f16 results to nearest in place, where the host has AVX-512.
 
 Which operand's NaN goes on is a matter of order, and the compiler exchanges operands.  A result is
 right where at most one operand is NaN; one instruction per operand puts the others right.
@@ -6,8 +6,8 @@ right where at most one operand is NaN; one instruction per operand puts the oth
 
 from __future__ import annotations
 
-from gpudbg.sm.engines.llvm.convert import ConvertOps
-from gpudbg.sm.engines.llvm.floats import F64, places
+from gpudbg.sm.engines.llvm.convert import DIRECTIONS, ConvertOps
+from gpudbg.sm.engines.llvm.floats import F32, F64, places
 from gpudbg.sm.engines.llvm.lanes import Num
 
 _PART = "<8 x double>"
@@ -40,13 +40,34 @@ class DoubleOps(ConvertOps):
         for first in range(0, 32, 8):
             some = [self._eighth(value, first) for value in given]
             parts.append(self._result(what, some))
+        return self.bits64(self._united("double", parts))
+
+    def f64_to_f16(self, a: Num, rnd: str) -> Num:
+        """By way of an f32 that is rounded to odd, which makes the second rounding right."""
+        exact = isinstance(a, int) or a.thin is not None
+        if rnd != "RN" or exact or not self.wide_vectors:
+            return super().f64_to_f16(a, rnd)
+        value = self.f64(a)
+        parts = []
+        for first in range(0, 32, 8):
+            part = f"{_PART} {self._eighth(value, first)}, <8 x float> poison"
+            how = f"@llvm.x86.avx512.mask.cvtpd2ps.512({part}, i8 -1, i32 {DIRECTIONS['RZ']})"
+            parts.append(self.op(f"call <8 x float> {how}"))
+        cut = self._united("float", parts)
+        back = self.op(f"fpext {F32} {cut} to {F64}")
+        bits = self.bits32(cut)
+        odd = self.select(self.test("une", F64, back, value), self.or_(bits, 1), bits)
+        return self.f32_to_f16(self.f32(odd))
+
+    def _united(self, kind: str, parts: list[str]) -> str:
+        """Vectors of 8 lanes as one."""
         for lanes in (8, 16):
-            kind, order = f"<{lanes} x double>", places(0, 2 * lanes)
+            typed, order = f"<{lanes} x {kind}>", places(0, 2 * lanes)
             parts = [
-                self.op(f"shufflevector {kind} {a}, {kind} {b}, {order}")
+                self.op(f"shufflevector {typed} {a}, {typed} {b}, {order}")
                 for a, b in zip(parts[::2], parts[1::2], strict=True)
             ]
-        return self.bits64(parts[0])
+        return parts[0]
 
     def _eighth(self, value: str, first: int) -> str:
         return self.op(f"shufflevector {F64} {value}, {F64} poison, {places(first, 8)}")
