@@ -446,6 +446,16 @@ class DebugSession(Watching, Breaking, Looking):
         for w in self.grid.warps():
             yield WarpView(self, w)
 
+    def warps_where(self, condition: str = "") -> Iterator[WarpState]:
+        """Resident warps with an active lane where an expression holds; all without one."""
+        tree = parse(condition) if condition.strip() else None
+        for state in self.grid.warps():
+            if tree is not None:
+                truth = evaluate(tree, WarpContext(self, state)).truth()
+                if not any(truth[i] and state.active >> i & 1 for i in range(32)):
+                    continue
+            yield state
+
     def evaluate(self, text: str) -> Result:
         """An expression's value in the 32 lanes of the focused warp.
 

@@ -456,3 +456,25 @@ async def test_enter_follows_branches_paths_stops_and_buffers():
         assert app.main.current.memory.space == "global"
         await press(app, pilot, "7", "j", "enter")
         assert any("breakpoint 1" in t for t in app.main.query_one(ConsolePane).answers.texts)
+
+
+async def test_warps_are_chosen_by_a_condition():
+    app = make_app(open_kernel("divergence", DIVERGE))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(app, pilot)
+        pane = app.main.line_pane("warps")
+        await press(app, pilot, "2", "slash", *"blockIdx.x == 2", "enter")
+        found = [w["warp"] for w in app.session.execute("info warps blockIdx.x == 2")]
+        assert len(found) == 8
+        assert "31 8 of 64" in pane.texts[0]
+        assert "where blockIdx.x == 2" in pane.texts[-1]
+        keys = {r.key for r in pane._content.rows if r.key}
+        assert {k[2] for k in keys} == set(found)
+        await press(app, pilot, "slash", "ctrl+u", *"$R1 == 99", "enter")
+        assert "No warp." in pane.texts[1]
+        assert "where $R1 == 99" in pane.texts[2]
+        await press(app, pilot, "slash", "ctrl+u", *"nosuch", "enter")
+        assert app.options.where == "$R1 == 99", "a mistake changes nothing"
+        assert 'No symbol "nosuch"' in app.main.query_one(ConsolePane).answers.lines[-1].text
+        await press(app, pilot, "slash", "ctrl+u", "enter")
+        assert "64 warps" in pane.texts[0]

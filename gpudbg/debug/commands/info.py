@@ -32,17 +32,10 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]], data: Any) -> O
 )
 def info_warps(session: DebugSession, argument: str) -> Output:
     """List warps."""
-    from gpudbg.debug.context import WarpContext
-    from gpudbg.debug.expr import evaluate, parse
-
-    tree = parse(argument) if argument.strip() not in ("", "all") else None
     spins(session)
     rows, data = [], []
-    for state in session.grid.warps():
-        if tree is not None:
-            truth = evaluate(tree, WarpContext(session, state)).truth()
-            if not any(truth[i] and state.active >> i & 1 for i in range(32)):
-                continue
+    condition = argument.strip() if argument.strip() != "all" else ""
+    for state in session.warps_where(condition):
         w = snapshot.warp_row(session, state)
         focus = session.focus is not None and (session.focus.sm, session.focus.warp) == (
             w.sm,

@@ -154,8 +154,21 @@ class Collector:
             image=self._image(),
             images=len(images_of(s)),
             notice=notice,
+            where=self.options.where,
+            matching=self._matching(),
         )
         return self._with_focus(view)
+
+    def _matching(self) -> frozenset[tuple[int, int]]:
+        """Warps that the warps pane is to show, where a condition chooses."""
+        if not self.options.where:
+            return frozenset()
+        try:
+            found = self.session.warps_where(self.options.where)
+            return frozenset((w.sm, w.slot) for w in found)
+        except GpudbgError:
+            # It had a value when it was typed; at this stop it has none.
+            return frozenset()
 
     def _trap(self) -> TrapPicture | None:
         """The trap inspector's part, while that screen is open."""

@@ -303,7 +303,16 @@ DOINGS["quit"] = lambda screen: screen.gpudbg.leave()
 
 @doing("search")
 def search(screen: MainScreen) -> None:
-    """Ask for text in the code, or a value in memory; an empty answer finds the next one."""
+    """Ask for text in the code, a value in memory, or a condition on warps.
+
+    An empty answer finds the next one; all warps.
+    """
+    if screen.focused_pane() == "warps":
+        screen.gpudbg.ask(
+            "Warps with a lane where", "$R4 > 3, blockIdx.x == 2, $P0; empty: all warps",
+            lambda text: choose_warps(screen, text), empty=True, value=screen.options.where,
+        )  # fmt: skip
+        return
     if screen.focused_pane() == "memory":
         screen.gpudbg.ask(
             "Search this memory", screen.last_value or "0x1f, -3, 1.5, text",
@@ -316,6 +325,21 @@ def search(screen: MainScreen) -> None:
         lambda text: search_code(screen, text),
         empty=True,
     )
+
+
+def choose_warps(screen: MainScreen, text: str) -> None:
+    """Show the warps that meet a condition; all where it is empty."""
+    if screen.engine.busy:
+        screen.note(f"running; {key_name('ctrl+c')} stops it")
+        return
+    try:
+        list(screen.session.warps_where(text))
+    except GpudbgError as e:
+        screen.note(str(e))
+        return
+    screen.options.where = text
+    screen.quick(lambda s: None)
+    screen.line_pane("warps").action_move(-1_000_000)
 
 
 def search_memory(screen: MainScreen, text: str) -> None:

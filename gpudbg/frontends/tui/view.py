@@ -110,7 +110,8 @@ class PointRow:
 class View:
     """Everything drawn at one stop; see the module text.
 
-    `past` is the present tick where an earlier stop, number `past_stop`, is shown again.
+    `past` is the present tick where an earlier stop, number `past_stop`, is shown again;
+    `where` a condition on warps, `matching` those (by SM and slot) that meet it.
     """
 
     number: int
@@ -149,6 +150,8 @@ class View:
     image: ImagePicture | None = None
     images: int = 0
     notice: str = ""
+    where: str = ""
+    matching: frozenset[tuple[int, int]] = frozenset()
     past: int | None = None
     past_stop: int = -1
 
@@ -193,6 +196,7 @@ class Options:
 
     space: str = "shared"
     bank: int = 0
+    where: str = ""
     address: int | None = None
     page_rows: int = 16
     register_format: str = "x"

@@ -44,7 +44,10 @@ def rank(w: WarpRow, focus: WarpRow | None) -> tuple[int, int]:
 def groups(view: View, height: int) -> list[Group]:
     """Rows of the focused SM's warps, folded from the end until they fit in `height`."""
     focus = view.focus_row
-    mine = sorted((w for w in view.warps if w.sm == view.sm), key=lambda w: rank(w, focus))
+    chosen = [w for w in view.warps if w.sm == view.sm]
+    if view.where:
+        chosen = [w for w in chosen if (w.sm, w.slot) in view.matching]
+    mine = sorted(chosen, key=lambda w: rank(w, focus))
     single = [Group((w,)) for w in mine]
     if len(single) <= height:
         return single
@@ -174,11 +177,19 @@ class WarpsPane(LinePane):
     def content(self, view: View, width: int, height: int) -> Content:
         """Groups of warps; with the pane focused, why the warp under the cursor waits."""
         axis = self.axis
+        if view.where:
+            # The condition has the last row.
+            height -= 1
         found = groups(view, height)
         rows = [warp_line(g, view, axis, self.look.glyphs) for g in found]
         if self.has_focus and height > 2:
             rows = self._with_reason(rows, found, height)
         count = sum(1 for w in view.warps if w.sm == view.sm)
+        if view.where:
+            shown = sum(len(g.rows) for g in found)
+            rows = rows or [row((" No warp. `/` and Enter show all of them.", "muted"))]
+            words = (f" where {view.where}", "you")
+            return Content([*rows[:height], row(words)], f"{shown} of {count}", lanes=True)
         sms = f" in SM {view.sm}" if view.snapshot.num_sms > 1 else " warps"
         return Content(rows, f"{count}{sms}", lanes=True)
 
