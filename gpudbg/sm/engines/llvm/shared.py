@@ -140,11 +140,14 @@ class SharedOps(InPlaceOps):
         self.label(fast)
         base = self.get("ptr", "%rec", layout.SHARED_POINTER)
         places = self.row_of(Val(32, whole), 32)
-        for lane in range(32):
-            offset = self.op(f"zext i32 {self.get('i32', places, 4 * lane)} to i64")
-            cell = self.at(base, offset)
-            given = number or self.get("i32", row, 4 * lane)
-            self.put("i32", self.op(f"add i32 {self.get('i32', cell)}, {given}"), cell)
+        # Two lanes at a time: what was just stored comes back slowly by single words.
+        for lane in range(0, 32, 2):
+            offsets = self._two_words(places, lane)
+            given = self._two_words(row, lane) if row else ()
+            for n, offset in enumerate(offsets):
+                cell = self.at(base, offset)
+                add = self.op(f"trunc i64 {given[n]} to i32") if given else number
+                self.put("i32", self.op(f"add i32 {self.get('i32', cell)}, {add}"), cell)
         self.br(done)
         self.label(slow)
         tail = f", ptr {row or self.row_of(data, 32)}"
@@ -152,6 +155,11 @@ class SharedOps(InPlaceOps):
         self.br(done)
         self.label(done)
         return 0
+
+    def _two_words(self, row: str, lane: int) -> tuple[str, str]:
+        """Words of a row, of a lane and the next one, as i64."""
+        both = self.get("i64", row, 4 * lane, 8)
+        return self.op(f"and i64 {both}, {FULL}"), self.op(f"lshr i64 {both}, 32")
 
     def _all_inside(self, places: str) -> str:
         """i1: all lanes point to aligned words of shared memory."""
