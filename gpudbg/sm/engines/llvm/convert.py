@@ -121,12 +121,13 @@ class ConvertOps(FloatOps):
         return None, ""
 
     def int_to_f32(self, a: Num, signed: bool, rnd: str) -> Num:
-        """Of 32 bits, where the host can round so."""
         word, kind = self._short(a, signed)
-        if word is None or not (rnd == "RN" or self.wide_vectors):
+        if word is None:
             return super().int_to_f32(a, signed, rnd)
         if rnd == "RN":
             return self.number(self.op(f"{kind}itofp {self.whole(word, 32)} to {F32}"))
+        if not self.wide_vectors:
+            return self._by_halves(word, kind, rnd)
         given = self.whole(word, 32)
         name = f"llvm.x86.avx512.{kind}itofp.round.v16f32.v16i32"
         parts = []
@@ -136,6 +137,27 @@ class ConvertOps(FloatOps):
             parts.append(self.op(f"call <16 x float> @{name}({how})"))
         both = ", ".join(f"<16 x float> {part}" for part in parts)
         return self.number(self.op(f"shufflevector {both}, {places(0, 32)}"))
+
+    def _by_halves(self, word: Num, kind: str, rnd: str) -> Num:
+        """The sum of both halves to nearest, and a step back where its error asks for it."""
+        top = self.sar(word, 16) if kind == "s" else self.shr(word, 16)
+        high = self.op(f"sitofp {self.whole(top, 32)} to {F32}")
+        high = self.op(f"fmul {F32} {high}, {_constant(F32, 1 << 16)}")
+        low = self.op(f"sitofp {self.whole(self.and_(word, 0xFFFF), 32)} to {F32}")
+        total = self.op(f"fadd {F32} {high}, {low}")
+        # Exact: the upper half is 0 or not smaller than the lower one.
+        error = self.op(f"fsub {F32} {low}, {self.op(f'fsub {F32} {total}, {high}')}")
+        bits = self.bits32(total)
+        if rnd == "RZ":
+            away = self.op(f"fmul {F32} {error}, {total}")
+            wrong = self.test("olt", F32, away, "zeroinitializer")
+            return self.select(wrong, self.sub(bits, 1), bits)
+        step = self.or_(self.sar(bits, 31), 1)
+        if rnd == "RP":
+            wrong = self.test("ogt", F32, error, "zeroinitializer")
+            return self.select(wrong, self.add(bits, step), bits)
+        wrong = self.test("olt", F32, error, "zeroinitializer")
+        return self.select(wrong, self.sub(bits, step), bits)
 
     def number(self, ref: str) -> Val:
         """Bits of floats none of which is NaN."""
