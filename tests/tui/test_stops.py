@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from gpudbg.frontends.tui.screens.card import Frame
 from gpudbg.frontends.tui.screens.fault import FaultScreen
 from gpudbg.frontends.tui.widgets.chrome import KeyRow, StopLine
@@ -215,3 +217,36 @@ async def test_a_long_answer_can_be_paged_while_typing():
         await press(app, pilot, *"p 1", "enter")
         assert answers.texts[1].endswith("= 1")
         assert "PgUp" not in answers.texts[0]
+
+
+@pytest.mark.parametrize("size", [(80, 24), BIG])
+async def test_a_card_is_clicked(size):
+    app = make_app(open_kernel("fault_oob_global", OOB))
+
+    async def click(words: str, shift: int = 0, below: int = 0) -> None:
+        lines = screen_text(app)
+        y = next(n for n, line in enumerate(lines) if words in line)
+        frame = app.screen.query_one(Frame).region
+        x = lines[y].index(words) + shift
+        await pilot.click(Frame, offset=(x - frame.x, y + below - frame.y))
+        await settle(app, pilot)
+
+    async with app.run_test(size=size) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "f5")
+        await click("Who")
+        assert isinstance(app.screen, FaultScreen), "there is nothing to do there"
+        await click(" close")
+        assert app.screen is app.main
+        await press(app, pilot, "exclamation_mark")
+        await click("├─")
+        assert app.main.focused_pane() == "memory"
+        await press(app, pilot, "exclamation_mark")
+        await click("go there")
+        assert app.main.focused_pane() == "code"
+        if size == BIG:
+            await press(app, pilot, "exclamation_mark")
+            await click("Lanes  0", len("Lanes  ") + 9)
+            assert isinstance(app.screen, FaultScreen), "the ruler is not the lanes"
+            await click("Lanes  0", len("Lanes  ") + 9, below=1)
+            assert app.session.focus.lane == 9

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
+from textual.events import Click
 
 from gpudbg.debug.fault_card import FaultCard
 from gpudbg.debug.operands import float_words
@@ -18,6 +20,8 @@ from gpudbg.frontends.tui.view import View
 from gpudbg.frontends.tui.widgets.code import text_spans
 
 LABEL = "   {:7}"
+TIGHT = 32
+"""Rows below which the card is short."""
 
 
 def size_words(count: int) -> str:
@@ -125,7 +129,12 @@ def lane_row(card: FaultCard, glyphs: Glyphs, width: int) -> list[Row]:
     ruler = "0       8       16      24     31"
     return [
         row((LABEL.format("Lanes"), "muted"), (ruler, "muted")),
-        row((LABEL.format(""), "text"), *cells, ("   " + card.lane_words, "muted")),
+        row(
+            (LABEL.format(""), "text"),
+            *cells,
+            ("   " + card.lane_words, "muted"),
+            lanes=(len(LABEL.format("")), 1),
+        ),
     ]
 
 
@@ -156,7 +165,7 @@ def card_rows(card: FaultCard, view: View, glyphs: Glyphs, width: int, tight: bo
     )
     rows.append(Row())
     rows += _code_rows(card, glyphs, tight)
-    distance = distance_rows(card, width - 4, glyphs)
+    distance = [replace(r, key="memory") for r in distance_rows(card, width - 4, glyphs)]
     if distance:
         rows += [Row(), *(distance[1:] if tight else distance)]
     if not tight and card.guilty:
@@ -177,7 +186,8 @@ def _code_rows(card: FaultCard, glyphs: Glyphs, tight: bool) -> list[Row]:
         guard, name, rest = text_spans(card.code.text)
         guard = (f"{guard[0].strip()} " if guard[0].strip() else "", guard[1])
         place = f"{card.code.offset:04x}   "
-        rows.append(row((f" {glyphs.pc} ", "stop"), (place, "stop.b"), guard, name, *rest))
+        parts: list[Span] = [(f" {glyphs.pc} ", "stop"), (place, "stop.b"), guard, name, *rest]
+        rows.append(row(*parts, key="go"))
         rows += operand_rows(card, 10, glyphs)
     return rows
 
@@ -218,15 +228,32 @@ def _why_rows(card: FaultCard, width: int, tight: bool, cut: str) -> list[Row]:
     return [Row(), *rows]
 
 
-def _key_row(card: FaultCard, tight: bool) -> Row:
-    keys = [("Enter", "go there"), ("t", "trap" if tight else "trap state")]
-    keys += [("r", "again" if tight else "start again"), ("y", "copy"), ("Esc", "close")]
+def _keys(card: FaultCard, tight: bool) -> list[tuple[str, str, str]]:
+    """Key, words and the answer of each: `FaultScreen` closes with it."""
+    keys = [("Enter", "go there", "go"), ("t", "trap" if tight else "trap state", "trap")]
+    keys += [("r", "again" if tight else "start again", "restart"), ("y", "copy", "copy")]
+    keys.append(("Esc", "close", ""))
     if card.nearest is not None:
-        keys.insert(1, ("M", "memory"))
+        keys.insert(1, ("M", "memory", "memory"))
+    return keys
+
+
+def _key_row(card: FaultCard, tight: bool) -> Row:
     spans: list[Span] = [("   ", "text")]
-    for key, words in keys:
+    for key, words, _ in _keys(card, tight):
         spans += [(key, "you.b"), (f" {words}   ", "text")]
-    return row(*spans)
+    return row(*spans, key="keys")
+
+
+def key_at(card: FaultCard, tight: bool, column: int) -> str | None:
+    """The answer of the key whose words a column of the key row shows."""
+    at = 3
+    for key, words, answer in _keys(card, tight):
+        end = at + len(key) + len(words) + 4
+        if at <= column < end:
+            return answer
+        at = end
+    return None
 
 
 def plain_lines(card: FaultCard, view: View) -> list[str]:
@@ -259,10 +286,29 @@ class FaultScreen(Card):
         card = self.view.fault
         assert card is not None
         wide = min(width - 2, 106)
-        rows = card_rows(card, self.view, self.look.glyphs, wide, tight=height < 32)
+        rows = card_rows(card, self.view, self.look.glyphs, wide, tight=height < TIGHT)
         if len(rows) + 2 > height:
             rows = [r for r in rows[:-2] if r.spans][: height - 4] + rows[-2:]
         return Frame(self.look, rows, wide, "stop")
+
+    def on_click(self, event: object) -> None:
+        """A lane takes the focus, the address shows its memory, the instruction its place."""
+        frame, card = self.query_one(Frame), self.view.fault
+        assert isinstance(event, Click)
+        if event.widget is not frame or card is None or not 0 < event.y <= len(frame.rows):
+            return
+        line, column = frame.rows[event.y - 1], event.x - 1
+        if line.lanes is not None and 0 <= (lane := column - line.lanes[0]) < 32:
+            if card.valid >> lane & 1:
+                self.dismiss(f"lane {lane}")
+        elif line.key == "keys":
+            answer = key_at(card, self.app.size.height < TIGHT, column)
+            if answer == "copy":
+                self.action_copy()
+            elif answer is not None:
+                self.dismiss(answer or None)
+        elif line.key is not None:
+            self.dismiss(str(line.key))
 
     def action_answer(self, word: str) -> None:
         """Close with an answer for the main screen."""

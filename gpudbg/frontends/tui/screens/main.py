@@ -345,6 +345,10 @@ class MainScreen(Screen[None]):
             self.set_focus(self.query_one(CodePane))
         elif answer == "memory" and self.current is not None and self.current.fault is not None:
             DOINGS["fault_memory"](self)
+        elif answer and answer.startswith("lane "):
+            card = self.current.fault if self.current is not None else None
+            if card is not None:
+                self.quick(lambda s: s.focus_on(card.sm, card.warp, int(answer[5:])))
         elif answer:
             self.action_do(answer)
 
