@@ -187,3 +187,24 @@ async def test_a_new_expression_is_the_one_shown_below():
         assert "of threadIdx.x * 3" in app.screen.values.texts[0]
         await press(app, pilot, "e", "end", *" + 1", "enter")
         assert "of threadIdx.x * 3 + 1" in app.screen.values.texts[0]
+
+
+async def test_help_scrolls_where_not_all_of_it_fits():
+    app = make_app(open_first())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "question_mark")
+        frame = app.screen.query_one(Frame)
+        seen = "\n".join(frame.texts)
+        assert "more rows" in frame.foot
+        while "more rows" in frame.foot:
+            await press(app, pilot, "pagedown")
+            seen += "\n".join(frame.texts)
+        for action in ACTIONS:
+            if not action.id.endswith("_back"):
+                assert action.help in seen, action.id
+        await press(app, pilot, *["pageup"] * 9)
+        assert "one instruction" in "\n".join(frame.texts)
+        await press(app, pilot, *"theme")
+        assert "more rows" not in frame.foot
+        assert "next colour theme" in "\n".join(frame.texts)

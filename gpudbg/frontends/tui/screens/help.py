@@ -69,6 +69,10 @@ class HelpScreen(Card):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "close", show=False),
         Binding("backspace", "erase", "erase", show=False),
+        Binding("down", "scroll(1)", "down", show=False),
+        Binding("up", "scroll(-1)", "up", show=False),
+        Binding("pagedown", "scroll(10)", "page down", show=False),
+        Binding("pageup", "scroll(-10)", "page up", show=False),
     ]
 
     def __init__(self, look: Look, map_name: str) -> None:
@@ -76,20 +80,24 @@ class HelpScreen(Card):
         self.map_name = map_name
         self.typed = ""
         self._columns = 3
+        self._top = 0
+        self._room = 1
 
     def frame(self, width: int, height: int) -> Frame:
         """As wide as there is room, three columns from 110."""
         wide = min(width - 2, 112)
         self._columns = 3 if wide >= 100 else 2
-        rows = self._rows(wide)[: height - 3]
-        return Frame(
-            self.look,
-            rows,
-            wide,
-            "you",
-            f"Keys   {self.map_name} key map",
-            "type to search   Esc closes",
-        )
+        self._room = height - 3
+        rows = self._rows(wide)
+        shown, foot = self._shown(rows)
+        return Frame(self.look, shown, wide, "you", f"Keys   {self.map_name} key map", foot)
+
+    def _shown(self, rows: list[Row]) -> tuple[list[Row], str]:
+        """The rows that fit from where the page was scrolled to, and the words below them."""
+        self._top = max(0, min(self._top, len(rows) - self._room))
+        below = len(rows) - self._top - self._room
+        keys = f"PgDn {below} more rows   " if below > 0 else "PgUp   " if self._top else ""
+        return rows[self._top :][: self._room], f"{keys}type to search   Esc closes"
 
     def _rows(self, width: int) -> list[Row]:
         found = help_rows(self.map_name, self.typed, self._columns, width, self.look.glyphs.cut)
@@ -109,8 +117,15 @@ class HelpScreen(Card):
         self._filter()
 
     def _filter(self) -> None:
+        self._top = 0
+        self.action_scroll(0)
+
+    def action_scroll(self, by: int) -> None:
+        """Rows up or down, where not all of them fit."""
+        self._top += by
         frame = self.query_one(Frame)
-        frame.replace(self._rows(frame.frame_width))
+        shown, frame.foot = self._shown(self._rows(frame.frame_width))
+        frame.replace(shown)
 
     def action_close(self) -> None:
         """Esc: first the filter, then the page."""
