@@ -103,6 +103,7 @@ class RunEngine:
         self._entries = {entry}
         self._short = 0
         self._alone_until = 0
+        self._ahead = 0
         self._call = _loop(build.library())
         self.program = self._program(self._entries)
         self._made = [self._worker(n == 0) for n in range(self._most())]
@@ -419,34 +420,53 @@ class RunEngine:
         """Give the resident CTAs to workers, and the schedule's turn to the one that has it."""
         grid = self.grid
         jobs = self._jobs(limit)
-        while len(self._made) < jobs:
-            self._made.append(self._worker())
-        self.workers = self._made[:jobs]
-        ctas = list(grid.ctas())
-        if jobs > 1:
-            ctas.sort(key=lambda cta: cta.number)
         residency = grid._residency
+        if jobs != self._ahead or not self._plain():
+            self._give_out(jobs)
+        self._ahead = 0
         self._counter[0] = residency.started
         chunk = 1
         if jobs > 1:
             chunk = max(1, min(MOST_TAKEN, residency.waiting // (EVEN * jobs)))
         self._memory_changes = -1
-        for n, worker in enumerate(self.workers):
-            self._link(worker, jobs > 1)
+        for worker in self.workers:
             if grid.trace is not None:
                 worker.set(layout.TRACE, address_of(grid.trace.buffer))
             worker.put("tell", bool(grid.observed("warp_end") or grid.observed("cta_end")))
             worker.put("quantum", grid.schedule.quantum)
             worker.give(residency.hand_out(), chunk)
-            mine = ctas[n::jobs]
-            if jobs > 1:
-                mine.sort(key=lambda cta: (cta.sm, cta.slot))
-            worker.place(mine, keep=False)
             worker.begin_anywhere()
         self._lead = self.workers[0]
         self._tell(self._lead)
         if jobs > 1:
             self._lead.begin_anywhere()
+
+    def place_ahead(self) -> None:
+        """Give the CTAs to workers before the run, which as a rule finds them so."""
+        if self._plain():
+            self._ahead = self._jobs(NO_LIMIT)
+            self._give_out(self._ahead)
+
+    def _plain(self) -> bool:
+        """Whether the CTAs are as they were placed, and nobody wants more of them told."""
+        grid = self.grid
+        begun = grid.total or grid._residency.ended
+        return not (begun or grid.observed() or grid.traps.handler is not None)
+
+    def _give_out(self, jobs: int) -> None:
+        """Give the resident CTAs to so many workers."""
+        while len(self._made) < jobs:
+            self._made.append(self._worker())
+        self.workers = self._made[:jobs]
+        ctas = list(self.grid.ctas())
+        if jobs > 1:
+            ctas.sort(key=lambda cta: cta.number)
+        for n, worker in enumerate(self.workers):
+            self._link(worker, jobs > 1)
+            mine = ctas[n::jobs]
+            if jobs > 1:
+                mine.sort(key=lambda cta: (cta.sm, cta.slot))
+            worker.place(mine, keep=False)
 
     def _place(self, worker: Worker) -> None:
         """A CTA of the worker's has ended in Python: the one in its place is its own too."""

@@ -47,6 +47,8 @@ class FastEngine:
         self.trouble = "" if available() else MISSING
         if self._eager and entry in compiled:
             self._compile()
+            if self.engine is not None:
+                self.engine.place_ahead()
 
     def renew(self) -> None:
         """The code has changed before anything ran."""

@@ -132,11 +132,10 @@ class Worker:
         known = self.ctas if keep else {}
         self.ctas = {id(cta): cta for cta in ctas}
         if home is not None and home.fresh and len(ctas) == home.count and self._untouched():
-            ring = home.ring
+            self._fields[self._ring : self._ring + len(home.ring)] = home.ring
         else:
-            ring = self._tell_all(ctas, known)
-        self._fields[self._ring : self._ring + len(ring)] = ring
-        self.put("ring_count", len(ring))
+            self._tell_all(ctas, known)
+        self.put("ring_count", len(ctas) * self.grid.config.warps)
         if ctas and self._has_local:
             local = ctas[0].warps[0].local
             self.set(layout.LOCAL_LOW, local.low)
@@ -149,11 +148,10 @@ class Worker:
         handler = grid.traps.handler is not None
         return self._first and not (grid.total or handler or grid.observed("barrier"))
 
-    def _tell_all(self, ctas: list[Cta], known: Container[int]) -> memoryview:
-        """Fill in the blocks of CTAs, of known ones what can have changed; the ring."""
-        ring = array("q")
-        count = self.grid.config.warps
-        ask = self.grid.observed("barrier")
+    def _tell_all(self, ctas: list[Cta], known: Container[int]) -> None:
+        """Fill in the ring and the blocks of CTAs, of known ones what can have changed."""
+        at, count, fields = self._ring, self.grid.config.warps, self._fields
+        begun, ask = self.grid.total > 0, self.grid.observed("barrier")
         handler = self.grid.traps.handler is not None
         for cta in ctas:
             told = cta.told
@@ -162,12 +160,13 @@ class Worker:
                 barriers.tell(cta, ask)
                 if handler:
                     _tell_local(cta)
-            if self.grid.total:
+            if begun:
                 told[_LIVE] = len(cta.live)
-            ring.extend(told[_RECORDS : _RECORDS + count])
-            if cta.home is not None:
-                cta.home.fresh = False
-        return memoryview(ring)
+            fields[at : at + count] = told[_RECORDS : _RECORDS + count]
+            at += count
+        for home in {id(cta.home): cta.home for cta in ctas}.values():
+            if home is not None:
+                home.fresh = False
 
     @property
     def _has_local(self) -> bool:
