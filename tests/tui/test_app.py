@@ -478,3 +478,15 @@ async def test_warps_are_chosen_by_a_condition():
         assert 'No symbol "nosuch"' in app.main.query_one(ConsolePane).answers.lines[-1].text
         await press(app, pilot, "slash", "ctrl+u", "enter")
         assert "64 warps" in pane.texts[0]
+
+
+async def test_at_the_end_the_keys_are_those_that_still_do_something():
+    app = make_app(open_first())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(app, pilot)
+        keys = app.main.query_one(KeyRow)
+        assert "l lane" in keys.text
+        await press(app, pilot, "c")
+        assert "r restart" in keys.text
+        for words in ("l lane", "R live", "w watch", "F5 run"):
+            assert words not in keys.text

@@ -71,6 +71,9 @@ TYPED = ("console", "condition", "search", "goto", "memory", "add_watch", "edit"
 FIRST = ("interrupt", *TYPED)
 
 
+OF_A_WARP = ("lane_next", "note_next", "track", "watch", "cursor", "edit")
+"""Actions that do nothing when no warp is left."""
+
 STEPS = ("stepi", "next", "step")
 """Actions that wait their turn when they are typed while a step is carried out."""
 
@@ -390,6 +393,8 @@ class MainScreen(Screen[None]):
             if busy and not a.busy:
                 continue
             if a.group == "Run" and a.id not in ("restart", "interrupt") and not self._can_run():
+                continue
+            if a.id in OF_A_WARP and (self.current is None or self.current.focus_row is None):
                 continue
             if a.id == "surface" and (self.current is None or not self.current.images):
                 continue
