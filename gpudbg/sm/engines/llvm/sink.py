@@ -14,7 +14,7 @@ _NAME = re.compile(r"%v\d+")
 _DEFINITION = re.compile(r"  (%v\d+) = (\w+)")
 _STAYS = frozenset(("load", "call", "phi", "atomicrmw", "cmpxchg", "alloca"))
 """Statements that are not repeated elsewhere; of calls, those of intrinsics of numbers are."""
-_PURE_CALL = re.compile(r" = call [^@]*@llvm\.(?!prefetch|masked|set|experimental|x86)\w+")
+_PURE_CALL = re.compile(r" = call [^@]*@llvm\.(?!prefetch|masked|set|experimental)\w+")
 
 
 def _defines(line: str) -> str:
