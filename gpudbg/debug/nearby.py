@@ -9,13 +9,13 @@ end) counts as live: the mark says that the value may still be read.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from gpudbg.debug.cfg import ENDS, INDIRECT, JUMPS, POPS, PUSHES, goes_on
+from gpudbg.debug.cfg import ENDS, FLOW, INDIRECT, JUMPS, POPS, PUSHES, goes_on
 from gpudbg.debug.liveness import CALLS, always_writes, mark_of, mask_of
 from gpudbg.errors import DecodeError
 from gpudbg.isa.spa5.decode import decode
@@ -29,11 +29,25 @@ KEPT: Final = 8
 """Registers whose lives are remembered."""
 EVERY: Final = -1
 """All registers, as a mask."""
+WITHOUT: Final = FLOW | frozenset(PUSHES) | {"NOP", "BAR", "DEPBAR", "MEMBAR", "BPT"}
+"""Instructions that write no register: their low bits say something else."""
 WIDEST: Final = 4
 """Most registers that one instruction writes from its first on."""
 
 Words = npt.NDArray[np.uint64]
 Ints = npt.NDArray[np.int64]
+
+
+@lru_cache(maxsize=1 << 14)
+def _masks(word: int, arch: str) -> tuple[int, int]:
+    """Registers that an instruction reads and may write."""
+    try:
+        insn = decode(word, arch)
+    except DecodeError:
+        return 0, 0
+    if insn.op in CALLS:
+        return EVERY, EVERY
+    return mask_of(insn.reads().registers), mask_of(insn.writes().registers)
 
 
 class Nearby:
@@ -53,16 +67,24 @@ class Nearby:
         self._lives: dict[int, dict[int, bool]] = {}
 
     # ---- branches ----------------------------------------------------------------------
+    @cached_property
+    def _words(self) -> Words:
+        words: Words = np.frombuffer(self._code[: len(self._code) // 8 * 8], "<u8")
+        return words
+
+    def _hits(self, ops: frozenset[str]) -> npt.NDArray[np.bool_]:
+        """Which words are encoded as instructions of some mnemonics are."""
+        hit = np.zeros(len(self._words), bool)
+        for form in all_forms():
+            if form.op in ops and self._arch in form.archs:
+                hit |= self._words & np.uint64(form.mask) == np.uint64(form.value)
+        hit[:: BUNDLE_BYTES // 8] = False
+        return hit
+
     def _places(self, ops: Iterable[str]) -> list[int]:
         """Offsets of the instructions of some mnemonics."""
         wanted = frozenset(ops)
-        words: Words = np.frombuffer(self._code[: len(self._code) // 8 * 8], "<u8")
-        hit = np.zeros(len(words), bool)
-        for form in all_forms():
-            if form.op in wanted and self._arch in form.archs:
-                hit |= words & np.uint64(form.mask) == np.uint64(form.value)
-        hit[:: BUNDLE_BYTES // 8] = False
-        found = [int(n) * 8 for n in np.flatnonzero(hit)]
+        found = [int(n) * 8 for n in np.flatnonzero(self._hits(wanted))]
         return [o for o in found if (insn := self._insn(o)) is not None and insn.op in wanted]
 
     @cached_property
@@ -119,23 +141,20 @@ class Nearby:
     # ---- registers ---------------------------------------------------------------------
     def _insn(self, offset: int) -> Instruction | None:
         try:
-            return decode(int.from_bytes(self._code[offset : offset + 8], "little"), self._arch)
+            return decode(self._word(offset), self._arch)
         except DecodeError:
             return None
 
+    def _word(self, offset: int) -> int:
+        return int.from_bytes(self._code[offset : offset + 8], "little")
+
     def reads(self, offset: int) -> int:
         """Registers an instruction reads, as a mask; a call reads them all."""
-        insn = self._insn(offset)
-        if insn is None:
-            return 0
-        return EVERY if insn.op in CALLS else mask_of(insn.reads().registers)
+        return _masks(self._word(offset), self._arch)[0]
 
     def writes(self, offset: int) -> int:
         """Registers an instruction may write, as a mask; a call writes them all."""
-        insn = self._insn(offset)
-        if insn is None:
-            return 0
-        return EVERY if insn.op in CALLS else mask_of(insn.writes().registers)
+        return _masks(self._word(offset), self._arch)[1]
 
     def sets(self, offset: int) -> int:
         """Registers that the instruction itself writes, as a mask."""
@@ -151,21 +170,18 @@ class Nearby:
         """Registers that may be written, as a mask; the place of stores' data counts as one."""
         if self._places(CALLS):
             return EVERY
-        words: Words = np.frombuffer(self._code[: len(self._code) // 8 * 8], "<u8")
-        is_code = np.arange(len(words)) % (BUNDLE_BYTES // 8) != 0
+        is_code = np.arange(len(self._words)) % (BUNDLE_BYTES // 8) != 0
+        is_code &= ~self._hits(WITHOUT)
         out = 0
-        for first in np.unique(words[is_code] & np.uint64(0xFF)).tolist():
+        for first in np.unique(self._words[is_code] & np.uint64(0xFF)).tolist():
             out |= ((1 << WIDEST) - 1) << int(first)
         return out
 
     def mark(self, offset: int, register: int) -> str:
         """What an instruction is to a register; see `Liveness.mark`."""
         bit = 1 << register
-        return mark_of(
-            bool(self.reads(offset) & bit),
-            bool(self.writes(offset) & bit),
-            lambda: self._live(offset, register),
-        )
+        read, written = _masks(self._word(offset), self._arch)
+        return mark_of(bool(read & bit), bool(written & bit), lambda: self._live(offset, register))
 
     def _live(self, offset: int, register: int) -> bool:
         """Whether a path from an offset may read a register before it is written."""

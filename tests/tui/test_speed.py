@@ -43,7 +43,7 @@ num_barriers = 1
 
 def program(folder: Path, count: int) -> Path:
     """Raw words: `count` additions to eight registers with conditional branches, then EXIT."""
-    words = [ADD | n // 20 % 8 * 0x101 for n in range(count - 1)] + [EXIT] * 4
+    words = [ADD | n % 8 * 0x101 for n in range(count - 1)] + [EXIT] * 4
     for n in range(12, count - 12, 12):
         # Short ones forward and back, and some over two hundred instructions.
         far = n % 240 == 0 and n + 240 < count
@@ -65,6 +65,9 @@ async def calls_of_a_step(path: Path, count: int) -> int:
     app = make_app(open_kernel(path))
     async with app.run_test(size=(200, 60)) as pilot:
         await settle(app, pilot)
+        # All registers are written first: what nothing has written yet has no row of its own.
+        app.session.step(8)
+        app.main.adopt(app.engine.collector.take())
         view = app.main.current
         assert len(view.code.entries) >= count
         assert sum(1 for w in view.warps if w.sm == 0) == 64
@@ -72,7 +75,7 @@ async def calls_of_a_step(path: Path, count: int) -> int:
         code = app.main.query_one(CodePane).texts
         assert any("┌►" in t for t in code), "branch arrows"
         assert f"R{view.tracked} ^ set v read : live" in code[0]
-        assert sum(t[11:22].count("x") for t in code) > 10, "life marks"
+        assert sum(t[11:22].count("x") for t in code) > 3, "life marks"
 
         def step_and_draw() -> None:
             app.session.step()
