@@ -11,8 +11,8 @@
     ways     loops and pieces of code that names go on through
     emitter  one function per kernel: basic blocks, dispatch
     sink     what only exits need, moved into them
-    library  functions that compiled kernels call, with `body`, `atomics` and `mufu`; `stack` and
-             `loop`: the divergence stack and the schedule among them
+    library  functions that compiled kernels call, with `body`, `atomics`, `mufu`, `mufu_steps`;
+             `stack` and `loop`: the divergence stack and the schedule among them
     build    target machine, object cache on disk, loading
     run      the engine: compiled code and the step engine taking turns on one grid
 
