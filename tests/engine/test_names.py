@@ -73,6 +73,22 @@ def test_what_comes_round_a_loop_stays() -> None:
     assert sink(lines, ["x1:", "  store i32 %v1, ptr %rec"])[0] == lines
 
 
+def test_what_the_record_holds_is_read_before_anything_is_stored() -> None:
+    held = "  %v1 = load <32 x i32>, ptr %v0, align 64, !held !2"
+    hot, cold = sink(
+        ["b8:", held, "  %v2 = add <32 x i32> %v1, %v9", "  br label %x1"],
+        ["x1:", "  store <32 x i32> %v9, ptr %v0", "  store <32 x i32> %v2, ptr %v8"],
+    )
+    assert hot == ["b8:", "  br label %x1"]
+    assert cold == [
+        "x1:",
+        held.replace("%v1 =", "%v1.1 ="),
+        "  %v2.2 = add <32 x i32> %v1.1, %v9",
+        "  store <32 x i32> %v9, ptr %v0",
+        "  store <32 x i32> %v2.2, ptr %v8",
+    ]
+
+
 @pytest.mark.parametrize("kernel", ["saxpy", "mandelbrot", "histogram"])
 def test_warps_in_the_place_of_others_begin_with_zeros(kernel: str) -> None:
     """More CTAs than fit: those that have not begun hold nothing of the ones before."""

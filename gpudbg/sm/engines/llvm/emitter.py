@@ -25,7 +25,7 @@ from gpudbg.sm.engines.llvm.listing import Listing, following
 from gpudbg.sm.engines.llvm.patterns import Pattern
 from gpudbg.sm.engines.llvm.sink import sink
 from gpudbg.sm.engines.llvm.special import COMPILED_SREGS
-from gpudbg.sm.engines.llvm.state import BUDGET, Names, Point, copy_of
+from gpudbg.sm.engines.llvm.state import BUDGET, Names, Point, Under, copy_of
 from gpudbg.sm.engines.llvm.text import ODDS, UNLIKELY
 from gpudbg.sm.engines.llvm.ways import Ahead, WaysOps
 from gpudbg.sm.record import FIELDS
@@ -100,6 +100,7 @@ class Emitter(WaysOps):
         self.guarded = self.wants_old = False
         self._table = registry.table()
         self._active: Mask = FULL
+        self._under = Under(FULL, None)
         self._pc = 0
         self._index = 0
         self._scratch = 0
@@ -389,8 +390,10 @@ class Emitter(WaysOps):
         """Set the execution mask."""
         self.guarded = index != PT or negated
         self.exec = self._active
+        self._under = Under(self._active, None)
         if self.guarded:
             held = self.pred(index)
+            self._under = Under(self._active, (index, negated, held))
             self.exec = self.mand(self._active, self.mnot(held) if negated else held)
 
     def later(self, label: str, lines: list[str]) -> None:

@@ -38,10 +38,14 @@ class Val:
         word: what it is the sign extension of.
         thin: an f32 with the value of this f64, or also NaN.
         double: IR name of the same as f64.
+        raw: the same for the lanes that executed when it was written, anything in the others.
+        under: what those lanes were (`state.Under`).
+        whole: what this is the `raw` of.
     """
 
     __slots__ = (
-        "bits", "double", "late", "one", "origin", "pair", "ref", "row", "single", "thin", "word",
+        "bits", "double", "late", "one", "origin", "pair", "raw", "ref", "row", "single", "thin",
+        "under", "whole", "word",
     )  # fmt: skip
 
     def __init__(
@@ -63,6 +67,9 @@ class Val:
         self.word: Val | None = None
         self.thin: Num | None = None
         self.double = ""
+        self.raw: Val | None = None
+        self.under: object = None
+        self.whole: Val | None = None
 
 
 class Msk:

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import re
 
+from gpudbg.sm.engines.llvm.text import HELD
+
 _NAME = re.compile(r"%v\d+")
 _DEFINITION = re.compile(r"  (%v\d+) = (\w+)")
 _STAYS = frozenset(("load", "call", "phi", "atomicrmw", "cmpxchg", "alloca"))
-"""Statements that are not repeated elsewhere; of calls, those of intrinsics of numbers are."""
+"""Statements that are not repeated elsewhere, but for intrinsics of numbers and held values."""
 _PURE_CALL = re.compile(r" = call [^@]*@llvm\.(?!prefetch|masked|set|experimental)\w+")
 
 
@@ -22,7 +24,7 @@ def _defines(line: str) -> str:
     found = _DEFINITION.match(line)
     if found is None:
         return ""
-    if found[2] in _STAYS and not (found[2] == "call" and _PURE_CALL.search(line)):
+    if found[2] in _STAYS and not (line.endswith(HELD) or _PURE_CALL.search(line)):
         return ""
     return found[1]
 
@@ -54,42 +56,40 @@ def sink(lines: list[str], tail: list[str]) -> tuple[list[str], list[str]]:
 
 
 class _Cold:
-    """Rewrites blocks out of the way."""
+    """Rewrites blocks out of the way.
+
+    What is repeated comes first in its block: there the record still holds what it held.
+    """
 
     def __init__(self, moved: dict[str, str]) -> None:
         self._moved = moved
         self._count = 0
         self._here: dict[str, str] = {}
-        self._out: list[str] = []
+        self._first: list[str] = []
+        self._rest: list[str] = []
 
     def rewritten(self, tail: list[str]) -> list[str]:
         """The blocks with what they need in them."""
+        out: list[str] = []
         for line in tail:
             if not line.startswith(" "):
-                self._here = {}
-                self._out.append(line)
+                out += [*self._first, *self._rest, line]
+                self._here, self._first, self._rest = {}, [], []
             elif " = phi " in line:
-                self._out.append(line)
+                out.append(line)
             else:
-                self._out.append(self._line(line))
-        return self._out
-
-    def _line(self, line: str) -> str:
-        moved = self._moved
-        if not any(name in moved for name in _NAME.findall(line)):
-            return line
-        return _NAME.sub(lambda found: self._name(found[0]), line)
+                self._rest.append(_NAME.sub(lambda found: self._name(found[0]), line))
+        return [*out, *self._first, *self._rest]
 
     def _name(self, name: str) -> str:
         """What a name is called in this block."""
-        if name not in self._moved:
+        line = self._moved.get(name)
+        if line is None:
             return name
         known = self._here.get(name)
         if known is None:
-            line = self._moved[name]
             text = _NAME.sub(lambda found: self._name(found[0]), line[line.index("=") :])
             self._count += 1
-            known = f"{name}.{self._count}"
-            self._here[name] = known
-            self._out.append(f"  {known} {text}")
+            known = self._here[name] = f"{name}.{self._count}"
+            self._first.append(f"  {known} {text}")
         return known

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpudbg.isa.spa5.operands import PT, RZ
 from gpudbg.sm.engines.llvm.floats import F32
@@ -20,7 +20,7 @@ from gpudbg.sm.engines.llvm.lanes import FULL, Mask, Msk, Num, Slow, Val
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.engines.llvm.listing import following
 from gpudbg.sm.engines.llvm.special import SpecialOps
-from gpudbg.sm.engines.llvm.text import LIKELY
+from gpudbg.sm.engines.llvm.text import HELD, LIKELY
 from gpudbg.sm.record import FIELDS, HEADER_BYTES, ROW_BYTES
 
 PRED = FIELDS["pred"].offset
@@ -122,6 +122,14 @@ class Point:
     labels: dict[int, str] = field(default_factory=dict)
 
 
+class Under(NamedTuple):
+    """The lanes that execute: the active ones, and of them those with a guard (index, negated, and
+    the predicate's value), or None: all."""
+
+    active: Mask
+    guard: tuple[int, bool, Mask] | None
+
+
 class StateOps(SpecialOps):
     """State of the machine interface; the emitter inherits it.
 
@@ -135,6 +143,7 @@ class StateOps(SpecialOps):
     exec: Mask
     now: Names
     _active: Mask
+    _under: Under
     _pc: int
     _index: int
     _left_at_head: str
@@ -269,7 +278,8 @@ class StateOps(SpecialOps):
     def active_bits(self) -> str:
         return self.mask_bits(self._active)
 
-    def reg(self, index: int) -> Num:
+    def held(self, index: int) -> Num:
+        """A register with all its lanes."""
         if index == RZ:
             return 0
         self._used[index] = self._now_at
@@ -278,10 +288,24 @@ class StateOps(SpecialOps):
             if index >= self.registers:
                 raise Slow("a register the warp does not have")
             place = HEADER_BYTES + ROW_BYTES * index
-            found = Val(32, self.get("<32 x i32>", "%rec", place, 64), row=index)
+            row = self.at("%rec", place)
+            found = Val(32, self.op(f"load <32 x i32>, ptr {row}, align 64{HELD}"), row=index)
             self.now.regs[index] = found
             self._read.add(index)
         return found
+
+    def reg(self, index: int) -> Num:
+        found = self.held(index)
+        if isinstance(found, Val) and found.raw is not None:
+            under = found.under
+            assert isinstance(under, Under)
+            if under.active == self._active and under.guard in (None, self._under.guard):
+                return found.raw
+        return found
+
+    def lane_read(self, a: Num, lane: Num) -> Num:
+        # Lanes are also read that do not execute.
+        return super().lane_read((a.whole or a) if isinstance(a, Val) else a, lane)
 
     def reg_pair(self, index: int) -> Num:
         if index == RZ:
@@ -299,7 +323,7 @@ class StateOps(SpecialOps):
         if isinstance(value, Val):
             single, origin = value.single, value.origin
         if self.exec != FULL:
-            old = self.reg(index)
+            old, given = self.held(index), value
             value = self.select(self.exec, value, old)
             if single:
                 single = self.pick(self.exec, F32, single, self.f32(old))
@@ -308,9 +332,20 @@ class StateOps(SpecialOps):
             self.joined(value)
             value = Val(32, value.ref, value.one)
             value.single, value.origin = single, origin
+            if self.exec != FULL:
+                value.raw, value.under = self._raw(given, value), self._under
         self._used[index] = self._now_at
         self.now.regs[index] = value
         self.now.late_regs.add(index)
+
+    def _raw(self, given: Num, whole: Val) -> Val | None:
+        """What has been written, as a value of its own; None for a number."""
+        if isinstance(given, int):
+            return None
+        self.joined(given)
+        raw = Val(32, given.ref, given.one)
+        raw.single, raw.origin, raw.whole = given.single, given.origin, whole
+        return raw
 
     def reg_pair_write(self, index: int, value: Num) -> None:
         if index == RZ:

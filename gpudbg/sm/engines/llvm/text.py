@@ -12,8 +12,11 @@ LIKELY, UNLIKELY = ", !prof !0", ", !prof !1"
 ODDS = """
 !0 = !{!"branch_weights", i32 10000, i32 1}
 !1 = !{!"branch_weights", i32 1, i32 10000}
+!2 = !{}
 """
-"""What a module with odds ends with."""
+"""What a module with odds and held values ends with."""
+HELD = ", !held !2"
+"""Of a load of what the record holds until an exit stores something else."""
 
 
 def vector(kind: str) -> str:

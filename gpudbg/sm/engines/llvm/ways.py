@@ -147,7 +147,7 @@ class WaysOps(StateOps):
         found = {LEFT: left}
         for kind, key in keys:
             if kind == "regs":
-                found[kind, key] = self.bare(self.reg(int(key)), 32)
+                found[kind, key] = self.bare(self.held(int(key)), 32)
             elif kind == "preds":
                 found[kind, key] = self.mask_bits(copy_of(self.pred(int(key))))
             elif kind == "flags":
