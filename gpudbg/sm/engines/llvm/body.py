@@ -21,9 +21,6 @@ class Body(MufuBodies):
 
     wide_vectors = False
 
-    def bail(self, lanes: object) -> None:
-        raise Slow("a library function cannot leave")
-
     def outlined(self, name: str, operands: tuple[Num, ...]) -> Val:
         raise Slow("library functions do not call one another")
 

@@ -33,6 +33,7 @@ MAGNITUDE64 = 0x7FFF_FFFF_FFFF_FFFF
 
 _NAN = "0x7FFFFFFFE0000000"
 """`NAN32` as IR writes it: as a double."""
+_LIFT = 2.0**64
 _MINIMUM = 4
 """VRANGEPS: the smaller operand; of one NaN and a number the number, of two NaNs the first."""
 
@@ -59,9 +60,9 @@ class FloatOps(LaneOps):
 
     wide_vectors: bool = False
 
-    def bail(self, lanes: Mask) -> None:
-        """Leave to the step engine when an executing lane is in the mask."""
-        raise NotImplementedError
+    def __init__(self) -> None:
+        super().__init__()
+        self._normal: set[str] = set()
 
     def outlined(self, name: str, operands: tuple[Num, ...]) -> Val:
         """The result of a library function."""
@@ -131,13 +132,19 @@ class FloatOps(LaneOps):
         result = super().xor(a, b)
         if isinstance(a, Val) and a.single and b == SIGN32 and isinstance(result, Val):
             result.single = self.op(f"fneg {F32} {a.single}")
-        return result
+        return self._as_normal(result, a) if b == SIGN32 else result
 
     def and_(self, a: Num, b: Num) -> Num:
         result = super().and_(a, b)
         if isinstance(a, Val) and a.single and b == NAN32 and isinstance(result, Val):
             size = f"call {F32} @llvm.fabs.v32f32({F32} {a.single})"
             result.single = self.op(size)
+        return self._as_normal(result, a) if b == NAN32 else result
+
+    def _as_normal(self, result: Num, a: Num) -> Num:
+        """A value with another sign: no more subnormal than it was."""
+        if isinstance(a, Val) and isinstance(result, Val) and a.ref in self._normal:
+            self._normal.add(result.ref)
         return result
 
     def wxor(self, a: Num, b: Num) -> Num:
@@ -162,27 +169,55 @@ class FloatOps(LaneOps):
         if rnd != "RN":
             return self.outlined(f"fmul.{rnd}{'.FTZ' if flush else ''}", (a, b))
         x, y = self.f32(a), self.f32(b)
-        result = self.canonical(self.op(f"fmul {F32} {x}, {y}"))
-        return self._flushed_or_bail(result) if flush else result
+        product = self.op(f"fmul {F32} {x}, {y}")
+        if not flush:
+            return self.canonical(product)
+        return self._without_tiny(product, self.op(f"fmul {F32} {self._lifted(x)}, {y}"))
 
     def ffma(self, a: Num, b: Num, c: Num, rnd: str = "RN", flush: bool = False) -> Num:
         if rnd != "RN":
             return self.outlined(f"ffma.{rnd}{'.FTZ' if flush else ''}", (a, b, c))
         x, y, z = self.f32(a), self.f32(b), self.f32(c)
-        fused = self.op(f"call {F32} @llvm.fma.v32f32({F32} {x}, {F32} {y}, {F32} {z})")
-        result = self.canonical(fused)
-        return self._flushed_or_bail(result) if flush else result
+        fused = self.fused(x, y, z)
+        if not flush:
+            return self.canonical(fused)
+        return self._without_tiny(fused, self.fused(self._lifted(x), y, self._lifted(z)))
 
-    def _flushed_or_bail(self, result: Num) -> Num:
-        """Tiny results flushed; a result of 2**-126 does not show whether it was tiny."""
-        size = self.and_(result, ~SIGN32)
-        self.bail(self.eq(size, MIN_NORMAL))
-        return self.select(self.ult(size, MIN_NORMAL), self.and_(result, SIGN32), result)
+    def fused(self, x: str, y: str, z: str) -> str:
+        """x * y + z of floats."""
+        return self.op(f"call {F32} @llvm.fma.v32f32({F32} {x}, {F32} {y}, {F32} {z})")
+
+    def _lifted(self, x: str) -> str:
+        return self.op(f"fmul {F32} {x}, splat (float {float(_LIFT)!r})")
+
+    def _without_tiny(self, result: str, lifted: str) -> Num:
+        """Results that are tiny after rounding flushed; see `numeric._flushed`.
+
+        What the operation gives when operands are `_LIFT` times as large has 24 bits where the
+        result is subnormal, so it tells what was tiny.  Lifted operands that overflow give no
+        small number: products of an operand from 2**64 on are multiples of 2**-108, and so is
+        what is left of them by cancellation.
+        """
+        size = self.op(f"call {F32} @llvm.fabs.v32f32({F32} {lifted})")
+        tiny = self.test("olt", F32, size, f"splat (float {_LIFT * 2.0**-126!r})")
+        bits = self.bits32(result)
+        value = self.canonical(self.f32(self.select(tiny, self.and_(bits, SIGN32), bits)))
+        if isinstance(value, Val):
+            self._normal.add(value.ref)
+        return value
 
     def ftz(self, a: Num) -> Num:
         if isinstance(a, int):
             return a if a & INF32 else a & SIGN32
-        return self.select(self.eq(self.and_(a, INF32), 0), self.and_(a, SIGN32), a)
+        if a.ref in self._normal:
+            return a
+        bits = self.loose(a)
+        value = self.select(self.eq(self.and_(bits, INF32), 0), self.and_(bits, SIGN32), bits)
+        if a.single:
+            value = self.canonical(self.f32(value))
+        if isinstance(value, Val):
+            self._normal.add(value.ref)
+        return value
 
     def flt(self, a: Num, b: Num) -> Mask:
         return self.test("olt", F32, self.f32(a), self.f32(b))

@@ -69,7 +69,7 @@ class ReciprocalOps(DoubleOps):
         """As the definition, or by the library."""
         if function not in ("RCP", "SQRT", "RSQ") or (function == "RSQ" and not self.start):
             return super().mufu(function, a)
-        x = self.f32(self.ftz(self.loose(a)))
+        x = self.f32(self.ftz(a))
         if function == "SQRT":
             return self.canonical(self._root(x))
         if function == "RSQ":
@@ -83,10 +83,6 @@ class ReciprocalOps(DoubleOps):
     def _times(self, a: str, b: str) -> str:
         return self.op(f"fmul {F32} {a}, {b}")
 
-    def _fused(self, a: str, b: str, c: str) -> str:
-        """a * b + c."""
-        return self.op(f"call {F32} @llvm.fma.v32f32({F32} {a}, {F32} {b}, {F32} {c})")
-
     def _minus(self, a: str) -> str:
         return self.op(f"fneg {F32} {a}")
 
@@ -95,10 +91,10 @@ class ReciprocalOps(DoubleOps):
         start = STARTS[self.start]
         y0 = self._estimate(start, x)
         half = self._times(y0, _HALF)
-        e = self._fused(self._minus(self._times(x, y0)), half, _ABOVE_HALF)
+        e = self.fused(self._minus(self._times(x, y0)), half, _ABOVE_HALF)
         if start.cubic:
-            e = self._fused(self._times(e, _CUBE), e, e)
-        y = self.corrected(x, self._fused(y0, e, y0))
+            e = self.fused(self._times(e, _CUBE), e, e)
+        y = self.corrected(x, self.fused(y0, e, y0))
         # Without a number, where x is 0, infinite or negative, and an estimate does not end in
         # a reciprocal, the estimate is right, and so is its half.
         more = self.op(f"fcmp ogt {F32} {y}, {half}")
@@ -108,9 +104,9 @@ class ReciprocalOps(DoubleOps):
         """The f32 nearest to 1/sqrt(x); y is next to it."""
         h = self._times(x, y)
         minus = self._minus(h)
-        low = self._fused(x, y, minus)
-        e = self._fused(self._minus(low), y, self._fused(minus, y, _ONE))
-        return self._fused(self._times(y, _HALF), self._fused(e, e, e), y)
+        low = self.fused(x, y, minus)
+        e = self.fused(self._minus(low), y, self.fused(minus, y, _ONE))
+        return self.fused(self._times(y, _HALF), self.fused(e, e, e), y)
 
     def _estimate(self, start: Start, x: str) -> str:
         if not start.call:

@@ -255,12 +255,6 @@ class StateOps(SpecialOps):
         self.choose(good, on, self.leave(Left.STEP, self._pc), LIKELY)
         self.label(on)
 
-    def bail(self, lanes: Mask) -> None:
-        if isinstance(lanes, int) and not lanes:
-            return
-        here = self.mask_bits(self.mand(lanes, self.exec))
-        self.require(self.op(f"icmp eq i32 {here}, 0"))
-
     # ---- state ---------------------------------------------------------------------------
 
     def pc(self) -> int:
