@@ -164,7 +164,7 @@ def _try(
     """All registers and the lane's predicates after one instruction; the warp stays as it was."""
     engine = session.grid.engine
     sm = session.grid.sms[warp.sm]
-    saved = warp.record.copy()
+    saved = warp.saved()
     kept = (engine.observers, engine.fault, sm.issued, sm.clock_base)
     engine.observers = None
     try:
@@ -174,7 +174,7 @@ def _try(
     except GpudbgError:
         return None
     finally:
-        warp.record[:] = saved
+        warp.put_back(saved)
         engine.observers, engine.fault, sm.issued, sm.clock_base = kept
 
 

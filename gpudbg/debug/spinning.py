@@ -161,7 +161,7 @@ def spin_of(session: DebugSession, warp: WarpState, budget: int = TRIED) -> Spin
     if warp.status != "ready" or warp.in_trap:
         return None
     engine, sm = session.grid.engine, session.grid.sms[warp.sm]
-    saved = warp.record.copy()
+    saved = warp.saved()
     kept = (engine.observers, engine.fault, sm.issued, sm.clock_base)
     probe = _Probe(session)
     engine.observers = Observers([probe])
@@ -171,7 +171,7 @@ def spin_of(session: DebugSession, warp: WarpState, budget: int = TRIED) -> Spin
         return None
     finally:
         probe.put_back(warp)
-        warp.record[:] = saved
+        warp.put_back(saved)
         engine.observers, engine.fault, sm.issued, sm.clock_base = kept
 
 
@@ -207,7 +207,7 @@ def _try_ahead(session: DebugSession, warp: WarpState, probe: _Probe, budget: in
 
 def _state(warp: WarpState) -> bytes:
     """The warp's record without what only counts."""
-    copy = warp.record.copy()
+    copy = warp.saved()
     quads = copy.view(np.uint64)
     quads[rec.EXECUTED] = quads[rec.CAME_FROM] = 0
     state: bytes = copy.tobytes()

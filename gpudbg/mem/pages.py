@@ -29,6 +29,8 @@ PIECE: Final = 1 << 20
 _LINE: Final = 64
 _MEDIUM: Final = 1 << 20
 _HUGE_PAGE: Final = 1 << 21
+_POPULATE_WRITE: Final = 23
+"""Linux's MADV_POPULATE_WRITE, which Python does not name."""
 
 
 class Pages:
@@ -113,6 +115,17 @@ def zeroed(size: int) -> npt.NDArray[np.uint8]:
         raw = np.frombuffer(pages, np.uint8)
     start = -address_of(raw) % alignment
     return raw[start : start + size]
+
+
+def zeroed_part(size: int, used: int) -> npt.NDArray[np.uint8]:
+    """Zero bytes of which the first `used` are there at once, and others as they are touched."""
+    if size < _MEDIUM:
+        return zeroed(size)
+    pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if sys.platform == "linux":
+        with suppress(OSError):
+            pages.madvise(_POPULATE_WRITE, 0, used)
+    return np.frombuffer(pages, np.uint8)
 
 
 def address_of(array: npt.NDArray[Any]) -> int:

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from gpudbg.mem.lanes import FULL, U32, WARP_SIZE
 from gpudbg.mem.local import LocalMemory
-from gpudbg.mem.pages import address_of, zeroed
+from gpudbg.mem.pages import address_of, zeroed, zeroed_part
 from gpudbg.mem.store import ByteStore, padded_size
 from gpudbg.sm import record as rec
 from gpudbg.sm.sregs import virtual_id
@@ -60,7 +60,8 @@ class Arena:
         config: the launch.
         count: CTAs.
         blocks: by CTA, as i64.
-        words, quads: all records as u32 and u64, one after the other.
+        words, quads: all records as u32 and u64, one after the other, and then all stacks, of which
+            most are never touched.
         ring: addresses of the records by (SM, slot), as i64.
         fresh: nobody has written to the blocks since.
         stride: bytes from a record to the next.
@@ -70,8 +71,10 @@ class Arena:
     __slots__ = (
         "_block_bytes",
         "_local",
+        "_pile",
         "_records",
         "_shared",
+        "_stacks",
         "blocks",
         "config",
         "count",
@@ -92,8 +95,12 @@ class Arena:
         """
         self.config = config
         self.count = count = len(places)
-        self.stride = _whole(rec.record_bytes(config.registers, config.stack_entries), 64)
-        self._records = zeroed(count * config.warps * self.stride)
+        # Not a multiple of 128: the same fields of many warps would share few sets of the caches.
+        self.stride = _whole(rec.record_bytes(config.registers), LINE) + LINE // 2
+        self._pile = _whole(rec.stack_bytes(config.stack_entries), LINE)
+        self._stacks = _whole(count * config.warps * self.stride, LINE)
+        size = self._stacks + count * config.warps * self._pile
+        self._records = zeroed_part(size, self._stacks)
         self.words = self._records.data.cast("I")
         self.quads = self._records.data.cast("Q")
         self.records = address_of(self._records)
@@ -113,7 +120,8 @@ class Arena:
     ) -> None:
         """Fill in headers and blocks."""
         config, count = self.config, self.count
-        rows = self._records.reshape(count, config.warps, self.stride)
+        rows = self._records[: count * config.warps * self.stride]
+        rows = rows.reshape(count, config.warps, self.stride)
         header = rows[..., : rec.HEADER_BYTES]
         header[:] = _headers(config, entry)
         words, quads = rows.view(np.uint32), rows.view(np.int64)
@@ -125,6 +133,7 @@ class Arena:
         warp = slot[:, None] * config.warps + np.arange(config.warps)
         words[..., rec.VIRTUAL_ID] = virtual_id(sm[:, None], slot[:, None], warp) & FULL
         first = self.stride * np.arange(count * config.warps).reshape(count, config.warps)
+        quads[..., rec.STACK] = self._stacks + first // self.stride * self._pile - first
         own = quads[..., rec.SELF]
         own[:] = self.records + first
         shared = address_of(self._shared) + self._shared.shape[1] * np.arange(count)
@@ -163,8 +172,12 @@ class Arena:
     def record(self, n: int, warp: int) -> npt.NDArray[np.uint8]:
         """The record of a warp of CTA `n`."""
         start = (n * self.config.warps + warp) * self.stride
-        size = rec.record_bytes(self.config.registers, self.config.stack_entries)
-        return self._records[start : start + size]
+        return self._records[start : start + rec.record_bytes(self.config.registers)]
+
+    def stack(self, n: int, warp: int) -> npt.NDArray[np.uint8]:
+        """The divergence stack of a warp of CTA `n`."""
+        start = self._stacks + (n * self.config.warps + warp) * self._pile
+        return self._records[start : start + rec.stack_bytes(self.config.stack_entries)]
 
 
 def _whole(size: int, unit: int) -> int:

@@ -4,7 +4,7 @@ One buffer holds all architectural state of a warp: header, registers, divergenc
 step engine works on NumPy and memoryview views of it; compiled code works on the same bytes at
 the same offsets.  Offsets are bytes; every field is little-endian and naturally aligned.
 
-    0x000 header        0x400 R[count][32] u32        then the divergence stack, 16-byte entries
+    0x000 header      0x400 R[count][32] u32      elsewhere the divergence stack, 16-byte entries
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ FIELDS: Final[dict[str, Slot]] = {
     "crs": Slot(0x08C, 4, 1, "call/return stack pointer as SETCRSPTR left it"),
     "registers": Slot(0x090, 4, 1, "registers in the record"),
     "capacity": Slot(0x094, 4, 1, "divergence stack entries that fit"),
-    "stack": Slot(0x098, 8, 1, "byte offset of the divergence stack in the record"),
+    "stack": Slot(0x098, 8, 1, "byte offset of the divergence stack from the record"),
     "pointers": Slot(0x0A0, 8, 4, "host pointers: shared, local, CTA block; `LOCAL_CLEAR`"),
     "self": Slot(0x0C0, 8, 1, "host pointer of this record"),
     "virtual_id": Slot(0x0C8, 4, 1, "SR_VirtId of lane 0, for compiled code"),
@@ -76,6 +76,7 @@ TRAP_SEEN: Final = FIELDS["trap_seen"].offset // 8
 CAME_FROM: Final = FIELDS["came_from"].offset // 8
 VIRTUAL_ID: Final = FIELDS["virtual_id"].offset // 4
 SELF: Final = FIELDS["self"].offset // 8
+STACK: Final = FIELDS["stack"].offset // 8
 POINTERS: Final = FIELDS["pointers"].offset // 8
 REGISTERS: Final = FIELDS["registers"].offset // 4
 INDEX: Final = FIELDS["index"].offset // 4
@@ -121,12 +122,17 @@ READY, AT_BARRIER, DONE, TRAPPED, FAULTED = range(5)
 STATUS_NAMES: Final = ("ready", "barrier", "exited", "trap", "error")
 
 
-def record_bytes(registers: int, capacity: int) -> int:
-    """Bytes of a record with this many registers and stack entries.
+def record_bytes(registers: int) -> int:
+    """Bytes of a record with this many registers, without its divergence stack."""
+    return HEADER_BYTES + registers * ROW_BYTES
+
+
+def stack_bytes(capacity: int) -> int:
+    """Bytes of a divergence stack.
 
     One entry more than `capacity` is there for the token that the trap handler's entry pushes.
     """
-    return HEADER_BYTES + registers * ROW_BYTES + (capacity + 1) * ENTRY_BYTES
+    return (capacity + 1) * ENTRY_BYTES
 
 
 def lay_out(record: npt.NDArray[np.uint8], registers: int, capacity: int) -> None:
@@ -135,12 +141,12 @@ def lay_out(record: npt.NDArray[np.uint8], registers: int, capacity: int) -> Non
     words[..., PRED + 7] = 0xFFFF_FFFF
     words[..., FIELDS["registers"].offset // 4] = registers
     words[..., FIELDS["capacity"].offset // 4] = capacity
-    quads[..., FIELDS["stack"].offset // 8] = HEADER_BYTES + registers * ROW_BYTES
+    quads[..., STACK] = record_bytes(registers)
 
 
 def new_record(registers: int, capacity: int) -> npt.NDArray[np.uint8]:
     """A zeroed record of its own, laid out."""
-    record = zeroed(record_bytes(registers, capacity))
+    record = zeroed(record_bytes(registers) + stack_bytes(capacity))
     lay_out(record, registers, capacity)
     record.view(np.uint64)[SELF] = address_of(record)
     return record

@@ -61,7 +61,9 @@ class WarpState:
         sm, slot: SM index and warp slot (hardware coordinates).
         cta: its `Cta`; `index`: warp number in the CTA; lane n is thread 32*index + n of it.
         record: the buffer, uint8 (`gpudbg.sm.record` says where what lies).
-        words, quads: the buffer as memoryviews of u32 and u64.
+        words, quads: memory from the buffer on as memoryviews of u32 and u64; the divergence
+            stack is in them at `stack_base`, a number of words.
+        pile: the divergence stack's bytes where they are not in `record`.
         R: registers, uint32 view of shape (count, 32); write through it.
         rows: R by register number: row views, RZ's zeros at 255, None where not allocated.
         local: the lanes' local memory.
@@ -79,6 +81,7 @@ class WarpState:
         "index",
         "local",
         "outer",
+        "pile",
         "predicates",
         "quads",
         "record",
@@ -94,6 +97,7 @@ class WarpState:
     local: LocalMemory
     outer: LocalMemory | None
     record: npt.NDArray[np.uint8]
+    pile: npt.NDArray[np.uint8]
     words: memoryview
     quads: memoryview
     R: U32
@@ -118,18 +122,18 @@ class WarpState:
         self.index = index
         self.outer = None
         self.shown = -1
-        self.stack_base = (rec.HEADER_BYTES + registers * rec.ROW_BYTES) // 4
         home = cta.home
         if local is not None:
             self.local = local
             self.record = rec.new_record(registers, capacity)
+            self.pile = self.record[:0]
             self.words = self.record.data.cast("I")
             self.quads = self.record.data.cast("Q")
         elif home is not None:
             start = (cta.place * home.config.warps + index) * home.stride
-            end = start + home.stride
-            self.words = home.words[start // 4 : end // 4]
-            self.quads = home.quads[start // 8 : end // 8]
+            self.words = home.words[start // 4 :]
+            self.quads = home.quads[start // 8 :]
+        self.stack_base = self.quads[rec.STACK] // 4
 
     if not TYPE_CHECKING:
 
@@ -219,6 +223,17 @@ class WarpState:
         self.words[place + 1] = mask
         self.quads[place // 2 + 1] = target
 
+    # ---- all of it -----------------------------------------------------------------------
+
+    def saved(self) -> npt.NDArray[np.uint8]:
+        """Its bytes, the header first, to be given back to `put_back`."""
+        return np.concatenate((self.record, self.pile))
+
+    def put_back(self, saved: npt.NDArray[np.uint8]) -> None:
+        """Its state as it was saved."""
+        self.record[:] = saved[: len(self.record)]
+        self.pile[:] = saved[len(self.record) :]
+
     # ---- lanes ---------------------------------------------------------------------------
 
     def thread(self, lane: int) -> tuple[int, int, int]:
@@ -238,6 +253,7 @@ def _registers(warp: WarpState) -> U32:
 
 _MADE: dict[str, Callable[[Any], Any]] = {
     "record": lambda warp: warp.cta.home.record(warp.cta.place, warp.index),
+    "pile": lambda warp: warp.cta.home.stack(warp.cta.place, warp.index),
     "local": lambda warp: warp.cta.home.local(warp.cta.place, warp.index),
     "R": _registers,
     "rows": lambda warp: [*warp.R, *[None] * (RZ - len(warp.R)), ZERO_ROW],
