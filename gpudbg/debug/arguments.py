@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gpudbg.debug.expr.types import TYPES
 from gpudbg.debug.format import float_text
+from gpudbg.debug.signatures import known
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -35,6 +38,36 @@ def argument_rows(session: DebugSession) -> list[ArgumentRow]:
         else:
             rows.append(ArgumentRow(name, _scalar(value), _text(value)))
     return rows
+
+
+def argument_doubts(session: DebugSession) -> list[str]:
+    """Scalars that were given as another type than the source has, so that they read otherwise."""
+    out = []
+    declared = known(session.program, session.kernel)
+    for argument, parameter in zip(session.launch.arguments, declared, strict=False):
+        kind, value = TYPES.get(parameter.type), argument.value
+        if parameter.pointer or kind is None or argument.buffer is not None:
+            continue
+        raw = _bytes(value, parameter.size)
+        if raw is None or kind.size != len(raw):
+            continue
+        read = np.frombuffer(raw, kind.dtype)[0]
+        if read != value and not (read != read and value != value):
+            word = "a float" if isinstance(value, float | np.floating) else "an integer"
+            out.append(
+                f"{argument.name} = {_text(value)} was given as {word}; the source has "
+                f"{parameter.type}: the kernel reads {_text(read)}"
+            )
+    return out
+
+
+def _bytes(value: Any, size: int) -> bytes | None:
+    """A scalar's bytes as it was given; None where it is no number of that size."""
+    if isinstance(value, int | np.integer):
+        return (int(value) & (1 << 8 * size) - 1).to_bytes(size, "little")
+    if isinstance(value, float | np.floating) and size in (2, 4, 8):
+        return np.array(value, f"f{size}").tobytes()
+    return None
 
 
 def _pointer(argument: Any) -> str:

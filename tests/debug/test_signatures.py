@@ -11,10 +11,12 @@ import pytest
 
 import gpudbg
 from gpudbg.cli import main
+from gpudbg.debug.arguments import argument_doubts
 from gpudbg.debug.launch_template import template
 from gpudbg.debug.session import DebugSession
 from gpudbg.debug.signatures import from_text, parameters
 from gpudbg.formats.program import Kernel, Param
+from tests.tui.helpers import open_kernel
 
 FIRST = Path(__file__).resolve().parents[2] / "sessions" / "first_steps" / "first_steps.cubin"
 SOURCE = """
@@ -101,3 +103,32 @@ def test_the_table_asks_for_the_block_the_kernel_requires() -> None:
     assert "block = [8, 4, 1]" in template(loaded, asked)
     assert "count = 64" in template(loaded, asked)
     assert "block = 48" in template(loaded, replace(kernel(), max_threads=(16, 3, 1)))
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("i32:250", ""),
+        ("u32:250", ""),
+        ("f32:250", "n = 250 was given as a float; the source has int: the kernel reads 1132068864"),
+        ("u32:4294967295", "n = 4294967295 was given as an integer; the source has int: the kernel "
+                           "reads -1"),
+    ],
+)  # fmt: skip
+def test_a_scalar_given_as_another_type_is_doubted(value, words):
+    flags = [
+        "--grid",
+        "1",
+        "--arg",
+        "in=i32[64]:zeros",
+        "--arg",
+        "out=i32[1]:zeros",
+        "--arg",
+        value,
+    ]
+    session = open_kernel(FIRST, flags)
+    doubts = argument_doubts(session)
+    assert len(doubts) == bool(words)
+    if words:
+        assert doubts[0].startswith(words)
+        assert session.command("info args").lines[-1] == doubts[0]

@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from gpudbg.debug import gdb_text
-from gpudbg.debug.arguments import argument_rows
+from gpudbg.debug.arguments import argument_doubts, argument_rows
 from gpudbg.debug.commands.registry import Output, command, quoted_words
 from gpudbg.debug.format import parse_int
 from gpudbg.debug.frames import Frame, frames
@@ -151,6 +151,7 @@ def info_args(session: DebugSession, argument: str) -> Output:
     """List arguments."""
     rows = argument_rows(session)
     lines = [f"{a.name} = {a.text}" for a in rows] or ["No arguments."]
+    lines += argument_doubts(session)
     return Output(tuple(lines), {a.name: a.text for a in rows})
 
 

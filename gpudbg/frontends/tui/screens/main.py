@@ -15,6 +15,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input
 
+from gpudbg.debug.arguments import argument_doubts
 from gpudbg.debug.commands.registry import load
 from gpudbg.debug.stories import story_of
 from gpudbg.errors import GpudbgError
@@ -150,6 +151,8 @@ class MainScreen(Screen[None]):
         self.query_one(NotesPane).tell(self.story)
         console = self.query_one(ConsolePane)
         console.log_lines(self._hints(), "muted")
+        for doubt in argument_doubts(self.session):
+            self.note(doubt)
         if self.gpudbg.layouts.saved.trouble:
             self.note(self.gpudbg.layouts.saved.trouble)
         if self.story is not None:
