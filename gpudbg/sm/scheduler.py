@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gpudbg.sm.state import WarpState
 
 DEFAULT_QUANTUM = 64
-STAY = 8192
+STAY = 32768
 """Instructions of one place's blocks before others have their turns: long enough that caches of
 the host serve, short enough that blocks can wait for one another."""
 
