@@ -7,6 +7,7 @@ import pytest
 from gpudbg.debug.spinning import TRIED, hangs, known_spin, spin_lines, spin_of, spins
 from gpudbg.frontends.tui.collect import Collector
 from gpudbg.frontends.tui.view import Options
+from gpudbg.sm.scheduler import STAY
 from tests import kernel_cases as kc
 from tests.engine.machines import difference, grid_state, launch
 from tests.tui.helpers import ROOT, open_kernel
@@ -47,7 +48,7 @@ def test_while_another_warp_can_go_on_it_is_no_hang():
     assert known_spin(session, session.warp().state) is spin
     assert not hangs(session)
     assert len(list(spin_lines(session))) == 1
-    session.run_to_stop(max_instructions=60_000)
+    session.run_to_stop(max_instructions=4 * STAY)
     assert len(spins(session)) == 3
     assert hangs(session)
     first = next(spin_lines(session))
