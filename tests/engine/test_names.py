@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 import gpudbg
+from gpudbg.isa.spa5.decode import decode
+from gpudbg.sm.engines.llvm.emitter import Emitter
+from gpudbg.sm.engines.llvm.listing import Listing
 from gpudbg.sm.engines.llvm.sink import sink
 from tests.engine import machines
 
@@ -87,6 +90,19 @@ def test_what_the_record_holds_is_read_before_anything_is_stored() -> None:
         "  store <32 x i32> %v9, ptr %v0",
         "  store <32 x i32> %v2.2, ptr %v8",
     ]
+
+
+def test_turns_end_only_where_the_step_engine_ends_them() -> None:
+    """Not before a block that only begins behind an instruction of the step engine."""
+    listing = Listing("sm_50", 0, 8)
+    add = decode(0x5C1000000007_0000, "sm_50")
+    listing.code = dict.fromkeys((488, 496, 504, 520, 528, 536), add)
+    listing.heads = {488, 504, 520}
+    text = Emitter(listing, True, 8, {}).text("warp")
+    assert "j504:" not in text
+    assert "%c504" not in text
+    assert "%b504" in text
+    assert "j520:" in text
 
 
 @pytest.mark.parametrize("kernel", ["saxpy", "mandelbrot", "histogram"])

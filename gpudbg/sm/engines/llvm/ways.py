@@ -27,7 +27,7 @@ from gpudbg.sm.engines.llvm.state import (
 )
 from gpudbg.sm.engines.llvm.text import UNLIKELY
 from gpudbg.sm.record import HEADER_BYTES, ROW_BYTES
-from gpudbg.sm.turns import FLOW
+from gpudbg.sm.turns import FLOW, starts_piece
 
 MOST_ROUND = 12
 """Registers that stay in names around a loop."""
@@ -183,7 +183,7 @@ class WaysOps(StateOps):
         """Whether the next piece of straight code begins here, for the first time."""
         listing = self.listing
         return (
-            after in listing.heads
+            starts_piece(after)
             and after in listing.code
             and after not in listing.joins
             and after not in self._placed
