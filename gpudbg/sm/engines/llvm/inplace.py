@@ -127,15 +127,8 @@ class InPlaceOps(MemoryOps):
         if space not in self._SPACES or (size > 4 and self.exec != FULL):
             super().store(space, address, size, values)
             return
-        where = self._parts(space, address)
-        mask = self.mask_bits(self.exec)
-        if self.exec != FULL:
-            self.mask_lanes(self.exec)
-        data = [self.bare(v, 32) for v in values]
-        rows = [
-            Val(32, d, row=v.row if isinstance(v, Val) else -1)
-            for d, v in zip(data, values, strict=True)
-        ]
+        where, mask, rows = self._to_store(space, address, values)
+        data = [row.ref for row in rows]
         slow, done, fast = self.fresh("slow"), self.fresh("done"), self.fresh("fast")
         site = self._site() if space == "global" else ""
         shape, same = self._shape(where.low, size), self._same_high(where.high)
@@ -150,6 +143,16 @@ class InPlaceOps(MemoryOps):
         self._library(f"store.{space}.{size}", space, site, where, mask, tail)
         self.br(done)
         self.label(done)
+
+    def _to_store(
+        self, space: str, address: Val, values: Sequence[Num]
+    ) -> tuple[Where, str, list[Val]]:
+        """Address, bits of the mask and lanes of the words, named for all ways of a store."""
+        where, mask = self._parts(space, address), self.mask_bits(self.exec)
+        if self.exec != FULL:
+            self.mask_lanes(self.exec)
+        rows = [Val(32, self.bare(v, 32), row=v.row if isinstance(v, Val) else -1) for v in values]
+        return where, mask, rows
 
     # ---- addresses -----------------------------------------------------------------------
 

@@ -104,11 +104,7 @@ class SharedOps(InPlaceOps):
         if space == "global" and all(None not in piece.words for piece in pieces):
             super().store(space, address, size, values)
             return
-        where = self._parts(space, address)
-        mask = self.mask_bits(self.exec)
-        if self.exec != FULL:
-            self.mask_lanes(self.exec)
-        rows = [Val(32, self.bare(v, 32), row=v.row if isinstance(v, Val) else -1) for v in values]
+        where, mask, rows = self._to_store(space, address, values)
         ends = min(pattern), max(pattern) + size
         site, good, place, add = self._found(space, where, pattern, size, *ends)
         fast, slow, done = self.fresh("fast"), self.fresh("slow"), self.fresh("done")
