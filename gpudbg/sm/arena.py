@@ -60,8 +60,8 @@ class Arena:
         config: the launch.
         count: CTAs.
         blocks: by CTA, as i64.
-        words, quads: all records as u32 and u64, one after the other, and then all stacks, of which
-            most are never touched.
+        words, quads: all records as u32 and u64, one after the other, and then the entries of all
+            stacks, the first ones first.
         ring: addresses of the records by (SM, slot), as i64.
         fresh: nobody has written to the blocks since.
         stride: bytes from a record to the next.
@@ -71,10 +71,10 @@ class Arena:
     __slots__ = (
         "_block_bytes",
         "_local",
-        "_pile",
         "_records",
         "_shared",
         "_stacks",
+        "_step",
         "blocks",
         "config",
         "count",
@@ -97,10 +97,12 @@ class Arena:
         self.count = count = len(places)
         # Not a multiple of 128: the same fields of many warps would share few sets of the caches.
         self.stride = _whole(rec.record_bytes(config.registers), LINE) + LINE // 2
-        self._pile = _whole(rec.stack_bytes(config.stack_entries), LINE)
+        # CTAs may belong to different host threads.
+        row = _whole(config.warps * rec.ENTRY_BYTES, LINE)
+        self._step = count * row
         self._stacks = _whole(count * config.warps * self.stride, LINE)
-        size = self._stacks + count * config.warps * self._pile
-        self._records = zeroed_part(size, self._stacks)
+        size = self._stacks + self._step * (config.stack_entries + rec.SPARE_ENTRIES)
+        self._records = zeroed_part(size, self._stacks + 2 * self._step)
         self.words = self._records.data.cast("I")
         self.quads = self._records.data.cast("Q")
         self.records = address_of(self._records)
@@ -133,7 +135,10 @@ class Arena:
         warp = slot[:, None] * config.warps + np.arange(config.warps)
         words[..., rec.VIRTUAL_ID] = virtual_id(sm[:, None], slot[:, None], warp) & FULL
         first = self.stride * np.arange(count * config.warps).reshape(count, config.warps)
-        quads[..., rec.STACK] = self._stacks + first // self.stride * self._pile - first
+        row = self._step // count
+        cta, warp = np.arange(count)[:, None] * row, np.arange(config.warps) * rec.ENTRY_BYTES
+        quads[..., rec.STACK] = self._stacks + cta + warp - first
+        words[..., rec.STEP] = self._step
         own = quads[..., rec.SELF]
         own[:] = self.records + first
         shared = address_of(self._shared) + self._shared.shape[1] * np.arange(count)
@@ -175,9 +180,10 @@ class Arena:
         return self._records[start : start + rec.record_bytes(self.config.registers)]
 
     def stack(self, n: int, warp: int) -> npt.NDArray[np.uint8]:
-        """The divergence stack of a warp of CTA `n`."""
-        start = self._stacks + (n * self.config.warps + warp) * self._pile
-        return self._records[start : start + rec.stack_bytes(self.config.stack_entries)]
+        """The divergence stack of a warp of CTA `n`, a row an entry."""
+        rows = self._records[self._stacks :].reshape(-1, self._step)
+        start = n * (self._step // self.count) + warp * rec.ENTRY_BYTES
+        return rows[:, start : start + rec.ENTRY_BYTES]
 
 
 def _whole(size: int, unit: int) -> int:

@@ -163,14 +163,14 @@ def _push(warp: WarpState, kind: int, mask: int, target: int) -> None:
 
 def _find(warp: WarpState, kind: int, lanes: int) -> list[tuple[int, int]]:
     """(entry, lanes) of the topmost token of `kind` of each lane, from the top down."""
-    words, base = warp.words, warp.stack_base
+    words, base, step = warp.words, warp.stack_base, warp.step
     found = []
     for n in range(words[DEPTH] - 1, -1, -1):
-        found_kind = words[base + 4 * n]
+        found_kind = words[base + step * n]
         if found_kind == _TRAP:
             break
         if found_kind == kind:
-            part = words[base + 4 * n + 1] & lanes
+            part = words[base + step * n + 1] & lanes
             if part:
                 found.append((n, part))
                 lanes &= ~part
@@ -181,11 +181,11 @@ def _find(warp: WarpState, kind: int, lanes: int) -> list[tuple[int, int]]:
 
 def _park(warp: WarpState, parked: list[tuple[int, int]]) -> None:
     """Take the lanes out of every entry above their token."""
-    words, base = warp.words, warp.stack_base
+    words, base, step = warp.words, warp.stack_base, warp.step
     depth = words[DEPTH]
     for entry, part in parked:
         for n in range(entry + 1, depth):
-            words[base + 4 * n + 1] &= ~part & FULL
+            words[base + step * n + 1] &= ~part & FULL
 
 
 def _leave(warp: WarpState, next_pc: int, lanes: int) -> int:
@@ -199,7 +199,7 @@ def _leave(warp: WarpState, next_pc: int, lanes: int) -> int:
     depth = words[DEPTH]
     while depth:
         depth -= 1
-        entry = warp.stack_base + 4 * depth
+        entry = warp.stack_base + warp.step * depth
         active = words[entry + 1] & ~gone
         if active:
             if words[entry] == _TRAP:

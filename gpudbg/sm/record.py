@@ -5,6 +5,9 @@ step engine works on NumPy and memoryview views of it; compiled code works on th
 the same offsets.  Offsets are bytes; every field is little-endian and naturally aligned.
 
     0x000 header      0x400 R[count][32] u32      elsewhere the divergence stack, 16-byte entries
+
+The first entries of all stacks of a launch lie together, then the second ones and so on: most
+stacks stay shallow, and memory that is never touched costs nothing.
 """
 
 from __future__ import annotations
@@ -52,6 +55,7 @@ FIELDS: Final[dict[str, Slot]] = {
     "pointers": Slot(0x0A0, 8, 4, "host pointers: shared, local, CTA block; `LOCAL_CLEAR`"),
     "self": Slot(0x0C0, 8, 1, "host pointer of this record"),
     "virtual_id": Slot(0x0C8, 4, 1, "SR_VirtId of lane 0, for compiled code"),
+    "step": Slot(0x0CC, 4, 1, "bytes from an entry of the divergence stack to the next"),
     "came_from": Slot(0x0D0, 8, 1, "pc of the last instruction that changed the flow"),
     "lmem": Slot(0x0D8, 4, 1, "local memory base as SETLMEMBASE left it"),
     "flags": Slot(0x0DC, 4, 1, "bits `FLAG_IDE`, `FLAG_TRAP`, `FLAG_BARRIER`, `FLAG_DEFERRED`"),
@@ -67,6 +71,8 @@ FIELDS: Final[dict[str, Slot]] = {
 HEADER_BYTES: Final = 0x400
 ROW_BYTES: Final = 128
 ENTRY_BYTES: Final = 16
+SPARE_ENTRIES: Final = 1
+"""Entries more than the capacity: for the token that the trap handler's entry pushes."""
 ALIGNMENT: Final = 64
 
 # Indices of 4- and 8-byte header words, as the engines index their memoryviews.
@@ -77,6 +83,7 @@ CAME_FROM: Final = FIELDS["came_from"].offset // 8
 VIRTUAL_ID: Final = FIELDS["virtual_id"].offset // 4
 SELF: Final = FIELDS["self"].offset // 8
 STACK: Final = FIELDS["stack"].offset // 8
+STEP: Final = FIELDS["step"].offset // 4
 POINTERS: Final = FIELDS["pointers"].offset // 8
 REGISTERS: Final = FIELDS["registers"].offset // 4
 INDEX: Final = FIELDS["index"].offset // 4
@@ -128,11 +135,8 @@ def record_bytes(registers: int) -> int:
 
 
 def stack_bytes(capacity: int) -> int:
-    """Bytes of a divergence stack.
-
-    One entry more than `capacity` is there for the token that the trap handler's entry pushes.
-    """
-    return (capacity + 1) * ENTRY_BYTES
+    """Bytes of a divergence stack."""
+    return (capacity + SPARE_ENTRIES) * ENTRY_BYTES
 
 
 def lay_out(record: npt.NDArray[np.uint8], registers: int, capacity: int) -> None:
@@ -142,6 +146,7 @@ def lay_out(record: npt.NDArray[np.uint8], registers: int, capacity: int) -> Non
     words[..., FIELDS["registers"].offset // 4] = registers
     words[..., FIELDS["capacity"].offset // 4] = capacity
     quads[..., STACK] = record_bytes(registers)
+    words[..., STEP] = ENTRY_BYTES
 
 
 def new_record(registers: int, capacity: int) -> npt.NDArray[np.uint8]:

@@ -62,8 +62,9 @@ class WarpState:
         cta: its `Cta`; `index`: warp number in the CTA; lane n is thread 32*index + n of it.
         record: the buffer, uint8 (`gpudbg.sm.record` says where what lies).
         words, quads: memory from the buffer on as memoryviews of u32 and u64; the divergence
-            stack is in them at `stack_base`, a number of words.
-        pile: the divergence stack's bytes where they are not in `record`.
+            stack is in them at `stack_base`, `step` words from an entry to the next.
+        pile: the divergence stack's entries, bytes of shape (count, 16), where they are not in
+            `record`.
         R: registers, uint32 view of shape (count, 32); write through it.
         rows: R by register number: row views, RZ's zeros at 255, None where not allocated.
         local: the lanes' local memory.
@@ -90,6 +91,7 @@ class WarpState:
         "slot",
         "sm",
         "stack_base",
+        "step",
         "tid",
         "words",
     )
@@ -126,7 +128,7 @@ class WarpState:
         if local is not None:
             self.local = local
             self.record = rec.new_record(registers, capacity)
-            self.pile = self.record[:0]
+            self.pile = self.record[:0].reshape(0, rec.ENTRY_BYTES)
             self.words = self.record.data.cast("I")
             self.quads = self.record.data.cast("Q")
         elif home is not None:
@@ -134,6 +136,7 @@ class WarpState:
             self.words = home.words[start // 4 :]
             self.quads = home.quads[start // 8 :]
         self.stack_base = self.quads[rec.STACK] // 4
+        self.step = self.words[rec.STEP] // 4
 
     if not TYPE_CHECKING:
 
@@ -212,13 +215,13 @@ class WarpState:
 
     def entry(self, n: int) -> StackEntry:
         """Entry `n`, 0 at the bottom."""
-        place = self.stack_base + 4 * n
+        place = self.stack_base + self.step * n
         kind, mask = self.words[place], self.words[place + 1]
         return StackEntry(rec.TOKENS[kind], mask, self.quads[place // 2 + 1])
 
     def set_entry(self, n: int, kind: int, mask: int, target: int) -> None:
         """Write entry `n`; the depth is the caller's."""
-        place = self.stack_base + 4 * n
+        place = self.stack_base + self.step * n
         self.words[place] = kind
         self.words[place + 1] = mask
         self.quads[place // 2 + 1] = target
@@ -227,12 +230,13 @@ class WarpState:
 
     def saved(self) -> npt.NDArray[np.uint8]:
         """Its bytes, the header first, to be given back to `put_back`."""
-        return np.concatenate((self.record, self.pile))
+        return np.concatenate((self.record, self.pile[: self.words[rec.DEPTH]].reshape(-1)))
 
     def put_back(self, saved: npt.NDArray[np.uint8]) -> None:
         """Its state as it was saved."""
         self.record[:] = saved[: len(self.record)]
-        self.pile[:] = saved[len(self.record) :]
+        entries = saved[len(self.record) :].reshape(-1, rec.ENTRY_BYTES)
+        self.pile[: len(entries)] = entries
 
     # ---- lanes ---------------------------------------------------------------------------
 

@@ -10,12 +10,12 @@ from gpudbg.sm.engines.llvm import barriers, loop
 from gpudbg.sm.engines.llvm.lanes import FULL, Mask, Msk, Num, Slow, Val
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.engines.llvm.shared import SharedOps
-from gpudbg.sm.record import DONE, ENTRY_BYTES, FIELDS, FLAG_IDE, TOKEN_CODE
+from gpudbg.sm.record import DONE, FIELDS, FLAG_IDE, TOKEN_CODE
 
 ACTIVE = FIELDS["active"].offset
 DEPTH = FIELDS["depth"].offset
 CAPACITY = FIELDS["capacity"].offset
-STACK = FIELDS["stack"].offset
+STACK, STEP = (FIELDS[name].offset for name in ("stack", "step"))
 STATUS = FIELDS["status"].offset
 EXITED = FIELDS["exited"].offset
 VALID = FIELDS["valid"].offset
@@ -85,8 +85,9 @@ class FlowOps(SharedOps):
     def _push(self, depth: str, kind: str, lanes: str, target: int | str) -> None:
         base = self.get("i64", "%rec", STACK)
         stack = self.at("%rec", base)
-        offset = self.op(f"mul i64 {self.op(f'zext i32 {depth} to i64')}, {ENTRY_BYTES}")
-        entry = self.at(stack, offset)
+        step = self.get("i32", "%rec", STEP)
+        wide = [self.op(f"zext i32 {each} to i64") for each in (depth, step)]
+        entry = self.at(stack, self.op(f"mul i64 {wide[0]}, {wide[1]}"))
         self.put("i32", TOKEN_CODE[kind], entry)
         self.put("i32", lanes, entry, 4)
         self.put("i64", target, entry, 8)

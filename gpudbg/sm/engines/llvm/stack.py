@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from gpudbg.sm import record as rec
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.text import Text
-from gpudbg.sm.record import ENTRY_BYTES, FIELDS, TOKEN_CODE
+from gpudbg.sm.record import FIELDS, TOKEN_CODE
 
 
 class Function(Text):
@@ -37,8 +37,12 @@ class Function(Text):
     def entry(self, index: str) -> str:
         """A pointer to a divergence-stack entry."""
         stack = self.at("%rec", self.field("stack"))
-        wide = self.op(f"zext i32 {index} to i64")
-        return self.at(stack, self.op(f"mul i64 {wide}, {ENTRY_BYTES}"))
+        return self.at(stack, self.times(index, self.field("step")))
+
+    def times(self, a: str, b: str) -> str:
+        """The product of two u32, as i64."""
+        wide = [self.op(f"zext i32 {each} to i64") for each in (a, b)]
+        return self.op(f"mul i64 {wide[0]}, {wide[1]}")
 
     def less(self, a: str, b: str) -> str:
         """a without the bits of b."""
