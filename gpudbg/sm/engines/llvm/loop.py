@@ -22,7 +22,8 @@ from gpudbg.sm.scheduler import STAY
 # Environment fields of the loop, i64 each.  `next` points to the number of the next CTA, which all
 # threads share; `tell`: Python wants to know of every warp that ends; `epoch`: a number for the
 # time since Python last changed anything; `before`: instructions of the launch at the call; from
-# `own` before `own_end`: numbers of CTAs that this thread has taken for itself, `chunk` at a time.
+# `own` before `own_end`: numbers of CTAs that this thread has taken for itself, `chunk` at a time,
+# or 0: no other thread takes any.
 _NAMES = (
     "ring",
     "ring_count",
@@ -219,7 +220,17 @@ def _finished() -> str:
         f.line(f"call void @renew(ptr %env, ptr %cta, i64 {own})")
         f.line("ret i1 true")
     ctas, chunk = f.loop_get("ctas"), f.loop_get("chunk")
-    number = f.op(f"atomicrmw add ptr {f.get('ptr', '%env', FIELD['next'])}, i64 {chunk} monotonic")
+    following = f.get("ptr", "%env", FIELD["next"])
+    with f.returning(f.op(f"icmp eq i64 {chunk}, 0")):
+        # An atomic addition would wait for all that has been stored.
+        number = f.get("i64", following)
+        with f.returning(f.op(f"icmp ult i64 {number}, {ctas}")):
+            f.put("i64", f.op(f"add i64 {number}, 1"), following)
+            f.line(f"call void @renew(ptr %env, ptr %cta, i64 {number})")
+            f.line("ret i1 true")
+        f.line("call void @remove(ptr %env, ptr %cta)")
+        f.line("ret i1 true")
+    number = f.op(f"atomicrmw add ptr {following}, i64 {chunk} monotonic")
     with f.returning(f.op(f"icmp ult i64 {number}, {ctas}")):
         end = f.op(f"add i64 {number}, {chunk}")
         f.loop_put("own", f.op(f"add i64 {number}, 1"))

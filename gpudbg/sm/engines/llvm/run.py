@@ -425,7 +425,7 @@ class RunEngine:
             self._give_out(jobs)
         self._ahead = 0
         self._counter[0] = residency.started
-        chunk = 1
+        chunk = 0
         if jobs > 1:
             chunk = max(1, min(MOST_TAKEN, residency.waiting // (EVEN * jobs)))
         self._memory_changes = -1

@@ -189,7 +189,11 @@ class Worker:
             warp.cta.told[_LIVE] = len(warp.cta.live)
 
     def give(self, numbers: range, chunk: int) -> None:
-        """CTAs to begin before it takes others from the count, `chunk` at a time."""
+        """CTAs to begin before it takes others from the count, `chunk` at a time.
+
+        Args:
+            chunk: 0: nobody else takes from the count.
+        """
         self.put("own", numbers.start)
         self.put("own_end", numbers.stop)
         self.put("chunk", chunk)
