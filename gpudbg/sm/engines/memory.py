@@ -155,7 +155,7 @@ class MemoryOps:
 
     # ---- atomics -----------------------------------------------------------------------
 
-    def fence(self) -> None:
+    def fence(self, block: bool) -> None:
         """One instruction at a time: accesses are in order."""
 
     def atomic(

@@ -255,8 +255,9 @@ class Machine(Protocol):
     ) -> None:
         """Counterpart of `load`; lanes write in ascending order, the highest lane wins."""
 
-    def fence(self) -> None:
-        """Accesses before it come before those after it, for every thread of the GPU."""
+    def fence(self, block: bool) -> None:
+        """Accesses before it come before those after it, for every thread of the GPU or, with
+        `block`, of the block."""
 
     def atomic(
         self,

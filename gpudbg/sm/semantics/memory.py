@@ -151,8 +151,8 @@ def no_effect(m: Machine, i: Insn) -> None:
 
 @register("MEMBAR")
 def membar(m: Machine, i: Insn) -> None:
-    """A fence of any scope."""
-    m.fence()
+    """A fence."""
+    m.fence(i.m["level"] == "CTA")
 
 
 @register("CCTLT", stops="meaning unknown")

@@ -145,8 +145,9 @@ class Emitter(WaysOps):
                 lines, aside = sink([*self.lines, *self._turns], self._tail)
                 body += lines
                 tail += aside
+        # Vectors that do not find a register lie in lines of their own on the stack.
         lines = [
-            f"define i32 @{name}(ptr noalias %env, ptr noalias %rec) {{",
+            f"define i32 @{name}(ptr noalias %env, ptr noalias %rec) alignstack(64) {{",
             "entry:",
             f"  %came_from = getelementptr i8, ptr %rec, i64 {CAME_FROM}",
             f"  %budget = getelementptr i8, ptr %rec, i64 {BUDGET}",

@@ -178,8 +178,10 @@ class MemoryOps(ReciprocalOps):
         self._call(f"atomic.{space}.{op}.{type_}", space, address, tail)
         return Val(bits, self.get(f"<32 x i{bits}>", out, 0, 64))
 
-    def fence(self) -> None:
-        self.line("fence seq_cst")
+    def fence(self, block: bool) -> None:
+        # The warps of a block share a host thread, to which its accesses are in order.
+        if not block:
+            self.line("fence seq_cst")
 
     def in_window(self, address: Num) -> Mask:
         window = Val(64, self.get("i64", "%env", layout.SHARED_WINDOW), True)
