@@ -65,8 +65,8 @@ def places_global(b: Body, size: int) -> tuple[Val, str]:
     b.put("i1", "false", tried)
     b.br(back)
     b.label(back)
-    base = Val(64, b.get("i64", "%site"), True)
-    bytes_ = Val(64, b.get("i64", "%site", 8), True)
+    base = Val(64, b.get("i64", "%site", layout.SITE_WHOLE), True)
+    bytes_ = Val(64, b.get("i64", "%site", layout.SITE_WHOLE + 8), True)
     inside = b.wsub(address, base)
     bad = bad_lanes(b, inside, bytes_, size)
     b.choose(b.op(f"icmp eq i32 {bad}, 0"), good, resolve)
@@ -84,7 +84,7 @@ def places_global(b: Body, size: int) -> tuple[Val, str]:
     b.line("ret i1 false")
     b.label(good)
     assert isinstance(inside, Val)
-    return inside, b.get("ptr", "%site", 16)
+    return inside, b.get("ptr", "%site", layout.SITE_WHOLE + 16)
 
 
 def bad_lanes(b: Body, inside: Num, limit: Val, size: int) -> str:

@@ -17,8 +17,8 @@ from typing import Any
 
 from gpudbg.isa.spa5.operands import PT, RZ, Reg
 from gpudbg.sm.engines.llvm import layout
+from gpudbg.sm.engines.llvm.addresses import Shape
 from gpudbg.sm.engines.llvm.flow import ACTIVE, CAME_FROM
-from gpudbg.sm.engines.llvm.inplace import Shape
 from gpudbg.sm.engines.llvm.lanes import FULL, Mask, Msk, Slow
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.engines.llvm.listing import Listing, following

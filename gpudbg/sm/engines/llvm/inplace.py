@@ -8,16 +8,12 @@ not inside its memory, goes to the library, which checks lane by lane.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from gpudbg.sm.engines.llvm import layout
+from gpudbg.sm.engines.llvm.addresses import HALF, LANES16, LANES32, AddressOps, Where
 from gpudbg.sm.engines.llvm.lanes import FULL, Num, Val
-from gpudbg.sm.engines.llvm.memory import MemoryOps
 from gpudbg.sm.engines.llvm.text import LIKELY, UNLIKELY
 
-HALF = 16
-LANES16 = f"<{HALF} x i32>"
-LANES32 = "<32 x i32>"
 _STEPS_AHEAD = 3
 """Of memory that is fetched before it is wanted, as a power of two."""
 
@@ -28,41 +24,10 @@ def _range(first: int, step: int = 1) -> str:
     return f"<{HALF} x i32> <{numbers}>"
 
 
-class Shape:
-    """What was found about the addresses in a value: names of IR values.
-
-    Attributes:
-        regular, single: `<32 x i1>`: the lane follows the first one of its run; is at the same
-            address.
-        firsts: i64, zero-extended: the low word of each run's first lane.
-    """
-
-    __slots__ = ("firsts", "regular", "single")
-
-    def __init__(self, regular: str, single: str, firsts: list[str]) -> None:
-        self.regular = regular
-        self.single = single
-        self.firsts = firsts
-
-
-class Where(NamedTuple):
-    """An address taken apart: lanes of low words, of high words, and a constant."""
-
-    low: Val
-    high: Val | int
-    add: int
-
-
-class InPlaceOps(MemoryOps):
+class InPlaceOps(AddressOps):
     """Overrides `load` and `store` of the library."""
 
     _SPACES = frozenset(("global", "shared"))
-    run: int
-    """Lanes, 16 or 32, that usually follow one another in memory: what rows of threads allow."""
-    _shapes: dict[tuple[str, int], Shape]
-    """By the names of low words and the size; for the present block."""
-    _same: dict[str, str]
-    """Name of high words -> i1 vector: as in lane 0; for the present block."""
 
     def load(self, space: str, address: Num, size: int, signed: bool) -> Sequence[Num]:
         if space in self._SPACES and self.uniform(address):
@@ -78,36 +43,44 @@ class InPlaceOps(MemoryOps):
         slow, done, line, other, one = (
             self.fresh(hint) for hint in ("slow", "done", "line", "other", "one")
         )
+        ways: list[tuple[list[str], str]] = []
+        near = self._near(where, size) if space == "global" else None
+        if near is not None:
+            far = self._is_near(near)
+            halves = [self._load_line(place, size, signed) for place in self._from(near, where)]
+            ways.append(([self._both(a, b) for a, b in zip(*halves, strict=True)], self._end(done)))
+            self.label(far)
         site = self._site() if space == "global" else ""
         shape, same = self._shape(where.low, size), self._same_high(where.high)
         self.choose(self._every(shape.regular, same), line, other)
         self.label(line)
         places = self._places(space, site, where, shape, size, self.run, slow)
+        begun = None
         if space == "global":
             self._fetch_ahead(site, places, size)
+            begun = None if near else self._look_around(site, where, places, size)
         halves = [self._load_line(place, size, signed) for place in places]
         regular = [self._both(a, b) for a, b in zip(*halves, strict=True)]
-        line_end = self._end(done)
+        ways.append((regular, self._end(done)))
         self.label(other)
         self.choose(self._every(shape.single, same), one, slow, LIKELY)
         self.label(one)
         places = self._places(space, site, where, shape, size, 1, slow)
         single = self._load_splat(places, size, signed)
-        one_end = self._end(done)
+        ways.append((single, self._end(done)))
         self.label(slow)
         words = self._slow_load(space, site, where, size, signed, mask)
-        late_end = self._end(done)
+        ways.append(([word.ref for word in words], self._end(done)))
         self.label(done)
-        return [
+        found = [
             Val(
-                32,
-                self.op(
-                    f"phi {LANES32} [ {a}, %{line_end} ], [ {b}, %{one_end} ], "
-                    f"[ {c.ref}, %{late_end} ]"
-                ),
+                32, self.op(f"phi {LANES32} " + ", ".join(f"[ {a[n]}, %{end} ]" for a, end in ways))
             )
-            for a, b, c in zip(regular, single, words, strict=True)
+            for n in range(len(words))
         ]
+        if begun is not None:
+            self._meet(where, size, begun, [end for _, end in ways])
+        return found
 
     def _end(self, target: str) -> str:
         """Go to a label from a block with a name, which is returned for phis."""
@@ -130,6 +103,13 @@ class InPlaceOps(MemoryOps):
         where, mask, rows = self._to_store(space, address, values)
         data = [row.ref for row in rows]
         slow, done, fast = self.fresh("slow"), self.fresh("done"), self.fresh("fast")
+        near = self._near(where, size) if space == "global" else None
+        if near is not None:
+            far = self._is_near(near)
+            for half, place in enumerate(self._from(near, where)):
+                self._store_piece(place, data, half)
+            self.br(done)
+            self.label(far)
         site = self._site() if space == "global" else ""
         shape, same = self._shape(where.low, size), self._same_high(where.high)
         self.choose(self._every(shape.regular, same), fast, slow, LIKELY)
@@ -153,113 +133,6 @@ class InPlaceOps(MemoryOps):
             self.mask_lanes(self.exec)
         rows = [Val(32, self.bare(v, 32), row=v.row if isinstance(v, Val) else -1) for v in values]
         return where, mask, rows
-
-    # ---- addresses -----------------------------------------------------------------------
-
-    def _parts(self, space: str, address: Val) -> Where:
-        if space == "shared":
-            base, add = address.origin or (address, 0)
-            return Where(Val(32, self.bare(base, 32), row=base.row), 0, add)
-        if address.pair is None:
-            low, high, add = self.lo(address), self.hi(address), 0
-        else:
-            low, high, add = address.pair
-        row = low.row if isinstance(low, Val) else -1
-        whole = Val(32, self.bare(low, 32), row=row)
-        if isinstance(high, Val):
-            high = Val(32, self.bare(high, 32), row=high.row)
-        return Where(whole, high, add)
-
-    def _shape(self, low: Val, size: int) -> Shape:
-        """How low words lie to one another, found once in a block."""
-        known = self._shapes.get((low.ref, size))
-        if known is not None:
-            return known
-        picks = ", ".join(f"i32 {n - n % self.run}" for n in range(32))
-        first = self.op(
-            f"shufflevector {LANES32} {low.ref}, {LANES32} poison, <32 x i32> <{picks}>"
-        )
-        steps = self.op(f"sub {LANES32} {low.ref}, {first}")
-        line = ", ".join(f"i32 {size * (n % self.run)}" for n in range(32))
-        regular = self.op(f"icmp eq {LANES32} {steps}, <{line}>")
-        single = self.op(f"icmp eq {LANES32} {steps}, zeroinitializer")
-        firsts = []
-        for lane in range(0, 32, self.run):
-            word = self.op(f"extractelement {LANES32} {low.ref}, i64 {lane}")
-            firsts.append(self.op(f"zext i32 {word} to i64"))
-        known = Shape(regular, single, firsts)
-        self._shapes[low.ref, size] = known
-        return known
-
-    def _same_high(self, high: Val | int) -> str:
-        """Lanes whose high word is that of lane 0; "" for a constant."""
-        if isinstance(high, int):
-            return ""
-        known = self._same.get(high.ref)
-        if known is None:
-            first = self.op(
-                f"shufflevector {LANES32} {high.ref}, {LANES32} poison, <32 x i32> zeroinitializer"
-            )
-            known = self.op(f"icmp eq {LANES32} {high.ref}, {first}")
-            self._same[high.ref] = known
-        return known
-
-    def _every(self, lanes: str, more: str) -> str:
-        """Whether a condition, and another one if there is one, holds in all lanes."""
-        if more:
-            lanes = self.op(f"and <32 x i1> {lanes}, {more}")
-        bits = self.op(f"bitcast <32 x i1> {lanes} to i32")
-        return self.op(f"icmp eq i32 {bits}, -1")
-
-    def _places(
-        self, space: str, site: str, where: Where, shape: Shape, size: int, count: int, slow: str
-    ) -> list[str]:
-        """Pointers to the memory of lanes 0 and 16; goes to `slow` unless `count` accesses of
-        each run's first lane and on are inside and aligned."""
-        if space == "shared":
-            base = self.get("ptr", "%rec", layout.SHARED_POINTER)
-            limit = self.get("i64", "%env", layout.SHARED_BYTES)
-        else:
-            base, limit = self.get("ptr", site, 16), self.get("i64", site, 8)
-        # An offset turned right by the bits that must be 0 is huge unless they are.
-        room = self.op(f"call i64 @llvm.usub.sat.i64(i64 {limit}, i64 {size * (count - 1)})")
-        turn = size.bit_length() - 1
-        room = self.op(f"lshr i64 {room}, {turn}")
-        places = []
-        for first in shape.firsts:
-            if space == "shared":
-                offset = first
-                if where.add:
-                    # As in 32 bits.
-                    offset = self.op(f"and i64 {self.op(f'add i64 {first}, {where.add}')}, {FULL}")
-            else:
-                # The low words of the lanes must not wrap around.
-                last = (1 << 32) - size * count
-                if count > 1:
-                    self.unless(self.op(f"icmp ugt i64 {first}, {last}"), slow, UNLIKELY)
-                offset = self._global_offset(first, where, site)
-            turned = offset
-            if turn:
-                pair = f"i64 {offset}, i64 {offset}"
-                turned = self.op(f"call i64 @llvm.fshr.i64({pair}, i64 {turn})")
-            self.unless(self.op(f"icmp uge i64 {turned}, {room}"), slow, UNLIKELY)
-            places.append(self.at(base, offset))
-        if self.run > HALF:
-            places.append(self.at(places[0], HALF * size if count > 1 else 0))
-        return places
-
-    def _global_offset(self, first: str, where: Where, site: str) -> str:
-        """The offset in the site's allocation of a lane with this low word."""
-        whole = first
-        if isinstance(where.high, Val):
-            top = self.op(f"extractelement {LANES32} {where.high.ref}, i64 0")
-            up = self.op(f"shl i64 {self.op(f'zext i32 {top} to i64')}, 32")
-            whole = self.op(f"or i64 {up}, {first}")
-        elif where.high:
-            whole = self.op(f"or i64 {first}, {where.high << 32}")
-        if where.add:
-            whole = self.op(f"add i64 {whole}, {where.add}")
-        return self.op(f"sub i64 {whole}, {self.get('i64', site)}")
 
     def _fetch_ahead(self, site: str, places: list[str], size: int) -> None:
         """Ask the host for what this access will want in some steps, if they go on as they did,

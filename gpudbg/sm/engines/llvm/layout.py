@@ -51,8 +51,11 @@ ZERO: Final = SCRATCH + SCRATCH_ROWS * ROW
 """A row that is always zero."""
 ENVIRONMENT_BYTES: Final = ZERO + ROW
 
-SITE_BYTES: Final = 64
-"""A site: base of the allocation, its bytes, host pointer of its first byte, and:"""
+SITE_BYTES: Final = 128
+"""A site: base of a window of an allocation (all of it, if no multiple of 4 GiB lies inside), its
+bytes, host pointer of its first byte, and:"""
+SITE_WHOLE: Final = 64
+"""The same three of the allocation."""
 SITE_LAST, SITE_STEP, SITE_STRIDE = 24, 32, 40
 """i64: host address of the last access of a whole warp, bytes from the one before to it, and the
 last such number that came twice in a row."""

@@ -23,7 +23,7 @@ from gpudbg.sm.engines.llvm.body import (
 )
 from gpudbg.sm.engines.llvm.directed import directed_functions
 from gpudbg.sm.engines.llvm.floats import OUTLINED
-from gpudbg.sm.engines.llvm.lanes import Msk, Val
+from gpudbg.sm.engines.llvm.lanes import FULL, Msk, Val
 from gpudbg.sm.engines.llvm.loop import SYMBOL, loop_function
 from gpudbg.sm.engines.llvm.stack import stack_functions
 from gpudbg.sm.engines.llvm.text import splat
@@ -317,9 +317,20 @@ def _resolve() -> str:
     inside = b.op(f"sub i64 %address, {base}")
     with b.returning(b.op(f"icmp uge i64 {inside}, {size}")):
         b.line("ret i1 false")
-    b.put("i64", base, "%site")
-    b.put("i64", size, "%site", 8)
-    b.put("ptr", b.get("ptr", entry, 16), "%site", 16)
+    host = b.get("i64", entry, 16)
+    for n, value in enumerate((base, size, host)):
+        b.put("i64", value, "%site", layout.SITE_WHOLE + 8 * n)
+    # The window, from one multiple of 4 GiB to the next.
+    start = b.op(
+        f"call i64 @llvm.umax.i64(i64 {base}, i64 {b.op(f'and i64 %address, {-1 << 32}')})"
+    )
+    last = b.op(f"or i64 %address, {FULL}")
+    end = b.op(f"add i64 {base}, {b.op(f'sub i64 {size}, 1')}")
+    end = b.op(f"call i64 @llvm.umin.i64(i64 {last}, i64 {end})")
+    room = b.op(f"add i64 {b.op(f'sub i64 {end}, {start}')}, 1")
+    place = b.op(f"add i64 {host}, {b.op(f'sub i64 {start}, {base}')}")
+    for n, value in enumerate((start, room, place)):
+        b.put("i64", value, "%site", 8 * n)
     b.line("ret i1 true")
     name = layout.symbol("resolve")
     return b.close(f"define i1 @{name}(ptr %env, ptr %site, i64 %address)")

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.engines.llvm.inplace import LANES16, LANES32, InPlaceOps, Shape, Where
+from gpudbg.sm.engines.llvm.addresses import LANES16, LANES32, Shape, Where
+from gpudbg.sm.engines.llvm.inplace import InPlaceOps
 from gpudbg.sm.engines.llvm.lanes import FULL, Num, Val
 from gpudbg.sm.engines.llvm.patterns import (
     HALF,
@@ -189,17 +190,13 @@ class SharedOps(InPlaceOps):
         site = self._site()
         same, first = self._lie(where.low, steps)
         every = self._every(same, self._same_high(where.high))
-        # The low words of the lanes must not wrap around.
-        lowest = self.op(f"add i64 {first}, {min(steps)}")
-        last = (1 << 32) - max(steps) + min(steps)
-        straight = self.op(f"icmp ult i64 {lowest}, {last}")
-        offset = self._global_offset(first, where, site)
+        offset = self.op(f"add i64 {self._global_start(where, site)}, {first}")
         limit = self.get("i64", site, 8)
         start = self.op(f"add i64 {offset}, {begin - pattern[0]}")
         room = self.op(f"call i64 @llvm.usub.sat.i64(i64 {limit}, i64 {end - begin - 1})")
-        good = self.op(f"and i1 {self.op(f'icmp ult i64 {start}, {room}')}, {straight}")
         wrong = self.op(f"and i64 {offset}, {size - 1}")
-        good = self.op(f"and i1 {good}, {self.op(f'icmp eq i64 {wrong}, 0')}")
+        aligned = self.op(f"icmp eq i64 {wrong}, 0")
+        good = self.op(f"and i1 {self.op(f'icmp ult i64 {start}, {room}')}, {aligned}")
         place = self.op(f"getelementptr i8, ptr {self.get('ptr', site, 16)}, i64 {offset}")
         return site, self.op(f"and i1 {good}, {every}"), place, -pattern[0]
 

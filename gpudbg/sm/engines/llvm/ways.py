@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpudbg.isa.spa5.operands import PT
-from gpudbg.sm.engines.llvm.inplace import Shape
+from gpudbg.sm.engines.llvm.addresses import Shape
 from gpudbg.sm.engines.llvm.lanes import Msk, Val
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.engines.llvm.listing import Listing

@@ -1,0 +1,245 @@
+"""What compiled code finds out about the addresses of an access before it touches memory.
+
+How the lanes lie to one another is found once for the words that hold the addresses; that they are
+inside an allocation is found by an access for itself and at once for the accesses after it that
+begin at the same words, where it is usual: the elements before and behind, fields, what is loaded
+and stored again.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gpudbg.sm.engines.llvm import layout
+from gpudbg.sm.engines.llvm.lanes import FULL, Val
+from gpudbg.sm.engines.llvm.memory import MemoryOps
+from gpudbg.sm.engines.llvm.text import LIKELY, UNLIKELY
+
+HALF = 16
+LANES16 = f"<{HALF} x i32>"
+LANES32 = "<32 x i32>"
+
+
+class Shape:
+    """What was found about the addresses in a value: names of IR values.
+
+    Attributes:
+        regular, single: `<32 x i1>`: the lane follows the first one of its run; is at the same
+            address.
+        firsts: i64, zero-extended: the low word of each run's first lane.
+    """
+
+    __slots__ = ("firsts", "regular", "single")
+
+    def __init__(self, regular: str, single: str, firsts: list[str]) -> None:
+        self.regular = regular
+        self.single = single
+        self.firsts = firsts
+
+
+class Near(Shape):
+    """Memory around a whole warp's access.
+
+    Attributes:
+        add: the constant of the access's address.
+        places: host pointers of lanes 0 and 16 in it.
+        begin, end: bytes from there that this access and those after it touch.
+        good: i1: all that is inside, and the places are right.
+        begins, room: lines where these numbers are written.
+    """
+
+    __slots__ = ("add", "begin", "begins", "end", "good", "places", "room")
+
+    def __init__(self, add: int, end: int, places: list[str]) -> None:
+        super().__init__("", "", [])
+        self.add, self.places = add, places
+        self.begin, self.end = 0, end
+        self.begins: list[int] = []
+        self.room = 0
+        self.good = ""
+
+
+class Where(NamedTuple):
+    """An address taken apart: lanes of low words, of high words, and a constant."""
+
+    low: Val
+    high: Val | int
+    add: int
+
+
+class AddressOps(MemoryOps):
+    """Checks of addresses; `InPlaceOps` makes accesses of them."""
+
+    run: int
+    """Lanes, 16 or 32, that usually follow one another in memory: what rows of threads allow."""
+    _shapes: dict[tuple[str, int], Shape]
+    """By the names of low words and the size; for the present block."""
+    _same: dict[str, str]
+    """Name of high words -> i1 vector: as in lane 0; for the present block."""
+
+    def _parts(self, space: str, address: Val) -> Where:
+        if space == "shared":
+            base, add = address.origin or (address, 0)
+            return Where(Val(32, self.bare(base, 32), row=base.row), 0, add)
+        if address.pair is None:
+            low, high, add = self.lo(address), self.hi(address), 0
+        else:
+            low, high, add = address.pair
+        row = low.row if isinstance(low, Val) else -1
+        whole = Val(32, self.bare(low, 32), row=row)
+        if isinstance(high, Val):
+            high = Val(32, self.bare(high, 32), row=high.row)
+        return Where(whole, high, add)
+
+    def _shape(self, low: Val, size: int) -> Shape:
+        """How low words lie to one another, found once in a block."""
+        known = self._shapes.get((low.ref, size))
+        if known is not None:
+            return known
+        picks = ", ".join(f"i32 {n - n % self.run}" for n in range(32))
+        first = self.op(
+            f"shufflevector {LANES32} {low.ref}, {LANES32} poison, <32 x i32> <{picks}>"
+        )
+        steps = self.op(f"sub {LANES32} {low.ref}, {first}")
+        line = ", ".join(f"i32 {size * (n % self.run)}" for n in range(32))
+        regular = self.op(f"icmp eq {LANES32} {steps}, <{line}>")
+        single = self.op(f"icmp eq {LANES32} {steps}, zeroinitializer")
+        firsts = []
+        for lane in range(0, 32, self.run):
+            word = self.op(f"extractelement {LANES32} {low.ref}, i64 {lane}")
+            firsts.append(self.op(f"zext i32 {word} to i64"))
+        known = Shape(regular, single, firsts)
+        self._shapes[low.ref, size] = known
+        return known
+
+    def _same_high(self, high: Val | int) -> str:
+        """Lanes whose high word is that of lane 0; "" for a constant."""
+        if isinstance(high, int):
+            return ""
+        known = self._same.get(high.ref)
+        if known is None:
+            first = self.op(
+                f"shufflevector {LANES32} {high.ref}, {LANES32} poison, <32 x i32> zeroinitializer"
+            )
+            known = self.op(f"icmp eq {LANES32} {high.ref}, {first}")
+            self._same[high.ref] = known
+        return known
+
+    def _every(self, lanes: str, more: str) -> str:
+        """Whether a condition, and another one if there is one, holds in all lanes."""
+        if more:
+            lanes = self.op(f"and <32 x i1> {lanes}, {more}")
+        bits = self.op(f"bitcast <32 x i1> {lanes} to i32")
+        return self.op(f"icmp eq i32 {bits}, -1")
+
+    def _places(
+        self, space: str, site: str, where: Where, shape: Shape, size: int, count: int, slow: str
+    ) -> list[str]:
+        """Pointers to the memory of lanes 0 and 16; goes to `slow` unless `count` accesses of
+        each run's first lane and on are inside and aligned."""
+        if space == "shared":
+            base = self.get("ptr", "%rec", layout.SHARED_POINTER)
+            limit = self.get("i64", "%env", layout.SHARED_BYTES)
+            start = ""
+        else:
+            base, limit = self.get("ptr", site, 16), self.get("i64", site, 8)
+            start = self._global_start(where, site)
+        turn = size.bit_length() - 1
+        room = self._room_for(limit, str(size * (count - 1)), turn)
+        places = []
+        for first in shape.firsts:
+            if space != "shared":
+                offset = self.op(f"add i64 {start}, {first}")
+            elif where.add:
+                # As in 32 bits.
+                offset = self.op(f"and i64 {self.op(f'add i64 {first}, {where.add}')}, {FULL}")
+            else:
+                offset = first
+            outside = self.op(f"icmp uge i64 {self._turned(offset, turn)}, {room}")
+            self.unless(outside, slow, UNLIKELY)
+            places.append(self.at(base, offset))
+        if self.run > HALF:
+            places.append(self.at(places[0], HALF * size if count > 1 else 0))
+        return places
+
+    def _room_for(self, limit: str, more: str, turn: int) -> str:
+        """How many places there are for elements of 1 << `turn` bytes and `more` bytes behind."""
+        room = self.op(f"call i64 @llvm.usub.sat.i64(i64 {limit}, i64 {more})")
+        return self.op(f"lshr i64 {room}, {turn}")
+
+    def _turned(self, offset: str, turn: int) -> str:
+        """An offset turned right by the bits that must be 0: it is huge unless they are."""
+        return self.op(f"call i64 @llvm.fshr.i64(i64 {offset}, i64 {offset}, i64 {turn})")
+
+    def _global_start(self, where: Where, site: str) -> str:
+        """What is added to a low word: the offset in the site's window of such a lane.
+
+        A window lies between two multiples of 4 GiB: if one lane is inside and another one too
+        by its distance, its low word does not wrap around.
+        """
+        start = self.op(f"sub i64 {where.add}, {self.get('i64', site)}")
+        if isinstance(where.high, Val):
+            top = self.op(f"extractelement {LANES32} {where.high.ref}, i64 0")
+            up = self.op(f"shl i64 {self.op(f'zext i32 {top} to i64')}, 32")
+            return self.op(f"add i64 {start}, {up}")
+        return self.op(f"add i64 {start}, {where.high << 32}") if where.high else start
+
+    # ---- accesses that begin at the same words ------------------------------------------------
+
+    def _near_key(self, where: Where, size: int) -> tuple[str, int]:
+        high = where.high.ref if isinstance(where.high, Val) else where.high
+        # Accesses that are misaligned to one another are not looked after together.
+        return f"{where.low.ref} {high} {where.add % size}", size
+
+    def _near(self, where: Where, size: int) -> Near | None:
+        """What an earlier access found out for this one too, if there was one."""
+        near = self._shapes.get(self._near_key(where, size))
+        if not isinstance(near, Near):
+            return None
+        begin, end = where.add - near.add, where.add - near.add + size * self.run
+        near.begin, near.end = min(near.begin, begin), max(near.end, end)
+        more = near.end - near.begin - size
+        for at, number in (*((at, f"{near.begin}") for at in near.begins), (near.room, f"{more})")):
+            line = self.lines[at]
+            self.lines[at] = f"{line[: line.rindex(' ')]} {number}"
+        return near
+
+    def _look_around(
+        self, site: str, where: Where, places: list[str], size: int
+    ) -> tuple[Near, str]:
+        """What later accesses may want to know of places that are inside; i1: it is all so."""
+        turn = size.bit_length() - 1
+        base, limit = self.get("i64", site, 16), self.get("i64", site, 8)
+        near = Near(where.add, size * self.run, places)
+        near.room = len(self.lines)
+        room = self._room_for(limit, "0", turn)
+        good = "true"
+        for place in places[: len(places) if self.run == HALF else 1]:
+            there = self.op(f"ptrtoint ptr {place} to i64")
+            offset = self.op(f"sub i64 {there}, {base}")
+            near.begins.append(len(self.lines))
+            offset = self.op(f"add i64 {offset}, 0")
+            inside = self.op(f"icmp ult i64 {self._turned(offset, turn)}, {room}")
+            good = self.op(f"and i1 {good}, {inside}")
+        return near, good
+
+    def _meet(self, where: Where, size: int, begun: tuple[Near, str], ways: list[str]) -> None:
+        """At a label where ways meet: what was begun holds if the first of them led there."""
+        near, good = begun
+        way, *others = ways
+        rest = "".join(f", [ false, %{other} ]" for other in others)
+        near.good = self.op(f"phi i1 [ {good}, %{way} ]{rest}")
+        rest = "".join(f", [ null, %{other} ]" for other in others)
+        near.places = [self.op(f"phi ptr [ {place}, %{way} ]{rest}") for place in near.places]
+        self._shapes[self._near_key(where, size)] = near
+
+    def _is_near(self, near: Near) -> str:
+        """Go on if an earlier access's findings hold for this one; the label for when not."""
+        here, far = self.fresh("near"), self.fresh("far")
+        self.choose(near.good, here, far, LIKELY)
+        self.label(here)
+        return far
+
+    def _from(self, near: Near, where: Where) -> list[str]:
+        """The places of an access near another one."""
+        return [self.at(place, where.add - near.add) for place in near.places]
