@@ -19,7 +19,7 @@ from gpudbg.sm.observer import Observers
 from gpudbg.sm.reports import fault_of, merged
 from gpudbg.sm.residency import Residency
 from gpudbg.sm.scheduler import Schedule
-from gpudbg.sm.state import Cta, Sm, WarpState
+from gpudbg.sm.state import Cta, WarpState
 from gpudbg.sm.trace import Trace, told
 from gpudbg.sm.trap.flow import TrapFlow, following
 from gpudbg.sm.trap.handler import Handler
@@ -49,6 +49,7 @@ class Grid:
         gpu: the `Gpu` it runs on.
         config: kernel, dimensions and sizes.
         code: the program at its code addresses; pcs are addresses in it.
+        sms: the SMs; `sm.warps[slot]` is a warp or None.
         schedule: who runs next.
         engine: what executes.
         faults: warp errors so far, in order.
@@ -79,6 +80,7 @@ class Grid:
         self.total = 0
         self.fast: FastEngine | None = None
         self._residency = residency
+        self.sms = residency.sms
         self._observers = gpu.observers
         self._interrupt = threading.Event()
         self._started = False
@@ -106,11 +108,6 @@ class Grid:
     def block(self) -> Dim:
         """Threads of a CTA in x, y, z."""
         return self.config.block
-
-    @property
-    def sms(self) -> list[Sm]:
-        """The SMs; `sm.warps[slot]` is a warp or None."""
-        return self._residency.sms
 
     @property
     def finished(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -70,6 +70,7 @@ class LaunchConfig:
         stack_entries: capacity of a warp's divergence stack.
         warps: warps of a CTA.
         ctas_per_sm: CTAs that are resident at once.
+        ctas: CTAs of the grid.
     """
 
     kernel: Kernel
@@ -84,16 +85,15 @@ class LaunchConfig:
     stack_entries: int
     warps: int
     ctas_per_sm: int
+    ctas: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ctas", self.grid[0] * self.grid[1] * self.grid[2])
 
     @property
     def threads(self) -> int:
         """Threads of a CTA."""
         return self.block[0] * self.block[1] * self.block[2]
-
-    @property
-    def ctas(self) -> int:
-        """CTAs of the grid."""
-        return self.grid[0] * self.grid[1] * self.grid[2]
 
 
 def plan(

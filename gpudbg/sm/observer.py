@@ -87,41 +87,41 @@ class Observer:
 
 
 class Observers:
-    """Hooks by event: `hooks["access"]` is a tuple of callables, empty when nobody listens."""
+    """Hooks by event: `hooks["access"]` is a tuple of callables, empty when nobody listens.
 
-    __slots__ = ("_members", "hooks", "steps", "trace")
+    Attributes:
+        members: the observers, in the order they were added.
+        steps: somebody wants to be called in the middle of what compiled code does.
+        trace: collects instructions for the hooks that take them in batches.
+    """
+
+    __slots__ = ("hooks", "members", "steps", "trace")
 
     def __init__(self, members: Iterable[Observer] = (), trace: Trace | None = None) -> None:
         """Args: trace: collects instructions for the hooks that take them in batches."""
-        self._members = tuple(members)
+        self.members = tuple(members)
         self.trace = trace
         self.hooks: dict[str, tuple[Callable[..., None], ...]] = {
             event: tuple(
                 getattr(member, event)
-                for member in self._members
+                for member in self.members
                 if getattr(type(member), event) is not getattr(Observer, event)
             )
             for event in EVENTS
         }
 
-        # Whether somebody wants to be called in the middle of what compiled code does.
         self.steps = bool(self.hooks["instruction"] or self.hooks["access"])
         if trace is not None:
             trace.readers = self.hooks["instructions"]
             self.hooks["instruction"] += (trace.instruction,)
 
-    @property
-    def members(self) -> tuple[Observer, ...]:
-        """The observers, in the order they were added."""
-        return self._members
-
     def with_added(self, observer: Observer) -> Observers:
         """A set with one more."""
-        return Observers((*self._members, observer))
+        return Observers((*self.members, observer))
 
     def without(self, observer: Observer) -> Observers:
         """A set with one less."""
-        return Observers(m for m in self._members if m is not observer)
+        return Observers(m for m in self.members if m is not observer)
 
     def emit(self, event: str, *arguments: Any) -> None:
         """Call the hooks of an event."""

@@ -107,7 +107,7 @@ class Residency:
             sm.ctas = [None] * len(sm.ctas)
         self.started = self.ended = self.config.ctas
         self.returned.clear()
-        self._renew()
+        self.ring = []
 
     def _renew(self) -> None:
         # By CTA slot is by warp slot too: all CTAs of a launch have as many warps.

@@ -12,6 +12,12 @@ WARP_MASK: Final = 0xFFFF_FFFF_FFFF_FFFF
 REPORT_MASKS: Final = {"sm_5": (0x00D3_EFF2, 0x7F), "sm_6": (0x00D3_EFF2, 0x17F)}
 """(warp, global) report masks as the driver of these chips sets them (`regs.port.REPORT_MASKS`)."""
 
+# Plain numbers: both engines look at these bits all the time.
+_SINGLE_STEP: Final = int(DbgrControl0.SINGLE_STEP_MODE)
+_STOP: Final = int(DbgrControl0.STOP_TRIGGER)
+STEP_OR_STOP: Final = _SINGLE_STEP | _STOP
+"""Bits of DBGR_CONTROL0 that warps look at between instructions."""
+
 
 class Cause(IntEnum):
     """Why a warp is in the trap handler; the word at `handler.ENTRY["cause"]` of its record."""
@@ -79,9 +85,9 @@ class SmTrap:
     @property
     def stepping(self) -> bool:
         """Whether single-step mode is on."""
-        return bool(self.control & DbgrControl0.SINGLE_STEP_MODE)
+        return bool(self.control & _SINGLE_STEP)
 
     @property
     def stop_requested(self) -> bool:
         """Whether the host asks the SM to stop."""
-        return bool(self.control & DbgrControl0.STOP_TRIGGER)
+        return bool(self.control & _STOP)

@@ -20,7 +20,7 @@ from gpudbg.sm.faults import WarpErrorRaised
 from gpudbg.sm.trap.handler import NO_BARRIER, SCRATCH_BYTES, Installed
 from gpudbg.sm.trap.instructions import TrapPolicy
 from gpudbg.sm.trap.options import TrapOptions
-from gpudbg.sm.trap.state import REPORT_MASKS, Cause, SmTrap
+from gpudbg.sm.trap.state import REPORT_MASKS, STEP_OR_STOP, Cause, SmTrap
 
 if TYPE_CHECKING:
     from gpudbg.sm.state import Sm, WarpState
@@ -78,7 +78,7 @@ class TrapUnit(TrapPolicy):
         """Whether a mode is on that compiled code does not look at."""
         if self.options.precision != "precise" or self.options.call_limit:
             return True
-        return any(sm.trap.stepping or sm.trap.stop_requested for sm in self.sms)
+        return any([sm.trap.control & STEP_OR_STOP for sm in self.sms])
 
     # ---- status words ------------------------------------------------------------------
 

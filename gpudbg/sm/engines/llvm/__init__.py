@@ -26,6 +26,10 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 
+class CompileError(Exception):
+    """The compiler library refused a module."""
+
+
 def available() -> bool:
     """Whether the compiler library is installed."""
     return find_spec("llvmlite") is not None

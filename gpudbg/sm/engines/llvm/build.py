@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from gpudbg.sm.engines.llvm import layout
+from gpudbg.sm.engines.llvm import CompileError, layout
 
 _LOCK = threading.Lock()
 _LIBRARY_LOCK = threading.Lock()
@@ -24,10 +24,6 @@ _DIGEST_BYTES = 32
 Passes = Literal["none", "variables", "all"]
 NO_CACHE = "GPUDBG_NO_CACHE"
 """Environment variable: compile everything anew."""
-
-
-class CompileError(Exception):
-    """The compiler library refused a module."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,7 +103,7 @@ class RunEngine:
         self._entries = {entry}
         self._short = 0
         self._alone_until = 0
-        self._ahead = 0
+        self._ahead: tuple[object, ...] | None = None
         self._call = _loop(build.library())
         self.program = self._program(self._entries)
         self._made = [self._worker(n == 0) for n in range(self._most())]
@@ -202,8 +202,7 @@ class RunEngine:
             return None
         if self.program.traced is not (grid.trace is not None):
             self._renew_program()
-        self._share(limit)
-        self._mark(frozenset(stops or ()))
+        self._prepare(limit, frozenset(stops or ()))
         ticker: Ticker | None = None
         began = time.monotonic()
         try:
@@ -214,12 +213,14 @@ class RunEngine:
                 if grid._interrupted():
                     return self._stop("interrupted", before)
                 self._round(limit if ticker else CALL * len(self.workers), limit)
+                if grid.finished:
+                    return None
                 event = self._after(before, stops, accept)
                 if event is not None:
                     return event
                 if grid._residency.returned and self._filled(limit):
                     continue
-                if grid.total >= limit or all(w.why == loop.IDLE for w in self.workers):
+                if grid.total >= limit or self._all_idle():
                     return None
                 if ticker is None and time.monotonic() - began > SOON:
                     ticker = Ticker(self.ask_to_stop)
@@ -232,6 +233,9 @@ class RunEngine:
                 ticker.stop()
             self._leave()
 
+    def _all_idle(self) -> bool:
+        return all(worker.why == loop.IDLE for worker in self.workers)
+
     def ask_to_stop(self) -> None:
         """Have compiled code return to Python soon; safe from any thread."""
         for worker in self.workers:
@@ -242,12 +246,11 @@ class RunEngine:
         grid = self.grid
         for worker in self.workers:
             worker.prepare()
-        jobs, start = len(self.workers), grid.total
+        jobs, start, residency = len(self.workers), grid.total, grid._residency
         # Every thread ends its turn; the way to a limit is finished on one.
         spare = jobs * (grid.schedule.quantum + LONGEST) if jobs > 1 else 0
         most = min(most, limit - grid.total - spare)
         call_all(self.workers, self._call, most // jobs)
-        residency = grid._residency
         for worker in self.workers:
             residency.ended += worker.account()
         residency.started = min(self._counter[0], grid.config.ctas)
@@ -380,8 +383,8 @@ class RunEngine:
     def _addresses(self) -> tuple[int, int]:
         """Where the best code is, for full warps and for any; 0: there is none."""
         program = self.program
-        full, masked = (0 if v is None else v.address for v in (program.full, program.masked))
-        return full, masked
+        full, masked = program.full, program.masked
+        return 0 if full is None else full.address, 0 if masked is None else masked.address
 
     # ---- state to and from compiled code ---------------------------------------------------
 
@@ -416,14 +419,37 @@ class RunEngine:
             self._use_code()
         return bool(placed)
 
+    def _prepare(self, limit: int, stops: frozenset[int]) -> None:
+        """Share the CTAs and have code and marks in place, unless that was done ahead."""
+        ahead, self._ahead = self._ahead, None
+        if ahead is None or stops or ahead != self._seen(limit) or not self._plain():
+            self._share(limit)
+            self._mark(stops)
+
+    def prepare_ahead(self) -> None:
+        """Do what the first run needs before it: as a rule it finds everything still so."""
+        if self._plain():
+            self._share(NO_LIMIT)
+            self._mark(frozenset())
+            self._ahead = self._seen(NO_LIMIT)
+
+    def _seen(self, limit: int) -> tuple[object, ...]:
+        """What `_share` and `_mark` go by, as long as the CTAs are as they were placed."""
+        grid = self.grid
+        return self._jobs(limit), grid.gpu.memory.changes, grid.schedule.quantum, self._addresses()
+
+    def _plain(self) -> bool:
+        """Whether the CTAs are as they were placed, and nobody wants more of them told."""
+        grid = self.grid
+        begun = grid.total or grid._residency.ended
+        return not (begun or grid.observed() or grid.traps.handler is not None)
+
     def _share(self, limit: int) -> None:
         """Give the resident CTAs to workers, and the schedule's turn to the one that has it."""
         grid = self.grid
         jobs = self._jobs(limit)
         residency = grid._residency
-        if jobs != self._ahead or not self._plain():
-            self._give_out(jobs)
-        self._ahead = 0
+        self._give_out(jobs)
         self._counter[0] = residency.started
         chunk = 0
         if jobs > 1:
@@ -440,18 +466,6 @@ class RunEngine:
         self._tell(self._lead)
         if jobs > 1:
             self._lead.begin_anywhere()
-
-    def place_ahead(self) -> None:
-        """Give the CTAs to workers before the run, which as a rule finds them so."""
-        if self._plain():
-            self._ahead = self._jobs(NO_LIMIT)
-            self._give_out(self._ahead)
-
-    def _plain(self) -> bool:
-        """Whether the CTAs are as they were placed, and nobody wants more of them told."""
-        grid = self.grid
-        begun = grid.total or grid._residency.ended
-        return not (begun or grid.observed() or grid.traps.handler is not None)
 
     def _give_out(self, jobs: int) -> None:
         """Give the resident CTAs to so many workers."""
@@ -507,6 +521,8 @@ class RunEngine:
         """Everything compiled code did."""
         schedule = self.grid.schedule
         self._lead.see()
+        if self.grid.finished:
+            return
         for worker in self.workers:
             worker.see_all()
             if unused := worker.unused():

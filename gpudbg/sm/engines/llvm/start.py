@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
-from gpudbg.sm.engines.llvm import available
+from gpudbg.sm.engines.llvm import CompileError, available
 
 if TYPE_CHECKING:
     from gpudbg.sm.engines.llvm.run import RunEngine
@@ -48,7 +48,7 @@ class FastEngine:
         if self._eager and entry in compiled:
             self._compile()
             if self.engine is not None:
-                self.engine.place_ahead()
+                self.engine.prepare_ahead()
 
     def renew(self) -> None:
         """The code has changed before anything ran."""
@@ -65,8 +65,6 @@ class FastEngine:
         engine = self.engine or self._start()
         if engine is None:
             return None
-        from gpudbg.sm.engines.llvm.build import CompileError
-
         try:
             return engine.advance(before, stops, accept, last)
         except CompileError as error:
@@ -97,8 +95,6 @@ class FastEngine:
 
     def _compile(self) -> None:
         """Make the engine; in the background quick code comes first, then good code."""
-        from gpudbg.sm.engines.llvm.build import CompileError
-
         try:
             engine = self._made()
             engine.program.version(True)

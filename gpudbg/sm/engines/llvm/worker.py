@@ -8,7 +8,6 @@ code writes without atomics (site caches, scratch, counts) each has for itself.
 from __future__ import annotations
 
 import itertools
-from array import array
 from collections.abc import Callable, Container
 from typing import TYPE_CHECKING
 
@@ -33,6 +32,9 @@ ISSUED = layout.ENVIRONMENT_BYTES // 8
 _NUMBER, _LIVE, _ISSUED = arena.NUMBER // 8, arena.LIVE // 8, arena.ISSUED // 8
 _RENEWED, _RECORDS = arena.RENEWED // 8, arena.BLOCK_BYTES // 8
 _LOCAL = rec.POINTERS + 1
+_AT = {name: offset // 8 for name, offset in loop.FIELD.items()}
+"""Field of the grid loop -> word of the environment."""
+_STOP, _TOTAL, _ENDED = layout.STOP // 8, _AT["total"], _AT["ended"]
 
 
 def pointer(store: ByteStore) -> int:
@@ -93,15 +95,15 @@ class Worker:
 
     def put(self, name: str, value: int) -> None:
         """Write a field of the grid loop."""
-        self._fields[loop.FIELD[name] // 8] = value
+        self._fields[_AT[name]] = value
 
     def field(self, name: str) -> int:
         """Read a field of the grid loop."""
-        return int(self._fields[loop.FIELD[name] // 8])
+        return self._fields[_AT[name]]
 
     def ask_to_stop(self, stop: bool = True) -> None:
         """Have the call in progress return at the next turn; safe from any thread."""
-        self._fields[layout.STOP // 8] = int(stop)
+        self._fields[_STOP] = stop
 
     def link(self, functions: memoryview) -> None:
         """Fill its function table."""
@@ -214,28 +216,27 @@ class Worker:
 
     def call(self, function: Callable[[int], int], limit: int) -> None:
         """Run up to about `limit` instructions; `why` says what ended that."""
-        self._sites_used = True
-        self.put("total", 0)
-        self.put("limit", limit)
+        self._fields[_AT["limit"]] = limit
         self.why = function(self.address)
 
     def prepare(self) -> None:
         """Counts as they stand, before a call."""
-        self._before = [sm.issued for sm in self.grid.sms]
-        self._issued[:] = memoryview(array("q", self._before))
-        self.put("ended", 0)
-        self.put("before", self.grid.total)
+        self._sites_used = True
+        issued, before = self._issued, self._before
+        for n, sm in enumerate(self.grid.sms):
+            issued[n] = before[n] = sm.issued
+        self._fields[_AT["before"]] = self.grid.total
 
     # ---- from compiled code ----------------------------------------------------------------
 
     def account(self) -> int:
         """Add what the last call did to the launch's counts; CTAs that ended in it."""
-        self.grid.total += self.field("total")
-        self.put("total", 0)
-        for sm, before in zip(self.grid.sms, self._before, strict=True):
-            sm.issued += self._issued[sm.index] - before
-        ended = self.field("ended")
-        self.put("ended", 0)
+        fields, issued, before = self._fields, self._issued, self._before
+        for n, sm in enumerate(self.grid.sms):
+            sm.issued += issued[n] - before[n]
+        self.grid.total += fields[_TOTAL]
+        ended = fields[_ENDED]
+        fields[_TOTAL] = fields[_ENDED] = 0
         return ended
 
     def unused(self) -> range:
