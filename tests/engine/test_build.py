@@ -223,8 +223,18 @@ def test_the_library_is_one_for_all_threads(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_version_in_use_stays() -> None:
     """Two threads compile the same: the first one's code counts, what it replaced is kept."""
     program = Program(Listing("sm_50", 0, 8), 8, {}, frozenset())
-    quick, good, other = (Version(n, {}, {}, n > 1, None) for n in (1, 2, 3))  # type: ignore[arg-type]
+    quick, good, other = (Version(n, {}, {}, n > 1, 0, None) for n in (1, 2, 3))  # type: ignore[arg-type]
     assert program._keep(True, quick) is quick
     assert program._keep(True, good) is good
     assert program._keep(True, other) is good
     assert (program.full, program.replaced) == (good, [quick])
+
+
+def test_code_with_a_wrong_guess_does_not_come_back() -> None:
+    """What a background thread made before a guess turned out wrong is of no use, however good."""
+    program = Program(Listing("sm_50", 0, 8), 8, {}, frozenset())
+    wrong, late = (Version(n, {}, {}, n, 0, None) for n in (0, 1))  # type: ignore[arg-type]
+    right = Version(2, {}, {}, 0, 1, None)  # type: ignore[arg-type]
+    assert program._keep(True, wrong) is wrong
+    assert program._keep(True, right) is right
+    assert program._keep(True, late) is right

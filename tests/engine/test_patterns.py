@@ -153,6 +153,22 @@ def test_engines_agree(number: int) -> None:
     assert machines.difference(one[1], two[1]) == ""
 
 
+def test_a_wrong_guess_costs_once() -> None:
+    """The second launch runs without the step engine."""
+    body = "    @P2 IADD R8, R3, 0x10 ;\n    @!P2 MOV R8, R3 ;\n    LDS.U.32 R16, [R8] ;\n"
+    source = PROGRAM.replace("{body}", f"{body}    STS [R8], R16 ;")
+    program = gpudbg.load(assemble_file(source).cubin(), engine="run")
+    out = program.device.buffer(np.arange(1024, dtype=np.uint32))
+    left = []
+    for _ in range(2):
+        session = program.launch("probe", grid=2, block=(64, 1, 1), args=[out])
+        session.run()
+        engine = session.grid.fast.engine
+        assert engine is not None
+        left.append((engine.program.refuted, len(engine.exits)))
+    assert left == [(1, 1), (1, 0)]
+
+
 def test_parts_and_pieces_cover_the_pattern() -> None:
     """Every lane gets the word at its address, and writes it there."""
     words = np.arange(1024)

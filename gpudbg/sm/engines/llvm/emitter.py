@@ -105,7 +105,7 @@ class Emitter(WaysOps):
         self._index = 0
         self._scratch = 0
         self._left_at_head = ""
-        self._left_here = self._changed = False
+        self._changed = False
         self._points: list[Point] = []
         self._point = Point(0, "", 0, Names())
         self._shapes, self._same = {}, {}

@@ -94,6 +94,8 @@ class Left(IntEnum):
     """No block begins at pc."""
     FULL = 7
     """It stands before a block that needs more room in the trace."""
+    GUESS = 8
+    """From the pc to the end of the block, an access to shared memory is not as guessed."""
 
 
 # ---- library ------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from gpudbg.formats.program import CodeImage
 from gpudbg.sm.engines.llvm import build
 from gpudbg.sm.engines.llvm.emitter import Emitter
-from gpudbg.sm.engines.llvm.listing import Listing
+from gpudbg.sm.engines.llvm.listing import Listing, following
 from gpudbg.sm.engines.llvm.patterns import Pattern, patterns_of, row_of
 from gpudbg.sm.engines.llvm.traced import TracedEmitter
 
@@ -23,6 +23,8 @@ QUICK, GOOD = 0, 1
 
 FUNCTION = "warp"
 _KEPT_PROGRAMS = 32
+_MOST_REFUTED = 4
+"""Wrong guesses about shared memory, after which there are no more."""
 _KEEPING = threading.Lock()
 """Held while a program takes a version: a background thread and a launch may both have one."""
 
@@ -36,6 +38,7 @@ class Version:
         extents: block head to the address of the block's last instruction.
         slow: instructions without a compiled version, address to reason.
         effort: of the code generator.
+        refuted: guesses that were known to be wrong.
         code: keeps the function alive.
     """
 
@@ -43,6 +46,7 @@ class Version:
     extents: dict[int, int]
     slow: dict[int, str]
     effort: int
+    refuted: int
     code: build.Code
 
 
@@ -62,6 +66,7 @@ class Program:
         seconds: spent compiling.
         replaced: quick versions that better ones took the place of.
         patterns: of accesses, once they are guessed.
+        refuted: guesses that turned out wrong.
     """
 
     listing: Listing
@@ -76,6 +81,7 @@ class Program:
     seconds: float = 0.0
     replaced: list[Version] = field(default_factory=list)
     patterns: dict[int, Pattern] | None = None
+    refuted: int = 0
 
     @property
     def sites(self) -> int:
@@ -97,7 +103,7 @@ class Program:
         with _KEEPING:
             found = self.full if full else self.masked
             if found is not None:
-                if found.effort >= made.effort:
+                if (found.refuted, found.effort) >= (made.refuted, made.effort):
                     return found
                 self.replaced.append(found)
             if full:
@@ -117,15 +123,34 @@ class Program:
         emitter.fixed = self.fixed
         if self.patterns is None:
             self.patterns = patterns_of(self.listing, self.row)
-        emitter.patterns = self.patterns
+        with _KEEPING:
+            emitter.patterns, refuted = self.patterns, self.refuted
         emitter.start = build.host().start
         if not full:
             emitter.sites = len(self.listing.code) + 1
         text = emitter.text(FUNCTION)
         code = build.Code(build.object_of(text, effort))
-        made = Version(code.address(FUNCTION), emitter.extents, emitter.slow, effort, code)
+        what = emitter.extents, emitter.slow, effort, refuted, code
+        made = Version(code.address(FUNCTION), *what)
         self.seconds += time.perf_counter() - start
         return made
+
+    def refute(self, pc: int, effort: int) -> None:
+        """What is guessed about shared memory from a pc to the end of its block is wrong: have
+        code without it for full warps, which alone rely on guesses."""
+        code = self.listing.code
+        wrong = {pc}
+        for _ in range(self.listing.stretch(pc) - 1):
+            pc = following(pc)
+            wrong.add(pc)
+        with _KEEPING:
+            self.refuted += 1
+            if self.refuted > _MOST_REFUTED:
+                wrong = set(code)
+            guesses = (self.patterns or {}).items()
+            wrong = {pc for pc in wrong if code[pc].op in ("LDS", "STS")}
+            self.patterns = {pc: pattern for pc, pattern in guesses if pc not in wrong}
+        self._keep(True, self.compile(True, effort))
 
     def improve(self) -> None:
         """Compile again, well, what was compiled quickly."""

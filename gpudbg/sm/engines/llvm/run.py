@@ -331,6 +331,11 @@ class RunEngine:
             return grid.event("breakpoint", warp, before)
         if why == Left.BARRIER and grid.trace is not None:
             grid.trace.count -= 1
+        if why == Left.GUESS:
+            self.program.refute(warp.pc, GOOD if self.good else QUICK)
+            if not self.good:
+                self.program.improve_later()
+            self._mark(self._stops)
         count = 1
         if why != Left.STEP or not self.program.is_slow(warp.pc):
             count = self.program.stretch(warp.pc)

@@ -1,9 +1,10 @@
 """Shared memory with guessed patterns of lanes (`patterns`): vectors, shuffled where need be.
 
 Whether a register's lanes lie as guessed, and all that the block does with it is inside shared
-memory, is found once in a block; each access then asks only for that.  What is not so goes to the
-library.  Lanes with gaps between them in global memory (fields of structures) are done alike, with
-a check for each access.
+memory, is found once in a block.  Where it is not so the guess was wrong, and there will be other
+code (`Left.GUESS`).  Under a guard each access decides, since lanes that do not execute may point
+anywhere, and what is not as guessed goes to the library.  Lanes with gaps between them in global
+memory (fields of structures) are done alike, with a check for each access.
 """
 
 from __future__ import annotations
@@ -30,18 +31,20 @@ class Region(Shape):
 
     Attributes:
         good: i1: they do, and all accesses so far are inside.
+        sure: the code goes on only if it is so.
         place: host pointer of what lane 0 points to.
         begin, end: bytes from there that accesses so far touch.
         begin_at, room_at: lines where these numbers are written.
     """
 
-    __slots__ = ("begin", "begin_at", "end", "good", "place", "room_at")
+    __slots__ = ("begin", "begin_at", "end", "good", "place", "room_at", "sure")
 
     def __init__(self, begin: int, end: int) -> None:
         super().__init__("", "", [])
         self.begin, self.end = begin, end
         self.begin_at = self.room_at = 0
         self.good = self.place = ""
+        self.sure = False
 
 
 class SharedOps(InPlaceOps):
@@ -56,7 +59,13 @@ class SharedOps(InPlaceOps):
     def pc(self) -> int:
         raise NotImplementedError
 
+    def guess(self, good: str) -> None:
+        """Leave for better code, from the last point, unless an i1 holds."""
+        raise NotImplementedError
+
     def load(self, space: str, address: Num, size: int, signed: bool) -> Sequence[Num]:
+        if space == "shared" and isinstance(address, int) and self.exec == FULL:
+            return self._load_constant(address, size, signed)
         pattern = self.patterns.get(self.pc()) if space in self._SPACES else None
         words = None if pattern is None else load_parts(pattern, size)
         if pattern is None or words is None or isinstance(address, int) or address.one:
@@ -68,14 +77,13 @@ class SharedOps(InPlaceOps):
         mask = self.mask_bits(self.exec)
         ends = min(p.offset for p in parts), max(p.end(size) for p in parts)
         site, good, place, add = self._found(space, where, pattern, size, *ends)
+        if not good:
+            quick = self._quick(words, place, add, size, signed)
+            return [Val(32, word) for word in quick]
         fast, slow, none, done = (self.fresh(hint) for hint in ("fast", "slow", "none", "done"))
         self.choose(good, fast, slow, LIKELY)
         self.label(fast)
-        known: dict[int, str] = {}
-        quick = [
-            self._both(*(self._part(place, add, part, size, signed, known) for part in word))
-            for word in words
-        ]
+        quick = self._quick(words, place, add, size, signed)
         quick_end = self._end(done)
         self.label(slow)
         self._nobody(mask, none)
@@ -96,6 +104,38 @@ class SharedOps(InPlaceOps):
             for a, b in zip(quick, late, strict=True)
         ]
 
+    def _quick(
+        self,
+        words: tuple[tuple[Part, Part], ...],
+        place: str,
+        add: int,
+        size: int,
+        signed: bool,
+    ) -> list[str]:
+        """What a load finds where the guess is right."""
+        known: dict[int, str] = {}
+        return [
+            self._both(*(self._part(place, add, part, size, signed, known) for part in word))
+            for word in words
+        ]
+
+    def _load_constant(self, address: int, size: int, signed: bool) -> Sequence[Num]:
+        """A load of all lanes from an address in the instruction."""
+        address &= FULL
+        if address % size:
+            return super().load("shared", address, size, signed)
+        region = self._shapes.get(("", 0))
+        if not isinstance(region, Region):
+            region = self._shapes["", 0] = Region(0, 0)
+            region.place = self.get("ptr", "%rec", layout.SHARED_POINTER)
+            limit = self.get("i64", "%env", layout.SHARED_BYTES)
+            region.room_at = len(self.lines)
+            self.require(self.op(f"icmp uge i64 {limit}, 0"))
+        region.end = max(region.end, address + size)
+        self._write(region.room_at, region.end)
+        words = self._load_words(self.at(region.place, address), size, signed)
+        return [Val(32, word, True) for word in words]
+
     def store(self, space: str, address: Num, size: int, values: Sequence[Num]) -> None:
         pattern = self.patterns.get(self.pc()) if space in self._SPACES else None
         pieces = None if pattern is None else store_pieces(pattern, size)
@@ -108,6 +148,10 @@ class SharedOps(InPlaceOps):
         where, mask, rows = self._to_store(space, address, values)
         ends = min(pattern), max(pattern) + size
         site, good, place, add = self._found(space, where, pattern, size, *ends)
+        if not good:
+            for piece in pieces:
+                self._store_words(self.at(place, add + piece.offset), piece, rows)
+            return
         fast, slow, done = self.fresh("fast"), self.fresh("slow"), self.fresh("done")
         self.choose(good, fast, slow, LIKELY)
         self.label(fast)
@@ -174,11 +218,16 @@ class SharedOps(InPlaceOps):
 
     # ---- addresses -----------------------------------------------------------------------
 
+    def _write(self, at: int, number: int | str) -> None:
+        """Put another number at the end of a line."""
+        line = self.lines[at]
+        self.lines[at] = f"{line[: line.rindex(' ')]} {number}"
+
     def _found(
         self, space: str, where: Where, pattern: Pattern, size: int, begin: int, end: int
     ) -> tuple[str, str, str, int]:
-        """(Site, i1: the lanes lie as guessed and inside, a host pointer, bytes from there to
-        offset 0 of the pattern).
+        """(Site, i1: the lanes lie as guessed and inside, "" where that is sure, a host pointer,
+        bytes from there to offset 0 of the pattern).
 
         Args:
             begin, end: offsets in the pattern that the access touches.
@@ -186,7 +235,7 @@ class SharedOps(InPlaceOps):
         steps = tuple(place - pattern[0] for place in pattern)
         if space == "shared":
             region, add = self._region(where, steps, size, begin - pattern[0], end - pattern[0])
-            return "", region.good, region.place, add - pattern[0]
+            return "", "" if region.sure else region.good, region.place, add - pattern[0]
         site = self._site()
         same, first = self._lie(where.low, steps)
         every = self._every(same, self._same_high(where.high))
@@ -226,18 +275,20 @@ class SharedOps(InPlaceOps):
         add = signed(where.add & FULL, 32)
         begin, end = begin + add, end + add
         # Accesses that are misaligned to one another are not looked after together.
-        key = f"{where.low.ref} {where.add % size} {steps}", size
-        region = self._shapes.get(key)
+        name = f"{where.low.ref} {where.add % size} {steps}"
+        region = self._shapes.get((name, size))
+        if self.exec != FULL and not (
+            isinstance(region, Region) and region.begin <= begin and end <= region.end
+        ):
+            # What a guard keeps from executing must not turn the others' guess wrong.
+            name = f"{name} ?"
+            region = self._shapes.get((name, size))
         if not isinstance(region, Region):
             region = self._new_region(where, steps, size, begin, end)
-            self._shapes[key] = region
+            self._shapes[name, size] = region
         region.begin, region.end = min(region.begin, begin), max(region.end, end)
-        for at, number in (
-            (region.begin_at, region.begin),
-            (region.room_at, f"{region.end - region.begin - 1})"),
-        ):
-            line = self.lines[at]
-            self.lines[at] = f"{line[: line.rindex(' ')]} {number}"
+        self._write(region.begin_at, region.begin)
+        self._write(region.room_at, f"{region.end - region.begin - 1})")
         return region, add
 
     def _new_region(self, where: Where, steps: Pattern, size: int, begin: int, end: int) -> Region:
@@ -254,7 +305,12 @@ class SharedOps(InPlaceOps):
         wrong = self.op(f"add i64 {offset}, {where.add % size}")
         wrong = self.op(f"and i64 {wrong}, {size - 1}")
         aligned = self.op(f"icmp eq i64 {wrong}, 0")
-        region.good = self.op(f"and i1 {self.op(f'and i1 {inside}, {aligned}')}, {same}")
+        if self.exec == FULL:
+            region.sure = True
+            for good in (same, inside, aligned):
+                self.guess(good)
+        else:
+            region.good = self.op(f"and i1 {self.op(f'and i1 {inside}, {aligned}')}, {same}")
         region.place = self.op(f"getelementptr i8, ptr {base}, i64 {offset}")
         return region
 

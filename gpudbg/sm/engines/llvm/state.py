@@ -147,7 +147,6 @@ class StateOps(SpecialOps):
     _pc: int
     _index: int
     _left_at_head: str
-    _left_here: bool
     _changed: bool
     _point: Point
     _points: list[Point]
@@ -185,7 +184,6 @@ class StateOps(SpecialOps):
 
     def leave(self, why: Left, pc: int, extra: int = 0, undone: bool = True) -> str:
         if why is Left.STEP:
-            self._left_here = True
             return self._exit(self._point, why)
         point = self._point_at(pc, self._index + (0 if undone else 1))
         if why is Left.BARRIER and point.rows is not None:
@@ -251,8 +249,14 @@ class StateOps(SpecialOps):
         self._store_budget(self._left_at_head, self._index + 1)
 
     def require(self, good: str) -> None:
+        self._go_on_if(good, self.leave(Left.STEP, self._pc))
+
+    def guess(self, good: str) -> None:
+        self._go_on_if(good, self._exit(self._point, Left.GUESS))
+
+    def _go_on_if(self, good: str, otherwise: str) -> None:
         on = self.fresh("on")
-        self.choose(good, on, self.leave(Left.STEP, self._pc), LIKELY)
+        self.choose(good, on, otherwise, LIKELY)
         self.label(on)
 
     # ---- state ---------------------------------------------------------------------------
