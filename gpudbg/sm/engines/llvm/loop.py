@@ -243,15 +243,6 @@ def _finished() -> str:
     return f.close("define private i1 @finished(ptr %env, ptr %cta)")
 
 
-def _spend(f: Loop, record: str, cta: str, spent: str) -> None:
-    """Count instructions of a warp."""
-    f.set("executed", f.op(f"add i64 {f.field('executed', record)}, {spent}"), record)
-    issued = f.get("ptr", cta, arena.ISSUED)
-    f.put("i64", f.op(f"add i64 {f.get('i64', issued)}, {spent}"), issued)
-    f.loop_put("total", f.op(f"add i64 {f.loop_get('total')}, {spent}"))
-    f.loop_put("stay", f.op(f"sub i64 {f.loop_get('stay')}, {spent}"))
-
-
 def _place(f: Loop) -> tuple[str, str, str]:
     """(ring place of its block's first warp, warp index, block's warps) of the last turn."""
     ring, count = f.get("ptr", "%env", FIELD["ring"]), f.loop_get("ring_count")
@@ -318,40 +309,109 @@ def _choose(f: Loop, ready: str) -> None:
     f.line("unreachable")
 
 
-def _neighbour(f: Loop, at: str, record: str, cta: str, picked: str) -> None:
-    """What `top` comes to nearly always: the next warp of the same block has its turn."""
-    index = f.op(f"zext i32 {f.field('index', record)} to i64")
-    after = f.op(f"add i64 {index}, 1")
-    last = f.op(f"icmp eq i64 {after}, {f.get('i64', cta, arena.WARPS)}")
-    first, behind = f.op(f"sub i64 {at}, {index}"), f.op(f"add i64 {at}, 1")
-    place = f.op(f"select i1 {last}, i64 {first}, i64 {behind}")
-    there = f.element(f.get("ptr", "%env", FIELD["ring"]), place)
-    goes_on = f.op(f"icmp sgt i64 {f.loop_get('left')}, 0")
-    waits = f.op(f"icmp ne i32 {f.field('status', record)}, {rec.READY}")
-    conditions = (
-        f.op(f"icmp eq i32 {f.field('status', there)}, {rec.READY}"),
-        f.op(f"select i1 {goes_on}, i1 {waits}, i1 true"),
-        f.op(f"icmp sgt i64 {f.loop_get('stay')}, 0"),
-        f.op(f"icmp slt i64 {f.loop_get('total')}, {f.loop_get('limit')}"),
-        f.op(f"icmp eq i64 {f.get('i64', '%env', layout.STOP)}, 0"),
-        # Otherwise Python has given the turn to this warp.
-        f.op(f"icmp eq i64 {f.loop_get('position')}, {behind}"),
-    )
-    good = conditions[0]
-    for condition in conditions[1:]:
-        good = f.op(f"and i1 {good}, {condition}")
-    on = f.fresh("on")
-    f.choose(good, on, "top")
-    f.label(on)
-    f.loop_put("position", f.op(f"add i64 {place}, 1"))
-    f.loop_put("current", place)
-    f.loop_put("left", f.loop_get("quantum"))
-    f.br(picked)
+class _Turns(Loop):
+    """The loop itself.
+
+    While the turn goes from a warp to the next one of its block, as it nearly always does, what
+    the loop counts stays in variables; `flush` writes them back.
+
+    Attributes:
+        ring, quantum, limit: fields that do not change during a call.
+        place, record, cta: of the present warp: its ring place, record and block.
+        first, end: ring places of the block's first warp and behind its last.
+        left, stay, total: fields of the loop; the last one is written at once, for clocks.
+        issued, issued_at: instructions issued on the SM, written at once, and where.
+        regular: Python has not given the turn to this warp.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        names = "place first end left stay total issued".split()
+        self.place, self.first, self.end, self.left, self.stay, self.total, self.issued = (
+            self.op("alloca i64") for _ in names
+        )
+        self.record, self.cta, self.issued_at = (self.op("alloca ptr") for _ in range(3))
+        self.regular = self.op("alloca i1")
+        self.ring = self.get("ptr", "%env", FIELD["ring"])
+        self.quantum, self.limit = self.loop_get("quantum"), self.loop_get("limit")
+
+    def take(self) -> None:
+        """Begin with what the fields of the loop say."""
+        for name, variable in (("left", self.left), ("stay", self.stay), ("total", self.total)):
+            self.put("i64", self.loop_get(name), variable)
+        at = self.loop_get("current")
+        record = self.element(self.ring, at)
+        cta = self.get("ptr", record, layout.CTA_POINTER)
+        index = self.op(f"zext i32 {self.field('index', record)} to i64")
+        first = self.op(f"sub i64 {at}, {index}")
+        issued_at = self.get("ptr", cta, arena.ISSUED)
+        self.put("i64", at, self.place)
+        self.put("ptr", record, self.record)
+        self.put("ptr", cta, self.cta)
+        self.put("i64", first, self.first)
+        self.put("i64", self.op(f"add i64 {first}, {self.get('i64', cta, arena.WARPS)}"), self.end)
+        self.put("ptr", issued_at, self.issued_at)
+        self.put("i64", self.get("i64", issued_at), self.issued)
+        behind = self.op(f"add i64 {at}, 1")
+        regular = self.op(f"icmp eq i64 {self.loop_get('position')}, {behind}")
+        self.put("i1", regular, self.regular)
+
+    def flush(self) -> None:
+        """Write the fields of the loop."""
+        self.loop_put("left", self.get("i64", self.left))
+        self.loop_put("stay", self.get("i64", self.stay))
+        at = self.get("i64", self.place)
+        self.loop_put("current", at)
+        with self.when(self.get("i1", self.regular)):
+            self.loop_put("position", self.op(f"add i64 {at}, 1"))
+
+    def spend(self, spent: str) -> None:
+        """Count instructions of the present warp."""
+        record = self.get("ptr", self.record)
+        self.set("executed", self.op(f"add i64 {self.field('executed', record)}, {spent}"), record)
+        issued = self.op(f"add i64 {self.get('i64', self.issued)}, {spent}")
+        self.put("i64", issued, self.issued)
+        self.put("i64", issued, self.get("ptr", self.issued_at))
+        total = self.op(f"add i64 {self.get('i64', self.total)}, {spent}")
+        self.put("i64", total, self.total)
+        self.loop_put("total", total)
+        self.put("i64", self.op(f"sub i64 {self.get('i64', self.stay)}, {spent}"), self.stay)
+
+    def go_on(self, run: str, out: str) -> None:
+        """Go to `run`, or to `out` where Python or the end of the call wants the loop to end."""
+        total = self.get("i64", self.total)
+        self.unless(self.op(f"icmp sge i64 {total}, {self.limit}"), out)
+        asked = self.get("i64", "%env", layout.STOP)
+        self.choose(self.op(f"icmp eq i64 {asked}, 0"), run, out)
+
+    def hop(self, run: str, out: str) -> None:
+        """What comes nearly always: the next warp of the same block has its turn."""
+        behind = self.op(f"add i64 {self.get('i64', self.place)}, 1")
+        last = self.op(f"icmp eq i64 {behind}, {self.get('i64', self.end)}")
+        first = self.get("i64", self.first)
+        place = self.op(f"select i1 {last}, i64 {first}, i64 {behind}")
+        there = self.element(self.ring, place)
+        waits = self.op(f"icmp ne i32 {self.field('status', there)}, {rec.READY}")
+        self.unless(waits, out)
+        self.unless(self.op(f"icmp sle i64 {self.get('i64', self.stay)}, 0"), out)
+        on = self.fresh("on")
+        self.choose(self.get("i1", self.regular), on, out)
+        self.label(on)
+        hopped = self.fresh("hop")
+        self.go_on(hopped, out)
+        self.label(hopped)
+        self.put("i64", place, self.place)
+        self.put("ptr", there, self.record)
+        self.put("i64", self.quantum, self.left)
+        self.br(run)
 
 
 def _grid() -> str:
-    f = Loop()
-    chosen, picked, again = "chosen", "picked", "again"
+    f = _Turns()
+    chosen, run, out = "chosen", "run", "out"
+    f.br("top")
+    f.label(out)
+    f.flush()
     f.br("top")
     f.label("top")
     with f.returning(f.op(f"icmp ne i64 {f.get('i64', '%env', layout.STOP)}, 0")):
@@ -359,75 +419,85 @@ def _grid() -> str:
     current = f.loop_get("current")
     f.choose(f.op(f"icmp slt i64 {current}, 0"), "choose", "present")
     f.label("present")
-    record = f.element(f.get("ptr", "%env", FIELD["ring"]), current)
+    record = f.element(f.ring, current)
     ready = f.op(f"icmp eq i32 {f.field('status', record)}, {rec.READY}")
     more = f.op(f"icmp sgt i64 {f.loop_get('left')}, 0")
     f.choose(f.op(f"and i1 {ready}, {more}"), chosen, "choose")
     f.label("choose")
     _choose(f, chosen)
     f.label(chosen)
-    over = f.op(f"icmp sge i64 {f.loop_get('total')}, {f.loop_get('limit')}")
+    over = f.op(f"icmp sge i64 {f.loop_get('total')}, {f.limit}")
     with f.returning(over):
         f.line(f"ret i32 {LIMIT}")
-    f.br(picked)
-    f.label(picked)
-    at = f.loop_get("current")
-    record = f.element(f.get("ptr", "%env", FIELD["ring"]), at)
-    cta = f.get("ptr", record, layout.CTA_POINTER)
-    left = f.loop_get("left")
+    f.take()
+    f.br(run)
+    f.label(run)
+    record, left = f.get("ptr", f.record), f.get("i64", f.left)
     f.set("budget", left, record)
-    f.br(again)
-    f.label(again)
     full = f.op(f"icmp eq i32 {f.field('active', record)}, -1")
-    codes = [f.get("ptr", "%env", layout.FULL_CODE), f.get("ptr", "%env", layout.MASKED_CODE)]
-    code = f.op(f"select i1 {full}, ptr {codes[0]}, ptr {codes[1]}")
-    f.choose(f.op(f"icmp eq ptr {code}, null"), "nocode", "run")
-    f.label("run")
-    ran = f.op(f"call i32 {code}(ptr %env, ptr {record})")
-    f.choose(f.op(f"icmp eq i32 {ran}, {int(Left.SWITCH)}"), again, "account")
+    f.choose(full, "full", "masked")
+    why = []
+    for name, field in (("full", layout.FULL_CODE), ("masked", layout.MASKED_CODE)):
+        f.label(name)
+        code = f.get("ptr", "%env", field)
+        there = f"{name}.run"
+        f.choose(f.op(f"icmp eq ptr {code}, null"), "nocode", there)
+        f.label(there)
+        ran = f.op(f"call i32 {code}(ptr %env, ptr {record})")
+        why.append(f"[ {ran}, %{there} ]")
+        other = "masked" if name == "full" else "full"
+        f.choose(f.op(f"icmp eq i32 {ran}, {int(Left.SWITCH)}"), other, "account")
     f.label("nocode")
     f.br("account")
     f.label("account")
-    why = f.op(f"phi i32 [ {ran}, %run ], [ {int(Left.SWITCH)}, %nocode ]")
+    ended = f.op(f"phi i32 {', '.join(why)}, [ {int(Left.SWITCH)}, %nocode ]")
     rest = f.field("budget", record)
     spent = f.op(f"sub i64 {left}, {rest}")
-    kind = f.op(f"and i32 {why}, 255")
+    kind = f.op(f"and i32 {ended}, 255")
+    cta = f.get("ptr", f.cta)
     f.line(
         f"switch i32 {kind}, label %back [ i32 {int(Left.TURN)}, label %turn "
         f"i32 {int(Left.BARRIER)}, label %barrier i32 {int(Left.DONE)}, label %done ]"
     )
-    f.label("back")
-    f.loop_put("left", rest)
-    _spend(f, record, cta, spent)
-    f.br("leave")
-    f.label("leave")
-    f.line(f"ret i32 {why}")
     f.label("turn")
-    f.loop_put("left", 0)
-    _spend(f, record, cta, spent)
-    f.br("neighbour")
+    f.put("i64", 0, f.left)
+    f.spend(spent)
+    f.br("hop")
     f.label("barrier")
-    bar = f.op(f"zext i32 {f.op(f'lshr i32 {why}, 8')} to i64")
+    bar = f.op(f"zext i32 {f.op(f'lshr i32 {ended}, 8')} to i64")
     good = f.op(f"call i1 @arrive(ptr %env, ptr {cta}, ptr {record}, i64 {bar})")
     f.choose(good, "arrived", "back")
     f.label("arrived")
-    f.loop_put("left", f.op(f"sub i64 {rest}, 1"))
-    _spend(f, record, cta, f.op(f"add i64 {spent}, 1"))
-    f.br("neighbour")
-    f.label("neighbour")
-    _neighbour(f, at, record, cta, picked)
+    rest = f.op(f"sub i64 {rest}, 1")
+    f.put("i64", rest, f.left)
+    f.spend(f.op(f"add i64 {spent}, 1"))
+    ready = f.op(f"icmp eq i32 {f.field('status', record)}, {rec.READY}")
+    more = f.op(f"icmp sgt i64 {rest}, 0")
+    f.choose(f.op(f"and i1 {ready}, {more}"), "same", "hop")
+    f.label("same")
+    f.go_on(run, out)
+    f.label("hop")
+    f.hop(run, out)
     f.label("done")
-    f.loop_put("left", rest)
-    _spend(f, record, cta, spent)
-    ended = f.op(f"call i1 @finished(ptr %env, ptr {cta})")
-    f.choose(ended, "ended", "leave")
+    f.put("i64", f.field("budget", record), f.left)
+    f.spend(spent)
+    good = f.op(f"call i1 @finished(ptr %env, ptr {cta})")
+    f.choose(good, "ended", "leave")
     f.label("ended")
-    f.loop_put("left", 0)
+    f.put("i64", 0, f.left)
     there = f.op(f"icmp sge i64 {f.get('i64', cta, arena.NUMBER)}, 0")
-    f.choose(there, "neighbour", "gone")
+    f.choose(there, "hop", "gone")
     f.label("gone")
+    f.flush()
     f.loop_put("current", -1)
     f.br("top")
+    f.label("back")
+    f.put("i64", f.field("budget", record), f.left)
+    f.spend(spent)
+    f.br("leave")
+    f.label("leave")
+    f.flush()
+    f.line(f"ret i32 {ended}")
     return f.close(f"define i32 @{SYMBOL}(ptr %env)")
 
 
