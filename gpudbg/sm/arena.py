@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gpudbg.isa.spa5.insn import Access
 from gpudbg.mem.lanes import FULL, U32, WARP_SIZE
 from gpudbg.mem.local import LocalMemory
 from gpudbg.mem.pages import address_of, zeroed, zeroed_part
@@ -64,6 +65,7 @@ class Arena:
             stacks, the first ones first.
         ring: addresses of the records by (SM, slot), as i64.
         fresh: nobody has written to the blocks since.
+        seen: somebody has had arrays of a warp's state, and may have written to them.
         stride: bytes from a record to the next.
         records: address of the first one.
     """
@@ -82,6 +84,7 @@ class Arena:
         "quads",
         "records",
         "ring",
+        "seen",
         "stride",
         "words",
     )
@@ -116,6 +119,7 @@ class Arena:
         self.blocks = blocks.data.cast("q")
         self._begin(entry, places, issued, table)
         self.fresh = True
+        self.seen = False
 
     def _begin(
         self, entry: int, places: list[Place], issued: int, table: npt.NDArray[np.int64]
@@ -156,6 +160,19 @@ class Arena:
         table[:, ALLOCATED // 8] = config.barriers
         table[:, BLOCK_BYTES // 8 : BLOCK_BYTES // 8 + config.warps] = own
         self.ring = memoryview(array("q", own[np.lexsort((slot, sm))].tobytes()))
+
+    def holds_other(self, written: Access) -> bool:
+        """Whether a warp's registers, predicates or flags are not 0 where nothing writes them."""
+        rows = self._records[: self.count * self.config.warps * self.stride]
+        words = rows.view(np.uint32).reshape(-1, self.stride // 4)
+        start = rec.HEADER_BYTES // 4
+        for index in set(range(self.config.registers)) - written.registers:
+            if words[:, start + 32 * index : start + 32 * (index + 1)].any():
+                return True
+        others = [rec.PRED + index for index in set(range(7)) - written.predicates]
+        if not written.cc:
+            others += range(rec.CC, rec.CC + len(rec.FLAG_NAMES))
+        return bool(words[:, others].any())
 
     # ---- a CTA's, a warp's -------------------------------------------------------------
 

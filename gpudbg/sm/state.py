@@ -147,6 +147,8 @@ class WarpState:
                 raise AttributeError(name)
             made = make(self)
             setattr(self, name, made)
+            if self.cta.home is not None:
+                self.cta.home.seen = True
             return made
 
     # ---- header ------------------------------------------------------------------------

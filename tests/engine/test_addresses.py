@@ -115,8 +115,8 @@ def outcome(source: str, engine: str, offsets: list[int], width: int, base: int 
     if base:
         program.device.gpu.memory._next = base
     memory = program.device.buffer(np.arange(BYTES, dtype=np.uint32).astype(np.uint8))
-    block = (width, BLOCK // width, 1)
-    session = program.launch("probe", grid=2, block=block, args=[table, memory])
+    block = (width, len(offsets) // width, 1)
+    session = program.launch(grid=2, block=block, args=[table, memory])
     event = session.run()
     return event.kind, machines.grid_state(session.grid)
 
@@ -136,6 +136,40 @@ def test_engines_agree(number: int) -> None:
     one, two = (outcome(source, engine, offsets, width) for engine in ("step", "run"))
     assert one[0] == two[0]
     assert machines.difference(one[1], two[1]) == ""
+
+
+EDGE = """
+.arch sm_50
+.kernel edge
+.param table 8
+.param memory 8
+    S2R R0, SR_TID.X ;
+    ISCADD R2.CC, R0, c[0x0][table], 0x3 ;
+    MOV R3, c[0x0][table+4] ;
+    IADD.X R3, R3, RZ ;
+    LDG.E.64 R4, [R2] ;
+    IADD R6.CC, R4, c[0x0][memory] ;
+    IADD.X R7, R5, c[0x0][memory+4] ;
+    {first} ;
+    {second} ;
+    EXIT ;
+"""
+
+
+@pytest.mark.parametrize("distance", [-0x40, -0x4, 0x4, 0x8, 0x40, 0x400])
+@pytest.mark.parametrize("second", ["LDG.E R9, [R6+{at}]", "STG.E [R6+{at}], R0"])
+@pytest.mark.parametrize("first", ["LDG.E R8, [R6]", "STG.E [R6], R0"])
+def test_a_second_access_beyond_the_memory(first: str, second: str, distance: int) -> None:
+    """The first warps find the memory and stay inside; the last one's second access does not."""
+    source = EDGE.replace("{first}", first).replace("{second}", second.format(at=hex(distance)))
+    most = BYTES - 32 * 4
+    inside = range(1024, 1024 + 7 * 128, 128)
+    for last in (0, -distance, most, most - distance, most - distance + 4, -distance - 4):
+        starts = [*inside, max(0, min(most, last))]
+        offsets = [start + 4 * n for start in starts for n in range(32)]
+        one, two = (outcome(source, engine, offsets, 256) for engine in ("step", "run"))
+        assert one[0] == two[0]
+        assert machines.difference(one[1], two[1]) == ""
 
 
 @pytest.mark.parametrize("number", range(24))
@@ -198,3 +232,48 @@ def test_local_memory_of_a_new_block_is_zero() -> None:
     while session.run(max_instructions=4001).kind == "limit":
         pass
     assert not out.array().any()
+
+
+STAIN = """
+.arch sm_50
+.kernel stain
+.regs 16
+.param out 8
+    S2R R0, SR_TID.X ;
+    S2R R1, SR_CTAID.X ;
+    XMAD R2, R1, 0x40, R0 ;
+    ISCADD R4, R2, c[0x0][out], 0x2 ;
+    MOV R5, c[0x0][out+4] ;
+    IADD.X R6, R14, RZ ;
+    BAR.SYNC 0x0 ;
+    @P3 IADD R6, R6, 0x100 ;
+    STG.E [R4], R6 ;
+    EXIT ;
+"""
+
+
+@pytest.mark.parametrize("limit", [0, 1, 203, 2000])
+def test_what_no_code_writes_is_zero_in_a_new_block(limit: int) -> None:
+    """Somebody has written to registers, predicates and flags of blocks that others follow."""
+    blocks, found = 400, []
+    for engine in ("step", "run"):
+        program = gpudbg.load(assemble_file(STAIN).cubin(), engine=engine, num_sms=1)
+        out = program.device.buffer(np.zeros(64 * blocks, np.uint32))
+        session = program.launch("stain", grid=blocks, block=64, args=[out])
+        if limit:
+            assert session.run(max_instructions=limit).kind == "limit"
+        for cta in session.grid.ctas():
+            for warp in cta.warps:
+                warp.R[14][:] = 7
+                warp.predicates[3] = 0xFFFF
+                warp.cc[3] = 1
+        states = []
+        for more in (1500, *(31,) * 8):
+            assert session.run(max_instructions=more).kind == "limit"
+            states.append(machines.grid_state(session.grid))
+        assert session.run().kind == "exited"
+        found.append((states, out.array()))
+    assert found[0][1].any()
+    assert np.array_equal(found[0][1], found[1][1])
+    for one, two in zip(found[0][0], found[1][0], strict=True):
+        assert machines.difference(one, two) == ""

@@ -13,11 +13,13 @@ from typing import NamedTuple
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.lanes import FULL, Val
 from gpudbg.sm.engines.llvm.memory import MemoryOps
-from gpudbg.sm.engines.llvm.text import LIKELY, UNLIKELY
+from gpudbg.sm.engines.llvm.text import LIKELY, UNLIKELY, signed
 
 HALF = 16
 LANES16 = f"<{HALF} x i32>"
 LANES32 = "<32 x i32>"
+_FAR = 1 << 16
+"""Bytes from which accesses with the same registers are not looked after together."""
 
 
 class Shape:
@@ -196,7 +198,10 @@ class AddressOps(MemoryOps):
         near = self._shapes.get(self._near_key(where, size))
         if not isinstance(near, Near):
             return None
-        begin, end = where.add - near.add, where.add - near.add + size * self.run
+        begin = self._distance(near, where)
+        end = begin + size * self.run
+        if max(abs(begin), near.end, -near.begin) > _FAR:
+            return None
         near.begin, near.end = min(near.begin, begin), max(near.end, end)
         more = near.end - near.begin - size
         for at, number in (*((at, f"{near.begin}") for at in near.begins), (near.room, f"{more})")):
@@ -242,4 +247,8 @@ class AddressOps(MemoryOps):
 
     def _from(self, near: Near, where: Where) -> list[str]:
         """The places of an access near another one."""
-        return [self.at(place, where.add - near.add) for place in near.places]
+        return [self.at(place, self._distance(near, where)) for place in near.places]
+
+    @staticmethod
+    def _distance(near: Near, where: Where) -> int:
+        return signed(where.add - near.add & (1 << 64) - 1, 64)

@@ -82,6 +82,7 @@ class Emitter(WaysOps):
     ) -> None:
         super().__init__()
         self.listing = listing
+        self.written = listing.written()
         self.full = full
         self.registers = registers
         self.banks = banks

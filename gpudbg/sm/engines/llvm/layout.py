@@ -70,7 +70,7 @@ LOCAL_CLEAR: Final = 0xB8
 
 FRESH: Final = 1
 """Bit of a pc: the warp has not begun; what registers, predicates and flags hold is from the warp
-before, and stands for zeros."""
+before, and stands for zeros; where no code writes there are zeros."""
 
 # ---- why compiled code returned ---------------------------------------------------------------
 

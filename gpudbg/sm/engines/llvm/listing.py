@@ -9,6 +9,7 @@ from typing import Any
 from gpudbg.errors import DecodeError
 from gpudbg.formats.program import CodeImage
 from gpudbg.isa.spa5.decode import decode
+from gpudbg.isa.spa5.insn import Access
 from gpudbg.isa.spa5.operands import PT
 from gpudbg.sm.engines.llvm.flow import landing
 from gpudbg.sm.turns import FLOW, starts_piece
@@ -66,6 +67,15 @@ class Listing:
                 if insn.op in STOPS_FLOW and insn.guard == (PT, False) and _always(insn):
                     break
         return found
+
+    def written(self) -> Access:
+        """What any of the code writes: in a warp that begins all else is zero and stays so."""
+        each = [insn.writes() for insn in self.code.values()]
+        return Access(
+            frozenset().union(*(found.registers for found in each)),
+            frozenset().union(*(found.predicates for found in each)),
+            any(found.cc for found in each),
+        )
 
     def stretch(self, pc: int) -> int:
         """Instructions from a pc to the next block head in straight code."""

@@ -23,7 +23,7 @@ from gpudbg.sm.scheduler import STAY
 # threads share; `tell`: Python wants to know of every warp that ends; `epoch`: a number for the
 # time since Python last changed anything; `before`: instructions of the launch at the call; from
 # `own` before `own_end`: numbers of CTAs that this thread has taken for itself, `chunk` at a time,
-# or 0: no other thread takes any.
+# or 0: no other thread takes any; `stained`: warps may hold something where no code writes.
 _NAMES = (
     "ring",
     "ring_count",
@@ -48,6 +48,7 @@ _NAMES = (
     "own",
     "own_end",
     "chunk",
+    "stained",
 )
 FIELD: Final = {name: layout.LOOP + 8 * n for n, name in enumerate(_NAMES)}
 """Field of the loop -> offset in the environment."""
@@ -150,9 +151,10 @@ def _renew() -> str:
         f.op(f"udiv i64 {row}, {height}"),
     )
     local = f.op(f"mul i64 {f.get('i64', '%env', layout.LOCAL_BYTES)}, 32")
-    epoch = f.loop_get("epoch")
+    epoch, stained = f.loop_get("epoch"), f.loop_get("stained")
     with f.each_warp("%cta") as record:
-        # What is zero then is written once, when the warp ends or leaves its first block.
+        # What code writes is zero then, and is written once, when the warp ends or leaves its
+        # first block.
         f.set("pc", f.op(f"or i64 {f.loop_get('entry')}, {layout.FRESH}"), record)
         f.set("active", f.field("valid", record), record)
         for name in _RESET:
@@ -160,12 +162,27 @@ def _renew() -> str:
         for n, value in enumerate(place):
             short = f.op(f"trunc i64 {value} to i32")
             f.put("i32", short, record, FIELDS["ctaid"].offset + 4 * n)
+        with f.when(f.op(f"icmp ne i64 {stained}, 0")):
+            f.line(f"call void @wipe(ptr {record})")
         clear = f.op(f"icmp ne i64 {f.get('i64', record, layout.LOCAL_CLEAR)}, {epoch}")
         with f.when(clear):
             f.clear(f.get("ptr", record, layout.LOCAL_POINTER), local, 128)
             f.put("i64", epoch, record, layout.LOCAL_CLEAR)
     f.line("ret void")
     return f.close("define private void @renew(ptr %env, ptr %cta, i64 %number)")
+
+
+def _wipe() -> str:
+    """Zero all registers, predicates and flags of a warp."""
+    f = Loop()
+    registers = f.op(f"zext i32 {f.field('registers')} to i64")
+    size = f.op(f"mul i64 {registers}, {rec.ROW_BYTES}")
+    f.clear(f.at("%rec", rec.HEADER_BYTES), size, rec.ROW_BYTES)
+    for name, count in (("pred", 7), ("cc", 5)):
+        for n in range(count):
+            f.put("i32", 0, "%rec", FIELDS[name].offset + 4 * n)
+    f.line("ret void")
+    return f.close("define private void @wipe(ptr %rec)")
 
 
 def _remove() -> str:
@@ -503,5 +520,5 @@ def _grid() -> str:
 
 def loop_function() -> str:
     """The loop and what it calls."""
-    parts = (_renew(), _remove(), _finished(), _grid())
+    parts = (_wipe(), _renew(), _remove(), _finished(), _grid())
     return "\n".join(parts)

@@ -203,6 +203,7 @@ class RunEngine:
         if self.program.traced is not (grid.trace is not None):
             self._renew_program()
         self._prepare(limit, frozenset(stops or ()))
+        self._stain(bool(stops) or self._stained())
         ticker: Ticker | None = None
         began = time.monotonic()
         try:
@@ -235,6 +236,21 @@ class RunEngine:
 
     def _all_idle(self) -> bool:
         return all(worker.why == loop.IDLE for worker in self.workers)
+
+    def _stained(self) -> bool:
+        """Whether warps hold something where no code writes, or somebody is asked who may write."""
+        grid = self.grid
+        if grid.observed() or grid.traps.handler is not None:
+            return True
+        homes = {id(cta.home): cta.home for cta in grid.ctas()}.values()
+        if not any(home is None or home.seen for home in homes):
+            return False
+        written = self.program.listing.written()
+        return any(home is None or home.holds_other(written) for home in homes)
+
+    def _stain(self, stained: bool) -> None:
+        for worker in self._made:
+            worker.put("stained", stained)
 
     def ask_to_stop(self) -> None:
         """Have compiled code return to Python soon; safe from any thread."""
@@ -336,6 +352,8 @@ class RunEngine:
             if not self.good:
                 self.program.improve_later()
             self._mark(self._stops)
+        if warp.pc not in self.program.listing.code:
+            self._stain(True)
         count = 1
         if why != Left.STEP or not self.program.is_slow(warp.pc):
             count = self.program.stretch(warp.pc)

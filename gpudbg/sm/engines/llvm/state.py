@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from gpudbg.isa.spa5.insn import Access
 from gpudbg.isa.spa5.operands import PT, RZ
 from gpudbg.sm.engines.llvm.floats import F32
 from gpudbg.sm.engines.llvm.lanes import FULL, Mask, Msk, Num, Slow, Val
@@ -135,6 +136,7 @@ class StateOps(SpecialOps):
 
     Attributes:
         now: the state as names.
+        written: what the code writes.
         registers: registers of the record.
         exec: lanes that execute the present instruction.
     """
@@ -142,6 +144,7 @@ class StateOps(SpecialOps):
     registers: int
     exec: Mask
     now: Names
+    written: Access
     _active: Mask
     _under: Under
     _pc: int
@@ -317,6 +320,7 @@ class StateOps(SpecialOps):
             return
         if index >= self.registers:
             raise Slow("a register the warp does not have")
+        assert index in self.written.registers
         single, origin = "", None
         if isinstance(value, Val):
             single, origin = value.single, value.origin
@@ -377,6 +381,7 @@ class StateOps(SpecialOps):
     def pred_write(self, index: int, value: Mask) -> None:
         if index == PT:
             return
+        assert index in self.written.predicates
         old = None if self.exec == FULL else self.pred(index)
         self.now.preds[index] = self._merged(old, value)
         self.now.late_preds.add(index)
@@ -389,6 +394,7 @@ class StateOps(SpecialOps):
         return found
 
     def cc_write(self, flag: str, value: Mask) -> None:
+        assert self.written.cc
         old = None if self.exec == FULL else self.cc_read(flag)
         self.now.flags[flag] = self._merged(old, value)
         self.now.late_flags.add(flag)

@@ -103,10 +103,18 @@ class WaysOps(StateOps):
         return found
 
     def _zeros(self) -> Names:
-        """The state of a warp that begins, of which the record holds nothing."""
+        """The state of a warp that begins: the record holds zeros where no code writes."""
         preds, flags = dict.fromkeys(range(PT), 0), dict.fromkeys(FLAGS, 0)
         regs = dict.fromkeys(range(self.registers), 0)
-        return Names({**regs}, {**preds}, {**flags}, set(regs), set(preds), set(flags))
+        written = self.written
+        return Names(
+            {**regs},
+            {**preds},
+            {**flags},
+            set(regs) & written.registers,
+            set(written.predicates),
+            set(flags) if written.cc else set(),
+        )
 
     def _way_in(self, entry: str, meet: str, late: Names) -> dict[Key, int]:
         """From the record into code that is also come to from elsewhere, with names.
