@@ -242,11 +242,12 @@ class RunEngine:
         grid = self.grid
         if grid.observed() or grid.traps.handler is not None:
             return True
-        homes = {id(cta.home): cta.home for cta in grid.ctas()}.values()
-        if not any(home is None or home.seen for home in homes):
-            return False
-        written = self.program.listing.written()
-        return any(home is None or home.holds_other(written) for home in homes)
+        for home in {cta.home for worker in self.workers for cta in worker.ctas.values()}:
+            if home is None:
+                return True
+            if home.seen and home.holds_other(self.program.listing.written()):
+                return True
+        return False
 
     def _stain(self, stained: bool) -> None:
         for worker in self._made:
