@@ -65,7 +65,8 @@ class Arena:
             stacks, the first ones first.
         ring: addresses of the records by (SM, slot), as i64.
         fresh: nobody has written to the blocks since.
-        seen: somebody has had arrays of a warp's state, and may have written to them.
+        seen: somebody has had arrays of a warp's registers, predicates or flags, and may have
+            written to them.
         stride: bytes from a record to the next.
         records: address of the first one.
     """

@@ -147,7 +147,7 @@ class WarpState:
                 raise AttributeError(name)
             made = make(self)
             setattr(self, name, made)
-            if self.cta.home is not None:
+            if name in _VARIABLES and self.cta.home is not None:
                 self.cta.home.seen = True
             return made
 
@@ -237,6 +237,8 @@ class WarpState:
     def put_back(self, saved: npt.NDArray[np.uint8]) -> None:
         """Its state as it was saved."""
         self.record[:] = saved[: len(self.record)]
+        if self.cta.home is not None:
+            self.cta.home.seen = True
         entries = saved[len(self.record) :].reshape(-1, rec.ENTRY_BYTES)
         self.pile[: len(entries)] = entries
 
@@ -256,6 +258,9 @@ def _registers(warp: WarpState) -> U32:
     start = rec.HEADER_BYTES // 4
     return warp.record.view(np.uint32)[start : start + count * 32].reshape(count, 32)
 
+
+_VARIABLES = frozenset(("R", "rows", "predicates", "cc"))
+"""Arrays through which a program's variables are written."""
 
 _MADE: dict[str, Callable[[Any], Any]] = {
     "record": lambda warp: warp.cta.home.record(warp.cta.place, warp.index),

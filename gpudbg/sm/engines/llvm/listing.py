@@ -41,6 +41,7 @@ class Listing:
     code: dict[int, Any] = field(default_factory=dict)
     heads: set[int] = field(default_factory=set)
     joins: set[int] = field(default_factory=set)
+    _written: Access | None = None
 
     @classmethod
     def of(cls, image: CodeImage, entry: int, entries: Iterable[int]) -> Listing:
@@ -70,6 +71,11 @@ class Listing:
 
     def written(self) -> Access:
         """What any of the code writes: in a warp that begins all else is zero and stays so."""
+        if self._written is None:
+            self._written = self._writes()
+        return self._written
+
+    def _writes(self) -> Access:
         each = [insn.writes() for insn in self.code.values()]
         return Access(
             frozenset().union(*(found.registers for found in each)),
