@@ -23,7 +23,8 @@ from gpudbg.sm.scheduler import STAY
 # threads share; `tell`: Python wants to know of every warp that ends; `epoch`: a number for the
 # time since Python last changed anything; `before`: instructions of the launch at the call; from
 # `own` before `own_end`: numbers of CTAs that this thread has taken for itself, `chunk` at a time,
-# or 0: no other thread takes any; `stained`: warps may hold something where no code writes.
+# or 0: no other thread takes any; `stained`: warps may hold something where no code writes;
+# `local_bytes`: the kernel's local memory of a thread.
 _NAMES = (
     "ring",
     "ring_count",
@@ -49,6 +50,7 @@ _NAMES = (
     "own_end",
     "chunk",
     "stained",
+    "local_bytes",
 )
 FIELD: Final = {name: layout.LOOP + 8 * n for n, name in enumerate(_NAMES)}
 """Field of the loop -> offset in the environment."""
@@ -150,7 +152,7 @@ def _renew() -> str:
         f.op(f"urem i64 {row}, {height}"),
         f.op(f"udiv i64 {row}, {height}"),
     )
-    local = f.op(f"mul i64 {f.get('i64', '%env', layout.LOCAL_BYTES)}, 32")
+    local = f.op(f"mul i64 {f.loop_get('local_bytes')}, 32")
     epoch, stained = f.loop_get("epoch"), f.loop_get("stained")
     with f.each_warp("%cta") as record:
         # What code writes is zero then, and is written once, when the warp ends or leaves its

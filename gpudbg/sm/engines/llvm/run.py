@@ -263,6 +263,8 @@ class RunEngine:
         grid = self.grid
         for worker in self.workers:
             worker.prepare()
+            if grid.handler_banks is not None:
+                worker.show_local()
         jobs, start, residency = len(self.workers), grid.total, grid._residency
         # Every thread ends its turn; the way to a limit is finished on one.
         spare = jobs * (grid.schedule.quantum + LONGEST) if jobs > 1 else 0

@@ -31,7 +31,6 @@ ISSUED = layout.ENVIRONMENT_BYTES // 8
 """First word behind a worker's environment: instructions issued on each SM, then its ring."""
 _NUMBER, _LIVE, _ISSUED = arena.NUMBER // 8, arena.LIVE // 8, arena.ISSUED // 8
 _RENEWED, _RECORDS = arena.RENEWED // 8, arena.BLOCK_BYTES // 8
-_LOCAL = rec.POINTERS + 1
 _AT = {name: offset // 8 for name, offset in loop.FIELD.items()}
 """Field of the grid loop -> word of the environment."""
 _STOP, _TOTAL, _ENDED = layout.STOP // 8, _AT["total"], _AT["ended"]
@@ -40,12 +39,6 @@ _STOP, _TOTAL, _ENDED = layout.STOP // 8, _AT["total"], _AT["ended"]
 def pointer(store: ByteStore) -> int:
     """Where a store's bytes lie in the host's memory."""
     return address_of(store.data)
-
-
-def _tell_local(cta: Cta) -> None:
-    """Where its warps' local memory is: in the trap handler it is another one."""
-    for warp in cta.warps:
-        warp.quads[_LOCAL] = address_of(warp.local.words)
 
 
 class Worker:
@@ -138,11 +131,7 @@ class Worker:
         else:
             self._tell_all(ctas, known)
         self.put("ring_count", len(ctas) * self.grid.config.warps)
-        if ctas and self._has_local:
-            local = ctas[0].warps[0].local
-            self.set(layout.LOCAL_LOW, local.low)
-            self.set(layout.LOCAL_START, local.start)
-            self.set(layout.LOCAL_BYTES, local.size)
+        self.show_local()
 
     def _untouched(self) -> bool:
         """Whether the blocks are as this worker needs them until somebody writes to them."""
@@ -154,14 +143,11 @@ class Worker:
         """Fill in the ring and the blocks of CTAs, of known ones what can have changed."""
         at, count, fields = self._ring, self.grid.config.warps, self._fields
         begun, ask = self.grid.total > 0, self.grid.observed("barrier")
-        handler = self.grid.traps.handler is not None
         for cta in ctas:
             told = cta.told
             if id(cta) not in known:
                 told[_ISSUED] = self._issued_at + 8 * cta.sm
                 barriers.tell(cta, ask)
-                if handler:
-                    _tell_local(cta)
             if begun:
                 told[_LIVE] = len(cta.live)
             fields[at : at + count] = told[_RECORDS : _RECORDS + count]
@@ -170,11 +156,22 @@ class Worker:
             if home is not None:
                 home.fresh = False
 
-    @property
-    def _has_local(self) -> bool:
-        """Whether warps have local memory, for themselves or in the trap handler."""
+    def show_local(self) -> None:
+        """Which local addresses there are: none for compiled code while some warp is in the trap
+        handler, where it has other local memory; records point to that of the kernel."""
         config = self.grid.config
-        return bool(config.local_bytes or config.local_low or self.grid.traps.handler)
+        if not self.ctas or not (config.local_bytes or config.local_low):
+            return
+        warps = [warp for cta in self.ctas.values() for warp in cta.warps]
+        local = warps[0].outer or warps[0].local
+        self.put("local_bytes", local.size)
+        if any(warp.outer is not None for warp in warps):
+            low, start, size = 0, WINDOW_BYTES, 0
+        else:
+            low, start, size = local.low, local.start, local.size
+        self.set(layout.LOCAL_LOW, low)
+        self.set(layout.LOCAL_START, start)
+        self.set(layout.LOCAL_BYTES, size)
 
     # ---- to compiled code ------------------------------------------------------------------
 
