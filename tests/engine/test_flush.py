@@ -60,3 +60,42 @@ def test_border(name: str) -> None:
     size = expected & 0x7FFFFFFF
     assert 100 < (size == 0x00800000).sum()
     assert 100 < (size == 0).sum()
+
+
+SMALL = "FSETP.GEU.AND P0, PT, |R4|, 1.1754943508222875e-38, PT"
+SCALED = (
+    (SMALL, "@!P0 FMUL R4, R4, 16777216"),
+    (SMALL, "@!P0 FMUL R4, R4, -8388608"),
+    ("FSETP.LT.AND P0, PT, |R4|, 1.1754943508222875e-38, PT", "@P0 FMUL R4, R4, 16777216"),
+    # In these, subnormals are left.
+    (SMALL, "@!P0 FMUL R4, R4, 4194304"),
+    (SMALL, "@P0 FMUL R4, R4, 16777216"),
+    (SMALL, "MOV R4, R5", "@!P0 FMUL R4, R4, 16777216"),
+    (SMALL, "@!P0 FMUL R4, R5, 16777216"),
+    (SMALL, "@!P0 FMUL R4, R4, 16777216", "MOV R4, R5"),
+    ("FSETP.GEU.AND P0, PT, R4, 1.1754943508222875e-38, PT", "@!P0 FMUL R4, R4, 16777216"),
+    ("FSETP.GEU.AND P0, PT, |R4|, 5.877471754111438e-39, PT", "@!P0 FMUL R4, R4, 16777216"),
+    ("FSETP.GEU.AND P0, PT, |R5|, 1.1754943508222875e-38, PT", "@!P0 FMUL R4, R4, 16777216"),
+    ("FSETP.LEU.AND P0, PT, |R4|, 1.1754943508222875e-38, PT", "@!P0 FMUL R4, R4, 16777216"),
+)
+"""What a compiler does so that MUFU finds no subnormals, and what is like it."""
+
+
+@pytest.mark.parametrize("lines", SCALED)
+@pytest.mark.parametrize("function", ["RSQ", "RCP"])
+def test_subnormals_scaled_before_mufu(lines: tuple[str, ...], function: str) -> None:
+    """The run engine leaves out the flush where it finds nothing, and only there."""
+    rng = np.random.default_rng(9)
+    operands = rng.integers(0, 1 << 25, (512, 4)).astype(np.uint32)
+    operands[:128] >>= rng.integers(0, 25, (128, 4)).astype(np.uint32)
+    operands[128:192] = rng.choice(np.uint32([0, 0x80, 0x800000, 0x7F800000, 0x7FC00000]), (64, 4))
+    operands[rng.integers(0, 4, operands.shape) == 0] |= 0x80000000
+    source = SOURCE.replace("{instruction}", " ;\n".join([*lines, f"MUFU.{function} R7, R4"]))
+    results = []
+    for engine in ("step", "run"):
+        program = gpudbg.load(assemble_file(source).cubin(), engine=engine)
+        values = program.device.buffer(operands)
+        session = program.launch("apply", grid=len(operands) // 128, block=128, args=[values])
+        assert session.run().kind == "exited"
+        results.append(values.array())
+    np.testing.assert_array_equal(*results)

@@ -3,6 +3,7 @@
     text     IR text: names, lines, structured control flow
     lanes    values of the machine interface as IR: integers, masks
     floats   its floating point; `convert`, `doubles`, `reciprocal`: what is done in place
+    scaled   where no subnormal is left to be flushed
     memory   its loads, stores, atomics and constants; `inplace`: those with regular addresses;
              `shared`: those in patterns that `patterns` guesses
     flow     its branches, divergence stack, barriers

@@ -92,6 +92,7 @@ class LaneOps(Text):
     def __init__(self) -> None:
         super().__init__()
         self._halves: dict[str, tuple[Val, int]] = {}
+        self._opposites: dict[str, str] = {}
 
     # ---- forms of a value --------------------------------------------------------------
 
@@ -256,8 +257,17 @@ class LaneOps(Text):
         if isinstance(a, int):
             return a ^ FULL
         if a.bits:
-            return Msk(bits=self.op(f"xor i32 {a.bits}, -1"))
-        return Msk(self.op(f"xor <32 x i1> {a.lanes}, splat (i1 true)"))
+            return Msk(bits=self._opposite(a.bits, "i32", "-1"))
+        return Msk(self._opposite(a.lanes, "<32 x i1>", "splat (i1 true)"))
+
+    def _opposite(self, ref: str, kind: str, ones: str) -> str:
+        """All bits turned round, once."""
+        if ref not in self._opposites:
+            turned = self.op(f"xor {kind} {ref}, {ones}")
+            # What a name comes from is there wherever the name is.
+            self._opposites[turned] = ref
+            return turned
+        return self._opposites[ref]
 
     def mselect(self, c: Mask, a: Mask, b: Mask) -> Mask:
         return self.mor(self.mand(a, c), self.mand(b, self.mnot(c)))

@@ -23,9 +23,9 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from gpudbg.sm.engines.llvm.doubles import DoubleOps
 from gpudbg.sm.engines.llvm.floats import F32, places
 from gpudbg.sm.engines.llvm.lanes import Num
+from gpudbg.sm.engines.llvm.scaled import ScaledOps
 
 
 class Start(NamedTuple):
@@ -56,7 +56,7 @@ _ABOVE_HALF = "splat (float 0x3FE0000020000000)"
 """The f32 after 1/2."""
 
 
-class ReciprocalOps(DoubleOps):
+class ReciprocalOps(ScaledOps):
     """MUFU operations that are emitted where they are used.
 
     Attributes:

@@ -327,6 +327,7 @@ class StateOps(SpecialOps):
         if self.exec != FULL:
             old, given = self.held(index), value
             value = self.select(self.exec, value, old)
+            self.merged(self.exec, given, old, value)
             if single:
                 single = self.pick(self.exec, F32, single, self.f32(old))
             origin = None
