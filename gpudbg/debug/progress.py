@@ -1,6 +1,7 @@
-"""How far a run has come: blocks done, instructions a second, time left; for terminals.
+"""How far a run has come: blocks done, instructions a second, time left.
 
-`shown(session)` has a run tell of it on standard error while it lasts, if that is a terminal.
+`shown(session)` has a run tell of it on standard error while it lasts: on a terminal in a line that
+is written over, in a log in lines that come ever more rarely, so that a run that hangs is not mute.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 FIRST_SECONDS = 1.0
 """Shorter runs say nothing."""
 EVERY_SECONDS = 0.25
+LOG_SECONDS = 10.0
+"""Of a run, until the first line in a log; each one after it comes when twice as many are over."""
 _HIDE = "\r\x1b[K"
 
 
@@ -113,15 +116,28 @@ class Line:
         self._stream.flush()
 
 
+class Log(Line):
+    """Lines of a log."""
+
+    def tell(self, grid: Grid) -> None:
+        """A run goes on: write a line if it is time."""
+        if self._meter is None or self._grid is not grid:
+            self._grid, self._meter, self._at = grid, Meter(grid), LOG_SECONDS
+        seconds = time.monotonic() - self._meter.began
+        if seconds >= self._at:
+            self._at = 2 * seconds
+            self._write(f"gpudbg: the run goes on: {self._meter.now(grid).line()}\n")
+
+
 @contextmanager
 def shown(session: DebugSession, stream: TextIO | None = None) -> Iterator[None]:
-    """Runs inside tell of their progress on a terminal; nothing happens elsewhere."""
+    """Runs inside tell of their progress, unless somebody else does."""
     stream = sys.stderr if stream is None else stream
     gpu = session.grid.gpu
-    if not stream.isatty() or gpu.on_progress is not None:
+    if gpu.on_progress is not None:
         yield
         return
-    line = Line(stream)
+    line = Line(stream) if stream.isatty() else Log(stream)
     gpu.on_progress = line.tell
     # What the device prints comes on lines of its own.
     session.output.listeners.insert(0, line.hide)

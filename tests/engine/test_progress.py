@@ -1,4 +1,4 @@
-"""What a long run tells a terminal, and that it tells nobody else."""
+"""What a long run tells a terminal and a log."""
 
 from __future__ import annotations
 
@@ -42,10 +42,22 @@ def test_console_tells_a_terminal(engine: str) -> None:
     assert session.grid.gpu.on_progress is None
 
 
-def test_others_hear_nothing() -> None:
+def test_a_log_has_nothing_of_a_short_run() -> None:
     session, err = _session("run"), io.StringIO()
     assert Console(session, io.StringIO(), err).execute("continue")
     assert err.getvalue() == ""
+
+
+def test_a_log_has_a_line_when_twice_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    grid, err, now = _session("step").grid, io.StringIO(), [100.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    log = progress.Log(err)
+    for seconds in (0, 5, 9.9, 10, 12, 19, 21, 41, 43, 90):
+        now[0] = 100.0 + seconds
+        log.tell(grid)
+    told = [line.split(": ")[2].split("  ")[0] for line in err.getvalue().splitlines()]
+    assert told == ["10.0 s", "21.0 s", "43.0 s", "1 min 30 s"]
+    assert err.getvalue().startswith("gpudbg: the run goes on: 10.0 s  0 of ")
 
 
 def test_time_left_goes_by_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
