@@ -19,7 +19,11 @@ FIELDS = [
 
 def launch(case: kc.Case, engine: str, seed: int = 0, num_sms: int | None = None) -> Any:
     """The session of a case's first launch, before its first instruction."""
-    program = gpudbg.load(str(case.cubin), engine=engine, seed=seed, num_sms=num_sms)
+    return launch_of(gpudbg.load(str(case.cubin), engine=engine, seed=seed, num_sms=num_sms), case)
+
+
+def launch_of(program: Any, case: kc.Case) -> Any:
+    """A session of a case's first launch on its program."""
     objects = kc.make_objects(case, program.device)
     for name, spec in case.symbols.items():
         program.write_symbol(name, kc.contents(spec))

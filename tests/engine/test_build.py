@@ -178,6 +178,56 @@ def test_auto_compiles_only_long_launches() -> None:
     assert machines.difference(*states) == ""
 
 
+def test_a_later_launch_has_the_code_at_once() -> None:
+    case = next(iter(kc.load("jump_table", "sm_50")))
+    program = gpudbg.load(str(case.cubin), engine="auto")
+    first = machines.launch_of(program, case)
+    assert first.run().kind == "exited"
+    first.grid.fast._worker.join()
+    assert machines.launch_of(program, case).grid.fast.engine is not None
+
+
+class _Slow:
+    """A compiler that is not done before somebody wants it to be."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.begun, self.done = threading.Event(), threading.Event()
+        real = start.FastEngine._compile
+
+        def compile_(engine: start.FastEngine) -> None:
+            self.begun.set()
+            assert self.done.wait(60)
+            real(engine)
+
+        monkeypatch.setattr(start.FastEngine, "_compile", compile_)
+
+
+def test_an_interrupt_while_code_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(start, "PATIENCE", 1000)
+    slow = _Slow(monkeypatch)
+    session = machines.launch(next(iter(kc.load("jump_table", "sm_50"))), "auto")
+
+    def interrupt() -> None:
+        assert slow.begun.wait(60)
+        session.grid.interrupt()
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    assert session.run().kind == "interrupted"
+    slow.done.set()
+    thread.join()
+    assert session.run().kind == "exited"
+
+
+def test_no_more_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(start, "PATIENCE", 0)
+    slow = _Slow(monkeypatch)
+    session = machines.launch(next(iter(kc.load("jump_table", "sm_50"))), "auto")
+    assert session.run().kind == "exited"
+    assert session.grid.fast.engine is None
+    slow.done.set()
+
+
 def test_info_engine_shows_exits() -> None:
     session = machines.launch(next(iter(kc.load("surface_rw", "sm_50"))), "run")
     session.run()

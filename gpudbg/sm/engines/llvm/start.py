@@ -1,13 +1,14 @@
 """When a launch gets the run engine: at once, or after it has proved to be long.
 
-`engine="auto"` steps while code is cold.  A launch that goes on has its code compiled in the
-background, quickly first, then well; the step engine goes on until the first version is there.
-Nothing here imports the compiler before it is needed.
+`engine="auto"` steps while code is cold.  A launch that goes on waits for quick code, and has
+better code compiled in the background while that runs.  Nothing here imports the compiler before
+it is needed.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 
 COLD = 3000
 """Instructions of a launch that the step engine takes before anything is compiled."""
+PATIENCE = 3.0
+"""Seconds to wait for quick code before the step engine goes on: the two cannot run at once, since
+both are Python, and code of a usual kernel takes less than a tenth of that."""
+LOOK = 0.02
+"""Seconds between two looks for an interrupt meanwhile."""
 
 MISSING = "llvmlite is not installed: everything runs on the step engine"
 
@@ -37,15 +43,16 @@ class FastEngine:
         """A way to compiled code, that has it already where an earlier launch was given it.
 
         Args:
-            mode: "run" compiles at the first run, "auto" in the background when hot.
+            mode: "run" compiles well at the first run, "auto" quickly when it is hot.
             compiled: entries of the program whose code is there.
         """
         self._grid, self._entry, self._compiled = grid, entry, compiled
         self._eager = mode == "run"
         self._worker: threading.Thread | None = None
+        self._decided = threading.Event()
         self.engine: RunEngine | None = None
         self.trouble = "" if available() else MISSING
-        if self._eager and entry in compiled:
+        if entry in compiled:
             self._compile()
             if self.engine is not None:
                 self.engine.prepare_ahead()
@@ -78,15 +85,24 @@ class FastEngine:
             self.engine.ask_to_stop()
 
     def _start(self) -> RunEngine | None:
-        if self.trouble or (not self._eager and self._grid.total < COLD):
+        if self.trouble:
             return None
-        if self._eager:
+        if self._eager or self._entry in self._compiled:
             self._compile()
-        elif self._worker is None:
+        elif self._worker is None and self._grid.total >= COLD:
             # Not a daemon: code generation must not run into the end of the process.
             self._worker = threading.Thread(target=self._compile, name="gpudbg-compile")
             self._worker.start()
+            self._wait()
         return self.engine
+
+    def _wait(self) -> None:
+        """Until there is quick code, or trouble, or an interrupt, or no more patience."""
+        end = time.monotonic() + PATIENCE
+        while not self._decided.wait(LOOK):
+            self._grid.tick()
+            if self._grid._interrupt.is_set() or time.monotonic() > end:
+                return
 
     def _made(self) -> RunEngine:
         from gpudbg.sm.engines.llvm.run import RunEngine
@@ -99,6 +115,7 @@ class FastEngine:
             engine = self._made()
             engine.program.version(True)
             self.engine = engine
+            self._decided.set()
             engine.program.improve()
             self._compiled.add(self._entry)
         except (ImportError, OSError, CompileError) as error:
@@ -107,3 +124,5 @@ class FastEngine:
             # The process is ending, which starts no more threads: nobody needs the code.
             if threading.main_thread().is_alive():
                 raise
+        finally:
+            self._decided.set()
