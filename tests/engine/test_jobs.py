@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from gpudbg.debug.assembler import assemble_file
 from gpudbg.errors import CommandError, UsageError
 from gpudbg.sm import record as rec
 from gpudbg.sm.engines.llvm import run
+from gpudbg.sm.engines.llvm.threads import Team
 from gpudbg.sm.residency import Residency
 from tests import kernel_cases as kc
 
@@ -114,10 +117,8 @@ def _contend(rounds: int, **options: Any) -> tuple[Any, np.ndarray]:
 
 def test_atomics_lose_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     together: list[int] = []
-    real = run.call_all
-    monkeypatch.setattr(
-        run, "call_all", lambda w, f, n: (together.append(len(w)), real(w, f, n))[1]
-    )
+    real = Team.run
+    monkeypatch.setattr(Team, "run", lambda s, w: (together.append(len(w)), real(s, w))[1])
     threads = BLOCKS * THREADS
     _, words = _contend(ROUNDS, jobs=2)
     assert max(together) == 2
@@ -135,6 +136,22 @@ def test_atomics_lose_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [w for n, w in enumerate(words) if n not in (13, 14)] == [
         w for n, w in enumerate(alone) if n not in (13, 14)
     ]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc tells what threads do")
+def test_threads_sleep_between_runs() -> None:
+    """Who helped in a run costs nothing afterwards, and helps again."""
+    _contend(ROUNDS, jobs=3)
+    _contend(ROUNDS, jobs=3)
+    helpers = [t.native_id for t in threading.enumerate() if t.name == "gpudbg-run"]
+    assert len(helpers) >= 2
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        stats = [Path(f"/proc/self/task/{n}/stat").read_text() for n in helpers]
+        if all(stat.rpartition(")")[2].split()[0] == "S" for stat in stats):
+            return
+        time.sleep(0.01)
+    raise AssertionError(stats)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -15,6 +15,7 @@
     library  functions that compiled kernels call, with `body`, `atomics`, `mufu`, `mufu_steps`;
              `stack` and `loop`: the divergence stack and the schedule among them
     build    target machine, object cache on disk, loading
+    team     host threads that run compiled code together
     run      the engine: compiled code and the step engine taking turns on one grid
 
 The rule that makes every exit simple: at every exit the warp record holds the whole state before

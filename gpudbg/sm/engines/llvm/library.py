@@ -26,6 +26,7 @@ from gpudbg.sm.engines.llvm.floats import OUTLINED
 from gpudbg.sm.engines.llvm.lanes import FULL, Msk, Val
 from gpudbg.sm.engines.llvm.loop import SYMBOL, loop_function
 from gpudbg.sm.engines.llvm.stack import stack_functions
+from gpudbg.sm.engines.llvm.team import FOLLOW, LEAD, team_functions
 from gpudbg.sm.engines.llvm.text import splat
 
 CHUNK = 16
@@ -380,13 +381,14 @@ def library_text(wide_vectors: bool) -> str:
     )
 
 
-CONTROL = frozenset((SYMBOL, *map(layout.symbol, ("pop", "exit", "spread"))))
+CONTROL = frozenset((SYMBOL, LEAD, FOLLOW, *map(layout.symbol, ("pop", "exit", "spread"))))
 """The functions of `control_text`."""
 
 
-def control_text() -> str:
-    """The module of the grid loop and the divergence stack: variables and branches."""
-    return "\n".join([*stack_functions(), *barrier_functions(), loop_function()])
+def control_text(triple: str) -> str:
+    """The module of the grid loop and the divergence stack for a host: variables and branches."""
+    team = team_functions(triple)
+    return "\n".join([*stack_functions(), *barrier_functions(), loop_function(), *team])
 
 
 __all__ = ["CONTROL", "Msk", "control_text", "library_text", "splat"]

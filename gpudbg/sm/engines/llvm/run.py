@@ -31,7 +31,7 @@ from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.engines.llvm.listing import indirect_entries
 from gpudbg.sm.engines.llvm.program import GOOD, QUICK, Program, program_of
 from gpudbg.sm.engines.llvm.special import FIXED, LAUNCH_SREGS
-from gpudbg.sm.engines.llvm.threads import Ticker, call_all
+from gpudbg.sm.engines.llvm.threads import Team, Ticker, leave_team, take_team
 from gpudbg.sm.engines.llvm.worker import Worker, pointer
 from gpudbg.sm.sregs import ROWS, SregFile, registers_read
 from gpudbg.sm.turns import LONGEST
@@ -103,6 +103,7 @@ class RunEngine:
         self._entries = {entry}
         self._short = 0
         self._alone_until = 0
+        self._team: Team | None = None
         self._ahead: tuple[object, ...] | None = None
         self._call = _loop(build.library())
         self.program = self._program(self._entries)
@@ -202,8 +203,23 @@ class RunEngine:
             return None
         if self.program.traced is not (grid.trace is not None):
             self._renew_program()
-        self._prepare(limit, frozenset(stops or ()))
-        self._stain(bool(stops) or self._stained())
+        self._gather(limit)
+        try:
+            self._prepare(limit, frozenset(stops or ()))
+            self._stain(bool(stops) or self._stained())
+            return self._rounds(before, stops, accept, limit)
+        finally:
+            self._dismiss()
+
+    def _rounds(
+        self,
+        before: int,
+        stops: Collection[int] | None,
+        accept: Callable[[WarpState], bool] | None,
+        limit: int,
+    ) -> StopEvent | None:
+        """`advance`, once everything is prepared."""
+        grid = self.grid
         ticker: Ticker | None = None
         began = time.monotonic()
         try:
@@ -234,6 +250,17 @@ class RunEngine:
                 ticker.stop()
             self._leave()
 
+    def _gather(self, limit: int) -> None:
+        """Have threads look out for work, where there may be work for several."""
+        if self.grid.gpu.jobs > 1:
+            self._team = take_team(self.grid.gpu.jobs - 1)
+            self._team.wake(self._jobs(limit) - 1)
+
+    def _dismiss(self) -> None:
+        if self._team is not None:
+            leave_team(self._team)
+            self._team = None
+
     def _all_idle(self) -> bool:
         return all(worker.why == loop.IDLE for worker in self.workers)
 
@@ -261,15 +288,19 @@ class RunEngine:
     def _round(self, most: int, limit: int) -> None:
         """Run all workers until one needs Python, or for about `most` instructions."""
         grid = self.grid
-        for worker in self.workers:
-            worker.prepare()
-            if grid.handler_banks is not None:
-                worker.show_local()
         jobs, start, residency = len(self.workers), grid.total, grid._residency
         # Every thread ends its turn; the way to a limit is finished on one.
         spare = jobs * (grid.schedule.quantum + LONGEST) if jobs > 1 else 0
         most = min(most, limit - grid.total - spare)
-        call_all(self.workers, self._call, most // jobs)
+        for worker in self.workers:
+            worker.prepare(most // jobs)
+            if grid.handler_banks is not None:
+                worker.show_local()
+        if jobs > 1 and self._team is not None:
+            self._team.run(self.workers)
+        else:
+            first = self.workers[0]
+            first.why = self._call(first.address)
         for worker in self.workers:
             residency.ended += worker.account()
         residency.started = min(self._counter[0], grid.config.ctas)
@@ -423,9 +454,10 @@ class RunEngine:
 
     def _most(self) -> int:
         """Host threads that there is work for."""
-        if self.grid.gpu.jobs == 1:
+        jobs = self.grid.gpu.jobs if self._team is None else self._team.most + 1
+        if jobs == 1:
             return 1
-        return max(1, min(self.grid.gpu.jobs, sum(1 for _ in self.grid.ctas())))
+        return max(1, min(jobs, len(self.grid._residency.ring) // self.grid.config.warps))
 
     def _unbalanced(self, limit: int) -> bool:
         """Whether the workers should share the CTAs anew."""

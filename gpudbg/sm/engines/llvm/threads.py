@@ -5,48 +5,113 @@ Compiled code is called through ctypes, which lets other threads of Python run m
 
 from __future__ import annotations
 
+import ctypes
+import os
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
 
-from gpudbg.sm.engines.llvm import loop
+from gpudbg.mem.pages import address_of, zeroed
+from gpudbg.sm import arena
+from gpudbg.sm.engines.llvm import build, team
 from gpudbg.sm.engines.llvm.worker import Worker
 
 TICK_SECONDS = 0.05
 """How long compiled code runs at most before Python looks for interrupts and tells of progress."""
 
 
+Function = Callable[[int], None]
+
+
 @cache
-def _pool(count: int) -> ThreadPoolExecutor:
-    """Threads for a number of calls beside the caller's; kept for the process."""
-    return ThreadPoolExecutor(count, "gpudbg-run")
+def _functions() -> tuple[Function, Function, build.Library]:
+    """What a leader and a follower run, and the library they are in: threads stay in it."""
+    library = build.library()
+    kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+    return kind(library.address(team.LEAD)), kind(library.address(team.FOLLOW)), library
 
 
-def call_all(workers: Sequence[Worker], function: Callable[[int], int], limit: int) -> None:
-    """Run every worker for up to `limit` instructions; what needs Python in one stops all."""
-    if len(workers) == 1:
-        workers[0].call(function, limit)
-        return
+def _address(name: str) -> int:
+    """Of a function of the C library."""
+    return ctypes.cast(getattr(ctypes.CDLL(None), name), ctypes.c_void_p).value or 0
 
-    def one(worker: Worker) -> None:
-        worker.call(function, limit)
-        if worker.why not in (loop.LIMIT, loop.IDLE):
-            for other in workers:
-                other.ask_to_stop()
 
-    calls: list[Future[None]] = []
-    try:
-        pool = _pool(len(workers) - 1)
-        calls += [pool.submit(one, worker) for worker in workers[1:]]
-        one(workers[0])
-    except BaseException:
-        for worker in workers:
-            worker.ask_to_stop()
-        raise
-    finally:
-        # Nothing may run on while Python looks at the state.
-        wait(calls)
+class Team:
+    """Threads that run compiled code beside the caller's (`team`); between runs they sleep.
+
+    Attributes:
+        most: how many there can be.
+    """
+
+    def __init__(self, most: int) -> None:
+        """Args: most: followers that there can be; those that had work once stay."""
+        memory = zeroed(team.HEAD_BYTES + most * team.BOX_BYTES + arena.LINE)
+        self.most = most
+        self._at = address_of(memory)
+        self._words = words = memory.data.cast("q")
+        self._boxes: list[int] = []
+        words[team.READ // 8], words[team.WRITE // 8] = _address("read"), _address("write")
+        words[team.ENDED // 8], words[team.END // 8] = os.pipe()
+
+    def _grow(self, followers: int) -> None:
+        """Begin threads up to a number."""
+        words, (_, follow, _) = self._words, _functions()
+        for n in range(len(self._boxes), followers):
+            at = team.HEAD_BYTES + n * team.BOX_BYTES
+            box = at // 8
+            words[box + team.TEAM // 8] = self._at
+            words[box + team.CALLS // 8], words[box + team.CALL // 8] = os.pipe()
+            self._boxes.append(box)
+            threading.Thread(
+                target=follow, args=(self._at + at,), name="gpudbg-run", daemon=True
+            ).start()
+
+    def wake(self, followers: int) -> None:
+        """Have so many look out for work, which is to come within microseconds."""
+        self._grow(followers)
+        words = self._words
+        for box in self._boxes[:followers]:
+            if words[box] == team.ASLEEP:
+                words[box] = team.CALLED
+                os.write(words[box + team.CALL // 8], b"!")
+
+    def run(self, workers: Sequence[Worker]) -> None:
+        """Run workers, the first one in this thread; what needs Python in one stops all."""
+        words, (first, *others) = self._words, workers
+        self._grow(len(others))
+        words[team.LEADER // 8], words[team.COUNT // 8] = first.address, len(others)
+        for box, worker in zip(self._boxes, others, strict=False):
+            words[box + team.ENVIRONMENT // 8] = worker.address
+        lead, _, _ = _functions()
+        lead(self._at)
+        first.why = words[team.LEADER_WHY // 8]
+        for box, worker in zip(self._boxes, others, strict=False):
+            worker.why = words[box + team.WHY // 8]
+
+    def rest(self) -> None:
+        """No work is to come soon."""
+        for box in self._boxes:
+            self._words[box] = team.ASLEEP
+
+
+_resting: dict[int, list[Team]] = {}
+"""Teams without a run, by their size."""
+
+if hasattr(os, "register_at_fork"):
+    # The threads are not in the child.
+    os.register_at_fork(after_in_child=_resting.clear)
+
+
+def take_team(most: int) -> Team:
+    """A team that nobody else has; to be given back to `leave_team`."""
+    there = _resting.setdefault(most, [])
+    return there.pop() if there else Team(most)
+
+
+def leave_team(rested: Team) -> None:
+    """Give a team back, which rests from now on."""
+    rested.rest()
+    _resting[rested.most].append(rested)
 
 
 class Ticker:

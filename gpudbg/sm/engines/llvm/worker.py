@@ -8,7 +8,7 @@ code writes without atomics (site caches, scratch, counts) each has for itself.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Container
+from collections.abc import Container
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,7 +33,8 @@ _NUMBER, _LIVE, _ISSUED = arena.NUMBER // 8, arena.LIVE // 8, arena.ISSUED // 8
 _RENEWED, _RECORDS = arena.RENEWED // 8, arena.BLOCK_BYTES // 8
 _AT = {name: offset // 8 for name, offset in loop.FIELD.items()}
 """Field of the grid loop -> word of the environment."""
-_STOP, _TOTAL, _ENDED = layout.STOP // 8, _AT["total"], _AT["ended"]
+_STOP, _LIMIT = layout.STOP // 8, _AT["limit"]
+_TOTAL, _ENDED = _AT["total"], _AT["ended"]
 
 
 def pointer(store: ByteStore) -> int:
@@ -211,14 +212,10 @@ class Worker:
         at = warp.quads[rec.SELF]
         return ring.index(at) if at in ring else -1
 
-    def call(self, function: Callable[[int], int], limit: int) -> None:
-        """Run up to about `limit` instructions; `why` says what ended that."""
-        self._fields[_AT["limit"]] = limit
-        self.why = function(self.address)
-
-    def prepare(self) -> None:
-        """Counts as they stand, before a call."""
+    def prepare(self, limit: int) -> None:
+        """Counts as they stand, before a call that runs up to about `limit` instructions."""
         self._sites_used = True
+        self._fields[_LIMIT] = limit
         issued, before = self._issued, self._before
         for n, sm in enumerate(self.grid.sms):
             issued[n] = before[n] = sm.issued
