@@ -471,14 +471,40 @@ class LaneOps(Text):
     def wnot(self, a: Num) -> Num:
         return self.wxor(a, ONES64)
 
+    def _words_moved(self, what: str, a: Num, n: Num) -> Num:
+        """A shift of 64 bits; of words that are not joined by a number, one by one."""
+        words = a.pair if isinstance(a, Val) and not a.ref else None
+        if words is None or isinstance(words[1], int) or words[2]:
+            return self._shift(what, a, n, 64)
+        if not (isinstance(n, int) and 0 < n < 64):
+            return self._shift(what, a, n, 64)
+        low, high, _ = words
+        if what == "shl":
+            if n >= 32:
+                return self.wide(0, self.shl(low, n - 32))
+            return self.wide(self.shl(low, n), self._funnel(high, low, n))
+        move, top = (self.shr, 0) if what == "lshr" else (self.sar, self.sar(high, 31))
+        if n >= 32:
+            return self.wide(move(high, n - 32), top)
+        return self.wide(self._funnel(high, low, 32 - n), move(high, n))
+
+    def _funnel(self, high: Num, low: Num, n: int) -> Num:
+        """The high word of both moved to the left by less than 32."""
+        if self.uniform(high, low):
+            words = f"i32 {self.scalar(high, 32)}, i32 {self.scalar(low, 32)}, i32 {n}"
+            return Val(32, self.op(f"call i32 @llvm.fshl.i32({words})"), True)
+        kind = vector("i32")
+        words = f"{self.whole(high, 32)}, {self.whole(low, 32)}, {kind} {splat('i32', n)}"
+        return Val(32, self.op(f"call {kind} @llvm.fshl.v32i32({words})"))
+
     def wshl(self, a: Num, n: Num) -> Num:
-        return self._shift("shl", a, n, 64)
+        return self._words_moved("shl", a, n)
 
     def wshr(self, a: Num, n: Num) -> Num:
-        return self._shift("lshr", a, n, 64)
+        return self._words_moved("lshr", a, n)
 
     def wsar(self, a: Num, n: Num) -> Num:
-        return self._shift("ashr", a, n, 64)
+        return self._words_moved("ashr", a, n)
 
     def weq(self, a: Num, b: Num) -> Mask:
         if isinstance(a, int) and isinstance(b, int):
