@@ -138,6 +138,30 @@ def test_engines_agree(number: int) -> None:
     assert machines.difference(one[1], two[1]) == ""
 
 
+BANK_BYTES = 0x150
+"""Of constant bank 0 with two parameters."""
+CONSTANTS = (
+    "LDC R16, c[0x0][R8]", "LDC R17, c[0x0][R8+0x4]", "LDC.U8 R18, c[0x0][R8+0x1]",
+    "LDC.S16 R19, c[0x0][R8+0x2]", "LDC.64 R20, c[0x0][R8]", "@P1 LDC R16, c[0x0][R8+0x8]",
+    "@P1 LDC.64 R20, c[0x0][R8+0x8]", "LDC R16, c[0x0][0x140]",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", CONSTANTS)
+def test_constants(text: str) -> None:
+    """One offset for all lanes, inside, at the end, beyond and misaligned; and others."""
+    one = [0x140, 0, 4, 1, 2, BANK_BYTES - 16, BANK_BYTES - 8, BANK_BYTES - 4, BANK_BYTES - 3, -4]
+    for first in one:
+        offsets = [first] * BLOCK
+        for other in (first, 0x140, BANK_BYTES):
+            # Under the guard P1 lane 2 does not execute.
+            offsets[34] = other
+            source = PROGRAM.replace("{body}", f"    {text} ;")
+            outcomes = [outcome(source, engine, offsets, BLOCK) for engine in ("step", "run")]
+            assert outcomes[0][0] == outcomes[1][0]
+            assert machines.difference(outcomes[0][1], outcomes[1][1]) == ""
+
+
 EDGE = """
 .arch sm_50
 .kernel edge

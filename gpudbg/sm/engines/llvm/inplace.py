@@ -190,6 +190,36 @@ class InPlaceOps(AddressOps):
         words = self._load_words(self.at(base, offset), size, signed)
         return [Val(32, word, True) for word in words]
 
+    def const_load(self, bank: Num, offset: Num, size: int, signed: bool) -> Sequence[Num]:
+        """In place where all lanes have one offset, as they nearly always do."""
+        known = isinstance(bank, int) and self.banks.get(bank, 0) >= size
+        if not known or not isinstance(offset, Val) or offset.one or not isinstance(bank, int):
+            return super().const_load(bank, offset, size, signed)
+        low = Val(32, self.bare(offset, 32), row=offset.row)
+        mask = self.mask_bits(self.exec)
+        first = self.op(f"extractelement {LANES32} {low.ref}, i64 0")
+        same = self.op(f"icmp eq {LANES32} {low.ref}, {self.spread(first, 32)}")
+        turn = size.bit_length() - 1
+        turned = self.op(f"call i32 @llvm.fshr.i32(i32 {first}, i32 {first}, i32 {turn})")
+        inside = self.op(f"icmp ule i32 {turned}, {(self.banks[bank] - size) >> turn}")
+        one, slow, done = self.fresh("one"), self.fresh("slow"), self.fresh("done")
+        self.choose(self.op(f"and i1 {inside}, {self._every(same, '')}"), one, slow, LIKELY)
+        self.label(one)
+        place = self.at(self.bank(bank), self.op(f"zext i32 {first} to i64"))
+        single = [self.spread(word, 32) for word in self._load_words(place, size, signed)]
+        one_end = self._end(done)
+        self.label(slow)
+        words = self._const_words(bank, low, size, signed, mask)
+        late_end = self._end(done)
+        self.label(done)
+        return [
+            Val(
+                32,
+                self.op(f"phi {LANES32} [ {a}, %{one_end} ], [ {self.bare(b, 32)}, %{late_end} ]"),
+            )
+            for a, b in zip(single, words, strict=True)
+        ]
+
     def _load_splat(self, places: list[str], size: int, signed: bool) -> list[str]:
         """All lanes of each word, from one place for each 16 lanes."""
         halves = [

@@ -98,13 +98,17 @@ class MemoryOps(ReciprocalOps):
     def const_load(self, bank: Num, offset: Num, size: int, signed: bool) -> Sequence[Num]:
         if not isinstance(bank, int) or bank not in self.banks:
             raise Slow("a bank that is computed")
+        return self._const_words(bank, offset, size, signed, self.mask_bits(self.exec))
+
+    def _const_words(self, bank: int, offset: Num, size: int, signed: bool, mask: str) -> list[Num]:
+        """By the library."""
         space = f"const.{size}{'s' if signed else ''}"
         place = self.row_of(offset, 32)
         out = [self.new_row() for _ in range(1 if size <= 8 else 2)]
         pair = self.at("%env", layout.BANKS + 16 * bank)
         good = self.op(
             f"call i1 {self.function(f'load.{space}')}(ptr {pair}, ptr {place}, "
-            f"i32 {self.mask_bits(self.exec)}, ptr {out[0]})"
+            f"i32 {mask}, ptr {out[0]})"
         )
         self.require(good)
         return self._words(out[0], size)
