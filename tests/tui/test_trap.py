@@ -9,6 +9,7 @@ from gpudbg.frontends.tui.screens.ask import AskScreen
 from gpudbg.frontends.tui.screens.card import Frame
 from gpudbg.frontends.tui.screens.fault import FaultScreen
 from gpudbg.frontends.tui.screens.trap import TrapScreen, WordCard
+from gpudbg.frontends.tui.widgets.lists import stop_line
 from gpudbg.frontends.tui.widgets.trap_panes import (
     SAVED_AT,
     SAVED_WIDTH,
@@ -17,7 +18,17 @@ from gpudbg.frontends.tui.widgets.trap_panes import (
     bit_column,
 )
 
-from .helpers import ROOT, make_app, open_first, open_kernel, press, screen_text, settle, view_of
+from .helpers import (
+    ROOT,
+    look,
+    make_app,
+    open_first,
+    open_kernel,
+    press,
+    screen_text,
+    settle,
+    view_of,
+)
 
 SCATTER = ROOT / "sessions" / "trap_handler" / "scatter.cubin"
 
@@ -55,6 +66,13 @@ def test_picture_agrees_with_the_machine():
     assert saved["Active"] == ("ffffffff", "lanes 0-31")
     assert trap.entry == session.grid.traps.handler.entry
     assert trap.log[-1].register == "HWW_WARP_ESR"
+
+
+def test_a_stop_in_the_handler_is_told_by_its_own_offset():
+    view = view_of(in_handler())
+    assert view.stops[-1].kind == "trap"
+    line = stop_line(view.stops[-1], view.code, 1, True, look().glyphs)
+    assert line.spans[-1][0] == "0008 trap_handler"
 
 
 def test_without_the_screen_nothing_is_collected():

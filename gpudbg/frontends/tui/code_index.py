@@ -88,6 +88,12 @@ class CodeIndex:
         code = self.code(pc) if self.is_foreign(pc) else None
         return f"{code.offset if code is not None else self.offset(pc):04x}"
 
+    def place(self, pc: int) -> str:
+        """A pc as the listing shows it, with a name where it lies in code of its own."""
+        found = self._symbols.image.function_at(pc) if self.is_foreign(pc) else None
+        name = f" {self._symbols.program.shown(found[0].label)}" if found is not None else ""
+        return self.shown(pc) + name
+
     def target(self, pc: int) -> int | None:
         """Where a direct branch goes, as a pc."""
         from gpudbg.debug.operands import instruction_at

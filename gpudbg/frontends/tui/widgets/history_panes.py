@@ -75,7 +75,7 @@ class PastStopsPane(LinePane):
             steps.clear()
 
         for n, stop in enumerate(view.stops[first:], view.stops_before + first):
-            line = stop_line(stop, n, n == shown, self.look.glyphs)
+            line = stop_line(stop, view.code, n, n == shown, self.look.glyphs)
             if n not in self.kept:
                 line = Row(tuple((t, "dim") for t, _ in line.spans), line.key)
             if stop.kind == "step" and stop.instructions and n != shown:

@@ -7,6 +7,7 @@ import numpy as np
 from gpudbg.debug.fault_card import title
 from gpudbg.debug.stop import Stop
 from gpudbg.debug.views import number_text
+from gpudbg.frontends.tui.code_index import CodeIndex
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.text import Row, Span, row
@@ -26,7 +27,7 @@ STOP_WORDS = {
 }
 
 
-def stop_line(stop: Stop, number: int, last: bool, glyphs: Glyphs) -> Row:
+def stop_line(stop: Stop, code: CodeIndex, number: int, last: bool, glyphs: Glyphs) -> Row:
     """`  4,812 ● Breakpoint 2   w13  0168`"""
     name = "Watchpoint" if stop.watch else STOP_WORDS[stop.kind]
     if stop.breakpoints:
@@ -39,7 +40,7 @@ def stop_line(stop: Stop, number: int, last: bool, glyphs: Glyphs) -> Row:
     marks = {"breakpoint": glyphs.point, "step": glyphs.pc, "exited": glyphs.done}
     mark = glyphs.cross if bad else marks.get(stop.kind, glyphs.pc)
     style = "stop" if bad else "now" if last else "text"
-    where = f"{stop.pc:04x}" if stop.pc is not None else ""
+    where = code.place(code.base + stop.pc) if stop.pc is not None else ""
     who = f"w{stop.warp}" if stop.warp is not None else ""
     return row(
         (f"{stop.instructions:>10,} ", "now" if last else "muted"),
@@ -70,7 +71,7 @@ class StopsPane(LinePane):
                 continue
             rows += self._folded(steps)
             steps = 0
-            rows.append(stop_line(stop, number, last, self.look.glyphs))
+            rows.append(stop_line(stop, view.code, number, last, self.look.glyphs))
         return Content([*rows, *self._folded(steps)], f"{len(view.stops)}")
 
     def _folded(self, steps: int) -> list[Row]:
