@@ -102,6 +102,7 @@ class RunEngine:
         self._code = (0, 0)
         self._entries = {entry}
         self._short = 0
+        self._has_stains = False
         self._alone_until = 0
         self._team: Team | None = None
         self._ahead: tuple[object, ...] | None = None
@@ -277,6 +278,7 @@ class RunEngine:
         return False
 
     def _stain(self, stained: bool) -> None:
+        self._has_stains = stained
         for worker in self._made:
             worker.put("stained", stained)
 
@@ -518,6 +520,7 @@ class RunEngine:
                 worker.set(layout.TRACE, address_of(grid.trace.buffer))
             worker.put("tell", bool(grid.observed("warp_end") or grid.observed("cta_end")))
             worker.put("quantum", grid.schedule.quantum)
+            worker.put("stained", self._has_stains)
             worker.give(residency.hand_out(), chunk)
             worker.begin_anywhere()
         self._lead = self.workers[0]
