@@ -37,6 +37,7 @@ from gpudbg.sm.sregs import ROWS, SregFile, registers_read
 from gpudbg.sm.turns import LONGEST
 
 if TYPE_CHECKING:
+    from gpudbg.sm.arena import Arena
     from gpudbg.sm.events import StopEvent
     from gpudbg.sm.grid import Grid
     from gpudbg.sm.state import WarpState
@@ -111,6 +112,7 @@ class RunEngine:
         self._made = [self._worker(n == 0) for n in range(self._most())]
         self.workers = self._made[:1]
         self._lead = self.workers[0]
+        self._homes: set[Arena | None] = set()
 
     # ---- set-up ------------------------------------------------------------------------
 
@@ -270,7 +272,7 @@ class RunEngine:
         grid = self.grid
         if grid.observed() or grid.traps.handler is not None:
             return True
-        for home in {cta.home for worker in self.workers for cta in worker.ctas.values()}:
+        for home in self._homes:
             if home is None:
                 return True
             if home.seen and home.holds_other(self.program.listing.written()):
@@ -307,7 +309,7 @@ class RunEngine:
             residency.ended += worker.account()
         residency.started = min(self._counter[0], grid.config.ctas)
         self._take_off()
-        if jobs > 1:
+        if jobs > 1 and not grid.finished:
             needed = any(w.why not in (loop.LIMIT, loop.IDLE) for w in self.workers)
             short = needed and grid.total - start < SHORT
             self._short = self._short + 1 if short else 0
@@ -534,6 +536,7 @@ class RunEngine:
             self._made.append(self._worker())
         self.workers = self._made[:jobs]
         ctas = list(self.grid.ctas())
+        self._homes = {cta.home for cta in ctas}
         if jobs > 1:
             ctas.sort(key=lambda cta: cta.number)
         for n, worker in enumerate(self.workers):
@@ -546,6 +549,7 @@ class RunEngine:
     def _place(self, worker: Worker) -> None:
         """A CTA of the worker's has ended in Python: the one in its place is its own too."""
         self._counter[0] = self.grid._residency.started
+        self._homes = {cta.home for cta in self.grid.ctas()}
         others = {key for w in self.workers if w is not worker for key in w.ctas}
         worker.place([cta for cta in self.grid.ctas() if id(cta) not in others], keep=True)
         self._tell(worker)

@@ -2,7 +2,7 @@
 
 The *leader*, in the caller's thread, gives work to *followers* and waits for them; each follower
 has a box with a state in it.  Who has nothing to do looks at the state for some microseconds and
-then sleeps in `read` on a pipe, into which the other one writes a byte if the state says so.
+then sleeps in `read`, until the other one writes a word because the state says so.
 
     ASLEEP   the follower sleeps or is about to: whoever changes the state wakes it
     CALLED   it has been woken, or will be: work is to come
@@ -29,13 +29,12 @@ LOOKS: Final = 1500
 
 READ, WRITE, COUNT, LEADER, LEADER_WHY, ENDED, END = range(0, 56, 8)
 """Of the head: pointers to `read` and `write` of the C library, followers with work, the leader's
-environment and what its call returned, and the pipe into which followers write that they are done:
-its two ends."""
+environment and what its call returned, and where to read and to write that a follower is done."""
 HEAD_BYTES: Final = arena.LINE
 STATE: Final = 0
 TEAM, ENVIRONMENT, WHY, CALLS, CALL = range(arena.LINE, arena.LINE + 40, 8)
 """Of a box, behind the line with its state: the team, the environment to run, what that returned,
-and the two ends of the pipe by which it is woken."""
+and where to read and to write that there is work."""
 BOX_BYTES: Final = 2 * arena.LINE
 
 LEAD: Final = "gpudbg_lead"
@@ -68,11 +67,13 @@ class _Member(Loop):
         """Set the state of a box; what it was."""
         return self.op(f"atomicrmw xchg ptr {box}, i64 {state} acq_rel")
 
-    def one_byte(self, way: int, end: str) -> str:
-        """Read or write a byte; how many there were."""
+    def signal(self, way: int, end: str) -> str:
+        """Read or write a word; how many bytes there were."""
         function = self.get("ptr", "%team", way)
+        if way == WRITE:
+            self.put("i64", 1, "%word")
         end = self.op(f"trunc i64 {end} to i32")
-        return self.op(f"call i64 {function}(i32 {end}, ptr %byte, i64 1)")
+        return self.op(f"call i64 {function}(i32 {end}, ptr %word, i64 8)")
 
     def exchange(self, box: str, state: int | str, new: int, done: str, other: str) -> None:
         """Set the state of a box if it is the expected one; go to a label for each case."""
@@ -137,11 +138,11 @@ class _Boxes:
 def _lead(pause: str) -> str:
     """Run the leader's environment, and those of its followers at the same time."""
     f = _Member(pause)
-    f.line("%byte = alloca i8")
+    f.line("%word = alloca i64")
     with f.each_box() as box:
         was = f.change(box, GO)
         with f.when(f.op(f"icmp eq i64 {was}, {ASLEEP}")):
-            f.one_byte(WRITE, f.get("i64", box, CALL))
+            f.signal(WRITE, f.get("i64", box, CALL))
     f.run(f.get("ptr", "%team", LEADER), "%team", LEADER_WHY)
     with f.each_box() as box:
         back, look, tired, wait, done = (
@@ -156,7 +157,7 @@ def _lead(pause: str) -> str:
         f.label(tired)
         f.exchange(box, WORKS, WAITED, wait, done)
         f.label(wait)
-        got = f.one_byte(READ, f.get("i64", "%team", ENDED))
+        got = f.signal(READ, f.get("i64", "%team", ENDED))
         # A signal interrupts it.
         f.choose(f.op(f"icmp slt i64 {got}, 0"), wait, done)
         f.label(done)
@@ -165,14 +166,14 @@ def _lead(pause: str) -> str:
 
 
 def _follow(pause: str) -> str:
-    """Sleep and work until the pipe is closed."""
+    """Sleep and work until there is nothing more to read."""
     f = _Member(pause)
-    f.line("%byte = alloca i8")
+    f.line("%word = alloca i64")
     f.line(f"%team = load ptr, ptr {f.at('%box', TEAM)}")
     f.br("sleep")
     f.label("sleep")
-    got = f.one_byte(READ, f.get("i64", "%box", CALLS))
-    f.line(f"switch i64 {got}, label %sleep [ i64 0, label %leave i64 1, label %look ]")
+    got = f.signal(READ, f.get("i64", "%box", CALLS))
+    f.line(f"switch i64 {got}, label %sleep [ i64 0, label %leave i64 8, label %look ]")
     f.label("look")
     f.look("%box", {ASLEEP: "sleep", GO: "begin"}, "tired")
     f.label("tired")
@@ -186,7 +187,7 @@ def _follow(pause: str) -> str:
     f.run(f.get("ptr", "%box", ENVIRONMENT), "%box", WHY)
     was = f.change("%box", DONE)
     with f.when(f.op(f"icmp eq i64 {was}, {WAITED}")):
-        f.one_byte(WRITE, f.get("i64", "%team", END))
+        f.signal(WRITE, f.get("i64", "%team", END))
     f.br("look")
     f.label("leave")
     f.line("ret void")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -20,6 +21,7 @@ TICK_SECONDS = 0.05
 """How long compiled code runs at most before Python looks for interrupts and tells of progress."""
 
 
+_WORD = (1).to_bytes(8, sys.byteorder)
 Function = Callable[[int], None]
 
 
@@ -34,6 +36,17 @@ def _functions() -> tuple[Function, Function, build.Library]:
 def _address(name: str) -> int:
     """Of a function of the C library."""
     return ctypes.cast(getattr(ctypes.CDLL(None), name), ctypes.c_void_p).value or 0
+
+
+def _signal() -> tuple[int, int]:
+    """File descriptors by which a thread that reads words sleeps until another one writes some.
+
+    Linux puts a thread that a pipe wakes on the processor of who wrote, where it has to wait.
+    """
+    if hasattr(os, "eventfd"):
+        both = os.eventfd(0)
+        return both, both
+    return os.pipe()
 
 
 class Team:
@@ -51,7 +64,7 @@ class Team:
         self._words = words = memory.data.cast("q")
         self._boxes: list[int] = []
         words[team.READ // 8], words[team.WRITE // 8] = _address("read"), _address("write")
-        words[team.ENDED // 8], words[team.END // 8] = os.pipe()
+        words[team.ENDED // 8], words[team.END // 8] = _signal()
 
     def _grow(self, followers: int) -> None:
         """Begin threads up to a number."""
@@ -60,7 +73,7 @@ class Team:
             at = team.HEAD_BYTES + n * team.BOX_BYTES
             box = at // 8
             words[box + team.TEAM // 8] = self._at
-            words[box + team.CALLS // 8], words[box + team.CALL // 8] = os.pipe()
+            words[box + team.CALLS // 8], words[box + team.CALL // 8] = _signal()
             self._boxes.append(box)
             threading.Thread(
                 target=follow, args=(self._at + at,), name="gpudbg-run", daemon=True
@@ -73,7 +86,7 @@ class Team:
         for box in self._boxes[:followers]:
             if words[box] == team.ASLEEP:
                 words[box] = team.CALLED
-                os.write(words[box + team.CALL // 8], b"!")
+                os.write(words[box + team.CALL // 8], _WORD)
 
     def run(self, workers: Sequence[Worker]) -> None:
         """Run workers, the first one in this thread; what needs Python in one stops all."""

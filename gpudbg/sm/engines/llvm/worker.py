@@ -34,7 +34,8 @@ _RENEWED, _RECORDS = arena.RENEWED // 8, arena.BLOCK_BYTES // 8
 _AT = {name: offset // 8 for name, offset in loop.FIELD.items()}
 """Field of the grid loop -> word of the environment."""
 _STOP, _LIMIT = layout.STOP // 8, _AT["limit"]
-_TOTAL, _ENDED = _AT["total"], _AT["ended"]
+_TOTAL, _ENDED, _BEFORE = _AT["total"], _AT["ended"], _AT["before"]
+_POSITION, _STAY, _CURRENT = _AT["position"], _AT["stay"], _AT["current"]
 
 
 def pointer(store: ByteStore) -> int:
@@ -219,7 +220,7 @@ class Worker:
         issued, before = self._issued, self._before
         for n, sm in enumerate(self.grid.sms):
             issued[n] = before[n] = sm.issued
-        self._fields[_AT["before"]] = self.grid.total
+        self._fields[_BEFORE] = self.grid.total
 
     # ---- from compiled code ----------------------------------------------------------------
 
@@ -250,9 +251,8 @@ class Worker:
 
     def see(self) -> WarpState | None:
         """Take its turn over into the schedule, with the CTA whose turn it is; the warp."""
-        schedule = self.grid.schedule
-        schedule._position = self.field("position")
-        schedule._stay = self.field("stay")
+        schedule, fields = self.grid.schedule, self._fields
+        schedule._position, schedule._stay = fields[_POSITION], fields[_STAY]
         warp = self.current()
         if warp is None:
             schedule.left = 0
@@ -263,7 +263,7 @@ class Worker:
 
     def current(self) -> WarpState | None:
         """The warp whose turn it is."""
-        place = self.field("current")
+        place = self._fields[_CURRENT]
         if place < 0:
             return None
         number, index = divmod(place, self.grid.config.warps)
