@@ -4,8 +4,8 @@
     lanes    values of the machine interface as IR: integers, masks
     floats   its floating point; `convert`, `doubles`, `reciprocal`: what is done in place
     scaled   where no subnormal is left to be flushed
-    memory   its loads, stores, atomics and constants; `inplace`: those with regular addresses;
-             `shared`: those in patterns that `patterns` guesses
+    memory   its loads, stores, atomics and constants; `addresses`: what is found out about them;
+             `inplace`: those with regular ones; `shared`: those in patterns that `patterns` guesses
     flow     its branches, divergence stack, barriers
     listing  the code a kernel can reach, cut into blocks
     state    registers, predicates and flags in IR names, and exits that store them
