@@ -156,7 +156,8 @@ class Emitter(WaysOps):
             f"  %actives = getelementptr i8, ptr %rec, i64 {ACTIVE}",
             f"  %markp = getelementptr i8, ptr %env, i64 {layout.MARKS}",
             "  %marks = load ptr, ptr %markp",
-            "  br label %dispatch",
+            # The loop calls what fits the lanes, and only for a turn.
+            "  br label %seek",
             "dispatch:",
             "  %left = load i64, ptr %budget",
             "  %over = icmp sle i64 %left, 0",

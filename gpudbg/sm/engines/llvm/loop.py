@@ -338,17 +338,20 @@ class _Turns(Loop):
         ring, quantum, limit: fields that do not change during a call.
         place, record, cta: of the present warp: its ring place, record and block.
         first, end: ring places of the block's first warp and behind its last.
-        left, stay, total: fields of the loop; the last one is written at once, for clocks.
+        left, total: fields of the loop; `total` is written at once, for clocks.
+        room: instructions until the turn goes elsewhere than to the next warp of the block, or the
+            call ends; none after Python has given the turn to the present warp.
+        stay, began: the field of the loop, and `total`, when these variables were filled.
         issued, issued_at: instructions issued on the SM, written at once, and where.
-        regular: Python has not given the turn to this warp.
+        regular: the place in the ring is that of the present warp.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        names = "place first end left stay total issued".split()
-        self.place, self.first, self.end, self.left, self.stay, self.total, self.issued = (
-            self.op("alloca i64") for _ in names
+        self.place, self.first, self.end, self.left, self.total, self.issued, self.room = (
+            self.op("alloca i64") for _ in range(7)
         )
+        self.stay, self.began = (self.op("alloca i64") for _ in range(2))
         self.record, self.cta, self.issued_at = (self.op("alloca ptr") for _ in range(3))
         self.regular = self.op("alloca i1")
         self.ring = self.get("ptr", "%env", FIELD["ring"])
@@ -356,8 +359,11 @@ class _Turns(Loop):
 
     def take(self) -> None:
         """Begin with what the fields of the loop say."""
-        for name, variable in (("left", self.left), ("stay", self.stay), ("total", self.total)):
-            self.put("i64", self.loop_get(name), variable)
+        left, stay, total = (self.loop_get(name) for name in ("left", "stay", "total"))
+        for value, variable in (
+            (left, self.left), (stay, self.stay), (total, self.total), (total, self.began),
+        ):  # fmt: skip
+            self.put("i64", value, variable)
         at = self.loop_get("current")
         record = self.element(self.ring, at)
         cta = self.get("ptr", record, layout.CTA_POINTER)
@@ -374,11 +380,15 @@ class _Turns(Loop):
         behind = self.op(f"add i64 {at}, 1")
         regular = self.op(f"icmp eq i64 {self.loop_get('position')}, {behind}")
         self.put("i1", regular, self.regular)
+        rest = self.op(f"sub i64 {self.limit}, {total}")
+        room = self.op(f"call i64 @llvm.smin.i64(i64 {rest}, i64 {stay})")
+        self.put("i64", self.op(f"select i1 {regular}, i64 {room}, i64 0"), self.room)
 
     def flush(self) -> None:
         """Write the fields of the loop."""
         self.loop_put("left", self.get("i64", self.left))
-        self.loop_put("stay", self.get("i64", self.stay))
+        spent = self.op(f"sub i64 {self.get('i64', self.total)}, {self.get('i64', self.began)}")
+        self.loop_put("stay", self.op(f"sub i64 {self.get('i64', self.stay)}, {spent}"))
         at = self.get("i64", self.place)
         self.loop_put("current", at)
         with self.when(self.get("i1", self.regular)):
@@ -394,12 +404,11 @@ class _Turns(Loop):
         total = self.op(f"add i64 {self.get('i64', self.total)}, {spent}")
         self.put("i64", total, self.total)
         self.loop_put("total", total)
-        self.put("i64", self.op(f"sub i64 {self.get('i64', self.stay)}, {spent}"), self.stay)
+        self.put("i64", self.op(f"sub i64 {self.get('i64', self.room)}, {spent}"), self.room)
 
     def go_on(self, run: str, out: str) -> None:
-        """Go to `run`, or to `out` where Python or the end of the call wants the loop to end."""
-        total = self.get("i64", self.total)
-        self.unless(self.op(f"icmp sge i64 {total}, {self.limit}"), out)
+        """Go to `run`, or to `out` where Python or the end of the call may want the loop to end."""
+        self.unless(self.op(f"icmp sle i64 {self.get('i64', self.room)}, 0"), out)
         asked = self.get("i64", "%env", layout.STOP)
         self.choose(self.op(f"icmp eq i64 {asked}, 0"), run, out)
 
@@ -412,10 +421,6 @@ class _Turns(Loop):
         there = self.element(self.ring, place)
         waits = self.op(f"icmp ne i32 {self.field('status', there)}, {rec.READY}")
         self.unless(waits, out)
-        self.unless(self.op(f"icmp sle i64 {self.get('i64', self.stay)}, 0"), out)
-        on = self.fresh("on")
-        self.choose(self.get("i1", self.regular), on, out)
-        self.label(on)
         hopped = self.fresh("hop")
         self.go_on(hopped, out)
         self.label(hopped)
@@ -460,12 +465,18 @@ def _grid() -> str:
         f.label(name)
         code = f.get("ptr", "%env", field)
         there = f"{name}.run"
-        f.choose(f.op(f"icmp eq ptr {code}, null"), "nocode", there)
+        if name == "full":
+            f.br(there)
+        else:
+            f.choose(f.op(f"icmp eq ptr {code}, null"), "nocode", there)
         f.label(there)
         ran = f.op(f"call i32 {code}(ptr %env, ptr {record})")
         why.append(f"[ {ran}, %{there} ]")
-        other = "masked" if name == "full" else "full"
-        f.choose(f.op(f"icmp eq i32 {ran}, {int(Left.SWITCH)}"), other, "account")
+        f.choose(f.op(f"icmp eq i32 {ran}, {int(Left.SWITCH)}"), f"{name}.switch", "account")
+        f.label(f"{name}.switch")
+        more = f.op(f"icmp sgt i64 {f.field('budget', record)}, 0")
+        f.choose(more, "masked" if name == "full" else "full", "account")
+        why.append(f"[ {int(Left.TURN)}, %{name}.switch ]")
     f.label("nocode")
     f.br("account")
     f.label("account")
