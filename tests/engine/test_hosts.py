@@ -76,7 +76,7 @@ def test_aarch64_assembles() -> None:
         Emitter(made.listing, full, made.registers, made.banks, made.sregs).text("warp")
         for full in (True, False)
     ]
-    for text in (library_text(False), control_text(machine.triple), *kernels):
+    for text in (library_text(False), control_text(), *kernels):
         context = binding.create_context()
         module = binding.parse_assembly(text, context=context)
         assert "ret" in machine.emit_assembly(module)

@@ -217,7 +217,7 @@ class Library:
     def __init__(self) -> None:
         from gpudbg.sm.engines.llvm.library import CONTROL, control_text, library_text
 
-        self._control = Code(object_of(control_text(host().triple), 2, "all"))
+        self._control = Code(object_of(control_text(), 2, "all"))
         self._rest = Code(object_of(library_text(host().wide_vectors), 2, "variables"))
         self._in_control = CONTROL
 

@@ -385,9 +385,9 @@ CONTROL = frozenset((SYMBOL, LEAD, FOLLOW, *map(layout.symbol, ("pop", "exit", "
 """The functions of `control_text`."""
 
 
-def control_text(triple: str) -> str:
-    """The module of the grid loop and the divergence stack for a host: variables and branches."""
-    team = team_functions(triple)
+def control_text() -> str:
+    """The module of the grid loop and the divergence stack: variables and branches."""
+    team = team_functions()
     return "\n".join([*stack_functions(), *barrier_functions(), loop_function(), *team])
 
 

@@ -31,7 +31,7 @@ from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.engines.llvm.listing import indirect_entries
 from gpudbg.sm.engines.llvm.program import GOOD, QUICK, Program, program_of
 from gpudbg.sm.engines.llvm.special import FIXED, LAUNCH_SREGS
-from gpudbg.sm.engines.llvm.threads import Team, Ticker, leave_team, take_team
+from gpudbg.sm.engines.llvm.threads import Team, Ticker, leave_team, look_ahead, take_team
 from gpudbg.sm.engines.llvm.worker import Worker, pointer
 from gpudbg.sm.sregs import ROWS, SregFile, registers_read
 from gpudbg.sm.turns import LONGEST
@@ -202,7 +202,7 @@ class RunEngine:
         grid = self.grid
         longest = grid.schedule.quantum + LONGEST + 1
         limit = NO_LIMIT if last is None else last - longest
-        if grid.total >= limit or not self._can_run():
+        if grid.total >= limit or grid.schedule.seed:
             return None
         if self.program.traced is not (grid.trace is not None):
             self._renew_program()
@@ -347,10 +347,6 @@ class RunEngine:
             self._mark(self._stops)
         return event
 
-    def _can_run(self) -> bool:
-        """Whether compiled code knows this grid's schedule and traps."""
-        return self.grid.schedule.seed == 0
-
     def _stop(self, kind: str, before: int) -> StopEvent:
         return self.grid.event(kind, self.grid.schedule.warp, before)  # type: ignore[arg-type]
 
@@ -494,6 +490,8 @@ class RunEngine:
             self._share(NO_LIMIT)
             self._mark(frozenset())
             self._ahead = self._seen(NO_LIMIT)
+            if len(self.workers) > 1:
+                look_ahead(self.grid.gpu.jobs - 1, len(self.workers) - 1)
 
     def _seen(self, limit: int) -> tuple[object, ...]:
         """What `_share` and `_mark` go by, as long as the CTAs are as they were placed."""

@@ -22,37 +22,30 @@ from gpudbg.sm.engines.llvm.loop import IDLE, LIMIT, Loop
 
 ASLEEP, CALLED, GO, WORKS, DONE, WAITED = range(6)
 
-LOOKS: Final = 1500
-"""Looks at a state before sleep, with a pause of the processor before each: 20 to 80 us."""
+LOOKS: Final = 100
+"""Looks at a state before sleep, each with a call of the host's system: some 50 us."""
+LOOKS_AHEAD: Final = 8 * LOOKS
+"""After a launch, which as a rule is run at once: waking a thread costs as much as it does."""
 
 # ---- bytes of a team, i64 each: a head, then a box for each follower -----------------------------
 
-READ, WRITE, COUNT, LEADER, LEADER_WHY, ENDED, END = range(0, 56, 8)
-"""Of the head: pointers to `read` and `write` of the C library, followers with work, the leader's
-environment and what its call returned, and where to read and to write that a follower is done."""
+READ, WRITE, YIELD, COUNT, LEADER, LEADER_WHY, ENDED, END = range(0, 64, 8)
+"""Of the head: pointers to `read`, `write` and `sched_yield` of the C library, followers with
+work, the leader's environment and what its call returned, and where to read and to write that a
+follower is done."""
 HEAD_BYTES: Final = arena.LINE
 STATE: Final = 0
-TEAM, ENVIRONMENT, WHY, CALLS, CALL = range(arena.LINE, arena.LINE + 40, 8)
+TEAM, ENVIRONMENT, WHY, CALLS, CALL, PATIENCE = range(arena.LINE, arena.LINE + 48, 8)
 """Of a box, behind the line with its state: the team, the environment to run, what that returned,
-and where to read and to write that there is work."""
+where to read and to write that there is work, and how often it looks at the state before sleep."""
 BOX_BYTES: Final = 2 * arena.LINE
 
 LEAD: Final = "gpudbg_lead"
 FOLLOW: Final = "gpudbg_follow"
 
-_PAUSES = {
-    "x86": ("void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
-    "aarch64": ("void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)"),
-}
-"""Beginning of a host's name -> the declaration of its pause, and its use."""
-
 
 class _Member(Loop):
     """A function of the leader's or a follower's."""
-
-    def __init__(self, pause: str) -> None:
-        super().__init__()
-        self._pause = pause
 
     def box(self, number: str) -> str:
         """A pointer to a box of `%team`."""
@@ -80,7 +73,7 @@ class _Member(Loop):
         pair = self.op(f"cmpxchg ptr {box}, i64 {state}, i64 {new} acq_rel acquire")
         self.choose(self.op(f"extractvalue {{i64, i1}} {pair}, 1"), done, other)
 
-    def look(self, box: str, news: dict[int, str], tired: str) -> None:
+    def look(self, box: str, news: dict[int, str], tired: str, most: int | str = LOOKS) -> None:
         """Look at a state for a while: go to the label it has in `news`, or at last to `tired`."""
         looks = self.op("alloca i64")
         self.put("i64", 0, looks)
@@ -90,10 +83,11 @@ class _Member(Loop):
             on = self.fresh("on")
             self.line(f"switch i64 {state}, label %{on} [ {cases} ]")
             self.label(on)
-            self.line(self._pause)
+            # The other one may be waiting for this processor.
+            self.op(f"call i32 {self.get('ptr', '%team', YIELD)}()")
             count = self.op(f"add i64 {self.get('i64', looks)}, 1")
             self.put("i64", count, looks)
-            self.unless(self.op(f"icmp uge i64 {count}, {LOOKS}"), after)
+            self.unless(self.op(f"icmp uge i64 {count}, {most}"), after)
         self.br(tired)
 
     def run(self, environment: str, box: str, why: int) -> None:
@@ -135,9 +129,9 @@ class _Boxes:
         self._f.label(self._after)
 
 
-def _lead(pause: str) -> str:
+def _lead() -> str:
     """Run the leader's environment, and those of its followers at the same time."""
-    f = _Member(pause)
+    f = _Member()
     f.line("%word = alloca i64")
     with f.each_box() as box:
         was = f.change(box, GO)
@@ -165,9 +159,9 @@ def _lead(pause: str) -> str:
     return f.close(f"define void @{LEAD}(ptr %team)")
 
 
-def _follow(pause: str) -> str:
+def _follow() -> str:
     """Sleep and work until there is nothing more to read."""
-    f = _Member(pause)
+    f = _Member()
     f.line("%word = alloca i64")
     f.line(f"%team = load ptr, ptr {f.at('%box', TEAM)}")
     f.br("sleep")
@@ -175,7 +169,8 @@ def _follow(pause: str) -> str:
     got = f.signal(READ, f.get("i64", "%box", CALLS))
     f.line(f"switch i64 {got}, label %sleep [ i64 0, label %leave i64 8, label %look ]")
     f.label("look")
-    f.look("%box", {ASLEEP: "sleep", GO: "begin"}, "tired")
+    most = f.get("i64", "%box", PATIENCE)
+    f.look("%box", {ASLEEP: "sleep", GO: "begin"}, "tired", most)
     f.label("tired")
     state = f.state("%box")
     f.choose(f.op(f"icmp eq i64 {state}, {GO}"), "begin", "rest")
@@ -194,9 +189,6 @@ def _follow(pause: str) -> str:
     return f.close(f"define void @{FOLLOW}(ptr %box)")
 
 
-def team_functions(triple: str) -> list[str]:
-    """Leader and follower for a host."""
-    kinds = (_PAUSES[name] for name in _PAUSES if triple.startswith(name))
-    declaration, pause = next(kinds, ("", "; no pause is known"))
-    declared = [f"declare {declaration}"] if declaration else []
-    return [*declared, _lead(pause), _follow(pause)]
+def team_functions() -> list[str]:
+    """Leader and follower."""
+    return [_lead(), _follow()]

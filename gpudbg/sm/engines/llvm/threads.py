@@ -22,6 +22,9 @@ TICK_SECONDS = 0.05
 
 
 _WORD = (1).to_bytes(8, sys.byteorder)
+_LEADER, _LEADER_WHY, _COUNT = team.LEADER // 8, team.LEADER_WHY // 8, team.COUNT // 8
+_ENVIRONMENT, _WHY = team.ENVIRONMENT // 8, team.WHY // 8
+_CALL, _PATIENCE = team.CALL // 8, team.PATIENCE // 8
 Function = Callable[[int], None]
 
 
@@ -63,7 +66,12 @@ class Team:
         self._at = address_of(memory)
         self._words = words = memory.data.cast("q")
         self._boxes: list[int] = []
-        words[team.READ // 8], words[team.WRITE // 8] = _address("read"), _address("write")
+        for place, name in (
+            (team.READ, "read"),
+            (team.WRITE, "write"),
+            (team.YIELD, "sched_yield"),
+        ):
+            words[place // 8] = _address(name)
         words[team.ENDED // 8], words[team.END // 8] = _signal()
 
     def _grow(self, followers: int) -> None:
@@ -73,33 +81,40 @@ class Team:
             at = team.HEAD_BYTES + n * team.BOX_BYTES
             box = at // 8
             words[box + team.TEAM // 8] = self._at
-            words[box + team.CALLS // 8], words[box + team.CALL // 8] = _signal()
+            words[box + _PATIENCE] = team.LOOKS
+            words[box + team.CALLS // 8], words[box + _CALL] = _signal()
             self._boxes.append(box)
             threading.Thread(
                 target=follow, args=(self._at + at,), name="gpudbg-run", daemon=True
             ).start()
 
-    def wake(self, followers: int) -> None:
-        """Have so many look out for work, which is to come within microseconds."""
-        self._grow(followers)
+    def wake(self, followers: int, looks: int = team.LOOKS) -> None:
+        """Have so many look out for work.
+
+        Args:
+            looks: before they sleep again.
+        """
+        if followers > len(self._boxes):
+            self._grow(followers)
         words = self._words
         for box in self._boxes[:followers]:
+            words[box + _PATIENCE] = looks
             if words[box] == team.ASLEEP:
                 words[box] = team.CALLED
-                os.write(words[box + team.CALL // 8], _WORD)
+                os.write(words[box + _CALL], _WORD)
 
     def run(self, workers: Sequence[Worker]) -> None:
         """Run workers, the first one in this thread; what needs Python in one stops all."""
         words, (first, *others) = self._words, workers
-        self._grow(len(others))
-        words[team.LEADER // 8], words[team.COUNT // 8] = first.address, len(others)
+        if len(others) > len(self._boxes):
+            self._grow(len(others))
+        words[_LEADER], words[_COUNT] = first.address, len(others)
         for box, worker in zip(self._boxes, others, strict=False):
-            words[box + team.ENVIRONMENT // 8] = worker.address
-        lead, _, _ = _functions()
-        lead(self._at)
-        first.why = words[team.LEADER_WHY // 8]
+            words[box + _ENVIRONMENT] = worker.address
+        _functions()[0](self._at)
+        first.why = words[_LEADER_WHY]
         for box, worker in zip(self._boxes, others, strict=False):
-            worker.why = words[box + team.WHY // 8]
+            worker.why = words[box + _WHY]
 
     def rest(self) -> None:
         """No work is to come soon."""
@@ -113,6 +128,13 @@ _resting: dict[int, list[Team]] = {}
 if hasattr(os, "register_at_fork"):
     # The threads are not in the child.
     os.register_at_fork(after_in_child=_resting.clear)
+
+
+def look_ahead(most: int, followers: int) -> None:
+    """Have followers of the next team of a size look out for a run that is to come soon."""
+    there = take_team(most)
+    there.wake(followers, team.LOOKS_AHEAD)
+    _resting[most].append(there)
 
 
 def take_team(most: int) -> Team:
