@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import gpudbg
+from gpudbg.debug.assembler import assemble_file
 from gpudbg.isa.spa5.decode import decode
 from gpudbg.sm.engines.llvm.emitter import Emitter
 from gpudbg.sm.engines.llvm.listing import Listing
@@ -135,3 +136,55 @@ def test_warps_in_the_place_of_others_begin_with_zeros(kernel: str) -> None:
         if first.kind != "limit" or stops > 30:
             break
     assert stops > 9
+
+
+ROUND = """
+.arch sm_50
+.kernel round
+.shared 64
+    MOV R6, RZ ;
+    MOV32I R8, 0xff812345 ;
+    MOV32I R10, 0x7f812345 ;
+    MOV32I R9, 0x7f800000 ;
+    MOV R5, RZ ;
+    LOP.AND.NZ P1, RZ, R9, 0x1 ;
+    BRA loop ;
+loop:
+    IADD32I R5, R5, 0x1 ;
+    ISETP.LT.AND P0, PT, R5, 0x6, PT ;
+    {uses}
+    FADD R8, R9, -R9 ;
+    FMUL R10, R10, R5 ;
+    FADD R11, R9, R9 ;
+    @P0 BRA loop ;
+    EXIT ;
+"""
+
+
+FAULT = "LDS.U.32 R7, [R6] ;\n    IADD32I R6, R6, 0x10 ;"
+"""In the fifth turn."""
+
+
+@pytest.mark.parametrize(
+    "uses",
+    ["", "IADD R12, R10, R8 ;", "FADD R13, R8, R10 ;", "@P1 FADD R8, R9, R9 ;", "MOV R14, R8 ;"],
+)
+@pytest.mark.parametrize("fault", ["", FAULT])
+def test_floats_go_round_a_loop(uses: str, fault: str) -> None:
+    """What they were before it may be a NaN that is not canonical; what comes round is not."""
+    source = assemble_file(ROUND.replace("{uses}", f"{uses}\n    {fault}")).cubin()
+    for stops in ([], ["loop"]):
+        grids = []
+        for engine in ("step", "run"):
+            program = gpudbg.load(source, engine=engine)
+            grids.append(program.launch("round", grid=1, block=64).grid)
+        if stops:
+            # The word behind BRA.
+            stops = [next(iter(grids[0].warps())).pc + 0x48]
+        for _ in range(20):
+            events = [grid.run(breakpoints=stops) for grid in grids]
+            assert events[0].kind == events[1].kind
+            assert machines.difference(*map(machines.grid_state, grids)) == ""
+            if events[0].kind != "breakpoint":
+                break
+        assert events[0].kind == ("warp_error" if fault else "exited")

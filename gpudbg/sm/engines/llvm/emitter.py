@@ -123,7 +123,7 @@ class Emitter(WaysOps):
         self._backs: list[Names] = []
         self._carried: Names | None = None
         self._turns: list[str] = []
-        self._phis = {}
+        self._phis, self._floats = {}, set()
         self._checked: set[int] = set()
         self._missing: set[int] = set()
 
@@ -318,7 +318,7 @@ class Emitter(WaysOps):
             if self._carried is None:
                 self._left_at_head = self.op("load i64, ptr %budget")
             else:
-                self._phis = self._way_in(f"b{head}", f"l{head}", self._carried)
+                self._phis = self._way_in(f"b{head}", f"l{head}", self._carried, self._floats)
             self.take_point()
         elif ahead.piece:
             self._piece(ahead)

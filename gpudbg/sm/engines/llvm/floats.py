@@ -63,6 +63,7 @@ class FloatOps(LaneOps):
     def __init__(self) -> None:
         super().__init__()
         self._normal: set[str] = set()
+        self._canonical: set[str] = set()
 
     def outlined(self, name: str, operands: tuple[Num, ...]) -> Val:
         """The result of a library function."""
@@ -115,7 +116,12 @@ class FloatOps(LaneOps):
             value = self.select(nan, NAN32, self.bits32(ref))
         if isinstance(value, Val):
             value.single = ref
+            self._canonical.add(value.ref)
         return value
+
+    def is_canonical(self, a: Num) -> bool:
+        """Whether a Value is its floats with NaNs canonical."""
+        return isinstance(a, Val) and a.ref in self._canonical
 
     def _numbers(self, ref: str) -> str:
         """Floats with NaNs canonical: the smaller of a number and NaN is the number."""

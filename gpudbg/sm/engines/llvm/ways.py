@@ -1,7 +1,9 @@
 """Ways that meet: into a loop and round it, into a piece of code from the one before or a turn.
 
 Where two ways meet, what is in names on one of them comes from the record on the other, and phis
-choose.  Names are carried on only as far as a host has registers for them.
+choose.  Names are carried on only as far as a host has registers for them.  Results of
+floating-point operations go round a loop as floats, so that only who wants their bits makes NaNs
+canonical; what comes from the record may be any bits, so it is told where a value comes from.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from typing import Any
 
 from gpudbg.isa.spa5.operands import PT
 from gpudbg.sm.engines.llvm.addresses import Shape
+from gpudbg.sm.engines.llvm.floats import F32, I32
 from gpudbg.sm.engines.llvm.lanes import Msk, Val
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.engines.llvm.listing import Listing
@@ -63,6 +66,8 @@ Key = tuple[str, int | str]
 """What a phi is of: ("regs", number), ("preds", number), ("flags", letter) or `LEFT`."""
 LEFT: Key = ("left", "")
 """The budget."""
+HELD: Key = ("held", "")
+"""i1: all comes from the record."""
 
 
 class WaysOps(StateOps):
@@ -85,6 +90,8 @@ class WaysOps(StateOps):
     """Blocks that lead back."""
     _phis: dict[Key, int]
     """Those of the loop, to their lines, which are completed when it is known what comes round."""
+    _floats: set[int]
+    """Registers that go round the loop as floats."""
     _placed: set[int]
     """Pieces that have been gone on to."""
     _ahead: Ahead | None
@@ -100,6 +107,12 @@ class WaysOps(StateOps):
         first = sorted(found.late_regs & self._read)
         rest = sorted(found.late_regs - self._read)
         found.late_regs = set((first + rest)[:MOST_ROUND])
+        # Results of floating-point operations on all ways round, in all lanes.
+        self._floats = {
+            n
+            for n in found.late_regs
+            if all(n in way.late_regs and self.is_canonical(way.regs[n]) for way in self._backs)
+        }
         return found
 
     def _zeros(self) -> Names:
@@ -116,19 +129,20 @@ class WaysOps(StateOps):
             set(flags) if written.cc else set(),
         )
 
-    def _way_in(self, entry: str, meet: str, late: Names) -> dict[Key, int]:
+    def _way_in(self, entry: str, meet: str, late: Names, floats: set[int]) -> dict[Key, int]:
         """From the record into code that is also come to from elsewhere, with names.
 
         Args:
             entry, meet: labels of the present block and of that code.
             late: what comes in names; its values do not matter.
+            floats: registers of it that come as floats.
 
         Returns:
             The phis, to their lines.
         """
         rows: list[tuple[Key, str, int, int]] = [(LEFT, "i64", BUDGET, 8)]
         places = [(n, HEADER_BYTES + ROW_BYTES * n) for n in sorted(late.late_regs)]
-        rows += [(("regs", n), "<32 x i32>", place, 64) for n, place in places]
+        rows += [(("regs", n), F32 if n in floats else I32, place, 64) for n, place in places]
         rows += [(("preds", n), "i32", PRED + 4 * n, 4) for n in sorted(late.late_preds)]
         rows += [(("flags", f), "i32", flag_place(f), 4) for f in sorted(late.late_flags)]
         held = [self.get(kind, "%rec", place, align) for _, kind, place, align in rows]
@@ -138,9 +152,14 @@ class WaysOps(StateOps):
         for (key, kind, _, _), value in zip(rows, held, strict=True):
             phis[key] = len(self.lines)
             names[key] = self.op(f"phi {kind} [ {value}, %{entry} ]")
+        if floats:
+            phis[HELD] = len(self.lines)
+            names[HELD] = self.op(f"phi i1 [ true, %{entry} ]")
         self._left_at_head = names[LEFT]
+        regs = {n: Val(32, names["regs", n]) for n in late.late_regs - floats}
+        regs |= {n: self._bits_of(names["regs", n], names[HELD]) for n in floats}
         self.now = Names(
-            {n: Val(32, names["regs", n]) for n in late.late_regs},
+            {**regs},
             {n: Msk(bits=names["preds", n]) for n in late.late_preds},
             {f: Msk(bits=names["flags", f]) for f in late.late_flags},
             set(late.late_regs),
@@ -150,11 +169,20 @@ class WaysOps(StateOps):
         self._shapes, self._same = {}, {}
         return phis
 
-    def _values(self, keys: Iterable[Key], left: str) -> dict[Key, str]:
+    def _bits_of(self, single: str, held: str) -> Val:
+        """A register that has come as floats, from the record where an i1 says so."""
+        bits, other = self.bits32(single).ref, self.bare(self.canonical(single), 32)
+        value = Val(32, self.op(f"select i1 {held}, {I32} {bits}, {I32} {other}"))
+        value.single = single
+        return value
+
+    def _values(self, keys: Iterable[Key], left: str, floats: set[int]) -> dict[Key, str]:
         """Present values for phis."""
-        found = {LEFT: left}
+        found = {LEFT: left, HELD: "false"}
         for kind, key in keys:
-            if kind == "regs":
+            if kind == "regs" and key in floats:
+                found[kind, key] = self.f32(self.held(int(key)))
+            elif kind == "regs":
                 found[kind, key] = self.bare(self.held(int(key)), 32)
             elif kind == "preds":
                 found[kind, key] = self.mask_bits(copy_of(self.pred(int(key))))
@@ -170,8 +198,9 @@ class WaysOps(StateOps):
         self.label(label)
         self._store(self.now.drop(carried))
         left = self._turn_ends(self._head, way)
-        for key, value in self._values(self._phis, left).items():
-            main[self._phis[key]] += f", [ {value}, %{way} ]"
+        values = self._values(self._phis, left, self._floats)
+        for key, line in self._phis.items():
+            main[line] += f", [ {values[key]}, %{way} ]"
         self.br(f"l{self._head}")
         self._turns += self.lines
         self.lines, self.now = main, kept
@@ -220,10 +249,10 @@ class WaysOps(StateOps):
         pc = ahead.pc
         self._behind, self.now = ahead.behind, ahead.names
         late = self.now.late()
-        here = self._values(late.keys(), ahead.left[0])
+        here = self._values(late.keys(), ahead.left[0], set())
         self.br(f"j{pc}")
         self.order.append(pc)
         self.label(f"b{pc}")
-        for key, line in self._way_in(f"b{pc}", f"j{pc}", late).items():
+        for key, line in self._way_in(f"b{pc}", f"j{pc}", late, set()).items():
             self.lines[line] += f", [ {here[key]}, %{ahead.label} ]"
         self.take_point()
