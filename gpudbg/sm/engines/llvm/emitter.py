@@ -259,7 +259,7 @@ class Emitter(WaysOps):
         self.listing.heads.add(cut)
         return cut
 
-    def falls(self) -> str:
+    def falls(self, same: bool = False) -> str:
         pc = self.next_pc()
         behind = self._behind + self._index + 1
         if pc not in self.listing.code or behind + self.listing.stretch(pc) > self._longest:
@@ -268,6 +268,8 @@ class Emitter(WaysOps):
         self._ahead = Ahead(
             self.fresh("f"), pc, behind, left, self.now.copy(), dict(self._shapes), dict(self._same)
         )
+        if same:
+            self._ahead.active = copy_of(self._active)
         return self._ahead.label
 
     def _straight(self, head: int, ahead: Ahead | None) -> int | None:
@@ -327,7 +329,8 @@ class Emitter(WaysOps):
         mark = self.get("i8", "%marks", (head - self.listing.base) // 8)
         self.unless(self.op(f"icmp ne i8 {mark}, 0"), self._exit(self._point, Left.MARK), UNLIKELY)
         if not self.full:
-            self._active = Msk(bits=self.op("load i32, ptr %actives"))
+            known = None if ahead is None else ahead.active
+            self._active = known or Msk(bits=self.op("load i32, ptr %actives"))
 
     def _continue(self, ahead: Ahead) -> None:
         """The head of a block's copy: what was known before it is known."""

@@ -57,8 +57,12 @@ class FlowOps(SharedOps):
         """A label that goes on at a pc in this version; `turn`: the turn may end there."""
         raise NotImplementedError
 
-    def falls(self) -> str:
-        """A label that goes on at the next instruction; values known now may be known there."""
+    def falls(self, same: bool = False) -> str:
+        """A label that goes on at the next instruction; values known now may be known there.
+
+        Args:
+            same: the active lanes are as they are now, whatever way leads there.
+        """
         return self.edge(self.next_pc())
 
     def settle(self) -> None:
@@ -183,7 +187,7 @@ class FlowOps(SharedOps):
             return
         lanes = self.mask_bits(mask)
         if not isinstance(mask, int):
-            self.unless(self.op(f"icmp eq i32 {lanes}, 0"), self.falls())
+            self.unless(self.op(f"icmp eq i32 {lanes}, 0"), self.falls(True))
         self.settle()
         if function == "exit":
             self._exit_whole(lanes)

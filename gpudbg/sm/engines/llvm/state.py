@@ -43,6 +43,13 @@ def copy_of(mask: Mask) -> Mask:
     return mask if isinstance(mask, int) else Msk(mask.lanes, mask.bits)
 
 
+def _alike(a: Mask, b: Mask) -> bool:
+    """Whether masks are known to be the same."""
+    if isinstance(a, Msk) and isinstance(b, Msk):
+        return bool(a.bits) and a.bits == b.bits
+    return a == b
+
+
 @dataclass(slots=True)
 class Names:
     """What is known of a warp's state in IR names.
@@ -300,7 +307,7 @@ class StateOps(SpecialOps):
         if isinstance(found, Val) and found.raw is not None:
             under = found.under
             assert isinstance(under, Under)
-            if under.active == self._active and under.guard in (None, self._under.guard):
+            if _alike(under.active, self._active) and under.guard in (None, self._under.guard):
                 return found.raw
         return found
 

@@ -15,7 +15,7 @@ from typing import Any
 from gpudbg.isa.spa5.operands import PT
 from gpudbg.sm.engines.llvm.addresses import Shape
 from gpudbg.sm.engines.llvm.floats import F32, I32
-from gpudbg.sm.engines.llvm.lanes import Msk, Val
+from gpudbg.sm.engines.llvm.lanes import Mask, Msk, Val
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.engines.llvm.listing import Listing
 from gpudbg.sm.engines.llvm.state import (
@@ -50,6 +50,7 @@ class Ahead:
         names: the state there.
         shapes, same: what was found about addresses.
         piece: it is the next piece of straight code; `label` is where it is gone to from.
+        active: the lanes that are active there, if that is known.
     """
 
     label: str
@@ -60,6 +61,7 @@ class Ahead:
     shapes: dict[tuple[str, int], Shape]
     same: dict[str, str]
     piece: bool = False
+    active: Mask | None = None
 
 
 Key = tuple[str, int | str]
