@@ -91,6 +91,31 @@ COUNT = """
     EXIT ;
 """
 
+UNEVEN = """
+.arch sm_50
+.kernel uneven
+.param at 8
+.param rounds 4
+    S2R R9, SR_CTAID.X ;
+    MOV R2, c[0x0][at] ;
+    MOV R3, c[0x0][at+4] ;
+    SHL R8, R9, 0x2 ;
+    IADD R2.CC, R2, R8 ;
+    IADD.X R3, R3, RZ ;
+    MOV R10, c[0x0][rounds] ;
+    XMAD R10, R9, R10, RZ ;
+    MOV32I R4, 0x1 ;
+    MOV R5, RZ ;
+again:
+    IADD R5, R5, R4 ;
+    BAR.SYNC 0x0 ;
+    IADD32I R10, R10, -0x1 ;
+    ISETP.GT.AND P0, PT, R10, RZ, PT ;
+    @P0 BRA again ;
+    RED.E.ADD [R2], R5 ;
+    EXIT ;
+"""
+
 SPIN = """
 .arch sm_50
 .kernel spin
@@ -268,6 +293,34 @@ def test_blocks_taken_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     assert back
     assert session.run().kind == "exited"
     assert (out.array() == 32).all()
+
+
+def test_blocks_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads without work take blocks of others: each block runs once, stops and counts hold."""
+    monkeypatch.setattr(run, "WORTH", 2000)
+    moved: list[bool] = []
+    real = Team.run
+    monkeypatch.setattr(Team, "run", lambda s, w: (real(s, w), moved.append(s.moved)))
+    blocks, rounds = 40, 150
+    program = _load(UNEVEN, jobs=4)
+    deadline = time.monotonic() + 60
+    while not any(moved) and time.monotonic() < deadline:
+        out = program.device.buffer(np.zeros(blocks, np.int32))
+        session = program.launch(grid=blocks, block=64, args=[out, np.int32(rounds)])
+        grid, met = session.grid, []
+        session.break_at("*0xa8")
+        while (stop := session.run_to_stop(max_instructions=20_000)).kind != "exited":
+            assert grid.total == sum(sm.issued for sm in grid.sms)
+            here = [cta.number for cta in grid.ctas()]
+            assert grid.ctas_done + grid.ctas_waiting + len(set(here)) == blocks
+            if stop.kind == "breakpoint":
+                warp = grid.schedule.warp
+                met.append((warp.cta.number, warp.index))
+        assert sorted(met) == [(block, warp) for block in range(blocks) for warp in (0, 1)]
+        turns = np.maximum(1, np.arange(blocks) * rounds)
+        assert np.array_equal(out.array(), 64 * turns)
+        assert grid.total == sum(2 * (12 + 5 * int(count)) for count in turns)
+    assert any(moved)
 
 
 def test_returned_blocks_begin_where_there_is_room() -> None:

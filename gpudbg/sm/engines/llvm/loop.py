@@ -24,7 +24,8 @@ from gpudbg.sm.scheduler import STAY
 # time since Python last changed anything; `before`: instructions of the launch at the call; from
 # `own` before `own_end`: numbers of CTAs that this thread has taken for itself, `chunk` at a time,
 # or 0: no other thread takes any; `stained`: warps may hold something where no code writes;
-# `local_bytes`: the kernel's local memory of a thread.
+# `local_bytes`: the kernel's local memory of a thread; `issued`: where this thread counts
+# instructions issued on each SM.
 _NAMES = (
     "ring",
     "ring_count",
@@ -51,6 +52,7 @@ _NAMES = (
     "chunk",
     "stained",
     "local_bytes",
+    "issued",
 )
 FIELD: Final = {name: layout.LOOP + 8 * n for n, name in enumerate(_NAMES)}
 """Field of the loop -> offset in the environment."""

@@ -5,8 +5,9 @@ schedule, of barriers and of which CTA is where belongs to compiled code (`loop`
 back before the step engine executes an instruction, as far as that can see it, and completely
 before `advance` returns.  Registers, masks, stacks and memory are shared all the time.
 
-With several host threads each has a share of the CTAs (`worker`).  Whatever needs Python stops all
-of them at the ends of their turns; it is then handled as on one thread (policy `host-threads`).
+With several host threads (`team`) each has a share of the CTAs (`worker`).  Whatever needs Python
+stops all of them at the ends of their turns; it is then handled as on one thread (policy
+`host-threads`).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from gpudbg.sm.engines.llvm.listing import indirect_entries
 from gpudbg.sm.engines.llvm.program import GOOD, QUICK, Program, program_of
 from gpudbg.sm.engines.llvm.special import FIXED, LAUNCH_SREGS
 from gpudbg.sm.engines.llvm.threads import Team, Ticker, leave_team, look_ahead, take_team
-from gpudbg.sm.engines.llvm.worker import Worker, pointer
+from gpudbg.sm.engines.llvm.worker import Worker, find_all, pointer
 from gpudbg.sm.sregs import ROWS, SregFile, registers_read
 from gpudbg.sm.turns import LONGEST
 
@@ -212,7 +213,9 @@ class RunEngine:
             self._stain(bool(stops) or self._stained())
             return self._rounds(before, stops, accept, limit)
         finally:
-            self._dismiss()
+            if self._team is not None:
+                leave_team(self._team)
+                self._team = None
 
     def _rounds(
         self,
@@ -258,11 +261,6 @@ class RunEngine:
         if self.grid.gpu.jobs > 1:
             self._team = take_team(self.grid.gpu.jobs - 1)
             self._team.wake(self._jobs(limit) - 1)
-
-    def _dismiss(self) -> None:
-        if self._team is not None:
-            leave_team(self._team)
-            self._team = None
 
     def _all_idle(self) -> bool:
         return all(worker.why == loop.IDLE for worker in self.workers)
@@ -576,7 +574,10 @@ class RunEngine:
             for worker in self.workers:
                 worker.ctas.clear()
             return
-        gone = [cta for worker in self.workers for cta in worker.gone()]
+        if self._team is not None and self._team.moved:
+            gone = find_all(self.workers)
+        else:
+            gone = [cta for worker in self.workers for cta in worker.gone()]
         if gone:
             residency.take_off(gone)
 

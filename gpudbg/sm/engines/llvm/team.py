@@ -6,7 +6,7 @@ then sleeps in `read`, until the other one writes a word because the state says 
 
     ASLEEP   the follower sleeps or is about to: whoever changes the state wakes it
     CALLED   it has been woken, or will be: work is to come
-    GO       there is work; who was never awake to begin it finds it taken back
+    GO       there is work; a leader that has none takes it back from who was not awake to begin
     WORKS    it has begun
     DONE     it has done it, and looks for more
     WAITED   it has begun, and the leader sleeps until the work is done
@@ -18,7 +18,7 @@ from typing import Final
 
 from gpudbg.sm import arena
 from gpudbg.sm.engines.llvm import layout, loop
-from gpudbg.sm.engines.llvm.loop import IDLE, LIMIT, Loop
+from gpudbg.sm.engines.llvm.loop import FIELD, IDLE, LIMIT, Loop
 
 ASLEEP, CALLED, GO, WORKS, DONE, WAITED = range(6)
 
@@ -27,18 +27,22 @@ LOOKS: Final = 100
 LOOKS_AHEAD: Final = 8 * LOOKS
 """After a launch, which as a rule is run at once: waking a thread costs as much as it does."""
 
-# ---- bytes of a team, i64 each: a head, then a box for each follower -----------------------------
+# ---- bytes of a team, i64 each: a head, then a box for each member, the leader first -------------
 
-READ, WRITE, YIELD, COUNT, LEADER, LEADER_WHY, ENDED, END = range(0, 64, 8)
-"""Of the head: pointers to `read`, `write` and `sched_yield` of the C library, followers with
-work, the leader's environment and what its call returned, and where to read and to write that a
-follower is done."""
+READ, WRITE, YIELD, COUNT, MOVED, ENDED, END = range(0, 56, 8)
+"""Of the head: pointers to `read`, `write` and `sched_yield` of the C library, members with work,
+whether CTAs went from one to another, and where to read and to write that a follower is done."""
 HEAD_BYTES: Final = arena.LINE
 STATE: Final = 0
 TEAM, ENVIRONMENT, WHY, CALLS, CALL, PATIENCE = range(arena.LINE, arena.LINE + 48, 8)
 """Of a box, behind the line with its state: the team, the environment to run, what that returned,
 where to read and to write that there is work, and how often it looks at the state before sleep."""
-BOX_BYTES: Final = 2 * arena.LINE
+ASKED, RUNS = range(2 * arena.LINE, 2 * arena.LINE + 16, 8)
+"""Of a box, in a line of their own: the box of a member that wants CTAs, or 0, and whether the
+member runs the grid loop now, so that it will answer."""
+BOX_BYTES: Final = 3 * arena.LINE
+HAND_OVER: Final = 2
+"""In `layout.STOP`: another member asks.  1 is Python's."""
 
 LEAD: Final = "gpudbg_lead"
 FOLLOW: Final = "gpudbg_follow"
@@ -68,7 +72,7 @@ class _Member(Loop):
         end = self.op(f"trunc i64 {end} to i32")
         return self.op(f"call i64 {function}(i32 {end}, ptr %word, i64 8)")
 
-    def exchange(self, box: str, state: int | str, new: int, done: str, other: str) -> None:
+    def exchange(self, box: str, state: int | str, new: int | str, done: str, other: str) -> None:
         """Set the state of a box if it is the expected one; go to a label for each case."""
         pair = self.op(f"cmpxchg ptr {box}, i64 {state}, i64 {new} acq_rel acquire")
         self.choose(self.op(f"extractvalue {{i64, i1}} {pair}, 1"), done, other)
@@ -90,32 +94,61 @@ class _Member(Loop):
             self.unless(self.op(f"icmp uge i64 {count}, {most}"), after)
         self.br(tired)
 
-    def run(self, environment: str, box: str, why: int) -> None:
-        """Run the grid loop and note what it returns; what needs Python stops all others."""
-        found = self.op(f"call i32 @{loop.SYMBOL}(ptr {environment}) noinline")
-        wide = self.op(f"zext i32 {found} to i64")
-        self.put("i64", wide, box, why)
-        ordinary = [self.op(f"icmp ne i32 {found}, {value}") for value in (LIMIT, IDLE)]
-        with self.when(self.op(f"and i1 {ordinary[0]}, {ordinary[1]}")):
-            self.put("i64", 1, self.get("ptr", "%team", LEADER), layout.STOP)
-            with self.each_box() as other:
-                self.put("i64", 1, self.get("ptr", other, ENVIRONMENT), layout.STOP)
+    def publish(self, value: int, pointer: str, offset: int) -> None:
+        """Write a word after everything before it."""
+        place = self.at(pointer, offset)
+        self.line(f"store atomic i64 {value}, ptr {place} release, align 8")
 
-    def each_box(self) -> _Boxes:
-        """Loop over the boxes of followers with work."""
-        return _Boxes(self)
+    def run(self, box: str) -> None:
+        """Run the grid loop, hand CTAs to who asks, and ask when there are none; note at last what
+        the loop returned; what needs Python stops all others."""
+        environment = self.get("ptr", box, ENVIRONMENT)
+        again, idle, limit, other, end = (
+            self.fresh(hint) for hint in ("again", "idle", "limit", "other", "end")
+        )
+        self.br(again)
+        self.label(again)
+        self.publish(1, box, RUNS)
+        found = self.op(f"call i32 @{loop.SYMBOL}(ptr {environment}) noinline")
+        self.put("i64", self.op(f"zext i32 {found} to i64"), box, WHY)
+        self.line(
+            f"switch i32 {found}, label %{other} [ i32 {IDLE}, label %{idle} "
+            f"i32 {LIMIT}, label %{limit} ]"
+        )
+        self.label(limit)
+        asks = self.op(f"load atomic i64, ptr {self.at(box, ASKED)} acquire, align 8")
+        with self.when(self.op(f"icmp ne i64 {asks}, 0")):
+            asking = self.op(f"inttoptr i64 {asks} to ptr")
+            to = self.get("ptr", asking, ENVIRONMENT)
+            self.line(f"call void @hand_over(ptr %team, ptr {environment}, ptr {to}, i1 false)")
+            self.publish(0, box, ASKED)
+        self.exchange(self.at(environment, layout.STOP), HAND_OVER, 0, again, end)
+        self.label(idle)
+        self.publish(0, box, RUNS)
+        got = self.op(f"call i1 @ask(ptr %team, ptr {box})")
+        self.choose(got, again, end)
+        self.label(other)
+        with self.each_box(0) as member:
+            self.put("i64", 1, self.get("ptr", member, ENVIRONMENT), layout.STOP)
+        self.br(end)
+        self.label(end)
+        self.publish(0, box, RUNS)
+
+    def each_box(self, first: int = 1) -> _Boxes:
+        """Loop over the boxes of members with work; those of followers unless `first` is 0."""
+        return _Boxes(self, first)
 
 
 class _Boxes:
     """`with member.each_box() as box:`"""
 
-    def __init__(self, f: _Member) -> None:
-        self._f = f
+    def __init__(self, f: _Member, first: int) -> None:
+        self._f, self._first = f, first
 
     def __enter__(self) -> str:
         f = self._f
         self._n = f.op("alloca i64")
-        f.put("i64", 0, self._n)
+        f.put("i64", self._first, self._n)
         self._head, self._after = f.fresh("box"), f.fresh("boxes")
         f.br(self._head)
         f.label(self._head)
@@ -137,7 +170,25 @@ def _lead() -> str:
         was = f.change(box, GO)
         with f.when(f.op(f"icmp eq i64 {was}, {ASLEEP}")):
             f.signal(WRITE, f.get("i64", box, CALL))
-    f.run(f.get("ptr", "%team", LEADER), "%team", LEADER_WHY)
+    f.br("run")
+    f.label("run")
+    leader = f.box("0")
+    f.run(leader)
+    more = f.op("alloca i1")
+    f.put("i1", "false", more)
+    idle = f.op(f"icmp eq i64 {f.get('i64', leader, WHY)}, {IDLE}")
+    with f.when(idle), f.each_box() as box:
+        late, begun = f.fresh("late"), f.fresh("begun")
+        f.exchange(box, GO, CALLED, late, begun)
+        f.label(late)
+        f.put("i64", IDLE, box, WHY)
+        mine, theirs = (f.get("ptr", member, ENVIRONMENT) for member in (leader, box))
+        f.line(f"call void @hand_over(ptr %team, ptr {theirs}, ptr {mine}, i1 true)")
+        f.put("i1", "true", more)
+        f.br(begun)
+        f.label(begun)
+    f.choose(f.get("i1", more), "run", "end")
+    f.label("end")
     with f.each_box() as box:
         back, look, tired, wait, done = (
             f.fresh(hint) for hint in ("back", "look", "tired", "wait", "done")
@@ -147,7 +198,7 @@ def _lead() -> str:
         f.put("i64", LIMIT, box, WHY)
         f.br(done)
         f.label(look)
-        f.look(box, {ASLEEP: done, DONE: done}, tired)
+        f.look(box, {ASLEEP: done, CALLED: done, DONE: done}, tired)
         f.label(tired)
         f.exchange(box, WORKS, WAITED, wait, done)
         f.label(wait)
@@ -179,7 +230,7 @@ def _follow() -> str:
     f.label("begin")
     f.exchange("%box", GO, WORKS, "work", "look")
     f.label("work")
-    f.run(f.get("ptr", "%box", ENVIRONMENT), "%box", WHY)
+    f.run("%box")
     was = f.change("%box", DONE)
     with f.when(f.op(f"icmp eq i64 {was}, {WAITED}")):
         f.signal(WRITE, f.get("i64", "%team", END))
@@ -189,6 +240,115 @@ def _follow() -> str:
     return f.close(f"define void @{FOLLOW}(ptr %box)")
 
 
+def _hand_over() -> str:
+    """All of a member's CTAs, or half of them without the one in turn, go into another's ring.
+
+    One of the two members waits meanwhile.  Clocks of these CTAs go on from the other's counts.
+    """
+    f = _Member()
+    ring, count = f.get("ptr", "%env", FIELD["ring"]), f.loop_get("ring_count")
+    with f.returning(f.op(f"icmp eq i64 {count}, 0")):
+        f.line("ret void")
+    warps = f.get("i64", f.get("ptr", f.element(ring, "0"), layout.CTA_POINTER), arena.WARPS)
+    ctas = f.op(f"udiv i64 {count}, {warps}")
+    _bring_first(f, ring, count, warps)
+    half = f.op(f"lshr i64 {ctas}, 1")
+    moved = f.op(f"mul i64 {f.op(f'select i1 %all, i64 {ctas}, i64 {half}')}, {warps}")
+    rest = f.op(f"sub i64 {count}, {moved}")
+    f.loop_put("ring_count", rest)
+    with f.when("%all"):
+        f.loop_put("current", -1)
+        f.loop_put("position", 0)
+    to, there = f.get("ptr", "%to", FIELD["ring"]), f.get("i64", "%to", FIELD["ring_count"])
+    issued = [f.get("i64", env, FIELD["issued"]) for env in ("%to", "%env")]
+    shift = f.op(f"sub i64 {issued[0]}, {issued[1]}")
+    n = f.var("i64", 0)
+    with f.loop() as (_, after):
+        at = f.get("i64", n)
+        f.unless(f.op(f"icmp uge i64 {at}, {moved}"), after)
+        f.put("i64", f.op(f"add i64 {at}, 1"), n)
+        record = f.element(ring, f.op(f"add i64 {rest}, {at}"))
+        place = f.op(f"add i64 {there}, {at}")
+        f.put("ptr", record, f.op(f"getelementptr ptr, ptr {to}, i64 {place}"))
+        with f.when(f.op(f"icmp eq i32 {f.field('index', record)}, 0")):
+            cta = f.get("ptr", record, layout.CTA_POINTER)
+            counts = f.op(f"add i64 {f.get('i64', cta, arena.ISSUED)}, {shift}")
+            f.put("i64", counts, cta, arena.ISSUED)
+    f.put("i64", f.op(f"add i64 {there}, {moved}"), "%to", FIELD["ring_count"])
+    f.put("i64", 1, "%team", MOVED)
+    f.line("ret void")
+    return f.close("define private void @hand_over(ptr %team, ptr %env, ptr %to, i1 %all)")
+
+
+def _bring_first(f: _Member, ring: str, count: str, warps: str) -> None:
+    """Let the CTA in turn and the first one of the ring change places."""
+    current = f.loop_get("current")
+    last = f.op(f"sub i64 {f.loop_get('position')}, 1")
+    turn = f.op(f"icmp sge i64 {current}, 0")
+    last = f.op(f"select i1 {turn}, i64 {current}, i64 {last}")
+    with f.when(f.op(f"icmp ult i64 {last}, {count}")):
+        start = f.op(f"mul i64 {f.op(f'udiv i64 {last}, {warps}')}, {warps}")
+        n = f.var("i64", 0)
+        with f.loop() as (_, after):
+            at = f.get("i64", n)
+            f.unless(f.op(f"icmp uge i64 {at}, {warps}"), after)
+            f.put("i64", f.op(f"add i64 {at}, 1"), n)
+            places = [f.op(f"getelementptr ptr, ptr {ring}, i64 {at}")]
+            behind = f.op(f"add i64 {start}, {at}")
+            places.append(f.op(f"getelementptr ptr, ptr {ring}, i64 {behind}"))
+            records = [f.get("ptr", place) for place in places]
+            f.put("ptr", records[0], places[1])
+            f.put("ptr", records[1], places[0])
+        f.loop_put("current", f.op(f"sub i64 {current}, {start}"))
+        f.loop_put("position", f.op(f"add i64 {f.op(f'sub i64 {last}, {start}')}, 1"))
+
+
+def _ask() -> str:
+    """A member has no warp that can run: have another one hand over CTAs; whether there are."""
+    f = _Member()
+    mine = f.get("ptr", "%box", ENVIRONMENT)
+    had = f.get("i64", mine, FIELD["ring_count"])
+    me = f.op("ptrtoint ptr %box to i64")
+    with f.each_box(0) as other:
+        asked, answered, stop, wait, back, pause, next_ = (
+            f.fresh(hint) for hint in ("asked", "answered", "stop", "wait", "back", "pause", "next")
+        )
+        runs = f.op(f"load atomic i64, ptr {f.at(other, RUNS)} acquire, align 8")
+        f.unless(f.op(f"icmp eq i64 {runs}, 0"), next_)
+        theirs = f.get("ptr", other, ENVIRONMENT)
+        count = f.get("i64", theirs, FIELD["ring_count"])
+        f.unless(f.op(f"icmp eq i64 {count}, 0"), next_)
+        first = f.get("ptr", f.get("ptr", theirs, FIELD["ring"]))
+        warps = f.get("i64", f.get("ptr", first, layout.CTA_POINTER), arena.WARPS)
+        f.unless(f.op(f"icmp ule i64 {count}, {warps}"), next_)
+        question = f.at(other, ASKED)
+        f.exchange(question, 0, me, asked, next_)
+        f.label(asked)
+        f.exchange(f.at(theirs, layout.STOP), 0, HAND_OVER, wait, stop)
+        f.label(stop)
+        # It stops for another reason.
+        f.exchange(question, me, 0, next_, answered)
+        f.label(wait)
+        now = f.op(f"load atomic i64, ptr {question} acquire, align 8")
+        f.unless(f.op(f"icmp ne i64 {now}, {me}"), answered)
+        runs = f.op(f"load atomic i64, ptr {f.at(other, RUNS)} acquire, align 8")
+        f.choose(f.op(f"icmp eq i64 {runs}, 0"), back, pause)
+        f.label(pause)
+        f.op(f"call i32 {f.get('ptr', '%team', YIELD)}()")
+        f.br(wait)
+        f.label(back)
+        f.exchange(question, me, 0, next_, answered)
+        f.label(answered)
+        f.op(f"load atomic i64, ptr {question} acquire, align 8")
+        more = f.op(f"icmp ne i64 {f.get('i64', mine, FIELD['ring_count'])}, {had}")
+        with f.returning(more):
+            f.line("ret i1 true")
+        f.br(next_)
+        f.label(next_)
+    f.line("ret i1 false")
+    return f.close("define private i1 @ask(ptr %team, ptr %box)")
+
+
 def team_functions() -> list[str]:
-    """Leader and follower."""
-    return [_lead(), _follow()]
+    """Leader and follower, and what they call."""
+    return [_hand_over(), _ask(), _lead(), _follow()]

@@ -22,7 +22,7 @@ TICK_SECONDS = 0.05
 
 
 _WORD = (1).to_bytes(8, sys.byteorder)
-_LEADER, _LEADER_WHY, _COUNT = team.LEADER // 8, team.LEADER_WHY // 8, team.COUNT // 8
+_COUNT, _MOVED = team.COUNT // 8, team.MOVED // 8
 _ENVIRONMENT, _WHY = team.ENVIRONMENT // 8, team.WHY // 8
 _CALL, _PATIENCE = team.CALL // 8, team.PATIENCE // 8
 Function = Callable[[int], None]
@@ -57,14 +57,17 @@ class Team:
 
     Attributes:
         most: how many there can be.
+        moved: in the last run some CTAs went from one worker to another.
     """
 
     def __init__(self, most: int) -> None:
         """Args: most: followers that there can be; those that had work once stay."""
-        memory = zeroed(team.HEAD_BYTES + most * team.BOX_BYTES + arena.LINE)
+        memory = zeroed(team.HEAD_BYTES + (1 + most) * team.BOX_BYTES + arena.LINE)
         self.most = most
+        self.moved = False
         self._at = address_of(memory)
         self._words = words = memory.data.cast("q")
+        self._lead = team.HEAD_BYTES // 8
         self._boxes: list[int] = []
         for place, name in (
             (team.READ, "read"),
@@ -78,7 +81,7 @@ class Team:
         """Begin threads up to a number."""
         words, (_, follow, _) = self._words, _functions()
         for n in range(len(self._boxes), followers):
-            at = team.HEAD_BYTES + n * team.BOX_BYTES
+            at = team.HEAD_BYTES + (1 + n) * team.BOX_BYTES
             box = at // 8
             words[box + team.TEAM // 8] = self._at
             words[box + _PATIENCE] = team.LOOKS
@@ -105,16 +108,17 @@ class Team:
 
     def run(self, workers: Sequence[Worker]) -> None:
         """Run workers, the first one in this thread; what needs Python in one stops all."""
-        words, (first, *others) = self._words, workers
-        if len(others) > len(self._boxes):
-            self._grow(len(others))
-        words[_LEADER], words[_COUNT] = first.address, len(others)
-        for box, worker in zip(self._boxes, others, strict=False):
+        words, followers = self._words, len(workers) - 1
+        if followers > len(self._boxes):
+            self._grow(followers)
+        words[_COUNT], words[_MOVED] = len(workers), 0
+        boxes = [self._lead, *self._boxes]
+        for box, worker in zip(boxes, workers, strict=False):
             words[box + _ENVIRONMENT] = worker.address
         _functions()[0](self._at)
-        first.why = words[_LEADER_WHY]
-        for box, worker in zip(self._boxes, others, strict=False):
+        for box, worker in zip(boxes, workers, strict=False):
             worker.why = words[box + _WHY]
+        self.moved = bool(words[_MOVED])
 
     def rest(self) -> None:
         """No work is to come soon."""

@@ -8,7 +8,7 @@ code writes without atomics (site caches, scratch, counts) each has for itself.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container
+from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -81,6 +81,7 @@ class Worker:
         self.set(layout.LOCAL_START, WINDOW_BYTES)
         self.put("next", counter)
         self.put("ring", self.address + 8 * self._ring)
+        self.put("issued", self._issued_at)
 
     # ---- fields ------------------------------------------------------------------------
 
@@ -249,6 +250,16 @@ class Worker:
             del self.ctas[id(cta)]
         return found
 
+    def find(self, known: Mapping[int, Cta]) -> None:
+        """Look up which CTAs are in its ring.
+
+        Args:
+            known: CTAs by the address of the first warp's record.
+        """
+        end, step = self._ring + self.field("ring_count"), self.grid.config.warps
+        ctas = [known[at] for at in self._fields[self._ring : end : step].tolist()]
+        self.ctas = {id(cta): cta for cta in ctas}
+
     def see(self) -> WarpState | None:
         """Take its turn over into the schedule, with the CTA whose turn it is; the warp."""
         schedule, fields = self.grid.schedule, self._fields
@@ -288,6 +299,17 @@ class Worker:
                 if warp.quads[rec.PC] & layout.FRESH:
                     _clear(warp)
         barriers.see(cta)
+
+
+def find_all(workers: Sequence[Worker]) -> list[Cta]:
+    """Who has which CTAs after workers gave some to one another; those that nobody has: they have
+    ended while none was waiting."""
+    before = [cta for worker in workers for cta in worker.ctas.values()]
+    known = {cta.warps[0].quads[rec.SELF]: cta for cta in before}
+    for worker in workers:
+        worker.find(known)
+    here = {key for worker in workers for key in worker.ctas}
+    return [cta for cta in before if id(cta) not in here]
 
 
 def _clear(warp: WarpState) -> None:
