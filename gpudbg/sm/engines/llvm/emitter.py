@@ -38,6 +38,10 @@ PC = FIELDS["pc"].offset
 _CHANGES_MEMORY = frozenset(("ST", "STG", "STS", "STL", "ATOM", "ATOMS", "RED", *PUSHES))
 """Instructions that must not be done twice; the divergence stack is memory in the record."""
 
+_MAY_LEAVE = frozenset(("LD", "LDG", "LDS", "LDL", "LDC", *_CHANGES_MEMORY))
+"""Instructions before which loops have points, so that what is dead before them need not be
+carried round."""
+
 _LONGEST_TRACE = 64
 """Instructions of a block and the copies of blocks that follow it."""
 
@@ -281,7 +285,7 @@ class Emitter(WaysOps):
             insn = self.listing.code[pc]
             self._pc, self._index = pc, count
             self._now_at += 1
-            if self._changed:
+            if self._changed or (self._carried is not None and insn.op in _MAY_LEAVE):
                 self.take_point()
             if not self._try(insn):
                 self.take_point()
@@ -317,17 +321,21 @@ class Emitter(WaysOps):
             else:
                 self.order.append(head)
                 self.label(f"b{head}")
-            if self._carried is None:
-                self._left_at_head = self.op("load i64, ptr %budget")
-            else:
-                self._phis = self._way_in(f"b{head}", f"l{head}", self._carried, self._floats)
+            self._left_at_head = self.op("load i64, ptr %budget")
             self.take_point()
+            if self._carried is not None:
+                # Who comes round asks for the mark there, where what is dead here is at hand.
+                entry = self.fresh("w")
+                self.choose(self._marked(head), self._exit(self._point, Left.MARK), entry, UNLIKELY)
+                self.label(entry)
+                self._phis = self._way_in(entry, f"l{head}", self._carried, self._floats)
+                self.take_point()
         elif ahead.piece:
             self._piece(ahead)
         else:
             self._continue(ahead)
-        mark = self.get("i8", "%marks", (head - self.listing.base) // 8)
-        self.unless(self.op(f"icmp ne i8 {mark}, 0"), self._exit(self._point, Left.MARK), UNLIKELY)
+        if ahead is not None or self._carried is None:
+            self.unless(self._marked(head), self._exit(self._point, Left.MARK), UNLIKELY)
         if not self.full:
             known = None if ahead is None else ahead.active
             self._active = known or Msk(bits=self.op("load i32, ptr %actives"))

@@ -199,7 +199,7 @@ class WaysOps(StateOps):
         self.now, self.lines = kept.copy(), []
         self.label(label)
         self._store(self.now.drop(carried))
-        left = self._turn_ends(self._head, way)
+        left = self._turn_ends(self._head, way, True)
         values = self._values(self._phis, left, self._floats)
         for key, line in self._phis.items():
             main[line] += f", [ {values[key]}, %{way} ]"
@@ -208,13 +208,26 @@ class WaysOps(StateOps):
         self.lines, self.now = main, kept
         return label
 
-    def _turn_ends(self, pc: int, way: str) -> str:
-        """Begin the block `way` to a head, unless the turn ends there; the budget's name."""
+    def _marked(self, head: int) -> str:
+        """i1: there is a breakpoint in the block at a head."""
+        mark = self.get("i8", "%marks", (head - self.listing.base) // 8)
+        return self.op(f"icmp ne i8 {mark}, 0")
+
+    def _turn_ends(self, pc: int, way: str, marked: bool = False) -> str:
+        """Begin the block `way` to a head, unless the turn ends there; the budget's name.
+
+        Args:
+            marked: leave before a mark, too.
+        """
         left = self.op(f"sub i64 {self._left_at_head}, {self._index + 1}")
         point = Point(pc, left, 0, self.now.late())
         self._points.append(point)
         over = self.op(f"icmp sle i64 {left}, 0")
-        self.choose(over, self._exit(point, Left.TURN), way, UNLIKELY)
+        if marked:
+            self.unless(over, self._exit(point, Left.TURN), UNLIKELY)
+            over = self._marked(pc)
+        why = Left.MARK if marked else Left.TURN
+        self.choose(over, self._exit(point, why), way, UNLIKELY)
         self.label(way)
         return left
 
