@@ -42,6 +42,9 @@ _MAY_LEAVE = frozenset(("LD", "LDG", "LDS", "LDL", "LDC", *_CHANGES_MEMORY))
 """Instructions before which loops have points, so that what is dead before them need not be
 carried round."""
 
+_MOST_POINTS = 4
+"""Of them in a loop: each is a block that stores the state."""
+
 _LONGEST_TRACE = 64
 """Instructions of a block and the copies of blocks that follow it."""
 
@@ -124,6 +127,7 @@ class Emitter(WaysOps):
         self._placed: set[int] = set()
         self._fresh: list[int] = []
         self._longest = _LONGEST_TRACE
+        self._spare = 0
         self._backs: list[Names] = []
         self._carried: Names | None = None
         self._turns: list[str] = []
@@ -249,6 +253,7 @@ class Emitter(WaysOps):
         self.lines, self._tail, self._turns, self._phis = [], [], [], {}
         self._read, self._backs = set(), []
         self._head, self._carried = -1 if fresh else head, carried
+        self._spare = _MOST_POINTS
         self._longest = 0 if head == self.listing.entry and not fresh else _LONGEST_TRACE
         self._behind = 0
         if fresh:
@@ -285,7 +290,9 @@ class Emitter(WaysOps):
             insn = self.listing.code[pc]
             self._pc, self._index = pc, count
             self._now_at += 1
-            if self._changed or (self._carried is not None and insn.op in _MAY_LEAVE):
+            early = self._carried is not None and insn.op in _MAY_LEAVE and self._spare > 0
+            self._spare -= early
+            if self._changed or early:
                 self.take_point()
             if not self._try(insn):
                 self.take_point()
