@@ -22,10 +22,10 @@ from gpudbg.sm.scheduler import STAY
 # Environment fields of the loop, i64 each.  `next` points to the number of the next CTA, which all
 # threads share; `tell`: Python wants to know of every warp that ends; `epoch`: a number for the
 # time since Python last changed anything; `before`: instructions of the launch at the call; from
-# `own` before `own_end`: numbers of CTAs that this thread has taken for itself, `chunk` at a time,
-# or 0: no other thread takes any; `stained`: warps may hold something where no code writes;
-# `local_bytes`: the kernel's local memory of a thread; `issued`: where this thread counts
-# instructions issued on each SM.
+# `own` before `own_end`: numbers of CTAs that this thread has taken for itself, one of `spread`
+# that wait, but at most `chunk` at a time, or 0: no other thread takes any; `stained`: warps hold
+# something where no code writes; `local_bytes`: the kernel's local memory of a thread; `issued`:
+# where this thread counts instructions issued on each SM.
 _NAMES = (
     "ring",
     "ring_count",
@@ -53,6 +53,7 @@ _NAMES = (
     "stained",
     "local_bytes",
     "issued",
+    "spread",
 )
 FIELD: Final = {name: layout.LOOP + 8 * n for n, name in enumerate(_NAMES)}
 """Field of the loop -> offset in the environment."""
@@ -240,7 +241,7 @@ def _finished() -> str:
         f.loop_put("own", f.op(f"add i64 {own}, 1"))
         f.line(f"call void @renew(ptr %env, ptr %cta, i64 {own})")
         f.line("ret i1 true")
-    ctas, chunk = f.loop_get("ctas"), f.loop_get("chunk")
+    ctas, chunk, spread = (f.loop_get(name) for name in ("ctas", "chunk", "spread"))
     following = f.get("ptr", "%env", FIELD["next"])
     with f.returning(f.op(f"icmp eq i64 {chunk}, 0")):
         # An atomic addition would wait for all that has been stored.
@@ -251,6 +252,10 @@ def _finished() -> str:
             f.line("ret i1 true")
         f.line("call void @remove(ptr %env, ptr %cta)")
         f.line("ret i1 true")
+    waiting = f.op(f"sub i64 {ctas}, {f.get('i64', following)}")
+    some = f.op(f"sdiv i64 {waiting}, {spread}")
+    some = f.op(f"select i1 {f.op(f'icmp sgt i64 {some}, 1')}, i64 {some}, i64 1")
+    chunk = f.op(f"select i1 {f.op(f'icmp slt i64 {some}, {chunk}')}, i64 {some}, i64 {chunk}")
     number = f.op(f"atomicrmw add ptr {following}, i64 {chunk} monotonic")
     with f.returning(f.op(f"icmp ult i64 {number}, {ctas}")):
         end = f.op(f"add i64 {number}, {chunk}")

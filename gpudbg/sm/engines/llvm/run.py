@@ -57,7 +57,7 @@ NO_LIMIT = 1 << 62
 MOST_ENTRIES = 4096
 """Places reached by computed branches that are taken into a program."""
 
-MOST_TAKEN, EVEN = 8, 32
+MOST_TAKEN, EVEN = 32, 32
 """CTAs that one of several threads takes at a time: so many at most, and a small part of its share
 of those that wait, so that all end at about the same time."""
 SHORT = 20_000
@@ -509,9 +509,7 @@ class RunEngine:
         residency = grid._residency
         self._give_out(jobs)
         self._counter[0] = residency.started
-        chunk = 0
-        if jobs > 1:
-            chunk = max(1, min(MOST_TAKEN, residency.waiting // (EVEN * jobs)))
+        chunk = MOST_TAKEN if jobs > 1 else 0
         self._memory_changes = -1
         for worker in self.workers:
             if grid.trace is not None:
@@ -519,7 +517,7 @@ class RunEngine:
             worker.put("tell", bool(grid.observed("warp_end") or grid.observed("cta_end")))
             worker.put("quantum", grid.schedule.quantum)
             worker.put("stained", self._has_stains)
-            worker.give(residency.hand_out(), chunk)
+            worker.give(residency.hand_out(), chunk, EVEN * jobs)
             worker.begin_anywhere()
         self._lead = self.workers[0]
         self._tell(self._lead)

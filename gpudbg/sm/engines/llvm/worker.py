@@ -190,15 +190,17 @@ class Worker:
             barriers.tell(warp.cta, self.grid.observed("barrier"))
             warp.cta.told[_LIVE] = len(warp.cta.live)
 
-    def give(self, numbers: range, chunk: int) -> None:
-        """CTAs to begin before it takes others from the count, `chunk` at a time.
+    def give(self, numbers: range, chunk: int, spread: int) -> None:
+        """CTAs to begin before it takes others from the count.
 
         Args:
-            chunk: 0: nobody else takes from the count.
+            chunk: how many at a time at most; 0: nobody else takes from the count.
+            spread: it takes one of so many that wait at the time.
         """
         self.put("own", numbers.start)
         self.put("own_end", numbers.stop)
         self.put("chunk", chunk)
+        self.put("spread", spread)
 
     def begin_anywhere(self) -> None:
         """No turn is in progress."""
