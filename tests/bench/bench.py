@@ -5,10 +5,12 @@
     scaling.py                          cost against grid size and against divergence
 
 Peers: `native` is the plain C of `kernels/` by gcc -O3 -march=native, `native-scalar` the same
-without vectors, `pocl` and `oclgrind` run the OpenCL of `kernels/`.  Those that are not installed
-are named and skipped; `apt-get install gcc pocl-opencl-icd ocl-icd-libopencl1 oclgrind` installs
-all that have packages.  Times are warm kernel times of one thread, compiling excluded: the median
-of at least five runs.  Each cell runs in a process of its own, and its output is checked.
+without vectors, `pocl` and `oclgrind` run the OpenCL of `kernels/`, `gpuocelot` emulates its PTX,
+which was compiled from the sources of the cubins.  Those that are not installed are named and
+skipped; `apt-get install gcc pocl-opencl-icd ocl-icd-libopencl1 oclgrind` installs all that have
+packages, and GPUOCELOT names the `libgpuocelot.so` of one that is built.  Times are warm kernel
+times of one thread, compiling excluded: the median of at least five runs.  Each cell runs in a
+process of its own, and its output is checked.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ OUT = HERE.parents[1] / "build" / "bench"
 OPENCL = ("pocl", "oclgrind")
 PEERS = ("gpudbg-2", "native", "native-scalar", *OPENCL, "gpuocelot")
 """Columns beside the run engine on one thread; "gpudbg-2" is that with two host threads."""
-SLOW_PEERS = {"oclgrind": 1}
+OCELOT = os.environ.get("GPUOCELOT", "")
+SLOW_PEERS = {"oclgrind": 1, "gpuocelot": 3}
 """Peers that take seconds -> runs."""
 
 Run = Callable[[], tuple[float, list[Any]]]
@@ -66,7 +69,7 @@ def missing(peer: str) -> str:
     if peer == "gpudbg-2":
         return "" if (os.cpu_count() or 1) > 1 else "one processor"
     if peer not in OPENCL:
-        return "in no package"
+        return "" if Path(OCELOT).is_file() else "in no package; GPUOCELOT names libgpuocelot.so"
     if not ctypes.util.find_library("OpenCL"):
         return "no OpenCL loader"
     if peer == "oclgrind":
@@ -118,6 +121,24 @@ def _opencl(problem: Any, peer: str) -> Run:
     return once
 
 
+def _ocelot(problem: Any) -> Run:
+    """The PTX emulator of gpuocelot."""
+    library = ctypes.CDLL(OCELOT)
+    source = (HERE / "kernels" / f"{problem.name}.ptx").read_bytes()
+    shape = [*(*problem.block, 1, 1)[:3], *(*problem.grid, 1, 1)[:3]]
+
+    def once() -> tuple[float, list[Any]]:
+        buffers = problem.fresh()
+        scalars = [int.from_bytes(value.tobytes(), "little") for value in problem.scalars]
+        values = [*(b.ctypes.data for b in buffers), *scalars]
+        arguments = (ctypes.c_void_p * len(values))(*values)
+        start = time.perf_counter()
+        library.ptx_run(source, len(values), arguments, *shape, 0)
+        return time.perf_counter() - start, buffers
+
+    return once
+
+
 def gpudbg_run(problem: Any, jobs: int, report: dict[str, Any]) -> Run:
     """The cubin on the run engine; what it compiled and executed goes to `report`."""
     import gpudbg
@@ -151,6 +172,8 @@ def cell(peer: str, kernel: str, size: str, reps: int) -> dict[str, Any]:
         once = _native(problem, peer.endswith("scalar"))
     elif peer in OPENCL:
         once = _opencl(problem, peer)
+    elif peer == "gpuocelot":
+        once = _ocelot(problem)
     else:
         once = gpudbg_run(problem, 2 if peer == "gpudbg-2" else 1, report)
     reps = SLOW_PEERS.get(peer, reps)
@@ -247,8 +270,9 @@ def main() -> int:
     """Measure, print the table, write the JSON."""
     if sys.argv[1:2] == ["--cell"]:
         peer, kernel, size, reps = sys.argv[2:]
-        print(json.dumps(cell(peer, kernel, size, int(reps))))
-        return 0
+        print(json.dumps(cell(peer, kernel, size, int(reps))), flush=True)
+        # Some peers do not survive their own end.
+        os._exit(0)
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
