@@ -143,7 +143,7 @@ class Arena:
         row = self._step // count
         cta, warp = np.arange(count)[:, None] * row, np.arange(config.warps) * rec.ENTRY_BYTES
         quads[..., rec.STACK] = self._stacks + cta + warp - first
-        words[..., rec.STEP] = self._step
+        words[..., rec.STACK_STEP] = self._step
         own = quads[..., rec.SELF]
         own[:] = self.records + first
         shared = address_of(self._shared) + self._shared.shape[1] * np.arange(count)

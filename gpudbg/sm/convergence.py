@@ -163,7 +163,7 @@ def _push(warp: WarpState, kind: int, mask: int, target: int) -> None:
 
 def _find(warp: WarpState, kind: int, lanes: int) -> list[tuple[int, int]]:
     """(entry, lanes) of the topmost token of `kind` of each lane, from the top down."""
-    words, base, step = warp.words, warp.stack_base, warp.step
+    words, base, step = warp.words, warp.stack_base, warp.stack_step
     found = []
     for n in range(words[DEPTH] - 1, -1, -1):
         found_kind = words[base + step * n]
@@ -181,7 +181,7 @@ def _find(warp: WarpState, kind: int, lanes: int) -> list[tuple[int, int]]:
 
 def _park(warp: WarpState, parked: list[tuple[int, int]]) -> None:
     """Take the lanes out of every entry above their token."""
-    words, base, step = warp.words, warp.stack_base, warp.step
+    words, base, step = warp.words, warp.stack_base, warp.stack_step
     depth = words[DEPTH]
     for entry, part in parked:
         for n in range(entry + 1, depth):
@@ -199,7 +199,7 @@ def _leave(warp: WarpState, next_pc: int, lanes: int) -> int:
     depth = words[DEPTH]
     while depth:
         depth -= 1
-        entry = warp.stack_base + warp.step * depth
+        entry = warp.stack_base + warp.stack_step * depth
         active = words[entry + 1] & ~gone
         if active:
             if words[entry] == _TRAP:

@@ -55,7 +55,7 @@ FIELDS: Final[dict[str, Slot]] = {
     "pointers": Slot(0x0A0, 8, 4, "host pointers: shared, local, CTA block; `LOCAL_CLEAR`"),
     "self": Slot(0x0C0, 8, 1, "host pointer of this record"),
     "virtual_id": Slot(0x0C8, 4, 1, "SR_VirtId of lane 0, for compiled code"),
-    "step": Slot(0x0CC, 4, 1, "bytes from an entry of the divergence stack to the next"),
+    "stack_step": Slot(0x0CC, 4, 1, "bytes from an entry of the divergence stack to the next"),
     "came_from": Slot(0x0D0, 8, 1, "pc of the last instruction that changed the flow"),
     "lmem": Slot(0x0D8, 4, 1, "local memory base as SETLMEMBASE left it"),
     "flags": Slot(0x0DC, 4, 1, "bits `FLAG_IDE`, `FLAG_TRAP`, `FLAG_BARRIER`, `FLAG_DEFERRED`"),
@@ -83,7 +83,7 @@ CAME_FROM: Final = FIELDS["came_from"].offset // 8
 VIRTUAL_ID: Final = FIELDS["virtual_id"].offset // 4
 SELF: Final = FIELDS["self"].offset // 8
 STACK: Final = FIELDS["stack"].offset // 8
-STEP: Final = FIELDS["step"].offset // 4
+STACK_STEP: Final = FIELDS["stack_step"].offset // 4
 POINTERS: Final = FIELDS["pointers"].offset // 8
 REGISTERS: Final = FIELDS["registers"].offset // 4
 INDEX: Final = FIELDS["index"].offset // 4
@@ -146,7 +146,7 @@ def lay_out(record: npt.NDArray[np.uint8], registers: int, capacity: int) -> Non
     words[..., FIELDS["registers"].offset // 4] = registers
     words[..., FIELDS["capacity"].offset // 4] = capacity
     quads[..., STACK] = record_bytes(registers)
-    words[..., STEP] = ENTRY_BYTES
+    words[..., STACK_STEP] = ENTRY_BYTES
 
 
 def new_record(registers: int, capacity: int) -> npt.NDArray[np.uint8]:

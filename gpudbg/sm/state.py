@@ -62,7 +62,7 @@ class WarpState:
         cta: its `Cta`; `index`: warp number in the CTA; lane n is thread 32*index + n of it.
         record: the buffer, uint8 (`gpudbg.sm.record` says where what lies).
         words, quads: memory from the buffer on as memoryviews of u32 and u64; the divergence
-            stack is in them at `stack_base`, `step` words from an entry to the next.
+            stack is in them at `stack_base`, `stack_step` words from an entry to the next.
         pile: the divergence stack's entries, bytes of shape (count, 16), where they are not in
             `record`.
         R: registers, uint32 view of shape (count, 32); write through it.
@@ -91,7 +91,7 @@ class WarpState:
         "slot",
         "sm",
         "stack_base",
-        "step",
+        "stack_step",
         "tid",
         "words",
     )
@@ -136,7 +136,7 @@ class WarpState:
             self.words = home.words[start // 4 :]
             self.quads = home.quads[start // 8 :]
         self.stack_base = self.quads[rec.STACK] // 4
-        self.step = self.words[rec.STEP] // 4
+        self.stack_step = self.words[rec.STACK_STEP] // 4
 
     if not TYPE_CHECKING:
 
@@ -217,13 +217,13 @@ class WarpState:
 
     def entry(self, n: int) -> StackEntry:
         """Entry `n`, 0 at the bottom."""
-        place = self.stack_base + self.step * n
+        place = self.stack_base + self.stack_step * n
         kind, mask = self.words[place], self.words[place + 1]
         return StackEntry(rec.TOKENS[kind], mask, self.quads[place // 2 + 1])
 
     def set_entry(self, n: int, kind: int, mask: int, target: int) -> None:
         """Write entry `n`; the depth is the caller's."""
-        place = self.stack_base + self.step * n
+        place = self.stack_base + self.stack_step * n
         self.words[place] = kind
         self.words[place + 1] = mask
         self.quads[place // 2 + 1] = target

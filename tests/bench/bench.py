@@ -229,17 +229,20 @@ def pooled(rounds: list[dict[str, Any]]) -> dict[str, Any]:
 # ---- the table --------------------------------------------------------------------------------
 
 
-def _shown(result: dict[str, Any] | None) -> str:
-    """Median and best time of a cell."""
+def _shown(result: dict[str, Any] | None, ours: dict[str, Any] | None = None) -> str:
+    """Median and best time of a cell; and our median time over its own."""
     if result is None or "error" in result:
         return "-"
     digits = 0 if result["median_s"] > 1 else 2
     text = f"{result['median_s'] * 1e3:.{digits}f} / {result['best_s'] * 1e3:.{digits}f}"
+    if ours is not None:
+        text += f" ({ours['median_s'] / result['median_s']:.3g}x)"
     return text if result["correct"] else f"{text} WRONG"
 
 
 def table(results: Results, kernels: list[str], peers: list[str]) -> str:
-    """Markdown: a row for each kernel, milliseconds as median / best; then the ratios."""
+    """Markdown: a row for each kernel, milliseconds as median / best, with our time over the
+    peer's; then the means of these."""
     head = ["ms: median / best", "gpudbg", "compile", "G thread-instr/s", *peers]
     lines = ["| " + " | ".join(head) + " |", "|---|" + "--:|" * (len(head) - 1)]
     for kernel in kernels:
@@ -249,7 +252,7 @@ def table(results: Results, kernels: list[str], peers: list[str]) -> str:
             continue
         rate = ours["thread_instructions"] / ours["best_s"] / 1e9
         row = [kernel, _shown(ours), f"{ours['compile_s'] * 1e3:.0f}", f"{rate:.1f}"]
-        row += [_shown(results.get((kernel, peer))) for peer in peers]
+        row += [_shown(results.get((kernel, peer)), ours) for peer in peers]
         lines.append("| " + " | ".join(row) + " |")
     for what, words in (("median_s", "medians"), ("best_s", "bests")):
         means = [_mean(results, kernels, peer, what) for peer in peers]

@@ -13,7 +13,8 @@ from tests import kernel_cases as kc
 FIELDS = [
     name
     for name in rec.FIELDS
-    if name not in ("pointers", "self", "virtual_id", "budget", "stack", "step", "capacity", "tid")
+    if name
+    not in ("pointers", "self", "virtual_id", "budget", "stack", "stack_step", "capacity", "tid")
 ]
 
 

@@ -203,11 +203,15 @@ class AddressOps(MemoryOps):
         if max(abs(begin), near.end, -near.begin) > _FAR:
             return None
         near.begin, near.end = min(near.begin, begin), max(near.end, end)
-        more = near.end - near.begin - size
-        for at, number in (*((at, f"{near.begin}") for at in near.begins), (near.room, f"{more})")):
-            line = self.lines[at]
-            self.lines[at] = f"{line[: line.rindex(' ')]} {number}"
+        for at in near.begins:
+            self._write(at, near.begin)
+        self._write(near.room, f"{near.end - near.begin - size})")
         return near
+
+    def _write(self, at: int, number: int | str) -> None:
+        """Put another number at the end of a line."""
+        line = self.lines[at]
+        self.lines[at] = f"{line[: line.rindex(' ')]} {number}"
 
     def _look_around(
         self, site: str, where: Where, places: list[str], size: int

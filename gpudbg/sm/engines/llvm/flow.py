@@ -15,7 +15,7 @@ from gpudbg.sm.record import DONE, FIELDS, FLAG_IDE, TOKEN_CODE
 ACTIVE = FIELDS["active"].offset
 DEPTH = FIELDS["depth"].offset
 CAPACITY = FIELDS["capacity"].offset
-STACK, STEP = (FIELDS[name].offset for name in ("stack", "step"))
+STACK, STEP = (FIELDS[name].offset for name in ("stack", "stack_step"))
 STATUS = FIELDS["status"].offset
 EXITED = FIELDS["exited"].offset
 VALID = FIELDS["valid"].offset

@@ -218,11 +218,6 @@ class SharedOps(InPlaceOps):
 
     # ---- addresses -----------------------------------------------------------------------
 
-    def _write(self, at: int, number: int | str) -> None:
-        """Put another number at the end of a line."""
-        line = self.lines[at]
-        self.lines[at] = f"{line[: line.rindex(' ')]} {number}"
-
     def _found(
         self, space: str, where: Where, pattern: Pattern, size: int, begin: int, end: int
     ) -> tuple[str, str, str, int]:

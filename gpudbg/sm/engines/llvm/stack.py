@@ -37,7 +37,7 @@ class Function(Text):
     def entry(self, index: str) -> str:
         """A pointer to a divergence-stack entry."""
         stack = self.at("%rec", self.field("stack"))
-        return self.at(stack, self.times(index, self.field("step")))
+        return self.at(stack, self.times(index, self.field("stack_step")))
 
     def times(self, a: str, b: str) -> str:
         """The product of two u32, as i64."""
