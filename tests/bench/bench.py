@@ -229,6 +229,10 @@ def pooled(rounds: list[dict[str, Any]]) -> dict[str, Any]:
 # ---- the table --------------------------------------------------------------------------------
 
 
+def _ratio(value: float) -> str:
+    return f"{value:.2f}x" if value >= 0.01 else f"1/{1 / value:,.0f}"
+
+
 def _shown(result: dict[str, Any] | None, ours: dict[str, Any] | None = None) -> str:
     """Median and best time of a cell; and our median time over its own."""
     if result is None or "error" in result:
@@ -236,7 +240,7 @@ def _shown(result: dict[str, Any] | None, ours: dict[str, Any] | None = None) ->
     digits = 0 if result["median_s"] > 1 else 2
     text = f"{result['median_s'] * 1e3:.{digits}f} / {result['best_s'] * 1e3:.{digits}f}"
     if ours is not None:
-        text += f" ({ours['median_s'] / result['median_s']:.3g}x)"
+        text += f" ({_ratio(ours['median_s'] / result['median_s'])})"
     return text if result["correct"] else f"{text} WRONG"
 
 
@@ -266,7 +270,7 @@ def _mean(results: Results, kernels: list[str], peer: str, what: str) -> str:
     """The geometric mean of our time over a peer's."""
     pairs = [(results[kernel, "run"], results.get((kernel, peer), {})) for kernel in kernels]
     ratios = [ours[what] / found[what] for ours, found in pairs if what in ours and what in found]
-    return f"{statistics.geometric_mean(ratios):.3g}" if ratios else "-"
+    return _ratio(statistics.geometric_mean(ratios)) if ratios else "-"
 
 
 def main() -> int:
