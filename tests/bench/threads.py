@@ -5,7 +5,8 @@
 Two processes that run the same kernel at the same time show what the host has for two threads:
 processors that share a core, or that other guests use, give less than twice as much.  For each
 round the ratios are formed of runs that follow one another; shown are their medians, then those of
-the rounds in which the host had two processors to give, and how many these were.
+the rounds in which the host had two processors to give, and how many these were.  The latter
+flatter: a run of one thread that was slowed down makes both ratios larger.
 """
 
 from __future__ import annotations
