@@ -49,17 +49,21 @@ class LocalMemory:
         Args:
             storage: `size` bytes for each of 32 lanes; None: new ones, zero.
         """
-        self.high = high + -high % RANGE_UNIT
-        self.low = low + -low % RANGE_UNIT
-        self.start = WINDOW_BYTES - self.high
+        self.high, self.low, self.start = self.ranges(high, low)
         self._shift = np.uint32(self.start - self.low)
         self._store = ByteStore(self.size * 32, storage)
         self.words = self._store.words.reshape(-1, 32)
 
     @staticmethod
-    def bytes_of(high: int, low: int) -> int:
+    def ranges(high: int, low: int) -> tuple[int, int, int]:
+        """(`high`, `low`, `start`) of local memory with ranges of at least these sizes."""
+        high += -high % RANGE_UNIT
+        return high, low + -low % RANGE_UNIT, WINDOW_BYTES - high
+
+    @classmethod
+    def bytes_of(cls, high: int, low: int) -> int:
         """Bytes of storage for ranges of these sizes."""
-        return 32 * (high + -high % RANGE_UNIT + low + -low % RANGE_UNIT)
+        return 32 * sum(cls.ranges(high, low)[:2])
 
     @property
     def size(self) -> int:

@@ -42,6 +42,9 @@ PHASE: Final = (ARRIVED, THREADS, TOTAL, VOTES, *REDUCED)
 BLOCK_BYTES: Final = 584
 """Of a block without the addresses of records."""
 
+UNTOUCHED: Final = 1
+"""Word behind the pointers of a new record: its local memory is zero, unless Python writes to it."""
+
 LINE: Final = 128
 """What different threads write lies so far apart: the host may fetch cache lines in pairs."""
 
@@ -67,6 +70,7 @@ class Arena:
         fresh: nobody has written to the blocks since.
         seen: somebody has had arrays of a warp's registers, predicates or flags, and may have
             written to them.
+        local_seen: the same for a warp's local memory.
         stride: bytes from a record to the next.
         records: address of the first one.
     """
@@ -82,6 +86,7 @@ class Arena:
         "config",
         "count",
         "fresh",
+        "local_seen",
         "quads",
         "records",
         "ring",
@@ -120,7 +125,7 @@ class Arena:
         self.blocks = blocks.data.cast("q")
         self._begin(entry, places, issued, table)
         self.fresh = True
-        self.seen = False
+        self.seen = self.local_seen = False
 
     def _begin(
         self, entry: int, places: list[Place], issued: int, table: npt.NDArray[np.int64]
@@ -189,6 +194,7 @@ class Arena:
 
     def local(self, n: int, warp: int) -> LocalMemory:
         """The local memory of a warp of CTA `n`."""
+        self.local_seen = True
         config = self.config
         return LocalMemory(config.local_bytes, config.local_low, self._local[n, warp])
 
@@ -229,5 +235,7 @@ def _kept_headers(block: Dim, registers: int, capacity: int, entry: int) -> npt.
     valid[-1] >>= np.uint32(count * WARP_SIZE - x * y * z)
     words[:, rec.VALID] = words[:, rec.ACTIVE] = valid
     words[:, rec.INDEX] = np.arange(count)
-    headers.view(np.uint64)[:, rec.PC] = entry if entry & 31 else entry + 8
+    quads = headers.view(np.uint64)
+    quads[:, rec.PC] = entry if entry & 31 else entry + 8
+    quads[:, rec.POINTERS + 3] = UNTOUCHED
     return headers

@@ -50,16 +50,16 @@ WORTH = 1_000_000
 SOON = 0.02
 """Seconds after which a ticker ends calls (`threads.Ticker`): starting one costs something."""
 
-_EPOCHS = itertools.count(1)
+_EPOCHS = itertools.count(arena.UNTOUCHED + 1)
 """Stretches in which only compiled code changes warps; never the same number twice."""
 
 NO_LIMIT = 1 << 62
 MOST_ENTRIES = 4096
 """Places reached by computed branches that are taken into a program."""
 
-MOST_TAKEN, EVEN = 32, 32
-"""CTAs that one of several threads takes at a time: so many at most, and a small part of its share
-of those that wait, so that all end at about the same time."""
+MOST_TAKEN, EVEN = 1024, 4
+"""CTAs that one of several threads takes at a time: so many at most, and a part of its share of
+those that wait.  As a rule neighbours use memory side by side, which a processor fetches ahead."""
 SHORT = 20_000
 """Instructions between two stops of all threads under which threads do not pay."""
 MOST_SHORT = 32
@@ -277,6 +277,10 @@ class RunEngine:
                 return True
         return False
 
+    def _local_seen(self) -> bool:
+        """Whether somebody but compiled code can have written to local memory."""
+        return any(home is None or home.local_seen for home in self._homes)
+
     def _stain(self, stained: bool) -> None:
         self._has_stains = stained
         for worker in self._made:
@@ -478,7 +482,8 @@ class RunEngine:
     def _prepare(self, limit: int, stops: frozenset[int]) -> None:
         """Share the CTAs and have code and marks in place, unless that was done ahead."""
         ahead, self._ahead = self._ahead, None
-        if ahead is None or stops or ahead != self._seen(limit) or not self._plain():
+        same = ahead == self._seen(limit) and self._plain() and not self._local_seen()
+        if stops or not same:
             self._share(limit)
             self._mark(stops)
 
@@ -551,7 +556,7 @@ class RunEngine:
     def _tell(self, worker: Worker) -> None:
         """What a step of the present warp can have changed."""
         worker.tell()
-        epoch = next(_EPOCHS)
+        epoch = next(_EPOCHS) if self._local_seen() else arena.UNTOUCHED
         for each in self.workers:
             each.put("epoch", epoch)
         memory = self.grid.gpu.memory

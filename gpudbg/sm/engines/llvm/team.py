@@ -241,7 +241,8 @@ def _follow() -> str:
 
 
 def _hand_over() -> str:
-    """All of a member's CTAs, or half of them without the one in turn, go into another's ring.
+    """All of a member's CTAs, or half of them without the one in turn, go into another's ring,
+    and half of the numbers it has taken.
 
     One of the two members waits meanwhile.  Clocks of these CTAs go on from the other's counts.
     """
@@ -275,9 +276,22 @@ def _hand_over() -> str:
             counts = f.op(f"add i64 {f.get('i64', cta, arena.ISSUED)}, {shift}")
             f.put("i64", counts, cta, arena.ISSUED)
     f.put("i64", f.op(f"add i64 {there}, {moved}"), "%to", FIELD["ring_count"])
+    _share_numbers(f)
     f.put("i64", 1, "%team", MOVED)
     f.line("ret void")
     return f.close("define private void @hand_over(ptr %team, ptr %env, ptr %to, i1 %all)")
+
+
+def _share_numbers(f: _Member) -> None:
+    """Half of the CTAs that a member has taken and not begun are another's, who has none."""
+    fields = [(env, FIELD[name]) for env in ("%env", "%to") for name in ("own", "own_end")]
+    own, end, to, to_end = (f.get("i64", env, field) for env, field in fields)
+    half = f.op(f"ashr i64 {f.op(f'sub i64 {end}, {own}')}, 1")
+    some = f.op(f"icmp sgt i64 {half}, 0")
+    with f.when(f.op(f"and i1 {some}, {f.op(f'icmp sge i64 {to}, {to_end}')}")):
+        middle = f.op(f"sub i64 {end}, {half}")
+        for value, (env, field) in zip((middle, middle, end), fields[1:], strict=True):
+            f.put("i64", value, env, field)
 
 
 def _bring_first(f: _Member, ring: str, count: str, warps: str) -> None:

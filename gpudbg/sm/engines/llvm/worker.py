@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpudbg.mem.local import LocalMemory
 from gpudbg.mem.pages import address_of, zeroed
 from gpudbg.mem.store import ByteStore
 from gpudbg.mem.windows import WINDOW_BYTES
@@ -165,13 +166,11 @@ class Worker:
         config = self.grid.config
         if not self.ctas or not (config.local_bytes or config.local_low):
             return
-        warps = [warp for cta in self.ctas.values() for warp in cta.warps]
-        local = warps[0].outer or warps[0].local
-        self.put("local_bytes", local.size)
-        if any(warp.outer is not None for warp in warps):
+        high, low, start = LocalMemory.ranges(config.local_bytes, config.local_low)
+        size = high + low
+        self.put("local_bytes", size)
+        if any(warp.outer is not None for cta in self.ctas.values() for warp in cta.warps):
             low, start, size = 0, WINDOW_BYTES, 0
-        else:
-            low, start, size = local.low, local.start, local.size
         self.set(layout.LOCAL_LOW, low)
         self.set(layout.LOCAL_START, start)
         self.set(layout.LOCAL_BYTES, size)
