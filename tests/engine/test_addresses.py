@@ -258,6 +258,55 @@ def test_local_memory_of_a_new_block_is_zero() -> None:
     assert not out.array().any()
 
 
+READS = """
+.arch sm_50
+.kernel reads
+.local 64
+.param out 8
+    S2R R0, SR_TID.X ;
+    S2R R1, SR_CTAID.X ;
+    XMAD R2, R1, 0x20, R0 ;
+    ISCADD R4.CC, R2, c[0x0][out], 0x2 ;
+    MOV R5, c[0x0][out+4] ;
+    IADD.X R5, R5, RZ ;
+    MOV32I R6, 0xffffd0 ;
+    LOP.AND.NZ P0, RZ, R1, 0x3 ;
+    LDL R8, [R6] ;
+    IADD R8, R8, R8 ;
+    STG.E [R4], R8 ;
+    @!P0 EXIT ;
+    STL [R6+0x4], R8 ;
+    EXIT ;
+"""
+
+
+@pytest.mark.parametrize("limit", [0, 1, 203, 2000])
+def test_a_debugger_writes_to_local_memory(limit: int) -> None:
+    """It is there for who reads it, and gone in the block that follows in the same place."""
+    blocks, found = 600, []
+    for engine in ("step", "run"):
+        program = gpudbg.load(assemble_file(READS).cubin(), engine=engine, num_sms=1)
+        out = program.device.buffer(np.zeros(32 * blocks, np.uint32))
+        # The second launch begins with code that is there.
+        for _ in range(2):
+            session = program.launch("reads", grid=blocks, block=32, args=[out])
+            if limit:
+                assert session.run(max_instructions=limit).kind == "limit"
+            for n, cta in enumerate(session.grid.ctas()):
+                for lane in range(32):
+                    cta.warps[0].local.write(lane, 0xFFFFD0, bytes([n + 1, lane, 0, 0]))
+            states = []
+            for more in (3000, *(31,) * 8):
+                assert session.run(max_instructions=more).kind == "limit"
+                states.append(machines.grid_state(session.grid))
+            assert session.run().kind == "exited"
+        found.append((states, out.array()))
+    assert found[0][1].any()
+    assert np.array_equal(found[0][1], found[1][1])
+    for one, two in zip(found[0][0], found[1][0], strict=True):
+        assert machines.difference(one, two) == ""
+
+
 STAIN = """
 .arch sm_50
 .kernel stain

@@ -530,7 +530,8 @@ class RunEngine:
             self._lead.begin_anywhere()
 
     def _give_out(self, jobs: int) -> None:
-        """Give the resident CTAs to so many workers."""
+        """Give the resident CTAs to so many workers, to each some that follow one another: as a
+        rule neighbours use memory side by side."""
         while len(self._made) < jobs:
             self._made.append(self._worker())
         self.workers = self._made[:jobs]
@@ -540,7 +541,7 @@ class RunEngine:
             ctas.sort(key=lambda cta: cta.number)
         for n, worker in enumerate(self.workers):
             self._link(worker, jobs > 1)
-            mine = ctas[n::jobs]
+            mine = ctas[n * len(ctas) // jobs : (n + 1) * len(ctas) // jobs]
             if jobs > 1:
                 mine.sort(key=lambda cta: (cta.sm, cta.slot))
             worker.place(mine, keep=False)
