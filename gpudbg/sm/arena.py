@@ -43,7 +43,7 @@ BLOCK_BYTES: Final = 584
 """Of a block without the addresses of records."""
 
 UNTOUCHED: Final = 1
-"""Word behind the pointers of a new record: its local memory is zero, unless Python writes to it."""
+"""Word behind a new record's pointers: its local memory is zero, unless Python writes to it."""
 
 LINE: Final = 128
 """What different threads write lies so far apart: the host may fetch cache lines in pairs."""

@@ -270,6 +270,8 @@ class Grid:
                 stopped = fast.advance(before, stops, accept, last)
                 if stopped is not None:
                     return stopped
+                if self.finished:
+                    return self.event("exited", None, before)
             warp = self.schedule.next(self._residency.ring)
             if warp is None:
                 return self._idle(before)

@@ -16,7 +16,7 @@ import gpudbg
 from gpudbg.debug.assembler import assemble_file
 from gpudbg.errors import CommandError, UsageError
 from gpudbg.sm import record as rec
-from gpudbg.sm.engines.llvm import run
+from gpudbg.sm.engines.llvm import shares
 from gpudbg.sm.engines.llvm.threads import Team
 from gpudbg.sm.residency import Residency
 from tests import kernel_cases as kc
@@ -275,7 +275,7 @@ def test_option() -> None:
 
 def test_blocks_taken_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads take several blocks at a time; stops and other numbers of threads lose none."""
-    monkeypatch.setattr(run, "WORTH", 2000)
+    monkeypatch.setattr(shares, "WORTH", 2000)
     blocks = 12_000
     program = _load(COUNT, jobs=2)
     out = program.device.buffer(np.zeros(blocks, np.int32))
@@ -297,7 +297,7 @@ def test_blocks_taken_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_blocks_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads without work take blocks of others: each block runs once, stops and counts hold."""
-    monkeypatch.setattr(run, "WORTH", 2000)
+    monkeypatch.setattr(shares, "WORTH", 2000)
     moved: list[bool] = []
     real = Team.run
     monkeypatch.setattr(Team, "run", lambda s, w: (real(s, w), moved.append(s.moved)))
@@ -320,6 +320,28 @@ def test_blocks_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
         turns = np.maximum(1, np.arange(blocks) * rounds)
         assert np.array_equal(out.array(), 64 * turns)
         assert grid.total == sum(2 * (12 + 5 * int(count)) for count in turns)
+    assert any(moved)
+
+
+def test_numbers_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread has taken blocks that would keep it busy long after the others are done."""
+    monkeypatch.setattr(shares, "WORTH", 2000)
+    monkeypatch.setattr(shares, "EVEN", 1)
+    moved: list[bool] = []
+    real = Team.run
+    monkeypatch.setattr(Team, "run", lambda s, w: (real(s, w), moved.append(s.moved)))
+    blocks, rounds = 400, 20
+    backwards = "S2R R9, SR_CTAID.X ;\n    IADD R9, -R9, c[0x0][last] ;"
+    source = UNEVEN.replace("S2R R9, SR_CTAID.X ;", backwards)
+    program = _load(source.replace(".param rounds 4", ".param rounds 4\n.param last 4"), jobs=3)
+    deadline = time.monotonic() + 60
+    while not any(moved) and time.monotonic() < deadline:
+        out = program.device.buffer(np.zeros(blocks, np.int32))
+        arguments = [out, np.int32(rounds), np.int32(blocks - 1)]
+        session = program.launch(grid=blocks, block=64, args=arguments)
+        assert session.run().kind == "exited"
+        assert np.array_equal(out.array(), 64 * np.maximum(1, np.arange(blocks) * rounds))
+        assert session.grid.ctas_done == blocks
     assert any(moved)
 
 

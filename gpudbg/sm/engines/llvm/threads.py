@@ -67,7 +67,9 @@ class Team:
         self.moved = False
         self._at = address_of(memory)
         self._words = words = memory.data.cast("q")
-        self._lead = team.HEAD_BYTES // 8
+        # The library is kept: its code must stay.
+        self._lead, self._follow, self._library = _functions()
+        self._all = [team.HEAD_BYTES // 8]
         self._boxes: list[int] = []
         for place, name in (
             (team.READ, "read"),
@@ -79,7 +81,7 @@ class Team:
 
     def _grow(self, followers: int) -> None:
         """Begin threads up to a number."""
-        words, (_, follow, _) = self._words, _functions()
+        words = self._words
         for n in range(len(self._boxes), followers):
             at = team.HEAD_BYTES + (1 + n) * team.BOX_BYTES
             box = at // 8
@@ -87,8 +89,9 @@ class Team:
             words[box + _PATIENCE] = team.LOOKS
             words[box + team.CALLS // 8], words[box + _CALL] = _signal()
             self._boxes.append(box)
+            self._all.append(box)
             threading.Thread(
-                target=follow, args=(self._at + at,), name="gpudbg-run", daemon=True
+                target=self._follow, args=(self._at + at,), name="gpudbg-run", daemon=True
             ).start()
 
     def wake(self, followers: int, looks: int = team.LOOKS) -> None:
@@ -108,15 +111,14 @@ class Team:
 
     def run(self, workers: Sequence[Worker]) -> None:
         """Run workers, the first one in this thread; what needs Python in one stops all."""
-        words, followers = self._words, len(workers) - 1
-        if followers > len(self._boxes):
-            self._grow(followers)
-        words[_COUNT], words[_MOVED] = len(workers), 0
-        boxes = [self._lead, *self._boxes]
-        for box, worker in zip(boxes, workers, strict=False):
+        words, count = self._words, len(workers)
+        if count > len(self._all):
+            self._grow(count - 1)
+        words[_COUNT], words[_MOVED] = count, 0
+        for box, worker in zip(self._all, workers, strict=False):
             words[box + _ENVIRONMENT] = worker.address
-        _functions()[0](self._at)
-        for box, worker in zip(boxes, workers, strict=False):
+        self._lead(self._at)
+        for box, worker in zip(self._all, workers, strict=False):
             worker.why = words[box + _WHY]
         self.moved = bool(words[_MOVED])
 

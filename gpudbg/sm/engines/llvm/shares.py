@@ -1,0 +1,334 @@
+"""Which host thread has which CTAs of a launch, and how they run together.
+
+Each thread has a `Worker` with some of the resident CTAs and takes new ones from a counter that all
+share (`team`, `worker`).  What they did is counted in the launch when a call returns; the rest is
+taken over as far as it is needed, and all of it at last (`Shares.leave`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+from array import array
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpudbg.mem.pages import address_of, zeroed
+from gpudbg.sm import arena
+from gpudbg.sm.engines.llvm import build, layout, loop
+from gpudbg.sm.engines.llvm.threads import Team, leave_team, look_ahead, take_team
+from gpudbg.sm.engines.llvm.worker import Worker, find_all, pointer
+from gpudbg.sm.turns import LONGEST
+
+if TYPE_CHECKING:
+    from gpudbg.isa.spa5.insn import Access
+    from gpudbg.sm.arena import Arena
+    from gpudbg.sm.grid import Grid
+
+WORTH = 1_000_000
+"""Warp instructions of a run from which several threads pay."""
+MOST_TAKEN, EVEN = 1024, 4
+"""CTAs that one of several threads takes at a time: so many at most, and a part of its share of
+those that wait.  As a rule neighbours use memory side by side, which a processor fetches ahead."""
+SHORT = 20_000
+"""Instructions between two stops of all threads under which threads do not pay."""
+MOST_SHORT = 32
+"""So many short stops in a row, and one thread goes on alone for `ALONE` instructions."""
+ALONE = 2_000_000
+
+_EPOCHS = itertools.count(arena.UNTOUCHED + 1)
+"""Stretches in which only compiled code changes warps; never the same number twice."""
+
+
+@cache
+def _functions(library: build.Library, shared: bool) -> memoryview:
+    """The library's addresses by `layout.FUNCTION_INDEX`."""
+    symbols = (layout.symbol(name, shared) for name in layout.FUNCTION_INDEX)
+    return memoryview(array("q", [library.address(symbol) for symbol in symbols]))
+
+
+@cache
+def _loop(library: build.Library) -> Callable[[int], int]:
+    """The grid loop."""
+    prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
+    return prototype(library.address(loop.SYMBOL))
+
+
+class Shares:
+    """The workers of a launch.
+
+    Attributes:
+        grid: the launch.
+        workers: the host threads' shares; the first one runs in the caller's thread.
+        lead: the one whose turn is the schedule's.
+    """
+
+    def __init__(self, grid: Grid, entry: int, equip: Callable[[Worker], None]) -> None:
+        """Nothing is shared out yet.
+
+        Args:
+            entry: where warps begin.
+            equip: tells a new worker what depends on the program.
+        """
+        self.grid = grid
+        self._entry, self._equip = entry, equip
+        self._counter = zeroed(arena.LINE).data.cast("q")
+        self._table = grid.gpu.memory.table()
+        self._memory_changes = -1
+        self._has_stains = False
+        self._short = self._alone_until = 0
+        self._team: Team | None = None
+        self._homes: set[Arena | None] = set()
+        self._call = _loop(build.library())
+        self.made = [self._worker(n == 0) for n in range(self._most())]
+        self.workers = self.made[:1]
+        self.lead = self.workers[0]
+
+    def _worker(self, first: bool = False) -> Worker:
+        """One more, with what does not change during the launch."""
+        grid = self.grid
+        config = grid.config
+        worker = Worker(grid, address_of(np.asarray(self._counter)), first)
+        worker.set(layout.SHARED_WINDOW, grid.gpu.layout.shared_window)
+        worker.set(layout.SHARED_BYTES, config.shared_bytes)
+        constants = grid.engine.constants
+        for number, store in constants.banks.items():
+            worker.set(layout.BANKS + 16 * number, pointer(store))
+            worker.set(layout.BANKS + 16 * number + 8, constants.bound(number))
+        worker.put("ctas", config.ctas)
+        worker.put("grid_x", config.grid[0])
+        worker.put("grid_y", config.grid[1])
+        worker.put("entry", self._entry if self._entry & 31 else self._entry + 8)
+        self._equip(worker)
+        return worker
+
+    def equip_all(self) -> None:
+        """The program is another one."""
+        for worker in self.made:
+            self._equip(worker)
+
+    def use(self, full: int, masked: int) -> None:
+        """Have workers run the code at these addresses."""
+        for worker in self.workers:
+            worker.set(layout.FULL_CODE, full)
+            worker.set(layout.MASKED_CODE, masked)
+
+    # ---- threads -----------------------------------------------------------------------
+
+    def jobs(self, limit: int) -> int:
+        """Host threads to use now, on the way to `limit` instructions."""
+        grid = self.grid
+        if grid.total < self._alone_until or grid.observed():
+            return 1
+        return 1 if limit - grid.total < WORTH else self._most()
+
+    def _most(self) -> int:
+        """Host threads that there is work for."""
+        jobs = self.grid.gpu.jobs if self._team is None else self._team.most + 1
+        if jobs == 1:
+            return 1
+        return max(1, min(jobs, len(self.grid._residency.ring) // self.grid.config.warps))
+
+    def gather(self, limit: int) -> int:
+        """Have threads look out for work, where there may be work for several; how many there are
+        with the caller's."""
+        if self.grid.gpu.jobs == 1:
+            return 1
+        self._team = take_team(self.grid.gpu.jobs - 1)
+        jobs = self.jobs(limit)
+        self._team.wake(jobs - 1)
+        return jobs
+
+    def part(self) -> None:
+        """Let the threads go."""
+        if self._team is not None:
+            leave_team(self._team)
+            self._team = None
+
+    def look_ahead(self) -> None:
+        """Work is to come soon."""
+        if len(self.workers) > 1:
+            look_ahead(self.grid.gpu.jobs - 1, len(self.workers) - 1)
+
+    def ask_to_stop(self, stop: bool = True) -> None:
+        """Have compiled code return to Python soon; safe from any thread."""
+        for worker in self.workers:
+            worker.ask_to_stop(stop)
+
+    def all_idle(self) -> bool:
+        """No warp could run."""
+        return all(worker.why == loop.IDLE for worker in self.workers)
+
+    def run(self, most: int, limit: int) -> None:
+        """Run all workers until one needs Python, or for about `most` instructions."""
+        grid, workers = self.grid, self.workers
+        jobs, start, residency = len(workers), grid.total, grid._residency
+        # Every thread ends its turn; the way to a limit is finished on one.
+        spare = jobs * (grid.schedule.quantum + LONGEST) if jobs > 1 else 0
+        most = min(most, limit - start - spare)
+        for worker in workers:
+            worker.prepare(most // jobs)
+            if grid.handler_banks is not None:
+                worker.show_local()
+        if jobs > 1 and self._team is not None:
+            self._team.run(workers)
+        else:
+            workers[0].why = self._call(workers[0].address)
+        for worker in workers:
+            residency.ended += worker.account()
+        residency.started = min(self._counter[0], grid.config.ctas)
+        self._take_off()
+        if jobs > 1 and not grid.finished:
+            needed = any(w.why not in (loop.LIMIT, loop.IDLE) for w in workers)
+            short = needed and grid.total - start < SHORT
+            self._short = self._short + 1 if short else 0
+            if self._short >= MOST_SHORT:
+                self._short, self._alone_until = 0, grid.total + ALONE
+
+    # ---- what others may have written ----------------------------------------------------
+
+    def touched(self) -> bool:
+        """Whether somebody but compiled code can have written to registers or local memory."""
+        return any(home is None or home.seen or home.local_seen for home in self._homes)
+
+    def _local_touched(self) -> bool:
+        """The same for local memory alone."""
+        return any(home is None or home.local_seen for home in self._homes)
+
+    def stained(self, written: Access) -> bool:
+        """Whether warps hold something where no code writes, or somebody is asked who may write.
+
+        Args:
+            written: what the code writes.
+        """
+        grid = self.grid
+        if grid.observed() or grid.traps.handler is not None:
+            return True
+        for home in self._homes:
+            if home is None:
+                return True
+            if home.seen and home.holds_other(written):
+                return True
+        return False
+
+    def stain(self, stained: bool) -> None:
+        """Have code clear all of a warp that begins where another one has been, or not."""
+        self._has_stains = stained
+        for worker in self.made:
+            worker.put("stained", stained)
+
+    # ---- CTAs ----------------------------------------------------------------------------
+
+    def unbalanced(self, limit: int) -> bool:
+        """Whether the workers should share the CTAs anew."""
+        if len(self.workers) == 1:
+            return self.grid.gpu.jobs > 1 and self.jobs(limit) > 1
+        counts = [len(worker.ctas) for worker in self.workers]
+        return self.jobs(limit) == 1 or (min(counts) == 0 and max(counts) > 1)
+
+    def fill(self) -> bool:
+        """Begin CTAs that a thread took and gave back where there is room; whether there is."""
+        placed = self.grid._residency.fill()
+        for cta in placed:
+            self.grid._announce(cta)
+        return bool(placed)
+
+    def share(self, jobs: int) -> None:
+        """Give the resident CTAs to workers, and the schedule's turn to the one that has it."""
+        grid = self.grid
+        residency = grid._residency
+        self._give_out(jobs)
+        self._counter[0] = residency.started
+        chunk = MOST_TAKEN if jobs > 1 else 0
+        self._memory_changes = -1
+        for worker in self.workers:
+            if grid.trace is not None:
+                worker.set(layout.TRACE, address_of(grid.trace.buffer))
+            worker.put("tell", bool(grid.observed("warp_end") or grid.observed("cta_end")))
+            worker.put("quantum", grid.schedule.quantum)
+            worker.put("stained", self._has_stains)
+            worker.give(residency.hand_out(), chunk, EVEN * jobs)
+            worker.begin_anywhere()
+        self.lead = self.workers[0]
+        self.tell(self.lead)
+        if jobs > 1:
+            self.lead.begin_anywhere()
+
+    def _give_out(self, jobs: int) -> None:
+        """Give the resident CTAs to so many workers, to each some that follow one another."""
+        while len(self.made) < jobs:
+            self.made.append(self._worker())
+        self.workers = self.made[:jobs]
+        ctas = list(self.grid.ctas())
+        self._homes = {cta.home for cta in ctas}
+        if jobs > 1:
+            ctas.sort(key=lambda cta: cta.number)
+        for n, worker in enumerate(self.workers):
+            self._link(worker, jobs > 1)
+            mine = ctas[n * len(ctas) // jobs : (n + 1) * len(ctas) // jobs]
+            if jobs > 1:
+                mine.sort(key=lambda cta: (cta.sm, cta.slot))
+            worker.place(mine, keep=False)
+
+    def _link(self, worker: Worker, shared: bool) -> None:
+        """Fill its function table; `shared`: other threads may be at the same memory."""
+        if worker.linked is not shared:
+            worker.linked = shared
+            worker.link(_functions(build.library(), shared))
+
+    def place(self, worker: Worker) -> None:
+        """A CTA of the worker's has ended in Python: the one in its place is its own too."""
+        self._counter[0] = self.grid._residency.started
+        self._homes = {cta.home for cta in self.grid.ctas()}
+        others = {key for w in self.workers if w is not worker for key in w.ctas}
+        worker.place([cta for cta in self.grid.ctas() if id(cta) not in others], keep=True)
+        self.tell(worker)
+
+    def tell(self, worker: Worker) -> None:
+        """What a step of the present warp, which is the worker's, can have changed."""
+        worker.tell()
+        epoch = next(_EPOCHS) if self._local_touched() else arena.UNTOUCHED
+        for each in self.workers:
+            each.put("epoch", epoch)
+        memory = self.grid.gpu.memory
+        if memory.changes != self._memory_changes:
+            self._memory_changes = memory.changes
+            self._table = memory.table()
+            at = address_of(self._table)
+            for each in self.workers:
+                each.set(layout.TABLE, at)
+                each.set(layout.TABLE_COUNT, len(self._table))
+                each.forget_sites()
+
+    def _take_off(self) -> None:
+        """Free the places of CTAs that ended while none was waiting."""
+        residency = self.grid._residency
+        if residency.ended == self.grid.config.ctas:
+            residency.clear()
+            for worker in self.workers:
+                worker.ctas.clear()
+            return
+        if self._team is not None and self._team.moved:
+            gone = find_all(self.workers)
+        else:
+            gone = [cta for worker in self.workers for cta in worker.gone()]
+        if gone:
+            residency.take_off(gone)
+
+    def leave(self) -> None:
+        """Take over everything compiled code did."""
+        grid, schedule = self.grid, self.grid.schedule
+        self.lead.see()
+        if grid.finished:
+            return
+        for worker in self.workers:
+            worker.see_all()
+            if unused := worker.unused():
+                grid._residency.hand_back(unused)
+        if len(self.workers) > 1:
+            # The place in the ring of all warps; turns of other threads end here.
+            places = (n for n, warp in enumerate(grid._residency.ring, 1) if warp is schedule.warp)
+            schedule._position = next(places, 0)
