@@ -1,12 +1,13 @@
-"""What `--jobs 2` gives: one thread, two threads, and two processes at once, in turn.
+"""What `--jobs 2` gives, where the host has two processors to give.
 
-    threads.py [--kernels saxpy,sgemm] [--rounds 9] [--json FILE]
+    threads.py [--kernels saxpy,sgemm] [--rounds 15] [--seconds 180] [--json FILE]
 
-Two processes that run the same kernel at the same time show what the host has for two threads:
-processors that share a core, or that other guests use, give less than twice as much.  For each
-round the ratios are formed of runs that follow one another; shown are their medians, then those of
-the rounds in which the host had two processors to give, and how many these were.  The latter
-flatter: a run of one thread that was slowed down makes both ratios larger.
+Both processors of a guest may be on one core of its host, or with other guests, for seconds or
+minutes.  Right before and after each measurement of one and of two threads, work that has nothing
+to do with the kernels tells how much the host has (`processors`): twice as much on two processors
+as on one.  It measures until each kernel has enough rounds in which the host had that both times,
+or time is over.  The table has those rounds, then the ones in which both processors seem to be on
+one core; "host" is what the work beside got.
 """
 
 from __future__ import annotations
@@ -15,86 +16,81 @@ import argparse
 import json
 import math
 import statistics
-import subprocess
-import sys
+import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import bench
 import suite
+from processors import Processors
 
-RUNS = 8
-"""Of each kind in a round."""
-TWO_PROCESSORS = 1.9
-"""What two processes get at least where the host has two processors to give."""
-
-
-class Process:
-    """A process that runs kernels when told to."""
-
-    def __init__(self, jobs: int) -> None:
-        self._child = subprocess.Popen(
-            [sys.executable, str(Path(__file__).resolve()), "--worker", str(jobs)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def begin(self, kernel: str) -> None:
-        """Have it run a kernel some times."""
-        assert self._child.stdin is not None
-        self._child.stdin.write(f"{kernel}\n")
-        self._child.stdin.flush()
-
-    def seconds(self) -> float:
-        """The median of these runs."""
-        assert self._child.stdout is not None
-        found = json.loads(self._child.stdout.readline())
-        assert found["correct"], "wrong output"
-        return statistics.median(found["seconds"])
-
-    def run(self, kernel: str) -> float:
-        """`begin` and `seconds`."""
-        self.begin(kernel)
-        return self.seconds()
-
-    def end(self) -> None:
-        """No more kernels."""
-        self._child.communicate()
+TWO = 1.9
+"""Two processors get at least so much more done than one."""
+ONE_CORE = 1.85
+"""Two halves of a core get at most so much more done than one."""
 
 
-def work(jobs: int) -> None:
-    """What a `Process` does."""
-    known: dict[str, tuple[Any, bench.Run]] = {}
-    for line in sys.stdin:
-        kernel = line.strip()
-        if kernel not in known:
-            problem = suite.problem(kernel, "full")
-            known[kernel] = problem, bench.gpudbg_run(problem, jobs, {})
-            known[kernel][1]()
-        problem, once = known[kernel]
-        runs = [once() for _ in range(RUNS)]
-        found = {"seconds": [s for s, _ in runs], "correct": problem.correct(runs[-1][1])}
-        print(json.dumps(found), flush=True)
+class Round(NamedTuple):
+    """Seconds on one and two threads, and what the host had before and after."""
+
+    one: float
+    two: float
+    before: float
+    after: float
 
 
-def measured(kernel: str, rounds: int, processes: list[Process]) -> dict[str, Any]:
-    """One kernel: seconds on one and two threads, and ratios."""
-    one, other, two = processes
-    for process in processes:
-        process.run(kernel)
-    rows = []
-    for _ in range(rounds):
-        alone, together = one.run(kernel), two.run(kernel)
-        one.begin(kernel)
-        other.begin(kernel)
-        both = (one.seconds() + other.seconds()) / 2
-        rows.append((alone, together, alone / together, 2 * alone / both))
-    names = "one_s", "two_s", "threads", "processes"
-    columns = zip(names, zip(*rows, strict=True), strict=True)
-    found: dict[str, Any] = {name: statistics.median(column) for name, column in columns}
-    whole = [threads for _, _, threads, processes in rows if processes >= TWO_PROCESSORS]
-    return found | {"whole_rounds": len(whole), "whole": statistics.median(whole or [math.nan])}
+class Rounds:
+    """What was measured of one kernel."""
+
+    def __init__(self, kernel: str) -> None:
+        self.kernel = kernel
+        self._problem = suite.problem(kernel, "full")
+        self._runs = [bench.gpudbg_run(self._problem, jobs, {}) for jobs in (1, 2)]
+        self.rows: list[Round] = []
+        for _ in range(4):
+            self._seconds()
+
+    def _seconds(self) -> list[float]:
+        """On one and on two threads: the second of two runs that follow one another."""
+        found = []
+        for once in self._runs:
+            once()
+            seconds, outputs = once()
+            assert self._problem.correct(outputs), f"wrong output of {self.kernel}"
+            found.append(seconds)
+        return found
+
+    def measure(self, processors: Processors) -> None:
+        """One more round."""
+        before = processors.there()
+        one, two = self._seconds()
+        self.rows.append(Round(one, two, before, processors.there()))
+
+    def rows_with(self, two_processors: bool) -> list[Round]:
+        """Those in which the host had two processors, or seemed to have one."""
+        if two_processors:
+            return [row for row in self.rows if min(row.before, row.after) >= TWO]
+        return [row for row in self.rows if max(row.before, row.after) <= ONE_CORE]
+
+    def found(self, two_processors: bool) -> dict[str, Any]:
+        """Medians of these rounds."""
+        rows = self.rows_with(two_processors)
+
+        def median(values: list[float]) -> float:
+            return statistics.median(values or [math.nan])
+
+        return {
+            "rounds": len(rows),
+            "one_s": median([row.one for row in rows]),
+            "two_s": median([row.two for row in rows]),
+            "ratio": median([row.one / row.two for row in rows]),
+            "host": median([x for row in rows for x in (row.before, row.after)]),
+        }
+
+
+def _mean(ratios: list[float]) -> float:
+    known = [ratio for ratio in ratios if not math.isnan(ratio)]
+    return statistics.geometric_mean(known) if known else math.nan
 
 
 def main() -> int:
@@ -103,34 +99,33 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--kernels", default=",".join(suite.NAMES))
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--seconds", type=float, default=180)
     parser.add_argument("--json", type=Path, default=bench.OUT / "threads.json", metavar="FILE")
-    parser.add_argument("--worker", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.worker is not None:
-        work(options.worker)
-        return 0
     if why := bench.missing("gpudbg-2"):
         print(f"skipped: two threads ({why})")
         return 0
-    processes = [Process(jobs) for jobs in (1, 1, 2)]
-    results = {}
-    print(f"{'':11s} one thread  two threads  ratio  two processes  with two processors")
-    for kernel in options.kernels.split(","):
-        row = results[kernel] = measured(kernel, options.rounds, processes)
+    kernels, processors = [Rounds(name) for name in options.kernels.split(",")], Processors()
+    end = time.monotonic() + options.seconds
+    # All in turn: the host changes while this runs.
+    while time.monotonic() < end:
+        for kernel in kernels:
+            kernel.measure(processors)
+        if all(len(kernel.rows_with(True)) >= options.rounds for kernel in kernels):
+            break
+    results = {k.kernel: {"two": k.found(True), "one_core": k.found(False)} for k in kernels}
+    print(f"{'':11s}  two processors{'':34s}one core")
+    for name, row in results.items():
+        two, shared = row["two"], row["one_core"]
         print(
-            f"{kernel:11s} {row['one_s'] * 1e3:7.2f} ms  {row['two_s'] * 1e3:8.2f} ms"
-            f"  {row['threads']:.2f}x  {row['processes']:9.2f}x"
-            f"  {row['whole']:.2f}x in {row['whole_rounds']} of {options.rounds}",
-            flush=True,
+            f"{name:11s}{two['one_s'] * 1e3:6.2f} ms, {two['two_s'] * 1e3:5.2f} ms:"
+            f" {two['ratio']:.2f}x (host {two['host']:.2f}x) in {two['rounds']:3d}"
+            f"   {shared['ratio']:.2f}x (host {shared['host']:.2f}x) in {shared['rounds']:3d}"
         )
-    for process in processes:
-        process.end()
-    means = []
-    for name in ("threads", "processes", "whole"):
-        known = [row[name] for row in results.values() if not math.isnan(row[name])]
-        means.append(statistics.geometric_mean(known) if known else math.nan)
-    print(f"{'geometric mean':35s}  {means[0]:.2f}x  {means[1]:9.2f}x  {means[2]:.2f}x")
+    for key, what in (("two", "two processors"), ("one_core", "one core")):
+        mean = _mean([row[key]["ratio"] for row in results.values()])
+        print(f"geometric mean, {what}: {mean:.2f}x")
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps(results, indent=1))
     return 0
