@@ -241,6 +241,8 @@ class RunEngine:
             return None
         if why == Left.FULL and grid.trace is not None:
             grid.trace.flush()
+            # Observers may have written to what compiled code relies on.
+            self.shares.tell(worker)
             return None
         if why == Left.DONE:
             grid.warp_done(warp)
