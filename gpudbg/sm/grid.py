@@ -274,6 +274,8 @@ class Grid:
                     return self.event("exited", None, before)
             warp = self.schedule.next(self._residency.ring)
             if warp is None:
+                if self.fill():
+                    continue
                 return self._idle(before)
             if last is not None and self.total >= last:
                 return self.event("limit", warp, before)
@@ -495,6 +497,13 @@ class Grid:
             total=self.total,
             detail=tuple(detail),
         )
+
+    def fill(self) -> bool:
+        """Begin CTAs that a host thread took and gave back where there is room; whether it did."""
+        placed = self._residency.fill() if self._residency.waiting else []
+        for cta in placed:
+            self._announce(cta)
+        return bool(placed)
 
     def _idle(self, before: int) -> StopEvent:
         """No warp is ready: the grid has finished, or what is left waits forever."""

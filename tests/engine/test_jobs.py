@@ -16,7 +16,7 @@ import gpudbg
 from gpudbg.debug.assembler import assemble_file
 from gpudbg.errors import CommandError, UsageError
 from gpudbg.sm import record as rec
-from gpudbg.sm.engines.llvm import shares
+from gpudbg.sm.engines.llvm import shares, threads
 from gpudbg.sm.engines.llvm.threads import Team
 from gpudbg.sm.residency import Residency
 from tests import kernel_cases as kc
@@ -343,6 +343,24 @@ def test_numbers_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
         assert np.array_equal(out.array(), 64 * np.maximum(1, np.arange(blocks) * rounds))
         assert session.grid.ctas_done == blocks
     assert any(moved)
+
+
+def test_numbers_of_a_thread_that_never_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others run its blocks, and those that it was to begin."""
+    monkeypatch.setattr(threads, "_resting", {})
+    monkeypatch.setattr(threading.Thread, "start", lambda _: None)
+    program = _load(COUNT, jobs=2)
+    out = program.device.buffer(np.zeros(200, np.int32))
+    grid = program.launch(grid=200, block=32, args=[out]).grid
+    residency = grid._residency
+    taken = [*range(100, 103), *range(110, 114)]
+    for numbers in (range(110, 114), range(100, 103)):
+        residency.hand_back(numbers)
+    resident = residency.started
+    residency.started, residency.ended = 200, 200 - resident - len(taken)
+    assert grid.run().kind == "exited"
+    assert np.flatnonzero(out.array()).tolist() == [*range(resident), *taken]
+    assert (out.array()[taken] == 32).all()
 
 
 def test_returned_blocks_begin_where_there_is_room() -> None:

@@ -167,7 +167,7 @@ class RunEngine:
                 event = self._after(before, stops, accept)
                 if event is not None:
                     return event
-                returned = grid._residency.returned and shares.fill()
+                returned = grid._residency.returned and grid.fill()
                 if not returned:
                     if grid.total >= limit or shares.all_idle():
                         return None

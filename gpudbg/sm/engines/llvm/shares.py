@@ -229,13 +229,6 @@ class Shares:
         counts = [len(worker.ctas) for worker in self.workers]
         return self.jobs(limit) == 1 or (min(counts) == 0 and max(counts) > 1)
 
-    def fill(self) -> bool:
-        """Begin CTAs that a thread took and gave back where there is room; whether there is."""
-        placed = self.grid._residency.fill()
-        for cta in placed:
-            self.grid._announce(cta)
-        return bool(placed)
-
     def share(self, jobs: int) -> None:
         """Give the resident CTAs to workers, and the schedule's turn to the one that has it."""
         grid = self.grid

@@ -241,8 +241,8 @@ def _follow() -> str:
 
 
 def _hand_over() -> str:
-    """All of a member's CTAs, or half of them without the one in turn, go into another's ring,
-    and half of the numbers it has taken.
+    """All of a member's CTAs, or half of them without the one in turn, go into another's ring, and
+    so do the numbers it has taken.
 
     One of the two members waits meanwhile.  Clocks of these CTAs go on from the other's counts.
     """
@@ -283,13 +283,14 @@ def _hand_over() -> str:
 
 
 def _share_numbers(f: _Member) -> None:
-    """Half of the CTAs that a member has taken and not begun are another's, who has none."""
+    """CTAs that a member has taken and not begun, all or half of them, go to one that has none."""
     fields = [(env, FIELD[name]) for env in ("%env", "%to") for name in ("own", "own_end")]
     own, end, to, to_end = (f.get("i64", env, field) for env, field in fields)
-    half = f.op(f"ashr i64 {f.op(f'sub i64 {end}, {own}')}, 1")
-    some = f.op(f"icmp sgt i64 {half}, 0")
+    count = f.op(f"sub i64 {end}, {own}")
+    moved = f.op(f"select i1 %all, i64 {count}, i64 {f.op(f'ashr i64 {count}, 1')}")
+    some = f.op(f"icmp sgt i64 {moved}, 0")
     with f.when(f.op(f"and i1 {some}, {f.op(f'icmp sge i64 {to}, {to_end}')}")):
-        middle = f.op(f"sub i64 {end}, {half}")
+        middle = f.op(f"sub i64 {end}, {moved}")
         for value, (env, field) in zip((middle, middle, end), fields[1:], strict=True):
             f.put("i64", value, env, field)
 
