@@ -116,6 +116,25 @@ again:
     EXIT ;
 """
 
+CHAIN = """
+.arch sm_50
+.kernel chain
+.param at 8
+    S2R R9, SR_CTAID.X ;
+    MOV R2, c[0x0][at] ;
+    MOV R3, c[0x0][at+4] ;
+    SHL R8, R9, 0x2 ;
+    IADD R2.CC, R2, R8 ;
+    IADD.X R3, R3, RZ ;
+wait:
+    LDG.E R4, [R2] ;
+    ISETP.EQ.AND P0, PT, R4, RZ, PT ;
+    @P0 BRA wait ;
+    IADD R4, R4, 0x1 ;
+    STG.E [R2+0x4], R4 ;
+    EXIT ;
+"""
+
 SPIN = """
 .arch sm_50
 .kernel spin
@@ -321,6 +340,23 @@ def test_blocks_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
         assert np.array_equal(out.array(), 64 * turns)
         assert grid.total == sum(2 * (12 + 5 * int(count)) for count in turns)
     assert any(moved)
+
+
+@pytest.mark.parametrize("slice_", [700, 20_000])
+def test_blocks_that_wait_for_the_one_before(monkeypatch: pytest.MonkeyPatch, slice_: int) -> None:
+    """As in a scan with look-back: a later block must not keep an earlier one from its place."""
+    monkeypatch.setattr(shares, "WORTH", 2000)
+    blocks = 300
+    program = _load(CHAIN, jobs=2)
+    flags = program.device.buffer(np.array([1] + [0] * blocks, np.int32))
+    session = program.launch(grid=blocks, block=32, args=[flags])
+    for jobs in (2, 3, 1, 2, 4, 1, 3):
+        session.execute(f"set jobs {jobs}")
+        if session.run(max_instructions=slice_).kind == "exited":
+            break
+    session.execute("set jobs 2")
+    assert session.run(max_instructions=2_000_000_000).kind == "exited"
+    assert np.array_equal(flags.array(), np.arange(1, blocks + 2))
 
 
 def test_numbers_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from gpudbg.isa.spa5.insn import Access
     from gpudbg.sm.arena import Arena
     from gpudbg.sm.grid import Grid
+    from gpudbg.sm.state import Cta
 
 WORTH = 1_000_000
 """Warp instructions of a run from which several threads pay."""
@@ -76,6 +77,7 @@ class Shares:
         self.grid = grid
         self._entry, self._equip = entry, equip
         self._counter = zeroed(arena.LINE).data.cast("q")
+        self._last = grid.config.ctas
         self._table = grid.gpu.memory.table()
         self._memory_changes = -1
         self._has_stains = False
@@ -98,7 +100,6 @@ class Shares:
         for number, store in constants.banks.items():
             worker.set(layout.BANKS + 16 * number, pointer(store))
             worker.set(layout.BANKS + 16 * number + 8, constants.bound(number))
-        worker.put("ctas", config.ctas)
         worker.put("grid_x", config.grid[0])
         worker.put("grid_y", config.grid[1])
         worker.put("entry", self._entry if self._entry & 31 else self._entry + 8)
@@ -179,7 +180,7 @@ class Shares:
             workers[0].why = self._call(workers[0].address)
         for worker in workers:
             residency.ended += worker.account()
-        residency.started = min(self._counter[0], grid.config.ctas)
+        residency.started = min(self._counter[0], self._last)
         self._take_off()
         if jobs > 1 and not grid.finished:
             needed = any(w.why not in (loop.LIMIT, loop.IDLE) for w in workers)
@@ -245,6 +246,10 @@ class Shares:
             worker.put("stained", self._has_stains)
             worker.give(residency.hand_out(), chunk, EVEN * jobs)
             worker.begin_anywhere()
+        # What comes later may wait for numbers that were given back, and must not take their room.
+        self._last = residency.started if residency.returned else grid.config.ctas
+        for worker in self.workers:
+            worker.put("ctas", self._last)
         self.lead = self.workers[0]
         self.tell(self.lead)
         if jobs > 1:
@@ -255,16 +260,19 @@ class Shares:
         while len(self.made) < jobs:
             self.made.append(self._worker())
         self.workers = self.made[:jobs]
-        ctas = list(self.grid.ctas())
-        self._homes = {cta.home for cta in ctas}
-        if jobs > 1:
-            ctas.sort(key=lambda cta: cta.number)
+        ctas = self._residents()
         for n, worker in enumerate(self.workers):
             self._link(worker, jobs > 1)
-            mine = ctas[n * len(ctas) // jobs : (n + 1) * len(ctas) // jobs]
-            if jobs > 1:
-                mine.sort(key=lambda cta: (cta.sm, cta.slot))
-            worker.place(mine, keep=False)
+            worker.place(ctas[n * len(ctas) // jobs : (n + 1) * len(ctas) // jobs], keep=False)
+
+    def _residents(self) -> list[Cta]:
+        """Resident CTAs: for one thread as the schedule has them; for several in the order of their
+        numbers, in which those follow one another that wait for the one before."""
+        ctas = list(self.grid.ctas())
+        self._homes = {cta.home for cta in ctas}
+        if len(self.workers) > 1:
+            ctas.sort(key=lambda cta: cta.number)
+        return ctas
 
     def _link(self, worker: Worker, shared: bool) -> None:
         """Fill its function table; `shared`: other threads may be at the same memory."""
@@ -275,9 +283,8 @@ class Shares:
     def place(self, worker: Worker) -> None:
         """A CTA of the worker's has ended in Python: the one in its place is its own too."""
         self._counter[0] = self.grid._residency.started
-        self._homes = {cta.home for cta in self.grid.ctas()}
         others = {key for w in self.workers if w is not worker for key in w.ctas}
-        worker.place([cta for cta in self.grid.ctas() if id(cta) not in others], keep=True)
+        worker.place([cta for cta in self._residents() if id(cta) not in others], keep=True)
         self.tell(worker)
 
     def tell(self, worker: Worker) -> None:

@@ -124,7 +124,7 @@ class Worker:
         """Give it CTAs.
 
         Args:
-            ctas: by (SM, slot), as the ring has their warps.
+            ctas: in the order in which the ring has their warps.
             keep: CTAs it has already are as compiled code left them.
         """
         home = ctas[0].home if ctas else None
