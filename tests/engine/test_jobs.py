@@ -359,6 +359,21 @@ def test_blocks_that_wait_for_the_one_before(monkeypatch: pytest.MonkeyPatch, sl
     assert np.array_equal(flags.array(), np.arange(1, blocks + 2))
 
 
+def test_later_blocks_leave_room_for_those_given_back() -> None:
+    """All places full of blocks that wait for one that was given back would be the end."""
+    blocks, done = 200, [*range(64, 70), *range(80, 90)]
+    program = _load(CHAIN)
+    flags = program.device.buffer(np.isin(np.arange(blocks + 1) - 1, [-1, *done]).astype(np.int32))
+    grid = program.launch(grid=blocks, block=32, args=[flags]).grid
+    residency = grid._residency
+    assert residency.started == 64
+    for numbers in (range(70, 80), range(90, 100)):
+        residency.hand_back(numbers)
+    residency.started, residency.ended = 100, len(done)
+    assert grid.run(max_instructions=1_000_000_000).kind == "exited"
+    assert flags.array().all()
+
+
 def test_numbers_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thread has taken blocks that would keep it busy long after the others are done."""
     monkeypatch.setattr(shares, "WORTH", 2000)
