@@ -42,10 +42,11 @@ CUBINS = HERE.parent / "data" / "bench" / "cubin"
 OUT = HERE.parents[1] / "build" / "bench"
 """Where results go unless one says otherwise; git ignores it."""
 OPENCL = ("pocl", "oclgrind")
-PEERS = ("gpudbg-2", "native", "native-scalar", *OPENCL, "gpuocelot")
-"""Columns beside the run engine on one thread; "gpudbg-2" is that with two host threads."""
+PEERS = ("gpudbg-2", "step", "native", "native-scalar", *OPENCL, "gpuocelot")
+"""Columns beside the run engine on one thread: "gpudbg-2" is that with two host threads, "step" our
+step engine."""
 OCELOT = os.environ.get("GPUOCELOT", "")
-SLOW_PEERS = {"oclgrind": 1, "gpuocelot": 3}
+SLOW_PEERS = {"step": 1, "oclgrind": 1, "gpuocelot": 3}
 """Peers that take seconds -> runs."""
 
 Run = Callable[[], tuple[float, list[Any]]]
@@ -68,6 +69,8 @@ def missing(peer: str) -> str:
         return "" if shutil.which("gcc") else "no gcc"
     if peer == "gpudbg-2":
         return "" if (os.cpu_count() or 1) > 1 else "one processor"
+    if peer == "step":
+        return ""
     if peer not in OPENCL:
         return "" if Path(OCELOT).is_file() else "in no package; GPUOCELOT names libgpuocelot.so"
     if not ctypes.util.find_library("OpenCL"):
@@ -80,7 +83,7 @@ def missing(peer: str) -> str:
 # ---- one cell, in a process of its own ------------------------------------------------------
 
 
-def _native(problem: Any, scalar: bool) -> Run:
+def _native(problem: Any, scalar: bool, report: dict[str, Any]) -> Run:
     """The C function of a kernel."""
     library = os.path.join(tempfile.mkdtemp(), "kernel.so")
     options = ["-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared"]
@@ -88,7 +91,9 @@ def _native(problem: Any, scalar: bool) -> Run:
     if scalar:
         options += ["-fno-tree-vectorize", "-fno-tree-slp-vectorize"]
     source = str(HERE / "kernels" / f"{problem.name}.c")
+    begin = time.perf_counter()
     subprocess.run(["gcc", *options, source, "-o", library, "-lm"], check=True)
+    report["compile_s"] = time.perf_counter() - begin
     function = getattr(ctypes.CDLL(library), problem.name)
     function.restype = None
 
@@ -105,13 +110,15 @@ def _native(problem: Any, scalar: bool) -> Run:
     return once
 
 
-def _opencl(problem: Any, peer: str) -> Run:
+def _opencl(problem: Any, peer: str, report: dict[str, Any]) -> Run:
     """The OpenCL kernel on PoCL or Oclgrind."""
     from clhost import CL
 
     host = CL()
     source = (HERE / "kernels" / f"{problem.name}.cl").read_bytes()
+    begin = time.perf_counter()
     kernel = host.kernel(source, problem.name, b"" if peer == "pocl" else b"-O2")
+    report["compile_s"] = time.perf_counter() - begin
 
     def once() -> tuple[float, list[Any]]:
         buffers = problem.fresh()
@@ -139,11 +146,11 @@ def _ocelot(problem: Any) -> Run:
     return once
 
 
-def gpudbg_run(problem: Any, jobs: int, report: dict[str, Any]) -> Run:
-    """The cubin on the run engine; what it compiled and executed goes to `report`."""
+def gpudbg_run(problem: Any, jobs: int, report: dict[str, Any], engine: str = "run") -> Run:
+    """The cubin on an engine; what it compiled and executed goes to `report`."""
     import gpudbg
 
-    program = gpudbg.load(str(CUBINS / f"{problem.name}.sm_50.cubin"), engine="run", jobs=jobs)
+    program = gpudbg.load(str(CUBINS / f"{problem.name}.sm_50.cubin"), engine=engine, jobs=jobs)
     buffers = [program.device.buffer(b) for b in problem.bufs]
 
     def once() -> tuple[float, list[Any]]:
@@ -169,13 +176,14 @@ def cell(peer: str, kernel: str, size: str, reps: int) -> dict[str, Any]:
     problem = suite.problem(kernel, size)
     report: dict[str, Any] = {}
     if peer.startswith("native"):
-        once = _native(problem, peer.endswith("scalar"))
+        once = _native(problem, peer.endswith("scalar"), report)
     elif peer in OPENCL:
-        once = _opencl(problem, peer)
+        once = _opencl(problem, peer, report)
     elif peer == "gpuocelot":
         once = _ocelot(problem)
     else:
-        once = gpudbg_run(problem, 2 if peer == "gpudbg-2" else 1, report)
+        engine = "step" if peer == "step" else "run"
+        once = gpudbg_run(problem, 2 if peer == "gpudbg-2" else 1, report, engine)
     reps = SLOW_PEERS.get(peer, reps)
     if peer not in SLOW_PEERS:
         report["first_s"], _ = once()
@@ -266,6 +274,29 @@ def table(results: Results, kernels: list[str], peers: list[str]) -> str:
     return "\n".join(lines)
 
 
+def details(results: Results, kernels: list[str], peers: list[str]) -> str:
+    """Markdown: compile time in ms where a peer tells it, and speed.
+
+    What a peer compiles when it first runs a kernel is not in it.  Speed is in 10^9 of the cubin's
+    thread instructions a second, whatever a peer makes of a kernel.
+    """
+    head = ["compile ms, G thread-instr/s", "gpudbg", *peers]
+    lines = ["| " + " | ".join(head) + " |", "|---|" + "--:|" * (len(head) - 1)]
+    for kernel in kernels:
+        count = results[kernel, "run"].get("thread_instructions", 0)
+        row = [kernel]
+        for peer in ("run", *peers):
+            found = results.get((kernel, peer), {})
+            if "median_s" not in found:
+                row.append("-")
+                continue
+            found["thread_instructions_per_s"] = count / found["median_s"]
+            compiled = f"{found['compile_s'] * 1e3:.0f}" if found.get("compile_s") else "-"
+            row.append(f"{compiled}, {count / found['median_s'] / 1e9:.3g}")
+        lines.append("| " + " | ".join(row) + " |")
+    return "\n".join(lines)
+
+
 def _mean(results: Results, kernels: list[str], peer: str, what: str) -> str:
     """The geometric mean of our time over a peer's."""
     pairs = [(results[kernel, "run"], results.get((kernel, peer), {})) for kernel in kernels]
@@ -312,6 +343,7 @@ def main() -> int:
             results[kernel, peer] = pooled(found)
             print(f"{kernel:11s} {peer:14s} {_shown(results[kernel, peer])}", file=sys.stderr)
     print(table(results, kernels, peers))
+    print("\n" + details(results, kernels, peers) + "\n")
     for peer, why in skipped.items():
         print(f"skipped: {peer} ({why})")
     about = {"machine": machine(), "load": os.getloadavg()[0], "skipped": skipped}

@@ -117,9 +117,16 @@ def _chunks(b: Body, size: int, base: str, inside: Val, values: str | None) -> N
     lanes = b.op(f"bitcast i32 %mask to {I1}")
     for half in range(2):
         chosen = _half(b, "i1", lanes, half)
-        regular, first = _regular(b, inside, size, half)
-        plain, spread, after = b.fresh("plain"), b.fresh("spread"), b.fresh("moved")
+        some, plain, spread = b.fresh("some"), b.fresh("plain"), b.fresh("spread")
+        after = b.fresh("moved")
         kind = f"<{CHUNK} x i32>"
+        if values is None:
+            b.put(kind, "zeroinitializer", "%out", 64 * half, 64)
+        # A host takes very long over a vector without any lane where there is no memory.
+        none = b.op(f"icmp eq i{CHUNK} {b.op(f'bitcast <{CHUNK} x i1> {chosen} to i{CHUNK}')}, 0")
+        b.choose(none, after, some)
+        b.label(some)
+        regular, first = _regular(b, inside, size, half)
         data = "" if values is None else _half(b, "i32", values, half)
         b.choose(regular, plain, spread)
         b.label(plain)
