@@ -9,6 +9,7 @@ Exit codes: 0 ran clean, 1 findings, 2 usage, 3 the kernel faulted, 4 a gap of g
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
@@ -36,6 +37,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "plugins": ("gpudbg.frontends.verbs.plugins", "list plugins"),
 }
 """Verb -> (module with `main(argv) -> exit code`, help)."""
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -56,10 +58,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("gpudbg: interrupted", file=sys.stderr)
         return 130
-    except RecursionError as e:
-        return _internal(e)
+    except OSError as e:
+        return _full(e) if e.errno in _NO_ROOM else _internal(e)
     except Exception as e:
         return _internal(e)
+
+
+def _full(error: OSError) -> int:
+    """There is no room for what was to be written."""
+    what = error.filename or "the output"
+    print(f"gpudbg: {what} cannot be written: {error.strerror}", file=sys.stderr)
+    # What standard output still holds would fail again at the end of the process.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return EXIT_USAGE
 
 
 def _internal(error: BaseException) -> int:

@@ -26,8 +26,9 @@ from pathlib import Path
 from gpudbg.debug.compile_options import CompileOptions
 from gpudbg.debug.hostcode import HostCode, split
 from gpudbg.errors import CompileError, UsageError
-from gpudbg.formats.cubin import read_bytes, read_cubin
+from gpudbg.formats.cubin import read_cubin
 from gpudbg.formats.program import SUPPORTED_ARCHS, Program
+from gpudbg.formats.reading import read_bytes
 
 LOG = logging.getLogger("gpudbg.compile")
 

@@ -94,8 +94,8 @@ def open_program(
     """
     if is_source(path):
         return _compiled(path, arch or (launch.sm.arch if launch else None), options)
-    from gpudbg.formats.cubin import read_bytes
     from gpudbg.formats.files import is_cubin, read_program
+    from gpudbg.formats.reading import read_bytes
 
     data = read_bytes(path)
     cubin = is_cubin(data)

@@ -32,6 +32,7 @@ from gpudbg.formats.program import (
     SharedVar,
     Symbol,
 )
+from gpudbg.formats.reading import read_bytes
 
 TEXT = ".text."
 SHARED = (".nv_debug.shared", ".nv.shared")
@@ -66,19 +67,6 @@ def read_cubin(source: str | Path | bytes, path: str | None = None) -> Program:
     arch = _arch(elf)
     with as_load_error(name, "cubin"):
         return _program(elf, arch, data)
-
-
-def read_bytes(path: str | Path) -> bytes:
-    """A file's bytes.
-
-    Raises:
-        LoadError: it cannot be read.
-    """
-    try:
-        return Path(path).read_bytes()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise LoadError(f"cannot be read: {reason}", path=str(path)) from error
 
 
 def _arch(elf: Elf) -> str:

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpudbg.errors import LoadError
-from gpudbg.formats.cubin import read_bytes, read_cubin
+from gpudbg.formats.cubin import read_cubin
 from gpudbg.formats.elf import ELF_MAGIC, EM_CUDA
 from gpudbg.formats.program import SUPPORTED_ARCHS, Program, runs_on
+from gpudbg.formats.reading import read_bytes
 
 if TYPE_CHECKING:
     from gpudbg.formats.fatbin import Image

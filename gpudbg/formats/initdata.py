@@ -22,13 +22,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gpudbg.errors import LoadError, UsageError
+from gpudbg.formats.reading import read_bytes
 
 Array = npt.NDArray[Any]
 
@@ -214,10 +214,10 @@ def load_file(path: str, dtype: np.dtype[Any] | None) -> Array:
                     f"holds {array.dtype} elements, the buffer has {dtype_name(dtype)}", path=path
                 )
             return array
-        data = Path(path).read_bytes()
     except (OSError, ValueError, EOFError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise LoadError(f"cannot be read: {reason}", path=path) from error
+    data = read_bytes(path)
     if dtype is None:
         raise UsageError(f"{path}: a raw file needs an element type, such as f32[]@{path}")
     if len(data) % dtype.itemsize:

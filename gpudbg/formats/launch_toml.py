@@ -84,6 +84,7 @@ from gpudbg.formats.launch import (
 )
 from gpudbg.formats.launch_machine import make_special, make_trap
 from gpudbg.formats.program import SUPPORTED_ARCHS
+from gpudbg.formats.reading import read_bytes
 
 MAX_FILE_BYTES = 1 << 24
 _CONTENT_KEYS = ("type", "count", "shape", "init", "file")
@@ -115,16 +116,13 @@ def read_launch(path: str | Path) -> Launch:
         UsageError: it is no TOML or no launch table; names file and line.
     """
     name = str(path)
+    data = read_bytes(path)
+    if len(data) > MAX_FILE_BYTES:
+        raise LoadError(f"{len(data)} bytes are too many for a launch table", path=name)
     try:
-        data = Path(path).read_bytes()
-        if len(data) > MAX_FILE_BYTES:
-            raise LoadError(f"{len(data)} bytes are too many for a launch table", path=name)
         source = data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise LoadError("is no UTF-8 text", path=name, offset=error.start) from error
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise LoadError(f"cannot be read: {reason}", path=name) from error
     return parse_launch(source, name, str(Path(path).parent))
 
 

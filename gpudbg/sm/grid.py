@@ -325,8 +325,7 @@ class Grid:
             self._started = True
             if self.counters is not None:
                 self._observers = self._observers.with_added(self.counters)
-            for cta in self._residency.fill():
-                self._announce(cta)
+            self.fill()
 
     def observed(self, event: str | None = None) -> bool:
         """Whether anybody listens: at all, or to one event."""
@@ -499,7 +498,7 @@ class Grid:
         )
 
     def fill(self) -> bool:
-        """Begin CTAs that a host thread took and gave back where there is room; whether it did."""
+        """Begin CTAs where there is room, at first and after some were given back; whether any."""
         placed = self._residency.fill() if self._residency.waiting else []
         for cta in placed:
             self._announce(cta)

@@ -24,10 +24,11 @@ POLICIES: tuple[Policy, ...] = (
         "host-threads",
         "modelled",
         "With --jobs above 1 blocks run on several host threads, the warps of a block together, "
-        "and global atomics are the host's; a thread without work takes over blocks of another "
-        "one, and clocks count the instructions of one thread.  What needs a stop in one thread "
-        "stops the others at the end of their turns (at most 64 instructions and those to the "
-        "next flow instruction); "
+        "and global atomics are the host's; a thread takes neighbouring blocks ahead, so that one "
+        "may begin before others with smaller numbers; without work it takes over blocks of "
+        "another one, and clocks count the instructions of one thread.  What needs a stop in one "
+        "thread stops the others at the end of their turns (at most 64 instructions and those to "
+        "the next flow instruction); "
         "a second warp that is at a stop then stands before its instruction and stops the next "
         "run.  A seed, observers, a trap handler and the last million instructions of a budget "
         "run on one thread.",

@@ -262,7 +262,7 @@ def table(results: Results, kernels: list[str], peers: list[str]) -> str:
         if "error" in ours:
             lines.append(f"| {kernel} | {ours['error']} |")
             continue
-        rate = ours["thread_instructions"] / ours["best_s"] / 1e9
+        rate = ours["thread_instructions_per_s"] / 1e9
         row = [kernel, _shown(ours), f"{ours['compile_s'] * 1e3:.0f}", f"{rate:.1f}"]
         row += [_shown(results.get((kernel, peer)), ours) for peer in peers]
         lines.append("| " + " | ".join(row) + " |")
@@ -283,16 +283,14 @@ def details(results: Results, kernels: list[str], peers: list[str]) -> str:
     head = ["compile ms, G thread-instr/s", "gpudbg", *peers]
     lines = ["| " + " | ".join(head) + " |", "|---|" + "--:|" * (len(head) - 1)]
     for kernel in kernels:
-        count = results[kernel, "run"].get("thread_instructions", 0)
         row = [kernel]
         for peer in ("run", *peers):
             found = results.get((kernel, peer), {})
             if "median_s" not in found:
                 row.append("-")
                 continue
-            found["thread_instructions_per_s"] = count / found["median_s"]
             compiled = f"{found['compile_s'] * 1e3:.0f}" if found.get("compile_s") else "-"
-            row.append(f"{compiled}, {count / found['median_s'] / 1e9:.3g}")
+            row.append(f"{compiled}, {found['thread_instructions_per_s'] / 1e9:.3g}")
         lines.append("| " + " | ".join(row) + " |")
     return "\n".join(lines)
 
@@ -340,7 +338,11 @@ def main() -> int:
                 if number == 0 or peer not in SLOW_PEERS:
                     found.append(measured(peer, kernel, options.size, options.reps))
         for peer, found in rounds.items():
-            results[kernel, peer] = pooled(found)
+            results[kernel, peer] = result = pooled(found)
+            count = results[kernel, "run"].get("thread_instructions")
+            if count and "median_s" in result:
+                # Of the cubin's instructions, whatever a peer makes of the kernel.
+                result["thread_instructions_per_s"] = count / result["median_s"]
             print(f"{kernel:11s} {peer:14s} {_shown(results[kernel, peer])}", file=sys.stderr)
     print(table(results, kernels, peers))
     print("\n" + details(results, kernels, peers) + "\n")

@@ -11,6 +11,7 @@ import pytest
 
 from gpudbg import cli
 from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT, EXIT_USAGE
+from gpudbg.formats import reading
 from gpudbg.frontends.verbs.common import has_screen
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -93,6 +94,34 @@ def test_bad_input_is_one_line_and_exit_2(
     assert words in err
     assert "Traceback" not in err
     assert len(err.strip().splitlines()) == 1
+
+
+def test_a_file_that_never_ends(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A device, as a program and as a launch table."""
+    monkeypatch.setattr(reading, "MOST_STREAMED", 1 << 20)
+    program = str(cubin("matmul_tiled"))
+    for arguments in (("dis", "/dev/zero"), ("run", program, "--launch", "/dev/zero")):
+        code, out, err = run(*arguments, capsys=capsys)
+        assert (code, out) == (EXIT_USAGE, "")
+        assert err == "gpudbg: /dev/zero: is no regular file and gives more than 1 MiB\n"
+
+
+def test_no_room_for_what_is_written() -> None:
+    with open("/dev/full", "wb") as full:
+        command = [sys.executable, "-m", "gpudbg", "info", "isa"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == EXIT_USAGE
+    assert done.stderr == "gpudbg: the output cannot be written: No space left on device\n"
+
+
+def test_a_wrong_argument_names_the_verb_once(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run("run", "--jobs", "two", "x", capsys=capsys)
+    assert code == EXIT_USAGE
+    assert err.startswith("gpudbg: run: argument --jobs: invalid int value: 'two' (see")
+    code, _, err = run("--jobs", "two", "x", capsys=capsys)
+    assert err.startswith("gpudbg: argument --jobs: invalid int value: 'two' (see")
 
 
 @pytest.mark.parametrize("cut", [0, 3, 16, 63, 64, 200, 2000])

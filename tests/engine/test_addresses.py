@@ -258,6 +258,25 @@ def test_local_memory_of_a_new_block_is_zero() -> None:
     assert not out.array().any()
 
 
+def _to_the_end(session: Any, first: int) -> list[Any]:
+    """States at stops on the way."""
+    states = []
+    for more in (first, *(31,) * 8):
+        assert session.run(max_instructions=more).kind == "limit"
+        states.append(machines.grid_state(session.grid))
+    assert session.run().kind == "exited"
+    return states
+
+
+def _assert_same(found: list[tuple[list[Any], Any]]) -> None:
+    """Both engines had the same states at all stops and wrote the same, which is not nothing."""
+    one, two = found
+    assert one[1].any()
+    assert np.array_equal(one[1], two[1])
+    for state, other in zip(one[0], two[0], strict=True):
+        assert machines.difference(state, other) == ""
+
+
 READS = """
 .arch sm_50
 .kernel reads
@@ -295,16 +314,9 @@ def test_a_debugger_writes_to_local_memory(limit: int) -> None:
             for n, cta in enumerate(session.grid.ctas()):
                 for lane in range(32):
                     cta.warps[0].local.write(lane, 0xFFFFD0, bytes([n + 1, lane, 0, 0]))
-            states = []
-            for more in (3000, *(31,) * 8):
-                assert session.run(max_instructions=more).kind == "limit"
-                states.append(machines.grid_state(session.grid))
-            assert session.run().kind == "exited"
+            states = _to_the_end(session, 3000)
         found.append((states, out.array()))
-    assert found[0][1].any()
-    assert np.array_equal(found[0][1], found[1][1])
-    for one, two in zip(found[0][0], found[1][0], strict=True):
-        assert machines.difference(one, two) == ""
+    _assert_same(found)
 
 
 STAIN = """
@@ -340,13 +352,5 @@ def test_what_no_code_writes_is_zero_in_a_new_block(limit: int) -> None:
                 warp.R[14][:] = 7
                 warp.predicates[3] = 0xFFFF
                 warp.cc[3] = 1
-        states = []
-        for more in (1500, *(31,) * 8):
-            assert session.run(max_instructions=more).kind == "limit"
-            states.append(machines.grid_state(session.grid))
-        assert session.run().kind == "exited"
-        found.append((states, out.array()))
-    assert found[0][1].any()
-    assert np.array_equal(found[0][1], found[1][1])
-    for one, two in zip(found[0][0], found[1][0], strict=True):
-        assert machines.difference(one, two) == ""
+        found.append((_to_the_end(session, 1500), out.array()))
+    _assert_same(found)

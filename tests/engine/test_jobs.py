@@ -76,32 +76,30 @@ done:
     EXIT ;
 """
 
-COUNT = """
-.arch sm_50
-.kernel count
-.param at 8
-    S2R R9, SR_CTAID.X ;
+OWN_WORD = """S2R R9, SR_CTAID.X ;
     MOV R2, c[0x0][at] ;
     MOV R3, c[0x0][at+4] ;
     SHL R8, R9, 0x2 ;
     IADD R2.CC, R2, R8 ;
-    IADD.X R3, R3, RZ ;
+    IADD.X R3, R3, RZ ;"""
+"""R2, R3: where the word of a block is, whose number is R9."""
+
+COUNT = f"""
+.arch sm_50
+.kernel count
+.param at 8
+    {OWN_WORD}
     MOV32I R4, 0x1 ;
     RED.E.ADD [R2], R4 ;
     EXIT ;
 """
 
-UNEVEN = """
+UNEVEN = f"""
 .arch sm_50
 .kernel uneven
 .param at 8
 .param rounds 4
-    S2R R9, SR_CTAID.X ;
-    MOV R2, c[0x0][at] ;
-    MOV R3, c[0x0][at+4] ;
-    SHL R8, R9, 0x2 ;
-    IADD R2.CC, R2, R8 ;
-    IADD.X R3, R3, RZ ;
+    {OWN_WORD}
     MOV R10, c[0x0][rounds] ;
     XMAD R10, R9, R10, RZ ;
     MOV32I R4, 0x1 ;
@@ -116,16 +114,11 @@ again:
     EXIT ;
 """
 
-CHAIN = """
+CHAIN = f"""
 .arch sm_50
 .kernel chain
 .param at 8
-    S2R R9, SR_CTAID.X ;
-    MOV R2, c[0x0][at] ;
-    MOV R3, c[0x0][at+4] ;
-    SHL R8, R9, 0x2 ;
-    IADD R2.CC, R2, R8 ;
-    IADD.X R3, R3, RZ ;
+    {OWN_WORD}
 wait:
     LDG.E R4, [R2] ;
     ISETP.EQ.AND P0, PT, R4, RZ, PT ;
@@ -314,12 +307,18 @@ def test_blocks_taken_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (out.array() == 32).all()
 
 
-def test_blocks_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def moved(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Of each run of several threads, whether blocks went from one to another."""
+    found: list[bool] = []
+    real = Team.run
+    monkeypatch.setattr(Team, "run", lambda s, w: (real(s, w), found.append(s.moved)))
+    return found
+
+
+def test_blocks_handed_over(monkeypatch: pytest.MonkeyPatch, moved: list[bool]) -> None:
     """Threads without work take blocks of others: each block runs once, stops and counts hold."""
     monkeypatch.setattr(shares, "WORTH", 2000)
-    moved: list[bool] = []
-    real = Team.run
-    monkeypatch.setattr(Team, "run", lambda s, w: (real(s, w), moved.append(s.moved)))
     blocks, rounds = 40, 150
     program = _load(UNEVEN, jobs=4)
     deadline = time.monotonic() + 60
@@ -374,13 +373,10 @@ def test_later_blocks_leave_room_for_those_given_back() -> None:
     assert flags.array().all()
 
 
-def test_numbers_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numbers_handed_over(monkeypatch: pytest.MonkeyPatch, moved: list[bool]) -> None:
     """A thread has taken blocks that would keep it busy long after the others are done."""
     monkeypatch.setattr(shares, "WORTH", 2000)
     monkeypatch.setattr(shares, "EVEN", 1)
-    moved: list[bool] = []
-    real = Team.run
-    monkeypatch.setattr(Team, "run", lambda s, w: (real(s, w), moved.append(s.moved)))
     blocks, rounds = 400, 20
     backwards = "S2R R9, SR_CTAID.X ;\n    IADD R9, -R9, c[0x0][last] ;"
     source = UNEVEN.replace("S2R R9, SR_CTAID.X ;", backwards)

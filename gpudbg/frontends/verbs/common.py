@@ -18,7 +18,9 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Complain."""
-        raise UsageError(f"{self.prog}: {message}", f"see `{self.prog} --help`")
+        # The command line says first that it is gpudbg who complains.
+        verb = self.prog.removeprefix("gpudbg").strip()
+        raise UsageError(f"{verb}: {message}" if verb else message, f"see `{self.prog} --help`")
 
 
 def has_screen() -> bool:

@@ -12,8 +12,8 @@ from gpudbg.debug.assembler.emit import function_directives, module_directives
 from gpudbg.debug.compile_options import add_compile_flags, flag_options
 from gpudbg.debug.opening import open_program
 from gpudbg.errors import EXIT_CLEAN, LoadError, UsageError
-from gpudbg.formats.cubin import read_bytes
 from gpudbg.formats.program import SUPPORTED_ARCHS, Program
+from gpudbg.formats.reading import read_bytes
 from gpudbg.frontends.verbs.common import Parser, emit_json, plain_kernel
 from gpudbg.isa.spa5 import text
 from gpudbg.isa.spa5.sched import BUNDLE_BYTES

@@ -66,7 +66,8 @@ SHARED_POINTER: Final = 0xA0
 LOCAL_POINTER: Final = 0xA8
 CTA_POINTER: Final = 0xB0
 LOCAL_CLEAR: Final = 0xB8
-"""i64: the run (`epoch` of the grid loop) since whose begin local memory is all zero, or 0."""
+"""i64: the `epoch` of the grid loop since whose begin local memory is all zero (`arena.UNTOUCHED`:
+since it was made), or 0."""
 
 FRESH: Final = 1
 """Bit of a pc: the warp has not begun; what registers, predicates and flags hold is from the warp

@@ -20,12 +20,13 @@ from gpudbg.sm.record import FIELDS
 from gpudbg.sm.scheduler import STAY
 
 # Environment fields of the loop, i64 each.  `next` points to the number of the next CTA, which all
-# threads share; `tell`: Python wants to know of every warp that ends; `epoch`: a number for the
-# time since Python last changed anything; `before`: instructions of the launch at the call; from
-# `own` before `own_end`: numbers of CTAs that this thread has taken for itself, one of `spread`
-# that wait, but at most `chunk` at a time, or 0: no other thread takes any; `stained`: warps hold
-# something where no code writes; `local_bytes`: the kernel's local memory of a thread; `issued`:
-# where this thread counts instructions issued on each SM.
+# threads share; `ctas`: the number at which that count ends for now; `tell`: Python wants to know
+# of every warp that ends; `epoch`: a number for the time since somebody else may have written to
+# local memory; `before`: instructions of the launch at the call; from `own` before `own_end`:
+# numbers of CTAs that this thread has taken for itself, one of `spread` that wait, but at most
+# `chunk` at a time, or 0: no other thread takes any; `stained`: warps hold something where no code
+# writes; `local_bytes`: the kernel's local memory of a thread; `issued`: where this thread counts
+# instructions issued on each SM.
 _NAMES = (
     "ring",
     "ring_count",

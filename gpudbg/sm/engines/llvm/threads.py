@@ -69,8 +69,8 @@ class Team:
         self._words = words = memory.data.cast("q")
         # The library is kept: its code must stay.
         self._lead, self._follow, self._library = _functions()
-        self._all = [team.HEAD_BYTES // 8]
-        self._boxes: list[int] = []
+        # The leader's first.
+        self._boxes = [team.HEAD_BYTES // 8]
         for place, name in (
             (team.READ, "read"),
             (team.WRITE, "write"),
@@ -82,14 +82,13 @@ class Team:
     def _grow(self, followers: int) -> None:
         """Begin threads up to a number."""
         words = self._words
-        for n in range(len(self._boxes), followers):
-            at = team.HEAD_BYTES + (1 + n) * team.BOX_BYTES
+        for n in range(len(self._boxes), followers + 1):
+            at = team.HEAD_BYTES + n * team.BOX_BYTES
             box = at // 8
             words[box + team.TEAM // 8] = self._at
             words[box + _PATIENCE] = team.LOOKS
             words[box + team.CALLS // 8], words[box + _CALL] = _signal()
             self._boxes.append(box)
-            self._all.append(box)
             threading.Thread(
                 target=self._follow, args=(self._at + at,), name="gpudbg-run", daemon=True
             ).start()
@@ -100,10 +99,9 @@ class Team:
         Args:
             looks: before they sleep again.
         """
-        if followers > len(self._boxes):
-            self._grow(followers)
+        self._grow(followers)
         words = self._words
-        for box in self._boxes[:followers]:
+        for box in self._boxes[1 : followers + 1]:
             words[box + _PATIENCE] = looks
             if words[box] == team.ASLEEP:
                 words[box] = team.CALLED
@@ -112,19 +110,18 @@ class Team:
     def run(self, workers: Sequence[Worker]) -> None:
         """Run workers, the first one in this thread; what needs Python in one stops all."""
         words, count = self._words, len(workers)
-        if count > len(self._all):
-            self._grow(count - 1)
+        self._grow(count - 1)
         words[_COUNT], words[_MOVED] = count, 0
-        for box, worker in zip(self._all, workers, strict=False):
+        for box, worker in zip(self._boxes, workers, strict=False):
             words[box + _ENVIRONMENT] = worker.address
         self._lead(self._at)
-        for box, worker in zip(self._all, workers, strict=False):
+        for box, worker in zip(self._boxes, workers, strict=False):
             worker.why = words[box + _WHY]
         self.moved = bool(words[_MOVED])
 
     def rest(self) -> None:
         """No work is to come soon."""
-        for box in self._boxes:
+        for box in self._boxes[1:]:
             self._words[box] = team.ASLEEP
 
 
