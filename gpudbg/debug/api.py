@@ -135,8 +135,8 @@ def open(  # noqa: A001 - users write gpudbg.open
         path: the program; `x.cubin` has its launch table in `x.toml`.
         launch: another launch table.
         kernel, grid, block: win over the table.
-        args: arguments in the words of `--arg`, such as "i32:4" or "x=f32[64]"; they replace
-            the table's and may name its buffers.
+        args: arguments in the words of `--arg`, such as "i32:4" or "x=f32[64]": all of them,
+            or "NAME=VALUE" for those that differ from the table's; they may name its buffers.
         arch, options, num_sms, seed, engine: as for `load`.
 
     Raises:
@@ -146,20 +146,29 @@ def open(  # noqa: A001 - users write gpudbg.open
     >>> session.run().kind, session.buffer("out")
     ('exited', array([4974, 4970, 5026, 4994], dtype=int32))
     """
-    from gpudbg.debug.opening import open_program, start
+    from gpudbg.debug.opening import open_program, parameter_names, start
     from gpudbg.formats.launch import SmSpec
     from gpudbg.formats.launch_toml import beside, flag_launch, read_launch
 
     table = Path(launch) if launch is not None else beside(Path(path))
-    made = flag_launch(
-        read_launch(table) if table is not None else None,
-        kernel=kernel,
-        grid=_dim_text(grid),
-        block=_dim_text(block),
-        args=args,
-        sm=SmSpec(arch, num_sms, seed),
-    )
-    return start(open_program(os.fspath(path), made, arch, options), made, engine)
+    base = read_launch(table) if table is not None else None
+
+    def flagged(names: Sequence[str] | None) -> Launch:
+        return flag_launch(
+            base,
+            kernel=kernel,
+            grid=_dim_text(grid),
+            block=_dim_text(block),
+            args=args,
+            sm=SmSpec(arch, num_sms, seed),
+            parameters=names,
+        )
+
+    made = flagged(None)
+    program = open_program(os.fspath(path), made, arch, options)
+    if args:
+        made = flagged(parameter_names(program, made.kernel))
+    return start(program, made, engine)
 
 
 def _dim_text(value: int | Sequence[int] | None) -> str | None:

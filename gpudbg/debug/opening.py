@@ -43,7 +43,8 @@ def add_launch_flags(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="ARG",
-        help="an argument: i32:1000, f32:2.5, x=f32[1000]:lcg_real(seed=1,lo=0,hi=1), y=@y.npy",
+        help="an argument: i32:1000, f32:2.5, x=f32[1000]:lcg_real(seed=1,lo=0,hi=1), y=@y.npy; "
+        "all of them in order, or NAME=VALUE for those that differ from the launch table",
     )
     group.add_argument(
         "--symbol", action="append", default=[], metavar="NAME=…", help="set a variable"
@@ -131,8 +132,16 @@ def _compiled(
     return program_of(os.fspath(path), compile_file(path, options))
 
 
-def read_table(path: str | Path, args: argparse.Namespace) -> Launch:
-    """The launch table beside a program (or of --launch) with the flags laid over it."""
+def read_table(
+    path: str | Path, args: argparse.Namespace, program: Program | None = None
+) -> Launch:
+    """The launch table beside a program (or of --launch) with the flags laid over it.
+
+    Args:
+        path: the program's path.
+        args: what `add_launch_flags` parsed.
+        program: the program, once it has been read: `--arg NAME=…` goes by its parameters.
+    """
     from gpudbg.formats.launch import SmSpec
     from gpudbg.formats.launch_toml import beside, flag_launch, read_launch
 
@@ -150,7 +159,23 @@ def read_table(path: str | Path, args: argparse.Namespace) -> Launch:
         symbols=args.symbol,
         outputs=args.output,
         sm=SmSpec(args.arch, args.num_sms, args.seed, args.heap, args.stack),
+        parameters=parameter_names(program, args.kernel or (base.kernel if base else None)),
     )
+
+
+def parameter_names(program: Program | None, kernel: str | None) -> Sequence[str] | None:
+    """Names of the parameters of the kernel to launch; None where they are not known."""
+    from gpudbg.debug.launching import kernel_name
+    from gpudbg.debug.signatures import names_of
+    from gpudbg.formats.launch import pick_kernel
+
+    if program is None:
+        return None
+    try:
+        found = pick_kernel(program, kernel_name(program, kernel))
+    except UsageError:
+        return None
+    return names_of(program, found)
 
 
 def open_session(path: str | Path, args: argparse.Namespace) -> DebugSession:
@@ -162,6 +187,8 @@ def open_session(path: str | Path, args: argparse.Namespace) -> DebugSession:
     """
     launch = read_table(path, args)
     program = open_program(path, launch, args.arch, flag_options(args))
+    if args.arg:
+        launch = read_table(path, args, program)
     jobs = getattr(args, JOBS.name, JOBS.default)
     return start(program, launch, getattr(args, "engine", "auto"), jobs)
 

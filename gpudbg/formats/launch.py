@@ -422,6 +422,15 @@ def bind(kernel: Kernel, args: Sequence[Arg]) -> tuple[BoundArg, ...]:
     return tuple(bound)
 
 
+def missing_arguments(names: Sequence[str]) -> UsageError:
+    """The complaint about arguments that nothing gives."""
+    are = "argument is" if len(names) == 1 else "arguments are"
+    return UsageError(
+        f"{len(names)} {are} not given: {_list(names)}",
+        "--arg NAME=VALUE gives one; `gpudbg info PROGRAM --launch` prints a launch table",
+    )
+
+
 def _describe(kernel: Kernel) -> str:
     """`kernel saxpy takes 4 parameters (4, 4, 8, 8 bytes)`."""
     count = len(kernel.params)

@@ -101,8 +101,26 @@ def parse_arg(text: str, index: int, folder: str = "") -> ArgText:
         LoadError: a file that cannot be read.
     """
     text = text.strip()
-    named = _NAMED.fullmatch(text)
-    name, value = (named.group(1), named.group(2).strip()) if named else (f"arg{index}", text)
+    name, value = split_name(text)
+    if name and _REFERENCE.fullmatch(value) and parse_number(value) is None:
+        # Which argument it is to be says `gpudbg.formats.launch_args`; in a list its place does.
+        raise _unreadable(text)
+    return parse_value(name or f"arg{index}", value, folder)
+
+
+def split_name(text: str) -> tuple[str, str]:
+    """`NAME=VALUE` as its two parts; an empty name where there is none."""
+    named = _NAMED.fullmatch(text.strip())
+    return (named.group(1), named.group(2).strip()) if named else ("", text.strip())
+
+
+def parse_value(name: str, value: str, folder: str = "") -> ArgText:
+    """Read an argument without its name; a buffer or image that it declares gets the name.
+
+    Raises:
+        UsageError: it cannot be read.
+        LoadError: a file that cannot be read.
+    """
     if image := _IMAGE.fullmatch(value):
         made = _image(name, image, folder)
         return ArgText(ImageArg(made.name), image=made)
@@ -116,10 +134,13 @@ def parse_arg(text: str, index: int, folder: str = "") -> ArgText:
     plain = parse_number(value)
     if plain is not None:
         return ArgText(ScalarArg("int" if isinstance(plain, int) else "float", plain))
-    reference = _REFERENCE.fullmatch(value)
-    if reference and not named:
-        return ArgText(BufferArg(reference.group(1), _offset(reference.group(2), text)))
-    raise UsageError(
+    if reference := _REFERENCE.fullmatch(value):
+        return ArgText(BufferArg(reference.group(1), _offset(reference.group(2), value)))
+    raise _unreadable(value)
+
+
+def _unreadable(text: str) -> UsageError:
+    return UsageError(
         f"cannot read argument '{text}'",
         hint="forms: i32:5  f32:2.5  x=f32[100]:zeros  x=f32[100]@file.npy  x  hex:00ff",
     )

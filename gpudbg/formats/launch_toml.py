@@ -82,6 +82,7 @@ from gpudbg.formats.launch import (
     SymbolSpec,
     dim3,
 )
+from gpudbg.formats.launch_args import given_args
 from gpudbg.formats.launch_machine import make_special, make_trap
 from gpudbg.formats.program import SUPPORTED_ARCHS
 from gpudbg.formats.reading import read_bytes
@@ -449,6 +450,7 @@ def flag_launch(
     outputs: Sequence[str] = (),
     sm: SmSpec | None = None,
     raw: RawSpec | None = None,
+    parameters: Sequence[str] | None = None,
 ) -> Launch:
     """Command-line flags over a launch table; a flag that is given wins.
 
@@ -458,28 +460,30 @@ def flag_launch(
         grid: --grid, such as "4" or "8,8".
         block: --block.
         shared_bytes: --shared.
-        args: every --arg in order; any at all replace the table's arguments, and may name the
-            table's buffers.
+        args: every --arg in order: a whole list, or `NAME=VALUE` for some
+            (`gpudbg.formats.launch_args`); they may name the table's buffers.
         symbols: every --symbol.
         outputs: every --output.
         sm: machine flags; fields that are None leave the table's.
         raw: description of raw words.
+        parameters: names of the kernel's parameters; None where they are not known yet: names
+            that the table does not know are then left for later.
 
     Raises:
         UsageError: a flag that cannot be read, or an argument or output that names nothing.
         LoadError: a file that cannot be read.
     """
     base = base or Launch(source="command line")
-    made, buffers, images = text.parse_args(args)
+    told = given_args(base, args, parameters)
     given = [text.parse_symbol(s) for s in symbols]
     changed = base.replaced(
         kernel=kernel,
         grid=text.parse_dim3(grid, "grid") if grid is not None else None,
         block=text.parse_dim3(block, "block") if block is not None else None,
         shared_bytes=shared_bytes,
-        args=made or None,
-        buffers=buffers,
-        images=images,
+        args=told.args,
+        buffers=told.buffers,
+        images=told.images,
         symbols={s.name: s for s in given},
         outputs=tuple(text.parse_output(o) for o in outputs) or None,
         raw=raw,

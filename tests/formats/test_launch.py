@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -366,6 +367,44 @@ def test_flags_win_over_the_table() -> None:
         launch_toml.flag_launch(base, args=["z"])
     with pytest.raises(UsageError, match=r"output names 'xx'.*did you mean 'x'"):
         launch_toml.flag_launch(base, outputs=["xx"])
+
+
+NAMED = launch_toml.parse_launch(
+    'args=["src", "dst+8", "i32:3"]\n[buffers.src]\ntype="f32"\ncount=3\n'
+    '[buffers.dst]\ntype="f32"\ncount=3\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (["n=7"], (*NAMED.args[:2], launch.ScalarArg("int", 7))),
+        (["n=1", "n=i32:9"], (*NAMED.args[:2], launch.ScalarArg("i32", 9))),
+        (["arg2=f32:2.5"], (*NAMED.args[:2], launch.ScalarArg("f32", 2.5))),
+        (["from=dst"], (launch.BufferArg("dst"), *NAMED.args[1:])),
+        (["dst=0"], (NAMED.args[0], launch.ScalarArg("int", 0), NAMED.args[2])),
+        (["src=u8[5]", "n=2"], (NAMED.args[0], NAMED.args[1], launch.ScalarArg("int", 2))),
+        (["dst", "4"], (launch.BufferArg("dst"), launch.ScalarArg("int", 4))),
+        (["a=u8[1]", "b=u8[1]", "c=u8[1]"], tuple(launch.BufferArg(n) for n in "abc")),
+    ],
+)  # fmt: skip
+def test_arguments_by_name_replace_those_alone(given: list[str], expected: tuple[Any, ...]) -> None:
+    table = launch_toml.flag_launch(NAMED, args=given, parameters=["from", "to", "n"])
+    assert table.args == expected
+    if given[0].startswith("src="):
+        assert (table.buffers["src"].dtype, table.buffers["src"].count) == ("u8", 5)
+        assert table.buffers["dst"] == NAMED.buffers["dst"]
+
+
+def test_arguments_by_name_that_are_none() -> None:
+    with pytest.raises(UsageError, match=r"no argument is called 'm' \(known: from, to, n\)"):
+        launch_toml.flag_launch(NAMED, args=["m=7"], parameters=["from", "to", "n"])
+    with pytest.raises(UsageError, match=r"no argument is called 'fron' .*did you mean 'from'"):
+        launch_toml.flag_launch(NAMED, args=["fron=7"], parameters=["from", "to", "n"])
+    with pytest.raises(UsageError, match="2 arguments are not given: from, to"):
+        launch_toml.flag_launch(args=["n=7"], parameters=["from", "to", "n"])
+    # Before the program is read nothing is known of `m`: it waits.
+    assert launch_toml.flag_launch(NAMED, args=["m=7"]).args == NAMED.args
 
 
 @settings(max_examples=200, deadline=None)

@@ -5,6 +5,7 @@ A story that no longer teaches what it says fails here, whatever its transcript 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -303,3 +304,45 @@ def test_every_story_has_a_lesson() -> None:
 @pytest.mark.parametrize("name", LESSONS)
 def test_lesson(name: str) -> None:
     LESSONS[name](gpudbg.open(stories()[name]))
+
+
+def grows(session: gpudbg.DebugSession) -> None:
+    seen = [int(s.watch[0].new) for s in session.stops if s.watch]
+    assert seen == sorted(seen)
+    assert len(seen) == 5
+    session.run()
+    assert seen[-1] == session.buffer("out")[0]
+
+
+def ends(session: gpudbg.DebugSession) -> None:
+    assert session.run().kind == "exited"
+
+
+TRIES: dict[str, Lesson] = {
+    "first_steps": grows,
+    "misaligned_vector": ends,
+    "out_of_bounds": ends,
+    "divergent_barrier": ends,
+}
+"""What a reader who does as the notes say finds; commands and flags come from the notes."""
+
+
+def tried(name: str) -> list[str]:
+    """The commands and flags that a story's notes tell the reader to try."""
+    notes = (sessions_folder() / name / "notes.md").read_text()
+    return re.findall(r"`([^`]+)`", notes.partition("Try ")[2])
+
+
+def test_every_advice_is_tried() -> None:
+    assert set(TRIES) == {name for name in stories() if tried(name)}
+
+
+@pytest.mark.parametrize("name", TRIES)
+def test_what_the_notes_tell_to_try(name: str) -> None:
+    words = tried(name)
+    flags = [w.removeprefix("--arg ") for w in words if w.startswith("--arg ")]
+    session = gpudbg.open(stories()[name], args=flags)
+    for line in (w for w in words if not w.startswith("--arg ")):
+        for _ in range(5 if line == "continue" else 1):
+            session.command(line)
+    TRIES[name](session)
