@@ -11,7 +11,7 @@ Public names resolve on first use, so that importing the package costs nothing.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
@@ -21,58 +21,170 @@ if TYPE_CHECKING:
     from gpudbg.debug.api import load as load
     from gpudbg.debug.api import open as open  # noqa: A004 - the public name
     from gpudbg.debug.breakpoints import Breakpoint as Breakpoint
+    from gpudbg.debug.commands.registry import Output as Output
     from gpudbg.debug.device import Device as Device
     from gpudbg.debug.device import DeviceBuffer as DeviceBuffer
+    from gpudbg.debug.expr import Result as Result
+    from gpudbg.debug.focus import Focus as Focus
+    from gpudbg.debug.images import DeviceImage as DeviceImage
+    from gpudbg.debug.look import InstructionInfo as InstructionInfo
+    from gpudbg.debug.look import Memory as Memory
+    from gpudbg.debug.look import SpecialValue as SpecialValue
     from gpudbg.debug.session import DebugSession as DebugSession
+    from gpudbg.debug.snapshot import Snapshot as Snapshot
+    from gpudbg.debug.snapshot import StackEntry as StackEntry
+    from gpudbg.debug.snapshot import WarpDetail as WarpDetail
+    from gpudbg.debug.snapshot import WarpRow as WarpRow
+    from gpudbg.debug.stop import CallSite as CallSite
     from gpudbg.debug.stop import ErrorRecord as ErrorRecord
+    from gpudbg.debug.stop import KernelError as KernelError
     from gpudbg.debug.stop import Stop as Stop
+    from gpudbg.debug.stop import StopKind as StopKind
+    from gpudbg.debug.stop import Trigger as Trigger
+    from gpudbg.debug.symbols import Line as Line
     from gpudbg.debug.tracing import TraceEntry as TraceEntry
+    from gpudbg.debug.warp_view import LaneView as LaneView
+    from gpudbg.debug.warp_view import PredicateFile as PredicateFile
+    from gpudbg.debug.warp_view import RegisterFile as RegisterFile
+    from gpudbg.debug.warp_view import WarpView as WarpView
+    from gpudbg.debug.watching import Subscription as Subscription
     from gpudbg.errors import AssembleError as AssembleError
     from gpudbg.errors import CommandError as CommandError
     from gpudbg.errors import CompileError as CompileError
     from gpudbg.errors import DecodeError as DecodeError
     from gpudbg.errors import GpudbgError as GpudbgError
+    from gpudbg.errors import InternalError as InternalError
     from gpudbg.errors import LoadError as LoadError
     from gpudbg.errors import ModelGap as ModelGap
+    from gpudbg.errors import PluginError as PluginError
     from gpudbg.errors import UsageError as UsageError
+    from gpudbg.formats.program import Global as Global
+    from gpudbg.formats.program import Kernel as Kernel
+    from gpudbg.isa import BoundInstruction as BoundInstruction
     from gpudbg.isa import assemble as assemble
     from gpudbg.isa import decode as decode
     from gpudbg.sm.observer import Observer as Observer
 
 _PUBLIC = {
     "AssembleError": "gpudbg.errors",
+    "BoundInstruction": "gpudbg.isa",
     "Breakpoint": "gpudbg.debug.breakpoints",
+    "CallSite": "gpudbg.debug.stop",
     "CommandError": "gpudbg.errors",
     "CompileError": "gpudbg.errors",
     "DebugSession": "gpudbg.debug.session",
     "DecodeError": "gpudbg.errors",
     "Device": "gpudbg.debug.device",
     "DeviceBuffer": "gpudbg.debug.device",
+    "DeviceImage": "gpudbg.debug.images",
     "ErrorRecord": "gpudbg.debug.stop",
+    "Focus": "gpudbg.debug.focus",
+    "Global": "gpudbg.formats.program",
     "GpudbgError": "gpudbg.errors",
+    "InstructionInfo": "gpudbg.debug.look",
+    "InternalError": "gpudbg.errors",
+    "Kernel": "gpudbg.formats.program",
+    "KernelError": "gpudbg.debug.stop",
+    "LaneView": "gpudbg.debug.warp_view",
+    "Line": "gpudbg.debug.symbols",
     "LoadError": "gpudbg.errors",
     "LoadedProgram": "gpudbg.debug.api",
+    "Memory": "gpudbg.debug.look",
     "ModelGap": "gpudbg.errors",
     "Observer": "gpudbg.sm.observer",
+    "Output": "gpudbg.debug.commands.registry",
+    "PluginError": "gpudbg.errors",
+    "PredicateFile": "gpudbg.debug.warp_view",
+    "RegisterFile": "gpudbg.debug.warp_view",
+    "Result": "gpudbg.debug.expr",
+    "Snapshot": "gpudbg.debug.snapshot",
+    "SpecialValue": "gpudbg.debug.look",
+    "StackEntry": "gpudbg.debug.snapshot",
     "Stop": "gpudbg.debug.stop",
+    "StopKind": "gpudbg.debug.stop",
+    "Subscription": "gpudbg.debug.watching",
     "TraceEntry": "gpudbg.debug.tracing",
+    "Trigger": "gpudbg.debug.stop",
     "UsageError": "gpudbg.errors",
+    "WarpDetail": "gpudbg.debug.snapshot",
+    "WarpRow": "gpudbg.debug.snapshot",
+    "WarpView": "gpudbg.debug.warp_view",
     "assemble": "gpudbg.isa",
-    "decode": "gpudbg.isa",
     "compile": "gpudbg.debug.api",
+    "decode": "gpudbg.isa",
     "load": "gpudbg.debug.api",
     "open": "gpudbg.debug.api",
 }
 """Public name -> module that defines it."""
 
-__all__ = [*sorted(_PUBLIC), "__version__"]
+_MODULES = ("errors", "plugin")
+"""Public modules: the error tree and the contract of plugins."""
 
+# Without `open` and `compile`: `from gpudbg import *` leaves Python's own alone.
+__all__ = [
+    "AssembleError",
+    "BoundInstruction",
+    "Breakpoint",
+    "CallSite",
+    "CommandError",
+    "CompileError",
+    "DebugSession",
+    "DecodeError",
+    "Device",
+    "DeviceBuffer",
+    "DeviceImage",
+    "ErrorRecord",
+    "Focus",
+    "Global",
+    "GpudbgError",
+    "InstructionInfo",
+    "InternalError",
+    "Kernel",
+    "KernelError",
+    "LaneView",
+    "Line",
+    "LoadError",
+    "LoadedProgram",
+    "Memory",
+    "ModelGap",
+    "Observer",
+    "Output",
+    "PluginError",
+    "PredicateFile",
+    "RegisterFile",
+    "Result",
+    "Snapshot",
+    "SpecialValue",
+    "StackEntry",
+    "Stop",
+    "StopKind",
+    "Subscription",
+    "TraceEntry",
+    "Trigger",
+    "UsageError",
+    "WarpDetail",
+    "WarpRow",
+    "WarpView",
+    "__version__",
+    "assemble",
+    "decode",
+    "load",
+]
 
-def __getattr__(name: str) -> Any:
-    if name in _PUBLIC:
-        return getattr(import_module(_PUBLIC[name]), name)
-    raise AttributeError(f"module 'gpudbg' has no attribute {name!r}")
+if not TYPE_CHECKING:  # A type checker would take any name for one that is here.
+
+    def __getattr__(name: str) -> object:
+        if name in _MODULES:
+            return import_module(f"gpudbg.{name}")
+        if name not in _PUBLIC:
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, _PUBLIC, n=1)
+            words = f"module 'gpudbg' has no attribute {name!r}"
+            raise AttributeError(words + (f"; did you mean {near[0]!r}?" if near else ""))
+        value = globals()[name] = getattr(import_module(_PUBLIC[name]), name)
+        return value
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted((*_PUBLIC, *_MODULES, "__doc__", "__version__"))

@@ -7,6 +7,8 @@ itself (`ModelGap`, `InternalError`).  Messages say what happened, where, and wh
 
 from __future__ import annotations
 
+from typing import Any
+
 EXIT_CLEAN = 0
 EXIT_FINDINGS = 1
 EXIT_USAGE = 2
@@ -31,6 +33,18 @@ class GpudbgError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message} ({self.hint})" if self.hint else self.message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # By what it holds: the arguments of some branches make up a message.
+        return _remade, (type(self), self.args, self.__dict__)
+
+
+def _remade(kind: type[GpudbgError], args: tuple[Any, ...], held: dict[str, Any]) -> GpudbgError:
+    """An error as it was when it was pickled."""
+    made = kind.__new__(kind)
+    made.args = args
+    made.__dict__.update(held)
+    return made
 
 
 class UsageError(GpudbgError):

@@ -92,7 +92,12 @@ class WarpDetail:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Everything the views draw at one stop."""
+    """Everything the views draw at one stop.
+
+    >>> snapshot = session.snapshot()
+    >>> snapshot.kernel, snapshot.grid, len(snapshot.warps), snapshot.detail.registers.shape
+    ('block_max', (4, 1, 1), 8, (16, 32))
+    """
 
     stop: Stop
     focus: Focus | None

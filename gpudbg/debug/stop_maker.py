@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug.focus import thread_of
@@ -37,7 +38,13 @@ def make_stop(session: DebugSession, kind: str, event: StopEvent, hits: tuple[in
         name = session.symbols.kernel_name
         message = f"{name} ended after {event.total:,} warp instructions"
         return Stop("exited", message, kernel=session.kernel.name, **extra)
-    return _located(session, kind, _message(session, kind, errors, hits, event), **extra)
+    stop = _located(session, kind, _message(session, kind, errors, hits, event), **extra)
+    if stop.faulted or kind in ("trap", "warp_error"):
+        from gpudbg.debug.views import stop_card
+
+        # Now, while the warp stands there: `Stop.check` may be asked when the session is gone.
+        stop = replace(stop, card=tuple(stop_card(session, stop)))
+    return stop
 
 
 def _located(session: DebugSession, kind: Any, message: str, **extra: Any) -> Stop:
@@ -55,6 +62,7 @@ def _located(session: DebugSession, kind: Any, message: str, **extra: Any) -> St
         kernel=session.kernel.name,
         block=warp.cta.block,
         thread=thread_of(warp, lane),
+        **session.symbols.place(warp.pc).fields(),
         **extra,
     )
 
@@ -113,4 +121,5 @@ def _error(session: DebugSession, fault: WarpFault) -> ErrorRecord:
         thread=thread,
         nearest=fault.nearest,
         detail=fault.detail,
+        **session.symbols.place(fault.pc).fields(),
     )

@@ -12,10 +12,11 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug.format import parse_int
 from gpudbg.debug.listing import WORD_BYTES, CodeLine, code_line, section_pcs
+from gpudbg.debug.stop import CallSite
 from gpudbg.errors import CommandError
 from gpudbg.formats.names import plain_name
 from gpudbg.isa.spa5.sched import first_instruction
@@ -43,6 +44,24 @@ class Line:
 
     def __str__(self) -> str:
         return f"{PurePath(self.file).name}:{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an instruction is in the source, with None for what is not known.
+
+    `function` is the innermost one, inlined ones included; `inlined_at` are the calls through which
+    it came into the code, innermost first.
+    """
+
+    file: str | None = None
+    line: int | None = None
+    function: str | None = None
+    inlined_at: tuple[CallSite, ...] = ()
+
+    def fields(self) -> dict[str, Any]:
+        """The fields that `Stop`, `ErrorRecord` and `Trigger` have of a place."""
+        return {name: getattr(self, name) for name in ("file", "line", "function", "inlined_at")}
 
 
 class Symbols:
@@ -112,6 +131,22 @@ class Symbols:
                 for c in (row.inlined if row else ())
             )
         return self._calls_cache[pc]
+
+    def place(self, pc: int) -> Place:
+        """The source place of a pc as data."""
+        line, calls = self.line(pc), self.calls(pc)
+        own = self.function(pc) or None
+        callers = [*(name for name, _ in calls[1:]), own or ""]
+        sites = tuple(
+            CallSite(caller, at.file, at.number)
+            for caller, (_, at) in zip(callers, calls, strict=False)
+        )
+        return Place(
+            line.file if line else None,
+            line.number if line else None,
+            (calls[0][0] or None) if calls else own,
+            sites,
+        )
 
     @property
     def has_lines(self) -> bool:

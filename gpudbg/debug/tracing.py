@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpudbg.debug.stop import dim
+from gpudbg.debug.stop import CallSite, dim
 from gpudbg.debug.symbols import Line
 from gpudbg.debug.views import lane_list
 from gpudbg.debug.warp_view import LANES
@@ -43,6 +43,9 @@ class TraceEntry:
         offset: of the instruction, in its kernel.
         where: the same with its function, "saxpy+0x48".
         line: source line (`line.number`, str is "saxpy.cu:7"); None without a line table.
+            `file` is its file.
+        function: the function the line is in, an inlined one included.
+        inlined_at: the calls through which it came into the code, innermost first.
         text: the instruction as nvdisasm prints it.
         lanes: lanes that take part, guards considered; `threads`: their threadIdx.
         kind, space, size: of an access: load, store or atomic; the address space; bytes.
@@ -54,8 +57,8 @@ class TraceEntry:
     ...     stop = session.run()
     >>> print(log[0])
     barrier  block_max+0x1d8  first_steps.cu:17  block (0,0,0) warp 0 lanes 0-31  barrier 0
-    >>> log[0].line.number, log[0].threads[31]
-    (17, (31, 0, 0))
+    >>> log[0].line.number, log[0].function, log[0].threads[31]
+    (17, 'block_max', (31, 0, 0))
     """
 
     event: str
@@ -75,6 +78,13 @@ class TraceEntry:
     addresses: tuple[int, ...] = ()
     barrier: int | None = None
     detail: str = ""
+    function: str | None = None
+    inlined_at: tuple[CallSite, ...] = ()
+
+    @property
+    def file(self) -> str | None:
+        """Source file; None without a line table."""
+        return self.line.file if self.line is not None else None
 
     def __str__(self) -> str:
         what = f"{self.kind} {self.space} {self.size} bytes" if self.kind else self.detail
@@ -123,6 +133,7 @@ class Tracer:
         if self._wanted is not None and not self._wanted(pc):
             return
         symbols = self._session.symbols
+        place = symbols.place(pc)
         code = symbols.instruction(pc)
         mine = tuple(i for i in range(LANES) if lanes >> i & 1)
         tid = warp.tid
@@ -139,6 +150,8 @@ class Tracer:
                 text=code.text if code else "",
                 lanes=mine,
                 threads=tuple((int(tid[0, i]), int(tid[1, i]), int(tid[2, i])) for i in mine),
+                function=place.function,
+                inlined_at=place.inlined_at,
                 **more,
             )
         )

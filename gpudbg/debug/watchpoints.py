@@ -246,7 +246,8 @@ class Watchpoints(Observer):
         one_word = watch.target.kind == "write" and isinstance(watch.type, Scalar)
         lane = lanes.bit_length() - 1 if one_word else first_lane(lanes)
         who = (warp.sm, warp.slot, lane)
-        return Trigger(row.number, row.location, watch.target.kind, old, new, pc, *who)
+        place = self._session.symbols.place(self._session.symbols.pc(pc)).fields()
+        return Trigger(row.number, row.location, watch.target.kind, old, new, pc, *who, **place)
 
     def _value(self, row: Breakpoint, warp: WarpState) -> str:
         watch = _watch(row)

@@ -43,6 +43,7 @@ by_mnemonic: mnemonic -> number of forms
 bytes: size in bytes
 bytes_per_layer: bytes of a layer
 bytes_per_texel: bytes of a texel
+card: what a fault, trap or deadlock shows, line by line; empty for other stops
 cause: what took the warp to the handler
 cc: whether the condition code is read or written
 certain: numbers of the error table that the line fits for certain
@@ -127,6 +128,7 @@ images: name -> texture or surface reference
 in_handler: whether the warp is in the handler
 index: number of the warp in its block
 inlined: whether the frame is an inlined call
+inlined_at: calls that the compiler inlined on the way to the place, innermost first
 instructions: warp instructions issued so far; of code: its instructions
 kernel: the kernel's name
 kernels: kernels of the program
