@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from gpudbg.debug import given
 from gpudbg.debug.device import Array, Device
 from gpudbg.errors import UsageError
 from gpudbg.formats.launch_machine import SpecialSetup, make_special
@@ -110,6 +111,7 @@ def compile(  # noqa: A001 - users write gpudbg.compile
     from gpudbg.debug.compile import compile_text, looks_like_ptx, program_of
     from gpudbg.debug.compile_options import word_options
 
+    given.text(text, "text", 'extern "C" __global__ void k(int *p) { … }')
     name = name or ("source.ptx" if looks_like_ptx(text) else "source.cu")
     made = compile_text(text, word_options(options, arch), name)
     return load(program_of(name, made), arch, **device)
@@ -187,8 +189,13 @@ def read(source: Source, arch: str | None, options: Sequence[str] = ()) -> Progr
         return source.program
     if isinstance(source, Program):
         return source
-    if isinstance(source, bytes):
-        return read_program(source, arch=arch)
+    if isinstance(source, bytes | bytearray | memoryview):
+        return read_program(bytes(source), arch=arch)
+    if not isinstance(source, str | os.PathLike):
+        raise UsageError(
+            f"a program cannot come from a {type(source).__name__}",
+            "a path, a cubin's bytes, or a program loaded before",
+        )
     return open_program(os.fspath(source), arch=arch, options=options)
 
 
@@ -248,6 +255,13 @@ class LoadedProgram:
         >>> session.buffer(1)
         array([73], dtype=int32)
         """
+        if kernel is not None:
+            given.text(kernel, "kernel", next(iter(self.kernels), "saxpy"))
+        if isinstance(args, str | np.ndarray | Mapping) or not isinstance(args, Sequence):
+            raise UsageError(
+                f"args must be a list of arguments, not a {type(args).__name__}",
+                "one for each parameter, in order",
+            )
         for index, value in enumerate(args):
             home = getattr(value, "device", None)
             if isinstance(home, Device) and home is not self.device:
@@ -256,7 +270,8 @@ class LoadedProgram:
 
         table = python_launch(kernel, grid, block, args, shared_bytes)
         if coverage is not None:
-            masks = [coverage] if isinstance(coverage, int) else [int(m) for m in coverage]
+            each = coverage if isinstance(coverage, list | tuple) else [coverage]
+            masks = [given.whole(mask, "coverage", 0, 0xFFFFFFFF) for mask in each]
             pixel = {"shader_type": "pixel", "coverage": masks}
             table = table.replaced(special=make_special(pixel))
         session = self.launch_table(table)
@@ -363,5 +378,5 @@ def _symbol_bytes(value: npt.ArrayLike, symbol: Global) -> bytes:
     return host.astype(host.dtype.newbyteorder("<"), copy=False).tobytes()
 
 
-Source = str | os.PathLike[str] | bytes | Program | LoadedProgram
+Source = str | os.PathLike[str] | bytes | bytearray | memoryview | Program | LoadedProgram
 """What a program can come from: a path, a cubin's bytes, or a program."""

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from gpudbg.debug import access
 from gpudbg.debug.breakpoints import Breakpoint, BreakpointTable
 from gpudbg.debug.context import WarpContext
 from gpudbg.debug.expr import evaluate
 from gpudbg.debug.focus import first_lane
+from gpudbg.debug.given import one_of, text, whole
 from gpudbg.debug.part import Part
+from gpudbg.debug.watchpoints import WatchKind
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:
     from gpudbg.debug.symbols import Location, Symbols
     from gpudbg.debug.watching import Callback
-    from gpudbg.debug.watchpoints import WatchKind
     from gpudbg.sm.state import WarpState
 
 
@@ -52,6 +53,7 @@ class Breaking(Part):
             callback: called with the session and the stop; False lets the run go on.
 
         Raises:
+            UsageError: an argument of another type.
             CommandError: no such place, or a condition that does not parse or names what is
                 not there.
 
@@ -60,10 +62,10 @@ class Breaking(Part):
         >>> stop.kind, stop.block, stop.thread, stop.lane
         ('breakpoint', (0, 0, 0), (3, 0, 0), 3)
         """
-        if condition:
+        if condition is not None and text(condition, "condition", "$R4 > 3"):
             access.check_names(self._whole, condition)
-        if isinstance(location, int):
-            location = f"*0x{self.symbols.pc(location):x}" if self._codes else f"*0x{location:x}"
+        ignore = whole(ignore, "ignore", 0)
+        location = self.location_text(location)
         try:
             found = self.symbols.resolve(location, self._whole)
         except CommandError:
@@ -92,11 +94,24 @@ class Breaking(Part):
         Raises:
             CommandError: no warp, no such place, or a condition that does not parse.
         """
-        if condition:
+        text(expression, "expression", "out[0]")
+        one_of(kind, "kind", get_args(WatchKind))
+        if condition is not None and text(condition, "condition", "$R4 > 3"):
             access.check_names(self._whole, condition)
         row = self._whole.watchpoints.add(expression, kind, condition)
         self._whole.on_hit(row, callback)
         return row
+
+    def location_text(self, location: str | int | None) -> str | None:
+        """A location as the command line writes it; an integer is an offset in the kernel.
+
+        Raises:
+            UsageError: neither a text nor an integer of at least 0.
+        """
+        if location is None or isinstance(location, str):
+            return location
+        offset = whole(location, "location", 0)
+        return f"*0x{self.symbols.pc(offset) if self._codes else offset:x}"
 
     @property
     def _codes(self) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from gpudbg.debug.given import maybe_whole, whole
 from gpudbg.errors import UsageError
 from gpudbg.mem.device import Allocation
 from gpudbg.options import JOBS
@@ -68,8 +69,12 @@ class Device:
         """
         if engine not in ENGINES:
             raise UsageError(f"unknown engine {engine!r}", f"one of {', '.join(ENGINES)}")
-        if JOBS.trouble(jobs):
+        if JOBS.trouble(whole(jobs, "jobs")):
             raise UsageError(JOBS.trouble(jobs))
+        sizes = (num_sms, seed, heap_bytes, stack_bytes)
+        names = ("num_sms", "seed", "heap_bytes", "stack_bytes")
+        for name, value in zip(names, sizes, strict=True):
+            maybe_whole(value, name)
         self.images: list[DeviceImage] = []
         self.gpu = Gpu(
             arch,

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from gpudbg.debug import access
+from gpudbg.debug.given import whole
 from gpudbg.debug.part import Part
 from gpudbg.errors import CommandError, UsageError
 
@@ -151,7 +152,7 @@ class Looking(Part):
 
         Args:
             place: an address, or an expression that is one ("out", "&box[3]", "$L2").
-            size: bytes.
+            size: bytes, 0 or more.
             space: the address space of a number; generic unless given.
 
         Raises:
@@ -164,8 +165,9 @@ class Looking(Part):
         """
         from gpudbg.debug.memory_view import memory_at
 
-        if isinstance(place, int):
-            space, address = space or "generic", place
+        size = whole(size, "size", 0)
+        if not isinstance(place, str):
+            space, address = space or "generic", whole(place, "place", 0)
         else:
             found = memory_at(self._whole, place)
             space, address = space or found.space, found.address
@@ -251,8 +253,10 @@ class Looking(Part):
 
     def _device_buffer(self, argument: int | str) -> DeviceBuffer:
         rows = self._whole.launch.arguments
-        index: int | None = argument if isinstance(argument, int) else None
-        if isinstance(argument, str):
+        index: int | None = None
+        if not isinstance(argument, str):
+            index = whole(argument, "argument")
+        else:
             names = ((i, (a.name, f"arg{i}")) for i, a in enumerate(rows))
             index = next((i for i, known in names if argument in known), None)
         if index is None or not 0 <= index < len(rows):

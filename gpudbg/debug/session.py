@@ -26,9 +26,11 @@ from gpudbg.debug.displays import Displays
 from gpudbg.debug.expr import Result, evaluate, parse
 from gpudbg.debug.focus import Focus
 from gpudbg.debug.frames import call_depth
+from gpudbg.debug.given import maybe_whole, one_of, whole
+from gpudbg.debug.given import text as given_text
 from gpudbg.debug.interrupts import interruptible
 from gpudbg.debug.look import Looking
-from gpudbg.debug.settings import Settings
+from gpudbg.debug.settings import SCOPES, Settings
 from gpudbg.debug.sources import SourcePath
 from gpudbg.debug.stop import Stop, Trigger
 from gpudbg.debug.stop_maker import entry_stop, make_stop
@@ -199,10 +201,16 @@ class DebugSession(Watching, Breaking, Looking):
     # ---- running -----------------------------------------------------------------------
     @interruptible
     def run(self, max_instructions: int | None = None) -> Stop:
-        """Run to the end, a fault or `max_instructions`; breakpoints do not stop it."""
+        """Run to the end, a fault or `max_instructions`; breakpoints do not stop it.
+
+        Raises:
+            UsageError: `max_instructions` is no integer of at least 1.
+            CommandError: the kernel has ended already.
+        """
+        most = maybe_whole(max_instructions, "max_instructions", 1)
         self._require_running()
         self.traps.running(stop_on_entry=False)
-        return self.end_run(self.grid.run(max_instructions=max_instructions))
+        return self.end_run(self.grid.run(max_instructions=most))
 
     @interruptible
     def run_to_stop(self, max_instructions: int | None = None) -> Stop:
@@ -224,11 +232,21 @@ class DebugSession(Watching, Breaking, Looking):
 
         With `over`, a call runs until it returns.  A breakpoint met on the way ends the step.
 
+        Args:
+            count: instructions, at least 1.
+            scope: "warp", "cta", "sm" or "all"; None is the setting `step`.
+            over: run calls through.
+
+        Raises:
+            UsageError: a count below 1 or that is no integer; no such scope.
+            CommandError: nothing is left to step.
+
         >>> session.step().pc, session.step(4).pc
         (16, 56)
         """
+        count = whole(count, "count", 1)
+        moved = self.settings.shown("step") if scope is None else one_of(scope, "scope", SCOPES)
         self.require_stopped()
-        moved = scope or self.settings.shown("step")
         self.watchpoints.arm()
         event: StopEvent | None = None
         for _ in range(count):
@@ -245,7 +263,15 @@ class DebugSession(Watching, Breaking, Looking):
 
     @interruptible
     def step_line(self, count: int = 1, over: bool = False) -> Stop:
-        """Step to another source line, the CTA running along; see `gpudbg.debug.stepping`."""
+        """Step to another source line `count` times, the CTA running along.
+
+        With `over`, calls run through.  See `gpudbg.debug.stepping` for what a line's end is.
+
+        Raises:
+            UsageError: a count below 1 or that is no integer.
+            CommandError: nothing is left to step.
+        """
+        count = whole(count, "count", 1)
         self._require_movable()
         self.traps.running()
         stop = self.stop
@@ -257,27 +283,47 @@ class DebugSession(Watching, Breaking, Looking):
         return stop
 
     @interruptible
-    def until(self, location: str | None = None) -> Stop:
-        """Run the focused warp to `location`, or forward past its present line (out of a loop)."""
+    def until(self, location: str | int | None = None) -> Stop:
+        """Run the focused warp to `location`, or forward past its present line (out of a loop).
+
+        Args:
+            location: as for `break_at`.
+
+        Raises:
+            UsageError: the location is neither a text nor an integer.
+            CommandError: no such place, or nothing is left to run.
+        """
+        place = self.location_text(location)
         self._require_movable()
         self.traps.running()
-        return stepping.until(self, location)
+        return stepping.until(self, place)
 
     @interruptible
     def finish(self, level: int = 0) -> Stop:
-        """Run until the focused warp has returned from the function of frame `level`."""
+        """Run until the focused warp has returned from the function of frame `level`.
+
+        Raises:
+            UsageError: a level below 0 or that is no integer.
+            CommandError: the warp is in the kernel itself.
+        """
+        level = whole(level, "level", 0)
         self._require_movable()
         self.traps.running()
         return stepping.finish(self, level)
 
-    def jump(self, location: str) -> None:
+    def jump(self, location: str | int) -> None:
         """Let the focused warp go on at another instruction; nothing runs yet.
 
+        Args:
+            location: as for `break_at`.
+
         Raises:
+            UsageError: the location is neither a text nor an integer.
             CommandError: no such place, or the location is several.
         """
+        place = self.location_text(location)
         self._require_movable()
-        found = self.symbols.resolve(location, self).addresses
+        found = self.symbols.resolve(place, self).addresses
         if len(found) != 1:
             raise CommandError(f"{location} is {len(found)} places", "jump needs one address")
         warp = self._focused()
@@ -405,13 +451,19 @@ class DebugSession(Watching, Breaking, Looking):
         self.focus = Focus(warp.sm, warp.slot, lane)
 
     def set_focus(self, text: str) -> Focus:
-        """Move the focus: `sm 0 warp 3 lane 5`, `block 1 thread (5,0,0)`."""
+        """Move the focus: `sm 0 warp 3 lane 5`, `block 1 thread (5,0,0)`.
+
+        Raises:
+            CommandError: no such warp or thread is resident.
+        """
+        text = given_text(text, "focus", "block 1 thread (5,0,0)")
         self.require_stopped()
         self.focus = focus_module.parse_focus(text, self.grid, self.focus)
         return self.focus
 
     def focus_on(self, sm: int, warp: int, lane: int) -> Focus:
-        """Move the focus to a resident warp's lane."""
+        """Move the focus to a resident warp's lane; errors as `set_focus`."""
+        sm, warp, lane = whole(sm, "sm", 0), whole(warp, "warp", 0), whole(lane, "lane", 0, 31)
         return self.set_focus(f"sm {sm} warp {warp} lane {lane}")
 
     def _focused(self) -> WarpState:
@@ -430,6 +482,7 @@ class DebugSession(Watching, Breaking, Looking):
         if index is None:
             state = self._focused()
         else:
+            index, sm = whole(index, "index", 0), maybe_whole(sm, "sm", 0)
             if sm is None:
                 sm = self.focus.sm if self.focus else 0
             state = self._slot(sm, index)
@@ -462,7 +515,7 @@ class DebugSession(Watching, Breaking, Looking):
         >>> session.evaluate("threadIdx.x * 2 + 1").values[:4]
         array([1, 3, 5, 7], dtype=uint32)
         """
-        return evaluate(parse(text), self.context())
+        return evaluate(parse(given_text(text, "expression", "$R4 + 1")), self.context())
 
     def context(self) -> WarpContext:
         """What expressions see: the focused warp; at the end, what a launch leaves."""
@@ -522,4 +575,4 @@ class DebugSession(Watching, Breaking, Looking):
         >>> [row["state"] for row in session.execute("info warps")][:3]
         ['ready', 'ready', 'ready']
         """
-        return self.command(line).data
+        return self.command(given_text(line, "line", "info warps")).data

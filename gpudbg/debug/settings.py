@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from gpudbg.sm.gpu import Gpu
 
 
+SCOPES = ("lane", "warp", "cta", "sm", "all")
+"""What a step can move; a lane moves with its warp."""
+
+
 @dataclass(frozen=True, slots=True)
 class SettingRow:
     """One setting; `choices` empty means a number, or any text where `text` says so.
@@ -173,7 +177,7 @@ ROWS = (
         ("through", "enter"),
         "with a trap handler, `stepi` runs the handler that a step enters, or stops in it",
     ),
-    SettingRow("step", "warp", ("warp", "cta", "sm", "all"), "what stepi moves"),
+    SettingRow("step", "warp", SCOPES[1:], "what stepi moves"),
     SettingRow("print-lanes", "focus", ("focus", "all"), "lanes `print` shows"),
     SettingRow("max-instructions", "0", (), "warp instructions `run` and `continue` may take"),
     SettingRow(JOBS.name, str(JOBS.default), (), JOBS.help),

@@ -81,8 +81,8 @@ class Trigger:
 
     `number`, `expression` and `kind` (write, read, access) are the watchpoint's; `old` and `new`
     are the value's text before and after the access; `pc` is the instruction's, as `Stop.pc`;
-    `sm`, `warp`, `lane` name who touched the place; `file`, `line`, `function`, `inlined_at` are the
-    instruction's, as in `Stop`.
+    `sm`, `warp`, `lane` name who touched the place; `file`, `line`, `function` and `inlined_at` are
+    the instruction's, as in `Stop`.
     """
 
     number: int

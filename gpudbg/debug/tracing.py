@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpudbg.debug.given import index3, text
 from gpudbg.debug.stop import CallSite, dim
 from gpudbg.debug.symbols import Line
 from gpudbg.debug.views import lane_list
@@ -116,14 +117,14 @@ class Tracer:
         block: Dim3 | None = None,
     ) -> None:
         """Prepare a trace; arguments and errors as `DebugSession.trace`."""
-        unknown = set(events) - set(TRACED)
+        unknown = {text(event, "event", "access") for event in events} - set(TRACED)
         if unknown:
             raise UsageError(f"no event {min(unknown)!r}", "events: " + ", ".join(TRACED))
         self.entries: list[TraceEntry] = []
         hooks = {event: staticmethod(getattr(self, event)) for event in events or TRACED[:1]}
         self.observer: Observer = type("TraceObserver", (Observer,), hooks)()
         self._session = session
-        self._block = block
+        self._block = index3(block, "block") if block is not None else None
         self._wanted = _place(session, at)
 
     def _note(self, event: str, warp: WarpState, pc: int, lanes: int, **more: Any) -> None:
@@ -198,7 +199,7 @@ def _place(session: DebugSession, at: str | int | None) -> Callable[[int], bool]
     if at is None:
         return None
     symbols = session.symbols
-    found = symbols.resolve(f"*0x{at:x}" if isinstance(at, int) else at, session)
+    found = symbols.resolve(session.location_text(at), session)
     if found.line is None:
         return lambda pc: pc in found.addresses
     name, number = PurePath(found.line.file).name, found.line.number

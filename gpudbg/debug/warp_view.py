@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudbg.debug.focus import thread_of
+from gpudbg.debug.given import whole
 from gpudbg.errors import UsageError
 
 if TYPE_CHECKING:
@@ -113,10 +114,8 @@ class LaneView:
     """One lane of a warp: a CUDA thread."""
 
     def __init__(self, view: WarpView, lane: int) -> None:
-        if not 0 <= lane < LANES:
-            raise UsageError(f"no lane {lane}", "0 to 31")
         self._view = view
-        self.index = lane
+        self.index = whole(lane, "lane", 0, LANES - 1)
 
     @property
     def R(self) -> RegisterFile:  # noqa: N802 - the registers' name in SASS

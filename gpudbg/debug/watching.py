@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, get_args
 
+from gpudbg.debug.given import maybe_whole, text
 from gpudbg.debug.part import Part
 from gpudbg.debug.stop import Stop, StopKind
 from gpudbg.debug.tracing import TraceEntry, Tracer
@@ -114,8 +115,13 @@ class Watching(Part):
 
         Without a number the setting `max-instructions` counts; 0 there is no limit.  A
         breakpoint whose callback returns False does not end the run.
+
+        Raises:
+            UsageError: `max_instructions` is no integer of at least 1.
+            CommandError: the kernel has ended already.
         """
-        left = max_instructions or self.settings.number("max-instructions") or None
+        left = maybe_whole(max_instructions, "max_instructions", 1)
+        left = left or self.settings.number("max-instructions") or None
         while True:
             before = self.grid.total
             stop = self.run_to_stop(left)
@@ -149,7 +155,8 @@ class Watching(Part):
         >>> [stop.block for stop in session.events("breakpoint")]
         [(0, 0, 0), (2, 0, 0), (1, 0, 0), (3, 0, 0)]
         """
-        unknown = set(kinds) - set(get_args(StopKind))
+        maybe_whole(max_instructions, "max_instructions", 1)
+        unknown = {text(kind, "kind", "breakpoint") for kind in kinds} - set(get_args(StopKind))
         if unknown:
             known = ", ".join(get_args(StopKind))
             raise UsageError(f"no kind of stop is called {min(unknown)!r}", f"kinds: {known}")

@@ -9,6 +9,7 @@ arguments into the bytes of constant bank 0.
 from __future__ import annotations
 
 import dataclasses
+import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -19,6 +20,7 @@ import numpy as np
 from gpudbg.errors import UsageError
 from gpudbg.formats.initdata import Array, Init, dtype_name, dtype_of
 from gpudbg.formats.launch_machine import SpecialSetup, TrapSpec
+from gpudbg.formats.names import plain_name
 from gpudbg.formats.program import Kernel, Param, Program
 
 Dim3 = tuple[int, int, int]
@@ -356,7 +358,10 @@ def pick_kernel(program: Program, name: str | None) -> Kernel:
     if name is None:
         raise UsageError(f"{program.path} has {len(names)} kernels; name one of: {_list(names)}")
     if name not in program.kernels:
-        raise UsageError(f"{program.path} has no kernel '{name}'; it has: {_list(names)}")
+        plain = {plain_name(n): n for n in names} | {n: n for n in names}
+        near = difflib.get_close_matches(name, plain, n=1)
+        meant = f"; did you mean '{near[0]}'?" if near else ""
+        raise UsageError(f"{program.path} has no kernel '{name}'{meant}; it has: {_list(names)}")
     return program.kernels[name]
 
 

@@ -7,8 +7,9 @@ sm_62) is the one there is.
 from __future__ import annotations
 
 import re
+from operator import index
 
-from ..errors import DecodeError, UsageError
+from ..errors import AssembleError, DecodeError, UsageError
 from .spa5 import ARCHS, Access, Instruction
 from .spa5 import assemble as _assemble
 from .spa5 import decode as _decode
@@ -107,7 +108,10 @@ def decode(
     'IADD R4, R2, R3'
     """
     _check(arch)
-    word = int(word)
+    try:
+        word = index(word)
+    except TypeError:
+        raise UsageError(f"a word is an integer, not {word!r}") from None
     if not 0 <= word < 1 << 64:
         raise DecodeError(f"{word:#x} is not a 64-bit word")
     return BoundInstruction(_decode(word, arch), pc, control)
@@ -124,7 +128,13 @@ def assemble(text: str, pc: int = 8, arch: str = "sm_50") -> int:
     '0x5c10000000370204'
     """
     _check(arch)
-    return _assemble(_COMMENT.sub(lambda m: " " * len(m[0]), text), pc, arch)
+    if not isinstance(text, str):
+        raise UsageError(f"an instruction is a text, not {text!r}")
+    plain = _COMMENT.sub(lambda m: " " * len(m[0]), text)
+    if ";" in plain.rstrip("; \t\n") or "\n" in plain.strip("; \t\n"):
+        wanted = "one; `gpudbg.assemble_program` takes whole programs"
+        raise AssembleError("more than one instruction", expected=wanted)
+    return _assemble(plain, pc, arch)
 
 
 def _check(arch: str) -> None:

@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 
 from gpudbg.debug.commands.registry import Output, command
 from gpudbg.debug.format import parse_int
+from gpudbg.debug.settings import SCOPES
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
     from gpudbg.debug.stop import Stop
-
-SCOPES = ("lane", "warp", "cta", "sm", "all")
-"""What `stepi` can move; `set step SCOPE` picks the default."""
 
 
 def stop_output(session: DebugSession, stop: Stop) -> Output:

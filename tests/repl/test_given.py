@@ -1,0 +1,161 @@
+"""Wrong arguments of the Python API: one error of gpudbg's own, which names the parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpudbg
+
+STEPS = Path(__file__).resolve().parents[2] / "sessions/first_steps/first_steps.cubin"
+DATA, OUT = np.arange(256, dtype=np.int32), np.zeros(4, np.int32)
+Session = gpudbg.DebugSession
+
+NUMBERS: dict[str, Callable[[Session, Any], Any]] = {
+    "count must": lambda s, v: s.step(v),
+    "count  must": lambda s, v: s.step_line(v),
+    "max_instructions must": lambda s, v: s.run(v),
+    "max_instructions  must": lambda s, v: s.cont(v),
+    "max_instructions   must": lambda s, v: s.events(max_instructions=v),
+}
+"""Words of the message -> a call that takes a number from 1 on."""
+
+INDICES: dict[str, Callable[[Session, Any], Any]] = {
+    "lane must": lambda s, v: s.warp().lane(v),
+    "index must": lambda s, v: s.warp(v),
+    "level must": lambda s, v: s.finish(v),
+    "size must": lambda s, v: s.memory("in", v),
+}
+"""The same for a number from 0 on."""
+
+
+@pytest.fixture
+def session() -> Session:
+    return gpudbg.open(STEPS)
+
+
+@pytest.mark.parametrize("words", [*NUMBERS, *INDICES])
+@pytest.mark.parametrize("value", [-1, 1.5, 2.0, True, "3", [1], np.float64(2)])
+def test_what_is_no_number(session: Session, words: str, value: object) -> None:
+    call = (NUMBERS | INDICES)[words]
+    with pytest.raises(gpudbg.UsageError, match=" ".join(words.split())):
+        call(session, value)
+    assert session.stop is not None
+    assert session.stop.instructions == 0, "nothing has run"
+
+
+@pytest.mark.parametrize("words", NUMBERS)
+def test_none_of_nothing(session: Session, words: str) -> None:
+    with pytest.raises(gpudbg.UsageError, match="at least 1, not 0"):
+        NUMBERS[words](session, 0)
+
+
+def test_numpy_integers_are_integers(session: Session) -> None:
+    assert session.step(np.int64(2)).pc == session.instruction(0x18).offset
+    assert session.warp(np.uint8(0)).lane(np.int32(5)).thread == (5, 0, 0)
+    assert session.buffer(np.int64(1)).shape == (4,)
+    assert session.run(max_instructions=np.int32(3)).kind == "limit"
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda s: s.step(scope="wrap"), "scope must be one of lane, warp"),
+        (lambda s: s.until(1.5), "location must"),
+        (lambda s: s.until(-8), "location must"),
+        (lambda s: s.jump(1.0), "location must"),
+        (lambda s: s.break_at(2.0), "location must"),
+        (lambda s: s.break_at("block_max", condition=3), "condition must be a text"),
+        (lambda s: s.break_at("block_max", ignore=-1), "ignore must"),
+        (lambda s: s.watch_at(3), "expression must"),
+        (lambda s: s.watch_at("out[0]", kind="wirte"), "kind must be one of write, read"),
+        (lambda s: s.set_focus(3), "focus must"),
+        (lambda s: s.focus_on("0", 0, 0), "sm must"),
+        (lambda s: s.evaluate(3), "expression must"),
+        (lambda s: s.execute(None), "line must"),
+        (lambda s: s.memory(1.5), "place must"),
+        (lambda s: s.buffer(1.0), "argument must"),
+        (lambda s: s.events(3), "kind must"),
+        (lambda s: s.trace(3).__enter__(), "event must"),
+        (lambda s: s.trace(at=1.5).__enter__(), "location must"),
+        (lambda s: s.trace(block="0").__enter__(), "block must"),
+    ],
+)
+def test_other_wrong_arguments(session: Session, call: Callable[..., Any], words: str) -> None:
+    with pytest.raises(gpudbg.UsageError, match=words):
+        call(session)
+
+
+def test_an_offset_is_a_location_everywhere(session: Session) -> None:
+    session.break_at(0x168, temporary=True)
+    assert session.cont().pc == 0x168
+    session.restart()
+    assert session.until(0x28).pc == 0x28
+    session.jump(0x10)
+    assert session.warp().pc == 0x10
+    with session.trace("barrier", at=0x1D8, block=1) as log:
+        session.run()
+    assert {entry.block for entry in log} == {(1, 0, 0)}
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"grid": 0}, "grid"),
+        ({"grid": 4.0}, "grid must"),
+        ({"grid": (1, 2, 3, 4)}, "grid must be an integer or up to three"),
+        ({"grid": True}, "grid must"),
+        ({"block": -1}, "block"),
+        ({"block": "64"}, "block must"),
+        ({"block": (64, 32)}, "a block of 2048 threads; at most 1024"),
+        ({"shared_bytes": 1.5}, "shared_bytes must"),
+        ({"kernel": "blok_max"}, "no kernel 'blok_max'; did you mean 'block_max'"),
+        ({"kernel": 3}, "kernel must be a text"),
+        ({"args": None}, "args must be a list"),
+        ({"args": DATA}, "args must be a list of arguments, not a ndarray"),
+        ({"args": {"in": DATA}}, "args must be a list of arguments, not a dict"),
+        ({"args": "in"}, "args must be a list"),
+        ({"coverage": 1.5}, "coverage must"),
+        ({"coverage": "x"}, "coverage must"),
+    ],
+)
+def test_launches_that_are_refused(given: dict[str, Any], words: str) -> None:
+    wanted: dict[str, Any] = {"kernel": "block_max", "grid": 4, "block": 64}
+    with pytest.raises(gpudbg.UsageError, match=words):
+        gpudbg.load(STEPS).launch(**{**wanted, "args": [DATA, OUT, 250], **given})
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: gpudbg.load(None), "cannot come from a NoneType"),
+        (lambda: gpudbg.load(3), "cannot come from a int"),
+        (lambda: gpudbg.compile(3), "text must be a text"),
+        (lambda: gpudbg.Device(num_sms=1.5), "num_sms must"),
+        (lambda: gpudbg.Device(seed="x"), "seed must"),
+        (lambda: gpudbg.Device(jobs=1.5), "jobs must"),
+        (lambda: gpudbg.Device(heap_bytes="1M"), "heap_bytes must"),
+        (lambda: gpudbg.assemble(3), "an instruction is a text"),
+        (lambda: gpudbg.decode("0x5C10000000370204"), "a word is an integer"),
+        (lambda: gpudbg.decode(1.5), "a word is an integer"),
+    ],
+)
+def test_programs_and_devices(call: Callable[..., Any], words: str) -> None:
+    with pytest.raises(gpudbg.UsageError, match=words):
+        call()
+
+
+def test_bytes_of_any_kind_are_a_program() -> None:
+    data = STEPS.read_bytes()
+    for kind in (bytes, bytearray, memoryview):
+        assert list(gpudbg.load(kind(data)).kernels) == ["block_max"]
+
+
+def test_one_instruction_is_asked_for() -> None:
+    with pytest.raises(gpudbg.AssembleError, match="more than one instruction"):
+        gpudbg.assemble("MOV R0, RZ\nEXIT")
+    assert gpudbg.assemble("EXIT ; // end; really") == gpudbg.assemble("EXIT")
