@@ -46,6 +46,7 @@ fuzz: $(STAMP)
 	$(BIN)/python -m tests.kernels_own.fuzz_programs --count 300
 	$(BIN)/python -m tests.engine.fuzz_stops --stops 1000
 	$(BIN)/python -m tests.engine.fuzz_mufu
+	$(BIN)/python -m tests.commands.fuzz_lines --count 100000
 
 bench: $(STAMP)
 	$(BIN)/python tests/bench/startup.py

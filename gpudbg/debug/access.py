@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpudbg.debug.expr import evaluate, parse
+from gpudbg.debug.expr import evaluate, parse_condition
 from gpudbg.debug.expr.evaluate import LANES, SPACE_ARRAYS, Result, per_lane
 from gpudbg.debug.expr.parse import names
 from gpudbg.debug.expr.types import U32, VOID, Array, Pointer
@@ -158,14 +158,15 @@ def _ptx(session: DebugSession, warp: WarpState, text: str) -> Result | None:
 
 # ---- names -----------------------------------------------------------------------------
 def check_names(session: DebugSession, text: str) -> None:
-    """Refuse an expression with names that no warp of the session knows.
+    """Refuse a condition with names that no warp of the session knows.
 
     A condition is evaluated at a stop only, where a misspelt name would come too late.
 
     Raises:
-        CommandError: it does not parse, or a register, symbol or `$variable` does not exist.
+        CommandError: it does not parse, assigns, or names a register, symbol or `$variable` that
+            does not exist.
     """
-    tree = parse(text)
+    tree = parse_condition(text)
     if session.focus is None:
         return
     context = session.context()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, get_args
 
 from gpudbg.debug import access
@@ -11,6 +12,8 @@ from gpudbg.debug.expr import evaluate
 from gpudbg.debug.focus import first_lane
 from gpudbg.debug.given import one_of, text, whole
 from gpudbg.debug.part import Part
+from gpudbg.debug.views import lane_list
+from gpudbg.debug.warp_view import array_mask
 from gpudbg.debug.watchpoints import WatchKind
 from gpudbg.errors import CommandError
 
@@ -18,6 +21,37 @@ if TYPE_CHECKING:
     from gpudbg.debug.symbols import Location, Symbols
     from gpudbg.debug.watching import Callback
     from gpudbg.sm.state import WarpState
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """A condition in some lanes of a warp.
+
+    Attributes:
+        lanes: mask of those where it holds.
+        failed: of those where it cannot be computed: they stop, so that its author sees why.
+        note: why, in a line; empty where it can be computed everywhere.
+    """
+
+    lanes: int
+    failed: int = 0
+    note: str = ""
+
+    @property
+    def stops(self) -> bool:
+        """Whether this is a stop."""
+        return bool(self.lanes or self.failed)
+
+
+def _failed(point: Breakpoint, holds: int, failed: int, why: str) -> Tested:
+    where = f"lane{'s' if failed & (failed - 1) else ''} {lane_list(failed)}"
+    kind = "breakpoint" if point.watch is None else "watchpoint"
+    return Tested(
+        holds,
+        failed,
+        f"error in testing the condition of {kind} {point.number}, {point.condition}, "
+        f"in {where}: {why or 'it has no value'}",
+    )
 
 
 class Breaking(Part):
@@ -30,6 +64,7 @@ class Breaking(Part):
         super().__init__()
         self.breakpoints = BreakpointTable()
         self._hits: list[int] = []
+        self._notes: list[str] = []
         self._accept_lane = 0
 
     def break_at(
@@ -137,37 +172,40 @@ class Breaking(Part):
     # ---- while the machine runs --------------------------------------------------------
     def accepts(self, warp: WarpState) -> bool:
         """Whether a warp's arrival at a breakpoint pc is a stop: conditions, ignore counts."""
-        self._hits = []
-        lanes = warp.active
+        self._hits, self._notes = [], []
         for point in self.breakpoints.at(warp.pc):
-            if point.tree is not None:
-                lanes = self._lanes_where(point, warp)
-                if not lanes:
-                    continue
+            tested = self.test(point, warp, warp.active)
+            if not tested.stops:
+                continue
             point.hits += 1
-            if point.ignore > 0:
+            if point.ignore > 0 and not tested.note:
                 point.ignore -= 1
                 continue
             self._hits.append(point.number)
-            self._accept_lane = first_lane(lanes)
+            self._accept_lane = first_lane(tested.lanes or tested.failed)
+            if tested.note:
+                self._notes.append(tested.note)
         return bool(self._hits)
 
-    def _lanes_where(self, point: Breakpoint, warp: WarpState) -> int:
-        assert point.tree is not None
+    def test(self, point: Breakpoint, warp: WarpState, lanes: int) -> Tested:
+        """A breakpoint's condition in some lanes of a warp; without one it holds in all."""
+        if point.tree is None:
+            return Tested(lanes)
         try:
-            truth = evaluate(point.tree, WarpContext(self._whole, warp)).truth()
-        except CommandError:
-            # A condition that cannot be computed stops, so that its author sees why.
-            return warp.active
-        bits = sum(1 << i for i in range(32) if truth[i])
-        return bits & warp.active
+            result = evaluate(point.tree, WarpContext(self._whole, warp))
+        except CommandError as error:
+            return _failed(point, 0, lanes, str(error))
+        failed = lanes & ~array_mask(result.valid)
+        holds = lanes & array_mask(result.truth())
+        return _failed(point, holds, failed, result.why) if failed else Tested(holds)
 
     def would_stop(self, warp: WarpState) -> bool:
         """Whether `accepts` would say yes; nothing is counted."""
-        return any(
-            point.ignore <= 0 and (point.tree is None or self._lanes_where(point, warp))
-            for point in self.breakpoints.at(warp.pc)
-        )
+        for point in self.breakpoints.at(warp.pc):
+            tested = self.test(point, warp, warp.active)
+            if tested.note or (tested.lanes and point.ignore <= 0):
+                return True
+        return False
 
     def breakpoint_at(self, warp: WarpState) -> bool:
         """Whether a warp stands at a breakpoint that stops it now; counts the hit."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug.expr import Node, parse
+from gpudbg.debug.expr import Node, parse_condition
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:
@@ -97,9 +97,9 @@ class BreakpointTable:
         """A new breakpoint.
 
         Raises:
-            CommandError: the condition does not parse.
+            CommandError: the condition does not parse, or assigns.
         """
-        tree = parse(condition) if condition else None
+        tree = parse_condition(condition) if condition else None
         row = Breakpoint(
             self._next,
             location,
@@ -149,7 +149,7 @@ class BreakpointTable:
     def set_condition(self, number: int, text: str | None) -> Breakpoint:
         """Replace the condition; None drops it."""
         row = self.get(number)
-        row.tree = parse(text) if text else None
+        row.tree = parse_condition(text) if text else None
         row.condition = text
         return row
 

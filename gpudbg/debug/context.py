@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudbg.debug import cuda_vars
-from gpudbg.debug.expr.evaluate import LANES, Place, Result, per_lane, uniform
+from gpudbg.debug.expr.evaluate import LANES, Place, Result, decayed, per_lane, uniform
 from gpudbg.debug.expr.types import I32, TYPES, U8, U32, U64, VOID, Array, Pointer, Scalar
-from gpudbg.debug.warp_view import FLAGS, array_mask, mask_array
+from gpudbg.debug.format import parse_int
+from gpudbg.debug.warp_view import FLAGS, RZ, array_mask, mask_array
 from gpudbg.errors import CommandError
 from gpudbg.regs.ptx import find_ptx_vector
 
@@ -39,7 +40,7 @@ class WarpContext:
     # ---- registers ---------------------------------------------------------------------
     def register(self, index: int) -> NDArray[np.uint32]:
         """R`index` in 32 lanes."""
-        if index == 255:
+        if index == RZ:
             return np.zeros(LANES, np.uint32)
         count = int(self._warp.R.shape[0])
         if not 0 <= index < count:
@@ -60,7 +61,7 @@ class WarpContext:
         variables = self._session.variables
         if text in variables:
             return variables[text]
-        if (text.startswith("$") and text.lstrip("$").isdigit()) or text in ("$", "$$"):
+        if (text.startswith("$") and text.lstrip("$").isdecimal()) or text in ("$", "$$"):
             return self._history(text)
         plain = text.removeprefix("$")
         found = _NAMES.get(plain)
@@ -85,7 +86,7 @@ class WarpContext:
         history = self._session.value_history
         back = text.startswith("$$")
         digits = text.lstrip("$")
-        number = int(digits) if digits else int(back)
+        number = parse_int(digits, "value number") if digits else int(back)
         at = len(history) - number if back or not digits else number
         if not 1 <= at <= len(history):
             raise CommandError(f"the value history has no {text}", f"it has {len(history)} values")
@@ -109,8 +110,8 @@ class WarpContext:
         for var in program.shared_vars:
             if var.name == text or var.name.endswith("$" + text):
                 return self._variable("shared", var.offset, var.size)
-        if text.startswith("param") and text[5:].isdigit():
-            return self._parameter(int(text[5:]))
+        if text.startswith("param") and text[5:].isdecimal():
+            return self._parameter(parse_int(text[5:], "parameter number"))
         return self._argument(text)
 
     def _variable(self, space: str, address: int, size: int) -> Result:
@@ -231,6 +232,8 @@ class WarpContext:
         self, index: int, raw: NDArray[np.uint8], at: int, lanes: list[int]
     ) -> None:
         self.register(index)
+        if index == RZ:
+            raise CommandError("RZ is always 0")
         width = min(4, raw.shape[1] - at)
         padded = np.zeros((LANES, 4), np.uint8)
         padded[:, :width] = raw[:, at : at + width]
@@ -259,8 +262,9 @@ class WarpContext:
 
     def set_variable(self, name: str, value: Result) -> None:
         """Set a `$name` of the session."""
+        kept = decayed(value)
         place = Place("variable", name=name)
-        self._session.variables[name] = Result(value.type, value.values, value.valid, place)
+        self._session.variables[name] = Result(kept.type, kept.values, kept.valid, place, kept.why)
 
 
 def typed_argument(parameter: Result, argument: Any) -> Result:

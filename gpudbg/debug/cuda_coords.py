@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpudbg.debug.focus import Dim3, Focus, thread_of
+from gpudbg.debug.format import parse_int
 from gpudbg.debug.stop import dim
 from gpudbg.errors import CommandError
 
@@ -83,7 +84,7 @@ def parse(text: str, extra: tuple[str, ...] = ()) -> tuple[list[str], Wanted]:
 def _value(name: str, text: str) -> int | Dim3 | str:
     if text[0].isalpha():
         return text
-    numbers = [int(n) for n in re.findall(r"\d+", text)]
+    numbers = [parse_int(n, "coordinate") for n in re.findall(r"\d+", text)]
     if name in ("block", "thread"):
         if len(numbers) > 3:
             raise CommandError("Unrecognized argument(s).")

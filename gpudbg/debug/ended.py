@@ -48,7 +48,7 @@ class EndedContext(WarpContext):
         """Session variables, values that were shown, arguments and module variables."""
         if text in self._session.variables:
             return self._session.variables[text]
-        if text in ("$", "$$") or (text.startswith("$") and text.lstrip("$").isdigit()):
+        if text in ("$", "$$") or (text.startswith("$") and text.lstrip("$").isdecimal()):
             return self._history(text)
         for index, argument in enumerate(self._session.launch.arguments):
             if text in (argument.name, f"arg{index}") and argument.buffer is not None:

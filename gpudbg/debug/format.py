@@ -26,6 +26,9 @@ FORMATS = {
 }
 """Format letters and their meaning, as in gdb."""
 
+MAX_DIGITS = 70
+"""Characters of a number: 64 binary digits, a sign and a prefix, and some to spare."""
+
 SIZES = {"b": 1, "h": 2, "w": 4, "g": 8}
 """Unit letters of `x`: bytes each."""
 
@@ -48,7 +51,7 @@ def parse_spec(text: str) -> Spec:
     m = re.fullmatch(r"(-?\d*)([a-z]*)", text)
     if not m:
         raise CommandError(f"'/{text}' is not a format", "count, then letters: e.g. /8xw, /f, /4i")
-    count = int(m[1]) if m[1] not in ("", "-") else None
+    count = parse_int(m[1], "count") if m[1] not in ("", "-") else None
     letter = size = None
     for ch in m[2]:
         if ch in SIZES and not (ch == "b" and size is not None):
@@ -139,7 +142,10 @@ def parse_int(text: str, what: str = "number") -> int:
     Raises:
         CommandError: naming what was expected.
     """
+    word = text.strip()
+    if len(word) > MAX_DIGITS:
+        raise CommandError(f"a {what} of {len(word)} characters is too long")
     try:
-        return int(text.strip(), 0) if not re.fullmatch(r"0\d+", text.strip()) else int(text, 10)
+        return int(word, 0) if not re.fullmatch(r"0\d+", word) else int(word, 10)
     except ValueError:
-        raise CommandError(f"{text.strip()!r} is not a {what}") from None
+        raise CommandError(f"{word!r} is not a {what}") from None

@@ -23,7 +23,7 @@ from gpudbg.debug import stepping
 from gpudbg.debug.breaking import Breaking
 from gpudbg.debug.context import WarpContext
 from gpudbg.debug.displays import Displays
-from gpudbg.debug.expr import Result, evaluate, parse
+from gpudbg.debug.expr import Result, evaluate, parse, parse_condition
 from gpudbg.debug.focus import Focus
 from gpudbg.debug.frames import call_depth
 from gpudbg.debug.given import maybe_whole, one_of, whole
@@ -37,7 +37,7 @@ from gpudbg.debug.stop_maker import entry_stop, make_stop
 from gpudbg.debug.symbols import Symbols
 from gpudbg.debug.timeline import Timeline
 from gpudbg.debug.traps import SessionTraps
-from gpudbg.debug.warp_view import WarpView
+from gpudbg.debug.warp_view import WarpView, array_mask
 from gpudbg.debug.watching import EVERY_STOP, Watching
 from gpudbg.debug.watchpoints import Watchpoints, lines_of
 from gpudbg.errors import CommandError, UsageError
@@ -402,6 +402,8 @@ class DebugSession(Watching, Breaking, Looking):
             self.focus = Focus(event.sm, event.warp, event.lane or 0)
         self._repair_focus()
         hits = tuple(self._hits) if kind == "breakpoint" else ()
+        if hits:
+            event = replace(event, detail=(*event.detail, *self._notes))
         stop = replace(make_stop(self, kind, event, hits), watch=seen if hits else ())
         for number in hits:
             if self.breakpoints.get(number).temporary:
@@ -413,7 +415,7 @@ class DebugSession(Watching, Breaking, Looking):
         first = seen[0]
         self.focus = Focus(first.sm, first.warp, first.lane)
         self._accept_lane = first.lane
-        self._hits = [trigger.number for trigger in seen]
+        self._hits, self._notes = [trigger.number for trigger in seen], self.watchpoints.notes
         lines = [line for trigger in seen for line in lines_of(trigger)]
         lines.append(f"by {self.symbols.describe_line(self.symbols.pc(first.pc))}")
         return replace(event, detail=(*event.detail, *lines))
@@ -500,12 +502,22 @@ class DebugSession(Watching, Breaking, Looking):
             yield WarpView(self, w)
 
     def warps_where(self, condition: str = "") -> Iterator[WarpState]:
-        """Resident warps with an active lane where an expression holds; all without one."""
-        tree = parse(condition) if condition.strip() else None
+        """Resident warps with an active lane where an expression holds; all without one.
+
+        Raises:
+            CommandError: it assigns, or cannot be computed in an active lane.
+        """
+        tree = parse_condition(condition) if condition.strip() else None
         for state in self.grid.warps():
             if tree is not None:
-                truth = evaluate(tree, WarpContext(self, state)).truth()
-                if not any(truth[i] and state.active >> i & 1 for i in range(32)):
+                result = evaluate(tree, WarpContext(self, state))
+                failed = state.active & ~array_mask(result.valid)
+                if failed:
+                    raise CommandError(
+                        f"{condition}: no value in lane {focus_module.first_lane(failed)} of "
+                        f"warp {state.slot} on sm {state.sm}: {result.why}"
+                    )
+                if not state.active & array_mask(result.truth()):
                     continue
             yield state
 
@@ -516,6 +528,20 @@ class DebugSession(Watching, Breaking, Looking):
         array([1, 3, 5, 7], dtype=uint32)
         """
         return evaluate(parse(given_text(text, "expression", "$R4 + 1")), self.context())
+
+    def integer(self, text: str, what: str = "a number") -> int:
+        """An expression's value in the focused lane, which must have one and be an integer.
+
+        Raises:
+            CommandError: it cannot be computed here, or is a floating-point number.
+        """
+        result = self.evaluate(text)
+        lane = self.focus.lane if self.focus is not None else 0
+        if not result.valid[lane]:
+            raise CommandError(f"{text}: no value in the focused lane: {result.why}")
+        if result.values.dtype.kind == "f":
+            raise CommandError(f"{text}: {what} must be an integer, not {result.type}")
+        return int(result.values[lane])
 
     def context(self) -> WarpContext:
         """What expressions see: the focused warp; at the end, what a launch leaves."""

@@ -204,9 +204,10 @@ class Symbols:
         if spec[0] == "*":
             return self._star(spec[1:].strip(), session)
         if m := re.fullmatch(r"(.+?):(\d+)", spec):
-            return self._file_line(self.recorded_file(m[1], session), int(m[2]))
-        if spec.isdigit():
-            return self._file_line(self._default_file(session), int(spec))
+            file = self.recorded_file(m[1], session)
+            return self._file_line(file, parse_int(m[2], "line number"))
+        if spec.isdecimal():
+            return self._file_line(self._default_file(session), parse_int(spec, "line number"))
         name, plus, rest = spec.partition("+")
         inlined = self._inlined(spec)
         if inlined is not None:
@@ -219,8 +220,7 @@ class Symbols:
         if plus and not name.strip()[:1].isdigit() and name.strip()[:1] != "$":
             return self.resolve(rest, session)
         if session is not None and session.focus is not None and not rest[:1].isdigit():
-            value = session.evaluate(rest)
-            return self._address(self.code_address(int(value.values[session.focus.lane])), None)
+            return self._address(self.code_address(session.integer(rest, "an address")), None)
         codes = session is not None and session.settings.shown("addresses") == "code"
         number = parse_int(rest, "address")
         return self._address(self.code_address(number) if codes else self.pc(number), None)

@@ -37,7 +37,7 @@ def mask_array(mask: int) -> NDArray[np.bool_]:
 
 def array_mask(lanes: Any) -> int:
     """32 booleans as a lane mask."""
-    return sum(1 << i for i in range(LANES) if lanes[i])
+    return int(np.packbits(np.asarray(lanes, bool), bitorder="little").view("<u4")[0])
 
 
 class RegisterFile:

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from gpudbg.bits import lanes_of
 from gpudbg.debug.access import resolve
 from gpudbg.debug.context import WarpContext
 from gpudbg.debug.expr import evaluate, parse
@@ -109,6 +108,8 @@ class Watchpoints(Observer):
         self._owners: dict[int, WarpState] = {}
         self._pc = 0
         self._last: tuple[Trigger, ...] = ()
+        self.notes: list[str] = []
+        """Conditions that could not be computed at the last `met`."""
 
     # ---- setting -----------------------------------------------------------------------
     def add(
@@ -213,6 +214,7 @@ class Watchpoints(Observer):
             if owner is warp:
                 touched[number] = (warp, 1 << _watch_of(self._rows, number).target.lane)
         found = []
+        self.notes = []
         for row in self._rows:
             if row.number in touched:
                 trigger = self._trigger(row, *touched[row.number])
@@ -232,15 +234,16 @@ class Watchpoints(Observer):
         watch.old = new
         if watch.target.kind == "write" and old == new:
             return None
-        if row.tree is not None:
-            truth = evaluate(row.tree, WarpContext(self._session, warp)).truth()
-            lanes = sum(1 << lane for lane in lanes_of(lanes) if truth[lane])
-            if not lanes:
-                return None
+        tested = self._session.test(row, warp, lanes)
+        if not tested.stops:
+            return None
         row.hits += 1
-        if row.ignore > 0:
+        if row.ignore > 0 and not tested.note:
             row.ignore -= 1
             return None
+        lanes = tested.lanes or tested.failed
+        if tested.note:
+            self.notes.append(tested.note)
         pc = self._session.symbols.offset(self._pc)
         # Of lanes that write one word, the last one's value stands: it is the lane to look at.
         one_word = watch.target.kind == "write" and isinstance(watch.type, Scalar)

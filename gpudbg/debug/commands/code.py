@@ -230,7 +230,9 @@ def _list_range(session: DebugSession, text: str) -> tuple[str, int, int]:
     if not high:
         return begin.file, max(begin.number, 1), begin.number + size - 1
     # The second one is a line of the first one's file.
-    last = int(high) if high.isdigit() else _listed_line(session, high).number
+    if high.isdecimal():
+        return begin.file, max(begin.number, 1), parse_int(high, "line number")
+    last = _listed_line(session, high).number
     return begin.file, max(begin.number, 1), last
 
 
@@ -251,10 +253,11 @@ def _listed_line(session: DebugSession, text: str) -> Line:
     m = re.fullmatch(r"(?:(.+):)?(\d+)", text)
     if m and m[1]:
         known = [f for f in session.symbols.files if Path(f).name == Path(m[1]).name]
-        return Line(known[0] if known else m[1], int(m[2]))
+        return Line(known[0] if known else m[1], parse_int(m[2], "line number"))
     if m:
         state = session.list_state
-        return Line(state[0] if state else _current_line(session).file, int(m[2]))
+        file = state[0] if state else _current_line(session).file
+        return Line(file, parse_int(m[2], "line number"))
     line = session.symbols.line(session.symbols.resolve(text, session).addresses[0])
     if line is None:
         raise CommandError(f"{text} has no source line")

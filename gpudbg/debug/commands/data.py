@@ -293,7 +293,7 @@ def info_buffers(session: DebugSession, argument: str) -> Output:
     rows = [a for a in session.launch.arguments if a.buffer is not None]
     name = argument.strip()
     if name:
-        array = session.buffer(int(name) if name.isdigit() else name)
+        array = session.buffer(parse_int(name, "argument number") if name.isdecimal() else name)
         lines = str(np.array2string(array, max_line_width=100, threshold=2000)).splitlines()
         return Output(tuple(lines), array.tolist())
     data = [

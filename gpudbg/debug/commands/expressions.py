@@ -16,6 +16,8 @@ FUNCTION = "<text variable, no debug info>"
 """gdb's type of a function that it knows by name only."""
 
 MAX_STRING = 4096
+MAX_WIDTH = 1000
+"""Digits and columns that one conversion of printf may ask for."""
 
 
 def type_text(session: DebugSession, text: str) -> str:
@@ -106,6 +108,8 @@ def split_arguments(text: str) -> list[str]:
 
 
 def _converted(session: DebugSession, flags: str, letter: str, text: str) -> str:
+    if any(len(n) > 4 or int(n) > MAX_WIDTH for n in re.findall(r"\d+", flags)):
+        raise CommandError(f"%{flags[:20]}{letter}: a width above {MAX_WIDTH}")
     result = session.evaluate(text)
     lane = session.focus.lane if session.focus is not None else 0
     if not result.valid[lane]:
@@ -122,6 +126,8 @@ def _converted(session: DebugSession, flags: str, letter: str, text: str) -> str
         return f"%{flags}s" % hex(int(value))
     if letter in "fFeEgG":
         return f"%{flags}{letter}" % float(value)
+    if value != value or abs(value) == float("inf"):
+        raise CommandError(f"{text} is {value}: %{letter} takes an integer", "use %f or %g")
     if letter == "c":
         return f"%{flags}c" % (int(value) & 0xFF)
     number = int(value)

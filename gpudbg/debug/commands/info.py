@@ -9,7 +9,7 @@ from gpudbg.debug import gdb_text, snapshot, views
 from gpudbg.debug.commands.registry import Output, command
 from gpudbg.debug.expr.types import VOID
 from gpudbg.debug.focus import thread_of
-from gpudbg.debug.format import float_of, float_text, split_spec
+from gpudbg.debug.format import float_of, float_text, parse_int, split_spec
 from gpudbg.debug.spinning import spins
 from gpudbg.debug.stop import dim
 from gpudbg.errors import CommandError
@@ -131,9 +131,9 @@ def _register_table(session: DebugSession, wanted: list[str], letter: str | None
     data: dict[str, Any] = {}
     count = int(state.R.shape[0])
     for name in wanted or [f"R{i}" for i in range(count)]:
-        if name[:1] in "Rr" and name[1:].isdigit():
+        if name[:1] in "Rr" and name[1:].isdecimal():
             name = name.upper()
-            values = session.context().register(int(name[1:]))
+            values = session.context().register(parse_int(name[1:], "register"))
             bits = int(values[lane])
             shown = _register_text(bits, letter)
             rows.append((name, *shown, views.shape_words(values, state.active)))

@@ -122,7 +122,12 @@ def evaluate(node: ast.Node, context: Context) -> Result:
         CommandError: unknown name, wrong operand type, or no lane can be computed.
     """
     with np.errstate(all="ignore"):
-        return _EVALUATORS[type(node)](node, context)
+        return _value(node, context)
+
+
+def _value(node: ast.Node, context: Context) -> Result:
+    """As `evaluate`, for a part of an expression."""
+    return _EVALUATORS[type(node)](node, context)
 
 
 def assign(target: Result, value: Result, context: Context) -> None:
@@ -152,6 +157,14 @@ def uniform(value: Any, type_: CType) -> Result:
 def per_lane(values: NDArray[Any], type_: CType, place: Place | None = None) -> Result:
     """A value per lane, all valid."""
     return Result(type_, values, np.ones(LANES, bool), place)
+
+
+def decayed(result: Result) -> Result:
+    """An array as the pointer to its first element, as C has it; all else as it is."""
+    if not isinstance(result.type, Array) or result.place is None:
+        return result
+    type_ = Pointer(result.place.space, result.type.target)
+    return Result(type_, result.values, result.valid, why=result.why)
 
 
 def _dtype(type_: CType) -> np.dtype[Any]:
@@ -214,18 +227,43 @@ def _register(kind: str, index: int, context: Context) -> Result:
 
 
 def _const_bank(node: ast.ConstBank, context: Context) -> Result:
-    bank = int(evaluate(node.bank, context).values[0])
-    offset = int(evaluate(node.offset, context).values[0])
-    raw = context.read_const(bank, offset, 4)
-    return uniform(int.from_bytes(raw, "little"), U32)
+    bank = _integers(_value(node.bank, context), "a constant bank")
+    offset = _integers(_value(node.offset, context), "an offset in a constant bank")
+    places = list(zip(bank.values.tolist(), offset.values.tolist(), strict=True))
+    valid = bank.valid & offset.valid
+    words: dict[tuple[int, int], int] = {}
+    errors: dict[tuple[int, int], CommandError] = {}
+    for place in dict.fromkeys(p for p, ok in zip(places, valid, strict=True) if ok):
+        try:
+            words[place] = int.from_bytes(context.read_const(*place, 4), "little")
+        except CommandError as error:
+            errors[place] = error
+    if errors and not words:
+        raise next(iter(errors.values()))
+    values = np.array([words.get(place, 0) for place in places], np.uint32)
+    ok = valid & np.array([place in words for place in places])
+    return Result(U32, values, ok, why=bank.why or offset.why or _first(errors))
+
+
+def _first(errors: dict[Any, CommandError]) -> str:
+    return str(next(iter(errors.values()))) if errors else ""
+
+
+def _integers(result: Result, what: str) -> Result:
+    """`result`, which must be an integer."""
+    if not isinstance(result.type, Scalar) or result.type.kind == "f":
+        raise CommandError(f"{what} must be an integer, not {result.type}")
+    return result
 
 
 def _load(
-    space: str, addresses: NDArray[np.uint64], type_: CType, valid: Lanes, context: Context
+    space: str, addresses: NDArray[np.uint64], type_: CType, source: Result, context: Context
 ) -> Result:
+    """What lies at `addresses`, in the lanes where `source`, what they were made of, is valid."""
     place = Place("memory", space=space, addresses=addresses)
+    valid = source.valid
     if isinstance(type_, Array):
-        return Result(type_, addresses, valid, place)
+        return Result(type_, addresses, valid, place, source.why)
     dtype = _dtype(type_)
     size = type_.size
     raw, ok, why = context.read(space, addresses, size)
@@ -233,35 +271,33 @@ def _load(
         values = np.ascontiguousarray(raw).view(np.uint32).reshape(LANES).astype(np.uint64)
     else:
         values = np.ascontiguousarray(raw).view(dtype).reshape(LANES)
-    return Result(type_, values, valid & ok, place, why)
+    return Result(type_, values, valid & ok, place, source.why or why)
 
 
 def _pointer(result: Result) -> tuple[str, CType, NDArray[np.uint64]]:
-    match result.type:
+    match decayed(result).type:
         case Pointer(space, target):
             return space, target, result.values
-        case Array(target, _):
-            assert result.place is not None
-            return result.place.space, target, result.values
         case Scalar(kind="i" | "u"):
             return "generic", I32, result.values.astype(np.uint64)
     raise CommandError(f"a value of type {result.type} cannot be dereferenced")
 
 
 def _unary(node: ast.Unary, context: Context) -> Result:
-    operand = evaluate(node.operand, context)
+    operand = _value(node.operand, context)
     if node.op == "sizeof":
         return uniform(operand.type.size, U64)
     if node.op == "*":
         space, target, addresses = _pointer(operand)
-        return _load(space, addresses, target, operand.valid, context)
+        return _load(space, addresses, target, operand, context)
     if node.op == "&":
         place = operand.place
         if place is None or place.kind != "memory" or place.addresses is None:
             raise CommandError("only something in memory has an address")
+        # An element that cannot be read has an address all the same.
         return Result(Pointer(place.space, operand.type), place.addresses, operand.valid)
     if node.op == "!":
-        return Result(BOOL, operand.values == 0, operand.valid)
+        return Result(BOOL, operand.values == 0, operand.valid, why=operand.why)
     if not isinstance(operand.type, Scalar):
         raise CommandError(f"'{node.op}' does not apply to {operand.type}")
     type_ = promote(operand.type)
@@ -269,8 +305,8 @@ def _unary(node: ast.Unary, context: Context) -> Result:
     if node.op == "~":
         if type_.kind == "f":
             raise CommandError("'~' does not apply to a float")
-        return Result(type_, ~values, operand.valid)
-    return Result(type_, -values if node.op == "-" else values, operand.valid)
+        return Result(type_, ~values, operand.valid, why=operand.why)
+    return Result(type_, -values if node.op == "-" else values, operand.valid, why=operand.why)
 
 
 def _divide(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
@@ -307,8 +343,8 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def _binary(node: ast.Binary, context: Context) -> Result:
-    left = evaluate(node.left, context)
-    right = evaluate(node.right, context)
+    left = _value(node.left, context)
+    right = _value(node.right, context)
     if node.op == "@":
         return _repeated(left, right)
     if node.op in ("&&", "||"):
@@ -351,11 +387,10 @@ def _repeated(first: Result, count: Result) -> Result:
 
 def _logical(op: str, left: Result, right: Result) -> Result:
     a, b = left.values != 0, right.values != 0
-    if op == "&&":
-        valid = left.valid & (~a | right.valid)
-        return Result(BOOL, a & b, valid, why=left.why or right.why)
-    valid = left.valid & (a | right.valid)
-    return Result(BOOL, a | b, valid, why=left.why or right.why)
+    asked = a if op == "&&" else ~a
+    valid = left.valid & (~asked | right.valid)
+    why = left.why or _why_in(right, asked)
+    return Result(BOOL, a & b if op == "&&" else a | b, valid, why=why)
 
 
 def _shift(op: str, left: Result, right: Result, valid: Lanes) -> Result:
@@ -364,70 +399,99 @@ def _shift(op: str, left: Result, right: Result, valid: Lanes) -> Result:
     if type_.kind == "f" or right.values.dtype.kind == "f":
         raise CommandError(f"'{op}' does not apply to floats")
     bits = type_.size * 8
-    count = np.clip(right.values.astype(np.int64), 0, bits)
+    negative = right.values < 0
+    count = np.minimum(np.where(negative, 0, right.values).astype(np.uint64), np.uint64(bits))
     a = left.values.astype(type_.dtype)
+    over = count >= bits
     capped = np.minimum(count, bits - 1).astype(type_.dtype)
     if op == "<<":
-        values = np.where(count >= bits, 0, a << capped).astype(type_.dtype)
+        values = np.where(over, 0, a << capped).astype(type_.dtype)
     else:
-        over = np.where(a < 0, -1, 0) if type_.kind == "i" else np.zeros(LANES, int)
-        values = np.where(count >= bits, over.astype(type_.dtype), a >> capped)
-    return Result(type_, values, valid)
+        sign = np.where(a < 0, -1, 0) if type_.kind == "i" else np.zeros(LANES, int)
+        values = np.where(over, sign.astype(type_.dtype), a >> capped)
+    why = left.why or right.why or ("a shift by a negative count" if negative.any() else "")
+    return Result(type_, values, valid & ~negative, why=why)
 
 
 def _pointer_arithmetic(op: str, left: Result, right: Result, valid: Lanes) -> Result:
+    why = left.why or right.why
     if op in _COMPARE:
         a, b = left.values.astype(np.uint64), right.values.astype(np.uint64)
-        return Result(BOOL, _COMPARE[op](a, b), valid)
+        return Result(BOOL, _COMPARE[op](a, b), valid, why=why)
     if op == "+" and isinstance(left.type, Scalar):
         left, right = right, left
     space, target, base = _pointer(left)
+    size = max(target.size, 1)
     if op == "-" and isinstance(right.type, Pointer | Array):
-        distance = (base.astype(np.int64) - right.values.astype(np.int64)) // target.size
-        return Result(Scalar("long", "i", 8), distance, valid)
+        distance = (base.astype(np.int64) - right.values.astype(np.int64)) // size
+        return Result(Scalar("long", "i", 8), distance, valid, why=why)
     if op not in ("+", "-") or not isinstance(right.type, Scalar) or right.type.kind == "f":
         raise CommandError(f"'{op}' does not apply to {left.type} and {right.type}")
-    step = right.values.astype(np.int64) * target.size
+    step = right.values.astype(np.int64) * _signed(size)
     moved = base.astype(np.int64) + (step if op == "+" else -step)
-    return Result(Pointer(space, target), moved.astype(np.uint64), valid)
+    return Result(Pointer(space, target), moved.astype(np.uint64), valid, why=why)
+
+
+def _signed(size: int) -> np.int64:
+    """A size as the factor of 64-bit address arithmetic, which wraps."""
+    return np.uint64(size & (1 << 64) - 1).astype(np.int64)
 
 
 def _conditional(node: ast.Conditional, context: Context) -> Result:
-    condition = evaluate(node.condition, context)
-    yes, no = evaluate(node.yes, context), evaluate(node.no, context)
+    condition = _value(node.condition, context)
+    yes, no = decayed(_value(node.yes, context)), decayed(_value(node.no, context))
     take = condition.values != 0
     type_: CType = yes.type
     if isinstance(yes.type, Scalar) and isinstance(no.type, Scalar):
         type_ = common(yes.type, no.type)
+    elif not isinstance(yes.type, Pointer):
+        type_ = no.type
     dtype = _dtype(type_)
-    values = np.where(take, yes.values.astype(dtype), no.values.astype(dtype))
-    return Result(type_, values, condition.valid & np.where(take, yes.valid, no.valid))
+    values = np.where(take, _convert(yes.values, dtype), _convert(no.values, dtype))
+    valid = condition.valid & np.where(take, yes.valid, no.valid)
+    # What a branch says of lanes that do not take it is no reason.
+    why = condition.why or _why_in(yes, take) or _why_in(no, ~take)
+    return Result(type_, values, valid, why=why)
+
+
+def _why_in(result: Result, lanes: Lanes) -> str:
+    return result.why if (lanes & ~result.valid).any() else ""
 
 
 def _cast(node: ast.Cast, context: Context) -> Result:
-    operand = evaluate(node.operand, context)
+    operand = _value(node.operand, context)
+    why = operand.why
     if isinstance(node.type, Pointer):
-        return Result(node.type, operand.values.astype(np.uint64), operand.valid)
+        if operand.values.dtype.kind == "f":
+            raise CommandError(f"cannot convert {operand.type} to {node.type}")
+        return Result(node.type, operand.values.astype(np.uint64), operand.valid, why=why)
     if isinstance(operand.type, Pointer | Array) and not isinstance(node.type, Scalar):
         raise CommandError(f"cannot convert {operand.type} to {node.type}")
-    return Result(node.type, _convert(operand.values, _dtype(node.type)), operand.valid)
+    values = _convert(operand.values, _dtype(node.type))
+    return Result(node.type, values, operand.valid, why=why)
 
 
 def _index(node: ast.Index, context: Context) -> Result:
+    index = _value(node.index, context)
     if isinstance(node.base, ast.Name) and node.base.text in SPACE_ARRAYS:
-        index = evaluate(node.index, context)
         space = node.base.text.strip("_")
         # shared[i] is the i-th 32-bit word, as a kernel author counts an int array.
-        addresses = (index.values.astype(np.int64) * 4).astype(np.uint64)
-        return _load(space, addresses, U32, index.valid, context)
-    base = evaluate(node.base, context)
-    index = evaluate(node.index, context)
+        return _element(space, np.zeros(LANES, np.uint64), U32, index, context)
+    base = _value(node.base, context)
     if isinstance(base.type, Scalar) and isinstance(index.type, Pointer | Array):
         base, index = index, base
     space, target, addresses = _variable(node.base, base) or _pointer(base)
-    step = index.values.astype(np.int64) * target.size
-    moved = (addresses.astype(np.int64) + step).astype(np.uint64)
-    return _load(space, moved, target, base.valid & index.valid, context)
+    joined = Result(index.type, index.values, base.valid & index.valid, why=base.why or index.why)
+    return _element(space, addresses, target, joined, context)
+
+
+def _element(
+    space: str, base: NDArray[np.uint64], target: CType, index: Result, context: Context
+) -> Result:
+    """Element `index` of what begins at `base`."""
+    step = _integers(index, "an index").values.astype(np.int64) * _signed(target.size)
+    moved = (base.astype(np.int64) + step).astype(np.uint64)
+    return _load(space, moved, target, index, context)
 
 
 def _variable(node: ast.Node, result: Result) -> tuple[str, CType, NDArray[np.uint64]] | None:
@@ -447,13 +511,13 @@ def _is_new(text: str, context: Context) -> bool:
 
 
 def _assign(node: ast.Assign, context: Context) -> Result:
-    value = evaluate(node.value, context)
+    value = _value(node.value, context)
     if isinstance(node.target, ast.Name) and _is_new(node.target.text, context):
         context.set_variable(node.target.text, value)
         return value
-    target = evaluate(node.target, context)
+    target = _value(node.target, context)
     assign(target, value, context)
-    return evaluate(node.target, context)
+    return _value(node.target, context)
 
 
 _EVALUATORS: dict[type, Callable[[Any, Context], Result]] = {

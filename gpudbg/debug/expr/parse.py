@@ -10,14 +10,21 @@ Nothing here evaluates; `evaluate.py` does.  Errors are `CommandError` with the 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpudbg.debug.expr.types import SPACES, TYPE_WORDS, TYPES, U8, CType, Pointer, Scalar
 from gpudbg.errors import CommandError
 
 CONST_BANK = "$_cuda_const_bank"
-MAX_DEPTH = 100
-"""Nesting allowed in one expression; deeper text is refused."""
+MAX_DEPTH = 256
+"""Nested calls of the parser; one pair of brackets takes four."""
+MAX_POINTERS = 16
+"""Stars of one type."""
+MAX_TREE = 200
+"""Levels of a syntax tree; evaluating it calls itself that often."""
+MAX_DIGITS = 64
+"""Digits of a number that fits in 64 bits, in base two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +114,7 @@ _TOKEN = re.compile(
   | (?P<space>@[a-z]+)
   | (?P<op><<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^~!<>()\[\]?:=,@])
     )""",
-    re.VERBOSE,
+    re.VERBOSE | re.ASCII,
 )
 
 _BINARY = {
@@ -176,6 +183,11 @@ def _tokens(text: str) -> list[_Token]:
     return fixed
 
 
+def _short(text: str) -> str:
+    """Text for a message: its end, where it is long."""
+    return text if len(text) <= MAX_DIGITS else "…" + text[-MAX_DIGITS:]
+
+
 class _Parser:
     def __init__(self, text: str) -> None:
         self.text = text
@@ -190,7 +202,7 @@ class _Parser:
     def next(self) -> _Token:
         t = self.peek()
         if t is None:
-            raise CommandError(f"expression ends too early: {self.text!r}")
+            raise CommandError(f"expression ends too early: {_short(self.text)!r}")
         self.at += 1
         return t
 
@@ -207,10 +219,17 @@ class _Parser:
             found = f"{t.text!r} at column {t.column}" if t else "the end"
             raise CommandError(f"expression: expected {op!r}, found {found}")
 
-    def expression(self) -> Node:
+    def _deeper(self) -> None:
+        """Count a call of the parser by itself.
+
+        Whoever does takes it back on return; after an error the parser is not used again.
+        """
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise CommandError("expression: nested too deeply")
+
+    def expression(self) -> Node:
+        self._deeper()
         node = self.conditional()
         if self.accept("="):
             node = Assign(node, self.expression())
@@ -218,40 +237,47 @@ class _Parser:
         return node
 
     def conditional(self) -> Node:
+        self._deeper()
         node = self.binary(1)
         if self.accept("?"):
             yes = self.expression()
             self.expect(":")
             node = Conditional(node, yes, self.conditional())
+        self.depth -= 1
         return node
 
     def binary(self, level: int) -> Node:
+        self._deeper()
         left = self.unary()
         while True:
             t = self.peek()
             if t is None or t.kind != "op" or _BINARY.get(t.text, 0) < level:
+                self.depth -= 1
                 return left
             self.at += 1
             left = Binary(t.text, left, self.binary(_BINARY[t.text] + 1))
 
     def unary(self) -> Node:
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise CommandError("expression: nested too deeply")
-        try:
-            t = self.peek()
-            if t is not None and t.kind == "op":
-                if t.text in ("-", "~", "!", "*", "&", "+"):
-                    self.at += 1
-                    return Unary(t.text, self.unary())
-                if t.text == "(" and self._type_follows(1):
-                    self.at += 1
-                    type_ = self.type_name()
-                    self.expect(")")
-                    return Cast(type_, self.unary())
-            return self.postfix()
-        finally:
-            self.depth -= 1
+        self._deeper()
+        node = self._unary()
+        self.depth -= 1
+        return node
+
+    def _unary(self) -> Node:
+        t = self.peek()
+        if t is not None and t.kind == "op":
+            if t.text in ("-", "~", "!", "*", "&", "+"):
+                self.at += 1
+                return Unary(t.text, self.unary())
+            if t.text == "(" and self._type_follows(1):
+                self.at += 1
+                type_ = self.type_name()
+                self.expect(")")
+                return Cast(type_, self.unary())
+        if t is not None and t.kind == "name" and t.text == "sizeof":
+            self.at += 1
+            return self.sizeof()
+        return self.postfix()
 
     def _type_follows(self, ahead: int) -> bool:
         t = self.peek(ahead)
@@ -284,7 +310,11 @@ class _Parser:
             base = TYPES[name]
         else:
             raise CommandError(f"unknown type {name!r}" if name else "expected a type name")
+        stars = 0
         while self.accept("*"):
+            stars += 1
+            if stars > MAX_POINTERS:
+                raise CommandError(f"a type of more than {MAX_POINTERS} pointers")
             base = Pointer(space, base)
         return base
 
@@ -312,8 +342,6 @@ class _Parser:
             body = t.text[1:-1]
             escapes = {"\\n": "\n", "\\t": "\t", "\\0": "\0", "\\\\": "\\", "\\'": "'"}
             return Number(ord(escapes.get(body, body[-1])), TYPES["int"])
-        if t.kind == "name" and t.text == "sizeof":
-            return self.sizeof()
         if t.kind == "name" and t.text == CONST_BANK:
             return self.const_bank()
         if t.kind == "name":
@@ -343,23 +371,45 @@ class _Parser:
         return Unary("sizeof", self.unary())
 
 
+def children(node: Node) -> list[Node]:
+    """The nodes directly below one."""
+    return [c for f in node.__slots__ if isinstance(c := getattr(node, f), NODES)]
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """A tree's nodes, without calling itself: trees may be deep."""
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        yield one
+        waiting += reversed(children(one))
+
+
 def names(node: Node) -> list[Name]:
     """Every name in a tree."""
-    if isinstance(node, Name):
-        return [node]
-    children = (getattr(node, f) for f in node.__slots__)
-    return [name for child in children if isinstance(child, NODES) for name in names(child)]
+    return [one for one in walk(node) if isinstance(one, Name)]
+
+
+def _check_depth(tree: Node) -> None:
+    """Refuse trees that could not be evaluated: `1+1+1+…` is as deep as it is long."""
+    level, depth = [tree], 0
+    while level:
+        depth += 1
+        if depth > MAX_TREE:
+            raise CommandError(
+                f"expression: more than {MAX_TREE} operators deep",
+                "keep a part of it in a variable: set $part = …",
+            )
+        level = [c for node in level for c in children(node)]
 
 
 def _integer(t: _Token) -> Number:
-    value = (
-        int(t.text, 0)
-        if t.text[:1] == "0" and len(t.text) > 1 and not t.text.isdigit()
-        else int(t.text)
-    )
+    digits = t.text.lstrip("0xXbB") if t.text[:1] == "0" else t.text
+    value = 1 << 64 if len(digits) > MAX_DIGITS else int(t.text, _base(t.text))
     suffix = t.suffix.lower()
     if value >= 1 << 64:
-        raise CommandError(f"number {t.text} at column {t.column} does not fit in 64 bits")
+        shown = t.text if len(t.text) <= MAX_DIGITS else f"of {len(t.text)} characters"
+        raise CommandError(f"number {shown} at column {t.column} does not fit in 64 bits")
     unsigned = "u" in suffix
     wide = "l" in suffix
     if not wide and not unsigned and value < 1 << 31:
@@ -369,6 +419,10 @@ def _integer(t: _Token) -> Number:
     if not unsigned and value < 1 << 63:
         return Number(value, TYPES["long"])
     return Number(value, TYPES["u64"])
+
+
+def _base(text: str) -> int:
+    return {"0x": 16, "0b": 2}.get(text[:2].lower(), 10)
 
 
 def parse(text: str) -> Node:
@@ -384,4 +438,17 @@ def parse(text: str) -> Node:
     rest = parser.peek()
     if rest is not None:
         raise CommandError(f"expression: unexpected {rest.text!r} at column {rest.column}")
+    _check_depth(node)
     return node
+
+
+def parse_condition(text: str) -> Node:
+    """The syntax tree of a condition, which must not change what it looks at.
+
+    Raises:
+        CommandError: as `parse`, or it assigns.
+    """
+    tree = parse(text)
+    if any(isinstance(node, Assign) for node in walk(tree)):
+        raise CommandError(f"'=' in a condition would assign: {text.strip()}", "compare with ==")
+    return tree

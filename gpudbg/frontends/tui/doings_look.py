@@ -142,7 +142,10 @@ def memory_at(screen: MainScreen, text: str) -> None:
         return
     lane = session.focus.lane if session.focus is not None else 0
     if not result.valid[lane]:
-        screen.note(f"{text}: no value in lane {lane}")
+        screen.note(f"{text}: no value in lane {lane}: {result.why}")
+        return
+    if result.values.dtype.kind == "f":
+        screen.note(f"{text}: a floating-point number is no address")
         return
     address = int(result.values[lane])
     space, target = options.space, None

@@ -125,11 +125,10 @@ def _integer(session: DebugSession, text: str, what: str) -> int:
         return int(text, 0)
     except ValueError:
         pass
-    result = session.evaluate(text)
-    value = result.values[session.focus.lane if session.focus else 0].item()
-    if not isinstance(value, int):
-        raise MiError(f"bad {what}: '{text}'")
-    return value
+    try:
+        return session.integer(text, what)
+    except CommandError as error:
+        raise MiError(f"bad {what}: {error}") from None
 
 
 def place(call: Call, session: DebugSession, text: str) -> MemoryRef:

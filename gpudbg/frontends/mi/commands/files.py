@@ -220,9 +220,8 @@ def _code_address(session: DebugSession, text: str) -> int:
     symbols = session.symbols
     if text.isidentifier():
         return symbols.resolve(text, session).addresses[0]
-    result = session.evaluate(text)
     # Numbers are code addresses, also those before the code that views ask for.
-    return int(result.values[session.focus.lane if session.focus else 0].item())
+    return session.integer(text, "an address")
 
 
 def _range(session: DebugSession, first: int, last: int) -> list[CodeLine]:
