@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from gpudbg.debug.images import DeviceImage
     from gpudbg.debug.session import DebugSession
     from gpudbg.formats.launch import Launch
+    from gpudbg.mem.device import Allocation
 
 
 def load(
@@ -322,7 +323,8 @@ class LoadedProgram:
             UsageError: no such variable, or the array does not fit it.
         """
         raw = _symbol_bytes(array, self.symbol(name))
-        self._bytes(name, offset, len(raw))[:] = np.frombuffer(raw, np.uint8)
+        segment, place = self._place(name, offset, len(raw))
+        segment.writable()[place] = np.frombuffer(raw, np.uint8)
 
     def read_symbol(
         self, name: str, dtype: npt.DTypeLike = np.uint8, count: int | None = None, offset: int = 0
@@ -335,8 +337,8 @@ class LoadedProgram:
         kind = np.dtype(dtype)
         if count is None:
             count = max(0, self.symbol(name).size - offset) // kind.itemsize
-        raw = self._bytes(name, offset, count * kind.itemsize)
-        return np.frombuffer(raw.tobytes(), kind).copy()
+        segment, place = self._place(name, offset, count * kind.itemsize)
+        return np.frombuffer(segment.data[place].tobytes(), kind).copy()
 
     def symbol(self, name: str) -> Global:
         """What the program says of a variable.
@@ -355,12 +357,13 @@ class LoadedProgram:
         found = self.symbol(name)
         return self.module.segments[found.segment].base + found.offset
 
-    def _bytes(self, name: str, offset: int, count: int) -> npt.NDArray[np.uint8]:
+    def _place(self, name: str, offset: int, count: int) -> tuple[Allocation, slice]:
+        """The memory that holds a variable, and where bytes of it are there."""
         found = self.symbol(name)
         if offset < 0 or offset + count > found.size:
             raise UsageError(f"{name} has {found.size} bytes, not {offset + count}")
         start = found.offset + offset
-        return self.module.segments[found.segment].data[start : start + count]
+        return self.module.segments[found.segment], slice(start, start + count)
 
     def __repr__(self) -> str:
         return f"<LoadedProgram {self.program.path}, {self.program.arch}>"

@@ -109,7 +109,7 @@ class Device:
         if host.dtype.hasobject:
             raise UsageError(f"an array of {host.dtype} cannot be copied to the device")
         host = host.astype(host.dtype.newbyteorder("<"), copy=False)
-        label = f"buffer {name}" if name else f"buffer {len(list(self.gpu.memory.allocations()))}"
+        label = f"buffer {name}" if name else f"buffer {self.gpu.memory.live}"
         made = DeviceBuffer(
             self, self.gpu.memory.allocate(host.nbytes, label), host.dtype, host.shape
         )
@@ -220,7 +220,7 @@ class DeviceBuffer:
         host = np.ascontiguousarray(np.asarray(array, self.dtype))
         if host.nbytes != self.nbytes:
             raise UsageError(f"{host.nbytes} bytes do not fill {self.nbytes}")
-        self.allocation.data[:] = host.reshape(-1).view(np.uint8)
+        self.allocation.writable()[:] = host.reshape(-1).view(np.uint8)
 
     def free(self) -> None:
         """Give the memory back; an access to it is an error from now on."""

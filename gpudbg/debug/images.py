@@ -177,7 +177,7 @@ class DeviceImage(DeviceBuffer):
         wanted = int(np.prod(self._shape(layout))) * self.dtype.itemsize
         if host.nbytes != wanted:
             raise UsageError(f"{host.nbytes} bytes do not fill {wanted} of {self.name}")
-        layout.write(self.allocation.data, np.frombuffer(host.tobytes(), np.uint8))
+        layout.write(self.allocation.writable(), np.frombuffer(host.tobytes(), np.uint8))
 
     def disable(self) -> None:
         """Disable the surface: updates are dropped silently, loads read 0."""

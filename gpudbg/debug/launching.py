@@ -24,7 +24,11 @@ from gpudbg.formats.launch import (
     pick_kernel,
 )
 from gpudbg.formats.program import CodeImage, Kernel, Program
-from gpudbg.mem.pages import Kept
+from gpudbg.mem.checkpoint import Checkpoint
+
+SMALL_BYTES = 1 << 18
+"""Argument buffers up to here are kept for a restart when a launch begins, larger ones when it is
+about to write to them."""
 
 if TYPE_CHECKING:
     from gpudbg.debug.api import LoadedProgram
@@ -74,7 +78,7 @@ class ProgramLaunch:
         self.table = table
         self._given = arguments
         self.params = params
-        self._memory: list[Kept] | None = None
+        self._checkpoint: Checkpoint | None = None
 
     @cached_property
     def arguments(self) -> tuple[Argument, ...]:
@@ -100,11 +104,14 @@ class ProgramLaunch:
     def begin(self) -> Grid:
         """A new grid; the first call launches, later ones restore device memory first."""
         memory = self.loaded.device.gpu.memory
-        if self._memory is None:
-            self._memory = [Kept(a) for a in memory.allocations()]
+        if self._checkpoint is None:
+            self._checkpoint = memory.checkpoint()
+            for argument in self._given:
+                # What is small is copied sooner than compiled code could ask for it.
+                if argument.buffer is not None and argument.buffer.nbytes <= SMALL_BYTES:
+                    argument.buffer.allocation.writable()
         else:
-            for kept in self._memory:
-                kept.restore()
+            self._checkpoint.restore()
         table = self.table
         return self.loaded.module.launch(
             self.kernel.name, table.grid, table.block, self.params, table.shared_bytes

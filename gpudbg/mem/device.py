@@ -1,12 +1,13 @@
 """Device memory: named allocations in a sparse virtual address space.
 
-Allocations lie far apart (`GUARD_BYTES`) and addresses are never used twice, so an overrun or a
-use after free lands outside every live allocation and can be explained.
+Allocations lie far apart (`GUARD_BYTES`) and addresses are not used twice while others are left, so
+an overrun or a use after free lands outside every live allocation and can be explained.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpudbg.errors import UsageError
-from gpudbg.mem.check import alignment_fault, clean, misaligned, suspects
+from gpudbg.mem.check import Offsets, alignment_fault, clean, misaligned, suspects
+from gpudbg.mem.checkpoint import Checkpoint, Journal
 from gpudbg.mem.faults import MemoryFault
 from gpudbg.mem.lanes import U32, U64, bools, first_lane
 from gpudbg.mem.pages import address_of
@@ -23,26 +25,80 @@ from gpudbg.mem.windows import AddressLayout
 
 GUARD_BYTES = 1 << 20
 ALIGN_BYTES = 1 << 12
+MOST_FREED = 1024
+"""Freed allocations that are remembered for messages."""
+_EMPTY = np.empty(0, np.uint8)
+_BASE, _SIZE, _HOST, _MOMENT = range(4)
+"""Words of a row of `DeviceMemory.table`."""
 
 
 class Allocation(ByteStore):
     """One allocation of device memory.
 
+    `data` can only be read, so that nobody writes past the checkpoints: see `writable`.
+
     Attributes:
         base: address of its first byte.
         name: how messages call it, such as "argument 3" or "variable coeff".
         tag: what kind of owner it has: "buffer", "global", "heap", "image"...
-        freed: no longer accessible; kept for messages.
+        freed: no longer accessible; without contents, remembered for messages.
     """
 
-    __slots__ = ("base", "freed", "name", "tag")
+    __slots__ = ("_journal", "_moment", "_row", "base", "freed", "name", "tag")
 
-    def __init__(self, base: int, size: int, name: str, tag: str) -> None:
+    def __init__(
+        self, base: int, size: int, name: str, tag: str, journal: Journal | None = None
+    ) -> None:
         super().__init__(size)
         self.base = base
         self.name = name
         self.tag = tag
         self.freed = False
+        self._journal = journal or Journal()
+        self._moment = self._journal.moment
+        self._row: npt.NDArray[np.int64] | None = None
+        self._protect()
+
+    def _protect(self) -> None:
+        self.data = self.data.view()
+        self.data.setflags(write=False)
+
+    def writable(self) -> npt.NDArray[np.uint8]:
+        """Its bytes, to be written to before anything else happens.
+
+        The checkpoints since the last time keep what they are now.
+        """
+        if self._moment != self._journal.moment:
+            self._keep()
+        return self._padded[: self.size]
+
+    def scatter(self, offsets: Offsets, lanes: int, size: int, values: Sequence[U32]) -> None:
+        if self._moment != self._journal.moment:
+            self._keep()
+        super().scatter(offsets, lanes, size, values)
+
+    def _keep(self) -> None:
+        self._journal.keep(self, self._moment)
+        self._moment = self._journal.moment
+        if self._row is not None:
+            self._row[_MOMENT] = self._moment
+
+    def enter(self, row: npt.NDArray[np.int64]) -> None:
+        """Take a row of `DeviceMemory.table`."""
+        self._row = row
+        row[:] = self.base, 0 if self.freed else self.size, address_of(self._padded), self._moment
+
+    def release(self) -> npt.NDArray[np.uint8]:
+        """Become a freed one, without contents; what held them."""
+        held = self._padded
+        self.freed = True
+        self._padded = self.data = _EMPTY
+        self.pages = None
+        self._forget_views()
+        if self._row is not None:
+            self._row[_SIZE] = self._row[_HOST] = 0
+        self._row = None
+        return held
 
     @property
     def end(self) -> int:
@@ -59,16 +115,24 @@ class DeviceMemory:
 
     Attributes:
         layout: address windows.
-        changes: allocations made and freed so far.
+        changes: allocations made and freed, and checkpoints, so far.
+        live: allocations that have not been freed.
+        load_for_store: what is loaded now is about to be written to.
     """
 
     def __init__(self, layout: AddressLayout) -> None:
         self.layout = layout
         self.changes = 0
+        self.live = 0
+        self.load_for_store = False
         self._next = layout.heap_base
-        self._table: tuple[int, npt.NDArray[np.int64]] | None = None
+        self._journal = Journal()
+        self._rows = np.zeros((64, 4), np.int64)
         self._bases: list[int] = []
         self._allocations: list[Allocation] = []
+        self._freed: deque[Allocation] = deque()
+        self._running = 0
+        self._late: list[npt.NDArray[np.uint8]] = []
 
     # ---- allocation --------------------------------------------------------------------
 
@@ -80,36 +144,101 @@ class DeviceMemory:
         """
         if size < 0:
             raise UsageError(f"cannot allocate {size} bytes")
-        base = self._next
-        following = base + max(size, 1) + GUARD_BYTES
-        following += -following % ALIGN_BYTES
-        if following >> self.layout.bits:
-            raise UsageError(f"device memory: no room for {size} bytes at 0x{base:x}")
+        base = self._room(size)
         try:
-            made = Allocation(base, size, name, tag)
+            made = Allocation(base, size, name, tag, self._journal)
         except MemoryError as error:
             raise UsageError(f"cannot allocate {size} bytes: host memory is full") from error
-        self._next = following
         self.changes += 1
-        self._bases.append(base)
-        self._allocations.append(made)
+        self.live += 1
+        place = bisect_right(self._bases, base)
+        self._bases.insert(place, base)
+        self._allocations.insert(place, made)
+        if place == len(self._bases) - 1 and place + 1 < len(self._rows):
+            made.enter(self._rows[place + 1])
+        else:
+            self._enter_all()
         return made
 
+    def _room(self, size: int) -> int:
+        """An address with so many bytes behind it that nobody has had, while there is one."""
+        base = self._next
+        after = _after(base, size)
+        if not after >> self.layout.bits:
+            self._next = after
+            return base
+        # What was freed longest ago may be the start of a gap, too.
+        self._forget_freed(0)
+        base = self.layout.heap_base
+        for allocation in self._allocations:
+            if _after(base, size) <= allocation.base:
+                return base
+            base = _after(allocation.base, allocation.size)
+        if _after(base, size) >> self.layout.bits:
+            raise UsageError(f"device memory: no room for {size} bytes at 0x{base:x}")
+        self._next = _after(base, size)
+        return base
+
     def free(self, allocation: Allocation) -> None:
-        """Make an allocation inaccessible; its address is not used again."""
-        allocation.freed = True
+        """Make an allocation inaccessible and give its memory back.
+
+        Raises:
+            UsageError: it was freed before.
+        """
+        if allocation.freed:
+            raise UsageError(f"{allocation.name} at 0x{allocation.base:x} was freed before")
+        held = allocation.release()
+        if self._running:
+            # Compiled code of another thread may know where it lies.
+            self._late.append(held)
         self.changes += 1
+        self.live -= 1
+        self._freed.append(allocation)
+        if len(self._freed) > 2 * MOST_FREED:
+            self._forget_freed(MOST_FREED)
+
+    def _forget_freed(self, most: int) -> None:
+        """Remember so many freed allocations at most, those that were freed last."""
+        while len(self._freed) > most:
+            self._freed.popleft()
+        known = set(self._freed)
+        self._allocations = [a for a in self._allocations if not a.freed or a in known]
+        self._bases = [a.base for a in self._allocations]
+        self._enter_all()
+
+    def running(self, more: int) -> None:
+        """Compiled code is about to run (1), or has returned (-1)."""
+        self._running += more
+        if not self._running:
+            self._late.clear()
 
     def allocations(self, *, freed: bool = False) -> Iterator[Allocation]:
-        """Live allocations by address; with `freed` the dead ones too."""
+        """Live allocations by address; with `freed` those of the dead ones that are remembered."""
         return (a for a in self._allocations if freed or not a.freed)
 
     def table(self) -> npt.NDArray[np.int64]:
-        """(base, bytes, host address) of the live allocations by address; kept while they stay."""
-        if self._table is None or self._table[0] != self.changes:
-            rows = [(a.base, a.size, address_of(a.data)) for a in self.allocations()]
-            self._table = self.changes, np.array(rows, np.int64).reshape(-1, 3)
-        return self._table[1]
+        """(base, bytes, host address, moment) of allocations by address, freed ones with 0 bytes.
+
+        The moment is that of the last checkpoint before somebody wrote to it.  The first row is of
+        no allocation: its moment is the last checkpoint's.
+        """
+        return self._rows[: len(self._allocations) + 1]
+
+    def _enter_all(self) -> None:
+        """Write the table anew."""
+        # A new one: compiled code on another thread may be reading the old one.
+        self._rows = np.zeros((2 * len(self._allocations) + 64, 4), np.int64)
+        self._rows[0, _MOMENT] = self._journal.moment
+        for row, allocation in zip(self._rows[1:], self._allocations, strict=False):
+            allocation.enter(row)
+
+    def checkpoint(self) -> Checkpoint:
+        """The contents of all allocations as they are now."""
+        made = self._journal.checkpoint()
+        self._rows[0, _MOMENT] = made.moment
+        # What compiled code knows it may write to, it must ask for again.
+        self.changes += 1
+        return made
 
     def find(self, address: int) -> Allocation | None:
         """The live allocation that holds `address`."""
@@ -145,19 +274,22 @@ class DeviceMemory:
         Raises:
             UsageError: the range is not inside one live allocation.
         """
-        return self._range(address, count).tobytes()
+        found, place = self._range(address, count)
+        return found.data[place].tobytes()
 
     def write(self, address: int, data: bytes | bytearray | memoryview) -> None:
         """Replace bytes within one allocation; errors as `read`."""
-        self._range(address, len(data))[:] = np.frombuffer(data, np.uint8)
+        found, place = self._range(address, len(data))
+        found.writable()[place] = np.frombuffer(data, np.uint8)
 
-    def _range(self, address: int, count: int) -> npt.NDArray[np.uint8]:
+    def _range(self, address: int, count: int) -> tuple[Allocation, slice]:
+        """The allocation that holds a range, and where in it."""
         found = self.find(address)
         if found is None or address + count > found.end:
             where = self.describe(address if found is None else found.end)
             raise UsageError(f"no device memory at 0x{address:x}, {count} bytes: {where}")
         start = address - found.base
-        return found.data[start : start + count]
+        return found, slice(start, start + count)
 
     # ---- lanes -------------------------------------------------------------------------
 
@@ -169,6 +301,8 @@ class DeviceMemory:
         """
         one = self.locate(addresses, lanes, size)
         if one is not None:
+            if self.load_for_store:
+                one[0].writable()
             return one[0].gather(one[1], lanes, size, signed)
         parts = [
             allocation.gather(offsets, part, size, signed)
@@ -226,6 +360,12 @@ class DeviceMemory:
             return MemoryFault("OOR_ADDR", lanes, address, "global", text)
         text = f"no memory for {_bytes(size)} at 0x{address:x}"
         return MemoryFault("MMU_FAULT", lanes, address, "global", text)
+
+
+def _after(base: int, size: int) -> int:
+    """The first address for an allocation behind another one."""
+    end = base + max(size, 1) + GUARD_BYTES
+    return end + -end % ALIGN_BYTES
 
 
 def _gap(allocation: Allocation, address: int) -> int:

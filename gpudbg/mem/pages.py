@@ -1,9 +1,9 @@
-"""Storage of large allocations, and the contents that a restart goes back to.
+"""Storage of allocations, and copies of their contents.
 
 A copy of a gigabyte for the case that a launch is restarted would double what it needs.  Large
 storage is therefore a file in memory; keeping its contents makes the mapping private, so that the
 host copies only the pages that are written afterwards.  Elsewhere than on Linux, and for small
-allocations, contents are kept as plain copies.
+allocations, contents are kept as plain copies.  When they are kept: `gpudbg.mem.checkpoint`.
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ _MEDIUM: Final = 1 << 20
 _HUGE_PAGE: Final = 1 << 21
 _POPULATE_WRITE: Final = 23
 """Linux's MADV_POPULATE_WRITE, which Python does not name."""
+_IN_MEMORY: Final = np.uint64(3 << 62)
+_FILE_PAGE: Final = np.uint64(1 << 61)
+"""Of a word of Linux's pagemap: present or swapped out; of a file, not a private copy."""
 
 
 class Pages:
@@ -48,29 +51,80 @@ class Pages:
         self._map = mmap.mmap(self._fd, size)
         self.bytes: npt.NDArray[np.uint8] = np.frombuffer(self._map, np.uint8)
         self.private = False
+        self._users: weakref.WeakSet[Differences] = weakref.WeakSet()
 
-    def keep(self) -> dict[int, bytes]:
-        """Have the file stay as it is; what is different from it now, by offset.
+    def keep(self) -> Differences:
+        """Keep the contents: the file as it stays from now on, and what is different from it.
 
         Raises:
             OSError: the host does not do it.
         """
+        made = Differences()
         if not self.private:
             _map_private(int(self.bytes.ctypes.data), len(self.bytes), self._fd)
             self.private = True
-            return {}
-        changed = {}
+        elif self._users:
+            for start, stop in self._changed():
+                made.pieces[start] = self.bytes[start:stop].tobytes()
+        else:
+            self._commit()
+        self._users.add(made)
+        return made
+
+    def _commit(self) -> None:
+        """Nobody needs the file as it is: have it be what is here."""
+        for start, stop in self._changed():
+            view, at = self.bytes[start:stop].data, start
+            while view:
+                written = os.pwrite(self._fd, view, at)
+                view, at = view[written:], at + written
+            del view
+            self._map.madvise(mmap.MADV_DONTNEED, start, _whole_pages(stop - start))
+
+    def _changed(self) -> list[tuple[int, int]]:
+        """Where the contents are not the file's: the pages the host has copied."""
+        size = len(self.bytes)
+        count = _whole_pages(size) // mmap.PAGESIZE
+        try:
+            with open("/proc/self/pagemap", "rb", buffering=0) as file:
+                file.seek(address_of(self.bytes) // mmap.PAGESIZE * 8)
+                pages = np.frombuffer(file.read(8 * count), np.uint64)
+        except OSError:
+            pages = np.empty(0, np.uint64)
+        if len(pages) != count:
+            return self._compared()
+        copied = (pages & _IN_MEMORY != 0) & (pages & _FILE_PAGE == 0)
+        edges = np.flatnonzero(np.diff(np.concatenate(([False], copied, [False])).astype(np.int8)))
+        edges *= mmap.PAGESIZE
+        return [(a, min(b, size)) for a, b in edges.reshape(-1, 2).tolist()]
+
+    def _compared(self) -> list[tuple[int, int]]:
+        """`_changed` for a host that does not say."""
+        found = []
         for at in range(0, len(self.bytes), PIECE):
             now = self.bytes[at : at + PIECE].tobytes()
             if now != os.pread(self._fd, len(now), at):
-                changed[at] = now
-        return changed
+                found.append((at, at + len(now)))
+        return found
 
-    def restore(self, changed: dict[int, bytes]) -> None:
+    def restore(self, changed: Differences) -> None:
         """The file's contents again, with these differences."""
         self._map.madvise(mmap.MADV_DONTNEED)
-        for at, content in changed.items():
+        for at, content in changed.pieces.items():
             self.bytes[at : at + len(content)] = np.frombuffer(content, np.uint8)
+
+
+class Differences:
+    """What contents that are kept have that the file has not, by offset."""
+
+    __slots__ = ("__weakref__", "pieces")
+
+    def __init__(self) -> None:
+        self.pieces: dict[int, bytes] = {}
+
+
+def _whole_pages(size: int) -> int:
+    return size + -size % mmap.PAGESIZE
 
 
 def _map_private(address: int, size: int, fd: int) -> None:
@@ -134,11 +188,13 @@ def address_of(array: npt.NDArray[Any]) -> int:
 
 
 class Kept:
-    """The contents of a store at a moment."""
+    """A copy of the contents of a store."""
+
+    __slots__ = ("_content", "_store")
 
     def __init__(self, store: ByteStore) -> None:
         self._store = store
-        self._content: npt.NDArray[Any] | dict[int, bytes]
+        self._content: npt.NDArray[Any] | Differences
         pages = store.pages
         try:
             self._content = store.data.copy() if pages is None else pages.keep()
@@ -148,8 +204,8 @@ class Kept:
     def restore(self) -> None:
         """Put them back."""
         content = self._content
-        if isinstance(content, dict):
+        if isinstance(content, Differences):
             assert self._store.pages is not None
             self._store.pages.restore(content)
         else:
-            self._store.data[:] = content
+            self._store.writable()[:] = content

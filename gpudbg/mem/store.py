@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,6 +62,15 @@ class ByteStore:
             }
             self._signed = {1: padded.view(np.int8), 2: padded.view(np.int16)}
             return getattr(self, name)
+
+    def _forget_views(self) -> None:
+        for name in ("_views", "_signed"):
+            with suppress(AttributeError):
+                delattr(self, name)
+
+    def writable(self) -> npt.NDArray[np.uint8]:
+        """`data`, to be written to."""
+        return self.data
 
     @property
     def words(self) -> U32:

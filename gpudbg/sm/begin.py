@@ -113,7 +113,7 @@ def _bind_images(module: Module, kernel: str, banks: dict[int, ByteStore]) -> No
     words = [w for w in module.image.bound_images if w.kernel == kernel]
     shared = {w.offset for w in words if w.kind != "sampler"}
     for word in sorted(words, key=lambda w: w.kind == "sampler"):
-        place = banks[word.bank].data[word.offset : word.offset + 4].view("<u4")
+        place = banks[word.bank].writable()[word.offset : word.offset + 4].view("<u4")
         handle = module.bound.get(word.symbol)
         if word.kind != "sampler":
             place[0] = UNBOUND if handle is None else handle

@@ -135,7 +135,7 @@ class Gpu:
         image = relocate(program, segment_addresses={name: a.base for name, a in segments.items()})
         for name, allocation in segments.items():
             content = image.segments[name]
-            allocation.data[: len(content)] = np.frombuffer(content, np.uint8)
+            allocation.writable()[: len(content)] = np.frombuffer(content, np.uint8)
         module = Module(self, program, image, segments)
         self.modules.append(module)
         return module

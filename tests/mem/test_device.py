@@ -26,7 +26,7 @@ def memory_with(*sizes: int) -> DeviceMemory:
     memory = DeviceMemory(SM_5X)
     for n, size in enumerate(sizes):
         made = memory.allocate(size, f"buffer {n}")
-        made.data[:] = np.random.default_rng(n).integers(0, 256, size, np.uint8)
+        made.writable()[:] = np.random.default_rng(n).integers(0, 256, size, np.uint8)
     return memory
 
 

@@ -89,5 +89,5 @@ def launch(
 def buffer_of(gpu: Gpu, array: np.ndarray, name: str = "buffer") -> Allocation:
     """A copy of an array in device memory."""
     made = gpu.memory.allocate(array.nbytes, name)
-    made.data[:] = array.reshape(-1).view(np.uint8)
+    made.writable()[:] = array.reshape(-1).view(np.uint8)
     return made

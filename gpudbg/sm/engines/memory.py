@@ -214,6 +214,7 @@ class MemoryOps:
                 first = int(given[first_lane(part)])
                 raise MemoryFault("INVALID_ADDR_SPACE", part, first, "local", text)
             for store, offsets, owned in self._stores(where, given, part, size):
+                store.writable()
                 view = store.words if size == 4 else store.words.view(dtype)
                 for lane, offset in enumerate(offsets.tolist()):
                     if owned >> lane & 1:

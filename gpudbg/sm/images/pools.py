@@ -211,4 +211,4 @@ class ImagePools:
 
 
 def _put(pool: Allocation, offset: int, data: bytes) -> None:
-    pool.data[offset : offset + len(data)] = np.frombuffer(data, np.uint8)
+    pool.writable()[offset : offset + len(data)] = np.frombuffer(data, np.uint8)

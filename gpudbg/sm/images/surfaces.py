@@ -386,6 +386,7 @@ def _places(engine: StepEngine, access: Access) -> list[tuple[Any, int]]:
         else list(engine.memory.split(access.addresses, access.live, size))
     )
     for store, offsets, owned in parts:
+        store.writable()
         view = store.words if size == 4 else store.words.view(np.uint64)
         for lane, offset in enumerate(np.asarray(offsets, np.int64).tolist()):
             if owned >> lane & 1:

@@ -138,7 +138,7 @@ class Installed:
             offset, width = ENTRY[field]
             start = base + offset
             data = value.to_bytes(width, "little")
-            self.area.data[start : start + width] = np.frombuffer(data, np.uint8)
+            self.area.writable()[start : start + width] = np.frombuffer(data, np.uint8)
 
 
 def install(
@@ -166,7 +166,7 @@ def install(
     own = relocate(program, base, {name: a.base for name, a in segments.items()})
     for name, allocation in segments.items():
         content = own.segments[name]
-        allocation.data[: len(content)] = np.frombuffer(content, np.uint8)
+        allocation.writable()[: len(content)] = np.frombuffer(content, np.uint8)
     record = REGISTERS + 128 * registers
     area = memory.allocate(num_sms * WARP_SLOTS * record, "trap handler's save area", "trap")
     data = memory.allocate(DATA_BYTES, "trap handler's data", "trap")

@@ -44,17 +44,18 @@ class Near(Shape):
 
     Attributes:
         add: the constant of the access's address.
+        pc, site: its instruction's address, number of its cache entry.
         places: host pointers of lanes 0 and 16 in it.
         begin, end: bytes from there that this access and those after it touch.
         good: i1: all that is inside, and the places are right.
         begins, room: lines where these numbers are written.
     """
 
-    __slots__ = ("add", "begin", "begins", "end", "good", "places", "room")
+    __slots__ = ("add", "begin", "begins", "end", "good", "pc", "places", "room", "site")
 
-    def __init__(self, add: int, end: int, places: list[str]) -> None:
+    def __init__(self, add: int, end: int, places: list[str], pc: int, site: int) -> None:
         super().__init__("", "", [])
-        self.add, self.places = add, places
+        self.add, self.places, self.pc, self.site = add, places, pc, site
         self.begin, self.end = 0, end
         self.begins: list[int] = []
         self.room = 0
@@ -219,7 +220,7 @@ class AddressOps(MemoryOps):
         """What later accesses may want to know of places that are inside; i1: it is all so."""
         turn = size.bit_length() - 1
         base, limit = self.get("i64", site, 16), self.get("i64", site, 8)
-        near = Near(where.add, size * self.run, places)
+        near = Near(where.add, size * self.run, places, self._pc, self.sites - 1)
         near.room = len(self.lines)
         room = self._room_for(limit, "0", turn)
         good = "true"

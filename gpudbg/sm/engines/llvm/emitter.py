@@ -99,6 +99,8 @@ class Emitter(WaysOps):
         self.run = run
         self.wide_vectors = wide_vectors
         self.sites = 0
+        self.writes: set[int] = set()
+        self.before_stores: set[int] = set()
         self.slow: dict[int, str] = {}
         self.order: list[int] = []
         self.extents: dict[int, int] = {}

@@ -105,12 +105,14 @@ class InPlaceOps(AddressOps):
         slow, done, fast = self.fresh("slow"), self.fresh("done"), self.fresh("fast")
         near = self._near(where, size) if space == "global" else None
         if near is not None:
+            self.writes.add(near.site)
+            self.before_stores.add(near.pc)
             far = self._is_near(near)
             for half, place in enumerate(self._from(near, where)):
                 self._store_piece(place, data, half)
             self.br(done)
             self.label(far)
-        site = self._site() if space == "global" else ""
+        site = self._site(writes=True) if space == "global" else ""
         shape, same = self._shape(where.low, size), self._same_high(where.high)
         self.choose(self._every(shape.regular, same), fast, slow, LIKELY)
         self.label(fast)

@@ -20,7 +20,7 @@ VERSION: Final = "1"
 STOP: Final = 0x00
 """i64: not 0 asks the grid loop to return."""
 TABLE: Final = 0x08
-"""ptr: live allocations, (base, bytes, host pointer) each, by base."""
+"""ptr: allocations, (base, bytes, host pointer, moment) each, by base: `DeviceMemory.table`."""
 TABLE_COUNT: Final = 0x10
 SITES: Final = 0x18
 """ptr: one cache entry for each global access of the program, see `SITE_BYTES`."""
@@ -51,6 +51,8 @@ ZERO: Final = SCRATCH + SCRATCH_ROWS * ROW
 """A row that is always zero."""
 ENVIRONMENT_BYTES: Final = ZERO + ROW
 
+TABLE_ROW: Final = 32
+
 SITE_BYTES: Final = 128
 """A site: base of a window of an allocation (all of it, if no multiple of 4 GiB lies inside), its
 bytes, host pointer of its first byte, and:"""
@@ -59,6 +61,8 @@ SITE_WHOLE: Final = 64
 SITE_LAST, SITE_STEP, SITE_STRIDE = 24, 32, 40
 """i64: host address of the last access of a whole warp, bytes from the one before to it, and the
 last such number that came twice in a row."""
+SITE_WRITES: Final = 48
+"""i64: not 0: the access writes to what it finds here, or one that relies on it."""
 
 # ---- record fields that only compiled code uses ---------------------------------------------
 

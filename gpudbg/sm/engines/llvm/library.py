@@ -303,7 +303,11 @@ def constant_functions() -> list[str]:
 
 
 def _resolve() -> str:
-    """Fill a site with the live allocation that holds an address, by binary search."""
+    """Fill a site with the live allocation that holds an address, by binary search.
+
+    Not with one to write to that nobody has written to since the last checkpoint: the step engine
+    has its contents kept.
+    """
     b = Body()
     table = b.get("ptr", "%env", layout.TABLE)
     count = b.get("i64", "%env", layout.TABLE_COUNT)
@@ -312,7 +316,7 @@ def _resolve() -> str:
         first, last = b.get("i64", low), b.get("i64", high)
         b.unless(b.op(f"icmp uge i64 {first}, {last}"), after)
         middle = b.op(f"lshr i64 {b.op(f'add i64 {first}, {last}')}, 1")
-        entry = b.at(table, b.op(f"mul i64 {middle}, 24"))
+        entry = b.at(table, b.op(f"mul i64 {middle}, {layout.TABLE_ROW}"))
         above = b.op(f"icmp ugt i64 {b.get('i64', entry)}, %address")
         up = b.op(f"add i64 {middle}, 1")
         b.put("i64", b.op(f"select i1 {above}, i64 {first}, i64 {up}"), low)
@@ -320,10 +324,14 @@ def _resolve() -> str:
     place = b.get("i64", low)
     with b.returning(b.op(f"icmp eq i64 {place}, 0")):
         b.line("ret i1 false")
-    entry = b.at(table, b.op(f"mul i64 {b.op(f'sub i64 {place}, 1')}, 24"))
+    entry = b.at(table, b.op(f"mul i64 {b.op(f'sub i64 {place}, 1')}, {layout.TABLE_ROW}"))
     base, size = b.get("i64", entry), b.get("i64", entry, 8)
     inside = b.op(f"sub i64 %address, {base}")
     with b.returning(b.op(f"icmp uge i64 {inside}, {size}")):
+        b.line("ret i1 false")
+    writes = b.op(f"icmp ne i64 {b.get('i64', '%site', layout.SITE_WRITES)}, 0")
+    kept = b.op(f"icmp eq i64 {b.get('i64', entry, 24)}, {b.get('i64', table, 24)}")
+    with b.returning(b.op(f"and i1 {writes}, {b.op(f'xor i1 {kept}, true')}")):
         b.line("ret i1 false")
     host = b.get("i64", entry, 16)
     for n, value in enumerate((base, size, host)):

@@ -24,12 +24,17 @@ class MemoryOps(ReciprocalOps):
         exec: mask of the executing lanes.
         banks: bytes of the constant banks.
         sites: global accesses so far.
+        writes: those of them that write, or find places for one that does.
+        before_stores: addresses of the loads that find places for a store.
         wants_old: the present instruction has a use for what an atomic finds.
     """
 
     exec: Mask
     banks: dict[int, int]
     sites: int
+    writes: set[int]
+    before_stores: set[int]
+    _pc: int
     wants_old: bool
     _scratch: int
 
@@ -137,8 +142,10 @@ class MemoryOps(ReciprocalOps):
             low, high, add = address.pair
         return f"ptr {self.row_of(low, 32)}, ptr {self.row_of(high, 32)}, i64 {add}"
 
-    def _site(self) -> str:
+    def _site(self, writes: bool = False) -> str:
         """The cache entry of this access."""
+        if writes:
+            self.writes.add(self.sites)
         table = self.get("ptr", "%env", layout.SITES)
         place = self.at(table, layout.SITE_BYTES * self.sites)
         self.sites += 1
@@ -147,7 +154,8 @@ class MemoryOps(ReciprocalOps):
     def _call(self, name: str, space: str, address: Num, tail: str) -> None:
         """Call an access function and leave unless it succeeded."""
         where = self._where(space, address)
-        site = self._site() if space in ("global", "generic") else "null"
+        known = space in ("global", "generic")
+        site = self._site(not name.startswith("load")) if known else "null"
         mask = self.mask_bits(self.exec)
         good = self.op(
             f"call i1 {self.function(name)}(ptr %env, ptr %rec, ptr {site}, {where}, "

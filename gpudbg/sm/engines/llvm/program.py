@@ -40,6 +40,8 @@ class Version:
         effort: of the code generator.
         refuted: guesses that were known to be wrong.
         code: keeps the function alive.
+        writes: site cache entries of accesses that write, or that find places for one that does.
+        before_stores: addresses of the loads among them.
     """
 
     address: int
@@ -48,6 +50,8 @@ class Version:
     effort: int
     refuted: int
     code: build.Code
+    writes: frozenset[int] = frozenset()
+    before_stores: frozenset[int] = frozenset()
 
 
 @dataclass(slots=True)
@@ -130,7 +134,8 @@ class Program:
             emitter.sites = len(self.listing.code) + 1
         text = emitter.text(FUNCTION)
         code = build.Code(build.object_of(text, effort))
-        what = emitter.extents, emitter.slow, effort, refuted, code
+        writes = frozenset(emitter.writes), frozenset(emitter.before_stores)
+        what = emitter.extents, emitter.slow, effort, refuted, code, *writes
         made = Version(code.address(FUNCTION), *what)
         self.seconds += time.perf_counter() - start
         return made
@@ -171,6 +176,15 @@ class Program:
                 for head, last in version.extents.items():
                     found[head] = max(last, found.get(head, 0))
         return found
+
+    def writes(self) -> frozenset[int]:
+        """Site cache entries through which every version writes."""
+        versions = (self.full, self.masked)
+        return frozenset[int]().union(*(v.writes for v in versions if v is not None))
+
+    def before_store(self, pc: int) -> bool:
+        """Whether a load finds places for a store, which relies on it."""
+        return any(v is not None and pc in v.before_stores for v in (self.full, self.masked))
 
     def is_slow(self, pc: int) -> bool:
         """Whether an instruction has no compiled version."""

@@ -266,7 +266,12 @@ class RunEngine:
             count = self.program.stretch(warp.pc)
         self.exits[warp.pc] += 1
         resident = grid._residency.ended
-        event = grid._advance(warp, count, before, stops, None, grid.schedule.left)
+        # Such a load would leave to the step engine again and again if its store never comes.
+        grid.gpu.memory.load_for_store = self.program.before_store(warp.pc)
+        try:
+            event = grid._advance(warp, count, before, stops, None, grid.schedule.left)
+        finally:
+            grid.gpu.memory.load_for_store = False
         if grid._residency.ended != resident or warp.words[rec.STATUS] == rec.DONE:
             self.shares.place(worker)
         else:
@@ -306,7 +311,7 @@ class RunEngine:
         """Have the best code there is run."""
         self.program.version(True, GOOD if self.good else QUICK)
         self._code = self._addresses()
-        self.shares.use(*self._code)
+        self.shares.use(*self._code, self.program.writes())
 
     def _addresses(self) -> tuple[int, int]:
         """Where the best code is, for full warps and for any; 0: there is none."""

@@ -147,7 +147,7 @@ class SharedOps(InPlaceOps):
             return
         where, mask, rows = self._to_store(space, address, values)
         ends = min(pattern), max(pattern) + size
-        site, good, place, add = self._found(space, where, pattern, size, *ends)
+        site, good, place, add = self._found(space, where, pattern, size, *ends, writes=True)
         if not good:
             for piece in pieces:
                 self._store_words(self.at(place, add + piece.offset), piece, rows)
@@ -219,19 +219,21 @@ class SharedOps(InPlaceOps):
     # ---- addresses -----------------------------------------------------------------------
 
     def _found(
-        self, space: str, where: Where, pattern: Pattern, size: int, begin: int, end: int
-    ) -> tuple[str, str, str, int]:
+        self, space: str, where: Where, pattern: Pattern, size: int, begin: int, end: int,
+        writes: bool = False,
+    ) -> tuple[str, str, str, int]:  # fmt: skip
         """(Site, i1: the lanes lie as guessed and inside, "" where that is sure, a host pointer,
         bytes from there to offset 0 of the pattern).
 
         Args:
             begin, end: offsets in the pattern that the access touches.
+            writes: it writes there.
         """
         steps = tuple(place - pattern[0] for place in pattern)
         if space == "shared":
             region, add = self._region(where, steps, size, begin - pattern[0], end - pattern[0])
             return "", "" if region.sure else region.good, region.place, add - pattern[0]
-        site = self._site()
+        site = self._site(writes)
         same, first = self._lie(where.low, steps)
         every = self._every(same, self._same_high(where.high))
         offset = self.op(f"add i64 {self._global_start(where, site)}, {first}")

@@ -111,9 +111,10 @@ class Shares:
         for worker in self.made:
             self._equip(worker)
 
-    def use(self, full: int, masked: int) -> None:
-        """Have workers run the code at these addresses."""
+    def use(self, full: int, masked: int, writes: frozenset[int]) -> None:
+        """Have workers run the code at these addresses, with these sites that write."""
         for worker in self.workers:
+            worker.mark_writes(writes)
             worker.set(layout.FULL_CODE, full)
             worker.set(layout.MASKED_CODE, masked)
 
@@ -170,14 +171,19 @@ class Shares:
         # Every thread ends its turn; the way to a limit is finished on one.
         spare = jobs * (grid.schedule.quantum + LONGEST) if jobs > 1 else 0
         most = min(most, limit - start - spare)
+        memory = grid.gpu.memory
         for worker in workers:
             worker.prepare(most // jobs)
             if grid.handler_banks is not None:
                 worker.show_local()
-        if jobs > 1 and self._team is not None:
-            self._team.run(workers)
-        else:
-            workers[0].why = self._call(workers[0].address)
+        memory.running(1)
+        try:
+            if jobs > 1 and self._team is not None:
+                self._team.run(workers)
+            else:
+                workers[0].why = self._call(workers[0].address)
+        finally:
+            memory.running(-1)
         for worker in workers:
             residency.ended += worker.account()
         residency.started = min(self._counter[0], self._last)

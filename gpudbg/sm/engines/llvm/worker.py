@@ -111,12 +111,26 @@ class Worker:
         """Room for what its accesses remember of allocations, and nothing in it."""
         self._sites = zeroed(count * layout.SITE_BYTES + arena.LINE)
         self._sites_used = False
+        self._writes: frozenset[int] = frozenset()
         self.set(layout.SITES, address_of(self._sites))
 
     def forget_sites(self) -> None:
         """Allocations have changed."""
         if self._sites_used:
             self._sites[:] = 0
+            self._tell_writes()
+
+    def mark_writes(self, writes: frozenset[int]) -> None:
+        """Which accesses write; what is remembered for others may be of no use to them."""
+        if writes != self._writes:
+            self._writes = writes
+            self._sites[:] = 0
+            self._tell_writes()
+
+    def _tell_writes(self) -> None:
+        words = self._sites.view(np.int64)
+        at = np.fromiter(self._writes, np.int64, len(self._writes))
+        words[(at * layout.SITE_BYTES + layout.SITE_WRITES) // 8] = 1
 
     # ---- residents -----------------------------------------------------------------------
 

@@ -1,0 +1,79 @@
+"""Checkpoints of device memory: contents that a restart goes back to, copied when they change.
+
+A launch begins with a checkpoint, which costs nothing.  Whoever is about to write to an allocation
+asks for it (`Allocation.writable`): the first one after a checkpoint has the contents kept for all
+checkpoints that have none of it yet, as one copy.  Compiled code asks too: in its table
+(`DeviceMemory.table`) an allocation that has not been written to since the last checkpoint has
+another moment than the table itself, and the step engine makes the access.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING
+
+from gpudbg.mem.pages import Kept
+
+if TYPE_CHECKING:
+    from gpudbg.mem.device import Allocation
+
+
+class Checkpoint:
+    """The contents of a device's memory at a moment; without references to it nothing is kept.
+
+    Attributes:
+        moment: its number on the device.
+    """
+
+    __slots__ = ("__weakref__", "_contents", "moment")
+
+    def __init__(self, moment: int) -> None:
+        self.moment = moment
+        self._contents: dict[Allocation, Kept] = {}
+
+    def take(self, allocation: Allocation, kept: Kept) -> None:
+        """What an allocation held at the moment."""
+        self._contents[allocation] = kept
+
+    def restore(self) -> None:
+        """Put back what has been changed since, in all allocations that are still there."""
+        for allocation, kept in self._contents.items():
+            if not allocation.freed:
+                # Later checkpoints keep what is there now.
+                allocation.writable()
+                kept.restore()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the allocations of which contents are kept."""
+        return sum(allocation.size for allocation in self._contents)
+
+
+class Journal:
+    """The checkpoints of a device's memory.
+
+    Attributes:
+        moment: number of the latest one.
+    """
+
+    __slots__ = ("_checkpoints", "moment")
+
+    def __init__(self) -> None:
+        self.moment = 0
+        self._checkpoints: weakref.WeakValueDictionary[int, Checkpoint]
+        self._checkpoints = weakref.WeakValueDictionary()
+
+    def checkpoint(self) -> Checkpoint:
+        """A new one."""
+        self.moment += 1
+        made = Checkpoint(self.moment)
+        self._checkpoints[self.moment] = made
+        return made
+
+    def keep(self, allocation: Allocation, since: int) -> None:
+        """Keep an allocation's contents for the checkpoints after the one numbered `since`."""
+        wanted = [found for found in self._checkpoints.values() if found.moment > since]
+        if wanted:
+            kept = Kept(allocation)
+            for found in wanted:
+                found.take(allocation, kept)
