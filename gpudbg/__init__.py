@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from gpudbg.debug.api import LoadedProgram as LoadedProgram
+    from gpudbg.debug.api import assemble_program as assemble_program
     from gpudbg.debug.api import compile as compile  # noqa: A004 - the public name
     from gpudbg.debug.api import load as load
     from gpudbg.debug.api import open as open  # noqa: A004 - the public name
@@ -110,6 +111,7 @@ _PUBLIC = {
     "WarpRow": "gpudbg.debug.snapshot",
     "WarpView": "gpudbg.debug.warp_view",
     "assemble": "gpudbg.isa",
+    "assemble_program": "gpudbg.debug.api",
     "compile": "gpudbg.debug.api",
     "decode": "gpudbg.isa",
     "load": "gpudbg.debug.api",
@@ -167,6 +169,7 @@ __all__ = [
     "WarpView",
     "__version__",
     "assemble",
+    "assemble_program",
     "decode",
     "load",
 ]

@@ -7,6 +7,7 @@ itself (`ModelGap`, `InternalError`).  Messages say what happened, where, and wh
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 EXIT_CLEAN = 0
@@ -85,7 +86,14 @@ class DecodeError(GpudbgError, ValueError):
 
 
 class AssembleError(GpudbgError, ValueError):
-    """SASS text that cannot be encoded: file, line, column (1-based) and what was expected."""
+    """SASS text that cannot be encoded: file, line, column (1-based) and what was expected.
+
+    Attributes:
+        path, line, column, expected: of the first error.
+        errors: all errors of the file, this one among them where it is the only one.
+    """
+
+    errors: tuple[AssembleError, ...]
 
     def __init__(
         self,
@@ -102,6 +110,28 @@ class AssembleError(GpudbgError, ValueError):
             text += f"; expected {expected}"
         super().__init__(text)
         self.path, self.line, self.column, self.expected = path, line, column, expected
+        self.errors = (self,)
+
+    @classmethod
+    def of_all(cls, errors: Sequence[AssembleError], cut: bool = False) -> AssembleError:
+        """One error for all of a file, in the order of its lines; each has a line of the message.
+
+        Args:
+            errors: at least one.
+            cut: there may be more.
+        """
+        rows = sorted(errors, key=lambda e: (e.line or 0, e.column or 0))
+        if len(rows) == 1 and not cut:
+            return rows[0]
+        made = cls("\n".join(e.message for e in rows))
+        more = " or more" if cut else ""
+        made.hint = None
+        made.message = f"{len(rows)}{more} errors\n{made.message}"
+        made.args = (made.message,)
+        first = rows[0]
+        made.path, made.line, made.column = first.path, first.line, first.column
+        made.expected, made.errors = first.expected, tuple(rows)
+        return made
 
 
 class CompileError(GpudbgError):

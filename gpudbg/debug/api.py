@@ -48,8 +48,8 @@ def load(
     """A program on a fresh emulated GPU.
 
     Args:
-        source: path of a cubin, fat binary, CUDA C++ (`.cu`) or PTX (`.ptx`) file, or of raw
-            words with a launch table; a cubin's bytes; or a program loaded before.
+        source: path of a cubin, fat binary, CUDA C++ (`.cu`), PTX (`.ptx`) or SASS (`.sass`)
+            file, or of raw words with a launch table; a cubin's bytes; or a program loaded before.
         arch: architecture of the GPU (of raw words and of what is compiled); None is the
             program's own.
         options: for the compiler of `.cu` and `.ptx`, such as ["-DN=4", "-Iinclude", "-G"].
@@ -109,13 +109,57 @@ def compile(  # noqa: A001 - users write gpudbg.compile
     >>> session.run().kind, session.buffer(0)[:4], program.read_symbol("bias", np.int32)
     ('exited', array([10, 11, 12, 13], dtype=int32), array([5], dtype=int32))
     """
-    from gpudbg.debug.compile import compile_text, looks_like_ptx, program_of
-    from gpudbg.debug.compile_options import word_options
+    from gpudbg.debug.compile import compile_text, program_of
+    from gpudbg.debug.compile_options import looks_like_ptx, word_options
 
     given.text(text, "text", 'extern "C" __global__ void k(int *p) { … }')
     name = name or ("source.ptx" if looks_like_ptx(text) else "source.cu")
     made = compile_text(text, word_options(options, arch), name)
     return load(program_of(name, made), arch, **device)
+
+
+def assemble_program(
+    text: str,
+    arch: str | None = None,
+    *,
+    name: str | None = None,
+    **device: Any,
+) -> LoadedProgram:
+    """SASS text as a program on a fresh emulated GPU.
+
+    The text is what `gpudbg dis`, nvdisasm and cuobjdump print, or written by hand; `.param`
+    directives name the kernel's parameters (`gpudbg asm --help` has all directives).  Its lines
+    are the program's source lines: `list`, breakpoints and stops know them.
+
+    Args:
+        text: the source.
+        arch: architecture; None is the text's own, else sm_50.
+        name: what messages and the line table call the source.
+        device: num_sms, seed, engine, jobs, heap_bytes, stack_bytes, as for `Device`.
+
+    Raises:
+        AssembleError: every mistake of the text, each with its line; `errors` has them one by one.
+
+    >>> text = '''
+    ... .kernel fill
+    ... .param out 8
+    ... S2R R0, SR_LANEID
+    ... SHL R1, R0, 0x2
+    ... IADD R2.CC, R1, c[0x0][out]
+    ... IADD.X R3, RZ, c[0x0][out+4]
+    ... STG.E [R2], R0
+    ... EXIT
+    ... '''
+    >>> session = gpudbg.assemble_program(text).launch("fill", args=[np.zeros(32, np.int32)])
+    >>> session.run().check().kind, session.buffer("out")[:4]
+    ('exited', array([0, 1, 2, 3], dtype=int32))
+    """
+    from gpudbg.debug.assembler.loading import program_of_text
+
+    made = program_of_text(
+        given.text(text, "text", "MOV R0, RZ\nEXIT"), name or "source.sass", arch
+    )
+    return load(made, arch, **device)
 
 
 def open(  # noqa: A001 - users write gpudbg.open

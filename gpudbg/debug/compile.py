@@ -23,10 +23,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from gpudbg.debug.compile_options import CompileOptions
+from gpudbg.debug.compile_options import CompileOptions, looks_like_ptx
 from gpudbg.debug.hostcode import HostCode, split
 from gpudbg.errors import CompileError, UsageError
 from gpudbg.formats.cubin import read_cubin
+from gpudbg.formats.lines import PTX_LINE, read_lines
 from gpudbg.formats.program import SUPPORTED_ARCHS, Program
 from gpudbg.formats.reading import read_bytes
 
@@ -85,11 +86,13 @@ class Compiled:
         cubin: the file's bytes.
         log: what the compiler said, word for word.
         host: the host code that was left out, where there was any.
+        source: the text that was compiled.
     """
 
     cubin: bytes
     log: str = ""
     host: HostCode | None = None
+    source: str = ""
 
 
 # ---- finding the tools -----------------------------------------------------------------
@@ -151,13 +154,28 @@ def compile_file(path: str | os.PathLike[str], options: CompileOptions) -> Compi
 
 
 def program_of(name: str, made: Compiled) -> Program:
-    """The program a compiler made; what it said, and what was left out, goes to the log."""
+    """The program a compiler made, with its source; what it said, and what was left out, goes to
+    the log.
+    """
     program = read_cubin(made.cubin, name)
+    if made.source:
+        program = replace(program, sources={name: made.source})
+        if looks_like_ptx(made.source) and not read_lines(program).rows:
+            program = replace(program, marks=_ptx_marks(program))
     if made.log:
         LOG.warning("%s", made.log)
     if made.host is not None and made.host.functions:
         LOG.warning("%s", host_words(name, made.host, list(program.kernels)))
     return program
+
+
+def _ptx_marks(program: Program) -> dict[str, tuple[tuple[int, int], ...]]:
+    """Lines of a PTX source without `.loc` of its own, as ptxas counts them."""
+    marks: dict[str, dict[int, int]] = {}
+    for row in read_lines(program, PTX_LINE).rows:
+        if row.end > row.start:
+            marks.setdefault(row.section, {})[row.start] = row.line
+    return {section: tuple(sorted(found.items())) for section, found in marks.items()}
 
 
 def host_words(name: str, host: HostCode, kernels: Sequence[str]) -> str:
@@ -205,7 +223,7 @@ def compile_cuda(source: bytes | str, name: str, options: CompileOptions) -> Com
             cubin, log = nvrtc.compile(host.device, name, words, headers)
     if cubin is None:
         raise CompileError(f"{name} does not compile\n{log.rstrip()}")
-    return Compiled(cubin, log.rstrip(), host)
+    return Compiled(cubin, log.rstrip(), host, text)
 
 
 def _nvrtc_words(options: CompileOptions) -> list[str]:
@@ -320,7 +338,7 @@ def compile_ptx(source: bytes | str, name: str, options: CompileOptions) -> Comp
         log = (done.stdout + done.stderr).decode("utf-8", "replace").replace(str(here), name)
         if done.returncode or not out.is_file():
             raise CompileError(f"{name} does not assemble\n{log.rstrip()}")
-        return Compiled(out.read_bytes(), log.rstrip())
+        return Compiled(out.read_bytes(), log.rstrip(), source=data.decode("utf-8", "replace"))
 
 
 def target_of(ptx: bytes) -> str:
@@ -328,12 +346,6 @@ def target_of(ptx: bytes) -> str:
     found = re.search(rb"^\s*\.target\s+(sm_\d+)", ptx, re.MULTILINE)
     named = found[1].decode() if found else DEFAULT_ARCH
     return named if named in SUPPORTED_ARCHS or int(named[3:]) > 50 else DEFAULT_ARCH
-
-
-def looks_like_ptx(text: str) -> bool:
-    """Whether a source text is PTX: its first directive is .version."""
-    plain = re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
-    return plain.lstrip().startswith(".version")
 
 
 def compile_text(text: str, options: CompileOptions, name: str | None = None) -> Compiled:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,3 +108,9 @@ class _Words(argparse.ArgumentParser):
 def is_source(path: str | os.PathLike[str]) -> bool:
     """Whether a file is compiled before it is read."""
     return Path(path).suffix.lower() in SUFFIXES
+
+
+def looks_like_ptx(text: str) -> bool:
+    """Whether a source text is PTX: its first directive is .version."""
+    plain = re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
+    return plain.lstrip().startswith(".version")

@@ -14,6 +14,7 @@ from gpudbg.debug.compile_options import (
     add_compile_flags,
     flag_options,
     is_source,
+    word_options,
 )
 from gpudbg.errors import LoadError, UsageError
 from gpudbg.formats.program import SUPPORTED_ARCHS
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from gpudbg.formats.program import Program
 
 MAX_SMS = 256
+SASS_SUFFIX = ".sass"
+"""Files that are assembled before they are read."""
 
 
 def add_launch_flags(parser: argparse.ArgumentParser) -> None:
@@ -79,8 +82,8 @@ def open_program(
 ) -> Program:
     """Read a cubin, a fat binary or host file with one in it, or raw words with a launch table.
 
-    `.cu` and `.ptx` files are compiled first.  What is no cubin, or one that cannot be read, is
-    offered to the formats that plugins add.
+    `.cu` and `.ptx` files are compiled first, `.sass` files are assembled.  What is no cubin, or
+    one that cannot be read, is offered to the formats that plugins add.
 
     Args:
         path: the file.
@@ -91,10 +94,13 @@ def open_program(
     Raises:
         LoadError: unreadable, damaged, unsupported; names file and offset.
         CompileError: the compiler refuses it.
+        AssembleError: SASS text with mistakes: all of them.
         UsageError: the compiler is not installed.
     """
     if is_source(path):
         return _compiled(path, arch or (launch.sm.arch if launch else None), options)
+    if Path(path).suffix.lower() == SASS_SUFFIX:
+        return _assembled(path, arch or (launch.sm.arch if launch else None), options)
     from gpudbg.formats.files import is_cubin, read_program
     from gpudbg.formats.reading import read_bytes
 
@@ -119,11 +125,21 @@ def _foreign(data: bytes, path: str | Path) -> Program | None:
     return extensions.read_foreign(data, str(path))
 
 
+def _assembled(
+    path: str | Path, arch: str | None, options: Sequence[str] | CompileOptions
+) -> Program:
+    from gpudbg.debug.assembler.loading import program_of_file
+
+    given = options if isinstance(options, CompileOptions) else word_options(options, arch)
+    if replace(given, arch=None) != CompileOptions():
+        raise UsageError(f"{path}: SASS is assembled as it stands; it takes no compiler options")
+    return program_of_file(os.fspath(path), given.arch or arch)
+
+
 def _compiled(
     path: str | Path, arch: str | None, options: Sequence[str] | CompileOptions
 ) -> Program:
     from gpudbg.debug.compile import compile_file, program_of
-    from gpudbg.debug.compile_options import word_options
 
     if not isinstance(options, CompileOptions):
         options = word_options(options, arch)

@@ -119,7 +119,7 @@ class DebugSession(Watching, Breaking, Looking):
         self.examine_state: tuple[str, int, int, str] | None = None
         self.list_state: tuple[str, int, int] | None = None
         self.observing: dict[str, Any] = {}
-        self.sources = SourcePath(Path(launch.program.path).parent)
+        self.sources = SourcePath(Path(launch.program.path).parent, launch.program.sources)
         self.skipped_inline = 0
         self.frame_level = 0
         self.checks: dict[str, Any] = {}

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
+from gpudbg.debug.compile_options import looks_like_ptx
 from gpudbg.debug.expr.types import TYPE_WORDS, TYPES
 from gpudbg.formats.lines import read_lines
 from gpudbg.formats.names import plain_name
@@ -23,6 +24,7 @@ _QUALIFIERS = re.compile(
 )
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _ATTRIBUTE = re.compile(r"__launch_bounds__\s*\([^()]*\)|\[\[.*?\]\]")
+_PTX_PARAM = re.compile(r"\.param\s+([^,]*?)([\w$%]+)\s*((?:\[\s*\d*\s*\])?)\s*(?:,|$)")
 MAX_SOURCE_BYTES = 4 << 20
 
 
@@ -57,14 +59,11 @@ def parameters(program: Program, kernel: Kernel, sources: Sequence[Path] = ()) -
         kernel: the kernel.
         sources: files to look in; the program's own and those of its line table by default.
     """
-    for path in sources or _sources(program):
-        try:
-            if path.stat().st_size > MAX_SOURCE_BYTES:
-                continue
-            text = path.read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            continue
-        found = from_text(text, kernel)
+    for text in _texts(program, sources):
+        if looks_like_ptx(text):
+            found = from_ptx(text, kernel)
+        else:
+            found = from_text(text, kernel) or from_sass(text, kernel)
         if found is not None:
             return found
     return [Parameter(f"arg{p.ordinal}", p.size, p.size == 8) for p in kernel.params]
@@ -116,9 +115,68 @@ def _instantiated(text: str, before: str, kernel: str) -> str:
     return text
 
 
+def _texts(program: Program, sources: Sequence[Path]) -> Iterator[str]:
+    """Texts that may declare the kernel: those the program was made from, then files."""
+    if not sources:
+        yield from program.sources.values()
+    for path in sources or _sources(program):
+        try:
+            if path.stat().st_size <= MAX_SOURCE_BYTES:
+                yield path.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            continue
+
+
+def from_ptx(text: str, kernel: Kernel) -> list[Parameter] | None:
+    """The parameters of the kernel as a PTX source declares them; None where that does not fit."""
+    plain = _COMMENT.sub(" ", text)
+    found = re.search(rf"\.entry\s+{re.escape(kernel.name)}\s*\(([^)]*)\)", plain)
+    rows = _PTX_PARAM.findall(found[1] if found else "")
+    if len(rows) != len(kernel.params):
+        return None
+    sizes = [p.size for p in sorted(kernel.params, key=lambda p: p.ordinal)]
+    return [
+        _ptx_parameter(kernel.name, n, words, name, size, bool(array))
+        for n, ((words, name, array), size) in enumerate(zip(rows, sizes, strict=True))
+    ]
+
+
+def _ptx_parameter(
+    kernel: str, number: int, words: str, name: str, size: int, array: bool
+) -> Parameter:
+    """One `.param`: what PTX calls `.u64` may be a pointer, so it is one until used otherwise."""
+    kind = re.search(r"\.([usfb])(\d+)\b", words)
+    # The compiler's own names say no more than the number.
+    name = f"arg{number}" if name == f"{kernel}_param_{number}" else name
+    if array or kind is None:
+        return Parameter(name, size)
+    pointer = ".ptr" in words or (kind[1] in "ub" and kind[2] == "64")
+    if pointer or kind[1] == "b":
+        return Parameter(name, size, pointer)
+    type_ = TYPES.get({"u": "u", "s": "i", "f": "f"}[kind[1]] + kind[2])
+    return Parameter(name, size, False, type_.name if type_ is not None else "")
+
+
+def from_sass(text: str, kernel: Kernel) -> list[Parameter] | None:
+    """The parameters of the kernel as `.param` directives name them; None where none does."""
+    parts = re.split(r"^\s*\.(?:kernel|entry|func)\s+(\S+)", _COMMENT.sub(" ", text), flags=re.M)
+    named = dict(zip(parts[1::2], parts[2::2], strict=True))
+    # Directives before the first name belong to it.
+    body = parts[0] + named.get(kernel.name, "") if len(parts) < 4 else named.get(kernel.name, "")
+    names: list[str] = []
+    for row in re.findall(r"^\s*\.param\s+(.+)$", body, flags=re.M):
+        words = re.split(r"[\s,]+", row.strip())
+        names += words[:1] if re.match(r"[A-Za-z_]", words[0]) else [""] * len(words)
+    if len(names) != len(kernel.params) or not any(names):
+        return None
+    sizes = [p.size for p in sorted(kernel.params, key=lambda p: p.ordinal)]
+    pairs = enumerate(zip(names, sizes, strict=True))
+    return [Parameter(name or f"arg{n}", size, size == 8) for n, (name, size) in pairs]
+
+
 def _sources(program: Program) -> Iterator[Path]:
     own = Path(program.path)
-    if own.suffix in (".cu", ".cuh", ".cpp"):
+    if own.suffix in (".cu", ".cuh", ".cpp", ".ptx"):
         yield own
     for file in read_lines(program).files:
         path = Path(file)

@@ -3,12 +3,14 @@
 A line table names files as the compiler was told.  `SourcePath.find` tries, in this order: the
 name after the substitution rules (`set substitute-path FROM TO`, first rule that fits), the
 directories of `directory DIR` in order (with the whole recorded path below them, then with its
-last part), and the program's own directory.
+last part), and the program's own directory.  Before all that comes the text that the program was
+compiled or assembled from in this process: it is the right one whatever the file says by now.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path, PurePath
 
 
@@ -18,12 +20,19 @@ class SourcePath:
     Attributes:
         directories: searched in order, before the program's own directory.
         rules: (from, to) prefixes, the first that fits is used.
+
+    Args:
+        beside: the program's folder.
+        texts: sources that came with the program, by name.
     """
 
-    def __init__(self, beside: str | Path | None = None) -> None:
+    def __init__(
+        self, beside: str | Path | None = None, texts: Mapping[str, str] | None = None
+    ) -> None:
         self.directories: list[str] = []
         self.rules: list[tuple[str, str]] = []
         self._beside = Path(beside) if beside is not None else None
+        self._kept = dict(texts or {})
         self._text: dict[str, list[str] | None] = {}
 
     def adopt(self, other: SourcePath) -> None:
@@ -87,13 +96,21 @@ class SourcePath:
     def lines(self, file: str) -> list[str] | None:
         """The text of a recorded file, line by line; None when it is not here."""
         if file not in self._text:
-            found = self.find(file)
+            text = self._kept_text(file)
+            found = self.find(file) if text is None else None
             try:
-                text = found.read_text(errors="replace") if found is not None else None
+                text = found.read_text(errors="replace") if found is not None else text
             except OSError:
                 text = None
             self._text[file] = text.splitlines() if text is not None else None
         return self._text[file]
+
+    def _kept_text(self, file: str) -> str | None:
+        """The text that the program was made from, where a recorded name means it."""
+        for name, text in self._kept.items():
+            if file == name or file.endswith("/" + name.lstrip("/")):
+                return text
+        return None
 
     def text(self, file: str, number: int) -> str:
         """One line of source, or an empty string."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import functools
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
@@ -160,6 +160,8 @@ def read_lines(program: Program, section: str = DEBUG_LINE) -> LineTable:
             reader = _Reader(program, section)
             reader.run(found.data)
             files, rows = reader.files, reader.rows
+    if not rows and section == DEBUG_LINE and program.marks and program.sources:
+        files, rows = [next(iter(program.sources))], list(_marked(program))
     rows.sort(key=lambda r: (r.section, r.start, r.end))
     starts: dict[str, tuple[list[int], list[LineRow]]] = {}
     for row in rows:
@@ -176,6 +178,16 @@ def read_lines(program: Program, section: str = DEBUG_LINE) -> LineTable:
         MappingProxyType(starts),
         MappingProxyType({name: sorted(offsets) for name, offsets in functions.items()}),
     )
+
+
+def _marked(program: Program) -> Iterator[LineRow]:
+    """Rows of a program that was assembled from text: each line lasts until the next one's."""
+    for section, marks in program.marks.items():
+        owner = program.sections.get(section)
+        ends = [offset for offset, _ in marks[1:]]
+        last = owner.size if owner is not None else 0
+        for (offset, line), end in zip(marks, [*ends, last], strict=True):
+            yield LineRow(section, offset, end, 0, line)
 
 
 def ptx_text(program: Program) -> tuple[str, ...]:

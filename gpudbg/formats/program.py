@@ -342,6 +342,10 @@ class Program:
         debug: a -G build (has .debug_info).
         raw: made from raw instruction words, not from an ELF file.
         data: the whole file, for debug information readers.
+        sources: texts that the program was made from, by the name the line table has or ends
+            with; empty for what was read from a file of machine code.
+        marks: source lines of what was assembled from the first of `sources`: section ->
+            (offset, line) of its instructions; `formats.lines` reads them as a line table.
     """
 
     path: str
@@ -362,6 +366,8 @@ class Program:
     debug: bool
     raw: bool
     data: bytes = field(repr=False)
+    sources: Mapping[str, str] = field(default_factory=dict, repr=False)
+    marks: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict, repr=False)
 
     def shown(self, label: str) -> str:
         """A function's name for people: without C++ mangling where that says which one it is."""

@@ -47,16 +47,19 @@ def assemble_file(text: str, path: str | None = None, arch: str | None = None) -
         arch: architecture, which wins over the file's; "sm_50" when neither says.
 
     Raises:
-        AssembleError: names file, line, column and what was expected.
+        AssembleError: names file, line, column and what was expected; `errors` has all of them.
     """
     reader = Reader(text, path)
     files = Files(reader, arch)
     _Collector(files).run()
     chosen = files.arch or DEFAULT_ARCH
     if not any(d.items for d in files.drafts):
+        reader.check()
         raise AssembleError("no instructions", path=path, line=1, expected="an instruction")
-    drafts = [d for d in files.drafts if d.items]
-    functions = tuple(_Function(files, draft, chosen).build() for draft in drafts)
+    makers = [_Function(files, draft, chosen) for draft in files.drafts if draft.items]
+    made = [maker.words() for maker in makers]
+    reader.check()
+    functions = tuple(m.build(words) for m, words in zip(makers, made, strict=True))
     placed = tuple(_with_sections(files, f) for f in functions)
     program = SassProgram(chosen, placed, tuple(_module_sections(files, functions)))
     _check_symbols(program, path)
@@ -101,15 +104,20 @@ def _check_symbols(program: SassProgram, path: str | None) -> None:
     known = {f.name for f in program.functions}
     known |= {name for s in program.sections for name, _, _ in s.symbols}
     known |= {name for f in program.functions for name in f.externs}
+    errors = []
     holders: tuple[SassFunction | SassSection, ...] = (*program.functions, *program.sections)
     for holder in holders:
         for relocation in holder.relocations:
             if relocation.symbol not in known:
-                raise AssembleError(
-                    f"no symbol {relocation.symbol} for {holder.name}",
-                    path=path,
-                    expected="a function, a label of a data section, or an `.extern` name",
+                errors.append(
+                    AssembleError(
+                        f"no symbol {relocation.symbol} for {holder.name}",
+                        path=path,
+                        expected="a function, a label of a data section, or an `.extern` name",
+                    )
                 )
+    if errors:
+        raise AssembleError.of_all(errors)
 
 
 def _missing_label(text: str, column: int | None) -> str:
@@ -131,24 +139,36 @@ class _Collector:
         self._word_due = False
 
     def run(self) -> None:
-        """Read the whole file."""
+        """Read the whole file; errors are noted, and the next line is read."""
         for line in self._files.reader.lines():
-            if line.directive:
-                self._labels(line)
-                before = self._files.drafts[-1] if self._files.drafts else None
-                self._files.apply(line)
-                if self._files.drafts and self._files.drafts[-1] is not before:
-                    self._controls = []
-            elif line.alone:
-                self._alone(line)
-            elif self._files.data is not None and line.pieces and is_word(line.pieces[0]):
-                self._labels(line)
-                self._files.apply(as_directive(line))
-            elif self._files.skipping:
-                self._labels(line)
-                self._word_due = False
-            else:
-                self._instructions(line)
+            if len(self._files.drafts[-1].items if self._files.drafts else ()) > MAX_INSTRUCTIONS:
+                self._files.reader.note(
+                    self._files.reader.error("too many instructions", line.number, None)
+                )
+                return
+            try:
+                self._line(line)
+            except AssembleError as e:
+                self._files.reader.note(e)
+
+    def _line(self, line: SassLine) -> None:
+        """Sort one line in."""
+        if line.directive:
+            self._labels(line)
+            before = self._files.drafts[-1] if self._files.drafts else None
+            self._files.apply(line)
+            if self._files.drafts and self._files.drafts[-1] is not before:
+                self._controls = []
+        elif line.alone:
+            self._alone(line)
+        elif self._files.data is not None and line.pieces and is_word(line.pieces[0]):
+            self._labels(line)
+            self._files.apply(as_directive(line))
+        elif self._files.skipping:
+            self._labels(line)
+            self._word_due = False
+        else:
+            self._instructions(line)
 
     def _alone(self, line: SassLine) -> None:
         """A line with only words: control words, or the word of a pair's second instruction."""
@@ -189,8 +209,6 @@ class _Collector:
             control = line.control or (self._controls.pop(0) if self._controls else None)
             draft.items.append(Item(line.number, piece, control, address))
             address = None
-            if len(draft.items) > MAX_INSTRUCTIONS:
-                raise self._files.reader.error("too many instructions", line.number, None)
         self._seen_words |= bool(line.words)
         self._word_due = line.closes and not line.words and self._seen_words
 
@@ -202,14 +220,23 @@ class _Function:
         self._files = files
         self._draft = draft
         self._arch = arch
-        self._offsets = [_offset(n) for n in range(len(draft.items))]
+        self._offsets = [instruction_offset(n) for n in range(len(draft.items))]
         self._moved = self._moves()
 
-    def build(self) -> SassFunction:
-        """The function."""
-        draft = self._draft
+    def words(self) -> list[tuple[int, int]]:
+        """(word, reuse bits) of each instruction; errors are noted."""
+        draft, made = self._draft, []
         draft.relocations[:] = [replace(r, offset=self._now(r.offset)) for r in draft.relocations]
-        made = [self._assemble(i, o) for i, o in zip(draft.items, self._offsets, strict=True)]
+        for item, offset in zip(draft.items, self._offsets, strict=True):
+            try:
+                made.append(self._assemble(item, offset))
+            except AssembleError as e:
+                self._files.reader.note(e)
+        return made
+
+    def build(self, made: list[tuple[int, int]]) -> SassFunction:
+        """The function, of what `words` has made."""
+        draft = self._draft
         words = [word for word, _ in made]
         reuse = [bits for _, bits in made]
         given = [item.control for item in draft.items]
@@ -316,7 +343,7 @@ class _Function:
 
     def _label(self, name: str, position: int) -> int:
         """Offset that a label stands for."""
-        offset = _offset(position)
+        offset = instruction_offset(position)
         return offset - 8 if name in self._draft.starts and position % 3 == 0 else offset
 
     def _value(
@@ -365,7 +392,7 @@ def _bare(error: AssembleError) -> str:
     return text.removesuffix(f"; expected {error.expected}")
 
 
-def _offset(index: int) -> int:
+def instruction_offset(index: int) -> int:
     """Offset of the instruction with this number."""
     return index // 3 * 32 + 8 + index % 3 * 8
 

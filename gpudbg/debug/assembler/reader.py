@@ -24,6 +24,8 @@ _NOISE = re.compile(
     r"identifier|compressed|has debug info|ptxasOptions) ?=?.*)\s*$"
 )
 _DIRECTIVE = re.compile(r"\s*\.(\w+)\b")
+MAX_ERRORS = 50
+"""Errors of a file after which nobody reads on."""
 BRACES = frozenset("{} \t")
 
 
@@ -76,22 +78,42 @@ class Reader:
 
     def __init__(self, text: str, path: str | None) -> None:
         self.path = path
+        self.errors: list[AssembleError] = []
         self._lines = text.splitlines()
         self._open = False
 
     def lines(self) -> Iterator[SassLine]:
-        """The lines that say something.
-
-        Raises:
-            AssembleError: a comment that does not end, a malformed control notation.
-        """
+        """The lines that say something; errors are noted, and the next line is read."""
         number = 0
         for number, raw in enumerate(self._lines, 1):
-            line = self._line(number, raw)
+            try:
+                line = self._line(number, raw)
+            except AssembleError as e:
+                self.note(e)
+                continue
             if line is not None:
                 yield line
         if self._open:
-            raise self.error("the comment does not end", number, None, "'*/'")
+            self.note(self.error("the comment does not end", number, None, "'*/'"))
+
+    def note(self, error: AssembleError) -> None:
+        """Remember an error, so that the rest of the file is read for more.
+
+        Raises:
+            AssembleError: these are enough.
+        """
+        self.errors.append(error)
+        if len(self.errors) >= MAX_ERRORS:
+            raise AssembleError.of_all(self.errors, cut=True)
+
+    def check(self) -> None:
+        """Raise what was noted.
+
+        Raises:
+            AssembleError: all errors so far.
+        """
+        if self.errors:
+            raise AssembleError.of_all(self.errors)
 
     def error(
         self, message: str, line: int, column: int | None, expected: str | None = None

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 from gpudbg.debug import assembler
 from gpudbg.debug.assembler import SassProgram, assemble_file
+from gpudbg.debug.assembler.loading import text_of
 from gpudbg.errors import EXIT_CLEAN, EXIT_FINDINGS, LoadError, UsageError
 from gpudbg.formats.program import SUPPORTED_ARCHS
 from gpudbg.frontends.verbs.common import Parser, emit_json
 
 if TYPE_CHECKING:
     from gpudbg.debug.hazards import Finding
-
-MAX_FILE_BYTES = 1 << 28
 
 
 def main(argv: list[str]) -> int:
@@ -92,11 +91,7 @@ def _read(path: str) -> tuple[str, str]:
     name = "<stdin>" if path == "-" else path
     try:
         data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-        if len(data) > MAX_FILE_BYTES:
-            raise LoadError(f"{len(data)} bytes are too many for a SASS file", path=name)
-        return data.decode(), name
-    except UnicodeDecodeError as error:
-        raise LoadError("is no UTF-8 text", path=name, offset=error.start) from error
+        return text_of(data, name), name
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise LoadError(f"cannot be read: {reason}", path=name) from error
