@@ -47,6 +47,9 @@ fuzz: $(STAMP)
 	$(BIN)/python -m tests.engine.fuzz_stops --stops 1000
 	$(BIN)/python -m tests.engine.fuzz_mufu
 	$(BIN)/python -m tests.commands.fuzz_lines --count 100000
+	$(BIN)/python -m tests.engine.fuzz_random --count 10000
+	$(BIN)/python -m tests.engine.fuzz_random --count 3000 --start 100000 --floats
+	$(BIN)/python -m tests.engine.fuzz_random --count 1000 --start 200000 --floats --plain
 
 bench: $(STAMP)
 	$(BIN)/python tests/bench/startup.py

@@ -554,9 +554,9 @@ class Grid:
     def fault_stop(self, warp: WarpState, error: WarpErrorRaised, before: int) -> StopEvent | None:
         """A warp error: the handler is entered, or the machine stops."""
         origin = warp.pc
+        lanes = lanes_of(error.lanes or self.engine.exec & warp.active or warp.active)
         if self.flow.is_late(warp, error):
             self._skid(warp)
-        lanes = lanes_of(error.lanes or self.engine.exec & warp.active or warp.active)
         fault = fault_of(self, warp, error, lanes, origin)
         self.faults.append(fault)
         self._observers.emit("fault", warp, fault)

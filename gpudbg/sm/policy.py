@@ -93,9 +93,14 @@ POLICIES: tuple[Policy, ...] = (
     Policy(
         "nan",
         "inferred",
-        "An f32 result that is NaN is 0x7fffffff; f64 keeps the first NaN operand's payload, "
-        "quieted, and its own NaN is 0xfff8000000000000; f16 gives 0x7fff.",
-        "CUDA guide for f32; constants that ptxas folds.",
+        "A NaN result of f32 is 0x7fffffff and of f16 0x7fff, whatever the operands' NaNs were, in "
+        "arithmetic, MUFU, conversions and atomics; .SAT makes it +0. One of f64 is the first NaN "
+        "operand (a, b, c) with the sign that |x| and -x left it and the quiet bit set, or "
+        "0xfff8000000000000 where no operand is NaN. A conversion to f64 keeps sign and payload, "
+        "quieted. Minimum and maximum of a number and a NaN are the number. |x| and -x change the "
+        "sign bit alone; moves, selects, FCMP and memory change nothing.",
+        "CUDA guide and PTX ISA for f32, minimum and maximum; constants that ptxas folds for f64's "
+        "own NaN. Which of two f64 NaNs goes on is modelled.",
     ),
     Policy(
         "mufu",

@@ -232,7 +232,9 @@ class StepEngine(ValueOps, FloatOps, MemoryOps):
             WarpErrorRaised: the pc or the word is no good.
             ModelGap: the pc is a function outside the program, or no semantics exist.
         """
+        # An error of fetching is one of all lanes that are there; nothing executes.
         self._pc = self._next = pc
+        self.exec = self.warp.active
         place = pc if pc & 31 else pc + 8
         where = self.code.placement_at(place)
         if where is None:

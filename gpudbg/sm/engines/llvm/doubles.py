@@ -1,7 +1,10 @@
 """DADD, DMUL, DFMA and f16 results to nearest in place, where the host has AVX-512.
 
-Which operand's NaN goes on is a matter of order, and the compiler exchanges operands.  A result is
-right where at most one operand is NaN; one instruction per operand puts the others right.
+Which NaN an operation gives (policy `nan`) the compiler takes to be open: it exchanges operands,
+makes a subtraction of an addition of `-x` (whose NaN then keeps its sign), leaves out a product
+with 1, and folds constants to NaNs of another sign than the host's.  So operands pass an arithmetic
+fence, behind which it knows nothing of them; what is left, their order, is put right by one
+instruction for each operand but the last.
 """
 
 from __future__ import annotations
@@ -38,7 +41,7 @@ class DoubleOps(ConvertOps):
         given = [self.f64(v) for v in operands]
         parts = []
         for first in range(0, 32, 8):
-            some = [self._eighth(value, first) for value in given]
+            some = [self._fenced(self._eighth(value, first)) for value in given]
             parts.append(self._result(what, some))
         return self.bits64(self._united("double", parts))
 
@@ -71,6 +74,10 @@ class DoubleOps(ConvertOps):
 
     def _eighth(self, value: str, first: int) -> str:
         return self.op(f"shufflevector {F64} {value}, {F64} poison, {places(first, 8)}")
+
+    def _fenced(self, value: str) -> str:
+        """A value of which the compiler knows neither where it comes from nor what it is."""
+        return self.op(f"call {_PART} @llvm.arithmetic.fence.v8f64({_PART} {value})")
 
     def _result(self, what: str, some: list[str]) -> str:
         if what == "fma":

@@ -34,8 +34,8 @@ MAGNITUDE64 = 0x7FFF_FFFF_FFFF_FFFF
 _NAN = "0x7FFFFFFFE0000000"
 """`NAN32` as IR writes it: as a double."""
 _LIFT = 2.0**64
-_MINIMUM = 4
-"""VRANGEPS: the smaller operand; of one NaN and a number the number, of two NaNs the first."""
+_UNLESS_NAN = 0x11111100
+"""VFIXUPIMMPS: the operand, unless it is a quiet or signalling NaN (the two low digits)."""
 
 ROUND = {"RN": "roundeven", "RM": "floor", "RP": "ceil", "RZ": "trunc"}
 
@@ -124,13 +124,15 @@ class FloatOps(LaneOps):
         return isinstance(a, Val) and a.ref in self._canonical
 
     def _numbers(self, ref: str) -> str:
-        """Floats with NaNs canonical: the smaller of a number and NaN is the number."""
+        """Floats with NaNs canonical, signalling ones too: the compiler may have left out the
+        operation that makes them quiet, such as a product with 1."""
         kind, nan = "<16 x float>", f"<16 x float> splat (float {_NAN})"
         parts = []
         for half in range(2):
             part = self.op(f"shufflevector {F32} {ref}, {F32} poison, {places(16 * half, 16)}")
-            least = f"@llvm.x86.avx512.mask.range.ps.512({nan}, {kind} {part}, i32 {_MINIMUM}, "
-            parts.append(self.op(f"call {kind} {least}{kind} poison, i16 -1, i32 4)"))
+            listed = f"{nan}, {kind} {part}, <16 x i32> splat (i32 {_UNLESS_NAN})"
+            how = f"@llvm.x86.avx512.mask.fixupimm.ps.512({listed}, i32 0, i16 -1, i32 4)"
+            parts.append(self.op(f"call {kind} {how}"))
         both = f"{kind} {parts[0]}, {kind} {parts[1]}"
         return self.op(f"shufflevector {both}, {places(0, 32)}")
 

@@ -269,14 +269,14 @@ class RunEngine:
         # Such a load would leave to the step engine again and again if its store never comes.
         grid.gpu.memory.load_for_store = self.program.before_store(warp.pc)
         try:
-            event = grid._advance(warp, count, before, stops, None, grid.schedule.left)
+            return grid._advance(warp, count, before, stops, None, grid.schedule.left)
         finally:
             grid.gpu.memory.load_for_store = False
-        if grid._residency.ended != resident or warp.words[rec.STATUS] == rec.DONE:
-            self.shares.place(worker)
-        else:
-            self.shares.tell(worker)
-        return event
+            # Also where an instruction without semantics ends the run.
+            if grid._residency.ended != resident or warp.words[rec.STATUS] == rec.DONE:
+                self.shares.place(worker)
+            else:
+                self.shares.tell(worker)
 
     def _grown(self, pc: int) -> bool:
         """Take code that only computed branches reach into the program; false: it is there, or

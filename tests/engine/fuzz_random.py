@@ -1,0 +1,227 @@
+"""Random programs on both engines, compared to the bit: `make fuzz` runs ten thousand.
+
+    python -m tests.engine.fuzz_random [--count 10000] [--start 0] [--seconds S] [--processes 2]
+        [--arch sm_50 ...] [--floats] [--plain]
+
+Each program runs on the step engine and on the run engine; how it ends (the error, its pc, address
+and lanes) and the whole state must be equal: registers, predicates, flags, stacks, memory of all
+spaces, barriers and the schedule.  Some are straight floating-point code (all of them with
+`--floats`), which is also held against the scalar models of `tests.semantics`: every engine follows
+that one rule for NaNs, signs, rounding, flushing and saturation.
+
+A difference prints the program; `--start N --count 1 --arch A` runs one again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import gpudbg
+from gpudbg.debug.assembler import assemble_file
+from gpudbg.errors import GpudbgError
+from gpudbg.isa.spa5.decode import decode
+from gpudbg.sm.engines.llvm import build
+from tests.engine import machines
+from tests.engine.random_programs import (
+    ARCHS,
+    FLOATING,
+    WORDS,
+    RandomProgram,
+    begin,
+    data_of,
+    make,
+    source,
+)
+from tests.semantics.harness import State
+from tests.semantics.model import Lane
+from tests.semantics.model_fp import MODELS
+
+BATCH = 20
+MOST = 1000
+"""Instructions after which a program is left."""
+
+
+def launched(cubin: bytes, program: RandomProgram, engine: str, seed: int) -> Any:
+    """A session before the first instruction, its registers filled."""
+    loaded = gpudbg.load(cubin, engine=engine, num_sms=1)
+    buffer = loaded.device.buffer(data_of(seed))
+    assert buffer.nbytes == 4 * WORDS
+    session = loaded.launch(
+        program.name, grid=program.grid, block=program.block, args=[buffer, 0, 0, 0]
+    )
+    begin(session, buffer.address, seed)
+    return session
+
+
+def outcome(session: Any) -> tuple[Any, ...]:
+    """How a run ends."""
+    try:
+        stop = session.run(max_instructions=MOST)
+    except GpudbgError as error:
+        return type(error).__name__, str(error)
+    errors = [(e.name, e.lanes, e.pc, e.address, e.access, e.detail) for e in stop.errors]
+    return stop.kind, stop.message, stop.warp, stop.lane, stop.instructions, errors
+
+
+def compare(cubin: bytes, program: RandomProgram, seed: int) -> tuple[str, str]:
+    """The kind of end, and what differs between the engines, or ""."""
+    step, run = (launched(cubin, program, engine, seed) for engine in ("step", "run"))
+    ends = outcome(step), outcome(run)
+    if ends[0] != ends[1]:
+        return ends[0][0], f"step ends as {ends[0]}, run as {ends[1]}"
+    states = machines.grid_state(step.grid), machines.grid_state(run.grid)
+    return ends[0][0], machines.difference(*states)
+
+
+# ---- the written rule ------------------------------------------------------------------
+
+
+def by_rule(cubin: bytes, program: RandomProgram, seed: int, arch: str) -> str:
+    """What differs between the run engine and the scalar models, or "".
+
+    The program is straight code.  Instructions that the models leave open end the comparison.
+    """
+    body = program.text[: program.text.index("LEND:")].splitlines()
+    words = [int(line.split()[1], 16) for line in body if ".word" in line]
+    before = launched(cubin, program, "step", seed)
+    warp = next(iter(before.grid.warps()))
+    banks = before.grid.engine.constants.banks
+    state = State(
+        {n: row.tolist() for n, row in enumerate(warp.R)},
+        list(warp.predicates),
+        {name: warp.cc[n] for n, name in enumerate("ZSCOK")},
+    )
+
+    def constant(bank: int, offset: int) -> int:
+        return int(banks[bank].words[offset >> 2])
+
+    count = 0
+    for word in words:
+        insn = decode(word, arch)
+        if insn.op not in MODELS or not _apply(state, insn, constant):
+            break
+        count += 1
+    if not count:
+        return ""
+    run = launched(cubin, program, "run", seed)
+    # The run engine takes whole blocks: past a gap of the models the step engine goes on.
+    if count < len(words):
+        run = launched(cubin, program, "step", seed)
+        run.run(max_instructions=count)
+    else:
+        run.run(max_instructions=MOST)
+    warp = next(iter(run.grid.warps()))
+    done = " ; ".join(decode(word, arch).text() for word in words[:count])
+    for number, row in state.registers.items():
+        got = warp.R[number].tolist()
+        for lane in range(32):
+            if number not in (254, 255) and got[lane] != row[lane]:
+                return f"R{number} lane {lane}: {got[lane]:08x}, by rule {row[lane]:08x}: {done}"
+    return ""
+
+
+def _apply(state: State, insn: Any, constant: Any) -> bool:
+    """Carry out an instruction by its model; false where that says nothing."""
+    index, negated = insn.guard
+    lanes = [k for k in range(32) if state.pred(index, k) ^ negated]
+    effects = {k: MODELS[insn.op](insn, Lane(state, k, constant)) for k in lanes}
+    if any(e is None for e in effects.values()):
+        return False
+    for k, effect in effects.items():
+        assert effect is not None
+        for number, value in effect.registers.items():
+            if number != 255:
+                state.registers[number][k] = value
+        for number, value in effect.predicates.items():
+            if number != 7:
+                state.predicates[number] &= ~(1 << k)
+                state.predicates[number] |= value << k
+        for name, value in effect.flags.items():
+            state.flags[name] &= ~(1 << k)
+            state.flags[name] |= value << k
+    return True
+
+
+# ---- the campaign ----------------------------------------------------------------------
+
+
+def kind_of(seed: int, floats: bool) -> tuple[Sequence[str] | None, bool]:
+    """What a program consists of: mnemonics (None: all), whether it branches."""
+    if floats or seed % 4 == 0:
+        return FLOATING, False
+    return (None, True) if seed % 4 < 3 else (FLOATING, True)
+
+
+def campaign(
+    seeds: Sequence[int], arch: str, floats: bool = False
+) -> Iterator[tuple[int, str, str]]:
+    """(seed, kind of end, difference) of each program."""
+    for start in range(0, len(seeds), BATCH):
+        part = seeds[start : start + BATCH]
+        programs = [make(seed, arch, *kind_of(seed, floats)) for seed in part]
+        cubin = assemble_file(source(programs, arch), path="random.sass").cubin()
+        for seed, program in zip(part, programs, strict=True):
+            end, found = compare(cubin, program, seed)
+            if not found and not kind_of(seed, floats)[1] and end == "limit":
+                found = by_rule(cubin, program, seed, arch)
+            if found:
+                found += "\n" + program.text
+            yield seed, end, found
+
+
+def _share(job: tuple[list[int], str, bool, bool, float]) -> tuple[dict[str, int], int]:
+    """Programs of one process: ends by kind, how many differ."""
+    seeds, arch, floats, plain, until = job
+    if plain:
+        build.Host.wide_vectors = False  # type: ignore[assignment,method-assign]
+    kinds: dict[str, int] = {}
+    wrong = 0
+    for seed, end, found in campaign(seeds, arch, floats):
+        kinds[end] = kinds.get(end, 0) + 1
+        if found:
+            wrong += 1
+            print(f"{arch} seed {seed}: {found}\n", flush=True)
+        if time.monotonic() > until:
+            break
+    return kinds, wrong
+
+
+def main() -> int:
+    """Run the campaign; 1 when anything differs."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=10_000)
+    parser.add_argument("--start", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=1e9)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--arch", nargs="+", default=list(ARCHS))
+    parser.add_argument("--floats", action="store_true", help="straight floating-point code alone")
+    parser.add_argument("--plain", action="store_true", help="as on hosts without AVX-512")
+    options = parser.parse_args()
+    until = time.monotonic() + options.seconds
+    jobs = []
+    for first in range(0, options.count, 5 * BATCH):
+        part = list(
+            range(options.start + first, options.start + min(first + 5 * BATCH, options.count))
+        )
+        arch = options.arch[first // (5 * BATCH) % len(options.arch)]
+        jobs.append((part, arch, options.floats, options.plain, until))
+    kinds: dict[str, int] = {}
+    wrong = 0
+    # A fresh process now and then: compiled code is never given back.
+    with multiprocessing.get_context("spawn").Pool(options.processes, maxtasksperchild=2) as pool:
+        for found, bad in pool.imap_unordered(_share, jobs):
+            wrong += bad
+            for kind, count in found.items():
+                kinds[kind] = kinds.get(kind, 0) + count
+    ends = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+    print(f"{sum(kinds.values())} programs ({ends}): {wrong} differ")
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
