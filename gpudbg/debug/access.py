@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gpudbg.debug.context import argument_names
 from gpudbg.debug.expr import evaluate, parse_condition
 from gpudbg.debug.expr.evaluate import LANES, SPACE_ARRAYS, Result, per_lane
 from gpudbg.debug.expr.parse import names
-from gpudbg.debug.expr.types import U32, VOID, Array, Pointer
+from gpudbg.debug.expr.types import U32, VOID, Array, Pointer, Struct
 from gpudbg.errors import CommandError, UsageError
 from gpudbg.mem.windows import WINDOW_BYTES
 from gpudbg.sm.counters import NEED_EVENTS, keep
@@ -48,6 +49,14 @@ def read(
         offset = address & 0xFFFFFFFF if space in ("bank", "const") else address
         _bounds(offset, size, len(store), what)
         return bytes(store[offset : offset + size].tobytes())
+    except UsageError as e:
+        raise CommandError(e.message, e.hint) from None
+
+
+def read_global(session: DebugSession, address: int, size: int) -> bytes:
+    """Device memory without a warp to look from; errors as `read`."""
+    try:
+        return session.grid.gpu.memory.read(address, size)
     except UsageError as e:
         raise CommandError(e.message, e.hint) from None
 
@@ -181,8 +190,8 @@ def fetch_array(session: DebugSession, result: Result, lane: int) -> tuple[Resul
     assert isinstance(result.type, Array)
     assert result.place is not None
     target = result.type.target
-    if isinstance(target, Array):
-        raise CommandError("an array of arrays cannot be shown whole; index it")
+    if isinstance(target, Array | Struct):
+        raise CommandError(f"an array of {target} has no numbers of its own; index it")
     dtype = np.dtype(np.uint64) if isinstance(target, Pointer) else target.dtype
     count = min(result.type.count, MAX_READ // dtype.itemsize)
     raw = session.read_focused(result.place.space, int(result.values[lane]), count * dtype.itemsize)
@@ -197,5 +206,5 @@ def complete(session: DebugSession, text: str) -> list[str]:
     names += [f"$P{i}" for i in range(7)] + ["$pc", "$CC", "$lane", "$warp", "$sm"]
     names += [f"{v}.{a}" for v in ("threadIdx", "blockIdx", "blockDim", "gridDim") for a in "xyz"]
     names += [*session.program.globals, "shared[", "local[", "global["]
-    names += [a.name for a in session.launch.arguments] + special_names()
+    names += argument_names(session) + special_names()
     return [head + n for n in names if n.lower().startswith(word.lower())]

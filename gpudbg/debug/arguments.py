@@ -12,16 +12,26 @@ from gpudbg.debug.format import float_text
 from gpudbg.debug.signatures import known
 
 if TYPE_CHECKING:
+    from gpudbg.debug.frames import Frame
     from gpudbg.debug.session import DebugSession
 
 
 @dataclass(frozen=True, slots=True)
 class ArgumentRow:
-    """One argument: its name, C type, and value as text."""
+    """One argument: its name, C type, and the launch's value as text.
+
+    `entry` is the name that frames and expressions have for it: the value is the one at the
+    kernel's entry, whatever the program has done to its variable since.
+    """
 
     name: str
     type: str
     text: str
+
+    @property
+    def entry(self) -> str:
+        """`n@entry`"""
+        return f"{self.name}@entry"
 
 
 def argument_rows(session: DebugSession) -> list[ArgumentRow]:
@@ -38,6 +48,11 @@ def argument_rows(session: DebugSession) -> list[ArgumentRow]:
         else:
             rows.append(ArgumentRow(name, _scalar(value), _text(value)))
     return rows
+
+
+def frame_arguments(session: DebugSession, frame: Frame) -> list[ArgumentRow]:
+    """The arguments known in a call frame: the launch's in the kernel's own, none in others."""
+    return [] if frame.physical or frame.inlined else argument_rows(session)
 
 
 def argument_doubts(session: DebugSession) -> list[str]:

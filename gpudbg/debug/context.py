@@ -16,9 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudbg.debug import cuda_vars
-from gpudbg.debug.expr.evaluate import LANES, Place, Result, decayed, per_lane, uniform
-from gpudbg.debug.expr.types import I32, TYPES, U8, U32, U64, VOID, Array, Pointer, Scalar
+from gpudbg.debug.expr.evaluate import LANES, Place, Result, decayed, load, per_lane, uniform
+from gpudbg.debug.expr.types import I32, TYPES, U8, U32, U64, VOID, Array, Pointer, Scalar, Struct
 from gpudbg.debug.format import parse_int
+from gpudbg.debug.frames import Frame, frames
+from gpudbg.debug.variable_types import source_name, variable_type
 from gpudbg.debug.warp_view import FLAGS, RZ, array_mask, mask_array
 from gpudbg.errors import CommandError
 from gpudbg.regs.ptx import find_ptx_vector
@@ -30,12 +32,23 @@ if TYPE_CHECKING:
 AXES = "xyz"
 
 
-class WarpContext:
-    """The `expr.Context` of one warp."""
+ENTRY = "@entry"
+"""Behind a parameter's name: what the launch passed for it (gdb's entry values)."""
 
-    def __init__(self, session: DebugSession, warp: WarpState) -> None:
+
+class WarpContext:
+    """The `expr.Context` of one warp, seen from one of its call frames."""
+
+    def __init__(self, session: DebugSession, warp: WarpState, level: int = 0) -> None:
         self._session = session
         self._warp = warp
+        self._level = level
+
+    @property
+    def frame(self) -> Frame:
+        """The call frame that names and `$pc` are looked up in."""
+        rows = frames(self._session, self._warp)
+        return rows[min(self._level, len(rows) - 1)]
 
     # ---- registers ---------------------------------------------------------------------
     def register(self, index: int) -> NDArray[np.uint32]:
@@ -64,6 +77,8 @@ class WarpContext:
         if (text.startswith("$") and text.lstrip("$").isdecimal()) or text in ("$", "$$"):
             return self._history(text)
         plain = text.removeprefix("$")
+        if plain == "pc":
+            return self._pc()
         found = _NAMES.get(plain)
         if found is not None:
             return found(self._session, self._warp)
@@ -80,6 +95,13 @@ class WarpContext:
             place = Place("variable", name=text)
             return Result(VOID, np.zeros(LANES, np.int32), nothing, place, f"{text} is void")
         return None
+
+    def _pc(self) -> Result:
+        """The selected frame's pc; only the innermost one's can be changed."""
+        pc = self._warp.pc if self._level == 0 else self.frame.pc
+        place = Place("pc") if self._level == 0 else None
+        shown = np.full(LANES, self._session.shown_pc(pc), np.uint64)
+        return per_lane(shown, U64, place)
 
     def _history(self, text: str) -> Result:
         """`$` `$$` `$3` `$$2`: a value that `print` showed."""
@@ -102,37 +124,81 @@ class WarpContext:
         return self._session.special(self._warp, text)
 
     def _symbol(self, text: str) -> Result | None:
-        program = self._session.program
-        if text in program.globals:
-            row = program.globals[text]
-            address = self._session.global_address(text)
-            return self._variable(row.space, address, row.size)
-        for var in program.shared_vars:
-            if var.name == text or var.name.endswith("$" + text):
-                return self._variable("shared", var.offset, var.size)
         if text.startswith("param") and text[5:].isdecimal():
             return self._parameter(parse_int(text[5:], "parameter number"))
-        return self._argument(text)
+        found = self._argument(text)
+        found = found or self._module_variable(text) or self._shared_variable(text)
+        names = [a.name for a in self._session.launch.arguments]
+        if found is None and text in names:
+            raise self._elsewhere(text, names.index(text))
+        return found
 
-    def _variable(self, space: str, address: int, size: int) -> Result:
-        """A module or shared variable: a number of its size, or an array of 32-bit words.
+    def _elsewhere(self, text: str, index: int) -> CommandError:
+        """An argument's name where the frame is not the kernel's."""
+        return CommandError(
+            f'No symbol "{text}" in current context.',
+            f"the kernel's arguments belong to {self._session.symbols.kernel_name}'s own frame; "
+            f"arg{index} is the launch's in every frame",
+        )
 
-        The file gives sizes, not types, so 4-byte multiples are shown as words; a cast chooses.
+    def _module_variable(self, text: str) -> Result | None:
+        row = self._session.symbols.variable(text)
+        if row is None:
+            return None
+        address = self._session.global_address(row.name)
+        return self._variable(row.name, row.space, address, row.size)
+
+    def _shared_variable(self, text: str) -> Result | None:
+        for var in self._session.program.shared_vars:
+            if text in (var.name, source_name(var.name)):
+                return self._variable(var.name, "shared", var.offset, var.size)
+        return None
+
+    def _variable(self, symbol: str, space: str, address: int, size: int) -> Result:
+        """A module or shared variable, by its type where that is known.
+
+        A symbol gives a size only: without a type, 4-byte multiples are shown as words and a cast
+        chooses.
         """
-        addresses = np.full(LANES, address, np.uint64)
-        place = Place("memory", space=space, addresses=addresses)
-        if size in (1, 2, 4):
-            raw, valid, why = self.read(space, addresses, size)
-            kind = TYPES[f"u{8 * size}"]
-            return Result(kind, raw.view(kind.dtype).reshape(LANES), valid, place, why)
-        kind, count = (U32, size // 4) if size % 4 == 0 else (U8, size)
-        return Result(Array(kind, max(count, 1)), addresses, np.ones(LANES, bool), place)
+        type_ = variable_type(self._session.program, symbol, size)
+        if type_ is None and size in (1, 2, 4):
+            type_ = TYPES[f"u{8 * size}"]
+        if type_ is None:
+            kind, count = (U32, size // 4) if size % 4 == 0 else (U8, size)
+            type_ = Array(kind, max(count, 1))
+        return load(type_, space, address, self)
 
     def _argument(self, text: str) -> Result | None:
+        """`arg0` everywhere; `n@entry`, and a buffer by its argument's name, in the kernel's frame.
+
+        The line table tells no place for the kernel's variables: what the program has made of a
+        parameter since is not known, so a scalar's bare name has no value.
+        """
+        entry = text.endswith(ENTRY)
+        name = text.removesuffix(ENTRY)
         for index, argument in enumerate(self._session.launch.arguments):
-            if text in (argument.name, f"arg{index}"):
+            if text == f"arg{index}":
                 return typed_argument(self._parameter(index), argument)
+            if name != argument.name:
+                continue
+            if not self._in_kernel:
+                if entry:
+                    raise self._elsewhere(text, index)
+                return None
+            if entry:
+                return typed_argument(self._parameter(index), argument)
+            if argument.buffer is None:
+                raise CommandError(
+                    f'No symbol "{text}" in current context.',
+                    f"{text}{ENTRY} is what the launch passed; where {text} is now is not known",
+                )
+            return buffer_array(argument)
         return None
+
+    @property
+    def _in_kernel(self) -> bool:
+        frame = self.frame
+        return frame.physical == 0 and not frame.inlined
 
     def _parameter(self, index: int) -> Result:
         kernel = self._session.kernel
@@ -162,9 +228,9 @@ class WarpContext:
 
     def suggestions(self, text: str) -> list[str]:
         """Known names near `text`."""
-        known = [*_NAMES, *(f"{v}.{a}" for v in _VECTORS for a in AXES)]
+        known = ["pc", *_NAMES, *(f"{v}.{a}" for v in _VECTORS for a in AXES)]
         known += [*self._session.program.globals, *self._session.variables]
-        known += [a.name for a in self._session.launch.arguments]
+        known += argument_names(self._session)
         known += self._session.special_names()
         return difflib.get_close_matches(text.removeprefix("$"), known, n=3)
 
@@ -263,8 +329,26 @@ class WarpContext:
     def set_variable(self, name: str, value: Result) -> None:
         """Set a `$name` of the session."""
         kept = decayed(value)
+        if isinstance(kept.type, Struct):
+            raise CommandError(f"{name} cannot hold a structure", f"keep its address: {name} = &…")
         place = Place("variable", name=name)
         self._session.variables[name] = Result(kept.type, kept.values, kept.valid, place, kept.why)
+
+
+def argument_names(session: DebugSession) -> list[str]:
+    """Names that mean something in the kernel's frame: `n@entry`, and buffers by `out` alone."""
+    rows = session.launch.arguments
+    return [a.name for a in rows if a.buffer is not None] + [f"{a.name}{ENTRY}" for a in rows]
+
+
+def buffer_array(argument: Any) -> Result:
+    """The launch's buffer that an argument names, as an array in device memory."""
+    dtype = argument.buffer.dtype
+    target = TYPES.get(f"{dtype.kind}{dtype.itemsize * 8}", U8)
+    count = max(argument.buffer.nbytes // target.size, 1)
+    addresses = np.full(LANES, argument.buffer.address, np.uint64)
+    place = Place("memory", space="global", addresses=addresses)
+    return Result(Array(target, count), addresses, np.ones(LANES, bool), place)
 
 
 def typed_argument(parameter: Result, argument: Any) -> Result:
@@ -290,7 +374,6 @@ def _int(value: int, type_: Scalar = I32) -> Result:
 
 
 _NAMES: dict[str, Reader] = {
-    "pc": lambda s, w: per_lane(np.full(LANES, s.shown_pc(w.pc), np.uint64), U64, Place("pc")),
     "sp": lambda s, w: per_lane(
         w.R[1].astype(np.uint64) + np.uint64(s.grid.gpu.layout.local_window), U64
     ),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from gpudbg.debug.context import WarpContext, typed_argument
+from gpudbg.debug.context import ENTRY, WarpContext, buffer_array, typed_argument
 from gpudbg.debug.expr.evaluate import LANES, Place, Result, uniform
 from gpudbg.debug.expr.types import U64
 from gpudbg.errors import CommandError, UsageError
@@ -51,11 +51,15 @@ class EndedContext(WarpContext):
         if text in ("$", "$$") or (text.startswith("$") and text.lstrip("$").isdecimal()):
             return self._history(text)
         for index, argument in enumerate(self._session.launch.arguments):
-            if text in (argument.name, f"arg{index}") and argument.buffer is not None:
+            if argument.buffer is None:
+                continue
+            if text == argument.name:
+                return buffer_array(argument)
+            if text in (f"arg{index}", argument.name + ENTRY):
                 return typed_argument(uniform(argument.buffer.address, U64), argument)
-        row = self._session.program.globals.get(text)
+        row = self._session.symbols.variable(text)
         if row is not None and row.space == "global":
-            return self._variable("global", self._session.global_address(text), row.size)
+            return self._module_variable(text)
         self._gone(text)
 
     def read(

@@ -279,7 +279,9 @@ class Looking(Part):
         access.write(self._whole, space, address, data, warp, lane)
 
     def read_focused(self, space: str, address: int, size: int) -> bytes:
-        """Bytes as the focused lane sees them."""
+        """Bytes as the focused lane sees them; global memory at the end of a launch, too."""
+        if self.focus is None and space in ("global", "generic") and self._whole.grid.finished:
+            return access.read_global(self._whole, address, size)
         lane = self.focus.lane if self.focus else 0
         return access.read(self._whole, space, address, size, self.warp().state, lane)
 
@@ -308,6 +310,12 @@ class Looking(Part):
     def fetch_array(self, result: Result, lane: int) -> tuple[Result, NDArray[np.generic]]:
         """The elements of an array in memory, as the given lane sees it."""
         return access.fetch_array(self._whole, result, lane)
+
+    def fetch_bytes(self, result: Result, lane: int) -> bytes:
+        """The bytes of an array or structure, as `lane` of the focused warp sees them."""
+        assert result.place is not None
+        size = min(result.type.size, access.MAX_READ)
+        return self.read_focused(result.place.space, int(result.values[lane]), size)
 
     def complete_expression(self, text: str) -> list[str]:
         """Names that could end an expression."""

@@ -549,7 +549,7 @@ class DebugSession(Watching, Breaking, Looking):
             from gpudbg.debug.ended import EndedContext
 
             return EndedContext(self)
-        return WarpContext(self, self._focused())
+        return WarpContext(self, self._focused(), self.frame_level)
 
     # ---- pcs ---------------------------------------------------------------------------
     def shown_pc(self, pc: int) -> int:

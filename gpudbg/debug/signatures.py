@@ -59,7 +59,7 @@ def parameters(program: Program, kernel: Kernel, sources: Sequence[Path] = ()) -
         kernel: the kernel.
         sources: files to look in; the program's own and those of its line table by default.
     """
-    for text in _texts(program, sources):
+    for text in source_texts(program, sources):
         if looks_like_ptx(text):
             found = from_ptx(text, kernel)
         else:
@@ -115,11 +115,11 @@ def _instantiated(text: str, before: str, kernel: str) -> str:
     return text
 
 
-def _texts(program: Program, sources: Sequence[Path]) -> Iterator[str]:
+def source_texts(program: Program, sources: Sequence[Path] = ()) -> Iterator[str]:
     """Texts that may declare the kernel: those the program was made from, then files."""
     if not sources:
         yield from program.sources.values()
-    for path in sources or _sources(program):
+    for path in sources or dict.fromkeys(_sources(program)):
         try:
             if path.stat().st_size <= MAX_SOURCE_BYTES:
                 yield path.read_text(encoding="utf-8", errors="replace")

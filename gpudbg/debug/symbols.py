@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any
 from gpudbg.debug.format import parse_int
 from gpudbg.debug.listing import WORD_BYTES, CodeLine, code_line, section_pcs
 from gpudbg.debug.stop import CallSite
+from gpudbg.debug.variable_types import source_name
 from gpudbg.errors import CommandError
 from gpudbg.formats.names import plain_name
 from gpudbg.isa.spa5.sched import first_instruction
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
-    from gpudbg.formats.program import CodeImage, Function, Kernel, Program
+    from gpudbg.formats.program import CodeImage, Function, Global, Kernel, Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,16 @@ class Symbols:
         """The label of the function at a pc, or an empty string."""
         found = self.image.function_at(pc)
         return plain_name(found[0].label) if found else ""
+
+    def variable(self, name: str) -> Global | None:
+        """A module variable by its symbol or by its C++ name (`counter`, `ns::lut`)."""
+        rows = self.program.globals
+        if name in rows:
+            return rows[name]
+        found = [row for row in rows.values() if source_name(row.name) == name]
+        last = [r for r in rows.values() if source_name(r.name).rpartition("::")[2] == name]
+        matching = found or last
+        return matching[0] if len(matching) == 1 else None
 
     # ---- lines -------------------------------------------------------------------------
     def line(self, pc: int) -> Line | None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudbg.debug.expr.evaluate import Result
-from gpudbg.debug.expr.types import VOID, Array, Pointer, Scalar
+from gpudbg.debug.expr.types import VOID, Array, Pointer, Scalar, Struct
 from gpudbg.debug.format import float_text, format_value
 from gpudbg.debug.spinning import spin_lines
 from gpudbg.debug.stack_words import stack_words
@@ -164,7 +164,7 @@ def value_text(result: Result, lane: int, letter: str | None = None) -> str:
             return format_value(value, kind, size, letter)
         case Pointer():
             return f"{result.type} 0x{int(value):x}"
-        case Array():
+        case Array() | Struct():
             return f"{result.type} at 0x{int(value):x}"
 
 

@@ -123,7 +123,7 @@ def views(adapter: Adapter, frame: dict[str, Any]) -> None:
     scopes = adapter.request("scopes", frameId=frame["id"])["scopes"]
     names = {s["name"]: s["variablesReference"] for s in scopes}
     arguments = adapter.request("variables", variablesReference=names["Local"])["variables"]
-    assert [v["name"] for v in arguments] == ["in", "out", "n"]
+    assert [v["name"] for v in arguments] == ["in@entry", "out@entry", "n@entry"]
     registers = adapter.request("variables", variablesReference=names["Registers"])["variables"]
     assert {"R0", "P0", "CC", "pc"} <= {v["name"] for v in registers}
     watch = adapter.request(

@@ -21,7 +21,8 @@ def test_buffers_and_values_that_were_shown_stay(ended):
     assert ended.command("print $1 * 2 + in[1]").lines == (
         f"$2 = {2 * out[2] + ended.buffer('in')[1]}",
     )
-    assert f"0x{ended.launch.arguments[1].value:x}" in ended.command("print out").text
+    assert f"0x{ended.launch.arguments[1].value:x}" in ended.command("print out@entry").text
+    assert ended.command("print out").data["values"] == out.tolist()
     assert ended.command("output/x *(unsigned char *)out").text == f"0x{int(out[0]) & 255:x}"
     assert "no value" in ended.command("print out[999999]").text
 

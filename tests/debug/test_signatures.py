@@ -78,10 +78,10 @@ def test_without_a_source_they_are_numbered(tmp_path: Path) -> None:
 
 
 def test_expressions_know_them(session: DebugSession) -> None:
-    assert session.evaluate("n").values[0] == 250
+    assert session.evaluate("n@entry").values[0] == 250
     assert session.evaluate("in[3]").values[0] == 3 * 37
     frame = session.command("backtrace").text
-    assert "n=250" in frame
+    assert "n@entry=250" in frame
 
 
 def test_a_launch_table_to_start_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -33,7 +33,7 @@ def test_typed_ahead_lines_wait_for_the_program() -> None:
     assert (
         "\nCUDA thread hit Breakpoint 1, digits () at walk.cu:14\n14\t    while (x > 0) {\n" in out
     )
-    assert re.search(r"#1  0x0000000000001118 in walk \(in=0x\w+, .*\) at walk.cu:28\n", out)
+    assert re.search(r"#1  0x0000000000001118 in walk \(in@entry=0x\w+, .*\) at walk.cu:28\n", out)
     assert "Run till exit from #0  digits () at walk.cu:14\n" in out
     # Both `next` stay in the function: gdb shows the line alone, the empty line repeats it.
     steps = out[out.index("Run till exit") :].split("(gdb) ")
@@ -115,7 +115,7 @@ def test_listings(walk: Client) -> None:
         ("print $pc", r"\$\d+ = \(void \(\*\)\(\)\) 0x\w+ <walk\+\d+>\n$"),
         ("print/x $pc", r"\$\d+ = 0x10b8\n$"),
         ("print $_cuda_const_bank(0, 0x150)", r"\$\d+ = 100\n$"),
-        ("whatis counter", r"type = unsigned int\n$"),
+        ("whatis counter", r"type = int\n$"),
         ("ptype threadIdx", r"type = uint3\n$"),
         ("whatis walk", r"type = <text variable, no debug info>\n$"),
         (r'printf "%d-%04x %s%%\n", counter, 255, "', None),

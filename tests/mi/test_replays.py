@@ -41,7 +41,7 @@ MIENGINE = """\
 1020-thread-select 2                                                | new-thread-id="2"
 1021-stack-list-arguments 0 0 0                                     | args=
 1022-stack-select-frame 0
-1023-stack-list-variables 0                                         | name="in"
+1023-stack-list-variables 0                                         | name="in@entry"
 1024-var-create --thread 2 --frame 0 - * "threadIdx"                | numchild="3"
 1025-var-list-children --simple-values "var1" 0 1000                | var1.x
 1026-var-evaluate-expression var1.x                                 | value="32"
@@ -78,7 +78,7 @@ NATIVE_DEBUG = """\
 *9-exec-run                                                         | breakpoint-hit
 10-thread-info                                                      | current-thread-id
 11-stack-list-frames --thread 1 0 20                                | level="0"
-12-stack-list-variables --thread 1 --frame 0 --simple-values        | name="in"
+12-stack-list-variables --thread 1 --frame 0 --simple-values        | name="in@entry"
 13-var-create --frame 0 --thread 1 var_in * "in"                    | name="var_in"
 14-var-update --all-values var_in                                   | changelist
 15-data-list-register-names                                         | "pc"
@@ -305,7 +305,7 @@ def test_kdbg() -> None:
     row = r"Breakpoint \d+ at 0x\w+: file .*/walk\.cu, line 28\."
     assert re.match(row, said[f"break {SOURCE}:28"])
     assert re.search(r"\x1a\x1a/.*/walk\.cu:\d+:\d+:(beg|middle):0x\w+\n", said["run"])
-    assert re.match(r"No locals\.\nin = 0x\w+\n", said["kdbg__alllocals"])
+    assert re.match(r"No locals\.\nin@entry = 0x\w+\n", said["kdbg__alllocals"])
     assert said["x /8xb &counter"].startswith("0x705101000 <counter>:\t0x05\t0x00\t")
-    assert said["whatis counter"] == "type = unsigned int\n"
+    assert said["whatis counter"] == "type = int\n"
     assert "Will ignore next 3 crossings of breakpoint 1." in said["ignore 1 3"]

@@ -50,7 +50,7 @@ def test_lines_threads_frames_and_the_end(walk: Client) -> None:
     assert frames[1]["line"] == "28"
     args = walk.ok("-stack-list-arguments --simple-values")["stack-args"]
     assert args[0]["args"] == []
-    assert [a["name"] for a in args[1]["args"]] == ["in", "out", "n"]
+    assert [a["name"] for a in args[1]["args"]] == ["in@entry", "out@entry", "n@entry"]
     assert walk.ok("-stack-list-locals --all-values") == {"locals": []}
     threads = walk.ok("-thread-info")
     assert [t["target-id"] for t in threads["threads"]][:2] == [

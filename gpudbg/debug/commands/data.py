@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gpudbg.debug import gdb_text, views
+from gpudbg.debug.aggregates import data_text, data_value
 from gpudbg.debug.commands.registry import Output, command
 from gpudbg.debug.expr import Result
-from gpudbg.debug.expr.types import Array, Pointer, Scalar
+from gpudbg.debug.expr.types import Array, Pointer, Scalar, Struct
 from gpudbg.debug.format import Spec, format_bits, parse_int, split_spec
 from gpudbg.errors import CommandError
 
@@ -95,9 +96,14 @@ def _shown(session: DebugSession, argument: str) -> _Shown:
         return _vector(session, axes, letter)
     result = session.evaluate(text)
     lane = session.focus.lane if session.focus is not None else 0
+    if isinstance(result.type, Struct) or _nested(result):
+        raw = session.fetch_bytes(result, lane)
+        data = {"type": str(result.type), "lane": lane, "value": data_value(result.type, raw)}
+        return _Shown((data_text(result.type, raw, letter),), data, result)
     if isinstance(result.type, Array):
         result, elements = session.fetch_array(result, lane)
-        data = {"type": str(result.type), "values": elements.tolist()}
+        values = elements.tolist()
+        data = {"type": str(result.type), "lane": lane, "value": values, "values": values}
         return _Shown((elements_text(elements, letter),), data, result)
     mask = session.warp().state.active if session.focus is not None else 1
     data = {
@@ -114,6 +120,16 @@ def _shown(session: DebugSession, argument: str) -> _Shown:
         words = views.shape_words(result.values, mask, kind)
         return _Shown((words, *views.lanes_text(result, mask, letter)), data)
     return _Shown((views.value_text(result, lane, letter),), data, result)
+
+
+def _nested(result: Result) -> bool:
+    """Whether a value is an array of arrays or structures, or a C string."""
+    if not isinstance(result.type, Array):
+        return False
+    target = result.type.target
+    return isinstance(target, Array | Struct) or (
+        isinstance(target, Scalar) and target.name == "char"
+    )
 
 
 def elements_text(data: Any, letter: str | None) -> str:
@@ -205,7 +221,7 @@ def _target(session: DebugSession, spec: Spec, text: str) -> tuple[str, int, int
             if spec.size is None and isinstance(target, Scalar) and target.size in (1, 2, 4, 8):
                 unit = target.size
             return space, int(result.values[lane]), unit, letter
-        case Array():
+        case Array() | Struct():
             assert result.place is not None
             return result.place.space, int(result.values[lane]), unit, letter
         case Scalar(kind="f"):

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug.commands.registry import Output, command
-from gpudbg.debug.expr.types import VOID, Array, Pointer
+from gpudbg.debug.expr.types import VOID, Array, CType, Pointer, Struct
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:
@@ -18,6 +18,14 @@ FUNCTION = "<text variable, no debug info>"
 MAX_STRING = 4096
 MAX_WIDTH = 1000
 """Digits and columns that one conversion of printf may ask for."""
+
+
+def type_lines(type_: CType) -> list[str]:
+    """A type as `ptype` tells it: a structure with its members."""
+    if not isinstance(type_, Struct):
+        return [str(type_)]
+    rows = [f"    {f.type} {f.name};" for f in type_.fields]
+    return [f"struct {type_} {{", *rows, "}"]
 
 
 def type_text(session: DebugSession, text: str) -> str:
@@ -41,14 +49,37 @@ def type_text(session: DebugSession, text: str) -> str:
     return "void" if kind == VOID else str(kind)
 
 
+TYPES_HELP = """\
+Types of variables come from -G tables, else from the source where it is at hand; without either
+a program says sizes only, and variables are shown as words."""
+
+
+@command(
+    "ptype",
+    usage="ptype EXPRESSION",
+    help="the type of an expression, a structure with its members",
+    group="data",
+    needs="stopped",
+    details=TYPES_HELP,
+    completer=lambda s, text: s.complete_expression(text),
+)
+def ptype(session: DebugSession, argument: str) -> Output:
+    """Show the type's parts."""
+    text = re.sub(r"^/\w+\s*", "", argument)
+    name = type_text(session, text)
+    if name in (FUNCTION, "void", "dim3", "uint3"):
+        return Output((f"type = {name}",), name)
+    first, *rest = type_lines(session.evaluate(text).type)
+    return Output((f"type = {first}", *rest), name)
+
+
 @command(
     "whatis",
-    "ptype",
     usage="whatis EXPRESSION",
     help="the type of an expression",
     group="data",
     needs="stopped",
-    details="A program without -G tables says sizes, not types: variables are shown as words.",
+    details=TYPES_HELP,
     completer=lambda s, text: s.complete_expression(text),
 )
 def whatis(session: DebugSession, argument: str) -> Output:

@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from gpudbg.debug import gdb_text
-from gpudbg.debug.arguments import argument_doubts, argument_rows
+from gpudbg.debug.arguments import argument_doubts, argument_rows, frame_arguments
 from gpudbg.debug.commands.registry import Output, command, quoted_words
 from gpudbg.debug.format import parse_int
 from gpudbg.debug.frames import Frame, frames
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 def frame_words(session: DebugSession, frame: Frame) -> str:
     """`walk (in=0x705000000, n=100) at walk.cu:24`"""
-    kernel = frame.physical == 0 and not frame.inlined
-    values = ", ".join(f"{a.name}={a.text}" for a in argument_rows(session)) if kernel else ""
+    values = ", ".join(f"{a.entry}={a.text}" for a in frame_arguments(session, frame))
     where = f" at {PurePath(frame.line.file).name}:{frame.line.number}" if frame.line else ""
     return f"{frame.function} ({values}){where}"
 
@@ -146,11 +145,22 @@ def info_frame(session: DebugSession, argument: str) -> Output:
     return Output(tuple(lines), _data(frame))
 
 
-@command("info args", help="arguments of the launched kernel", group="status", needs="stopped")
+@command(
+    "info args",
+    help="arguments of the selected frame: what the launch passed to the kernel",
+    group="status",
+    needs="stopped",
+    details="NAME@entry is the value at the kernel's entry; arguments of device functions are not"
+    " known.",
+)
 def info_args(session: DebugSession, argument: str) -> Output:
     """List arguments."""
+    stack = frames(session)
+    frame = stack[min(session.frame_level, len(stack) - 1)]
+    if frame.physical or frame.inlined:
+        return Output((f"No symbol table info available for {frame.function}.",), {})
     rows = argument_rows(session)
-    lines = [f"{a.name} = {a.text}" for a in rows] or ["No arguments."]
+    lines = [f"{a.entry} = {a.text}" for a in rows] or ["No arguments."]
     lines += argument_doubts(session)
     return Output(tuple(lines), {a.name: a.text for a in rows})
 

@@ -26,6 +26,7 @@ from gpudbg.debug.expr.types import (
     CType,
     Pointer,
     Scalar,
+    Struct,
     common,
     promote,
 )
@@ -141,8 +142,9 @@ def assign(target: Result, value: Result, context: Context) -> None:
     if target.place.kind == "variable":
         context.set_variable(target.place.name, value)
         return
-    if isinstance(target.type, Array):
-        raise CommandError("an array cannot be assigned; index it")
+    if isinstance(target.type, Array | Struct):
+        what = "index it" if isinstance(target.type, Array) else "assign its members"
+        raise CommandError(f"{target.type} cannot be assigned whole; {what}")
     dtype = _dtype(target.type)
     converted = _convert(value.values, dtype)
     raw = np.ascontiguousarray(converted).view(np.uint8).reshape(LANES, dtype.itemsize)
@@ -200,7 +202,7 @@ def _name(node: ast.Name, context: Context) -> Result:
         for bit, flag in enumerate("ZSCO"):
             word |= context.flag(flag).astype(np.uint32) << np.uint32(bit)
         return per_lane(word, U32, Place("cc"))
-    found = context.name(text)
+    found = context.name(text) or _member_of_name(text, context)
     if found is None and text in ("true", "false"):
         return uniform(text == "true", BOOL)
     if found is None:
@@ -208,6 +210,36 @@ def _name(node: ast.Name, context: Context) -> Result:
         hint = "did you mean " + ", ".join(near) + "?" if near else "see `help expressions`"
         raise CommandError(f'No symbol "{text}" in current context.', hint)
     return found
+
+
+def _member_of_name(text: str, context: Context) -> Result | None:
+    """`config.scale.x`: a structure's name with members behind it, read as one word."""
+    base, dot, members = text.partition(".")
+    found = context.name(base) if dot and base[:1] not in "$%" else None
+    if found is None or not isinstance(found.type, Struct | Pointer):
+        return None
+    for name in members.split("."):
+        found = _member(found, name, context)
+    return found
+
+
+def _member(base: Result, name: str, context: Context) -> Result:
+    """A structure's member; through a pointer, of what it points at.
+
+    Raises:
+        CommandError: no structure, or it has no such member.
+    """
+    type_, place, addresses = base.type, base.place, base.values
+    space = place.space if place is not None else ""
+    if isinstance(type_, Pointer):
+        space, type_, addresses = type_.space, type_.target, base.values
+    if not isinstance(type_, Struct):
+        raise CommandError(f"there is no member {name}: {type_} is not a structure")
+    field = type_.field(name)
+    if field is None:
+        have = ", ".join(f.name for f in type_.fields)
+        raise CommandError(f"There is no member named {name}.", f"{type_} has {have}")
+    return _load(space, addresses + np.uint64(field.offset), field.type, base, context)
 
 
 def _register(kind: str, index: int, context: Context) -> Result:
@@ -256,13 +288,19 @@ def _integers(result: Result, what: str) -> Result:
     return result
 
 
+def load(type_: CType, space: str, address: int, context: Context) -> Result:
+    """What is at an address of all lanes, read where the type is a number or a pointer."""
+    where = uniform(address, U64)
+    return _load(space, where.values, type_, where, context)
+
+
 def _load(
     space: str, addresses: NDArray[np.uint64], type_: CType, source: Result, context: Context
 ) -> Result:
     """What lies at `addresses`, in the lanes where `source`, what they were made of, is valid."""
     place = Place("memory", space=space, addresses=addresses)
     valid = source.valid
-    if isinstance(type_, Array):
+    if isinstance(type_, Array | Struct):
         return Result(type_, addresses, valid, place, source.why)
     dtype = _dtype(type_)
     size = type_.size
@@ -349,6 +387,8 @@ def _binary(node: ast.Binary, context: Context) -> Result:
         return _repeated(left, right)
     if node.op in ("&&", "||"):
         return _logical(node.op, left, right)
+    for side in (left, right):
+        _no_structure(node.op, side)
     valid = left.valid & right.valid
     why = left.why or right.why
     if isinstance(left.type, Pointer | Array) or isinstance(right.type, Pointer | Array):
@@ -458,9 +498,15 @@ def _why_in(result: Result, lanes: Lanes) -> str:
     return result.why if (lanes & ~result.valid).any() else ""
 
 
+def _no_structure(op: str, operand: Result) -> None:
+    if isinstance(operand.type, Struct):
+        raise CommandError(f"'{op}' does not apply to structure {operand.type}", "name a member")
+
+
 def _cast(node: ast.Cast, context: Context) -> Result:
     operand = _value(node.operand, context)
     why = operand.why
+    _no_structure("cast", operand)
     if isinstance(node.type, Pointer):
         if operand.values.dtype.kind == "f":
             raise CommandError(f"cannot convert {operand.type} to {node.type}")
@@ -504,6 +550,10 @@ def _variable(node: ast.Node, result: Result) -> tuple[str, CType, NDArray[np.ui
     return place.space, result.type, place.addresses
 
 
+def _member_node(node: ast.Member, context: Context) -> Result:
+    return _member(_value(node.base, context), node.name, context)
+
+
 def _is_new(text: str, context: Context) -> bool:
     """Whether a `$name` means nothing yet."""
     known = (_REGISTER, _PREDICATE, _FLAG, _CONDITION_CODE)
@@ -529,5 +579,6 @@ _EVALUATORS: dict[type, Callable[[Any, Context], Result]] = {
     ast.Conditional: _conditional,
     ast.Cast: _cast,
     ast.Index: _index,
+    ast.Member: _member_node,
     ast.Assign: _assign,
 }

@@ -3,6 +3,7 @@
     $R4  $F4 (R4 as float)  $D4 (R4:R5 as double)  $L4 (R4:R5 as u64)  $P0  $CC.Z  $pc  $warp
     SR_TID.X  %tid.x  threadIdx.x  blockIdx  c[0x0][0x140]  shared[4]  *(@shared int*)0x20
     symbol  symbol[3]  symbol[3]@4 (an array of four)  sizeof(int)  $1 $ $$2 (values printed)
+    config.scale  node->value  n@entry (what the launch passed for n)
 
 Nothing here evaluates; `evaluate.py` does.  Errors are `CommandError` with the column.
 """
@@ -94,6 +95,14 @@ class Index:
 
 
 @dataclass(frozen=True, slots=True)
+class Member:
+    """x.name, or x->name where x is a pointer"""
+
+    base: Node
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Assign:
     """x = y"""
 
@@ -101,8 +110,8 @@ class Assign:
     value: Node
 
 
-Node = Number | Name | ConstBank | Unary | Binary | Conditional | Cast | Index | Assign
-NODES = (Number, Name, ConstBank, Unary, Binary, Conditional, Cast, Index, Assign)
+Node = Number | Name | ConstBank | Unary | Binary | Conditional | Cast | Index | Member | Assign
+NODES = (Number, Name, ConstBank, Unary, Binary, Conditional, Cast, Index, Member, Assign)
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -110,6 +119,7 @@ _TOKEN = re.compile(
   | (?P<int>0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)(?P<suffix>[uUlL]*)
   | (?P<char>'(?:[^'\\]|\\.)')
   | (?P<name>[$%]?[A-Za-z_][A-Za-z_0-9$]*(?:\.[A-Za-z_][A-Za-z_0-9]*)*(?:::[A-Za-z_][A-Za-z_0-9]*)*)
+  | (?P<member>(?:->\s*|\.)[A-Za-z_]\w*)
   | (?P<history>\${1,2}\d*(?!\w))
   | (?P<space>@[a-z]+)
   | (?P<op><<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^~!<>()\[\]?:=,@])
@@ -172,6 +182,9 @@ def _tokens(text: str) -> list[_Token]:
     fixed: list[_Token] = []
     for t in out:
         previous = fixed[-1] if fixed else None
+        if previous is not None and previous.kind == "name" and t.text == "@entry":
+            fixed[-1] = _Token("name", previous.text + t.text, previous.column)
+            continue
         operand_before = previous is not None and (
             previous.kind in ("int", "float", "name") or previous.text in (")", "]")
         )
@@ -320,7 +333,14 @@ class _Parser:
 
     def postfix(self) -> Node:
         node = self.primary()
-        while self.accept("["):
+        while True:
+            t = self.peek()
+            if t is not None and t.kind == "member":
+                self.at += 1
+                node = Member(node, t.text.lstrip("->. "))
+                continue
+            if not self.accept("["):
+                return node
             index = self.expression()
             self.expect("]")
             if isinstance(node, Name) and node.text == "c":
@@ -329,7 +349,6 @@ class _Parser:
                 self.expect("]")
             else:
                 node = Index(node, index)
-        return node
 
     def primary(self) -> Node:
         t = self.next()

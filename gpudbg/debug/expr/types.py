@@ -1,4 +1,4 @@
-"""Types of expression values: C scalars, pointers with an address space, arrays.
+"""Types of expression values: C scalars, pointers with an address space, arrays, structures.
 
 Names follow C and CUDA (`unsigned int`, `float`) with short forms (`u32`, `f32`); sizes are those
 of CUDA device code (LP64).
@@ -63,10 +63,38 @@ class Array:
         return self.target.size * self.count
 
     def __str__(self) -> str:
-        return f"{self.target} [{self.count}]"
+        text, element = f"[{self.count}]", self.target
+        while isinstance(element, Array):
+            text, element = f"{text}[{element.count}]", element.target
+        return f"{element} {text}"
 
 
-CType = Scalar | Pointer | Array
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A member of a structure: where it begins in it, in bytes."""
+
+    name: str
+    type: CType
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """A structure or union in memory; `size` in bytes."""
+
+    name: str
+    fields: tuple[Field, ...]
+    size: int
+
+    def field(self, name: str) -> Field | None:
+        """The member of a name."""
+        return next((f for f in self.fields if f.name == name), None)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+CType = Scalar | Pointer | Array | Struct
 
 _ROWS: tuple[tuple[Kind, int, str, tuple[str, ...]], ...] = (
     ("i", 1, "char", ("signed char", "s8", "i8", "int8_t", "int8")),

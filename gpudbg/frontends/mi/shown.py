@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug.arguments import argument_rows
+from gpudbg.debug.arguments import frame_arguments
 from gpudbg.debug.commands.break_ import TYPE_WORDS
 from gpudbg.debug.commands.frames import frame_words, mid_line
 from gpudbg.debug.frames import Frame, frames
@@ -59,9 +59,7 @@ def source_fields(session: DebugSession, frame: Frame) -> Fields:
 
 def argument_fields(session: DebugSession, frame: Frame) -> list[Fields]:
     """A frame's arguments: the launch's for the kernel, none are known for other functions."""
-    if frame.physical or frame.inlined:
-        return []
-    return [{"name": a.name, "value": a.text} for a in argument_rows(session)]
+    return [{"name": a.entry, "value": a.text} for a in frame_arguments(session, frame)]
 
 
 def frame_fields(

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gpudbg.debug import views
-from gpudbg.debug.expr.types import Array, Pointer, Scalar
+from gpudbg.debug.aggregates import data_text
+from gpudbg.debug.expr.types import Array, Pointer, Scalar, Struct
 from gpudbg.debug.gdb_text import code_pointer
 from gpudbg.errors import CommandError
 from gpudbg.frontends.mi.parser import MiError
@@ -72,7 +73,13 @@ class VarObject:
     in_scope: bool = True
     frozen: bool = False
     vector: bool = False
+    members: tuple[str, ...] = ()
     children: list[str] = field(default_factory=list)
+
+    def take(self, now: Shown) -> None:
+        """What it is at present."""
+        self.value, self.type, self.count = now.value, now.type, now.count
+        self.members = now.members
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +89,7 @@ class Shown:
     value: str
     type: str
     count: int
+    members: tuple[str, ...] = ()
 
 
 def show(session: DebugSession, path: str, letter: str | None) -> Shown:
@@ -97,6 +105,8 @@ def show(session: DebugSession, path: str, letter: str | None) -> Shown:
         return Shown(pointer, "void (*)()", 0)
     result = session.evaluate(path)
     kind = result.type
+    if isinstance(kind, Struct):
+        return Shown("{...}", str(kind), len(kind.fields), tuple(f.name for f in kind.fields))
     if isinstance(kind, Array):
         return Shown(f"[{kind.count}]", str(kind), kind.count)
     if isinstance(kind, Pointer):
@@ -116,15 +126,7 @@ def value_text(session: DebugSession, result: Result, letter: str | None = None)
         from gpudbg.debug.format import format_bits
 
         return format_bits(bits, 8, letter or "x")
-    result, data = session.fetch_array(result, lane)
-    return array_text(data, letter)
-
-
-def array_text(data: object, letter: str | None) -> str:
-    """`{1, 2, 3}`"""
-    from gpudbg.debug.commands.data import elements_text
-
-    return elements_text(data, letter)
+    return data_text(result.type, session.fetch_bytes(result, lane), letter)
 
 
 class VarObjects:
@@ -167,7 +169,7 @@ class VarObjects:
         """A root object; errors as `show`."""
         now = show(session, path, letter)
         row = VarObject(self.new_name(name), path, path, thread, letter)
-        row.value, row.type, row.count = now.value, now.type, now.count
+        row.take(now)
         row.vector = path in VECTORS
         self.rows[row.name] = row
         return row
@@ -189,6 +191,8 @@ class VarObjects:
     def _children(self, row: VarObject) -> list[tuple[str, str]]:
         if row.vector:
             return [(axis, f"{row.path}.{axis}") for axis in AXES]
+        if row.members:
+            return [(name, f"({row.path}).{name}") for name in row.members]
         if row.value.startswith("[") and row.count:
             return [(str(n), f"({row.path})[{n}]") for n in range(row.count)]
         return [(f"*{row.exp}", f"*({row.path})")] if row.count else []
@@ -199,7 +203,7 @@ class VarObjects:
         except CommandError as e:
             row.value = f"<error: {e.message}>"
             return False
-        row.value, row.type, row.count = now.value, now.type, now.count
+        row.take(now)
         return True
 
     def update(self, session: DebugSession, row: VarObject) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug.arguments import argument_rows
+from gpudbg.debug.arguments import frame_arguments
 from gpudbg.debug.frames import Frame, frames
 from gpudbg.frontends.mi import shown
 from gpudbg.frontends.mi.commands.registry import Call, mi
@@ -186,13 +186,11 @@ def print_values(call: Call, words: list[str]) -> tuple[int, list[str]]:
 
 
 def _arguments(session: DebugSession, frame: Frame, mode: int) -> list[Any]:
-    if frame.physical or frame.inlined:
-        return []
+    rows = frame_arguments(session, frame)
     if mode == 0:
-        return [{"name": a.name} for a in argument_rows(session)]
+        return [{"name": a.entry} for a in rows]
     return [
-        {"name": a.name, **({"type": a.type} if mode == 2 else {}), "value": a.text}
-        for a in argument_rows(session)
+        {"name": a.entry, **({"type": a.type} if mode == 2 else {}), "value": a.text} for a in rows
     ]
 
 
