@@ -47,7 +47,14 @@ def test_a_fault_is_exit_code_3(tmp_path: Path) -> None:
         ("raise SystemExit('words')", 1),
         ("import gpudbg; gpudbg.load('nowhere.cubin')", 2),
         ("import gpudbg; raise gpudbg.ModelGap('TXA')", 4),
-        ("1/0", 4),
+        ("1/0", 1),
+        ("assert 2 == 3", 1),
+        ("if", 1),
+        ("gpudbg.load('nowhere.cubin')", 2),
+        ("assert np.arange(3).sum() == 3", 0),
+        ("import __main__, pathlib; assert pathlib.Path(__main__.__file__).name == 'tool.py'", 0),
+        ("assert __name__ == '__main__' and __file__.endswith('tool.py')", 0),
+        ("import sys; assert sys.argv == [__file__], sys.argv", 0),
         ("import neighbour", 0),
     ],
 )
@@ -62,6 +69,30 @@ def test_a_failing_script_shows_its_own_lines(
     script(tmp_path, "def f():\n    return 1 / 0\nf()\n")
     err = capsys.readouterr().err
     assert "ZeroDivisionError" in err
+    assert "runpy" not in err
+
+
+def test_an_error_of_gpudbg_points_at_the_script_s_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = RUN.replace("print(session.run().kind, sys.argv[2:])", "session.run().check()")
+    assert script(tmp_path, text, "250") == 3
+    err = capsys.readouterr().err
+    assert "MMU_FAULT" in err
+    assert f"  at {tmp_path / 'tool.py'}:6  session.run().check()" in err
+    assert "Traceback" not in err
+    assert script(tmp_path, "def f():\n    gpudbg.load('nowhere.cubin')\nf()\n") == 2
+    err = capsys.readouterr().err
+    assert err.count("nowhere.cubin") == 2
+    assert "tool.py:3  f()" in err
+    assert "tool.py:2  gpudbg.load" in err
+
+
+def test_a_script_that_does_not_parse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert script(tmp_path, "x = (\n") == 1
+    err = capsys.readouterr().err
+    assert "SyntaxError" in err
+    assert "tool.py" in err
     assert "runpy" not in err
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gpudbg.debug.stop import Stop
 from gpudbg.debug.watching import EVERY_STOP
-from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT, EXIT_GAP, GpudbgError, UsageError
+from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT, EXIT_FINDINGS, GpudbgError, UsageError
 from gpudbg.frontends.verbs.common import Parser
 
 
@@ -17,9 +17,10 @@ def main(argv: list[str]) -> int:
     """Run the verb."""
     p = Parser(
         prog="gpudbg script",
-        description="Run a Python file with gpudbg importable; ARGS become sys.argv[1:]. "
-        "Exit code: the script's own (sys.exit); else 3 when one of its launches faulted, "
-        "2 when it misuses gpudbg, 4 when it fails or meets a gap of the model.",
+        description="Run a Python file; ARGS become sys.argv[1:]. The names gpudbg and np (NumPy) "
+        "are there without an import. Exit code: the script's own (sys.exit); else 1 when it "
+        "ends with an exception, 2 when it misuses gpudbg, 3 when one of its launches faulted, "
+        "4 when it meets a gap of the model.",
     )
     p.add_argument("file", metavar="FILE.py")
     # Whatever follows the file is the script's, flags included.
@@ -31,25 +32,37 @@ def main(argv: list[str]) -> int:
 def run_script(path: Path, arguments: list[str]) -> int:
     """Run a script as `__main__` and say how it ended."""
     if not path.is_file():
-        raise UsageError(f"cannot read {path}: no such file")
+        why = "is a folder" if path.is_dir() else "no such file"
+        raise UsageError(f"cannot read {path}: {why}")
     faults: list[Stop] = []
     EVERY_STOP.append(lambda stop: faults.extend([stop] if stop.faulted else []))
     before = sys.argv, list(sys.path)
     sys.argv = [str(path), *arguments]
     sys.path.insert(0, str(path.parent.absolute()))
     try:
-        runpy.run_path(str(path), run_name="__main__")
+        runpy.run_path(str(path), init_globals=_scope(), run_name="__main__")
     except SystemExit as end:
         return _code(end.code)
-    except GpudbgError:
-        raise
+    except GpudbgError as error:
+        print(f"gpudbg: {error}", file=sys.stderr)
+        _point(error, path)
+        return error.exit_code
     except Exception as error:
         _explain(error, path)
-        return EXIT_GAP
+        return EXIT_FINDINGS
     finally:
         sys.argv, sys.path[:] = before[0], before[1]
         EVERY_STOP.pop()
     return EXIT_FAULT if faults else EXIT_CLEAN
+
+
+def _scope() -> dict[str, object]:
+    """Names that a script has without an import."""
+    import numpy as np
+
+    import gpudbg
+
+    return {"gpudbg": gpudbg, "np": np}
 
 
 def _code(code: object) -> int:
@@ -58,6 +71,14 @@ def _code(code: object) -> int:
         return code or EXIT_CLEAN
     print(code, file=sys.stderr)
     return 1
+
+
+def _point(error: GpudbgError, path: Path) -> None:
+    """The lines of the script that led to an error of gpudbg's, innermost last."""
+    rows = traceback.extract_tb(error.__traceback__)
+    for row in rows:
+        if row.filename == str(path):
+            print(f"  at {path}:{row.lineno}  {row.line}", file=sys.stderr)
 
 
 def _explain(error: Exception, path: Path) -> None:
