@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from gpudbg.debug import given
 from gpudbg.debug.device import Array, Device
+from gpudbg.debug.hostdata import host_value
 from gpudbg.errors import UsageError
 from gpudbg.formats.launch_machine import SpecialSetup, make_special
 from gpudbg.formats.program import Global, Kernel, Program
@@ -284,8 +285,12 @@ class LoadedProgram:
             kernel: its name; None is the only one.
             grid, block: an int, or up to three.
             args: NumPy scalars by their dtype, Python int, float and bool by the parameter's
-                size, bytes for a by-value struct, NumPy arrays (each copied into a new device
-                buffer), device buffers, textures, surfaces.
+                size, bytes for a by-value struct, device buffers, textures, surfaces, and
+                arrays: NumPy's, and what speaks DLPack or `__array__` (PyTorch tensors and JAX
+                arrays on the CPU, pandas columns).  An array is copied into a new device buffer
+                of its own, whatever its strides; the array itself never changes.  What the
+                kernel wrote is `session.buffer(i)`, or `array()` of a buffer made before by
+                `device.buffer`.
             shared_bytes: dynamic shared memory of a block.
             coverage: launch as a pixel shader with these lanes covered, a mask or one per warp;
                 the other lanes are helper pixels.
@@ -311,6 +316,7 @@ class LoadedProgram:
             home = getattr(value, "device", None)
             if isinstance(home, Device) and home is not self.device:
                 raise UsageError(f"argument {index} is in another device's memory")
+        args = [host_value(value, f"argument {index}") for index, value in enumerate(args)]
         from gpudbg.formats.launch import python_launch
 
         table = python_launch(kernel, grid, block, args, shared_bytes)

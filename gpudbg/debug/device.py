@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpudbg.debug.given import maybe_whole, whole
+from gpudbg.debug.hostdata import host_array
 from gpudbg.errors import UsageError
 from gpudbg.mem.device import Allocation
 from gpudbg.options import JOBS
@@ -104,8 +105,16 @@ class Device:
         return LoadedProgram(self, self.gpu.load(program))
 
     def buffer(self, array: npt.ArrayLike, name: str | None = None) -> DeviceBuffer:
-        """Device memory with a copy of an array in it."""
-        host = np.asarray(array)
+        """Device memory with a copy of an array in it.
+
+        Args:
+            array: NumPy's or a list; what speaks DLPack or `__array__`.
+            name: for listings and messages.
+
+        Raises:
+            UsageError: not numbers, or in a real GPU's memory.
+        """
+        host = host_array(array, "the array")
         if host.dtype.hasobject:
             raise UsageError(f"an array of {host.dtype} cannot be copied to the device")
         host = host.astype(host.dtype.newbyteorder("<"), copy=False)
@@ -167,7 +176,9 @@ class Device:
     ) -> DeviceImage:  # fmt: skip
         from gpudbg.debug.images import make_image
 
-        made = make_image(self, kind, array, dim, name, levels, options)
+        host = host_array(array, "the array")
+        levels = [host_array(level, f"level {n}") for n, level in enumerate(levels, 1)]
+        made = make_image(self, kind, host, dim, name, levels, options)
         self.images.append(made)
         return made
 
@@ -211,13 +222,24 @@ class DeviceBuffer:
         made: Array = self.allocation.data.copy().view(self.dtype).reshape(self.shape)
         return made
 
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
+        """What is in it now, for NumPy's functions: `np.testing.assert_allclose(buffer, …)`."""
+        if copy is False:
+            raise ValueError("a device buffer is read by a copy")
+        return self.array() if dtype is None else self.array().astype(dtype)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a buffer without axes")
+        return self.shape[0]
+
     def write(self, array: npt.ArrayLike) -> None:
         """Replace the contents.
 
         Raises:
             UsageError: the array has another number of bytes.
         """
-        host = np.ascontiguousarray(np.asarray(array, self.dtype))
+        host = np.ascontiguousarray(np.asarray(host_array(array, "the array"), self.dtype))
         if host.nbytes != self.nbytes:
             raise UsageError(f"{host.nbytes} bytes do not fill {self.nbytes}")
         self.allocation.writable()[:] = host.reshape(-1).view(np.uint8)

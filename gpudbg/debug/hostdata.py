@@ -1,0 +1,92 @@
+"""Arrays of other libraries as NumPy arrays: DLPack, `__array__`, `__array_interface__`.
+
+PyTorch tensors, JAX arrays, pandas columns and the like are taken where they lie in host memory;
+what lies in a real GPU's memory is refused, since nothing here can read it.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpudbg.errors import UsageError
+
+HOST_DEVICES = (1, 3)
+"""DLPack's device types whose memory the host reads: kDLCPU, kDLCUDAHost."""
+
+
+def host_value(value: Any, what: str) -> Any:
+    """An argument as a launch takes it: array-likes become NumPy arrays, the rest stays.
+
+    Args:
+        value: the argument.
+        what: how messages call it ("argument 0").
+
+    Raises:
+        UsageError: an array that cannot be read here, or a list, whose element type is open.
+    """
+    if isinstance(value, np.ma.MaskedArray):
+        raise UsageError(f"{what} is a masked array", "fill it first: `x.filled(0)`")
+    if isinstance(value, np.ndarray | np.generic | int | float | bytes | bytearray | memoryview):
+        return value
+    if isinstance(value, list | tuple | range | set | dict):
+        raise UsageError(
+            f"{what} is a {type(value).__name__}, whose elements have no size",
+            "pass a NumPy array of the kernel's type: np.array(…, dtype=np.float32)",
+        )
+    if value is None:
+        raise UsageError(f"{what} is None", "a null pointer is 0")
+    if isinstance(getattr(value, "address", None), int | np.integer):
+        return value
+    if isinstance(getattr(value, "handle", None), int | np.integer):
+        return value
+    found = _array_of(value, what)
+    return value if found is None else found
+
+
+def host_array(value: Any, what: str) -> npt.NDArray[Any]:
+    """Anything array-like, lists included, as a NumPy array; errors as `host_value`."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise UsageError(f"{what} is a masked array", "fill it first: `x.filled(0)`")
+    if isinstance(value, np.ndarray):
+        return value
+    found = _array_of(value, what)
+    try:
+        return np.asarray(value) if found is None else found
+    except ValueError as error:
+        raise UsageError(f"{what} is no array: {error}") from None
+
+
+def _array_of(value: Any, what: str) -> npt.NDArray[Any] | None:
+    """An object of another library as an array; None where it does not say that it is one."""
+    if isinstance(value, type):
+        return None
+    if isinstance(value, array):
+        return np.asarray(value)
+    _refuse_device_memory(value, what)
+    kind = f"{type(value).__module__}.{type(value).__qualname__}"
+    reasons = []
+    for protocol, read in (("__dlpack__", np.from_dlpack), ("__array__", np.asarray)):
+        if not hasattr(value, protocol):
+            continue
+        try:
+            return np.asarray(read(value))
+        except Exception as error:  # whatever the other library raises
+            reasons.append(str(error).strip().partition("\n")[0] or type(error).__name__)
+    if reasons:
+        raise UsageError(f"{what}, a {kind}, gives no array: {'; '.join(dict.fromkeys(reasons))}")
+    return np.asarray(value) if hasattr(value, "__array_interface__") else None
+
+
+def _refuse_device_memory(value: Any, what: str) -> None:
+    kind = f"{type(value).__module__}.{type(value).__qualname__}"
+    hint = "copy it to the host first: `x.cpu()`, `x.get()`, `np.asarray(x)`"
+    if getattr(value, "__cuda_array_interface__", None) is not None:
+        raise UsageError(f"{what}, a {kind}, lies in a GPU's memory", hint)
+    if hasattr(value, "__dlpack_device__"):
+        device = int(value.__dlpack_device__()[0])
+        if device not in HOST_DEVICES:
+            raise UsageError(f"{what}, a {kind}, lies in memory of DLPack device {device}", hint)
