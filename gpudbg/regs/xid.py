@@ -23,8 +23,11 @@ from gpudbg.regs.esr import (
     warp_error_name,
     warp_error_of_text,
 )
+from gpudbg.regs.esr import warp_error as error_row
 from gpudbg.regs.port import LAYOUTS, AddressLayout, SmRegister, layout_of_masks, locate_all
 from gpudbg.regs.words import Certainty, Json
+from gpudbg.regs.xid_fields import NOTHING, XidFields, fault_meaning, read_fields
+from gpudbg.regs.xid_numbers import xid_meaning
 
 PLACE = ("gpc", "tpc", "sm")
 _WORDS = ("warp_esr", "warp_error", "global_esr", "global_bits")
@@ -69,6 +72,7 @@ class LogRecord:
         pairs: (address, value) of every register printed.
         certain, uncertain: names of the filled or contested JSON fields.
         notes: remarks for people.
+        said: process, channel, faulting address and the like, in the line's words.
     """
 
     line: str
@@ -90,6 +94,7 @@ class LogRecord:
     certain: tuple[str, ...] = ()
     uncertain: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    said: XidFields = NOTHING
 
     @property
     def layout_text(self) -> str | None:
@@ -117,7 +122,26 @@ class LogRecord:
             "layout": self.layout_text,
             "certain": [name for name in _FIELD_ORDER if name in self.certain],
             "uncertain": [name for name in _FIELD_ORDER if name in self.uncertain],
+            "kind": str(self.kind),
+            "xid": self.xid,
+            "gpu": self.device,
+            **self.said.to_json(),
+            "hints": self.hints(),
         }
+
+    def hints(self) -> list[str]:
+        """What the error is and what to look at next, by the tables of errors and Xid numbers."""
+        out = []
+        row = error_row(self.warp_error) if self.warp_error else None
+        if row is not None and row.code:
+            out += [row.meaning, f"look at: {row.look_at}"]
+        meaning = fault_meaning(self.said.fault_type) if self.said.fault_type else None
+        if meaning:
+            out.append(meaning)
+        known = xid_meaning(self.xid) if self.xid is not None else None
+        if known is not None:
+            out += [known[0], f"look at: {known[1]}"]
+        return out
 
 
 # --- values ----------------------------------------------------------------------------------
@@ -236,11 +260,11 @@ _NVGPU_WARP = re.compile(
 _NVGPU_GLOBAL = re.compile(rf"hww_global_esr[\s:=(]{{0,8}}{_HEX}", _FLAGS)
 _GPC_TEXT = re.compile(rf"Graphics\s+Exception\s+on[\s(]*GPC\s*{_NUM}", _FLAGS)
 _MMU = re.compile(
-    r"MMU\s+Fault\s*:|faulted\s*@|\b(?:read|write)\s+fault\s+at\s"
+    r"MMU\s+Fault\s*:|faulted\s*@|mmu\s+fault\s+on\s+engine\s|\b(?:read|write)\s+fault\s+at\s"
     r"|\bfault\s+\w{1,8}\s+\[\w{0,32}\]\s+at\s",
     _FLAGS,
 )
-_MMU_GPC = re.compile(rf"\bGPC{_NUM}[ /]", _FLAGS)
+_MMU_GPC = re.compile(rf"\bGPC{_NUM}(?=[ /]|$)", _FLAGS)
 _XID = re.compile(r"\bXid[\s:]*(?:\([^)]{0,80}\)[\s:]*)?(\d{1,4})\b", _FLAGS)
 _PCI = re.compile(r"\b([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2})(?:\.[0-7])?\b", _FLAGS)
 _UNKNOWN_ENUM = re.compile(r"unknown enum 0x([0-9a-f]{1,8})", _FLAGS)
@@ -416,7 +440,7 @@ def decode_line(line: str) -> LogRecord:
     )
     shaped = (found for shape in _SHAPES if (found := shape(record)) is not None)
     found = next(shaped, replace(record, kind=LineKind.XID) if xid else record)
-    return replace(found, line=line)
+    return replace(found, line=line, said=read_fields(plain, xid.end() if xid else None))
 
 
 # --- which layout ----------------------------------------------------------------------------

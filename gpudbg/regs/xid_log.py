@@ -105,8 +105,9 @@ def _disagree(record: LogRecord, text: LogRecord) -> LogRecord:
 
 # --- entries wrapped over several lines ------------------------------------------------------
 
+_GRAPHICS = re.compile(r"Graphics\s+(?:SM|Exception)", re.IGNORECASE)
 _STARTS = re.compile(
-    r"\b(?:Xid|NVRM|nouveau|nvgpu|gk20a|kernel)\b|Graphics\s+(?:SM|Exception)"
+    r"\b(?:Xid|NVRM|nouveau|nvgpu|gk20a|kernel)\b"
     r"|^\s*(?:<\d+>|\[\s*\d+\.\d+\]|\w{3}\s+\d+\s+\d\d:\d\d|\d{4}-\d\d-\d\d)",
     re.IGNORECASE,
 )
@@ -118,11 +119,11 @@ _LONGEST_WRAP, _MOST_LINES = 400, 6
 
 def _worth(record: LogRecord) -> int:
     """How much a reading says: fields first, then certainty."""
-    return 4 * len(_values(record)) + len(record.certain)
+    return 4 * (len(_values(record)) + record.said.filled) + len(record.certain)
 
 
 def _values(record: LogRecord) -> list[str]:
-    filled = set(record.certain) | set(record.uncertain)
+    filled = set(record.certain) | set(record.uncertain) | {"xid", "device"}
     return [name for name in filled if getattr(record, name) not in (None, ())]
 
 
@@ -157,8 +158,9 @@ def _longest(records: Sequence[LogRecord], at: int) -> tuple[LogRecord, int]:
         if not _goes_on(whole, records[at].line, rest):
             break
         number = bool(_values(whole)) and _REST_OF_NUMBERS.fullmatch(rest)
+        due = _unfinished(whole) and _worth(records[end])
         whole, apart = _joined(whole.line, rest), apart + _worth(records[end])
-        if _worth(whole) > apart or number:
+        if _worth(whole) > apart or number or (due and _worth(whole) == apart):
             best, best_end, apart = whole, end + 1, _worth(whole)
     return best, best_end
 
@@ -167,7 +169,16 @@ def _goes_on(head: LogRecord, first: str, line: str) -> bool:
     """Whether `line` can be the rest of an entry that begins with `first`."""
     if len(head.line) + len(line) > _LONGEST_WRAP or not line.strip() or _STARTS.search(line):
         return False
-    return bool(head.certain or head.uncertain or _STARTS.search(first))
+    if _GRAPHICS.search(line):
+        return _unfinished(head)
+    return bool(head.certain or head.uncertain or _STARTS.search(first) or _GRAPHICS.search(first))
+
+
+def _unfinished(head: LogRecord) -> bool:
+    """Whether an entry says what it is about, and not yet what happened."""
+    text = head.line.rstrip()
+    graphics = head.xid == 13 and not _GRAPHICS.search(text)
+    return graphics or (text.endswith((",", ":")) and bool(head.xid or head.device))
 
 
 def decode_lines(lines: Iterable[str]) -> list[LogRecord]:

@@ -15,6 +15,7 @@ from gpudbg.regs.port import (
 )
 from gpudbg.regs.words import Certainty, Family
 from gpudbg.regs.xid import PLACE, LineKind, LogRecord
+from gpudbg.regs.xid_fields import fault_meaning
 from gpudbg.regs.xid_numbers import xid_meaning
 
 _INDENT = "    "
@@ -130,9 +131,38 @@ def _unit_lines(record: LogRecord) -> Iterator[str]:
             yield f"bits {' | '.join(names) or 'none'}"
 
 
+def _fault_lines(record: LogRecord) -> Iterator[str]:
+    """Who asked for which address, and why it was refused."""
+    said = record.said
+    words = [said.access or "", f"at {said.address}" if said.address else ""]
+    units = [("engine", said.engine), ("client", said.client)]
+    by = ", ".join(f"{word} {name}" for word, name in units if name)
+    if any(words) or by:
+        yield " ".join(filter(None, [*words, f"by {by}" if by else ""]))
+    if said.fault_type:
+        meaning = fault_meaning(said.fault_type)
+        yield said.fault_type + (f": {meaning}" if meaning else "")
+
+
+def _said_lines(record: LogRecord) -> Iterator[str]:
+    """The process, and what else has a name in the line."""
+    said = record.said
+    words = []
+    if said.pid is not None:
+        words.append(f"process {said.pid}" + (f" ({said.process})" if said.process else ""))
+    elif said.process:
+        words.append(f"process {said.process}")
+    if said.channel is not None:
+        words.append(f"channel {said.channel:#x}")
+    if words:
+        yield ", ".join(words)
+    if said.details and record.kind in (LineKind.XID, LineKind.MMU_FAULT):
+        yield ", ".join(f"{name} {value}" for name, value in said.details.items())
+
+
 def record_lines(record: LogRecord) -> list[str]:
     """The record for people: a header, then indented facts, advice and doubts."""
-    body: list[str] = []
+    body: list[str] = [*_fault_lines(record), *_said_lines(record)]
     if record.kind is LineKind.UNIT_REGISTERS:
         body += _unit_lines(record)
     body += _warp_lines(record)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import random
 from itertools import pairwise
 
 import pytest
 from construct import Construct
 
 from gpudbg.errors import DecodeError
+from gpudbg.frontends.verbs.decode_insn import decode_insn
 from gpudbg.isa.spa5.decode import find_form
 from gpudbg.isa.spa5.forms import all_forms
 from gpudbg.isa.spa5.schema import explain, parse_word, parts, schema
 from tests.isa.recorded import compiled
+from tests.isa.sampling import legal_word
 
 
 def test_every_form_has_a_schema_of_64_bits() -> None:
@@ -55,3 +58,31 @@ def test_explain_names_fields_operands_and_effects() -> None:
 def test_explain_refuses_illegal_words() -> None:
     with pytest.raises(DecodeError):
         explain(0xFFFFFFFFFFFFFFFF)
+
+
+def test_the_zero_word_has_none_of_the_fields_of_nop() -> None:
+    """It reads as NOP, and no form has its bits: no field may be shown as if it were there."""
+    found = explain(0)
+    assert found.text == "NOP"
+    assert [(row.bits, row.value) for row in found.rows] == [("63:0", 0)]
+    data = decode_insn(["0"]).data
+    assert (data["operands"], data["modifiers"], data["mnemonic"]) == ({}, {}, "NOP")
+
+
+def test_rows_are_the_words_own_bits() -> None:
+    """The values beside the bits, put together again, are the word: of every form."""
+    dice = random.Random(17)
+    for form in all_forms():
+        word = legal_word(form, dice)
+        if word is None:
+            continue
+        rows = explain(word, min(form.archs)).rows
+        places = [int(row.bits.rpartition(":")[2]) for row in rows]
+        assert sum(row.value << at for row, at in zip(rows, places, strict=True)) == word
+
+
+@pytest.mark.parametrize("text", ["5098078000270000", "0000000000000000", "1000000000000000"])
+def test_sixteen_digits_are_a_word(text: str) -> None:
+    """As listings print it; all other numbers need their 0x."""
+    assert decode_insn([text]).data["word"] == f"0x{text}"
+    assert decode_insn(["10"]).data["word"] == "0x000000000000000a"

@@ -20,7 +20,8 @@ DATA = Path(__file__).parent / "data"
 CASES = [json.loads(line) for line in (DATA / "log_lines.jsonl").read_text().splitlines()]
 FIELDS = (
     "line gpc tpc sm warp_esr warp_error global_esr global_bits warp_report_mask"
-    " global_report_mask layout certain uncertain"
+    " global_report_mask layout certain uncertain kind xid gpu pid process channel engine client"
+    " address fault_type access message details hints"
 ).split()
 
 
@@ -53,6 +54,8 @@ def test_prefix_and_suffix_do_not_matter(prefix: str, suffix: str) -> None:
         if bare.endswith(("...", "3f000", "0x9000d")):
             continue  # cut lines: a suffix would change the last word
         want, got = decode_line(bare).to_json(), decode_line(prefix + bare + suffix).to_json()
+        # The message is all that the line says.
+        assert (got.pop("message") or "").startswith(want.pop("message") or "")
         del want["line"], got["line"]
         assert got == want
 
@@ -227,6 +230,9 @@ def test_a_wrapped_entry_reads_as_one(line: str, width: int, words: bool) -> Non
     assert [record.line for record in records] == [*lines, after]
     want = decode_line(line).to_json()
     told = [record.to_json() | {"line": line} for record in records]
+    for row in (want, *told):
+        # Whether a blank stood where a word was cut is not always to be told.
+        row["message"] = words and row["message"]
     assert told.count(want) == 1
     assert sum(record.warp_error is not None for record in records) == 1
 
@@ -329,3 +335,51 @@ def test_matching_stays_linear(line: str) -> None:
     start = time.process_time()
     decode_line(line)
     assert time.process_time() - start < 1.0
+
+
+FIELD_CASES = [json.loads(line) for line in (DATA / "log_fields.jsonl").read_text().splitlines()]
+TIMES = [
+    "",
+    "[31543.449443] ",
+    "[Mon Apr  6 03:22:07 2026] ",
+    "[ 130.456250] [ T1946] ",
+    "Nov 29 11:28:11 zeus kernel: ",
+    "2026-05-28T21:00:01.123456+00:00 node-7 kernel: [12345.678] ",
+    "<4>[  365.969680] ",
+    "kern  :err   : [Tue Sep 30 07:50:00 2025] ",
+]
+
+
+@pytest.mark.parametrize("case", FIELD_CASES, ids=lambda case: case["line"][:60])
+def test_fields_in_the_logs_words(case: dict) -> None:  # type: ignore[type-arg]
+    """Number, GPU, process, channel, MMU fault and details, whatever stands before the line."""
+    for time_ in TIMES:
+        got = decode_line(time_ + case["line"]).to_json()
+        assert {key: got[key] for key in case["expect"]} == case["expect"]
+        details = case.get("details", {})
+        assert {key: got["details"].get(key) for key in details} == details
+
+
+def test_an_mmu_fault_is_told_in_words() -> None:
+    text = "\n".join(record_lines(decode_line(FIELD_CASES[0]["line"])))
+    for piece in (
+        "ACCESS_TYPE_VIRT_READ at 0x7fcf5b400000 by engine GRAPHICS, client GPCCLIENT_T1_0",
+        "FAULT_PDE: no page directory entry",
+        "process 1942 (llama-bench), channel 0x2",
+    ):
+        assert piece in text
+
+
+@pytest.mark.parametrize("width", range(70, 200, 7))
+def test_a_wrapped_mmu_fault_reads_as_one(width: int) -> None:
+    line = FIELD_CASES[0]["line"]
+    lines = textwrap.wrap(line, width, break_on_hyphens=False)
+    got = decode_lines([*lines, "[82660.0] nvme nvme0: something else"])[0].to_json()
+    assert {**got, "line": line} == decode_line(line).to_json()
+
+
+def test_what_the_log_does_not_say_is_null() -> None:
+    got = decode_line("NVRM: Xid (PCI:0000:01:00): 31, pid='<unknown>', name=<unknown>").to_json()
+    assert (got["xid"], got["gpu"], got["pid"], got["process"]) == (31, "0000:01:00", None, None)
+    assert got["address"] is got["engine"] is got["client"] is got["access"] is None
+    assert got["hints"]

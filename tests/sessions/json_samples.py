@@ -380,7 +380,7 @@ VERBS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "decode sr": (("decode", "sr", "--json", "SR_VIRTID", "0x100305"),),
     "decode esr": (("decode", "esr", "--json", "HWW_WARP_ESR", "0x10"),),
-    "decode xid": (("decode", "xid", "--json", "{tmp}/log"),),
+    "decode xid": tuple(("decode", "xid", "--json", f"{{tmp}}/log{n}") for n in range(3)),
     "decode texheader": (("decode", "texheader", "--json", *_HEADER),),
     "decode surface": (
         ("decode", "surface", "--json", *_HEADER, "--at", "3,5"),

@@ -31,7 +31,13 @@ from tests.sessions.json_words import MAP_COMMANDS, MAP_KEYS, NULLABLE, WORDS
 
 TARGET = Path(gpudbg.__file__).parent / "debug/schema.json"
 KERNELS = str(Path(__file__).parents[1] / "kernels_own/cubin")
-LOG = "NVRM: Xid (PCI:0000:01:00): 13, Graphics SM Warp Exception on (GPC 0, TPC 1): Out Of Range\n"
+LOGS = (
+    "NVRM: Xid (PCI:0000:01:00): 13, Graphics SM Warp Exception on (GPC 0, TPC 1): Out Of Range",
+    "Graphics Exception: ESR 0x5167b0=0x9 0x5167b4=0x24 0x5167a8=0x4c1eb72 0x5167ac=0x174",
+    "NVRM: Xid (PCI:0000:01:00): 31, pid=7, name=a.out, Ch 00000008, intr 00000000. MMU Fault: "
+    "ENGINE GRAPHICS GPCCLIENT_T1_0 faulted @ 0x7fcf_5b400000. Fault is of type FAULT_PDE "
+    "ACCESS_TYPE_VIRT_READ",
+)
 DECODE, EACH = "decode", ": a document for each value"
 MAX_KEYS = 40
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
@@ -56,7 +62,8 @@ def answers() -> Iterator[tuple[str, str, dict[str, Any]]]:
 def outputs() -> Iterator[tuple[str, Any]]:
     """(verb, JSON) of every sample of a verb."""
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "log").write_text(LOG)
+        for number, line in enumerate(LOGS):
+            (Path(folder) / f"log{number}").write_text(line + "\n")
         for verb, lines in VERBS.items():
             for words in lines:
                 yield verb, json.loads(_output(words, folder))

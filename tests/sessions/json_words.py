@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 MAP_KEYS = frozenset(
-    "adds by_mnemonic constant_banks coords findings images lowering modifiers operands options "
-    "outputs states without_semantics".split()
+    "adds by_mnemonic constant_banks coords details findings images lowering modifiers operands "
+    "options outputs states without_semantics".split()
 )
 """Keys whose object maps names (of the program, the machine or a plugin) to values."""
 
@@ -17,9 +17,9 @@ NULLABLE = frozenset("file line max_threads pc reason target why".split())
 """Keys that can be null wherever they occur: there is no line table, no warp, no limit, …"""
 
 _TEXT = """
-access: load, store or atomic; null where the error is not about memory
+access: load, store or atomic; null where the error is not about memory; in a log its own words
 active: lanes that execute the next instruction: a mask, bit n for lane n
-address: byte address; of a sampler: how each coordinate is bounded
+address: byte address, in a log as hexadecimal text; of a sampler: how each coordinate is bounded
 addresses: code addresses; empty while a breakpoint is pending
 adds: what a plugin adds: kind -> names
 arch: architecture, such as sm_50
@@ -48,7 +48,10 @@ cause: what took the warp to the handler
 cc: whether the condition code is read or written
 certain: numbers of the error table that the line fits for certain
 certainty: documented, inferred or modelled
+channel: number of the channel that a log line names, or null
 channels: numbers of a texel
+client: the unit that asked for an address, in the log's words, or null
+details: other values that have a name in a log line, as printed
 check: name of the check
 clamp: IGN, NEAR or TRAP
 cleared_by: how the register is cleared
@@ -81,7 +84,7 @@ dual: issued together with its neighbour
 edges: where control can go from here
 enabled: whether it stops the machine
 ends: how the basic block ends
-engine: step, run or auto
+engine: step, run or auto; of a log line the unit whose access faulted, or null
 entered: whether, or which, warps are in the handler
 entries: how often the handler was entered
 entry: address of its first instruction
@@ -93,6 +96,7 @@ exits: instructions without a compiled version, and how often they came up
 expression: what was asked, as it was given
 externs: symbols the program does not define
 family: chip family
+fault_type: why the MMU refused an access, in the log's words, or null
 fields: the word's fields
 file: source file or written file
 files: files that were written
@@ -108,6 +112,7 @@ global_bits: bits that are set in the global error status
 global_esr: the word of HWW_GLOBAL_ESR, or null
 global_report_mask: the word of its report mask, or null
 gpc: GPC number
+gpu: PCI address of the GPU that a log line names, or null
 grid: number of the grid
 group: the group it belongs to
 handle: the number a kernel is given
@@ -117,6 +122,7 @@ header_index: index in the table of headers
 header_words: the header's words
 height: extent in y, or lines
 help: what it does
+hints: what the error is, and what to look at next
 hex: the value in hexadecimal
 hi: highest bit
 history: what is known of it by PTX version
@@ -178,9 +184,11 @@ outside: accesses outside, by lane
 parameter_bytes: bytes of all parameters
 parameters: parameters
 path: file
+pid: process id in a log line, or null
 paused: whether the warp waits for the host
 pc: byte offset in the kernel
 places: the addresses with their function, such as saxpy+0x48
+process: name of the process in a log line, or null
 predicates: predicates
 printed: what the device printed
 ptx_isa: PTX version that introduced it
@@ -260,6 +268,7 @@ warp_report_mask: the word of its report mask, or null
 warps: warps
 watch: what watchpoints saw; of a breakpoint: what it watches, or null
 where: the place, such as saxpy+0x48
+xid: number of the Xid, or null
 why: why it does not go on; empty when it does
 width: extent in x, or bits
 window: the ticks that are shown: [first, after the last]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from gpudbg.errors import DecodeError
@@ -17,7 +18,7 @@ def decode_insn(words: list[str]) -> Decoded:
         UsageError: a word that is no 64-bit number.
     """
     p = Parser(prog="gpudbg decode insn")
-    p.add_argument("word", nargs="+", type=integer)
+    p.add_argument("word", nargs="+", type=_word)
     p.add_argument("--arch", default="sm_50", choices=SUPPORTED_ARCHS)
     p.add_argument("--pc", type=integer, default=8)
     args = p.parse_args(words)
@@ -32,6 +33,14 @@ def decode_insn(words: list[str]) -> Decoded:
     return Decoded(rows if len(rows) > 1 else rows[0], tuple(lines))
 
 
+def _word(text: str) -> int:
+    """An instruction word: as `integer`, but sixteen digits are always hexadecimal."""
+    return int(text, 16) if _DIGITS.fullmatch(text) else integer(text)
+
+
+_DIGITS = re.compile(r"[0-9a-fA-F]{16}")
+
+
 def _explain(word: int, arch: str, pc: int) -> tuple[dict[str, Any], list[str]]:
     from gpudbg.isa.spa5.decode import decode
     from gpudbg.isa.spa5.schema import explain
@@ -43,6 +52,8 @@ def _explain(word: int, arch: str, pc: int) -> tuple[dict[str, Any], list[str]]:
         base |= {"legal": False, "reason": e.reason}
         return base, [f"{word:#018x}  {arch}: illegal: {e.reason}"]
     found = explain(word, arch, pc)
+    # The all-zero word reads as NOP without being one: it has none of its fields.
+    own = insn.word == word
     reads, writes = insn.reads(), insn.writes()
     base |= {
         "legal": True,
@@ -60,8 +71,8 @@ def _explain(word: int, arch: str, pc: int) -> tuple[dict[str, Any], list[str]]:
             }
             for row in found.rows
         ],
-        "operands": {slot: str(value) for slot, value in insn.o.items()},
-        "modifiers": {k: v for k, v in insn.m.items() if v not in ("", False)},
+        "operands": {slot: str(value) for slot, value in insn.o.items()} if own else {},
+        "modifiers": {k: v for k, v in insn.m.items() if own and v not in ("", False)},
         "reads": _access(reads),
         "writes": _access(writes),
     }

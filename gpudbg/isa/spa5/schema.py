@@ -134,6 +134,9 @@ def explain(word: int, arch: str = "sm_50", pc: int = 8) -> Explanation:
     """
     insn = decode(word, arch)
     form = insn.form
+    if insn.word != word:
+        whole = Explained("word", "63:0", word, f"reads as {insn.op} and has no fields", "opcode")
+        return Explanation(insn, insn.text(pc), (whole,), 0, insn.reads(), insn.writes())
     values = parse_word(insn.word, arch)
     names = [p.name for p in parts(form)]
     rows = []
