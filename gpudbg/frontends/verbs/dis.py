@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import gc
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePath
 from typing import Any
 
 from gpudbg.debug import cfg, extensions, listing
-from gpudbg.debug.assembler.emit import function_directives, module_directives
 from gpudbg.debug.compile_options import add_compile_flags, flag_options
 from gpudbg.debug.opening import open_program
 from gpudbg.errors import EXIT_CLEAN, LoadError, UsageError
@@ -63,6 +64,10 @@ class Section:
         self.lines = list(text.lines(code, arch))
         self.kernel = program.kernels.get(name) if program is not None else None
 
+    def bodies(self, braces: bool) -> dict[int, str]:
+        """The lines' texts in their column, by address."""
+        return {row.address: row.body(braces) for row in self.lines}
+
     def known_targets(self) -> dict[int, tuple[int, ...]]:
         """Targets of stack branches that the file lists."""
         if self.kernel is None:
@@ -78,6 +83,23 @@ class Section:
 def main(argv: list[str]) -> int:
     """Run the verb."""
     args = parser().parse_args(argv)
+    with _no_collection():
+        return _disassemble(args)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Without cycle collection: a listing makes many objects and no cycles."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _disassemble(args: argparse.Namespace) -> int:
     if args.isa:
         return _foreign(args)
     sections = list(_sections(args))
@@ -87,6 +109,8 @@ def main(argv: list[str]) -> int:
         emit_json([_json(s, rows, args) for s, rows in zip(sections, chosen, strict=True)])
         return EXIT_CLEAN
     if args.directives and not args.cfg and sections[0].program is not None:
+        from gpudbg.debug.assembler.emit import module_directives
+
         print("\n".join(module_directives(sections[0].program)))
     for section, rows in zip(sections, chosen, strict=True):
         if args.cfg == "dot":
@@ -165,30 +189,38 @@ def _raw(args: argparse.Namespace, data: bytes) -> Section:
 # ---- text ------------------------------------------------------------------------------
 def _print(section: Section, rows: list[text.Line], args: argparse.Namespace) -> None:
     """One function as cuobjdump -sass lays it out, with what the flags add."""
-    print(f"\n\tcode for {section.arch}\n\t\tFunction : {section.name}")
+    print("\n".join(_function(section, rows, args)))
+
+
+def _function(section: Section, rows: list[text.Line], args: argparse.Namespace) -> Iterator[str]:
+    """The lines of one function."""
+    yield f"\n\tcode for {section.arch}\n\t\tFunction : {section.name}"
     if args.directives and section.program is not None:
-        print("\n".join(function_directives(section.program, section.name)))
+        from gpudbg.debug.assembler.emit import function_directives
+
+        yield from function_directives(section.program, section.name)
     controls = dict(listing.control_words(section.code))
     blocks = {b.start: b for b in section.blocks()} if args.blocks else {}
     source = SourceLines(section) if args.source else None
-    width = max((len(row.body(args.braces)) for row in section.lines), default=0)
+    bodies = section.bodies(args.braces)
+    width = max(map(len, bodies.values()), default=0)
+    margin = " " * (ADDRESS_COLUMNS + width + 2)
     bundle = -1
     for row in rows:
         at = row.address & ~31
         if args.control == "hex" and at != bundle:
             bundle = at
-            print(f"{'':{ADDRESS_COLUMNS + width + 2}}/* {controls[at]:#018x} */")
+            yield f"{margin}/* {controls[at]:#018x} */"
         if row.address in blocks:
-            print(_block_words(blocks[row.address]))
+            yield _block_words(blocks[row.address])
         if source is not None:
-            for line in source.new_lines(row.address):
-                print(line)
-        print(_line(row, width, args))
-    print("\t\t" + "." * 10 + "\n")
+            yield from source.new_lines(row.address)
+        yield _line(row, bodies[row.address].ljust(width), args)
+    yield "\t\t" + "." * 10 + "\n"
 
 
-def _line(row: text.Line, width: int, args: argparse.Namespace) -> str:
-    line = f"        /*{row.address:04x}*/{row.body(args.braces):<{width}}"
+def _line(row: text.Line, body: str, args: argparse.Namespace) -> str:
+    line = f"        /*{row.address:04x}*/{body}"
     if args.control == "fields":
         line += f"  {row.control}"
     if not args.no_bytes:

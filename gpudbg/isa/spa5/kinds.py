@@ -72,10 +72,17 @@ class Kind:
     """Base of all kinds; `bits` is the field that holds the value."""
 
     expected = "operand"
+    relative = False
+    """True when the text depends on the instruction's address."""
 
     def __init__(self, bits: Bits) -> None:
         self.bits = bits
         self.mask = bits.mask
+
+    @property
+    def may_be_reserved(self) -> bool:
+        """True when some values of the field are illegal (the kind has a `reserved` of its own)."""
+        return type(self).reserved is not Kind.reserved
 
     def fields(self) -> list[tuple[str, Bits]]:
         """Named fields for the schema and `explain`."""

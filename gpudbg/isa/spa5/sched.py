@@ -12,14 +12,17 @@ the stall count and the reuse bits.
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ...bits import Field
 from ...errors import AssembleError
 
 GROUP_BITS = 21
 BUNDLE_BYTES = 32
+WORD_BYTES = 8
 NO_BARRIER = 7
 
 STALL = Field(3, 0)
@@ -53,6 +56,7 @@ class Control:
     reuse: int = 0
 
     @classmethod
+    @lru_cache(maxsize=1 << 12)
     def decode(cls, group: int) -> Control:
         """The fields of a 21-bit group."""
         write, read = WRITE_BARRIER.get(group), READ_BARRIER.get(group)
@@ -149,9 +153,11 @@ def instructions(code: bytes, base: int = 0) -> Iterator[tuple[int, int, int]]:
 
     A last bundle that is cut short yields the whole words it has.
     """
-    for start in range(0, len(code) - 8, BUNDLE_BYTES):
-        parts = groups(int.from_bytes(code[start : start + 8], "little"))
-        for slot in range(3):
-            at = start + 8 * (slot + 1)
-            if at + 8 <= len(code):
-                yield base + at, int.from_bytes(code[at : at + 8], "little"), parts[slot]
+    words = struct.unpack_from(f"<{len(code) // WORD_BYTES}Q", code)
+    parts = (0, 0, 0)
+    for number, word in enumerate(words):
+        slot = number & 3
+        if slot == 0:
+            parts = groups(word)
+        else:
+            yield base + number * WORD_BYTES, word, parts[slot - 1]

@@ -36,7 +36,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import kinds, places
 from .bitsets import Bits
@@ -60,6 +60,8 @@ _KIND_BITS = {
     "x20": "56+38:20", "w20": "56+38:20",
     "s32": "51:20", "f32": "51:20", "rel": "43:20", "abs": "51:20", "C": "38:20", "cb": "40:20",
 }  # fmt: skip
+_TEXTS_LIMIT = 1 << 14
+"""Most texts of one operand that are kept."""
 FLAGS = frozenset(FLAG_TEXT) | frozenset(LOW_FLAG_TEXT) | {"right"}
 _CLEAR = ("", "0", "?", False)
 REUSE_BITS = {"a": 0, "b": 1, "c": 2}
@@ -119,6 +121,16 @@ class OperandSpec:
     reuse: int = -1
 
     @property
+    def mask(self) -> int:
+        """Bits of the word that the operand's text depends on."""
+        out = self.kind.mask if self.kind else 0
+        for site in self.sites():
+            out |= site.bits.mask
+        for sign in self.signs:
+            out |= sign.bits.mask
+        return out
+
+    @property
     def suffix_signs(self) -> bool:
         """True when signs print as .NEG .ABS .INV after the core (immediates)."""
         return not self.prefixed and isinstance(
@@ -169,6 +181,35 @@ class OperandSpec:
         if self.part:
             yield self.part
         yield from self.suffixes
+
+
+class _OperandTexts(NamedTuple):
+    """An operand with the texts it has printed so far, by the bits they depend on.
+
+    Programs repeat operands far more often than whole words, so a listing looks most of them up.
+    None stands for an operand that the text leaves out.
+    """
+
+    mask: int
+    reuse_bit: int
+    plain: dict[int, str | None]
+    reused: dict[int, str | None]
+    spec: OperandSpec
+
+    @classmethod
+    def of(cls, spec: OperandSpec) -> _OperandTexts:
+        """No texts yet; a register that is never reused has a reuse bit that is never set."""
+        return cls(spec.mask, spec.reuse if spec.reuse >= 0 else 4, {}, {}, spec)
+
+    def make(self, word: int, pc: int, reuse: int) -> str | None:
+        """The text of an operand not met before; None when it is left out."""
+        found = None if self.spec.omitted(word) else self.spec.show(word, pc, reuse)
+        if self.spec.kind is None or not self.spec.kind.relative:
+            texts = self.reused if reuse >> self.reuse_bit & 1 else self.plain
+            if len(texts) >= _TEXTS_LIMIT:
+                texts.clear()
+            texts[word & self.mask] = found
+        return found
 
 
 @dataclass(eq=False)
@@ -275,8 +316,35 @@ class Form:
                 out[name] = text or True
         return out
 
+    @cached_property
+    def _reason_mask(self) -> int:
+        """Bits of the word that can make it illegal."""
+        mask = 0
+        for bits, _, _ in self.checks:
+            mask |= bits.mask
+        for spec in self.operands:
+            if spec.kind and (spec.forbidden >= 0 or spec.kind.may_be_reserved):
+                mask |= spec.kind.mask
+        return mask
+
+    @cached_property
+    def _reasons(self) -> dict[int, str | None]:
+        """Answers of `reason` so far, by `_reason_mask`."""
+        return {}
+
     def reason(self, word: int) -> str | None:
         """Why the word is illegal in this form, None when it is legal."""
+        key = word & self._reason_mask
+        try:
+            return self._reasons[key]
+        except KeyError:
+            pass
+        if len(self._reasons) >= _TEXTS_LIMIT:
+            self._reasons.clear()
+        found = self._reasons[key] = self._reason(word)
+        return found
+
+    def _reason(self, word: int) -> str | None:
         for bits, bad, name in self.checks:
             value = bits.get(word)
             if value in bad:
@@ -291,8 +359,34 @@ class Form:
                 return f"{self.op}: {why}"
         return None
 
-    def text(self, word: int, pc: int, reuse: int) -> str:
-        """The instruction as nvdisasm prints it, without guard and semicolon."""
+    @cached_property
+    def _head_mask(self) -> int:
+        """Bits of the word that the mnemonic and its modifiers depend on."""
+        mask = 0
+        for mod in self.mods:
+            if isinstance(mod, Site):
+                mask |= mod.bits.mask
+        return mask
+
+    @cached_property
+    def _heads(self) -> dict[int, str]:
+        """Mnemonics printed so far, by `_head_mask`; forms with a texture hint keep none."""
+        return {}
+
+    @cached_property
+    def _hinted(self) -> bool:
+        return any(isinstance(mod, Site) and mod.names == ("hint",) for mod in self.mods)
+
+    @cached_property
+    def _operand_texts(self) -> tuple[_OperandTexts, ...]:
+        return tuple(_OperandTexts.of(spec) for spec in self.operands)
+
+    @cached_property
+    def _gap(self) -> str:
+        return "" if "glued" in self.options else " "
+
+    def _head(self, word: int, reuse: int) -> str:
+        """The mnemonic with its modifiers."""
         out = self.op
         for mod in self.mods:
             if isinstance(mod, str):
@@ -301,9 +395,27 @@ class Form:
                 out += mod.table.text(reuse & 3) or ""
             else:
                 out += mod.table.text(mod.bits.get(word)) or ""
-        shown = [o.show(word, pc, reuse) for o in self.operands if not o.omitted(word)]
-        gap = "" if "glued" in self.options else " "
-        return f"{out}{gap}{', '.join(shown)}" if shown else out
+        return out
+
+    def text(self, word: int, pc: int, reuse: int) -> str:
+        """The instruction as nvdisasm prints it, without guard and semicolon."""
+        key = word & self._head_mask
+        try:
+            out = self._heads[key]
+        except KeyError:
+            out = self._head(word, reuse)
+            if not self._hinted:
+                self._heads[key] = out
+        shown = []
+        for operand in self._operand_texts:
+            mask, reuse_bit, plain, reused, _ = operand
+            try:
+                text = (reused if reuse >> reuse_bit & 1 else plain)[word & mask]
+            except KeyError:
+                text = operand.make(word, pc, reuse)
+            if text is not None:
+                shown.append(text)
+        return out + self._gap + ", ".join(shown) if shown else out
 
     def __repr__(self) -> str:
         return f"<Form {self.op} {self.value:016x}/{self.mask:016x}>"

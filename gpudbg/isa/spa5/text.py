@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ...errors import DecodeError
 from .decode import decode
@@ -12,10 +12,11 @@ from .sched import BUNDLE_BYTES, NEUTRAL_GROUP, REUSE, Control, instructions
 
 GUARD_COLUMN = 19
 """Blanks between the address and the mnemonic; guard and `{` stand in them."""
+_NO_GUARD = " " * GUARD_COLUMN
+_NO_REUSE = ~REUSE.mask
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One instruction of a listing.
 
     `insn` is None for an illegal word, whose `error` says why.  `opens` and `closes` are the
@@ -44,14 +45,17 @@ class Line:
 
     def body(self, braces: bool = False) -> str:
         """The text in its column with its semicolon; `braces` of dual issue as nvdisasm only."""
-        guard, _, rest = self.text.partition(" ") if self.text.startswith("@") else ("", "", "")
-        lead = f"{guard:>{GUARD_COLUMN - 1}} " if guard else " " * GUARD_COLUMN
+        rest = self.text
+        lead = _NO_GUARD
+        if rest.startswith("@"):
+            guard, _, rest = rest.partition(" ")
+            lead = f"{guard:>{GUARD_COLUMN - 1}} "
         if self.opens and braces:
             lead = lead[:9] + "{" + lead[10:]
         # nvdisasm leaves the blank out where the group says nothing, as padding's does.
-        blank = "" if REUSE.put(self.group, 0) == NEUTRAL_GROUP else " "
+        blank = "" if self.group & _NO_REUSE == NEUTRAL_GROUP else " "
         end = " " * 8 + "}" if self.closes and braces else ";"
-        return lead + (rest if guard else self.text) + blank + end
+        return lead + rest + blank + end
 
 
 def lines(code: bytes, arch: str = "sm_50", base: int = 0) -> Iterator[Line]:
@@ -63,7 +67,7 @@ def lines(code: bytes, arch: str = "sm_50", base: int = 0) -> Iterator[Line]:
             insn = decode(word, arch)
         except DecodeError as problem:
             error = problem.reason
-        opens = Control.decode(group).dual_issue and not closes
+        opens = not closes and Control.decode(group).dual_issue
         yield Line(address, word, group, insn, error, opens, closes)
         closes = opens
 
@@ -75,13 +79,14 @@ def listing(code: bytes, arch: str = "sm_50", base: int = 0, braces: bool = Fals
     follows the longest line.
     """
     rows = list(lines(code, arch, base))
-    width = max((len(row.body(braces)) for row in rows), default=0)
+    bodies = [row.body(braces) for row in rows]
+    width = max(map(len, bodies), default=0)
     out = []
-    for row in rows:
+    for row, body in zip(rows, bodies, strict=True):
         if row.address % BUNDLE_BYTES == 8:
             start = row.address - 8 - base
             control = int.from_bytes(code[start : start + 8], "little")
             out.append(f"{'':{16 + width + 2}}/* {control:#018x} */")
         address = f"        /*{row.address:04x}*/"
-        out.append(f"{address}{row.body(braces):<{width}}  /* {row.word:#018x} */")
+        out.append(f"{address}{body:<{width}}  /* {row.word:#018x} */")
     return out
