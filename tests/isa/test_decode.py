@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -118,3 +119,14 @@ def test_any_word_decodes_or_is_refused_with_a_reason(word: int, arch: str) -> N
     except DecodeError as error:
         reason = error.reason
     assert reason
+
+
+@given(words, st.integers(0, 15))
+@settings(max_examples=200, deadline=None)
+def test_texts_that_were_kept_are_those_of_a_form_without_any(word: int, reuse: int) -> None:
+    for form in all_forms()[:: 1 + word % 37]:
+        tried = word & ~form.mask | form.value
+        fresh = replace(form)
+        for at in (0x8, 0x1F8):
+            assert form.text(tried, at, reuse) == fresh.text(tried, at, reuse)
+        assert form.reason(tried) == fresh.reason(tried)
