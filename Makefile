@@ -5,6 +5,9 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 JOBS   ?= 2
 
+# Hundreds of modules: without their bytecode each start of Python would compile them again.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo test test-clients lint types layers check fuzz bench clean help
 
 help:
@@ -13,12 +16,13 @@ help:
 	@echo "make test-clients   Emacs, vim, cdt-gdb-adapter and a browser debug a kernel (see tests/clients)"
 	@echo "make fuzz   long fuzz campaigns (needs nvdisasm, NVRTC and g++; see tests/kernels_own/README.md)"
 	@echo "make bench  start-up times; speed, as ratios inside one run"
-	@echo "make clean  remove .venv and caches"
+	@echo "make clean  remove what these made: .venv, build, caches, bytecode"
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "gpudbg needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	@$(BIN)/python -m compileall -q gpudbg plugins
 	@touch $(STAMP)
 
 demo: $(STAMP)
@@ -50,12 +54,17 @@ fuzz: $(STAMP)
 	$(BIN)/python -m tests.engine.fuzz_random --count 10000
 	$(BIN)/python -m tests.engine.fuzz_random --count 3000 --start 100000 --floats
 	$(BIN)/python -m tests.engine.fuzz_random --count 1000 --start 200000 --floats --plain
+	$(BIN)/python tests/plugins/amdgpu/fuzz_llvm_mc.py 120 || [ $$? = 2 ]
 
 bench: $(STAMP)
 	$(BIN)/python tests/bench/startup.py
 	$(BIN)/python tests/bench/bench.py
+	$(BIN)/python tests/bench/disassembly.py
 	$(BIN)/python tests/bench/threads.py
 	$(BIN)/python tests/bench/scaling.py
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf $(VENV) build dist tests/clients/node
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	find . -name '*.egg-info' -maxdepth 2 -prune -exec rm -rf {} +

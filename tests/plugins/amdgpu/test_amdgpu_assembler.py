@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import amdgpu_llvm_mc as llvm_mc
 import pytest
 from gpudbg_plugins.amdgpu.assembler import assemble, assemble_operand, looks_like_source
 from gpudbg_plugins.amdgpu.errors import AsmError
@@ -183,20 +182,3 @@ def test_any_text_is_read_or_refused(text: str, mcpu: str) -> None:
         assert 1 <= error.column <= len(text.encode("utf-8", "surrogatepass")) + 1
         assert error.exit_code == 2
     assert looks_like_source(text) in (True, False)
-
-
-@pytest.mark.skipif(llvm_mc.find() is None, reason="no llvm-mc 19; its answers are recorded")
-def test_live_llvm_mc() -> None:
-    """Fresh random lines, asked of the real assembler."""
-    import random
-
-    from fuzz_llvm_mc import CPUS, Generator, answers, mine
-
-    program = llvm_mc.find()
-    assert program is not None
-    generator = Generator(random.randrange(1 << 30))
-    lines = [generator.line() for _ in range(60)]
-    mcpu = random.choice(CPUS)
-    for text, expected in answers(program, lines, mcpu):
-        if not expected.error.startswith("invalid instruction"):
-            assert mine(text, mcpu) == expected, (mcpu, text)

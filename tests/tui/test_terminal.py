@@ -2,50 +2,66 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import pty
 import re
-import shutil
-import subprocess
+import struct
 import sys
+import termios
+import threading
 import time
-import uuid
 from collections.abc import Callable, Iterator
 
+import pyte
 import pytest
 
 from .helpers import CUBINS, OOB, PATIENCE_S, ROOT
 
-TMUX = shutil.which("tmux")
-pytestmark = pytest.mark.skipif(TMUX is None, reason="tmux is not installed")
+KEYS = {"Space": " ", "Enter": "\r", "Escape": "\x1b", "F5": "\x1b[15~"}
+"""What a terminal sends for the keys that are no characters."""
 
 
 class Terminal:
-    """One program in a tmux server of its own."""
+    """One program on a pseudo terminal whose screen pyte keeps."""
 
     def __init__(self, command: list[str], width: int, height: int) -> None:
-        self.socket = f"gpudbg-{uuid.uuid4().hex[:8]}"
-        env = {**os.environ, "LANG": "C.UTF-8", "TERM": "xterm-256color"}
-        env.pop("NO_COLOR", None)
-        line = " ".join(f"'{part}'" for part in command) + "; echo code=$?; sleep 600"
-        self._tmux(
-            "new-session", "-d", "-x", str(width), "-y", str(height), "-c", str(ROOT), line, env=env
-        )
+        self._screen = pyte.Screen(width, height)
+        self._stream = pyte.ByteStream(self._screen)
+        self._lock = threading.Lock()
+        self.pid, self._fd = pty.fork()
+        if not self.pid:
+            os.chdir(ROOT)
+            os.environ.update(LANG="C.UTF-8", TERM="xterm-256color")
+            for name in ("NO_COLOR", "COLUMNS", "LINES"):
+                os.environ.pop(name, None)
+            os.execv(command[0], command)
+        fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
-    def _tmux(self, *words: str, env: dict[str, str] | None = None) -> str:
-        assert TMUX is not None
-        done = subprocess.run(
-            [TMUX, "-L", self.socket, "-f", "/dev/null", *words],
-            capture_output=True, text=True, check=True, timeout=PATIENCE_S, env=env,
-        )  # fmt: skip
-        return done.stdout
+    def _read(self) -> None:
+        while True:
+            try:
+                data = os.read(self._fd, 1 << 16)
+            except OSError:
+                return
+            if not data:
+                return
+            with self._lock:
+                self._stream.feed(data)
 
     def keys(self, *names: str) -> None:
-        """Press keys by tmux's names."""
-        self._tmux("send-keys", *names)
+        """Press keys, or type texts."""
+        for name in names:
+            os.write(self._fd, KEYS.get(name, name).encode())
+            # An escape byte followed at once by others is the beginning of a longer key.
+            time.sleep(0.05 if name == "Escape" else 0)
 
     def text(self) -> str:
         """The screen."""
-        return self._tmux("capture-pane", "-p")
+        with self._lock:
+            return "\n".join(self._screen.display)
 
     def wait(self, until: Callable[[str], object] | str, seconds: float = PATIENCE_S) -> str:
         """The screen once it holds a text."""
@@ -55,12 +71,25 @@ class Terminal:
             if until in text if isinstance(until, str) else until(text):
                 return text
             assert time.monotonic() < end, f"no {until!r} on the screen:\n{text}"
-            time.sleep(0.1)
+            time.sleep(0.05)
+
+    def code(self, seconds: float = PATIENCE_S) -> int:
+        """The exit code, once the program has ended."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.pid = 0
+                return os.waitstatus_to_exitcode(status)
+            time.sleep(0.02)
+        raise AssertionError(f"it does not end:\n{self.text()}")
 
     def close(self) -> None:
-        """End the server."""
-        words = [TMUX or "tmux", "-L", self.socket, "kill-server"]
-        subprocess.run(words, check=False, timeout=PATIENCE_S)
+        """End the program and its terminal."""
+        if self.pid:
+            os.kill(self.pid, 9)
+            os.waitpid(self.pid, 0)
+        os.close(self._fd)
 
 
 @pytest.fixture
@@ -102,7 +131,7 @@ def test_first_steps_from_entry_to_output(terminal):
     screen.keys("9")
     screen.wait("i32[4]")
     screen.keys("q")
-    screen.wait("code=0")
+    assert screen.code() == 0
 
 
 def test_a_fault_ends_with_its_card_and_code_3(terminal):
@@ -114,4 +143,4 @@ def test_a_fault_ends_with_its_card_and_code_3(terminal):
     screen.keys("Escape")
     screen.wait(lambda text: "inferred" not in text)
     screen.keys("q")
-    screen.wait("code=3")
+    assert screen.code() == 3
