@@ -21,6 +21,7 @@ import numpy.typing as npt
 from gpudbg.debug import given
 from gpudbg.debug.device import Array, Device
 from gpudbg.debug.hostdata import host_value
+from gpudbg.debug.public import public_names
 from gpudbg.errors import UsageError
 from gpudbg.formats.launch_machine import SpecialSetup, make_special
 from gpudbg.formats.program import Global, Kernel, Program
@@ -414,6 +415,13 @@ class LoadedProgram:
             raise UsageError(f"{name} has {found.size} bytes, not {offset + count}")
         start = found.offset + offset
         return self.module.segments[found.segment], slice(start, start + count)
+
+    __dir__ = public_names
+
+    def _repr_html_(self) -> str:
+        from gpudbg.debug import html
+
+        return html.program(self)
 
     def __repr__(self) -> str:
         return f"<LoadedProgram {self.program.path}, {self.program.arch}>"

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from gpudbg.debug.given import maybe_whole, whole
 from gpudbg.debug.hostdata import host_array
+from gpudbg.debug.public import public_names
 from gpudbg.errors import UsageError
 from gpudbg.mem.device import Allocation
 from gpudbg.options import JOBS
@@ -182,6 +183,8 @@ class Device:
         self.images.append(made)
         return made
 
+    __dir__ = public_names
+
     def __repr__(self) -> str:
         return f"<Device {self.arch}, {self.gpu.num_sms} SMs>"
 
@@ -247,6 +250,8 @@ class DeviceBuffer:
     def free(self) -> None:
         """Give the memory back; an access to it is an error from now on."""
         self.device.gpu.memory.free(self.allocation)
+
+    __dir__ = public_names
 
     def __repr__(self) -> str:
         return f"<DeviceBuffer 0x{self.address:x}, {self.dtype}{list(self.shape)}>"

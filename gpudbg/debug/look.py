@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from gpudbg.debug import access
 from gpudbg.debug.given import whole
 from gpudbg.debug.part import Part
+from gpudbg.debug.public import public_names
 from gpudbg.errors import CommandError, UsageError
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from gpudbg.sm.state import WarpState
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Memory:
     """Bytes of an address space as one lane saw them.
 
@@ -55,6 +56,14 @@ class Memory:
 
         return hexdump(self.data, self.address)
 
+    def __repr__(self) -> str:
+        return f"<Memory {self.space} 0x{self.address:x}, {len(self.data)} bytes>"
+
+    def _repr_html_(self) -> str:
+        from gpudbg.debug import html
+
+        return html.heading(repr(self)[1:-1]) + html.pre(self.lines())
+
     def __bytes__(self) -> bytes:
         return self.data
 
@@ -62,7 +71,7 @@ class Memory:
         return len(self.data)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SpecialValue:
     """A special register as a warp reads it.
 
@@ -83,6 +92,16 @@ class SpecialValue:
     def value(self) -> int:
         """The explained lane's word."""
         return int(self.values[self.lane])
+
+    __dir__ = public_names
+
+    def __repr__(self) -> str:
+        return f"<{self.name} of 32 lanes, 0x{self.value:x} in lane {self.lane}>"
+
+    def _repr_html_(self) -> str:
+        from gpudbg.debug import html
+
+        return html.pre(self.lines())
 
     def lines(self) -> list[str]:
         """The word bit by bit."""
@@ -109,6 +128,11 @@ class InstructionInfo:
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     line: str = ""
+
+    def _repr_html_(self) -> str:
+        from gpudbg.debug import html
+
+        return html.pre(self.lines())
 
     def lines(self) -> list[str]:
         """Text, meaning and operands."""

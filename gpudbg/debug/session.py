@@ -30,9 +30,10 @@ from gpudbg.debug.given import maybe_whole, one_of, whole
 from gpudbg.debug.given import text as given_text
 from gpudbg.debug.interrupts import interruptible
 from gpudbg.debug.look import Looking
+from gpudbg.debug.public import public_names
 from gpudbg.debug.settings import SCOPES, Settings
 from gpudbg.debug.sources import SourcePath
-from gpudbg.debug.stop import Stop, Trigger
+from gpudbg.debug.stop import Stop, Trigger, dim
 from gpudbg.debug.stop_maker import entry_stop, make_stop
 from gpudbg.debug.symbols import Symbols
 from gpudbg.debug.timeline import Timeline
@@ -85,6 +86,13 @@ class Launch(Protocol):
 class DebugSession(Watching, Breaking, Looking):
     """A launch that can be stopped, inspected, changed and stepped.
 
+    Attributes:
+        program, kernel: what was launched; `launch.arguments` are its arguments.
+        stop: why it stands; `stops` are all stops so far.
+        focus: the warp and lane that questions are about (`set_focus`).
+        breakpoints: those set (`break_at`, `watch_at`).
+        settings: those of the console's `set`.
+
     >>> with gpudbg.open("sessions/first_steps/first_steps.cubin") as session:
     ...     print(session.stop)
     ...     print(session.step(3))
@@ -127,6 +135,28 @@ class DebugSession(Watching, Breaking, Looking):
         self.watchpoints = Watchpoints(self)
         self._focus_first()
         self._record(entry_stop(self))
+
+    __dir__ = public_names
+    _INTERNAL = frozenset(
+        """accepts breakpoint_at callbacks checks complete_expression context dispatch displays
+        end_run enter_inlined error_pc examine_state fetch_array fetch_bytes forget_interrupt
+        frame_level global_address grid halted integer last_line list_state location_text
+        observing quit_code quit_requested read_focused read_memory require_stopped
+        resolve_breakpoints run_to_stop shown_pc skipped_inline source_depth sources special
+        special_names stop_listeners symbols test timeline traps use_settings value_history
+        variables warps_where watchpoints would_stop write_focused write_memory""".split()
+    )
+    """What the frontends and other parts of the debugger use of a session."""
+
+    def __repr__(self) -> str:
+        grid, block = dim(self.grid.grid), dim(self.grid.block)
+        head = f"{self.symbols.kernel_name}<<<{grid}, {block}>>>"
+        return f"<DebugSession {head}: {self.stop.message if self.stop else 'not launched'}>"
+
+    def _repr_html_(self) -> str:
+        from gpudbg.debug import html
+
+        return html.session(self)
 
     # ---- life --------------------------------------------------------------------------
     def __enter__(self) -> DebugSession:

@@ -90,7 +90,7 @@ class WarpDetail:
     changed_lanes: NDArray[np.bool_] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Snapshot:
     """Everything the views draw at one stop.
 
@@ -118,6 +118,15 @@ class Snapshot:
     def warp_row(self, sm: int, slot: int) -> WarpRow | None:
         """The row of a resident warp."""
         return next((w for w in self.warps if (w.sm, w.slot) == (sm, slot)), None)
+
+    def __repr__(self) -> str:
+        words = f"{len(self.warps)} warps, {self.instructions:,} warp instructions"
+        return f"<Snapshot {self.kernel}: {self.stop.kind}, {words}>"
+
+    def _repr_html_(self) -> str:
+        from gpudbg.debug import html
+
+        return html.snapshot(self)
 
 
 def why_not_running(session: DebugSession, warp: WarpState) -> str:

@@ -37,7 +37,7 @@ class CallSite:
         return f"{self.function} at {PurePath(self.file).name}:{self.line}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ErrorRecord:
     """One warp error as the SM reports it.
 
@@ -74,6 +74,10 @@ class ErrorRecord:
     function: str | None = None
     inlined_at: tuple[CallSite, ...] = ()
 
+    def __repr__(self) -> str:
+        who = f"block {dim(self.block)} thread {dim(self.thread)}"
+        return f"<{self.name} at {self.kernel}+0x{self.pc:x}, {who}: {self.detail or self.name}>"
+
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
@@ -100,7 +104,7 @@ class Trigger:
     inlined_at: tuple[CallSite, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Stop:
     """A stop of the machine.
 
@@ -170,6 +174,14 @@ class Stop:
 
     def __str__(self) -> str:
         return self.message
+
+    def __repr__(self) -> str:
+        return f"<Stop {self.kind}: {self.message}>"
+
+    def _repr_html_(self) -> str:
+        from gpudbg.debug import html
+
+        return html.stop(self)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for `--json`."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from gpudbg.debug.focus import thread_of
 from gpudbg.debug.given import whole
+from gpudbg.debug.public import public_names
 from gpudbg.errors import UsageError
 
 if TYPE_CHECKING:
@@ -46,6 +47,13 @@ class RegisterFile:
     def __init__(self, state: WarpState, lane: int | None = None) -> None:
         self._state = state
         self._lane = lane
+
+    __dir__ = public_names
+
+    def __repr__(self) -> str:
+        whose = f"warp {self._state.slot} on sm {self._state.sm}"
+        lane = "" if self._lane is None else f"lane {self._lane} of "
+        return f"<registers R0 to R{len(self) - 1} of {lane}{whose}>"
 
     def __len__(self) -> int:
         return int(self._state.R.shape[0])
@@ -88,6 +96,12 @@ class PredicateFile:
     def __init__(self, state: WarpState, lane: int | None = None) -> None:
         self._state = state
         self._lane = lane
+
+    __dir__ = public_names
+
+    def __repr__(self) -> str:
+        whose = f"warp {self._state.slot} on sm {self._state.sm}"
+        return f"<predicates of {'' if self._lane is None else f'lane {self._lane} of '}{whose}>"
 
     def _check(self, index: int) -> None:
         if not 0 <= index <= 7:
@@ -172,6 +186,13 @@ class LaneView:
         if not result.valid[self.index]:
             raise CommandError(f"{text}: no value in lane {self.index}: {result.why}")
         return result.values[self.index].item()
+
+    __dir__ = public_names
+
+    def _repr_html_(self) -> str:
+        from gpudbg.debug import html
+
+        return html.lane(self)
 
     def __repr__(self) -> str:
         return f"<lane {self.index} of {self._view!r}, thread {self.thread}>"
@@ -282,6 +303,21 @@ class WarpView:
 
         values: NDArray[Any] = evaluate(parse(text), self.context()).values
         return values
+
+    def around(self, count: int) -> list[tuple[bool, int, str, str]]:
+        """Instructions around the next one: (it is the next one, offset, text, source line)."""
+        symbols, pc = self._session.symbols, self.state.pc
+        rows = symbols.around(pc, count, count) if self.status != "exited" else []
+        return [
+            (row.pc == pc, row.offset, row.text, str(symbols.line(row.pc) or "")) for row in rows
+        ]
+
+    __dir__ = public_names
+
+    def _repr_html_(self) -> str:
+        from gpudbg.debug import html
+
+        return html.warp(self)
 
     def __repr__(self) -> str:
         return f"<warp {self.index} on sm {self.sm}, block {self.block}, {self.status}>"

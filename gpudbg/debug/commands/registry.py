@@ -40,6 +40,11 @@ class Output:
         """The lines joined."""
         return "\n".join(self.lines)
 
+    def _repr_html_(self) -> str:
+        from gpudbg.debug import html
+
+        return html.output(self)
+
 
 Handler = Callable[["DebugSession", str], Output]
 Completer = Callable[["DebugSession", str], list[str]]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug.hazards.finding import Finding, Site
 from gpudbg.debug.hazards.pipeline import Conflict, Pipeline, Plan, plan
+from gpudbg.debug.public import public_names
 from gpudbg.errors import DecodeError
 from gpudbg.isa.spa5.decode import decode
 from gpudbg.isa.spa5.sched import BUNDLE_BYTES, Control, first_instruction, groups
@@ -28,6 +29,17 @@ class HazardObserver(Observer):
     Attributes:
         counts: times each finding was met, in the order of `findings`.
     """
+
+    __dir__ = public_names
+
+    def __repr__(self) -> str:
+        return f"<hazards: {len(self.findings)} findings>"
+
+    def _repr_html_(self) -> str:
+        from gpudbg.debug import html
+        from gpudbg.debug.checks import report
+
+        return html.pre(report("hazards", self))
 
     def __init__(self, image: CodeImage) -> None:
         self._image = image
