@@ -90,10 +90,8 @@ class AssembleError(GpudbgError, ValueError):
 
     Attributes:
         path, line, column, expected: of the first error.
-        errors: all errors of the file, this one among them where it is the only one.
+        errors: all errors of the file, one by one.
     """
-
-    errors: tuple[AssembleError, ...]
 
     def __init__(
         self,
@@ -110,7 +108,12 @@ class AssembleError(GpudbgError, ValueError):
             text += f"; expected {expected}"
         super().__init__(text)
         self.path, self.line, self.column, self.expected = path, line, column, expected
-        self.errors = (self,)
+        self._all: tuple[AssembleError, ...] = ()
+
+    @property
+    def errors(self) -> tuple[AssembleError, ...]:
+        """All errors of the file; the error itself where it is the only one."""
+        return self._all or (self,)
 
     @classmethod
     def of_all(cls, errors: Sequence[AssembleError], cut: bool = False) -> AssembleError:
@@ -130,7 +133,7 @@ class AssembleError(GpudbgError, ValueError):
         made.args = (made.message,)
         first = rows[0]
         made.path, made.line, made.column = first.path, first.line, first.column
-        made.expected, made.errors = first.expected, tuple(rows)
+        made.expected, made._all = first.expected, tuple(rows)
         return made
 
 

@@ -130,7 +130,9 @@ class Completer:
             owner = self._walk(match["path"])
             if owner is None:
                 return None
-            own = [n for n in dir(owner) if n.startswith(word)]
+            # Public objects do not list the rest; who types an underscore wants it.
+            rest = object.__dir__(owner) if word.startswith("_") else ()
+            own = sorted(n for n in {*dir(owner), *rest} if n.startswith(word))
             public = [n for n in own if not n.startswith("_") or word.startswith("_")]
             return len(word), public
         if not word:
