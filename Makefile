@@ -62,6 +62,7 @@ bench: $(STAMP)
 	$(BIN)/python tests/bench/disassembly.py
 	$(BIN)/python tests/bench/threads.py
 	$(BIN)/python tests/bench/scaling.py
+	$(BIN)/python tests/bench/tracing.py
 
 clean:
 	rm -rf $(VENV) build dist tests/clients/node

@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from gpudbg.debug.stop import StopKind as StopKind
     from gpudbg.debug.stop import Trigger as Trigger
     from gpudbg.debug.symbols import Line as Line
-    from gpudbg.debug.tracing import TraceEntry as TraceEntry
+    from gpudbg.debug.trace_log import TraceEntry as TraceEntry
+    from gpudbg.debug.trace_log import TraceLog as TraceLog
     from gpudbg.debug.warp_view import LaneView as LaneView
     from gpudbg.debug.warp_view import PredicateFile as PredicateFile
     from gpudbg.debug.warp_view import RegisterFile as RegisterFile
@@ -104,7 +105,8 @@ _PUBLIC = {
     "Stop": "gpudbg.debug.stop",
     "StopKind": "gpudbg.debug.stop",
     "Subscription": "gpudbg.debug.watching",
-    "TraceEntry": "gpudbg.debug.tracing",
+    "TraceEntry": "gpudbg.debug.trace_log",
+    "TraceLog": "gpudbg.debug.trace_log",
     "Trigger": "gpudbg.debug.stop",
     "UsageError": "gpudbg.errors",
     "WarpDetail": "gpudbg.debug.snapshot",
@@ -162,6 +164,7 @@ __all__ = [
     "StopKind",
     "Subscription",
     "TraceEntry",
+    "TraceLog",
     "Trigger",
     "UsageError",
     "WarpDetail",

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any, get_args
 from gpudbg.debug.given import maybe_whole, text
 from gpudbg.debug.part import Part
 from gpudbg.debug.stop import Stop, StopKind
-from gpudbg.debug.tracing import TraceEntry, Tracer
+from gpudbg.debug.trace_log import TraceLog
+from gpudbg.debug.tracing import Tracer
 from gpudbg.errors import UsageError
 from gpudbg.sm.observer import EVENTS, Observer
 
@@ -247,8 +248,10 @@ class Watching(Part):
         *events: str,
         at: str | int | None = None,
         block: tuple[int, int, int] | None = None,
-    ) -> Iterator[list[TraceEntry]]:
-        """Write down what happens in a `with` block; the list fills while the machine runs.
+    ) -> Iterator[TraceLog]:
+        """Write down what happens in a `with` block; the log fills while the machine runs.
+
+        The log is a sequence of `TraceEntry`; `log.arrays()` gives all of it as NumPy arrays.
 
         Args:
             events: "instruction", "access", "barrier", "trap", "fault", "warp_begin",

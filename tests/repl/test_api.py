@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import gpudbg
+from gpudbg.debug import trace_log
 from gpudbg.errors import CommandError, LoadError, UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -73,6 +74,41 @@ def test_a_trace_is_plain_data_of_what_was_asked_for(session: gpudbg.DebugSessio
     assert loads[0].line.number == 11
     with pytest.raises(dataclasses.FrozenInstanceError):
         loads[0].sm = 3  # type: ignore[misc]
+
+
+def test_a_trace_makes_entries_when_they_are_asked_for(
+    session: gpudbg.DebugSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+    kind = trace_log.TraceEntry
+    monkeypatch.setattr(trace_log, "TraceEntry", lambda **given: made.append(1) or kind(**given))
+    with session.trace("access", "barrier", "warp_end") as log:
+        session.run()
+    assert len(log) > 90
+    assert not made, "the machine ran, and nobody asked"
+    assert log[-1] == log[len(log) - 1] == list(log)[-1]
+    assert [e.offset for e in log[3:6]] == [log[n].offset for n in (3, 4, 5)]
+    with pytest.raises(IndexError):
+        log[len(log)]
+
+
+def test_a_trace_as_arrays_says_what_its_entries_say(session: gpudbg.DebugSession) -> None:
+    with session.trace("access", "barrier", "fault") as log:
+        session.run()
+    table = log.arrays()
+    assert {len(column) for column in table.values()} == {len(log)}
+    for n, entry in enumerate(log):
+        assert tuple(table["block"][n]) == entry.block
+        names = ("event", "kind", "space", "size", "offset", "sm", "warp", "index")
+        assert [table[name][n] for name in names] == [getattr(entry, name) for name in names]
+        lanes = [k for k in range(32) if table["lanes"][n] >> k & 1]
+        assert tuple(lanes) == entry.lanes
+        if entry.event == "access":
+            assert tuple(table["addresses"][n][lanes].tolist()) == entry.addresses
+    log.clear()
+    assert len(log) == 0
+    assert log == []
+    assert log.arrays()["addresses"].shape == (0, 32)
 
 
 def test_a_trace_ends_with_its_block(session: gpudbg.DebugSession) -> None:

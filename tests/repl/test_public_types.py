@@ -15,6 +15,8 @@ import gpudbg
 ROOT = Path(__file__).resolve().parents[2]
 
 CLEAN = """\
+from collections.abc import Sequence
+
 import gpudbg
 import numpy as np
 
@@ -43,7 +45,7 @@ try:
 except gpudbg.KernelError as error:
     print(error.stop.thread, fault_line(error.stop))
 with session.trace("access") as log:
-    entries: list[gpudbg.TraceEntry] = log
+    entries: Sequence[gpudbg.TraceEntry] = log
 point: gpudbg.Breakpoint = session.break_at("k")
 mine: list[gpudbg.LaneView] = lanes(session.warp())
 mine[0].R[4] = 3

@@ -15,7 +15,7 @@ from gpudbg.debug.look import InstructionInfo, Memory, SpecialValue, meaning_of,
 from gpudbg.debug.session import DebugSession
 from gpudbg.debug.snapshot import Snapshot, warp_row
 from gpudbg.debug.stop import ErrorRecord, Stop, dim
-from gpudbg.debug.tracing import TraceEntry
+from gpudbg.debug.trace_log import TraceEntry
 from gpudbg.debug.warp_view import LaneView, PredicateFile, RegisterFile, WarpView
 from gpudbg.errors import GpudbgError
 from gpudbg.isa import BoundInstruction

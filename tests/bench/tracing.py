@@ -1,0 +1,81 @@
+"""What a trace and a breakpoint's condition cost: CPU time beside the same run without.
+
+    python tests/bench/tracing.py [--threads 16384] [--json OUT]
+
+A trace of accesses runs on the step engine, so its cost an entry is the difference to a run there
+with an observer that does nothing; entries made from a finished log cost what the last column says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path[:0] = [str(Path(__file__).resolve().parents[2])]
+
+import numpy as np  # noqa: E402
+
+import gpudbg  # noqa: E402
+
+CUBIN = Path(__file__).resolve().parents[1] / "data/bench/cubin/saxpy.sm_50.cubin"
+
+
+def session(threads: int, engine: str = "auto") -> Any:
+    """saxpy of many threads, before its first instruction."""
+    program = gpudbg.load(CUBIN, engine=engine)
+    x = program.device.buffer(np.arange(threads, dtype=np.float32))
+    y = program.device.buffer(np.ones(threads, np.float32))
+    args = [x, y, np.int32(threads), np.float32(2)]
+    return program.launch(grid=threads // 256, block=256, args=args)
+
+
+def cpu(run: Callable[[], Any]) -> float:
+    """Seconds of CPU time of a call."""
+    start = time.process_time()
+    run()
+    return time.process_time() - start
+
+
+def traced(threads: int) -> dict[str, float]:
+    """Seconds of a plain and a traced run, and microseconds an entry."""
+    plain, noted, asked = [], [], []
+    count = 0
+    for _ in range(3):
+        bare = session(threads)
+        with bare.on("access", lambda *given: None):
+            plain.append(cpu(bare.run))
+        whole = session(threads)
+        with whole.trace("access") as log:
+            noted.append(cpu(whole.run))
+        count = len(log)
+        asked.append(cpu(lambda log=log: sum(len(entry.lanes) for entry in log)))
+    return {
+        "entries": count,
+        "seconds_observed": min(plain),
+        "seconds_traced": min(noted),
+        "microseconds_per_entry": 1e6 * (min(noted) - min(plain)) / count,
+        "microseconds_to_make_an_entry": 1e6 * min(asked) / count,
+    }
+
+
+def main() -> int:
+    """Print one line a case."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--threads", type=int, default=1 << 17)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    results = {"trace": traced(options.threads)}
+    for case, values in results.items():
+        print(case, "  ".join(f"{name} {value:.4g}" for name, value in values.items()))
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
