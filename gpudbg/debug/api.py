@@ -344,7 +344,9 @@ class LoadedProgram:
             gpu.special = table.special
         for name, value in table.trap.options.items():
             gpu.trap_options.set(name, value)
+        self.device.require_open()
         session = DebugSession(prepare(self, table))
+        self.device.sessions.add(session)
         if table.trap.handler is not None:
             session.traps.install(table.trap.handler, table.trap.entry, table.trap.argument)
         return session

@@ -70,7 +70,7 @@ def attach(session: DebugSession, name: str) -> Any:
     if name not in session.checks:
         make = getattr(import_module(kind.module), kind.observer)
         session.checks[name] = make(session.launch.image)
-        session.grid.gpu.subscribe(session.checks[name])
+        session.subscribe(session.checks[name])
     return session.checks[name]
 
 
@@ -78,7 +78,7 @@ def detach(session: DebugSession, name: str) -> None:
     """Stop a check and forget its findings."""
     observer = session.checks.pop(name, None)
     if observer is not None:
-        session.grid.gpu.unsubscribe(observer)
+        session.unsubscribe(observer)
 
 
 def report(name: str, check: Check) -> list[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from gpudbg.sm.gpu import DEFAULT_HEAP_BYTES, DEFAULT_SMS, Gpu
 if TYPE_CHECKING:
     from gpudbg.debug.api import LoadedProgram, Source
     from gpudbg.debug.images import DeviceImage
+    from gpudbg.debug.session import DebugSession
     from gpudbg.formats.program import Program
 
 Array = npt.NDArray[Any]
@@ -30,9 +33,13 @@ ENGINES = ("auto", "step", "run")
 class Device:
     """An emulated GPU of one's own choosing.
 
+    It lives as long as something uses it: a program, a session, a buffer; `close` or the end of a
+    `with` block ends it before that, with everything that is on it.
+
     Attributes:
         gpu: the machine below.
-        images: textures and surfaces made so far.
+        images: textures and surfaces that have not been freed.
+        closed: after `close`.
 
     >>> device = gpudbg.Device(arch="sm_52", num_sms=4, seed=7)
     >>> device
@@ -77,7 +84,9 @@ class Device:
         names = ("num_sms", "seed", "heap_bytes", "stack_bytes")
         for name, value in zip(names, sizes, strict=True):
             maybe_whole(value, name)
+        self.closed = False
         self.images: list[DeviceImage] = []
+        self.sessions: weakref.WeakSet[DebugSession] = weakref.WeakSet()
         self.gpu = Gpu(
             arch,
             DEFAULT_SMS if num_sms is None else num_sms,
@@ -93,6 +102,42 @@ class Device:
         """Architecture."""
         return self.gpu.arch
 
+    def __enter__(self) -> Device:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the device: its sessions are closed, its memory is freed, it takes nothing more.
+
+        Raises:
+            UsageError: a kernel is running on it.
+
+        >>> with gpudbg.Device() as small:
+        ...     numbers = small.buffer(np.arange(4))
+        >>> small.closed, numbers.freed
+        (True, True)
+        """
+        if self.closed:
+            return
+        for session in list(self.sessions):
+            session.close()
+        self.closed = True
+        self.images.clear()
+        for allocation in list(self.gpu.memory.allocations()):
+            self.gpu.memory.free(allocation)
+
+    def require_open(self) -> None:
+        """UsageError after `close`."""
+        if self.closed:
+            raise UsageError("the device is closed", "make another one with gpudbg.Device()")
+
     def load(self, source: Source, *, options: Sequence[str] = ()) -> LoadedProgram:
         """Read a program and place it on this device; arguments and errors as `gpudbg.load`."""
         from gpudbg.debug.api import read
@@ -103,18 +148,20 @@ class Device:
         """Place a program that has been read already."""
         from gpudbg.debug.api import LoadedProgram
 
+        self.require_open()
         return LoadedProgram(self, self.gpu.load(program))
 
     def buffer(self, array: npt.ArrayLike, name: str | None = None) -> DeviceBuffer:
-        """Device memory with a copy of an array in it.
+        """Device memory with a copy of an array in it, until it is freed or the device closed.
 
         Args:
             array: NumPy's or a list; what speaks DLPack or `__array__`.
             name: for listings and messages.
 
         Raises:
-            UsageError: not numbers, or in a real GPU's memory.
+            UsageError: not numbers, in a real GPU's memory, or the device is closed.
         """
+        self.require_open()
         host = host_array(array, "the array")
         if host.dtype.hasobject:
             raise UsageError(f"an array of {host.dtype} cannot be copied to the device")
@@ -177,6 +224,7 @@ class Device:
     ) -> DeviceImage:  # fmt: skip
         from gpudbg.debug.images import make_image
 
+        self.require_open()
         host = host_array(array, "the array")
         levels = [host_array(level, f"level {n}") for n, level in enumerate(levels, 1)]
         made = make_image(self, kind, host, dim, name, levels, options)
@@ -205,10 +253,19 @@ class DeviceBuffer:
     def __init__(
         self, device: Device, allocation: Allocation, dtype: np.dtype[Any], shape: tuple[int, ...]
     ) -> None:
-        self.device = device
+        self._keep(device)
         self.allocation = allocation
         self.dtype = dtype
         self.shape = shape
+
+    def _keep(self, device: Device) -> None:
+        """Have the device stay as long as this is there."""
+        self._device = device
+
+    @property
+    def device(self) -> Device:
+        """The device it is on."""
+        return self._device
 
     @property
     def address(self) -> int:
@@ -220,8 +277,26 @@ class DeviceBuffer:
         """Bytes."""
         return self.allocation.size
 
+    @property
+    def freed(self) -> bool:
+        """Whether it was freed: by `free`, or with the session or the device that had it."""
+        return self.allocation.freed
+
+    def require_live(self) -> None:
+        """UsageError if it was freed."""
+        if self.freed:
+            raise UsageError(
+                f"{self.allocation.name} at 0x{self.address:x} was freed",
+                "what a launch makes is freed with its session; a device's buffer by `free`",
+            )
+
     def array(self) -> Array:
-        """A copy of what is in it now."""
+        """A copy of what is in it now.
+
+        Raises:
+            UsageError: it was freed.
+        """
+        self.require_live()
         made: Array = self.allocation.data.copy().view(self.dtype).reshape(self.shape)
         return made
 
@@ -240,15 +315,20 @@ class DeviceBuffer:
         """Replace the contents.
 
         Raises:
-            UsageError: the array has another number of bytes.
+            UsageError: the array has another number of bytes, or the buffer was freed.
         """
+        self.require_live()
         host = np.ascontiguousarray(np.asarray(host_array(array, "the array"), self.dtype))
         if host.nbytes != self.nbytes:
             raise UsageError(f"{host.nbytes} bytes do not fill {self.nbytes}")
         self.allocation.writable()[:] = host.reshape(-1).view(np.uint8)
 
     def free(self) -> None:
-        """Give the memory back; an access to it is an error from now on."""
+        """Give the memory back; an access to it is an error from now on.
+
+        Raises:
+            UsageError: it was freed before.
+        """
         self.device.gpu.memory.free(self.allocation)
 
     __dir__ = public_names

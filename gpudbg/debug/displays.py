@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpudbg.debug.part import Attached
 from gpudbg.errors import CommandError, GpudbgError
 
 if TYPE_CHECKING:
@@ -24,11 +25,11 @@ class Display:
         return self.command.removeprefix("output").strip()
 
 
-class Displays:
+class Displays(Attached):
     """Numbered displays of a session."""
 
     def __init__(self, session: DebugSession) -> None:
-        self._session = session
+        super().__init__(session)
         self.rows: dict[int, Display] = {}
         self._next = 1
 

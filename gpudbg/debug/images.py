@@ -9,6 +9,7 @@ Arrays have the slowest axis first (layers or z, then y, then x) and channels la
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
@@ -145,6 +146,7 @@ class DeviceImage(DeviceBuffer):
         gpu = device.gpu
         allocation = gpu.memory.allocate(size, f"{kind} {name}", "image")
         super().__init__(device, allocation, array.dtype, array.shape)
+        self._gpu = gpu
         self.header = encode_header(replace(header, address=allocation.base))
         self.index = gpu.images.add_header(self.header, name)
         self.handle = self.index
@@ -156,12 +158,29 @@ class DeviceImage(DeviceBuffer):
         for n, level in enumerate(levels):
             self.write(level, n)
 
+    def _keep(self, device: Device) -> None:
+        """The device lists its images, and need not stay for them."""
+        self._home = weakref.ref(device)
+
+    @property
+    def device(self) -> Device:
+        """The device it is on.
+
+        Raises:
+            UsageError: that is gone.
+        """
+        found = self._home()
+        if found is None:
+            raise UsageError(f"the device of {self.name} is gone", "keep the device or a program")
+        return found
+
     def layout(self, level: int = 0) -> SurfaceLayout:
         """The layout of a mip level."""
         return layout_of(self.header, level)
 
     def array(self, level: int = 0, view: View = "vm") -> Array:
         """A copy of the texels now, in natural order."""
+        self.require_live()
         layout = self.layout(level)
         raw = np.ascontiguousarray(layout.read(self.allocation.data, view))
         return np.frombuffer(raw.tobytes(), self.dtype).reshape(self._shape(layout)).copy()
@@ -172,6 +191,7 @@ class DeviceImage(DeviceBuffer):
         Raises:
             UsageError: the array has another number of bytes.
         """
+        self.require_live()
         layout = self.layout(level)
         host = np.ascontiguousarray(np.asarray(array, self.dtype))
         wanted = int(np.prod(self._shape(layout))) * self.dtype.itemsize
@@ -179,13 +199,26 @@ class DeviceImage(DeviceBuffer):
             raise UsageError(f"{host.nbytes} bytes do not fill {wanted} of {self.name}")
         layout.write(self.allocation.writable(), np.frombuffer(host.tobytes(), np.uint8))
 
+    def free(self) -> None:
+        """Give its memory and its place among the headers back.
+
+        Raises:
+            UsageError: it was freed before.
+        """
+        super().free()
+        home = self._home()
+        if home is not None and self in home.images:
+            home.images.remove(self)
+        sampler = self.handle >> 20 if self.kind == "texture" else None
+        self._gpu.images.remove(self.index, sampler)
+
     def disable(self) -> None:
         """Disable the surface: updates are dropped silently, loads read 0."""
-        self.device.gpu.images.disabled.add(self.index)
+        self._gpu.images.disabled.add(self.index)
 
     def enable(self) -> None:
         """Undo `disable`."""
-        self.device.gpu.images.disabled.discard(self.index)
+        self._gpu.images.disabled.discard(self.index)
 
     def _shape(self, layout: SurfaceLayout) -> tuple[int, ...]:
         """The array's shape at a level."""

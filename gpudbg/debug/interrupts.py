@@ -35,6 +35,13 @@ def interruptible(
 
     @functools.wraps(method)
     def call(session: DebugSession, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
+        session.running += 1
+        try:
+            return guarded(session, *args, **kwargs)
+        finally:
+            session.running -= 1
+
+    def guarded(session: DebugSession, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
         if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
             return method(session, *args, **kwargs)
         pressed = False

@@ -33,6 +33,7 @@ about to write to them."""
 if TYPE_CHECKING:
     from gpudbg.debug.api import LoadedProgram
     from gpudbg.debug.images import DeviceImage
+    from gpudbg.debug.watching import Subscription
     from gpudbg.sm.gpu import Grid
 
 
@@ -63,6 +64,7 @@ class ProgramLaunch:
         table: the launch table.
         arguments: as launched.
         params: the parameter bytes.
+        subscriptions: observers that listen until the session ends.
     """
 
     def __init__(
@@ -72,12 +74,17 @@ class ProgramLaunch:
         table: Launch,
         arguments: tuple[Argument, ...],
         params: bytes,
+        made: Made,
     ) -> None:
+        """Args: made: what was made for it on the device."""
         self.loaded = loaded
         self.kernel = kernel
         self.table = table
         self._given = arguments
         self.params = params
+        self.subscriptions: set[Subscription] = set()
+        self._made = made
+        self._grid: Grid | None = None
         self._checkpoint: Checkpoint | None = None
 
     @cached_property
@@ -112,10 +119,41 @@ class ProgramLaunch:
                     argument.buffer.allocation.writable()
         else:
             self._checkpoint.restore()
+        if self._grid is not None:
+            self._grid.dispose()
         table = self.table
-        return self.loaded.module.launch(
+        self._grid = self.loaded.module.launch(
             self.kernel.name, table.grid, table.block, self.params, table.shared_bytes
         )
+        return self._grid
+
+    def release(self) -> None:
+        """Give back what the launch made and keeps on its device; no session runs it any more."""
+        for subscription in list(self.subscriptions):
+            subscription.cancel()
+        if self._grid is not None:
+            self._grid.dispose()
+            self._grid = None
+        self._checkpoint = None
+        self._made.free()
+
+
+class Made:
+    """Buffers and images that were made for a launch."""
+
+    def __init__(self) -> None:
+        self._objects: list[DeviceBuffer] = []
+
+    def add(self, made: DeviceBuffer) -> None:
+        """One more."""
+        self._objects.append(made)
+
+    def free(self) -> None:
+        """Free those that nobody has freed."""
+        for made in self._objects:
+            if not made.freed:
+                made.free()
+        self._objects.clear()
 
 
 def prepare(loaded: LoadedProgram, table: Launch) -> ProgramLaunch:
@@ -123,9 +161,21 @@ def prepare(loaded: LoadedProgram, table: Launch) -> ProgramLaunch:
     kernel = pick_kernel(loaded.program, kernel_name(loaded.program, table.kernel))
     check_geometry(kernel, table.grid, table.block, table.shared_bytes)
     bound = bind(kernel, table.args)
-    buffers = _make_buffers(loaded.device, table)
+    made = Made()
+    try:
+        return _prepared(loaded, table, kernel, bound, made)
+    except BaseException:
+        made.free()
+        raise
+
+
+def _prepared(
+    loaded: LoadedProgram, table: Launch, kernel: Kernel, bound: tuple[BoundArg, ...], made: Made
+) -> ProgramLaunch:
+    """`prepare`, with what it makes in `made`."""
+    buffers = _make_buffers(loaded.device, table, made)
     addresses = {name: buffer.address for name, buffer in buffers.items()}
-    images = _make_images(loaded, table)
+    images = _make_images(loaded, table, made)
     handles = {name: image.handle for name, image in images.items()}
     params = param_block(kernel, bound, addresses | handles)
     for name, symbol in table.symbols.items():
@@ -134,7 +184,7 @@ def prepare(loaded: LoadedProgram, table: Launch) -> ProgramLaunch:
     marked = {output.buffer for output in table.outputs}
     objects = buffers | images
     arguments = tuple(_argument(n, item, objects, marked) for n, item in enumerate(bound))
-    return ProgramLaunch(loaded, kernel, table, arguments, params)
+    return ProgramLaunch(loaded, kernel, table, arguments, params, made)
 
 
 def kernel_name(program: Program, name: str | None) -> str | None:
@@ -151,13 +201,14 @@ def kernel_name(program: Program, name: str | None) -> str | None:
     return found[0] if len(found) == 1 else name
 
 
-def _make_buffers(device: Device, table: Launch) -> dict[str, DeviceBuffer]:
+def _make_buffers(device: Device, table: Launch, held: Made) -> dict[str, DeviceBuffer]:
     """The table's buffers; those whose contents point at others come last."""
     made: dict[str, DeviceBuffer] = {}
     order = sorted(table.buffers.values(), key=lambda spec: spec.init.rule == "pointers")
     for spec in order:
         empty = np.zeros(spec.shape, dtype_of(spec.dtype))
         made[spec.name] = device.buffer(empty, spec.name)
+        held.add(made[spec.name])
     addresses = {name: buffer.address for name, buffer in made.items()}
     for spec in order:
         content = make_array(spec.dtype, spec.count, spec.init, addresses)
@@ -165,7 +216,7 @@ def _make_buffers(device: Device, table: Launch) -> dict[str, DeviceBuffer]:
     return made
 
 
-def _make_images(loaded: LoadedProgram, table: Launch) -> dict[str, DeviceImage]:
+def _make_images(loaded: LoadedProgram, table: Launch, held: Made) -> dict[str, DeviceImage]:
     """The table's textures and surfaces, bound where they say so."""
     made: dict[str, DeviceImage] = {}
     for spec in table.images.values():
@@ -178,6 +229,7 @@ def _make_images(loaded: LoadedProgram, table: Launch) -> dict[str, DeviceImage]
         content = make_array(spec.dtype, spec.count, spec.init).reshape(shape)
         make = loaded.device.texture if spec.kind == "texture" else loaded.device.surface
         made[spec.name] = make(content, spec.dim, name=spec.name, **options)
+        held.add(made[spec.name])
         if spec.bind:
             loaded.bind(spec.bind, made[spec.name])
     return made

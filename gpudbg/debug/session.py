@@ -12,6 +12,7 @@ focus, breakpoints, expressions, warps, memory.  Everything it returns is plain 
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -48,6 +49,7 @@ from gpudbg.sm.events import StopEvent
 if TYPE_CHECKING:
     from gpudbg.debug.commands.registry import Command, Output
     from gpudbg.debug.snapshot import Snapshot
+    from gpudbg.debug.watching import Subscription
     from gpudbg.formats.program import CodeImage, Kernel, Program
     from gpudbg.sm.gpu import Grid
     from gpudbg.sm.state import WarpState
@@ -79,8 +81,15 @@ class Launch(Protocol):
     def loaded(self) -> Any:
         """The program on its device."""
 
+    @property
+    def subscriptions(self) -> set[Subscription]:
+        """Observers that listen until the session ends."""
+
     def begin(self) -> Grid:
         """A new grid; the first call launches, later ones restore device memory first."""
+
+    def release(self) -> None:
+        """Give back what the launch has on its device; the session has ended."""
 
 
 class DebugSession(Watching, Breaking, Looking):
@@ -104,6 +113,9 @@ class DebugSession(Watching, Breaking, Looking):
 
     def __init__(self, launch: Launch) -> None:
         super().__init__()
+        # Without `close` the same happens when nobody has the session any more.
+        self._release = weakref.finalize(self, launch.release)
+        self._release.atexit = False
         self.launch = launch
         self.program = launch.program
         self.kernel = launch.kernel
@@ -120,7 +132,7 @@ class DebugSession(Watching, Breaking, Looking):
         self.grid: Grid = launch.begin()
         self.timeline = Timeline(self)
         self.use_settings(Settings())
-        self._closed = False
+        self.running = 0
         self._killed = False
         self.value_history: list[Result] = []
         self.source_depth = 0
@@ -171,13 +183,45 @@ class DebugSession(Watching, Breaking, Looking):
         self.close()
 
     def close(self) -> None:
-        """End the session; the device and its memory live on."""
-        self._closed = True
+        """End the session: what its launch made is freed, whatever else is on the device stays.
+
+        Buffers made of arrays, of a launch table's buffers and images, the contents kept for a
+        restart and the observers of the session go; buffers made by `Device.buffer` stay.
+        Afterwards the session refuses use; its stops, kernel and program can still be looked at.
+
+        Raises:
+            UsageError: the kernel is running, in another thread or below this call.
+
+        >>> buffer = session.launch.arguments[0].buffer
+        >>> session.close()
+        >>> session, session.stop.kind, buffer.freed
+        (<closed session of block_max>, 'step', True)
+        """
+        if self.running:
+            raise UsageError(
+                f"{self.kernel.name} is running and cannot be closed", "interrupt() ends the run"
+            )
+        self._release()
+        faulted = self.faulted
+        kept = {name: value for name, value in vars(self).items() if name in KEPT}
+        refused = frozenset(vars(self)) - set(KEPT)
+        vars(self).clear()
+        vars(self).update(kept, _refused=refused, _faulted=faulted)
+        self.__class__ = ClosedSession
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` has ended it."""
+        return False
+
+    def require_open(self) -> None:
+        """UsageError after `close`."""
 
     def use_settings(self, settings: Settings) -> None:
         """Take settings over; those that the device keeps show its values."""
         settings.attach(self.grid.gpu)
-        settings.on_change("timeline", lambda value: self.timeline.switch(value == "on"))
+        timeline = self.timeline
+        settings.on_change("timeline", lambda value: timeline.switch(value == "on"))
         self.settings = settings
 
     @property
@@ -632,3 +676,45 @@ class DebugSession(Watching, Breaking, Looking):
         ['ready', 'ready', 'ready']
         """
         return self.command(given_text(line, "line", "info warps")).data
+
+
+KEPT = ("kernel", "program", "stop", "stops")
+"""Attributes that stay after `DebugSession.close`."""
+
+
+class ClosedSession(DebugSession):
+    """What a session becomes when it is closed: whatever needs the machine is refused by name."""
+
+    _refused: frozenset[str]
+    _faulted: bool
+
+    def close(self) -> None:
+        """Nothing is left to do."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` has ended it."""
+        return True
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing is left to run."""
+        return True
+
+    @property
+    def faulted(self) -> bool:
+        """Whether the launch was ended by a warp error or a deadlock."""
+        return self._faulted
+
+    def __getattribute__(self, name: str) -> Any:
+        own = name in ClosedSession.__dict__ or name in KEPT
+        if own or (name.startswith("_")):
+            return object.__getattribute__(self, name)
+        if name in self._refused or hasattr(DebugSession, name):
+            raise UsageError(
+                f"the session of {self.kernel.name} is closed", "launch the kernel again"
+            )
+        return object.__getattribute__(self, name)
+
+    def __repr__(self) -> str:
+        return f"<closed session of {self.kernel.name}>"

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gpudbg.debug.operands import instruction_at
+from gpudbg.debug.part import Attached
 from gpudbg.debug.record import Record, lane_counts
-from gpudbg.debug.watching import Subscription
 from gpudbg.sm.observer import Observer
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class _Start:
     warps: dict[Warp, tuple[int, str]] = field(default_factory=dict)
 
 
-class Timeline(Observer):
+class Timeline(Attached, Observer):
     """See the module text.
 
     Attributes:
@@ -106,27 +106,27 @@ class Timeline(Observer):
     def __init__(self, session: DebugSession) -> None:
         self.bookmarks: dict[int, str] = {}
         self.record: Record | None = None
-        self._session = session
+        super().__init__(session)
         self._grid: object = None
-        self._subscription: Subscription | None = None
+        self._recording = False
         self._start = _Start()
 
     # ---- recording ---------------------------------------------------------------------
     @property
     def recording(self) -> bool:
         """Whether what is executed from now on is recorded."""
-        return self._subscription is not None
+        return self._recording
 
     def switch(self, on: bool) -> None:
         """Record from now on, or no longer; what was recorded stays until recording begins anew."""
         if on == self.recording:
             return
-        if self._subscription is not None:
-            self._subscription.cancel()
-            self._subscription = None
+        self._recording = on
+        if not on:
+            self._session.unsubscribe(self)
             return
         self._begin()
-        self._subscription = Subscription(self._session.grid.gpu, self)
+        self._session.subscribe(self)
 
     def looked_at(self) -> None:
         """Somebody looks at the timeline: recording begins, unless it is switched off."""

@@ -15,7 +15,7 @@ from gpudbg.debug.given import index3, text
 from gpudbg.debug.trace_log import Dim3, TraceLog
 from gpudbg.errors import UsageError
 from gpudbg.isa.spa5.sched import first_instruction
-from gpudbg.sm.observer import EVENTS, Observer
+from gpudbg.sm.observer import EVENTS, Hooked, Observer
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -26,11 +26,10 @@ TRACED = tuple(event for event in EVENTS if not event.startswith("cta"))
 
 
 class Tracer:
-    """Writes a log; its observer has the wanted hooks only, others cost nothing.
+    """Writes a log; its `observer` has the wanted hooks only, others cost nothing.
 
     Attributes:
         entries: what was written down, in the order it happened.
-        observer: what to subscribe.
     """
 
     def __init__(
@@ -45,12 +44,15 @@ class Tracer:
         if unknown:
             raise UsageError(f"no event {min(unknown)!r}", "events: " + ", ".join(TRACED))
         self.entries = TraceLog(session.symbols, session.grid.config.grid)
-        hooks = {event: staticmethod(getattr(self, event)) for event in events or TRACED[:1]}
-        self.observer: Observer = type("TraceObserver", (Observer,), hooks)()
+        self._events = events or TRACED[:1]
         self._block = index3(block, "block") if block is not None else None
         self._wanted = _place(session, at)
         self._plain = self._block is None and self._wanted is None
         self._known: dict[int, bool] = {}
+
+    def observer(self) -> Observer:
+        """What to subscribe."""
+        return Hooked({event: getattr(self, event) for event in self._events})
 
     def _takes(self, warp: WarpState, pc: int) -> bool:
         """Whether an event there is wanted."""

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpudbg.debug.part import Attached
 from gpudbg.debug.symbols import Symbols
 from gpudbg.errors import CommandError, LoadError, UsageError
 from gpudbg.formats.launch import Launch as Table
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 MAX_SOURCE_BYTES = 1 << 24
 
 
-class SessionTraps:
+class SessionTraps(Attached):
     """The driver of a session's present grid.
 
     Attributes:
@@ -36,7 +37,7 @@ class SessionTraps:
     """
 
     def __init__(self, session: DebugSession) -> None:
-        self._session = session
+        super().__init__(session)
         self._stepped: WarpState | None = None
         self.driver = SmDriver(session.grid)
         self.attach()

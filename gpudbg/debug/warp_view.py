@@ -216,7 +216,17 @@ class WarpView:
 
     def __init__(self, session: DebugSession, state: WarpState) -> None:
         self._session = session
-        self.state = state
+        self._state = state
+
+    @property
+    def state(self) -> WarpState:
+        """What the machine has of it.
+
+        Raises:
+            UsageError: the session is closed.
+        """
+        self._session.require_open()
+        return self._state
 
     @property
     def sm(self) -> int:

@@ -25,11 +25,11 @@ from gpudbg.debug.stop import Stop, StopKind
 from gpudbg.debug.trace_log import TraceLog
 from gpudbg.debug.tracing import Tracer
 from gpudbg.errors import UsageError
-from gpudbg.sm.observer import EVENTS, Observer
+from gpudbg.sm.observer import EVENTS, Hooked, Observer
 
 if TYPE_CHECKING:
     from gpudbg.debug.breakpoints import Breakpoint, BreakpointTable
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.session import DebugSession, Launch
     from gpudbg.debug.settings import Settings
     from gpudbg.sm.gpu import Gpu, Grid
 
@@ -48,15 +48,19 @@ class Subscription:
         observer: what was subscribed.
     """
 
-    def __init__(self, gpu: Gpu, observer: Observer) -> None:
+    def __init__(self, gpu: Gpu, observer: Observer, among: set[Subscription]) -> None:
+        """Args: among: those that end with the session, this one from now on."""
         self.observer = observer
         self._gpu: Gpu | None = gpu
+        self._among = among
+        among.add(self)
         gpu.subscribe(observer)
 
     def cancel(self) -> None:
         """Stop observing; a second call does nothing."""
         if self._gpu is not None:
             self._gpu.unsubscribe(self.observer)
+            self._among.discard(self)
             self._gpu = None
 
     def __enter__(self) -> Observer:
@@ -79,8 +83,7 @@ def observer_of(event: str, function: Callable[..., None]) -> Observer:
     """
     if event not in EVENTS:
         raise UsageError(f"no event {event!r}", "events: " + ", ".join(EVENTS))
-    made: Observer = type("FunctionObserver", (Observer,), {event: staticmethod(function)})()
-    return made
+    return Hooked({event: function})
 
 
 class Watching(Part):
@@ -90,6 +93,7 @@ class Watching(Part):
         breakpoints: BreakpointTable
         settings: Settings
         grid: Grid
+        launch: Launch
         stop: Stop | None
 
         @property
@@ -211,7 +215,8 @@ class Watching(Part):
 
     # ---- observers ---------------------------------------------------------------------
     def subscribe(self, observer: Observer) -> Subscription:
-        """Attach an observer to the machine's events; cancel it or use it with `with`.
+        """Attach an observer to the machine's events, until it is cancelled, the `with` block
+        ends, or the session does.
 
         >>> class Stores(gpudbg.Observer):
         ...     count = 0
@@ -223,7 +228,12 @@ class Watching(Part):
         >>> stores.count
         35
         """
-        return Subscription(self.grid.gpu, observer)
+        return Subscription(self.grid.gpu, observer, self.launch.subscriptions)
+
+    def unsubscribe(self, observer: Observer) -> None:
+        """Detach an observer that `subscribe` attached; nothing happens to others."""
+        for found in [s for s in self.launch.subscriptions if s.observer is observer]:
+            found.cancel()
 
     def on(self, event: str, function: Callable[..., None]) -> Subscription:
         """Attach a function to one event of `gpudbg.Observer`.
@@ -269,5 +279,5 @@ class Watching(Part):
         [(0, 'load', 'global', (0, 1, 2)), (1, 'load', 'global', (0, 1, 2))]
         """
         tracer = Tracer(self._whole, events, at, block)
-        with self.subscribe(tracer.observer):
+        with self.subscribe(tracer.observer()):
             yield tracer.entries

@@ -24,6 +24,7 @@ from gpudbg.debug.expr.evaluate import Result
 from gpudbg.debug.expr.types import Array, Scalar
 from gpudbg.debug.focus import first_lane
 from gpudbg.debug.format import format_value
+from gpudbg.debug.part import Attached
 from gpudbg.debug.stop import Trigger
 from gpudbg.errors import CommandError
 from gpudbg.sm.observer import Observer
@@ -96,11 +97,11 @@ def lines_of(trigger: Trigger) -> tuple[str, ...]:
     return (head, f"Old value = {trigger.old}", f"New value = {trigger.new}")
 
 
-class Watchpoints(Observer):
+class Watchpoints(Attached, Observer):
     """The session's watchpoints at work; an observer only while one is enabled."""
 
     def __init__(self, session: DebugSession) -> None:
-        self._session = session
+        super().__init__(session)
         layout = session.grid.gpu.layout
         self._windows = {"shared": layout.shared_window, "local": layout.local_window}
         self._rows: list[Breakpoint] = []
@@ -170,8 +171,10 @@ class Watchpoints(Observer):
         self._rows = [r for r in self._session.breakpoints if r.enabled and r.watch is not None]
         self._touched, self._owners, self._last = {}, {}, ()
         listening = self in grid.gpu.observers.members
-        if bool(self._rows) != listening:
-            (grid.gpu.unsubscribe if listening else grid.gpu.subscribe)(self)
+        if self._rows and not listening:
+            self._session.subscribe(self)
+        elif listening and not self._rows:
+            self._session.unsubscribe(self)
         for row in self._rows:
             watch = _watch(row)
             owner = next((w for w in grid.warps() if watch.target.owned_by(w)), None)

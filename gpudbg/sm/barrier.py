@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from gpudbg.mem.lanes import FULL, WARP_SIZE
 from gpudbg.sm import record as rec
@@ -58,14 +59,21 @@ class Barriers:
         used: whether `slots` exist; they are made when somebody first asks for them.
     """
 
-    __slots__ = ("_cta", "allocated", "slots", "used")
+    __slots__ = ("_owner", "allocated", "slots", "used")
 
     slots: list[Barrier]
 
     def __init__(self, cta: Cta, allocated: int) -> None:
-        self._cta = cta
+        # A CTA has its barriers: the other way round is no reason to keep it.
+        self._owner = ref(cta)
         self.allocated = allocated
         self.used = False
+
+    @property
+    def _cta(self) -> Cta:
+        found = self._owner()
+        assert found is not None
+        return found
 
     if not TYPE_CHECKING:
 

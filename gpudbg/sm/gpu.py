@@ -7,6 +7,7 @@ debugger drives.  Program counters are code addresses of `Module.image`.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -58,7 +59,6 @@ class Gpu:
         images: texture headers and samplers.
         observers: who is told of events, in every launch.
         on_progress: called with a grid every now and then while it runs; must not run it.
-        modules: programs loaded so far.
         launches: grids launched so far; also the next grid id.
     """
 
@@ -103,7 +103,6 @@ class Gpu:
         self.images = ImagePools(self.memory)
         self.observers = Observers()
         self.on_progress: Callable[[Grid], None] | None = None
-        self.modules: list[Module] = []
         self.launches = 0
 
     @property
@@ -137,13 +136,20 @@ class Gpu:
             content = image.segments[name]
             allocation.writable()[: len(content)] = np.frombuffer(content, np.uint8)
         module = Module(self, program, image, segments)
-        self.modules.append(module)
+        weakref.finalize(module, _free, self.memory, list(segments.values())).atexit = False
         return module
 
 
-@dataclass(eq=False, slots=True)
+def _free(memory: DeviceMemory, allocations: list[Allocation]) -> None:
+    """Give back what has not been freed."""
+    for allocation in allocations:
+        if not allocation.freed:
+            memory.free(allocation)
+
+
+@dataclass(eq=False, slots=True, weakref_slot=True)
 class Module:
-    """A program on a GPU.
+    """A program on a GPU; its variables are freed when nobody has it any more.
 
     Attributes:
         gpu: where it is.

@@ -317,6 +317,23 @@ class Grid:
         """Give the launch up: no CTA is left, none begins."""
         self._residency.clear()
 
+    def dispose(self) -> None:
+        """Take the launch apart once nobody runs it any more, so that its memory is free at once:
+        its parts keep one another.
+        """
+        self._residency.clear()
+        self._halted.clear()
+        self.schedule.warp = None
+        self.traps.on_event = lambda sm, text: None
+        self.engine.let_go()
+        self._observers = Observers()
+        self.trace = None
+        if self.fast is not None:
+            self.fast.dispose()
+            self.fast = None
+        if hasattr(self, "flow"):
+            del self.flow
+
     # ---- the pieces of a run -----------------------------------------------------------
 
     def start(self) -> None:

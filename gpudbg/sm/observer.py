@@ -6,7 +6,7 @@ an event nobody wants costs nothing.  A hook must not run the grid, prompt or bl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -86,6 +86,24 @@ class Observer:
         """The last warp of a CTA has exited; its shared memory still exists."""
 
 
+class Hooked(Observer):
+    """An observer that functions make: an event without one costs nothing."""
+
+    def __init__(self, functions: Mapping[str, Callable[..., None]]) -> None:
+        """Args: functions: by event."""
+        self.functions = dict(functions)
+
+
+def _hook(observer: Observer, event: str) -> Callable[..., None] | None:
+    """What an observer wants to have called."""
+    if isinstance(observer, Hooked):
+        return observer.functions.get(event)
+    if getattr(type(observer), event) is getattr(Observer, event):
+        return None
+    found: Callable[..., None] = getattr(observer, event)
+    return found
+
+
 class Observers:
     """Hooks by event: `hooks["access"]` is a tuple of callables, empty when nobody listens.
 
@@ -103,9 +121,7 @@ class Observers:
         self.trace = trace
         self.hooks: dict[str, tuple[Callable[..., None], ...]] = {
             event: tuple(
-                getattr(member, event)
-                for member in self.members
-                if getattr(type(member), event) is not getattr(Observer, event)
+                hook for member in self.members if (hook := _hook(member, event)) is not None
             )
             for event in EVENTS
         }

@@ -99,37 +99,6 @@ class DebugPort:
         self._count = 0
         self.log: deque[Access] = deque(maxlen=LOG_ENTRIES)
         grid.traps.on_event = self.event
-        self._reads: dict[str, Callable[[Sm], int]] = {
-            "DBGR_CONTROL0": lambda sm: sm.trap.control,
-            "DBGR_STATUS0": self.status,
-            "WARP_VALID_MASK_LO": lambda sm: valid_mask(sm) & _U32,
-            "WARP_VALID_MASK_HI": lambda sm: valid_mask(sm) >> 32,
-            "BPT_PAUSE_MASK_LO": lambda sm: self.pause_mask(sm) & _U32,
-            "BPT_PAUSE_MASK_HI": lambda sm: self.pause_mask(sm) >> 32,
-            "BPT_TRAP_MASK_LO": lambda sm: sm.trap.trapped & _U32,
-            "BPT_TRAP_MASK_HI": lambda sm: sm.trap.trapped >> 32,
-            "HWW_WARP_ESR": lambda sm: sm.trap.warp_esr,
-            "HWW_WARP_ESR_PC": lambda sm: sm.trap.warp_esr_pc,
-            "HWW_WARP_ESR_REPORT_MASK": lambda sm: sm.trap.warp_report,
-            "HWW_GLOBAL_ESR": lambda sm: int(sm.trap.global_esr),
-            "HWW_GLOBAL_ESR_REPORT_MASK": lambda sm: sm.trap.global_report,
-            "TPC_EXCEPTION": exceptions,
-            "TPC_EXCEPTION_EN": lambda sm: sm.trap.exception_enable,
-            "SM_CFG": lambda sm: sm.trap.physical & 0xFFFF,
-            "SM_ARCH": lambda sm: architecture(grid.gpu.arch),
-        }
-        self._writes: dict[str, Callable[[Sm, int], None]] = {
-            "DBGR_CONTROL0": self._write_control,
-            "BPT_PAUSE_MASK_LO": lambda sm, v: _low(sm, "pause", v),
-            "BPT_PAUSE_MASK_HI": lambda sm, v: _high(sm, "pause", v),
-            "BPT_TRAP_MASK_LO": lambda sm, v: _low(sm, "trapped", v),
-            "BPT_TRAP_MASK_HI": lambda sm, v: _high(sm, "trapped", v),
-            "HWW_WARP_ESR": _write_warp_esr,
-            "HWW_WARP_ESR_REPORT_MASK": lambda sm, v: setattr(sm.trap, "warp_report", v),
-            "HWW_GLOBAL_ESR": _clear_global,
-            "HWW_GLOBAL_ESR_REPORT_MASK": lambda sm, v: setattr(sm.trap, "global_report", v),
-            "TPC_EXCEPTION_EN": lambda sm, v: setattr(sm.trap, "exception_enable", v),
-        }
 
     # ---- access ------------------------------------------------------------------------
 
@@ -212,12 +181,12 @@ class DebugPort:
         return self._sms[number]
 
     def _reader(self, register: str) -> Callable[[Sm], int]:
-        found = self._reads.get(register)
+        found = _READS.get(register)
         if found is None and register in COUNTER_STATUS:
             return lambda sm: self._counter_status(sm, register)
         if found is None:
             raise UsageError(f"the port has no register {register!r}", ", ".join(REGISTERS))
-        return found
+        return lambda sm: found(self, sm)
 
     def _at(self, address: int) -> tuple[int, str]:
         place = locate(LAYOUT, address)
@@ -229,9 +198,9 @@ class DebugPort:
         raise UsageError(f"no register of this GPU's SMs lies at 0x{address:x}")
 
     def _put(self, sm: Sm, register: str, value: int) -> None:
-        action = self._writes.get(register)
+        action = _WRITES.get(register)
         if action is not None:
-            action(sm, value)
+            action(self, sm, value)
         elif register in COUNTER_STATUS and self._counters is not None:
             self._counters.reset_high(sm.index, COUNTER_STATUS[register], value)
 
@@ -264,7 +233,8 @@ class DebugPort:
         """Whether the emulator plays the part of a handler that pauses."""
         return sm.trap.frozen and self.grid.traps.handler is None and valid_mask(sm) != 0
 
-    def _write_control(self, sm: Sm, value: int) -> None:
+    def write_control(self, sm: Sm, value: int) -> None:
+        """DBGR_CONTROL0."""
         trap = sm.trap
         asked = value & DbgrControl0.STOP_TRIGGER and not trap.control & DbgrControl0.STOP_TRIGGER
         trap.control = value & _KEPT
@@ -315,3 +285,38 @@ def _write_warp_esr(sm: Sm, value: int) -> None:
 
 def _clear_global(sm: Sm, value: int) -> None:
     sm.trap.global_esr &= ~value & _U32
+
+
+_READS: dict[str, Callable[[DebugPort, Sm], int]] = {
+    "DBGR_CONTROL0": lambda port, sm: sm.trap.control,
+    "DBGR_STATUS0": lambda port, sm: port.status(sm),
+    "WARP_VALID_MASK_LO": lambda port, sm: valid_mask(sm) & _U32,
+    "WARP_VALID_MASK_HI": lambda port, sm: valid_mask(sm) >> 32,
+    "BPT_PAUSE_MASK_LO": lambda port, sm: port.pause_mask(sm) & _U32,
+    "BPT_PAUSE_MASK_HI": lambda port, sm: port.pause_mask(sm) >> 32,
+    "BPT_TRAP_MASK_LO": lambda port, sm: sm.trap.trapped & _U32,
+    "BPT_TRAP_MASK_HI": lambda port, sm: sm.trap.trapped >> 32,
+    "HWW_WARP_ESR": lambda port, sm: sm.trap.warp_esr,
+    "HWW_WARP_ESR_PC": lambda port, sm: sm.trap.warp_esr_pc,
+    "HWW_WARP_ESR_REPORT_MASK": lambda port, sm: sm.trap.warp_report,
+    "HWW_GLOBAL_ESR": lambda port, sm: int(sm.trap.global_esr),
+    "HWW_GLOBAL_ESR_REPORT_MASK": lambda port, sm: sm.trap.global_report,
+    "TPC_EXCEPTION": lambda port, sm: exceptions(sm),
+    "TPC_EXCEPTION_EN": lambda port, sm: sm.trap.exception_enable,
+    "SM_CFG": lambda port, sm: sm.trap.physical & 0xFFFF,
+    "SM_ARCH": lambda port, sm: architecture(port.grid.gpu.arch),
+}
+"""Register -> its word."""
+_WRITES: dict[str, Callable[[DebugPort, Sm, int], None]] = {
+    "DBGR_CONTROL0": lambda port, sm, v: port.write_control(sm, v),
+    "BPT_PAUSE_MASK_LO": lambda port, sm, v: _low(sm, "pause", v),
+    "BPT_PAUSE_MASK_HI": lambda port, sm, v: _high(sm, "pause", v),
+    "BPT_TRAP_MASK_LO": lambda port, sm, v: _low(sm, "trapped", v),
+    "BPT_TRAP_MASK_HI": lambda port, sm, v: _high(sm, "trapped", v),
+    "HWW_WARP_ESR": lambda port, sm, v: _write_warp_esr(sm, v),
+    "HWW_WARP_ESR_REPORT_MASK": lambda port, sm, v: setattr(sm.trap, "warp_report", v),
+    "HWW_GLOBAL_ESR": lambda port, sm, v: _clear_global(sm, v),
+    "HWW_GLOBAL_ESR_REPORT_MASK": lambda port, sm, v: setattr(sm.trap, "global_report", v),
+    "TPC_EXCEPTION_EN": lambda port, sm, v: setattr(sm.trap, "exception_enable", v),
+}
+"""Register -> what a write of a word does."""

@@ -98,11 +98,15 @@ class Residency:
             sm.ctas[cta.slot] = None
             first, count = cta.warps[0].slot, len(cta.warps)
             sm.warps[first : first + count] = [None] * count
+            cta.part()
         self._renew()
 
     def clear(self) -> None:
         """Take every CTA off and start no more."""
         for sm in self.sms:
+            for cta in sm.ctas:
+                if cta is not None:
+                    cta.part()
             sm.warps = [None] * len(sm.warps)
             sm.ctas = [None] * len(sm.ctas)
         self.started = self.ended = self.config.ctas

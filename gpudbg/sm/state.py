@@ -281,7 +281,7 @@ class Cta:
         number: position in the grid, x fastest.
         block: its coordinates.
         sm, slot: SM index and CTA slot on it.
-        warps: by warp index.
+        warps: by warp index; none once the CTA has left its SM.
         shared: its shared memory.
         barriers: its 16 barriers.
         home, place: the memory it is in, and which of the CTAs there it is.
@@ -289,6 +289,7 @@ class Cta:
     """
 
     __slots__ = (
+        "__weakref__",
         "barriers",
         "block",
         "home",
@@ -336,6 +337,10 @@ class Cta:
                 raise AttributeError(name)
             self.shared = self.home.shared(self.place)
             return self.shared
+
+    def part(self) -> None:
+        """The CTA has ended: it and its warps no longer keep each other."""
+        self.warps.clear()
 
     @property
     def live(self) -> list[WarpState]:

@@ -126,6 +126,13 @@ class StepEngine(ValueOps, FloatOps, MemoryOps):
         self._pc = self._next = self.exec = 0
         self.turn_over = False
 
+    def let_go(self) -> None:
+        """Forget the last warp, and the error with the frames it came through."""
+        self.fault = self.observers = None
+        for name in ("warp", "sm"):
+            if hasattr(self, name):
+                delattr(self, name)
+
     # ---- running -----------------------------------------------------------------------
 
     def run(
@@ -154,6 +161,8 @@ class StepEngine(ValueOps, FloatOps, MemoryOps):
             with np.errstate(all="ignore"):
                 return self._loop(warp, start + count, breakpoints, until, start + turn)
         except (WarpErrorRaised, TrapRaised) as error:
+            # Not with the frames it came through, which lead to who runs the engine.
+            error.__traceback__ = error.__context__ = None
             self.fault = error
             return "trap" if isinstance(error, TrapRaised) else "fault"
         except ModelGap as gap:

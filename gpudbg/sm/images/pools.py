@@ -113,6 +113,7 @@ class ImagePools:
         self.names: dict[int, str] = {}
         self.disabled: set[int] = set()
         self._samplers = 0
+        self._free: dict[str, list[int]] = {"header": [], "sampler": []}
         self._pools: dict[str, Allocation] = {}
         self._cache: dict[tuple[int, bytes], Image] = {}
 
@@ -138,6 +139,11 @@ class ImagePools:
         Raises:
             UsageError: the pool is full.
         """
+        if self._free["header"]:
+            index = self._free["header"].pop()
+            self.names[index] = name
+            self.write_header(index, header.raw)
+            return index
         index = self.maximum_index + 1
         if index >= CAPACITY:
             raise UsageError(f"more than {CAPACITY - 1} textures and surfaces")
@@ -150,6 +156,16 @@ class ImagePools:
         """Replace a header's 256 bits."""
         _put(self.pool("header"), index * HEADER_BYTES, raw.to_bytes(HEADER_BYTES, "little"))
 
+    def remove(self, index: int, sampler: int | None) -> None:
+        """A header, and a sampler, are no longer used."""
+        self.write_header(index, 0)
+        self.names.pop(index, None)
+        self.disabled.discard(index)
+        self._cache = {known: image for known, image in self._cache.items() if known[0] != index}
+        self._free["header"].append(index)
+        if sampler is not None:
+            self._free["sampler"].append(sampler)
+
     def add_sampler(self, sampler: Sampler) -> int:
         """Enter a sampler; its index.
 
@@ -157,9 +173,12 @@ class ImagePools:
             UsageError: the pool is full.
         """
         index = self._samplers
-        if index >= CAPACITY:
+        if self._free["sampler"]:
+            index = self._free["sampler"].pop()
+        elif index >= CAPACITY:
             raise UsageError(f"more than {CAPACITY} samplers")
-        self._samplers += 1
+        else:
+            self._samplers += 1
         raw = sampler.raw.to_bytes(HEADER_BYTES, "little")
         _put(self.pool("sampler"), index * HEADER_BYTES, raw)
         return index

@@ -71,6 +71,10 @@ class RunEngine:
         self.program = self._program(self._entries)
         self.shares = Shares(grid, entry, self._equip)
 
+    def dispose(self) -> None:
+        """Nobody runs the launch any more: its shares need not keep it."""
+        del self.shares
+
     # ---- set-up ------------------------------------------------------------------------
 
     def _program(self, entries: set[int]) -> Program:

@@ -50,12 +50,24 @@ class FastEngine:
         self._eager = mode == "run"
         self._worker: threading.Thread | None = None
         self._decided = threading.Event()
+        self._disposed = False
         self.engine: RunEngine | None = None
         self.trouble = "" if available() else MISSING
         if entry in compiled:
             self._compile()
             if self.engine is not None:
                 self.engine.prepare_ahead()
+
+    def dispose(self) -> None:
+        """Nobody runs the launch any more."""
+        self._disposed = True
+        if self._worker is None or not self._worker.is_alive():
+            self._drop()
+
+    def _drop(self) -> None:
+        engine, self.engine = self.engine, None
+        if engine is not None:
+            engine.dispose()
 
     def renew(self) -> None:
         """The code has changed before anything ran."""
@@ -126,3 +138,5 @@ class FastEngine:
                 raise
         finally:
             self._decided.set()
+            if self._disposed:
+                self._drop()

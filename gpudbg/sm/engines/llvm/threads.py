@@ -152,6 +152,10 @@ def leave_team(rested: Team) -> None:
     _resting[rested.most].append(rested)
 
 
+def _nothing() -> None:
+    """What a ticker asks for when its run is over."""
+
+
 class Ticker:
     """While it runs, asks compiled code every `TICK_SECONDS` to return to Python.
 
@@ -169,5 +173,6 @@ class Ticker:
             self._ask_to_stop()
 
     def stop(self) -> None:
-        """End it."""
+        """End it; its thread, which may take a moment, no longer keeps the run."""
         self._over.set()
+        self._ask_to_stop = _nothing
