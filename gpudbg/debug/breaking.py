@@ -64,6 +64,7 @@ class Breaking(Part):
         super().__init__()
         self.breakpoints = BreakpointTable()
         self._hits: list[int] = []
+        self._accept_lanes = 0
         self._notes: list[str] = []
         self._accept_lane = 0
 
@@ -172,7 +173,7 @@ class Breaking(Part):
     # ---- while the machine runs --------------------------------------------------------
     def accepts(self, warp: WarpState) -> bool:
         """Whether a warp's arrival at a breakpoint pc is a stop: conditions, ignore counts."""
-        self._hits, self._notes = [], []
+        self._hits, self._notes, self._accept_lanes = [], [], 0
         for point in self.breakpoints.at(warp.pc):
             tested = self.test(point, warp, warp.active)
             if not tested.stops:
@@ -183,9 +184,20 @@ class Breaking(Part):
                 continue
             self._hits.append(point.number)
             self._accept_lane = first_lane(tested.lanes or tested.failed)
+            self._accept_lanes |= tested.lanes or tested.failed
             if tested.note:
                 self._notes.append(tested.note)
         return bool(self._hits)
+
+    @property
+    def hits(self) -> tuple[int, ...]:
+        """Numbers of the breakpoints that the last warp accepted has met."""
+        return tuple(self._hits)
+
+    @property
+    def accepted(self) -> tuple[list[int], list[str], int, int]:
+        """Of the last warp accepted: breakpoints met, what to say, the lanes, the first one."""
+        return self._hits, self._notes, self._accept_lanes, self._accept_lane
 
     def test(self, point: Breakpoint, warp: WarpState, lanes: int) -> Tested:
         """A breakpoint's condition in some lanes of a warp; without one it holds in all."""

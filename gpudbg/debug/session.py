@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gpudbg.debug import focus as focus_module
-from gpudbg.debug import stepping
+from gpudbg.debug import gathering, stepping
 from gpudbg.debug.breaking import Breaking
 from gpudbg.debug.context import WarpContext
 from gpudbg.debug.displays import Displays
@@ -142,6 +142,8 @@ class DebugSession(Watching, Breaking, Looking):
         self.sources = SourcePath(Path(launch.program.path).parent, launch.program.sources)
         self.skipped_inline = 0
         self.frame_level = 0
+        self.backlog = gathering.Backlog()
+        self._arrived = (0, 0)
         self.checks: dict[str, Any] = {}
         self.traps = SessionTraps(self)
         self.watchpoints = Watchpoints(self)
@@ -244,6 +246,7 @@ class DebugSession(Watching, Breaking, Looking):
     def restart(self) -> Stop:
         """Launch again from the beginning; device memory is restored first."""
         self.grid = self.launch.begin()
+        self.backlog = gathering.Backlog()
         self.traps.attach()
         self._killed = False
         self.focus = None
@@ -283,6 +286,8 @@ class DebugSession(Watching, Breaking, Looking):
         """
         most = maybe_whole(max_instructions, "max_instructions", 1)
         self._require_running()
+        if (untold := self._untold()) is not None:
+            return untold
         self.traps.running(stop_on_entry=False)
         return self.end_run(self.grid.run(max_instructions=most))
 
@@ -292,13 +297,35 @@ class DebugSession(Watching, Breaking, Looking):
         self._require_running()
         self.traps.running()
         addresses = self.breakpoints.addresses()
-        event = self.grid.run(
-            breakpoints=addresses,
-            accept=self.accepts if addresses else None,
-            until=self.watchpoints.met if self.watchpoints.arm() else None,
-            max_instructions=max_instructions,
-        )
+        watching = self.watchpoints.arm()
+        event = gathering.next_event(self)
+        if event is None:
+            event = self.grid.run(
+                breakpoints=addresses,
+                accept=self.accepts if addresses else None,
+                until=self.watchpoints.met if watching else None,
+                max_instructions=max_instructions,
+            )
+        if event.kind == "breakpoint" and self.settings.shown("gather") == "on":
+            event = gathering.gather(self, event, self.focus)
         return self.end_run(event)
+
+    def _untold(self) -> Stop | None:
+        """The stop for what ended a gathering and has not been told: it comes before anything."""
+        if not self.backlog.events:
+            return None
+        event = gathering.next_event(self)
+        assert event is not None
+        return self.end_run(event)
+
+    def tell_arrivals(
+        self, arrivals: Sequence[gathering.Arrival], chosen: gathering.Arrival
+    ) -> None:
+        """The stop to come is about these warps, told from one of them."""
+        self._hits, self._notes = list(chosen.hits), list(chosen.notes)
+        self._accept_lane, self._accept_lanes = chosen.lane, chosen.lanes
+        threads = sum(a.lanes.bit_count() for a in arrivals)
+        self._arrived = (len(arrivals), threads)
 
     @interruptible
     def step(self, count: int = 1, scope: str | None = None, over: bool = False) -> Stop:
@@ -321,6 +348,8 @@ class DebugSession(Watching, Breaking, Looking):
         count = whole(count, "count", 1)
         moved = self.settings.shown("step") if scope is None else one_of(scope, "scope", SCOPES)
         self.require_stopped()
+        if (untold := self._untold()) is not None:
+            return untold
         self.watchpoints.arm()
         event: StopEvent | None = None
         for _ in range(count):
@@ -347,6 +376,8 @@ class DebugSession(Watching, Breaking, Looking):
         """
         count = whole(count, "count", 1)
         self._require_movable()
+        if (untold := self._untold()) is not None:
+            return untold
         self.traps.running()
         stop = self.stop
         for _ in range(count):
@@ -369,6 +400,8 @@ class DebugSession(Watching, Breaking, Looking):
         """
         place = self.location_text(location)
         self._require_movable()
+        if (untold := self._untold()) is not None:
+            return untold
         self.traps.running()
         return stepping.until(self, place)
 
@@ -382,6 +415,8 @@ class DebugSession(Watching, Breaking, Looking):
         """
         level = whole(level, "level", 0)
         self._require_movable()
+        if (untold := self._untold()) is not None:
+            return untold
         self.traps.running()
         return stepping.finish(self, level)
 
@@ -476,9 +511,13 @@ class DebugSession(Watching, Breaking, Looking):
             self.focus = Focus(event.sm, event.warp, event.lane or 0)
         self._repair_focus()
         hits = tuple(self._hits) if kind == "breakpoint" else ()
+        arrived, self._arrived = self._arrived, (0, 0)
+        if hits and not seen and not arrived[0]:
+            arrived = (1, self._accept_lanes.bit_count())
         if hits:
             event = replace(event, detail=(*event.detail, *self._notes))
-        stop = replace(make_stop(self, kind, event, hits), watch=seen if hits else ())
+        stop = make_stop(self, kind, event, hits, arrived)
+        stop = replace(stop, watch=seen if hits else ())
         for number in hits:
             if self.breakpoints.get(number).temporary:
                 self.breakpoints.remove(number)

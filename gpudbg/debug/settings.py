@@ -187,6 +187,13 @@ ROWS = (
         ("on", "off", "auto"),
         "record what warps execute, tick by tick: auto does from when the history screen is opened",
     ),
+    SettingRow(
+        "gather",
+        "off",
+        ("on", "off"),
+        "whether a breakpoint's stop lets the other resident warps run until they reach it, too",
+    ),
+    SettingRow("gather-limit", "10000", (), "instructions a warp may spend on its way there"),
     SettingRow("listsize", "10", (), "source lines `list` shows"),
     SettingRow("pagination", "off", ("on", "off"), "accepted for gdb's sake; nothing pages"),
     SettingRow("confirm", "off", ("on", "off"), "accepted for gdb's sake; nothing asks"),

@@ -111,7 +111,8 @@ class Stop:
     Coordinates name the warp and lane the stop is about (the guilty lane of a fault, the lane
     that met a condition, otherwise the focus); None after `exited` where no warp is left.
     `pc` is relative to the kernel's code; `instructions` counts warp instructions since launch.
-    `watch` is what watchpoints saw, where one of them stopped the machine.
+    `watch` is what watchpoints saw, where one of them stopped the machine.  `arrived_warps` and
+    `arrived_threads` stand at the breakpoint that was met: more than one warp under `set gather on`.
 
     `file` and `line` are the source's, None without a line table; `function` is the function that
     the source line is in, an inlined one included, and `inlined_at` the calls through which it came
@@ -145,6 +146,8 @@ class Stop:
     function: str | None = None
     inlined_at: tuple[CallSite, ...] = ()
     card: tuple[str, ...] = field(default=(), repr=False)
+    arrived_warps: int = 0
+    arrived_threads: int = 0
 
     @property
     def finished(self) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug.focus import thread_of
+from gpudbg.debug.gathering import arrival_words
 from gpudbg.debug.stop import ErrorRecord, Stop, dim
 
 if TYPE_CHECKING:
@@ -18,7 +19,13 @@ def entry_stop(session: DebugSession) -> Stop:
     return _located(session, "step", f"at the entry of {session.symbols.kernel_name}")
 
 
-def make_stop(session: DebugSession, kind: str, event: StopEvent, hits: tuple[int, ...]) -> Stop:
+def make_stop(
+    session: DebugSession,
+    kind: str,
+    event: StopEvent,
+    hits: tuple[int, ...],
+    arrived: tuple[int, int] = (0, 0),
+) -> Stop:
     """The stop that an event is, told from the session's focus.
 
     Args:
@@ -26,6 +33,7 @@ def make_stop(session: DebugSession, kind: str, event: StopEvent, hits: tuple[in
         kind: a `StopKind`; what the session makes of the event's own.
         event: what the machine reported.
         hits: numbers of the breakpoints met.
+        arrived: how many warps and threads stand there.
     """
     errors = tuple(_error(session, fault) for fault in event.faults)
     extra: dict[str, Any] = {
@@ -38,7 +46,10 @@ def make_stop(session: DebugSession, kind: str, event: StopEvent, hits: tuple[in
         name = session.symbols.kernel_name
         message = f"{name} ended after {event.total:,} warp instructions"
         return Stop("exited", message, kernel=session.kernel.name, **extra)
+    extra |= {"arrived_warps": arrived[0], "arrived_threads": arrived[1]}
     stop = _located(session, kind, _message(session, kind, errors, hits, event), **extra)
+    if words := arrival_words(stop):
+        stop = replace(stop, message=f"{stop.message}; {words}")
     if stop.faulted or kind in ("trap", "warp_error"):
         from gpudbg.debug.views import stop_card
 

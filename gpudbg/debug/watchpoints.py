@@ -231,6 +231,15 @@ class Watchpoints(Attached, Observer):
         taken, self._last = self._last, ()
         return taken
 
+    def restore(self, seen: tuple[Trigger, ...]) -> None:
+        """Let `take` give back what it gave before."""
+        self._last = seen
+
+    @property
+    def watched(self) -> bool:
+        """Whether anything is watched in the run that goes on."""
+        return bool(self._rows)
+
     def _trigger(self, row: Breakpoint, warp: WarpState, lanes: int) -> Trigger | None:
         watch = _watch(row)
         old, new = watch.old, self._value(row, warp)

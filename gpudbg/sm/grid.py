@@ -205,6 +205,28 @@ class Grid:
             return self.event("exited", None, before)
         return self.event("step", warp, before)
 
+    @told
+    def run_warp(
+        self,
+        warp: WarpState,
+        count: int,
+        breakpoints: Collection[int] = (),
+        until: Callable[[WarpState], bool] | None = None,
+    ) -> StopEvent:
+        """Up to `count` instructions of one ready warp alone, to the next breakpoint pc.
+
+        The kind is `step` when nothing else ended it; the pc it begins at is not looked up.
+        """
+        before = self._begin()
+        stepping = self.sms[warp.sm].trap.stepping and not warp.in_trap
+        stops = frozenset(breakpoints) or None
+        event = self._advance(warp, 1 if stepping else count, before, stops, until)
+        if event is None and stepping:
+            event = self._stepped(warp, before)
+        if event is None and self._interrupted():
+            event = self.event("interrupted", warp, before)
+        return event or self.event("step", warp, before)
+
     def _step_done(self, warp: WarpState, before: int, through: bool) -> StopEvent | None:
         """A single step is complete; the handler runs, to its end or not at all."""
         if not self.flow.completed(warp):

@@ -113,6 +113,7 @@ class Bridge:
         self.uis: list[Ui] = []
         self.settings = Settings()
         self.settings.set("addresses", "code")
+        self.settings.set("gather", "on")
         self.sources = SourcePath()
         self.breakpoints = BreakpointTable()
         self.session: DebugSession | None = None

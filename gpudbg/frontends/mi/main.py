@@ -158,6 +158,8 @@ def main(argv: list[str]) -> int:
     if kind == "mi":
         ui.quiet_terminal()
     server = Server(ui)
+    if args.batch:
+        server.bridge.settings.set("gather", "off")
     sys.stdout.flush()
     with interrupts(server.bridge):
         server.serve(startup_lines(args), args.quiet, args.batch)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gpudbg.debug import cuda_coords
 from gpudbg.debug.cuda_exceptions import signal_of
 from gpudbg.debug.frames import frames
+from gpudbg.debug.gathering import arrival_words
 from gpudbg.errors import CommandError
 from gpudbg.frontends.mi.shown import Fields, frame_fields, position_lines
 
@@ -58,6 +59,7 @@ def reason_fields(
             "disp": "del" if gone else "keep",
             "bkptno": number,
             **_location_number(session, number),
+            **_arrived(stop),
         }
     signal = signal_of(stop)
     if signal is not None:
@@ -67,6 +69,13 @@ def reason_fields(
             "signal-meaning": signal.meaning,
         }
     return {"reason": finished}
+
+
+def _arrived(stop: Stop) -> Fields:
+    """How many warps and threads a gathered stop found at the breakpoint."""
+    if stop.arrived_warps < 2:
+        return {}
+    return {"arrived-warps": stop.arrived_warps, "arrived-threads": stop.arrived_threads}
 
 
 def _location_number(session: DebugSession, number: int) -> Fields:
@@ -133,6 +142,9 @@ def stop_words(
         out += [place] if switched else []
         word = "Temporary breakpoint" if reason["disp"] == "del" else "Breakpoint"
         number = ".".join(str(reason[k]) for k in ("bkptno", "locno") if k in reason)
+        words = arrival_words(stop)
+        out += [f"[{words}]\n"] if words else []
+        out += [f"{line}\n" for line in stop.detail]
         out.append(f"\nCUDA thread hit {word} {number}, ")
         moved = True
     elif switched:

@@ -74,6 +74,7 @@ class GpudbgApp(App[int]):
     def _take(self, session: DebugSession, notes: bool) -> None:
         """Make the options, engine and main screen of a session."""
         self.session = session
+        session.settings.set("gather", "on")
         self.options = Options(watches=[])
         if not getattr(session.grid.config, "shared_bytes", 0):
             self.options.space = "global"

@@ -216,6 +216,7 @@ class Collector:
             title = "; ".join(watch_words(trigger) for trigger in stop.watch)
         elif stop.kind == "breakpoint" and stop.breakpoints:
             title += " " + ", ".join(map(str, stop.breakpoints))
+            title += f", {stop.arrived_warps} warps" if stop.arrived_warps > 1 else ""
         elif stop.kind == "step" and stop.instructions == 0:
             title = "Entry"
         elif stop.errors:
