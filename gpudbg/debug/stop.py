@@ -112,7 +112,7 @@ class Stop:
     that met a condition, otherwise the focus); None after `exited` where no warp is left.
     `pc` is relative to the kernel's code; `instructions` counts warp instructions since launch.
     `watch` is what watchpoints saw, where one of them stopped the machine.  `arrived_warps` and
-    `arrived_threads` stand at the breakpoint that was met: more than one warp under `set gather on`.
+    `arrived_threads` stand at the breakpoint that was met: several warps under `set gather on`.
 
     `file` and `line` are the source's, None without a line table; `function` is the function that
     the source line is in, an inlined one included, and `inlined_at` the calls through which it came

@@ -28,7 +28,7 @@ def typed(lines: str, *args: str) -> str:
 
 
 def test_typed_ahead_lines_wait_for_the_program() -> None:
-    out = typed("break digits\nrun\nbt\ndelete\nfinish\nnext\n\ncontinue\n")
+    out = typed("set gather off\nbreak digits\nrun\nbt\ndelete\nfinish\nnext\n\ncontinue\n")
     assert "Breakpoint 1 at 0x1218: file " in out
     assert (
         "\nCUDA thread hit Breakpoint 1, digits () at walk.cu:14\n14\t    while (x > 0) {\n" in out

@@ -73,7 +73,7 @@ def test_whole_session(walk: Controller) -> None:
     assert memory["contents"] == "05000000"
     asm = walk.ask('-data-disassemble -s $pc -e "$pc + 64" -- 5')["asm_insns"]
     assert asm[0]["line_asm_insn"]
-    assert walk.ask("-break-list")["BreakpointTable"]["body"][0]["times"] == "1"
+    assert walk.ask("-break-list")["BreakpointTable"]["body"][0]["times"] == "4"
     walk.ask("-break-delete")
     walk.ask("-break-insert -t digits")
     assert walk.go("-exec-continue")["frame"]["func"] == "digits"

@@ -62,7 +62,7 @@ MIENGINE = """\
 *1040-exec-finish                                                   | function-finished
 1041-interpreter-exec console "info line SRC:28"                    | ~Line 28 of
 !1042-exec-jump SRC:31                                              | running
-1043kill
+!1043kill
 1044-gdb-exit
 """
 
@@ -86,8 +86,7 @@ NATIVE_DEBUG = """\
 17-data-evaluate-expression --thread 1 --frame 0 counter            | value="5"
 18-stack-info-depth --thread 1                                      | depth
 19-gdb-set var counter = 9
-*20-exec-continue                                                   | bkptno="1"
-*21-exec-continue                                                   | bkptno="2"
+*20-exec-continue                                                   | bkptno="2"
 *21-exec-step
 22-break-delete 2
 23-interpreter-exec console "info registers R1"                     | ~R1
