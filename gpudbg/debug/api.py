@@ -199,6 +199,13 @@ def open(  # noqa: A001 - users write gpudbg.open
     from gpudbg.formats.launch import SmSpec
     from gpudbg.formats.launch_toml import beside, flag_launch, read_launch
 
+    if not isinstance(path, str | os.PathLike):
+        raise UsageError(f"path must be a file's name, not a {type(path).__name__}")
+    if isinstance(args, str) or not all(isinstance(a, str) for a in args):
+        words = "args must be a list of texts as of --arg, such as 'i32:4' or 'x=f32[64]'"
+        raise UsageError(words, "`gpudbg.load(path).launch(args=[…])` takes Python's values")
+    for dims, name in ((grid, "grid"), (block, "block")):
+        _dim_text(dims, name)
     table = Path(launch) if launch is not None else beside(Path(path))
     base = read_launch(table) if table is not None else None
 
@@ -206,8 +213,8 @@ def open(  # noqa: A001 - users write gpudbg.open
         return flag_launch(
             base,
             kernel=kernel,
-            grid=_dim_text(grid),
-            block=_dim_text(block),
+            grid=_dim_text(grid, "grid"),
+            block=_dim_text(block, "block"),
             args=args,
             sm=SmSpec(arch, num_sms, seed),
             parameters=names,
@@ -220,11 +227,11 @@ def open(  # noqa: A001 - users write gpudbg.open
     return start(program, made, engine)
 
 
-def _dim_text(value: int | Sequence[int] | None) -> str | None:
+def _dim_text(value: int | Sequence[int] | None, name: str) -> str | None:
     """A size in the words of a flag."""
-    if value is None:
-        return None
-    return str(value) if isinstance(value, int) else ",".join(map(str, value))
+    from gpudbg.formats.launch import dim3
+
+    return None if value is None else ",".join(map(str, dim3(value, name)))
 
 
 def read(source: Source, arch: str | None, options: Sequence[str] = ()) -> Program:
@@ -414,7 +421,10 @@ class LoadedProgram:
         """The memory that holds a variable, and where bytes of it are there."""
         found = self.symbol(name)
         if offset < 0 or offset + count > found.size:
-            raise UsageError(f"{name} has {found.size} bytes, not {offset + count}")
+            raise UsageError(
+                f"{name} has {found.size} bytes, not {offset + count}",
+                "give an array of the variable's type: np.array(…, dtype=np.float32)",
+            )
         start = found.offset + offset
         return self.module.segments[found.segment], slice(start, start + count)
 

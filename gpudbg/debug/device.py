@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -305,6 +305,13 @@ class DeviceBuffer:
         if copy is False:
             raise ValueError("a device buffer is read by a copy")
         return self.array() if dtype is None else self.array().astype(dtype)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Elements as they are now; a copy, so that writing goes through `write`."""
+        return self.array()[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.array())
 
     def __len__(self) -> int:
         if not self.shape:

@@ -57,6 +57,9 @@ if TYPE_CHECKING:
 
 Dim3 = tuple[int, int, int]
 
+AGAIN = "`run` launches it again; in Python `session.restart()`"
+"""What to do where nothing is left to run."""
+
 
 class Launch(Protocol):
     """What a session needs of a launch: how to begin it, and begin it again."""
@@ -239,9 +242,7 @@ class DebugSession(Watching, Breaking, Looking):
     def require_stopped(self) -> None:
         """CommandError unless there is a warp to look at."""
         if self.finished or self.focus is None:
-            raise CommandError(
-                "the kernel is not running", "`run` or `start` launches it from the beginning"
-            )
+            raise CommandError("the kernel is not running", AGAIN)
 
     def restart(self) -> Stop:
         """Launch again from the beginning; device memory is restored first."""
@@ -449,11 +450,9 @@ class DebugSession(Watching, Breaking, Looking):
 
     def _require_running(self) -> None:
         if self.finished:
-            raise CommandError("the kernel has ended", "`run` launches it again")
+            raise CommandError("the kernel has ended", AGAIN)
         if self.faulted:
-            raise CommandError(
-                "the machine is stopped by an error and cannot go on", "`run` launches it again"
-            )
+            raise CommandError("the machine is stopped by an error and cannot go on", AGAIN)
 
     def _step_once(self, scope: str, over: bool) -> StopEvent:
         if self.faulted:

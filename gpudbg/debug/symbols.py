@@ -36,12 +36,23 @@ class Location:
     line: Line | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Line:
-    """A source line."""
+    """A source line; it equals another of the same file, and its number (`entry.line == 16`)."""
 
     file: str
     number: int
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Line):
+            return self.number == other.number and self.file == other.file
+        return self.number == other if isinstance(other, int) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.number)
+
+    def __int__(self) -> int:
+        return self.number
 
     def __str__(self) -> str:
         return f"{PurePath(self.file).name}:{self.number}"

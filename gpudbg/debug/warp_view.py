@@ -9,6 +9,7 @@ w.lane(5).P[0] = True
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,6 +59,9 @@ class RegisterFile:
     def __len__(self) -> int:
         return int(self._state.R.shape[0])
 
+    def __iter__(self) -> Iterator[Any]:
+        return (self[n] for n in range(len(self)))
+
     def _row(self, index: int) -> NDArray[np.uint32]:
         if index == RZ:
             return np.zeros(LANES, np.uint32)
@@ -102,6 +106,12 @@ class PredicateFile:
     def __repr__(self) -> str:
         whose = f"warp {self._state.slot} on sm {self._state.sm}"
         return f"<predicates of {'' if self._lane is None else f'lane {self._lane} of '}{whose}>"
+
+    def __len__(self) -> int:
+        return 8
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[n] for n in range(len(self)))
 
     def _check(self, index: int) -> None:
         if not 0 <= index <= 7:

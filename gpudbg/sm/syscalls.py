@@ -59,6 +59,9 @@ class DeviceOutput:
         """Everything that was kept."""
         return "".join(self.pieces)
 
+    def __str__(self) -> str:
+        return self.text
+
 
 @dataclass(slots=True)
 class Heap:

@@ -159,3 +159,25 @@ def test_one_instruction_is_asked_for() -> None:
     with pytest.raises(gpudbg.AssembleError, match="more than one instruction"):
         gpudbg.assemble("MOV R0, RZ\nEXIT")
     assert gpudbg.assemble("EXIT ; // end; really") == gpudbg.assemble("EXIT")
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"args": [1, 2]}, "args must be a list of texts as of --arg"),
+        ({"args": "i32:4"}, "args must be a list of texts"),
+        ({"grid": 1.5}, "grid must be an integer"),
+        ({"block": True}, "block must be an integer"),
+        ({"path": 3}, "path must be a file's name"),
+    ],
+)
+def test_open_takes_words(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(gpudbg.UsageError, match=words):
+        gpudbg.open(given.pop("path", STEPS), **given)
+
+
+def test_what_has_ended_says_how_to_begin_again(session: Session) -> None:
+    session.run()
+    for call in (session.run, session.cont, session.step):
+        with pytest.raises(gpudbg.CommandError, match=r"session\.restart\(\)"):
+            call()

@@ -136,3 +136,16 @@ def test_check_does_not_take_an_unfinished_run_for_a_clean_one() -> None:
 def test_errors_can_be_sent_between_processes(error: gpudbg.GpudbgError) -> None:
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
+
+
+def test_a_line_is_its_number_too() -> None:
+    session = gpudbg.open(SMOOTH)
+    with session.trace("access") as log:
+        stop = session.run()
+    assert log[-1].line == stop.line == 8
+    assert log[-1].line != 9
+    assert log[-1].line is not None
+    other = type(log[-1].line)("other.cu", 8)
+    assert log[-1].line != other
+    assert int(other) == 8
+    assert len({log[-1].line, other}) == 2

@@ -153,3 +153,19 @@ def test_html_says_what_the_text_says() -> None:
     assert "table" in rows.tags
     session.run()
     assert "exited" in parsed(session).words
+
+
+def test_files_of_registers_and_buffers_are_sequences() -> None:
+    session = gpudbg.open(STEPS)
+    assert len(list(session.warp().R)) == 16
+    assert [bool(p[0]) for p in session.warp().P][7] is True
+    assert len(list(session.warp().lane(3).R)) == 16
+    buffer = session.launch.loaded.device.buffer(np.arange(6).reshape(2, 3))
+    assert (buffer[1, 2], buffer[0].tolist(), [row.sum() for row in buffer]) == (
+        5,
+        [0, 1, 2],
+        [3, 12],
+    )
+    with pytest.raises(TypeError):
+        buffer[0] = 3  # type: ignore[index]
+    assert str(session.output) == session.output.text
