@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gpudbg.debug.contents import not_finite
 from gpudbg.debug.expr.evaluate import Result
 from gpudbg.debug.expr.types import VOID, Array, Pointer, Scalar, Struct
 from gpudbg.debug.format import float_text, format_value
+from gpudbg.debug.lane_shape import comparable, line_of, strange_words
 from gpudbg.debug.spinning import spin_lines
 from gpudbg.debug.stack_words import stack_words
 from gpudbg.debug.stop import ErrorRecord, Stop, dim
@@ -69,20 +71,18 @@ def shape_words(values: NDArray[Any], mask: int, dtype_kind: str = "u") -> str:
     lanes = [i for i in range(32) if mask >> i & 1]
     if not lanes:
         return "no lane"
-    chosen = values[lanes]
-    if (chosen == chosen[0]).all() if dtype_kind != "f" else len(set(chosen.tolist())) == 1:
-        return "uniform"
-    if dtype_kind in "iu" and len(lanes) > 1:
-        index = np.array(lanes, np.int64)
-        wide = chosen.astype(np.int64)
-        step = int(wide[1] - wide[0]) // max(int(index[1] - index[0]), 1)
-        base = int(wide[0]) - step * int(index[0])
-        if step and (wide == base + step * index).all():
-            factor = "lane" if step == 1 else f"{step}*lane"
-            return factor if base == 0 else f"{base}+{factor}"
+    chosen = comparable(values[lanes], dtype_kind)
+    strange = strange_words(values, lanes)
+    if (chosen == chosen[0]).all():
+        return f"uniform, {strange}" if strange else "uniform"
+    line = line_of(chosen.tolist(), lanes) if dtype_kind in "iu" else None
+    if line is not None:
+        base, step = line
+        factor = "lane" if step == 1 else f"{step}*lane"
+        return factor if base == 0 else f"{base}+{factor}"
     distinct = len(set(chosen.tolist()))
     if dtype_kind == "f":
-        return f"{distinct} values"
+        return f"{distinct} values" + (f", {strange}" if strange else "")
     return f"{int(chosen.min())}..{int(chosen.max())}, {distinct} values"
 
 
@@ -141,7 +141,9 @@ def array_words(array: NDArray[Any], limit: int = 8) -> str:
     flat = array.reshape(-1)
     name = f"{array.dtype.kind}{array.dtype.itemsize * 8}"
     shown = " ".join(number_text(v) for v in flat[:limit])
-    return f"{name}[{flat.size}]  {shown}{' …' if flat.size > limit else ''}"
+    strange = not_finite(flat)
+    tail = f"  ({strange})" if strange else ""
+    return f"{name}[{flat.size}]  {shown}{' …' if flat.size > limit else ''}{tail}"
 
 
 def number_text(value: Any) -> str:

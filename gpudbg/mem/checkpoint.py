@@ -35,6 +35,10 @@ class Checkpoint:
         """What an allocation held at the moment."""
         self._contents[allocation] = kept
 
+    def kept(self, allocation: Allocation) -> Kept | None:
+        """What an allocation held then; None where nobody has written to it since."""
+        return self._contents.get(allocation)
+
     def restore(self) -> None:
         """Put back what has been changed since, in all allocations that are still there."""
         for allocation, kept in self._contents.items():

@@ -13,6 +13,7 @@ import mmap
 import os
 import sys
 import weakref
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
@@ -113,6 +114,30 @@ class Pages:
         for at, content in changed.pieces.items():
             self.bytes[at : at + len(content)] = np.frombuffer(content, np.uint8)
 
+    def apart(self, kept: Differences) -> list[tuple[int, int]]:
+        """Where the contents may not be those that were kept."""
+        then = [(at, at + len(content)) for at, content in kept.pieces.items()]
+        out: list[tuple[int, int]] = []
+        for start, stop in sorted([*self._changed(), *then]):
+            if out and start <= out[-1][1]:
+                out[-1] = (out[-1][0], max(stop, out[-1][1]))
+            else:
+                out.append((start, stop))
+        return out
+
+    def then(self, kept: Differences, start: int, stop: int) -> npt.NDArray[np.uint8]:
+        """Bytes as they were when they were kept."""
+        made = np.zeros(stop - start, np.uint8)
+        at = start
+        while at < stop and (read := os.preadv(self._fd, [made[at - start :].data], at)):
+            at += read
+        for first, content in kept.pieces.items():
+            low, high = max(first, start), min(first + len(content), stop)
+            if low < high:
+                piece = np.frombuffer(content, np.uint8)[low - first : high - first]
+                made[low - start : high - start] = piece
+        return made
+
 
 class Differences:
     """What contents that are kept have that the file has not, by offset."""
@@ -200,6 +225,27 @@ class Kept:
             self._content = store.data.copy() if pages is None else pages.keep()
         except OSError:
             self._content = store.data.copy()
+
+    def pieces(self, unit: int = 1) -> Iterator[tuple[int, npt.NDArray[np.uint8]]]:
+        """(offset, bytes then) of what may be different now, in whole elements of `unit` bytes."""
+        content = self._content
+        if not isinstance(content, Differences):
+            yield 0, content[: len(content) - len(content) % unit]
+            return
+        assert self._store.pages is not None
+        for start, stop in self._store.pages.apart(content):
+            low, high = start - start % unit, min(stop + -stop % unit, self._store.size)
+            high -= high % unit
+            if high > low:
+                yield low, self._store.pages.then(content, low, high)
+
+    def content(self) -> npt.NDArray[np.uint8]:
+        """All bytes as they were."""
+        content = self._content
+        if not isinstance(content, Differences):
+            return content[: self._store.size]
+        assert self._store.pages is not None
+        return self._store.pages.then(content, 0, self._store.size)
 
     def restore(self) -> None:
         """Put them back."""

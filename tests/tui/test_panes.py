@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from gpudbg.debug.contents import means, not_finite
 from gpudbg.debug.lane_shape import guess_kind, shape
 from gpudbg.debug.operands import float_words, next_words, operand_values
 from gpudbg.debug.paths import letters, paths
@@ -16,7 +17,7 @@ from gpudbg.frontends.tui.text import plain
 from gpudbg.frontends.tui.view import OutputRow
 from gpudbg.frontends.tui.widgets.code import CodeRows, control_words, text_spans
 from gpudbg.frontends.tui.widgets.lane_axis import Axis, axis_for, ruler
-from gpudbg.frontends.tui.widgets.lists import MarksPane, OutputPane, StopsPane, plot
+from gpudbg.frontends.tui.widgets.lists import MarksPane, OutputPane, StopsPane, plot, thinned
 from gpudbg.frontends.tui.widgets.memory import page_rows, word_text
 from gpudbg.frontends.tui.widgets.paths import path_line
 from gpudbg.frontends.tui.widgets.registers import interesting, lane_line, opened
@@ -269,11 +270,18 @@ def test_memory_rows():
 
 
 def test_a_buffer_plot_has_the_shape_of_its_values():
-    assert (
-        plot(np.arange(8), 8, "0123456") == "01223456" or len(plot(np.arange(8), 8, "0123456")) == 8
-    )
-    assert plot(np.zeros(4), 8, "0123456") == "0000"
-    assert plot(np.array([]), 8, "0123456") == ""
+    def drawn(array, parts=8):
+        return "".join(text for text, _ in plot(means(array, parts), UNICODE))
+
+    bars = UNICODE.bars
+    assert drawn(np.arange(8)) == "".join(bars[round(n * 6 / 7)] for n in range(8))
+    assert drawn(np.full(100, 3.0), 10) == bars[0] * 10
+    assert drawn(np.zeros(0)) == ""
+    odd = np.arange(8, dtype=np.float16)
+    odd[3], odd[6] = np.nan, np.inf
+    assert [n for n, mark in enumerate(drawn(odd)) if mark == UNICODE.cross] == [3, 6]
+    assert drawn(np.array([-1.7e308, 0, 1.7e308])) == bars[0] + bars[3] + bars[6]
+    assert thinned(means(np.arange(40.0), 40), 10) == [1.5 + 4 * n for n in range(10)]
 
 
 def test_watches_of_every_kind():
@@ -290,7 +298,8 @@ def test_watches_of_every_kind():
 def test_a_changed_buffer_comes_first_and_says_what_is_no_number():
     still = OutputRow("in", "f32", 4, 0x100, True, np.zeros(4, np.float32))
     values = np.array([1, np.nan, np.inf, np.nan], np.float32)
-    changed = OutputRow("out", "f32", 4, 0x200, False, values, 3)
+    strange = str(not_finite(values))
+    changed = OutputRow("out", "f32", 4, 0x200, False, values, 3, strange)
     view = replace(view_of(open_first()), outputs=(still, changed))
     rows = plain(OutputPane(look()).content(view, 80, 20).rows)
     assert rows[0].split()[0] == "out"

@@ -10,6 +10,7 @@ import numpy as np
 from gpudbg.debug import gdb_text, views
 from gpudbg.debug.aggregates import data_text, data_value
 from gpudbg.debug.commands.registry import Output, command
+from gpudbg.debug.contents import not_finite
 from gpudbg.debug.expr import Result
 from gpudbg.debug.expr.types import Array, Pointer, Scalar, Struct
 from gpudbg.debug.format import Spec, format_bits, parse_int, split_spec
@@ -318,6 +319,7 @@ def info_buffers(session: DebugSession, argument: str) -> Output:
             "address": a.buffer.address,
             "dtype": str(a.buffer.array().dtype),
             "count": int(a.buffer.array().size),
+            **not_finite(a.buffer.array()).to_json(),
         }
         for a in rows
     ]

@@ -9,8 +9,6 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from gpudbg.debug import snapshot as snapshots
 from gpudbg.debug.fault_card import fault_card
 from gpudbg.debug.fault_card import title as error_title
@@ -25,12 +23,12 @@ from gpudbg.errors import GpudbgError
 from gpudbg.frontends.tui import lane_rows
 from gpudbg.frontends.tui.code_index import CodeIndex
 from gpudbg.frontends.tui.collect_memory import MemoryTaker
+from gpudbg.frontends.tui.collect_outputs import OutputTaker
 from gpudbg.frontends.tui.coordinates import coordinates
 from gpudbg.frontends.tui.view import (
     Header,
     LaneRow,
     Options,
-    OutputRow,
     PointRow,
     View,
 )
@@ -42,7 +40,6 @@ if TYPE_CHECKING:
     from gpudbg.frontends.tui.collect_image import ImagePicture, ImageTaker
     from gpudbg.frontends.tui.collect_trap import TrapPicture
 
-MAX_OUTPUT_VALUES = 4096
 TITLES = {
     "exited": ("Finished", "run"),
     "breakpoint": ("Breakpoint", "now"),
@@ -83,8 +80,7 @@ class Collector:
         self._number = 0
         self._baselines: dict[tuple[int, int], list[tuple[int, Snapshot]]] = {}
         self.memory = MemoryTaker(session, options)
-        self._outputs: dict[str, bytes] = {}
-        self._outputs_before: dict[str, bytes] = {}
+        self._outputs = OutputTaker(session)
         self._watch_before: dict[str, tuple[int, LaneRow]] = {}
         self._images: ImageTaker | None = None
         self._at_stop = -1
@@ -125,7 +121,7 @@ class Collector:
                 # Launched again: nothing has changed since something of another run.
                 self._baselines.clear()
                 self.memory.forget()
-                self._outputs_before = {}
+                self._outputs.forget()
                 self._watch_before = {}
             self._tick = s.grid.total
         base = self._baseline()
@@ -145,7 +141,7 @@ class Collector:
             step_mode=s.settings.shown("step"),
             seed=s.grid.gpu.seed,
             warps=shot.warps,
-            outputs=self._output_rows(),
+            outputs=self._outputs.take(),
             points=self._points(),
             stops=tuple(s.stops[-500:]),
             stops_before=max(len(s.stops) - 500, 0),
@@ -192,7 +188,7 @@ class Collector:
     # ---- what changed ------------------------------------------------------------------
     def _new_stop(self) -> None:
         self.memory.new_stop()
-        self._outputs_before = dict(self._outputs)
+        self._outputs.new_stop()
 
     def _baseline(self) -> Snapshot | None:
         focus = self.session.focus
@@ -339,27 +335,3 @@ class Collector:
             self._watch_before[text] = (self._at_stop, made)
             rows.append(made)
         return tuple(rows)
-
-    # ---- outputs -----------------------------------------------------------------------
-    def _output_rows(self) -> tuple[OutputRow, ...]:
-        out, seen = [], set()
-        for a in self.session.launch.arguments:
-            if a.buffer is None or a.name in seen:
-                continue
-            seen.add(a.name)
-            array = a.buffer.array().reshape(-1)
-            shown = array[:MAX_OUTPUT_VALUES].copy()
-            raw = shown.tobytes()
-            before = self._outputs_before.get(a.name)
-            changed = 0
-            if before is not None and len(before) == len(raw):
-                old = np.frombuffer(before, shown.dtype)
-                changed = int(
-                    (old.view(np.uint8) != shown.view(np.uint8)).any() and (old != shown).sum()
-                )
-            self._outputs[a.name] = raw
-            kind = f"{array.dtype.kind}{array.dtype.itemsize * 8}"
-            out.append(
-                OutputRow(a.name, kind, array.size, a.buffer.address, a.output, shown, changed)
-            )
-        return tuple(sorted(out, key=lambda r: not r.marked))

@@ -116,10 +116,8 @@ def result_row(
     kind = values.dtype.kind if values.dtype.kind in "iuf" else "u"
     if kind == "u" and values.dtype.itemsize == 4:
         kind = guess_kind(values.astype(np.uint32)).replace("f", "u")
-        numbers = as_kind(values.astype(np.uint32), kind)
-    else:
-        numbers = values.astype(np.float64)
-    form = shape(numbers, active & known, valid, kind)
+        values = as_kind(values.astype(np.uint32), kind)
+    form = shape(values, active & known, valid, kind)
     return LaneRow(name, section, cells[lane], form, valid=known, cells=cells, why=result.why or "")
 
 

@@ -81,7 +81,11 @@ class MemoryPage:
 
 @dataclass(frozen=True, slots=True)
 class OutputRow:
-    """One buffer of the launch."""
+    """One buffer of the launch.
+
+    `values` are the first elements; `changed`, `strange` (what is not finite, in words) and
+    `means` (of parts, NaN where one is not finite) are of all.
+    """
 
     name: str
     dtype: str
@@ -90,6 +94,8 @@ class OutputRow:
     marked: bool
     values: NDArray[np.generic]
     changed: int = 0
+    strange: str = ""
+    means: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

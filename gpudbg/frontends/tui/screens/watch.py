@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.events import Resize
 
+from gpudbg.debug.views import lane_list
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.actions import key_name
 from gpudbg.frontends.tui.doings import drop_watch
@@ -64,9 +65,11 @@ def _number(text: str) -> tuple[int, float, str]:
     except ValueError:
         pass
     try:
-        return (0, float(text), text)
+        number = float(text)
     except ValueError:
-        return (1, 0.0, text)
+        return (2, 0.0, text)
+    # NaN has no place among numbers: after them.
+    return (0, number, text) if number == number else (1, 0.0, text)
 
 
 def stands_out(value: LaneRow, view: View) -> list[str]:
@@ -77,10 +80,12 @@ def stands_out(value: LaneRow, view: View) -> list[str]:
     if not value.valid:
         return [f"{value.name} has no value here: {value.why}"]
     lines = []
-    for lane in range(32):
-        if value.shape.odd >> lane & 1:
-            rest = value.shape.words.split("  ")[0]
-            lines.append(f"lane {lane}: {value.name} = {value.cells[lane]}, the others {rest}")
+    rest = value.shape.words.split("  ")[0]
+    others = f", the others {rest}" if focus.active & ~value.shape.odd else ""
+    for text, lanes in distribution(value, value.shape.odd & focus.active, "lane"):
+        mask = sum(1 << lane for lane in lanes)
+        word = "lanes" if len(lanes) > 1 else "lane"
+        lines.append(f"{word} {lane_list(mask)}: {value.name} = {text}{others}")
     lost = (focus.active & ~value.valid).bit_count()
     if lost:
         lines.append(f"{lost} active lanes have no value: {value.why}")

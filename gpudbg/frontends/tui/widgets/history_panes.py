@@ -162,8 +162,11 @@ class ChangedPane(LinePane):
                     (f"   {times}{lanes}, {store.warp}", "muted"), key=("pc", store.pc),
                 )
             )  # fmt: skip
+        cut = {out.name: out.count for out in view.outputs if out.count > out.values.size}
         for name, count in p.outputs:
             what = f"  {_count(count, 'element')} changed"
+            if name in cut:
+                what += " of the first 4,096"
             rows.append(row((f" {name}", "now"), (what, "muted")))
         # Where rows are few, who wrote it matters more than the last of what changed.
         writers = self._writers(p, view)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
+from itertools import pairwise
 
 from gpudbg.debug.fault_card import title
 from gpudbg.debug.stop import Stop
@@ -106,30 +107,27 @@ class WatchPane(LinePane):
         self.redraw()
 
 
-def plot(values: np.ndarray, width: int, bars: str) -> str:
-    """The buffer as a row of bars: each the mean of its share of the elements."""
-    flat = np.nan_to_num(values.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
-    if not flat.size or width < 1:
-        return ""
-    parts = np.array_split(flat, min(width, flat.size))
-    means = np.array([p.mean() for p in parts])
-    low, high = float(means.min()), float(means.max())
-    if high == low:
-        return bars[0] * len(means)
-    levels = ((means - low) / (high - low) * (len(bars) - 1)).round().astype(int)
-    return "".join(bars[n] for n in levels)
+def plot(means: Sequence[float], glyphs: Glyphs) -> list[Span]:
+    """The parts of a buffer as bars; a cross where one has a value that is no finite number."""
+    good = [m for m in means if m == m]
+    low, high = min(good, default=0.0), max(good, default=0.0)
+    out: list[Span] = []
+    for mean in means:
+        if mean != mean:
+            out.append((glyphs.cross, "stop"))
+            continue
+        # Halves, so that no range of doubles overflows.
+        height = (mean / 2 - low / 2) / (high / 2 - low / 2) if high > low else 0.0
+        out.append((glyphs.bars[round(height * (len(glyphs.bars) - 1))], "path-c"))
+    return out
 
 
-def not_finite(out: OutputRow) -> str:
-    """`2 NaN, first 17`: values of a float buffer that are no numbers; empty where all are."""
-    if out.values.dtype.kind != "f":
-        return ""
-    found = [
-        f"{len(at):,} {name}, first {at[0]}"
-        for name, test in (("NaN", np.isnan), ("inf", np.isinf))
-        if len(at := np.flatnonzero(test(out.values)))
-    ]
-    return "  ".join(found)
+def thinned(means: Sequence[float], room: int) -> list[float]:
+    """The same parts in at most `room`: neighbours together, NaN where one of them is."""
+    count = min(room, len(means))
+    edges = [len(means) * n // count for n in range(count + 1)] if count else [0]
+    groups = [means[a:b] for a, b in pairwise(edges)]
+    return [sum(v / len(group) for v in group) for group in groups]
 
 
 def output_rows(out: OutputRow, width: int, glyphs: Glyphs, more: bool) -> list[Row]:
@@ -138,11 +136,11 @@ def output_rows(out: OutputRow, width: int, glyphs: Glyphs, more: bool) -> list[
     head: list[Span] = [(f" {out.name:8} ", style), (f"{out.dtype}[{out.count:,}]", "muted")]
     if out.changed:
         head.append((f"  {glyphs.changed}{out.changed:,} changed", "now"))
-    if trouble := not_finite(out):
-        head.append((f"  {trouble}", "stop"))
+    if out.strange:
+        head.append((f"  {out.strange}", "stop"))
     room = width - sum(len(t) for t, _ in head) - 18
-    if out.values.size > 4 and room > 8:
-        head.append(("  " + plot(out.values, min(room, 40), glyphs.bars), "path-c"))
+    if out.count > 4 and room > 8:
+        head += [("  ", "path-c"), *plot(thinned(out.means, room), glyphs)]
     key = ("buffer", out.name, out.address)
     rows = [Row(tuple(head), key, right=((f"0x{out.address:x}", "dim"),))]
     shown = [number_text(v) for v in out.values[: 8 * (8 if more else 2)]]

@@ -1,0 +1,108 @@
+"""The launch's buffers for the output pane: whole ones, looked at again only when written to.
+
+Device memory tells what was written since a checkpoint (`gpudbg.mem.checkpoint`).  Here one is
+made at every stop: a buffer nobody wrote to since keeps its row, and what has changed is counted
+against what the checkpoint of the stop before has kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpudbg.debug.contents import differing, means, not_finite
+from gpudbg.frontends.tui.view import OutputRow
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.mem.checkpoint import Checkpoint
+
+SHOWN = 4096
+"""Elements a row holds; counts, plots and what is not finite are of the whole buffer."""
+PLOT = 40
+"""Parts of a buffer that a plot draws."""
+
+
+class OutputTaker:
+    """Makes the rows of one session's buffers."""
+
+    def __init__(self, session: DebugSession) -> None:
+        self._session = session
+        self._rows: dict[str, tuple[Any, OutputRow]] = {}
+        self._mark: Checkpoint | None = None
+        self._before: Checkpoint | None = None
+
+    def new_stop(self) -> None:
+        """What has changed counts from the last picture on."""
+        self._before, self._mark = self._mark, None
+
+    def forget(self) -> None:
+        """Launched again: nothing has changed since something of another run."""
+        self._before = self._mark = None
+
+    def take(self) -> tuple[OutputRow, ...]:
+        """A row for each buffer, those the launch table marks first."""
+        written = False
+        rows: dict[str, tuple[Any, OutputRow]] = {}
+        for argument in self._session.launch.arguments:
+            buffer = argument.buffer
+            if buffer is None or argument.name in rows or buffer.allocation.freed:
+                continue
+            old = self._rows.get(argument.name)
+            same = old is not None and old[0] is buffer.allocation
+            if old is not None and same and self._mark is not None:
+                if self._mark.kept(buffer.allocation) is None:
+                    rows[argument.name] = old
+                    continue
+                written = True
+            kept = self._before.kept(buffer.allocation) if self._before is not None else None
+            if old is not None and same and kept is None and self._before is not None:
+                row = replace(old[1], changed=0)
+            else:
+                row = self._row(argument, self._changed(buffer, kept) if kept is not None else 0)
+            rows[argument.name] = (buffer.allocation, row)
+        self._rows = rows
+        if self._mark is None or written:
+            self._mark = self._session.grid.gpu.memory.checkpoint()
+        return tuple(sorted((row for _, row in rows.values()), key=lambda r: not r.marked))
+
+    def _row(self, argument: Any, changed: int) -> OutputRow:
+        flat = _values(argument.buffer)
+        kind = f"{flat.dtype.kind}{flat.dtype.itemsize * 8}"
+        return OutputRow(
+            name=argument.name,
+            dtype=kind,
+            count=flat.size,
+            address=argument.buffer.address,
+            marked=argument.output,
+            values=flat[:SHOWN].copy(),
+            changed=changed,
+            strange=str(not_finite(flat)),
+            means=means(flat, PLOT),
+        )
+
+    def _changed(self, buffer: Any, kept: Any) -> int:
+        """Elements that differ from what was kept."""
+        size = buffer.dtype.itemsize
+        if hasattr(buffer, "layout"):
+            layout = buffer.layout()
+            old, new = (np.ascontiguousarray(layout.read(b, "vm")).view(np.uint8).reshape(-1)
+                        for b in (kept.content(), buffer.allocation.data))  # fmt: skip
+            return int(differing(old, new, size).sum())
+        count = 0
+        for at, content in kept.pieces(size):
+            now = buffer.allocation.data[at : at + len(content)]
+            count += int(differing(content, now, size).sum())
+        return count
+
+
+def _values(buffer: Any) -> NDArray[Any]:
+    """The elements in memory order: of a buffer as they lie there, without a copy."""
+    if hasattr(buffer, "layout"):
+        return np.asarray(buffer.array()).reshape(-1)
+    count = int(np.prod(buffer.shape, dtype=np.int64))
+    size = count * buffer.dtype.itemsize
+    return np.asarray(buffer.allocation.data[:size]).view(buffer.dtype)
