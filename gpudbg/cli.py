@@ -35,6 +35,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "serve": ("gpudbg.frontends.verbs.serve", "the terminal UI in a browser"),
     "export": ("gpudbg.frontends.verbs.export", "run a kernel and write a surface to a file"),
     "plugins": ("gpudbg.frontends.verbs.plugins", "list plugins"),
+    "cache": ("gpudbg.frontends.verbs.cache", "show or clear what is kept of compiled kernels"),
 }
 """Verb -> (module with `main(argv) -> exit code`, help)."""
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -183,6 +184,7 @@ def usage() -> str:
         "",
         "the terminal UI: GPUDBG_THEME=dark|light|contrast|256|16|mono, NO_COLOR, GPUDBG_ASCII=1,",
         "  GPUDBG_KEYMAP=vscode|gdb|x64dbg|vim; `?` in it shows every key",
+        "kept compiled kernels: `gpudbg cache`; GPUDBG_CACHE=FOLDER or off, GPUDBG_CACHE_MB=128",
         "exit codes: 0 clean, 1 findings, 2 usage, 3 the kernel faulted, 4 a gap of the model",
     ]
     return "\n".join(lines)

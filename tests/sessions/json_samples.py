@@ -412,5 +412,6 @@ VERBS: dict[str, tuple[tuple[str, ...], ...]] = {
         ),
     ),
     "plugins": (("plugins", "--json"),),
+    "cache": (("cache", "--json"),),
 }
 """Verb -> command lines whose output is its JSON."""

@@ -13,7 +13,7 @@ MAP_COMMANDS = frozenset(
 )
 """Commands whose data is such an object."""
 
-NULLABLE = frozenset("file line max_threads pc reason target why".split())
+NULLABLE = frozenset("file folder line max_threads pc reason target why".split())
 """Keys that can be null wherever they occur: there is no line table, no warp, no limit, …"""
 
 _TEXT = """
@@ -54,6 +54,7 @@ client: the unit that asked for an address, in the log's words, or null
 details: other values that have a name in a log line, as printed
 check: name of the check
 clamp: IGN, NEAR or TRAP
+cleared: whether everything was taken away
 cleared_by: how the register is cleared
 code: number in the error table
 code_bytes: bytes of machine code
@@ -101,7 +102,8 @@ fields: the word's fields
 first_inf: index of the first infinity, or null
 first_nan: index of the first NaN, or null
 file: source file or written file
-files: files that were written
+files: files that were written; of the cache: how many there are
+folder: where the cache of compiled code is; null where nothing is kept
 findings: hazards; of a run: check -> its findings
 focus: whether it has the focus
 form: name of the encoding
@@ -149,6 +151,7 @@ last: last one
 layout: layout of memory, or of a log line
 legal: whether the word is an instruction
 level: frame number, 0 is the innermost
+limit: most bytes
 limits: what is not modelled
 line: source line; of a log: the line itself
 lines: source lines with code

@@ -14,7 +14,7 @@
     sink     what only exits need, moved into them
     library  functions that compiled kernels call, with `body`, `atomics`, `mufu`, `mufu_steps`;
              `stack` and `loop`: the divergence stack and the schedule among them
-    build    target machine, object cache on disk, loading
+    build    target machine, loading; `cache`: objects kept on disk
     team     host threads that run compiled code together
     run      the engine: compiled code and the step engine taking turns on one grid
 

@@ -1,29 +1,25 @@
-"""From IR text to callable code: target machine, objects cached on disk, loading.
+"""From IR text to callable code: target machine, objects cached on disk (`cache`), loading.
 
 An object is position independent and refers to nothing outside itself, so a cached one runs in
-any process on the same kind of host.  Cache files carry a digest of their content: one that is
-damaged or half written is compiled again.
+any process on the same kind of host.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 import threading
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any, Literal
 
 from gpudbg.sm.engines.llvm import CompileError, layout
+from gpudbg.sm.engines.llvm.cache import folder as cache_folder
+from gpudbg.sm.engines.llvm.cache import read as _read
+from gpudbg.sm.engines.llvm.cache import write as _write
 
 _LOCK = threading.Lock()
 _LIBRARY_LOCK = threading.Lock()
-_DIGEST_BYTES = 32
 Passes = Literal["none", "variables", "all"]
-NO_CACHE = "GPUDBG_NO_CACHE"
-"""Environment variable: compile everything anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,43 +88,6 @@ def _machine(level: int) -> Any:
     return target.create_target_machine(
         cpu=here.cpu, features=here.features, opt=level, reloc="pic", codemodel="small"
     )
-
-
-@cache
-def cache_folder() -> Path | None:
-    """Where objects are kept; None: nowhere."""
-    if os.environ.get(NO_CACHE):
-        return None
-    try:
-        from platformdirs import user_cache_path
-
-        folder = user_cache_path("gpudbg") / "code"
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder
-    except OSError:
-        return None
-
-
-def _read(path: Path) -> bytes | None:
-    """A cached object, or None where it is absent or damaged."""
-    try:
-        content = path.read_bytes()
-    except OSError:
-        return None
-    body = content[_DIGEST_BYTES:]
-    good = body and hashlib.sha256(body).digest() == content[:_DIGEST_BYTES]
-    return body if good else None
-
-
-def _write(path: Path, body: bytes) -> None:
-    """Put an object in the cache in one step, so that no reader sees half of it."""
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, suffix=".new")
-        with os.fdopen(handle, "wb") as file:
-            file.write(hashlib.sha256(body).digest() + body)
-        os.replace(name, path)
-    except OSError:
-        return
 
 
 def object_of(text: str, level: int, passes: Passes = "none") -> bytes:
