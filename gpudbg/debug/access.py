@@ -26,11 +26,13 @@ MAX_READ = 1 << 24
 
 
 def read(
-    session: DebugSession, space: str, address: int, size: int, warp: WarpState, lane: int
+    session: DebugSession, space: str, address: int, size: int, warp: WarpState | None, lane: int
 ) -> bytes:
     """Bytes of an address space.
 
     Args:
+        warp: whose local and shared memory it is; None where no warp is there, so that both
+            have nothing.
         space: global, shared, local, generic, const (bank 0 .. by address), code, or bank
             (address = bank << 32 | offset).
 
@@ -43,7 +45,9 @@ def read(
     try:
         if space == "global":
             return session.grid.gpu.memory.read(address, size)
-        if space == "local":
+        if warp is None and space in ("local", "shared"):
+            raise CommandError(f"no warp is there, so there is no {space} memory")
+        if space == "local" and warp is not None:
             return warp.local.read(lane, address, size)
         store, what = _store(session, space, address, warp)
         offset = address & 0xFFFFFFFF if space in ("bank", "const") else address
@@ -98,9 +102,9 @@ def resolve(session: DebugSession, space: str, address: int) -> tuple[str, int]:
 
 
 def _store(
-    session: DebugSession, space: str, address: int, warp: WarpState
+    session: DebugSession, space: str, address: int, warp: WarpState | None
 ) -> tuple[NDArray[np.uint8], str]:
-    if space == "shared":
+    if space == "shared" and warp is not None:
         return warp.cta.shared.data, "shared memory of the block"
     if space in ("bank", "const"):
         bank = address >> 32

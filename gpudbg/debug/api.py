@@ -346,17 +346,20 @@ class LoadedProgram:
         from gpudbg.debug.launching import prepare
         from gpudbg.debug.session import DebugSession
 
+        self.use_machine(table)
+        self.device.require_open()
+        session = DebugSession(prepare(self, table))
+        self.device.sessions.add(session)
+        session.traps.install_from(table)
+        return session
+
+    def use_machine(self, table: Launch) -> None:
+        """Set the device up as a launch table says: special registers, trap options."""
         gpu = self.device.gpu
         if table.special != SpecialSetup():
             gpu.special = table.special
         for name, value in table.trap.options.items():
             gpu.trap_options.set(name, value)
-        self.device.require_open()
-        session = DebugSession(prepare(self, table))
-        self.device.sessions.add(session)
-        if table.trap.handler is not None:
-            session.traps.install(table.trap.handler, table.trap.entry, table.trap.argument)
-        return session
 
     def bind(self, name: str, image: DeviceImage) -> None:
         """Bind a texture or surface to a module-scope reference, for launches from now on.

@@ -1,4 +1,4 @@
-"""What expressions see when no warp is left: arguments, module variables and global memory."""
+"""What expressions see when no warp is left, or none has begun: arguments, variables, memory."""
 
 from __future__ import annotations
 
@@ -17,12 +17,17 @@ if TYPE_CHECKING:
 
 
 class EndedContext(WarpContext):
-    """The `expr.Context` after the last warp: everything of a warp is gone, and says so."""
+    """The `expr.Context` without a warp: everything of a warp is gone, and says so."""
 
     def __init__(self, session: DebugSession) -> None:
         self._session = session
 
     def _gone(self, what: str) -> NoReturn:
+        if not self._session.launched:
+            raise CommandError(
+                f"nothing has been launched: no warp has {what} yet",
+                "`run` says what a launch needs",
+            )
         raise CommandError(
             f"the kernel has ended: no warp has {what} any more",
             "global memory is still there; `run` or `start` launches it again",

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from math import prod
 
-from gpudbg.debug.signatures import Parameter, parameters
+from gpudbg.debug.launch_form import BLOCKS, RAMP, proposed_arguments, proposed_block
 from gpudbg.formats.program import Kernel, Program
 
-BLOCK = 64
-BLOCKS = 2
 ZEROS = 'init = { rule = "zeros" }'
-RAMP = 'init = { rule = "arange", start = 0, step = 1 }'
+ARANGE = 'init = { rule = "arange", start = 0, step = 1 }'
 
 
 def template(program: Program, kernel: Kernel) -> list[str]:
@@ -18,44 +16,22 @@ def template(program: Program, kernel: Kernel) -> list[str]:
 
     Integers are taken for element counts, so they get the number of threads.
     """
-    rows = parameters(program, kernel)
-    block = _block(kernel)
-    elements = BLOCKS * prod(block)
+    rows = proposed_arguments(program, kernel)
+    block = proposed_block(kernel)
     out = [
         f"# How gpudbg launches {kernel.name}: change sizes and contents to yours.",
         f'kernel = "{kernel.name}"',
         f"grid = {BLOCKS}",
         f"block = {block[0] if len(block) == 1 else list(block)}",
     ]
-    words = [f'"{_argument(row, elements)}"' for row in rows]
+    words = [f'"{row.name if row.pointer else text}"' for row, text in rows]
     out.append(f"args = [{', '.join(words)}]")
-    buffers = [row for row in rows if row.pointer]
+    buffers = [(row, text) for row, text in rows if row.pointer]
     if buffers:
-        names = ", ".join(f'"{row.name}"' for row in buffers)
+        names = ", ".join(f'"{row.name}"' for row, _ in buffers)
         out.append(f"outputs = [{names}]   # shown at the end of a run")
-    for row in buffers:
-        kind = row.short or "u32"
+    for row, text in buffers:
         what = "" if row.short else f"   # {row.type or 'type not known'}"
-        written = RAMP if row is buffers[0] and len(buffers) > 1 else ZEROS
-        out += ["", f"[buffers.{row.name}]", f'type = "{kind}"{what}', f"count = {elements}"]
-        out.append(written)
+        out += ["", f"[buffers.{row.name}]", f'type = "{row.short or "u32"}"{what}']
+        out += [f"count = {BLOCKS * prod(block)}", ARANGE if text.endswith(RAMP) else ZEROS]
     return out
-
-
-def _block(kernel: Kernel) -> tuple[int, ...]:
-    """What `__launch_bounds__` or `.reqntid` ask for, else `BLOCK` threads."""
-    if kernel.required_threads:
-        return kernel.required_threads
-    limit = kernel.max_threads
-    return (min(BLOCK, prod(limit)) if limit else BLOCK,)
-
-
-def _argument(row: Parameter, elements: int) -> str:
-    if row.pointer:
-        return row.name
-    if row.size not in (1, 2, 4, 8):
-        return "hex:" + "00" * row.size
-    kind = row.short or f"i{row.size * 8}"
-    if row.size == 1:
-        return f"{kind}:1"
-    return f"{kind}:1.0" if kind[0] == "f" else f"{kind}:{elements}"

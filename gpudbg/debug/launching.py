@@ -67,6 +67,8 @@ class ProgramLaunch:
         subscriptions: observers that listen until the session ends.
     """
 
+    ready = True
+
     def __init__(
         self,
         loaded: LoadedProgram,
@@ -154,6 +156,53 @@ class Made:
             if not made.freed:
                 made.free()
         self._objects.clear()
+
+
+class IdleLaunch:
+    """Stands for a launch while there is none (`gpudbg.debug.session.Launch`).
+
+    Attributes:
+        loaded: the program on its device.
+        kernel: the one that is looked at.
+        arguments: none.
+        subscriptions: observers that listen until the session ends.
+    """
+
+    ready = False
+
+    def __init__(self, loaded: LoadedProgram, kernel: Kernel) -> None:
+        self.subscriptions: set[Subscription] = set()
+        self._grid: Grid | None = None
+        self.loaded = loaded
+        self.kernel = kernel
+        self.arguments: tuple[Argument, ...] = ()
+
+    @property
+    def program(self) -> Program:
+        """The program's file content."""
+        return self.loaded.program
+
+    @property
+    def image(self) -> CodeImage:
+        """The program at its addresses."""
+        return self.loaded.module.image
+
+    def begin(self) -> Grid:
+        """A grid without a block: what commands ask of a machine at rest."""
+        if self._grid is None:
+            self._grid = self.loaded.module.launch(self.kernel.name, (1, 1, 1), (1, 1, 1), b"")
+            self._grid.abandon()
+            # Nothing was launched: the first launch has the first number.
+            self._grid.gpu.launches -= 1
+        return self._grid
+
+    def release(self) -> None:
+        """Nothing was made on the device; observers listen no longer."""
+        for subscription in list(self.subscriptions):
+            subscription.cancel()
+        if self._grid is not None:
+            self._grid.dispose()
+            self._grid = None
 
 
 def prepare(loaded: LoadedProgram, table: Launch) -> ProgramLaunch:

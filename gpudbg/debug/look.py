@@ -307,7 +307,8 @@ class Looking(Part):
         if self.focus is None and space in ("global", "generic") and self._whole.grid.finished:
             return access.read_global(self._whole, address, size)
         lane = self.focus.lane if self.focus else 0
-        return access.read(self._whole, space, address, size, self.warp().state, lane)
+        warp = self.warp().state if self.focus is not None else None
+        return access.read(self._whole, space, address, size, warp, lane)
 
     def write_focused(self, space: str, address: int, data: bytes) -> None:
         """Write bytes as the focused lane sees them."""

@@ -1,77 +1,61 @@
-"""From a path and flags to a session: what the command line and the TUI share."""
+"""From a path and flags to a session: what the command line, the screen, and IDEs share.
+
+A program opens also where its launch cannot begin: several kernels of which none is named, or
+arguments that nobody gave.  Such a session shows code and takes breakpoints, and `run` says what
+is missing.
+"""
 
 from __future__ import annotations
 
 import argparse
+import copy
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.compile_options import (
-    CompileOptions,
-    add_compile_flags,
-    flag_options,
-    is_source,
-    word_options,
+from gpudbg.debug.compile_options import CompileOptions, flag_options, is_source, word_options
+from gpudbg.debug.launch_flags import (
+    add_launch_flags,
+    flags_over,
+    launch_parser,
+    parameter_names,
+    read_table,
+    table_over,
 )
 from gpudbg.errors import LoadError, UsageError
-from gpudbg.formats.program import SUPPORTED_ARCHS
+from gpudbg.formats.launch_text import split_name
 from gpudbg.options import JOBS
 
 if TYPE_CHECKING:
+    from gpudbg.debug.api import LoadedProgram
+    from gpudbg.debug.device import Device
+    from gpudbg.debug.launch_form import LaunchForm
+    from gpudbg.debug.launching import IdleLaunch, ProgramLaunch
     from gpudbg.debug.session import DebugSession
     from gpudbg.formats.launch import Launch
-    from gpudbg.formats.program import Program
+    from gpudbg.formats.program import Kernel, Program
 
-MAX_SMS = 256
 SASS_SUFFIX = ".sass"
 """Files that are assembled before they are read."""
+__all__ = [
+    "SASS_SUFFIX",
+    "Opening",
+    "add_launch_flags",
+    "launch_parser",
+    "open_program",
+    "open_session",
+    "parameter_names",
+    "read_table",
+    "start",
+]
 
-
-def add_launch_flags(parser: argparse.ArgumentParser) -> None:
-    """The launch table as flags, the same on every verb that launches."""
-    group = parser.add_argument_group("launch (flags win over PROG.toml)")
-    group.add_argument(
-        "--launch", metavar="FILE.toml", help="the launch table (default: PROG.toml)"
-    )
-    group.add_argument("--kernel", "-k", metavar="NAME", help="entry point")
-    group.add_argument("--grid", "-g", metavar="X[,Y[,Z]]", help="blocks")
-    group.add_argument("--block", "-b", metavar="X[,Y[,Z]]", help="threads of a block")
-    group.add_argument("--shared", type=int, metavar="BYTES", help="dynamic shared memory")
-    group.add_argument(
-        "--arg",
-        "-a",
-        action="append",
-        default=[],
-        metavar="ARG",
-        help="an argument: i32:1000, f32:2.5, x=f32[1000]:lcg_real(seed=1,lo=0,hi=1), y=@y.npy; "
-        "all of them in order, or NAME=VALUE for those that differ from the launch table",
-    )
-    group.add_argument(
-        "--symbol", action="append", default=[], metavar="NAME=…", help="set a variable"
-    )
-    group.add_argument(
-        "--output", "-o", action="append", default=[], metavar="NAME[A:B]", help="show at the end"
-    )
-    group.add_argument("--num-sms", type=int, metavar="N", help="SMs of the emulated GPU")
-    group.add_argument(
-        "--seed", type=int, metavar="N", help="schedule seed (default 0: round robin)"
-    )
-    group.add_argument("--arch", choices=SUPPORTED_ARCHS, help="architecture (of raw words)")
-    group.add_argument("--heap", type=int, metavar="BYTES", help="device heap")
-    group.add_argument("--stack", type=int, metavar="BYTES", help="local stack of a thread")
-    group.add_argument(
-        "--engine",
-        choices=("auto", "step", "run"),
-        default="auto",
-        help="step by step, compiled code, or whatever is best (default)",
-    )
-    group.add_argument(
-        f"--{JOBS.name}", type=int, metavar="N", default=JOBS.default, help=JOBS.help
-    )
-    add_compile_flags(parser)
+WHAT_TO_DO = (
+    "`info launch` shows what is there and what is missing; `launch` takes what it proposes, "
+    "`run --kernel NAME --grid N --block N --arg NAME=VALUE` yours"
+)
+"""How a launch that cannot begin is completed in a session."""
 
 
 def open_program(
@@ -148,65 +132,213 @@ def _compiled(
     return program_of(os.fspath(path), compile_file(path, options))
 
 
-def read_table(
-    path: str | Path, args: argparse.Namespace, program: Program | None = None
-) -> Launch:
-    """The launch table beside a program (or of --launch) with the flags laid over it.
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What a session was opened with; its next start launches what this says.
+
+    Attributes:
+        path: the program's.
+        flags: the launch flags given so far (`gpudbg.debug.launch_flags`).
+        base: the table below the flags, where there is no file of one (sessions from Python).
+    """
+
+    path: str
+    flags: argparse.Namespace
+    base: Launch | None = None
+
+    def with_flags(self, words: Sequence[str], fresh: bool = False) -> Opening:
+        """With more flags; errors as `flags_over`."""
+        return replace(self, flags=flags_over(self.flags, words, fresh))
+
+    def without_arguments(self) -> Opening:
+        """Without the arguments that flags give."""
+        flags = copy.copy(self.flags)
+        flags.arg = []
+        return replace(self, flags=flags)
+
+    def with_form(self, form: LaunchForm) -> Opening:
+        """With a form's values in place of the flags of kernel, sizes and arguments."""
+        bare = copy.copy(self.flags)
+        bare.kernel = bare.grid = bare.block = bare.shared = None
+        bare.arg = []
+        return replace(self, flags=flags_over(bare, form.flags()))
+
+    def named_arguments(self) -> set[str]:
+        """Names of arguments that flags give by name."""
+        return {name for text in self.flags.arg if (name := split_name(text)[0])}
+
+    def table(self, program: Program | None = None) -> Launch:
+        """The launch table with the flags over it."""
+        if self.base is not None:
+            return table_over(self.base, self.flags, program)
+        return read_table(self.path, self.flags, program)
+
+    def loaded(self, now: LoadedProgram) -> LoadedProgram:
+        """The program with the kernel that the flags name, on the same device.
+
+        A file of many cubins has a program for each; another one is loaded when it is needed.
+        """
+        from gpudbg.debug.launching import kernel_name
+
+        name = self.flags.kernel
+        if name is None or self.base is not None:
+            return now
+        if kernel_name(now.program, name) in now.program.kernels:
+            return now
+        program = open_program(self.path, self.table(), now.device.arch, flag_options(self.flags))
+        if kernel_name(program, name) not in program.kernels:
+            return now
+        return now.device.adopt(program)
+
+    def kernel(self, program: Program) -> Kernel:
+        """The kernel to look at: the one that is named, else the first.
+
+        Raises:
+            UsageError: the program has no kernel of that name.
+        """
+        from gpudbg.debug.launching import kernel_name
+        from gpudbg.formats.launch import pick_kernel
+
+        name = self.table().kernel
+        if name is None:
+            return next(iter(program.kernels.values()))
+        return pick_kernel(program, kernel_name(program, name))
+
+    def trouble(self, program: Program) -> UsageError | None:
+        """Why a launch cannot begin, and what to do; None where it can."""
+        from gpudbg.debug.launching import kernel_name
+        from gpudbg.formats.launch import bind, check_geometry, pick_kernel
+
+        try:
+            table = self.table(program)
+            kernel = pick_kernel(program, kernel_name(program, table.kernel))
+            check_geometry(kernel, table.grid, table.block, table.shared_bytes)
+            bind(kernel, table.args)
+        except UsageError as error:
+            return type(error)(error.message, WHAT_TO_DO)
+        return None
+
+    def launch(self, loaded: LoadedProgram) -> ProgramLaunch:
+        """The launch, with its buffers on the device.
+
+        Raises:
+            UsageError: what is missing, or does not fit, and what to do.
+            LoadError: a data file that cannot be read.
+        """
+        from gpudbg.debug.launching import prepare
+
+        trouble = self.trouble(loaded.program)
+        if trouble is not None:
+            raise trouble
+        table = self.table(loaded.program)
+        gpu = loaded.device.gpu
+        for name in ("num_sms", "seed", "stack_bytes"):
+            value = getattr(table.sm, name)
+            if value is not None:
+                setattr(gpu, name, value)
+        gpu.engine = getattr(self.flags, "engine", gpu.engine)
+        gpu.jobs = getattr(self.flags, JOBS.name, gpu.jobs)
+        loaded.use_machine(table)
+        return prepare(loaded, table)
+
+    def idle(self, loaded: LoadedProgram) -> IdleLaunch:
+        """What stands for the launch while there is none."""
+        from gpudbg.debug.launching import IdleLaunch
+
+        return IdleLaunch(loaded, self.kernel(loaded.program))
+
+    def form(self, program: Program, kernel: Kernel) -> LaunchForm:
+        """The launch of a kernel as texts: what is given, and a proposal for the rest."""
+        from gpudbg.debug.launch_form import filled, form_of, propose
+
+        proposed = propose(program, kernel)
+        chosen = replace(self, flags=flags_over(self.flags, ["--kernel", kernel.name]))
+        try:
+            table = chosen.table(program)
+        except UsageError:
+            # Some arguments are given by name: those go over the proposed ones.
+            try:
+                table = table_over(proposed, chosen.flags, program)
+            except UsageError:
+                table = proposed
+        proposal = form_of(program, kernel, proposed)
+        made = filled(form_of(program, kernel, table), proposal)
+        if self._has_table():
+            return made
+        given = self.flags
+        return replace(
+            made,
+            grid=made.grid if given.grid else proposal.grid,
+            block=made.block if given.block else proposal.block,
+        )
+
+    def _has_table(self) -> bool:
+        from gpudbg.formats.launch_toml import beside
+
+        return self.base is not None or bool(self.flags.launch) or beside(self.path) is not None
+
+
+def open_session(
+    path: str | Path, args: argparse.Namespace, may_wait: bool = False
+) -> DebugSession:
+    """A session at the entry of the kernel that path, table and flags name.
 
     Args:
-        path: the program's path.
+        path: the program's.
         args: what `add_launch_flags` parsed.
-        program: the program, once it has been read: `--arg NAME=…` goes by its parameters.
-    """
-    from gpudbg.formats.launch import SmSpec
-    from gpudbg.formats.launch_toml import beside, flag_launch, read_launch
-
-    table = Path(args.launch) if args.launch else beside(path)
-    base = read_launch(table) if table is not None else None
-    if args.num_sms is not None and not 1 <= args.num_sms <= MAX_SMS:
-        raise UsageError(f"--num-sms {args.num_sms}: between 1 and {MAX_SMS}")
-    return flag_launch(
-        base,
-        kernel=args.kernel,
-        grid=args.grid,
-        block=args.block,
-        shared_bytes=args.shared,
-        args=args.arg,
-        symbols=args.symbol,
-        outputs=args.output,
-        sm=SmSpec(args.arch, args.num_sms, args.seed, args.heap, args.stack),
-        parameters=parameter_names(program, args.kernel or (base.kernel if base else None)),
-    )
-
-
-def parameter_names(program: Program | None, kernel: str | None) -> Sequence[str] | None:
-    """Names of the parameters of the kernel to launch; None where they are not known."""
-    from gpudbg.debug.launching import kernel_name
-    from gpudbg.debug.signatures import names_of
-    from gpudbg.formats.launch import pick_kernel
-
-    if program is None:
-        return None
-    try:
-        found = pick_kernel(program, kernel_name(program, kernel))
-    except UsageError:
-        return None
-    return names_of(program, found)
-
-
-def open_session(path: str | Path, args: argparse.Namespace) -> DebugSession:
-    """A session at the entry of the kernel that path, table and flags name.
+        may_wait: where the launch cannot begin, a session that has not launched yet, in place
+            of an error.
 
     Raises:
         LoadError: the program or a data file cannot be read.
-        UsageError: the launch does not fit the kernel.
+        UsageError: the launch does not fit the kernel; with `may_wait`, the kernel that is
+            named is not there.
     """
-    launch = read_table(path, args)
+    opening = Opening(os.fspath(path), args)
+    launch = opening.table()
     program = open_program(path, launch, args.arch, flag_options(args))
-    if args.arg:
-        launch = read_table(path, args, program)
-    jobs = getattr(args, JOBS.name, JOBS.default)
-    return start(program, launch, getattr(args, "engine", "auto"), jobs)
+    engine, jobs = getattr(args, "engine", "auto"), getattr(args, JOBS.name, JOBS.default)
+    if may_wait and opening.trouble(program) is not None:
+        session = _waiting(opening, program, launch, engine, jobs)
+    else:
+        if args.arg:
+            launch = opening.table(program)
+        session = start(program, launch, engine, jobs)
+    session.opening = opening
+    return session
+
+
+def _waiting(
+    opening: Opening, program: Program, launch: Launch, engine: str, jobs: int
+) -> DebugSession:
+    """A session that has not launched anything."""
+    from gpudbg.debug.session import DebugSession
+
+    if not program.kernels:
+        raise LoadError("contains no kernels", path=program.path, hint="`gpudbg dis` shows it")
+    loaded = device_for(program, launch, engine, jobs).adopt(program)
+    session = DebugSession(opening.idle(loaded))
+    loaded.device.sessions.add(session)
+    session.plan(opening)
+    return session
+
+
+def device_for(
+    program: Program, launch: Launch, engine: str = "auto", jobs: int = JOBS.default
+) -> Device:
+    """A device as a launch table describes it."""
+    from gpudbg.debug.device import Device
+
+    sm = launch.sm
+    return Device(
+        arch=sm.arch or program.arch,
+        num_sms=sm.num_sms,
+        seed=sm.seed,
+        heap_bytes=sm.heap_bytes,
+        stack_bytes=sm.stack_bytes,
+        engine=engine,
+        jobs=jobs,
+    )
 
 
 def start(
@@ -217,16 +349,4 @@ def start(
     Raises:
         UsageError: the launch does not fit the kernel.
     """
-    from gpudbg.debug.device import Device
-
-    sm = launch.sm
-    device = Device(
-        arch=sm.arch or program.arch,
-        num_sms=sm.num_sms,
-        seed=sm.seed,
-        heap_bytes=sm.heap_bytes,
-        stack_bytes=sm.stack_bytes,
-        engine=engine,
-        jobs=jobs,
-    )
-    return device.adopt(program).launch_table(launch)
+    return device_for(program, launch, engine, jobs).adopt(program).launch_table(launch)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -35,19 +36,21 @@ from gpudbg.debug.public import public_names
 from gpudbg.debug.settings import SCOPES, Settings
 from gpudbg.debug.sources import SourcePath
 from gpudbg.debug.stop import Stop, Trigger, dim
-from gpudbg.debug.stop_maker import entry_stop, make_stop
+from gpudbg.debug.stop_maker import entry_stop, make_stop, opened_stop
 from gpudbg.debug.symbols import Symbols
 from gpudbg.debug.timeline import Timeline
 from gpudbg.debug.traps import SessionTraps
 from gpudbg.debug.warp_view import WarpView, array_mask
 from gpudbg.debug.watching import EVERY_STOP, Watching
 from gpudbg.debug.watchpoints import Watchpoints, lines_of
-from gpudbg.errors import CommandError, UsageError
+from gpudbg.errors import CommandError, GpudbgError, UsageError
+from gpudbg.formats.launch import MissingArguments
 from gpudbg.isa.spa5.sched import first_instruction
 from gpudbg.sm.events import StopEvent
 
 if TYPE_CHECKING:
     from gpudbg.debug.commands.registry import Command, Output
+    from gpudbg.debug.opening import Opening
     from gpudbg.debug.snapshot import Snapshot
     from gpudbg.debug.watching import Subscription
     from gpudbg.formats.program import CodeImage, Kernel, Program
@@ -84,9 +87,12 @@ class Launch(Protocol):
     def loaded(self) -> Any:
         """The program on its device."""
 
+    subscriptions: set[Subscription]
+    """Observers that listen until the session ends."""
+
     @property
-    def subscriptions(self) -> set[Subscription]:
-        """Observers that listen until the session ends."""
+    def ready(self) -> bool:
+        """Whether `begin` launches; otherwise its grid has no block."""
 
     def begin(self) -> Grid:
         """A new grid; the first call launches, later ones restore device memory first."""
@@ -132,6 +138,8 @@ class DebugSession(Watching, Breaking, Looking):
         self.last_line = ""
         self.focus: Focus | None = None
         self.stop: Stop | None = None
+        self.opening: Opening | None = None
+        self._planned = False
         self.grid: Grid = launch.begin()
         self.timeline = Timeline(self)
         self.use_settings(Settings())
@@ -150,15 +158,15 @@ class DebugSession(Watching, Breaking, Looking):
         self.checks: dict[str, Any] = {}
         self.traps = SessionTraps(self)
         self.watchpoints = Watchpoints(self)
-        self._focus_first()
-        self._record(entry_stop(self))
+        self._stand()
 
     __dir__ = public_names
     _INTERNAL = frozenset(
         """accepts breakpoint_at callbacks checks complete_expression context dispatch displays
         end_run enter_inlined error_pc examine_state fetch_array fetch_bytes forget_interrupt
         frame_level global_address grid halted integer last_line list_state location_text
-        observing quit_code quit_requested read_focused read_memory require_stopped
+        observing opening plan quit_code quit_requested read_focused read_memory
+        require_launchable require_stopped
         resolve_breakpoints run_to_stop shown_pc skipped_inline source_depth sources special
         special_names stop_listeners symbols test timeline traps use_settings value_history
         variables warps_where watchpoints would_stop write_focused write_memory""".split()
@@ -235,6 +243,11 @@ class DebugSession(Watching, Breaking, Looking):
         return self.grid.finished or self._killed
 
     @property
+    def launched(self) -> bool:
+        """Whether a kernel has been launched; False while the program is only open."""
+        return self.launch.ready
+
+    @property
     def faulted(self) -> bool:
         """Whether the launch was ended by a warp error or a deadlock."""
         return bool(self.stop and self.stop.faulted)
@@ -242,16 +255,102 @@ class DebugSession(Watching, Breaking, Looking):
     def require_stopped(self) -> None:
         """CommandError unless there is a warp to look at."""
         if self.finished or self.focus is None:
+            self._require_launched()
             raise CommandError("the kernel is not running", AGAIN)
 
+    def _require_launched(self) -> None:
+        if not self.launched:
+            raise CommandError("nothing has been launched yet", "`run` says what a launch needs")
+
+    def require_launchable(self) -> None:
+        """UsageError, saying what is missing, where `restart` could not launch."""
+        if self._planned and self.opening is not None:
+            trouble = self.opening.trouble(self.opening.loaded(self.launch.loaded).program)
+            if trouble is not None:
+                raise trouble
+
     def restart(self) -> Stop:
-        """Launch again from the beginning; device memory is restored first."""
+        """Launch from the beginning; device memory is restored first.
+
+        Raises:
+            UsageError: what the launch lacks, where it was not complete when the program was
+                opened.
+        """
+        if self._planned and self.opening is not None:
+            return self._carry_out(self.opening)
+        return self._begin()
+
+    def _carry_out(self, opening: Opening) -> Stop:
+        """Launch what was planned; a launch that fails leaves the program open."""
+        loaded = opening.loaded(self.launch.loaded)
+        launch = opening.launch(loaded)
+        self._use(launch)
+        try:
+            stop = self._begin()
+            self.traps.install_from(launch.table)
+        except GpudbgError:
+            self._use(opening.idle(loaded))
+            self._begin()
+            raise
+        self._planned = False
+        return stop
+
+    def plan(self, opening: Opening) -> None:
+        """What the next `restart` launches; a session that has not launched shows its kernel.
+
+        Raises:
+            UsageError: the program has no such kernel, or the flags cannot be read.
+            LoadError: the part of the file with that kernel cannot be read.
+        """
+        loaded = opening.loaded(self.launch.loaded)
+        idle = opening.idle(loaded)
+        with suppress(MissingArguments):
+            opening.table(loaded.program)
+        self.opening, self._planned = opening, True
+        if not self.launched:
+            self._use(idle)
+            self._begin()
+
+    def _use(self, launch: Launch) -> None:
+        """Take another launch's program and kernel over; breakpoints are looked up again."""
+        other = launch.image is not self.launch.image
+        # Who observes this session goes on observing it.
+        launch.subscriptions, self.launch.subscriptions = self.launch.subscriptions, set()
+        self.focus = None
+        self._release()
+        self._release = weakref.finalize(self, launch.release)
+        self._release.atexit = False
+        self.launch, self.program, self.kernel = launch, launch.program, launch.kernel
+        self.symbols = Symbols(launch.program, launch.image, launch.kernel)
+        if other:
+            for row in self.breakpoints:
+                if row.watch is None:
+                    row.addresses, row.places = (), ()
+            self.resolve_breakpoints()
+            self._renew_checks()
+
+    def _renew_checks(self) -> None:
+        """Checks look at one code image: for another one they begin anew."""
+        from gpudbg.debug.checks import attach, detach
+
+        for name in list(self.checks):
+            detach(self, name)
+            attach(self, name)
+
+    def _begin(self) -> Stop:
         self.grid = self.launch.begin()
         self.backlog = gathering.Backlog()
         self.traps.attach()
         self._killed = False
         self.focus = None
         self.list_state = None
+        return self._stand()
+
+    def _stand(self) -> Stop:
+        """Before the first instruction; without a launch nowhere."""
+        if not self.launched:
+            self.stop = opened_stop(self)
+            return self.stop
         self._focus_first()
         return self._record(entry_stop(self))
 
@@ -449,6 +548,7 @@ class DebugSession(Watching, Breaking, Looking):
         self.grid.forget_interrupt()
 
     def _require_running(self) -> None:
+        self._require_launched()
         if self.finished:
             raise CommandError("the kernel has ended", AGAIN)
         if self.faulted:
@@ -582,6 +682,7 @@ class DebugSession(Watching, Breaking, Looking):
 
     def _focused(self) -> WarpState:
         if self.focus is None:
+            self._require_launched()
             raise CommandError("no warp has the focus", "`run` or `start` launches the kernel")
         return self.grid.warp(self.focus.sm, self.focus.warp)
 

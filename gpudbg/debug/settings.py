@@ -36,7 +36,6 @@ class SettingRow:
 GDB_ROWS = (
     ("annotate", "0"),
     ("architecture", "auto"),
-    ("args", ""),
     ("auto-load safe-path", "/"),
     ("auto-solib-add", "on"),
     ("backtrace limit", "unlimited"),
@@ -208,6 +207,17 @@ ROWS = (
     SettingRow("theme", "", (), "colours of the terminal UI", text=True, screen=True),
     SettingRow("keymap", "", (), "which keys the terminal UI has", text=True, screen=True),
     SettingRow("ascii", "", (), "the terminal UI with ASCII marks only", text=True, screen=True),
+    SettingRow("args", "", (), "launch flags of the next start, all of them", text=True),
+    *(
+        SettingRow(f"launch {name}", "", (), f"{what} of the next start", text=True)
+        for name, what in (
+            ("kernel", "kernel"),
+            ("grid", "blocks"),
+            ("block", "threads of a block"),
+            ("shared", "dynamic shared memory"),
+            ("arg", "one argument, NAME=VALUE,"),
+        )
+    ),
     SettingRow("breakpoint pending", "auto", ("on", "off", "auto"), "keep unknown locations"),
     SettingRow("cuda coalescing", "on", ("on", "off", "auto"), "group rows of info cuda tables"),
     *(SettingRow(f"cuda {n}", d, (), "accepted for cuda-gdb's sake", True) for n, d in CUDA_ROWS),

@@ -17,6 +17,7 @@ StopKind = Literal[
     "deadlock",
     "limit",
     "interrupted",
+    "opened",
 ]
 
 
@@ -113,6 +114,7 @@ class Stop:
     `pc` is relative to the kernel's code; `instructions` counts warp instructions since launch.
     `watch` is what watchpoints saw, where one of them stopped the machine.  `arrived_warps` and
     `arrived_threads` stand at the breakpoint that was met: several warps under `set gather on`.
+    The kind "opened" is that of a program that is there, while nothing has been launched.
 
     `file` and `line` are the source's, None without a line table; `function` is the function that
     the source line is in, an inlined one included, and `inlined_at` the calls through which it came

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug.focus import thread_of
@@ -17,6 +18,18 @@ if TYPE_CHECKING:
 def entry_stop(session: DebugSession) -> Stop:
     """The stop before the first instruction."""
     return _located(session, "step", f"at the entry of {session.symbols.kernel_name}")
+
+
+def opened_stop(session: DebugSession) -> Stop:
+    """What stands for a stop while nothing has been launched: what is missing, if anything."""
+    opening = session.opening
+    trouble = opening.trouble(session.program) if opening is not None else None
+    name = PurePath(session.program.path).name
+    if trouble is None:
+        message = f"{name} is open; `run` launches {session.symbols.kernel_name}"
+    else:
+        message = f"{name} is open, not launched: {trouble}"
+    return Stop("opened", message, kernel=session.kernel.name)
 
 
 def make_stop(

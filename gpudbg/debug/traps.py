@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gpudbg.debug.session import DebugSession
+    from gpudbg.formats.launch import Launch
     from gpudbg.sm.port import DebugPort
     from gpudbg.sm.state import WarpState
 
@@ -87,6 +88,11 @@ class SessionTraps(Attached):
             self.driver.stopped()
 
     # ---- the handler -------------------------------------------------------------------
+
+    def install_from(self, table: Launch) -> None:
+        """The handler that a launch table names, if any; errors as `install`."""
+        if table.trap.handler is not None:
+            self.install(table.trap.handler, table.trap.entry, table.trap.argument)
 
     def install(
         self,

@@ -427,10 +427,14 @@ def bind(kernel: Kernel, args: Sequence[Arg]) -> tuple[BoundArg, ...]:
     return tuple(bound)
 
 
-def missing_arguments(names: Sequence[str]) -> UsageError:
+class MissingArguments(UsageError):  # noqa: N818 - what is missing is no mistake yet
+    """Arguments that nothing gives."""
+
+
+def missing_arguments(names: Sequence[str]) -> MissingArguments:
     """The complaint about arguments that nothing gives."""
     are = "argument is" if len(names) == 1 else "arguments are"
-    return UsageError(
+    return MissingArguments(
         f"{len(names)} {are} not given: {_list(names)}",
         "--arg NAME=VALUE gives one; `gpudbg info PROGRAM --launch` prints a launch table",
     )

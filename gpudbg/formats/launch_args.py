@@ -68,6 +68,8 @@ def given_args(
         known = list(parameters)
         raise UsageError(f"no argument is called '{unknown}'", suggest(unknown, known))
     if parameters is None and named:
+        for name, value in pairs:
+            text.parse_value(name, value)
         return GivenArgs(None)
     return GivenArgs(*text.parse_args(texts))
 

@@ -45,7 +45,9 @@ def test_ambiguous(word: str) -> None:
     assert caught.value.hint.count(",") >= 1
 
 
-def test_every_command_takes_any_argument_text() -> None:
+def test_every_command_takes_any_argument_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import numpy as np
 
     import gpudbg
@@ -55,6 +57,8 @@ def test_every_command_takes_any_argument_text() -> None:
     program = gpudbg.load(first)
     arguments = [np.arange(64, dtype=np.int32), np.zeros(1, np.int32), np.int32(60)]
     session = program.launch("block_max", grid=1, block=64, args=arguments)
+    # `save launch zzz` writes a file, as it was asked to.
+    monkeypatch.chdir(tmp_path)
     refused: list[str] = []
     leaving = {"quit", "run", "continue", "start", "kill", "until", "finish", "echo"}
     for row in load().commands:

@@ -12,6 +12,9 @@ ROWS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "first_steps",
         (
             "start",
+            "info launch",
+            "launch block_max",
+            "save launch /dev/null",
             "stepi",
             "stepi 4 cta",
             "nexti",

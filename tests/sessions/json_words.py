@@ -24,6 +24,7 @@ addresses: code addresses; empty while a breakpoint is pending
 adds: what a plugin adds: kind -> names
 arch: architecture, such as sm_50
 area: address of the save area
+arguments: arguments of the launch, in order
 assembled: number of forms that the assembler makes
 barriers: barriers that the kernel uses
 base: first address
@@ -116,8 +117,9 @@ global_bits: bits that are set in the global error status
 global_esr: the word of HWW_GLOBAL_ESR, or null
 global_report_mask: the word of its report mask, or null
 gpc: GPC number
+given: whether it was given, not proposed
 gpu: PCI address of the GPU that a log line names, or null
-grid: number of the grid
+grid: number of the grid; of a launch: its blocks, as text
 group: the group it belongs to
 handle: the number a kernel is given
 handler: the trap handler, or null
@@ -143,6 +145,7 @@ inlined_at: calls that the compiler inlined on the way to the place, innermost f
 instructions: warp instructions issued so far; of code: its instructions
 kernel: the kernel's name
 kernels: kernels of the program
+launched: whether a kernel has been launched
 kind: what sort of thing it is
 label: the name as the symbol table has it
 lane: lane of the warp
@@ -168,6 +171,7 @@ max_threads: threads of a block the kernel was compiled for, or null
 meaning: what it means
 message: one line
 nan: how many NaNs there are
+missing: why a launch cannot begin; empty where it can
 mnemonic: the instruction's first word
 mnemonics: number of mnemonics
 modifiers: modifier -> value
@@ -217,6 +221,7 @@ scope: what the register belongs to
 section: ELF section
 shaders: shader types that have it
 shape: extents, slowest first
+shared: bytes of dynamic shared memory, as text
 shared_bytes: shared memory of a block
 shared_static_bytes: shared memory of a block that the code declares
 shared_variables: variables in shared memory

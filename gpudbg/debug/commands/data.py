@@ -158,7 +158,7 @@ An empty line goes on where the last x ended."""
     usage="x[/NFU] ADDRESS",
     help="examine memory or instructions",
     group="data",
-    needs="stopped",
+    needs="stopped or ended",
     repeats=True,
     details=X_HELP,
 )
@@ -213,8 +213,7 @@ def _target(session: DebugSession, spec: Spec, text: str) -> tuple[str, int, int
             raise CommandError("an address is missing", "x/8xw (@shared int*)0")
         return previous[0], previous[1], unit, letter
     result = session.evaluate(text)
-    assert session.focus is not None
-    lane = session.focus.lane
+    lane = session.focus.lane if session.focus is not None else 0
     if not result.valid[lane]:
         raise CommandError(f"{text}: no value here: {result.why}")
     match result.type:
@@ -245,15 +244,27 @@ def _instructions(session: DebugSession, spec: Spec, text: str) -> Output:
     from gpudbg.debug.commands.code import instruction_rows
 
     if text in ("", "$pc"):
-        start = session.warp().state.pc
+        # Where no warp stands, the kernel's code begins.
+        focused = session.focus is not None
+        start = session.warp().state.pc if focused else session.symbols.base
         if not text and session.examine_state and session.examine_state[3] == "i":
             start = session.examine_state[1]
     else:
-        start = session.symbols.resolve(f"*{text}", session).addresses[0]
+        start = _code_place(session, text)
     rows = session.symbols.around(start, 0, (spec.count or 1) - 1)
     if rows:
         session.examine_state = ("code", rows[-1].pc + 8, 8, "i")
     return instruction_rows(session, rows)
+
+
+def _code_place(session: DebugSession, text: str) -> int:
+    """Where code is: an address, or a function as in `break`."""
+    try:
+        return session.symbols.resolve(f"*{text}", session).addresses[0]
+    except CommandError:
+        if not text[0].isalpha() and text[0] != "_":
+            raise
+    return session.symbols.resolve(text, session).addresses[0]
 
 
 @command(

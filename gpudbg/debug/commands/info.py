@@ -79,6 +79,7 @@ def info_warps(session: DebugSession, argument: str) -> Output:
 
 @command(
     "info lanes",
+    "info la",
     usage="info lanes",
     help="lanes of the focused warp",
     group="status",

@@ -175,6 +175,7 @@ TABLE = CommandTable()
 
 FAMILIES = (
     "run",
+    "launch",
     "break_",
     "info",
     "data",

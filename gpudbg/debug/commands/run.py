@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.commands.registry import Output, command
+from gpudbg.debug.commands.launch import plan
+from gpudbg.debug.commands.registry import Output, command, quoted_words
 from gpudbg.debug.format import parse_int
 from gpudbg.debug.settings import SCOPES
 from gpudbg.errors import CommandError
@@ -27,22 +28,29 @@ def stop_output(session: DebugSession, stop: Stop) -> Output:
     "r",
     help="start the kernel from the beginning and run it",
     group="running",
-    usage="run",
-    details="Device memory is set back to what the launch gave it first.",
+    usage="run [FLAGS]",
+    details="Device memory is set back to what the launch gave it first.\n"
+    "FLAGS are those of the command line (--kernel, --grid, --block, --arg NAME=VALUE); they are\n"
+    "laid over what was given so far, and stay.  `set args` replaces all of them.",
 )
 def run(session: DebugSession, argument: str) -> Output:
     """Restart when the launch has moved, then run."""
-    if argument:
-        raise CommandError("run takes no arguments", "the launch table says what is launched")
+    plan(session, quoted_words(argument))
     session.restart()
     return stop_output(session, session.cont())
 
 
 @command(
-    "start", "starti", help="start the kernel and stop at its first instruction", group="running"
+    "start",
+    "starti",
+    usage="start [FLAGS]",
+    help="start the kernel and stop at its first instruction",
+    group="running",
+    details="FLAGS as of `run`.",
 )
 def start(session: DebugSession, argument: str) -> Output:
     """Restart and stay at the entry."""
+    plan(session, quoted_words(argument))
     return stop_output(session, session.restart())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpudbg.debug.commands import launch
 from gpudbg.debug.commands.registry import TABLE, Command, Output, command
 from gpudbg.debug.format import parse_int
 from gpudbg.debug.settings import NO_SCREEN
@@ -128,7 +129,10 @@ def set_(session: DebugSession, argument: str) -> Output:
         if session.settings.row(name).screen:
             # No error: a command file that begins with `set theme` runs on.
             return Output((NO_SCREEN,))
-        value = session.settings.set(name, rest)
+        if name in launch.SETTINGS:
+            value = launch.set_launch(session, name, rest)
+        else:
+            value = session.settings.set(name, rest)
         return Output((f"{name} is {value}",), value)
     name = argument.strip().partition(" ")[0]
     if "=" not in argument:
@@ -156,12 +160,18 @@ def set_(session: DebugSession, argument: str) -> Output:
 def show(session: DebugSession, argument: str) -> Output:
     """One setting, or all of them."""
     names = [argument.strip()] if argument.strip() else list(session.settings.rows)
-    lines = []
+    lines: list[str] = []
+    values: dict[str, str] = {}
     for name in names:
         row = session.settings.row(name)
-        shown = "no screen" if row.screen else session.settings.shown(name)
+        values[name] = (
+            launch.shown_launch(session, name)
+            if name in launch.SETTINGS
+            else session.settings.shown(name)
+        )
+        shown = "no screen" if row.screen else values[name]
         lines.append(f"{name:16} {shown:10} {row.help}")
-    return Output(tuple(lines), {n: session.settings.shown(n) for n in names})
+    return Output(tuple(lines), values)
 
 
 @command("echo", usage="echo TEXT", help="print text", group="support", needs="nothing")

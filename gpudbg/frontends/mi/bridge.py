@@ -220,6 +220,9 @@ class Bridge:
         self.session, self.path, self.opened_with = session, full, list(self.arguments)
         session.output.listeners.append(self._printed)
         session.resolve_breakpoints()
+        if not session.launched and session.stop is not None:
+            # No error: code can be read and breakpoints set; `run` says it again.
+            self.say(f"{session.stop.message}\n")
 
     def begin(self) -> DebugSession:
         """Launch from the beginning: before the first instruction, warps numbered, announced.

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from gpudbg.debug.commands.frames import frame_row
+from gpudbg.debug.commands.launch import completed
 from gpudbg.debug.commands.registry import Command, load
 from gpudbg.debug.frames import frames
 from gpudbg.debug.warp_ids import target_id
@@ -122,7 +123,7 @@ def session_command(bridge: Bridge, ui: Ui, command: Command, argument: str) -> 
 def _static(bridge: Bridge, command: Command, argument: str) -> bool:
     """Whether a command looks at variables and constants only, which are there before a run."""
     session = bridge.session
-    if session is None or session.focus is None or bridge.started or "$" in argument:
+    if session is None or bridge.started or "$" in argument:
         return False
     return command.group == "data"
 
@@ -155,6 +156,23 @@ def _run(bridge: Bridge, argument: str) -> Answer:
     if argument.strip():
         settings.set_arguments(bridge, argument)
     return execution.start(bridge)
+
+
+def _start(bridge: Bridge, argument: str) -> Answer:
+    if bridge.run is not None:
+        raise MiError("The program is already being run.")
+    if argument.strip():
+        settings.set_arguments(bridge, argument)
+    return execution.start(bridge, stop_at_entry=True)
+
+
+def _launch(bridge: Bridge, argument: str) -> Answer:
+    if bridge.run is not None:
+        raise MiError("The program is already being run.")
+    words, form = completed(bridge.loaded(), argument)
+    if form is not None:
+        bridge.say(f"run {shlex.join(words)}\n")
+    return _start(bridge, shlex.join([*bridge.arguments, *words]))
 
 
 def _continue(bridge: Bridge, argument: str) -> Answer:
@@ -203,7 +221,8 @@ def _finish(bridge: Bridge, argument: str) -> Answer:
 
 _RESUMES: dict[str, Resume] = {
     "run": _run,
-    "start": lambda b, a: execution.start(b, stop_at_entry=True),
+    "start": _start,
+    "launch": _launch,
     "continue": _continue,
     "step": _line_step(False),
     "next": _line_step(True),

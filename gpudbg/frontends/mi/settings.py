@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 from typing import TYPE_CHECKING, cast
 
+from gpudbg.debug.commands.launch import SETTINGS as LAUNCH
+from gpudbg.debug.commands.launch import plan
 from gpudbg.debug.commands.registry import load
-from gpudbg.errors import CommandError
+from gpudbg.errors import CommandError, GpudbgError
 from gpudbg.frontends.mi import words
 from gpudbg.frontends.mi.bridge import NoProgram
 from gpudbg.frontends.mi.parser import MiError
@@ -27,6 +30,10 @@ def set_arguments(bridge: Bridge, text: str) -> None:
     except ValueError as e:
         raise MiError(f"program arguments: {e}") from None
     bridge.settings.set("args", text)
+    if bridge.session is not None and not bridge.started:
+        # What is shown before the run is of these flags; the run says what is wrong with them.
+        with contextlib.suppress(GpudbgError):
+            plan(bridge.session, bridge.arguments, fresh=True)
 
 
 def use_terminal(bridge: Bridge, path: str) -> None:
@@ -79,6 +86,10 @@ def set_words(bridge: Bridge, text: str) -> None:
         setting, value = found
         if setting == "addresses" and value == "offset":
             raise CommandError("MI shows code addresses; offsets are the console's")
+        if LAUNCH.get(setting):
+            flags = shlex.join([LAUNCH[setting], value])
+            set_arguments(bridge, f"{shlex.join(bridge.arguments)} {flags}".strip())
+            return
         bridge.settings.set(setting, value)
         if setting == "target-async":
             bridge.settings.set("mi-async", value)

@@ -49,6 +49,7 @@ TITLES = {
     "deadlock": ("Deadlock", "stop"),
     "limit": ("Limit", "now"),
     "interrupted": ("Interrupted", "now"),
+    "opened": ("Not launched", "now"),
 }
 """Stop kind -> noun phrase of the stop line, and its colour role."""
 

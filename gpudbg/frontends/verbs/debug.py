@@ -40,7 +40,7 @@ def main(argv: list[str]) -> int:
     """Run the verb."""
     args = parser().parse_args(argv)
     steps: list[tuple[str, str]] = args.script or []
-    session = open_session(args.program, args)
+    session = open_session(args.program, args, may_wait=True)
     if not (args.batch or args.console or args.json) and has_screen():
         from gpudbg.frontends.tui.app import run_app
 

@@ -19,7 +19,7 @@ def main(argv: list[str]) -> int:
     p.add_argument("--no-rc", action="store_true", help="no .gpudbgrc files")
     p.add_argument("--trust", action="store_true", help="trust ./.gpudbgrc as it is now")
     args = p.parse_args(argv)
-    session = open_session(args.program, args)
+    session = open_session(args.program, args, may_wait=True)
     from gpudbg.frontends.repl.app import run_repl
 
     return run_repl(session, plain=args.plain, rc=not args.no_rc, trust=args.trust)

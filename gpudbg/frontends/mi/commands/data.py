@@ -27,7 +27,8 @@ def readable(call: Call, text: str) -> DebugSession:
     """The session to evaluate in: of a stopped program; before a run for names without `$`."""
     bridge = call.bridge
     if bridge.run is None and bridge.session is not None and not bridge.started:
-        if "$" in text or bridge.session.focus is None:
+        resting = bridge.session.focus is None and bridge.session.launched
+        if "$" in text or resting:
             raise MiError(NO_REGISTERS)
         return bridge.session
     return bridge.process()

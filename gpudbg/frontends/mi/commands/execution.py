@@ -23,6 +23,7 @@ def start(bridge: Bridge, stop_at_entry: bool = False) -> Answer:
     if stop_at_entry and bridge.run is None and bridge.path is not None:
         if bridge.session is None:
             bridge.open(bridge.path)
+        bridge.loaded().require_launchable()
         row = bridge.loaded().break_at(bridge.loaded().kernel.name, temporary=True)
         bridge.breakpoint_changes()
         bridge.original[row.number] = row.location

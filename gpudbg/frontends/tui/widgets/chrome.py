@@ -148,6 +148,8 @@ class StopLine(OneLine):
     def _who(self, view: View, width: int) -> list[Span]:
         focus = view.focus_row
         if focus is None:
+            if view.snapshot.stop.kind == "opened":
+                return []
             return [("every CTA has ended ", "muted")] if view.snapshot.finished else []
         out: list[Span] = []
         lane_state = self._lane_state(view)

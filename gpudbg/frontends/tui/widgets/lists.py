@@ -25,6 +25,7 @@ STOP_WORDS = {
     "deadlock": "Deadlock",
     "limit": "Limit",
     "interrupted": "Interrupted",
+    "opened": "Not launched",
 }
 
 

@@ -1,0 +1,222 @@
+"""What is launched: launch, info launch, save launch, and the settings `args` and `launch …`."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpudbg.debug.commands.registry import Output, command, quoted_words
+from gpudbg.debug.launch_flags import flag_text, launch_parser
+from gpudbg.debug.opening import Opening
+from gpudbg.debug.views import table
+from gpudbg.errors import CommandError
+from gpudbg.formats.launch import MissingArguments
+
+if TYPE_CHECKING:
+    from gpudbg.debug.launch_form import LaunchForm
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.formats.program import Kernel
+
+SETTINGS = {
+    "args": "",
+    "launch kernel": "--kernel",
+    "launch grid": "--grid",
+    "launch block": "--block",
+    "launch shared": "--shared",
+    "launch arg": "--arg",
+}
+"""Settings of the next launch -> the flag each lays over the others; `args` replaces them all."""
+
+
+def opening_of(session: DebugSession) -> Opening:
+    """What the session was opened with; for one from Python, its launch without flags."""
+    if session.opening is not None:
+        return session.opening
+    base = getattr(session.launch, "table", None)
+    return Opening(session.program.path, launch_parser().parse_args([]), base)
+
+
+def plan(session: DebugSession, words: list[str], fresh: bool = False) -> None:
+    """Take launch flags for the next start; errors as `DebugSession.plan`."""
+    if words or fresh:
+        session.plan(laid_over(session, words, fresh))
+
+
+def laid_over(session: DebugSession, words: list[str], fresh: bool = False) -> Opening:
+    """The session's launch flags with others over them.
+
+    Arguments of another kernel are forgotten where they do not fit the one that is named now.
+    """
+    old = opening_of(session)
+    new = old.with_flags(words, fresh)
+    if new.flags.kernel == old.flags.kernel or new.flags.arg != old.flags.arg:
+        return new
+    trouble = new.trouble(new.loaded(session.launch.loaded).program)
+    fits = trouble is None or isinstance(trouble, MissingArguments)
+    return new if fits else new.without_arguments()
+
+
+def set_launch(session: DebugSession, name: str, value: str) -> str:
+    """`set args …`, `set launch grid 4`; the value it has now.
+
+    Raises:
+        CommandError: a value is missing.
+        GpudbgError: as `DebugSession.plan`.
+    """
+    flag = SETTINGS[name]
+    if not flag:
+        plan(session, quoted_words(value), fresh=True)
+    elif value:
+        plan(session, [flag, value])
+    else:
+        raise CommandError(f"set {name} needs a value", "set launch grid 4, set launch arg n=100")
+    return shown_launch(session, name)
+
+
+def shown_launch(session: DebugSession, name: str) -> str:
+    """The value of one of `SETTINGS`."""
+    flags = opening_of(session).flags
+    if not SETTINGS[name]:
+        return flag_text(flags)
+    form = form_of(session)
+    if name == "launch arg":
+        return " ".join(f"{a.name}={a.text}" for a in form.arguments if a.text)
+    return str(getattr(form, name.partition(" ")[2]))
+
+
+def planned_kernel(session: DebugSession) -> tuple[Opening, Kernel]:
+    """The kernel that the next start launches, or would."""
+    opening = opening_of(session)
+    return opening, opening.kernel(session.program)
+
+
+def form_of(session: DebugSession) -> LaunchForm:
+    """The next launch as texts: what is given, and a proposal for the rest."""
+    opening, kernel = planned_kernel(session)
+    return opening.form(session.program, kernel)
+
+
+@command(
+    "launch",
+    usage="launch [KERNEL] [FLAGS]",
+    help="start a kernel with what is given, and with what is proposed for the rest",
+    group="running",
+    details="FLAGS are those of the command line: --grid, --block, --shared, --arg NAME=VALUE.\n"
+    "`info launch` shows what is proposed; `run` and `start` take nothing that was not given.",
+    completer=lambda s, text: [k for k in s.program.kernels if k.startswith(text)],
+)
+def launch(session: DebugSession, argument: str) -> Output:
+    """Start a kernel, at its entry."""
+    from gpudbg.debug.commands.run import stop_output
+
+    words, form = completed(session, argument)
+    session.plan(laid_over(session, words) if form is None else opening_of(session).with_form(form))
+    added = () if form is None else (f"run {shlex.join(words)}",)
+    out = stop_output(session, session.restart())
+    return Output((*added, *out.lines), out.data)
+
+
+def completed(session: DebugSession, argument: str) -> tuple[list[str], LaunchForm | None]:
+    """The flags that `launch ARGUMENT` adds, and the form they say where something was proposed.
+
+    Raises:
+        GpudbgError: flags that cannot be read, a kernel that is not there.
+    """
+    words = quoted_words(argument)
+    if words and not words[0].startswith("-"):
+        words = ["--kernel", *words]
+    opening = laid_over(session, words)
+    loaded = opening.loaded(session.launch.loaded)
+    if opening.trouble(loaded.program) is None:
+        return words, None
+    form = opening.form(loaded.program, opening.kernel(loaded.program))
+    if opening.with_form(form).trouble(loaded.program) is not None:
+        return words, None
+    return form.flags(), form
+
+
+@command(
+    "info launch",
+    help="what `run` launches: kernel, grid, block, arguments, and what is missing",
+    group="status",
+    needs="nothing",
+    details="Values in brackets are proposed, not given: `launch` takes them.",
+)
+def info_launch(session: DebugSession, argument: str) -> Output:
+    """Show the next launch."""
+    from gpudbg.debug.launch_form import form_of as texts
+    from gpudbg.debug.launch_form import signature
+    from gpudbg.errors import UsageError
+
+    opening, kernel = planned_kernel(session)
+    form = opening.form(session.program, kernel)
+    trouble = opening.trouble(session.program)
+    try:
+        given = texts(session.program, kernel, opening.table(session.program))
+        named = {a.name for a in given.arguments if a.text} | opening.named_arguments()
+    except UsageError:
+        named = opening.named_arguments()
+    lines = [signature(session.program, kernel)]
+    lines += table(
+        ("", "", ""),
+        [
+            ("  grid", form.grid, "blocks"),
+            ("  block", form.block, "threads of a block"),
+            ("  shared", form.shared, "bytes of dynamic shared memory"),
+        ],
+    )[1:]
+    rows = [
+        (f"  {a.name}", a.text if a.name in named else f"[{a.text}]", a.type)
+        for a in form.arguments
+    ]
+    lines += table(("", "", ""), rows)[1:] if rows else []
+    if trouble is not None:
+        lines.append(str(trouble))
+    data: dict[str, Any] = {
+        "kernel": form.kernel,
+        "grid": form.grid,
+        "block": form.block,
+        "shared": form.shared,
+        "arguments": [
+            {"name": a.name, "type": a.type, "value": a.text, "given": a.name in named}
+            for a in form.arguments
+        ],
+        "missing": trouble.message if trouble is not None else "",
+        "launched": session.launched,
+    }
+    return Output(tuple(lines), data)
+
+
+def save_form(program: str, form: LaunchForm, name: str = "") -> Path:
+    """Write a launch table; the file.
+
+    Args:
+        program: the program's path: its table lies beside it.
+        form: what to write.
+        name: another file; it may be there already.
+
+    Raises:
+        CommandError: it is there already and nobody named it, or it cannot be written.
+    """
+    path = Path(name).expanduser() if name else Path(program).with_suffix(".toml")
+    if not name and path.exists():
+        raise CommandError(f"{path} is there already", f"`save launch {path}` writes over it")
+    try:
+        path.write_text("\n".join(form.toml()) + "\n", encoding="utf-8")
+    except OSError as e:
+        raise CommandError(f"cannot write {path}: {e.strerror}") from None
+    return path
+
+
+@command(
+    "save launch",
+    usage="save launch [FILE]",
+    help="write the launch table; beside the program it is taken from the next start on",
+    group="running",
+    needs="nothing",
+)
+def save_launch(session: DebugSession, argument: str) -> Output:
+    """Write the next launch as a table."""
+    path = save_form(session.program.path, form_of(session), argument.strip())
+    return Output((f"saved to {path}",), str(path))
