@@ -327,7 +327,10 @@ class DeviceBuffer:
         self.require_live()
         host = np.ascontiguousarray(np.asarray(host_array(array, "the array"), self.dtype))
         if host.nbytes != self.nbytes:
-            raise UsageError(f"{host.nbytes} bytes do not fill {self.nbytes}")
+            mine, its = (f"{x.dtype}{list(x.shape)}" for x in (self, host))
+            raise UsageError(
+                f"{host.nbytes} bytes do not fill {self.nbytes}", f"the buffer is {mine}, not {its}"
+            )
         self.allocation.writable()[:] = host.reshape(-1).view(np.uint8)
 
     def free(self) -> None:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpudbg.debug.compile_options import looks_like_ptx
 from gpudbg.debug.device import Device, DeviceBuffer
+from gpudbg.errors import UsageError
 from gpudbg.formats.initdata import dtype_of, make_array
 from gpudbg.formats.launch import (
     BoundArg,
@@ -209,6 +211,11 @@ def prepare(loaded: LoadedProgram, table: Launch) -> ProgramLaunch:
     """Check a launch table against the program and make what it needs on the device."""
     kernel = pick_kernel(loaded.program, kernel_name(loaded.program, table.kernel))
     check_geometry(kernel, table.grid, table.block, table.shared_bytes)
+    if table.args and not kernel.params and _is_sass(loaded.program):
+        raise UsageError(
+            f"kernel {kernel.name} declares no parameters",
+            "in SASS text, `.param NAME SIZE` lines after `.kernel` do",
+        )
     bound = bind(kernel, table.args)
     made = Made()
     try:
@@ -234,6 +241,11 @@ def _prepared(
     objects = buffers | images
     arguments = tuple(_argument(n, item, objects, marked) for n, item in enumerate(bound))
     return ProgramLaunch(loaded, kernel, table, arguments, params, made)
+
+
+def _is_sass(program: Program) -> bool:
+    """Whether a program was assembled from text, which alone says what parameters it has."""
+    return bool(program.marks) and not any(map(looks_like_ptx, program.sources.values()))
 
 
 def kernel_name(program: Program, name: str | None) -> str | None:

@@ -857,3 +857,8 @@ class ClosedSession(DebugSession):
 
     def __repr__(self) -> str:
         return f"<closed session of {self.kernel.name}>"
+
+    def _repr_html_(self) -> str:
+        from gpudbg.debug import html
+
+        return html.heading(repr(self)[1:-1])

@@ -202,10 +202,11 @@ class LaneView:
     def _repr_html_(self) -> str:
         from gpudbg.debug import html
 
-        return html.lane(self)
+        return html.heading(repr(self)) if self._view.closed else html.lane(self)
 
     def __repr__(self) -> str:
-        return f"<lane {self.index} of {self._view!r}, thread {self.thread}>"
+        thread = "" if self._view.closed else f", thread {self.thread}"
+        return f"<lane {self.index} of {self._view!r}{thread}>"
 
 
 class WarpView:
@@ -227,6 +228,11 @@ class WarpView:
     def __init__(self, session: DebugSession, state: WarpState) -> None:
         self._session = session
         self._state = state
+
+    @property
+    def closed(self) -> bool:
+        """Whether its session is closed."""
+        return self._session.closed
 
     @property
     def state(self) -> WarpState:
@@ -337,7 +343,9 @@ class WarpView:
     def _repr_html_(self) -> str:
         from gpudbg.debug import html
 
-        return html.warp(self)
+        return html.heading(repr(self)) if self.closed else html.warp(self)
 
     def __repr__(self) -> str:
+        if self._session.closed:
+            return "<warp of a closed session>"
         return f"<warp {self.index} on sm {self.sm}, block {self.block}, {self.status}>"

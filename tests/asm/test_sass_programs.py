@@ -99,6 +99,14 @@ def test_compiler_options_do_not_fit(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "takes no compiler options" in capsys.readouterr().err
 
 
+def test_parameters_that_nobody_declared() -> None:
+    program = gpudbg.assemble_program(".kernel k\nMOV R0, c[0x0][0x140]\nEXIT\n")
+    with pytest.raises(gpudbg.UsageError, match=r"declares no parameters .*`\.param NAME SIZE`"):
+        program.launch("k", args=[np.zeros(4, np.int32)])
+    with pytest.raises(gpudbg.UsageError, match="unknown architecture 'sm_80'"):
+        gpudbg.assemble_program("EXIT", "sm_80")
+
+
 # ---- mistakes --------------------------------------------------------------------------
 def test_all_mistakes_are_told_at_once() -> None:
     with pytest.raises(gpudbg.AssembleError) as caught:

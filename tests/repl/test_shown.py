@@ -114,6 +114,19 @@ def test_reprs_name_what_they_are() -> None:
     assert repr(error).startswith("<MMU_FAULT at smooth+0xd0, block (3,0,0) thread (57,0,0): ")
 
 
+def test_what_is_closed_still_shows_itself() -> None:
+    session = gpudbg.open(STEPS)
+    shown = objects(session)
+    session.close()
+    for name, thing in shown.items():
+        assert repr(thing), name
+        assert isinstance(dir(thing), list)
+        if hasattr(thing, "_repr_html_") and name not in ("buffer", "image"):
+            parsed(thing)
+    assert repr(shown["warp"]) == "<warp of a closed session>"
+    assert "closed session" in parsed(session).words
+
+
 # ---- HTML ------------------------------------------------------------------------------
 def test_stops_warps_and_reports_have_html() -> None:
     wanted = {"session", "program", "stop", "warp", "lane", "snapshot", "memory", "output"}

@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpudbg.debug.assembler.build import assemble_file, instruction_offset
-from gpudbg.errors import LoadError
+from gpudbg.errors import LoadError, UsageError
 from gpudbg.formats.cubin import read_cubin
+from gpudbg.formats.program import SUPPORTED_ARCHS
 from gpudbg.formats.reading import read_bytes
 
 if TYPE_CHECKING:
@@ -31,7 +32,11 @@ def program_of_text(text: str, name: str, arch: str | None = None) -> Program:
 
     Raises:
         AssembleError: every error of the text.
+        UsageError: an unknown architecture.
     """
+    if arch is not None and arch not in SUPPORTED_ARCHS:
+        known = ", ".join(SUPPORTED_ARCHS)
+        raise UsageError(f"unknown architecture {arch!r}", f"one of {known}")
     made = assemble_file(text, name, arch)
     marks = {
         f".text.{function.name}": tuple(
