@@ -23,6 +23,8 @@ class SettingRow:
     """One setting; `choices` empty means a number, or any text where `text` says so.
 
     Those of the `screen` are the terminal UI's: it gives them their choices (`Settings.adopt`).
+    A row that is `inert` changes nothing here: only its default is true, so other values are
+    refused, but for the settings that gdb's frontends send as they start (`ACCEPTED`).
     """
 
     name: str
@@ -31,6 +33,7 @@ class SettingRow:
     help: str
     text: bool = False
     screen: bool = False
+    inert: bool = False
 
 
 GDB_ROWS = (
@@ -80,14 +83,12 @@ GDB_ROWS = (
     ("non-stop", "off"),
     ("opaque-type-resolution", "on"),
     ("osabi", "auto"),
-    ("output-radix", "10"),
     ("overload-resolution", "on"),
     ("print address", "on"),
     ("print array", "off"),
     ("print array-indexes", "off"),
     ("print asm-demangle", "off"),
     ("print demangle", "on"),
-    ("print elements", "200"),
     ("print entry-values", "default"),
     ("print finish", "on"),
     ("print frame-arguments", "scalars"),
@@ -130,11 +131,87 @@ GDB_ROWS = (
     ("unwindonsignal", "off"),
     ("verbose", "off"),
 )
-"""gdb's settings that frontends set: kept and shown, without an effect of their own."""
+"""gdb's settings, kept and shown, and their defaults."""
+
+REAL = frozenset(
+    ("annotate", "args", "inferior-tty", "mi-async", "non-stop", "prompt", "target-async")
+)
+"""Of `GDB_ROWS`, those that do something: in GDB/MI."""
+
+ACCEPTED = frozenset(
+    (
+        "architecture",
+        "auto-load safe-path",
+        "auto-solib-add",
+        "breakpoint always-inserted",
+        "charset",
+        "confirm",
+        "cuda api_failures",
+        "cuda kernel_events",
+        "debug-file-directory",
+        "debuginfod enabled",
+        "detach-on-fork",
+        "disable-randomization",
+        "disassembly-flavor",
+        "dprintf-style",
+        "editing",
+        "environment",
+        "filename-display",
+        "height",
+        "history save",
+        "history size",
+        "host-charset",
+        "max-completions",
+        "multiple-symbols",
+        "new-console",
+        "overload-resolution",
+        "pagination",
+        "print asm-demangle",
+        "print demangle",
+        "print max-depth",
+        "print object",
+        "print pretty",
+        "print repeats",
+        "print sevenbit-strings",
+        "print static-members",
+        "print symbol",
+        "print thread-events",
+        "print inferior-events",
+        "print union",
+        "print vtbl",
+        "python print-stack",
+        "solib-search-path",
+        "source open",
+        "startup-with-shell",
+        "stop-on-solib-events",
+        "style enabled",
+        "sysroot",
+        "target-charset",
+        "target-wide-charset",
+        "tui border-kind",
+        "tui compact-source",
+        "unwindonsignal",
+        "verbose",
+    )
+)
+"""Settings without an effect that frontends are known to send as they start: taken, and told."""
+
+SAME = {
+    "language": ("c", "c++", "auto", "local"),
+    "scheduler-locking": ("replay", "off"),
+    "endian": ("auto", "little"),
+    "case-sensitive": ("auto", "on"),
+    "cuda break_on_launch": ("none", "system"),
+    "cuda step_divergent_lanes": ("on",),
+    "cuda coalescing": ("on", "off", "auto"),
+    "print entry-values": ("default", "only", "preferred", "compact", "if-needed"),
+    "print frame-arguments": ("scalars", "all"),
+    "check type": ("on",),
+}
+"""Values beside the default that are true here, too."""
 
 CUDA_ROWS = (
     ("api_failures", "ignore"),
-    ("break_on_launch", "none"),
     ("collect_stats", "on"),
     ("context_events", "off"),
     ("defer_kernel_launch_notifications", "off"),
@@ -194,10 +271,18 @@ ROWS = (
     ),
     SettingRow("gather-limit", "10000", (), "instructions a warp may spend on its way there"),
     SettingRow("listsize", "10", (), "source lines `list` shows"),
-    SettingRow("pagination", "off", ("on", "off"), "accepted for gdb's sake; nothing pages"),
-    SettingRow("confirm", "off", ("on", "off"), "accepted for gdb's sake; nothing asks"),
+    SettingRow("pagination", "off", ("on", "off"), "no effect: nothing pages", inert=True),
+    SettingRow("confirm", "off", ("on", "off"), "no effect: nothing asks", inert=True),
     SettingRow("width", "100", (), "columns of console output"),
-    SettingRow("height", "0", (), "accepted for gdb's sake"),
+    SettingRow("height", "0", (), "no effect: nothing pages", inert=True),
+    SettingRow("print elements", "64", (), "elements of an array that are shown; 0: all"),
+    SettingRow("output-radix", "10", ("8", "10", "16"), "base that integers are shown in"),
+    SettingRow(
+        "cuda break_on_launch",
+        "none",
+        ("none", "application", "system", "all"),
+        "whether `run` stops at the kernel's entry (application, all)",
+    ),
     SettingRow(
         "step-along", "cta", ("cta", "none"), "who moves with the focused warp in line steps"
     ),
@@ -220,8 +305,8 @@ ROWS = (
     ),
     SettingRow("breakpoint pending", "auto", ("on", "off", "auto"), "keep unknown locations"),
     SettingRow("cuda coalescing", "on", ("on", "off", "auto"), "group rows of info cuda tables"),
-    *(SettingRow(f"cuda {n}", d, (), "accepted for cuda-gdb's sake", True) for n, d in CUDA_ROWS),
-    *(SettingRow(n, d, (), "accepted for gdb's sake", True) for n, d in GDB_ROWS),
+    *(SettingRow(f"cuda {n}", d, (), "of cuda-gdb", True, inert=True) for n, d in CUDA_ROWS),
+    *(SettingRow(n, d, (), "of gdb", True, inert=n not in REAL) for n, d in GDB_ROWS),
 )
 """Every setting."""
 
@@ -277,6 +362,8 @@ class Settings:
         """
         row = self.row(name)
         value = self._meant(row, value)
+        if row.inert:
+            self._check_inert(row, value)
         if row.text:
             self._values[name] = value
             return value
@@ -288,6 +375,26 @@ class Settings:
             self._effects[name](value)
         self._values[name] = value
         return value
+
+    def _check_inert(self, row: SettingRow, value: str) -> None:
+        """Refuse a value that would not come true."""
+        switch = row.default in ("on", "off")
+        if switch and value not in ("on", "off"):
+            raise CommandError('"on" or "off" expected.', f"set {row.name} on")
+        if value == row.default or value in SAME.get(row.name, ()) or row.name in ACCEPTED:
+            return
+        raise CommandError(
+            f"set {row.name} {value}: not supported, it stays {row.default or 'empty'}",
+            "`show` lists the settings",
+        )
+
+    def note(self, name: str) -> str:
+        """What to say of a setting that has just been set: that it has no effect; or nothing."""
+        row = self.row(name)
+        value = self._values[name]
+        if not row.inert or value == row.default or value in SAME.get(name, ()):
+            return ""
+        return f"set {name} {value}: no effect here"
 
     def attach(self, gpu: Gpu) -> None:
         """Settings that the device keeps: its values, and how to change them."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gpudbg.debug import gdb_text, views
-from gpudbg.debug.aggregates import data_text, data_value
+from gpudbg.debug.aggregates import Style, data_text, data_value
 from gpudbg.debug.commands.registry import Output, command
 from gpudbg.debug.contents import not_finite
 from gpudbg.debug.expr import Result
@@ -97,15 +97,17 @@ def _shown(session: DebugSession, argument: str) -> _Shown:
         return _vector(session, axes, letter)
     result = session.evaluate(text)
     lane = session.focus.lane if session.focus is not None else 0
+    style = Style.of(session.settings)
     if isinstance(result.type, Struct) or _nested(result):
         raw = session.fetch_bytes(result, lane)
         data = {"type": str(result.type), "lane": lane, "value": data_value(result.type, raw)}
-        return _Shown((data_text(result.type, raw, letter),), data, result)
+        return _Shown((data_text(result.type, raw, letter, style),), data, result)
     if isinstance(result.type, Array):
+        letter = style.letter(result.type.target, letter)
         result, elements = session.fetch_array(result, lane)
         values = elements.tolist()
         data = {"type": str(result.type), "lane": lane, "value": values, "values": values}
-        return _Shown((elements_text(elements, letter),), data, result)
+        return _Shown((elements_text(elements, letter, style.limit),), data, result)
     mask = session.warp().state.active if session.focus is not None else 1
     data = {
         "type": str(result.type),
@@ -120,6 +122,7 @@ def _shown(session: DebugSession, argument: str) -> _Shown:
         kind = result.values.dtype.kind
         words = views.shape_words(result.values, mask, kind)
         return _Shown((words, *views.lanes_text(result, mask, letter)), data)
+    letter = style.letter(result.type, letter)
     return _Shown((views.value_text(result, lane, letter),), data, result)
 
 
@@ -133,16 +136,16 @@ def _nested(result: Result) -> bool:
     )
 
 
-def elements_text(data: Any, letter: str | None) -> str:
+def elements_text(data: Any, letter: str | None, limit: int = 64) -> str:
     """The first elements of an array as `{1, 2, 3}`."""
-    shown = data[:64]
+    shown = data[:limit]
     if letter is None:
         items = ", ".join(views.number_text(v) for v in shown)
     else:
         size = data.dtype.itemsize
         raw = shown.view(f"u{size}")
         items = ", ".join(format_bits(int(v), size, letter) for v in raw)
-    more = f", … {len(data) - 64} more" if len(data) > 64 else ""
+    more = f", … {len(data) - limit} more" if len(data) > limit else ""
     return f"{{{items}{more}}}"
 
 

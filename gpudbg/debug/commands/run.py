@@ -36,7 +36,9 @@ def stop_output(session: DebugSession, stop: Stop) -> Output:
 def run(session: DebugSession, argument: str) -> Output:
     """Restart when the launch has moved, then run."""
     plan(session, quoted_words(argument))
-    session.restart()
+    entry = session.restart()
+    if session.settings.shown("cuda break_on_launch") in ("application", "all"):
+        return stop_output(session, entry)
     return stop_output(session, session.cont())
 
 

@@ -133,7 +133,8 @@ def set_(session: DebugSession, argument: str) -> Output:
             value = launch.set_launch(session, name, rest)
         else:
             value = session.settings.set(name, rest)
-        return Output((f"{name} is {value}",), value)
+        note = session.settings.note(name)
+        return Output((f"{name} is {value}", *([note] if note else [])), value)
     name = argument.strip().partition(" ")[0]
     if "=" not in argument:
         known = ", ".join(session.settings.rows)

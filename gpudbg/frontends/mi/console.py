@@ -413,8 +413,9 @@ def _refuse(text: str) -> Own:
     return own
 
 
-def _nothing(bridge: Bridge, ui: Ui, argument: str) -> None:
-    return None
+def _handle(bridge: Bridge, ui: Ui, argument: str) -> None:
+    """Signals are the machine's errors: they stop the program whatever is asked for."""
+    settings.tell(bridge, f"handle {argument}: no effect here, every error stops the program")
 
 
 def _jump(bridge: Bridge, ui: Ui, argument: str) -> Answer:
@@ -467,9 +468,11 @@ _OWN: dict[str, Own] = {
     "info sharedlibrary": _say("No shared libraries loaded at this time.\n"),
     "info shared": _say("No shared libraries loaded at this time.\n"),
     "info signals": _say("Signals of the emulated GPU stop the program and are reported.\n"),
-    "handle": _nothing,
-    "maintenance": _nothing,
-    "skip": _nothing,
+    "handle": _handle,
+    "maintenance": _refuse("maintenance commands are gdb's own: there are none here"),
+    "skip": _refuse(
+        "skip is not supported: step enters functions that have lines; use next, or finish"
+    ),
     "jump": _jump,
     "interrupt": _interrupt,
     "python": _refuse("Python scripting is not supported in this copy of GDB."),

@@ -50,8 +50,8 @@ def use_terminal(bridge: Bridge, path: str) -> None:
             bridge.terminal = None
 
 
-_LOOSE = ("env", "environment", "logging", "history", "debug", "print", "style", "tui", "auto-load")
-"""Families of settings that are taken as they come."""
+_LOOSE = ("env", "environment", "history", "style", "tui", "auto-load")
+"""Families of settings that are taken as they come, and change nothing."""
 
 
 def set_words(bridge: Bridge, text: str) -> None:
@@ -91,15 +91,29 @@ def set_words(bridge: Bridge, text: str) -> None:
             set_arguments(bridge, f"{shlex.join(bridge.arguments)} {flags}".strip())
             return
         bridge.settings.set(setting, value)
+        tell(bridge, bridge.settings.note(setting))
         if setting == "target-async":
             bridge.settings.set("mi-async", value)
         return
-    if "=" in text and not text.startswith("="):
-        if name not in _LOOSE:
-            _assign(bridge, text)
+    if name in _LOOSE:
+        tell(bridge, f"set {text}: no effect here")
         return
-    if name not in _LOOSE:
-        raise MiError(f'No symbol "{name}" in current context.')
+    if "=" in text and not text.startswith("="):
+        _assign(bridge, text)
+        return
+    if name in _FAMILIES:
+        raise MiError(f'Undefined set {name} command: "{rest}".  Try "help set".')
+    raise MiError(f'No symbol "{name}" in current context.')
+
+
+_FAMILIES = ("print", "cuda", "debug", "logging", "breakpoint", "record", "source", "python", "tcp")
+"""Families whose settings are those of the table and no others."""
+
+
+def tell(bridge: Bridge, note: str) -> None:
+    """A line for the log of every client."""
+    for ui in bridge.uis:
+        ui.stream("&", f"{note}\n" if note else "")
 
 
 def _set_prompt(bridge: Bridge, text: str) -> None:

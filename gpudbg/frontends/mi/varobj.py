@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gpudbg.debug import views
-from gpudbg.debug.aggregates import data_text
+from gpudbg.debug.aggregates import Style, data_text
 from gpudbg.debug.expr.types import Array, Pointer, Scalar, Struct
 from gpudbg.debug.gdb_text import code_pointer
 from gpudbg.errors import CommandError
@@ -119,14 +119,15 @@ def value_text(session: DebugSession, result: Result, letter: str | None = None)
     lane = session.focus.lane if session.focus is not None else 0
     if not result.valid[lane]:
         raise CommandError(result.why or "no value in the focused lane")
+    style = Style.of(session.settings)
     if isinstance(result.type, Scalar):
-        return views.value_text(result, lane, letter)
+        return views.value_text(result, lane, style.letter(result.type, letter))
     bits = int(result.values[lane])
     if isinstance(result.type, Pointer):
         from gpudbg.debug.format import format_bits
 
         return format_bits(bits, 8, letter or "x")
-    return data_text(result.type, session.fetch_bytes(result, lane), letter)
+    return data_text(result.type, session.fetch_bytes(result, lane), letter, style)
 
 
 class VarObjects:

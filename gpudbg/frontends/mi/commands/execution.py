@@ -20,7 +20,8 @@ STEP_END = "end-stepping-range"
 
 def start(bridge: Bridge, stop_at_entry: bool = False) -> Answer:
     """Launch and run."""
-    if stop_at_entry and bridge.run is None and bridge.path is not None:
+    launch = bridge.settings.shown("cuda break_on_launch") in ("application", "all")
+    if (stop_at_entry or launch) and bridge.run is None and bridge.path is not None:
         if bridge.session is None:
             bridge.open(bridge.path)
         bridge.loaded().require_launchable()
