@@ -55,6 +55,12 @@ fuzz: $(STAMP)
 	$(BIN)/python -m tests.engine.fuzz_random --count 3000 --start 100000 --floats
 	$(BIN)/python -m tests.engine.fuzz_random --count 1000 --start 200000 --floats --plain
 	$(BIN)/python tests/plugins/amdgpu/fuzz_llvm_mc.py 120 || [ $$? = 2 ]
+	$(BIN)/python -m tests.engine.guarded
+	$(BIN)/python -m tests.engine.hostile --cases 24
+	$(BIN)/python -m tests.engine.hostile --cases 12 --seed 2 --at-begin
+	$(BIN)/python -m tests.engine.hostile --cases 12 --seed 3 --host x86-64-v3
+	$(BIN)/python -m tests.engine.hostile --cases 12 --seed 4 --host x86-64-v2
+	$(BIN)/python -m tests.engine.hostile --cases 12 --seed 5 --host x86-64 --at-begin
 
 bench: $(STAMP)
 	$(BIN)/python tests/bench/startup.py

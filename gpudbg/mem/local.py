@@ -25,6 +25,9 @@ RANGE_UNIT = 16
 STACK_REACH = WINDOW_BYTES // 2
 """Addresses from here to the high range are taken for a stack that outgrew it."""
 
+NOWHERE = 0xFFFF_FFF0
+"""The place of an address between the ranges: outside of both."""
+
 _WORD_PART = np.uint32(0xFFFF_FFFC)
 _BYTE_PART = np.uint32(3)
 
@@ -86,7 +89,9 @@ class LocalMemory:
         if bad:
             raise alignment_fault(addresses, bad, size, "local")
         in_low = addresses < np.uint32(self.low)
-        place = clean(np.where(in_low, addresses, addresses - self._shift), lanes)
+        between = addresses < np.uint32(self.start)
+        high = np.where(between, np.uint32(NOWHERE), addresses - self._shift)
+        place = clean(np.where(in_low, addresses, high), lanes)
         bad = outside(place, lanes, size, self.size)
         if bad:
             address = int(addresses[first_lane(bad)])

@@ -239,3 +239,18 @@ def local_arrays() -> Case:
         [Launch("local_arrays", 1, 16, ["x", "out"])],
         {"out": out},
     )
+
+
+@kernel("sm_50", "sm_61")
+def shared_neighbours() -> Case:
+    rows = rng("neighbours").integers(-1000, 1000, (4, 32), dtype=I32)
+    before, behind = np.zeros_like(rows), np.zeros_like(rows)
+    before[:, 1:], behind[:, :-1] = rows[:, :-1], rows[:, 1:]
+    shared = rows.copy()
+    shared[:, :-2] = (before + 3 * behind)[:, 2:]
+    want = 5 * before - behind + 7 * shared
+    return Case(
+        {"in": rows, "out": np.zeros_like(rows)},
+        [Launch("shared_neighbours", 4, 32, ["in", "out"])],
+        {"out": want},
+    )

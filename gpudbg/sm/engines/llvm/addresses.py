@@ -139,7 +139,11 @@ class AddressOps(MemoryOps):
         self, space: str, site: str, where: Where, shape: Shape, size: int, count: int, slow: str
     ) -> list[str]:
         """Pointers to the memory of lanes 0 and 16; goes to `slow` unless `count` accesses of
-        each run's first lane and on are inside and aligned."""
+        each run's first lane and on are inside and aligned.
+
+        Low words that wrap around lie apart.  Without a constant the window excludes that
+        (`_global_start`), with one it must be looked for.
+        """
         if space == "shared":
             base = self.get("ptr", "%rec", layout.SHARED_POINTER)
             limit = self.get("i64", "%env", layout.SHARED_BYTES)
@@ -159,6 +163,9 @@ class AddressOps(MemoryOps):
             else:
                 offset = first
             outside = self.op(f"icmp uge i64 {self._turned(offset, turn)}, {room}")
+            if space != "shared" and where.add and count > 1:
+                wraps = self.op(f"icmp ugt i64 {first}, {FULL - size * (count - 1)}")
+                outside = self.op(f"or i1 {outside}, {wraps}")
             self.unless(outside, slow, UNLIKELY)
             places.append(self.at(base, offset))
         if self.run > HALF:
@@ -178,7 +185,7 @@ class AddressOps(MemoryOps):
         """What is added to a low word: the offset in the site's window of such a lane.
 
         A window lies between two multiples of 4 GiB: if one lane is inside and another one too
-        by its distance, its low word does not wrap around.
+        by its distance, its low word does not wrap around unless a constant is added to it.
         """
         start = self.op(f"sub i64 {where.add}, {self.get('i64', site)}")
         if isinstance(where.high, Val):
@@ -220,7 +227,7 @@ class AddressOps(MemoryOps):
         """What later accesses may want to know of places that are inside; i1: it is all so."""
         turn = size.bit_length() - 1
         base, limit = self.get("i64", site, 16), self.get("i64", site, 8)
-        near = Near(where.add, size * self.run, places, self._pc, self.sites - 1)
+        near = Near(where.add, size * self.run, places, self._pc, self.site_number())
         near.room = len(self.lines)
         room = self._room_for(limit, "0", turn)
         good = "true"

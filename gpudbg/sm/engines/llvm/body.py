@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from gpudbg.mem.local import NOWHERE
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.engines.llvm.lanes import FULL, Num, Slow, Val
+from gpudbg.sm.engines.llvm.lanes import Num, Slow, Val
 from gpudbg.sm.engines.llvm.mufu import MufuBodies
 from gpudbg.sm.engines.llvm.text import vector
 
@@ -122,8 +123,9 @@ def places_local(b: Body, size: int) -> tuple[Val, str]:
     address = Val(64, b.bare(b.zext(low), 64))
     low_bytes = Val(64, b.get("i64", "%env", layout.LOCAL_LOW), True)
     start = Val(64, b.get("i64", "%env", layout.LOCAL_START), True)
-    # As 32-bit arithmetic: an address between the ranges becomes a huge place.
-    moved = b.wand(b.wadd(b.wsub(address, start), low_bytes), FULL)
+    moved = b.wadd(b.wsub(address, start), low_bytes)
+    # Between the ranges there is nothing.
+    moved = b.wselect(b.wult(address, start), NOWHERE, moved)
     place = b.wselect(b.wult(address, low_bytes), address, moved)
     limit = Val(64, b.get("i64", "%env", layout.LOCAL_BYTES), True)
     refuse(b, bad_lanes(b, place, limit, size))

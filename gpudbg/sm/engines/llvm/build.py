@@ -7,7 +7,9 @@ any process on the same kind of host.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -140,29 +142,55 @@ def _optimise(module: Any, level: int, passes: Passes) -> None:
 
 
 class Code:
-    """Loaded object code; its functions live as long as it does."""
+    """Loaded object code; its functions live as long as it does.
 
-    def __init__(self, content: bytes) -> None:
-        binding = llvm()
+    One linker places code and constants of an object in one piece of memory: they refer to one
+    another within 2 GiB, however full of large buffers the rest is.
+    """
+
+    def __init__(self, content: bytes, names: Iterable[str] = ()) -> None:
+        """Args: names: of functions, where many are wanted."""
+        from llvmlite.binding import orcjit
+
+        self._name = f"code{next(_NUMBERS)}"
+        # Of what is outside there are functions of the C library, on hosts without an instruction.
+        builder = orcjit.JITLibraryBuilder().add_object_img(content).add_current_process()
+        for name in names:
+            builder.export_symbol(name)
         with _LOCK:
-            module = binding.parse_assembly("", context=_loader_context())
-            self._engine = binding.create_mcjit_compiler(module, _loader())
-            self._engine.add_object_file(binding.ObjectFileRef.from_data(content))
-            self._engine.finalize_object()
+            self._loaded = builder.link(_linker(), self._name)
+        self._functions = dict.fromkeys(names, self._loaded)
 
     def address(self, name: str) -> int:
-        """Where a function begins."""
-        return int(self._engine.get_function_address(name))
+        """Where a function begins.
+
+        Raises:
+            CompileError: there is none of this name.
+        """
+        with _LOCK:
+            found = self._functions.get(name)
+            if found is None:
+                try:
+                    found = self._functions[name] = _linker().lookup(self._name, name)
+                except RuntimeError as error:
+                    raise CompileError(str(error)) from error
+        return int(found[name])
+
+
+_NUMBERS = itertools.count()
 
 
 @cache
-def _loader_context() -> Any:
-    """The context of the empty modules that loaded code hangs on; it must outlive them all."""
-    return llvm().create_context()
+def _linker() -> Any:
+    """What all code is loaded into."""
+    from llvmlite.binding import orcjit
+
+    llvm()
+    return orcjit.create_lljit_compiler(_loader(), use_jit_link=True)
 
 
 def _loader() -> Any:
-    """A target machine for an engine, which takes it over."""
+    """A target machine for the linker, which takes it over."""
     here = host()
     target = llvm().Target.from_triple(here.triple)
     return target.create_target_machine(
@@ -176,8 +204,11 @@ class Library:
     def __init__(self) -> None:
         from gpudbg.sm.engines.llvm.library import CONTROL, control_text, library_text
 
-        self._control = Code(object_of(control_text(), 2, "all"))
-        self._rest = Code(object_of(library_text(host().wide_vectors), 2, "variables"))
+        both = (False, True)
+        names = {layout.symbol(n, shared) for n in layout.FUNCTION_INDEX for shared in both}
+        self._control = Code(object_of(control_text(), 2, "all"), CONTROL)
+        text = library_text(host().wide_vectors)
+        self._rest = Code(object_of(text, 2, "variables"), sorted(names - CONTROL))
         self._in_control = CONTROL
 
     def address(self, name: str) -> int:

@@ -45,6 +45,10 @@ carried round."""
 _MOST_POINTS = 4
 """Of them in a loop: each is a block that stores the state."""
 
+ON_STACK = 'alignstack(64) "probe-stack"="inline-asm"'
+"""Vectors that do not find a register lie in lines of their own on the stack, of which every page
+is touched in turn: a host's guard page ends who has too little."""
+
 _LONGEST_TRACE = 64
 """Instructions of a block and the copies of blocks that follow it."""
 
@@ -54,14 +58,14 @@ class _Kept:
     """What `Emitter._take_back` goes back to.
 
     Attributes:
-        lengths: lines, lines of the tail, points, sites.
+        lengths: lines, lines of the tail, points.
         names: the state, active lanes.
         goals: heads that are gone to.
         point: the last one, and whether memory has changed since.
         addresses: what was found about them.
     """
 
-    lengths: tuple[int, int, int, int]
+    lengths: tuple[int, int, int]
     names: tuple[Names, Mask]
     goals: tuple[set[int], set[int]]
     point: tuple[Point, dict[int, str], bool]
@@ -98,9 +102,10 @@ class Emitter(WaysOps):
         self.patterns: dict[int, Pattern] = {}
         self.run = run
         self.wide_vectors = wide_vectors
-        self.sites = 0
         self.writes: set[int] = set()
         self.before_stores: set[int] = set()
+        self.first_site = 0
+        self._sites = {}
         self.slow: dict[int, str] = {}
         self.order: list[int] = []
         self.extents: dict[int, int] = {}
@@ -156,9 +161,8 @@ class Emitter(WaysOps):
                 lines, aside = sink([*self.lines, *self._turns], self._tail)
                 body += lines
                 tail += aside
-        # Vectors that do not find a register lie in lines of their own on the stack.
         lines = [
-            f"define i32 @{name}(ptr noalias %env, ptr noalias %rec) alignstack(64) {{",
+            f"define i32 @{name}(ptr noalias %env, ptr noalias %rec) {ON_STACK} {{",
             "entry:",
             f"  %came_from = getelementptr i8, ptr %rec, i64 {CAME_FROM}",
             f"  %budget = getelementptr i8, ptr %rec, i64 {BUDGET}",
@@ -238,12 +242,12 @@ class Emitter(WaysOps):
 
     def _whole(self, head: int) -> int | None:
         """Emit a trace, twice where it is a loop: the first time shows what goes round."""
-        kept = self.sites, set(self._checked), set(self._missing), len(self.order)
+        kept = set(self._checked), set(self._missing), len(self.order)
         placed = set(self._placed)
         cut = self._trace(head)
         if self._backs:
             carried = self._goes_round()
-            self.sites, self._checked, self._missing, count = kept
+            self._checked, self._missing, count = kept
             self._placed = placed
             del self.order[count:]
             again = self._trace(head, carried)
@@ -390,7 +394,7 @@ class Emitter(WaysOps):
         """What has been emitted so far."""
         # Masks remember the names of their forms: names in lines that are taken back must go too.
         return _Kept(
-            (len(self.lines), len(self._tail), len(self._points), self.sites),
+            (len(self.lines), len(self._tail), len(self._points)),
             (self.now.copy(), copy_of(self._active)),
             (set(self._checked), set(self._missing)),
             (self._point, dict(self._point.labels), self._changed),
@@ -399,7 +403,7 @@ class Emitter(WaysOps):
 
     def _take_back(self, kept: _Kept) -> None:
         """Forget what was emitted since."""
-        lines, tail, points, self.sites = kept.lengths
+        lines, tail, points = kept.lengths
         del self.lines[lines:]
         del self._tail[tail:]
         del self._points[points:]

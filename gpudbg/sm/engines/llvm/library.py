@@ -64,7 +64,10 @@ def _half(b: Body, kind: str, ref: str, half: int) -> str:
 
 
 def _regular(b: Body, inside: Val, size: int, half: int) -> tuple[str, str]:
-    """(i1: 16 lanes follow one another in memory, the first one's offset)."""
+    """(i1: 16 lanes follow one another in memory, the first one's offset).
+
+    That one need not execute: its offset of 32 bits may be negative, and wrap around.
+    """
     one = f"i{inside.bits}"
     first = b.op(f"extractelement <32 x {one}> {inside.ref}, i64 {CHUNK * half}")
     part = _half(b, one, inside.ref, half)
@@ -76,7 +79,8 @@ def _regular(b: Body, inside: Val, size: int, half: int) -> tuple[str, str]:
     same = b.op(f"icmp eq {kind} {part}, {goal}")
     bits = b.op(f"bitcast <{CHUNK} x i1> {same} to i{CHUNK}")
     if inside.bits == 32:
-        first = b.op(f"zext i32 {first} to i64")
+        # A lane that executes is at most 64 bytes further, below the 2 GiB that there may be.
+        first = b.op(f"sext i32 {first} to i64")
     return b.op(f"icmp eq i{CHUNK} {bits}, -1"), first
 
 

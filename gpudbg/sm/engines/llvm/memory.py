@@ -23,15 +23,18 @@ class MemoryOps(ReciprocalOps):
     Attributes:
         exec: mask of the executing lanes.
         banks: bytes of the constant banks.
-        sites: global accesses so far.
-        writes: those of them that write, or find places for one that does.
+        first_site: cache entries before those of this code.
+        writes: cache entries of accesses that write, or find places for one that does.
         before_stores: addresses of the loads that find places for a store.
         wants_old: the present instruction has a use for what an atomic finds.
     """
 
     exec: Mask
     banks: dict[int, int]
-    sites: int
+    first_site: int
+    _sites: dict[int, int]
+    """Address of an instruction to the number of its entry, from `first_site`: every copy of a
+    block has the same ones, so that there are no more than instructions."""
     writes: set[int]
     before_stores: set[int]
     _pc: int
@@ -79,6 +82,10 @@ class MemoryOps(ReciprocalOps):
         value = self.op(f"load <32 x i{row.result}>, ptr {result}, align 64")
         self._scratch = kept
         return Val(row.result, value)
+
+    def pc(self) -> int:
+        """The address of the present instruction."""
+        raise NotImplementedError
 
     def require(self, good: str) -> None:
         """Leave to the step engine unless an i1 holds."""
@@ -142,14 +149,17 @@ class MemoryOps(ReciprocalOps):
             low, high, add = address.pair
         return f"ptr {self.row_of(low, 32)}, ptr {self.row_of(high, 32)}, i64 {add}"
 
+    def site_number(self) -> int:
+        """Of the cache entry of the present instruction."""
+        return self.first_site + self._sites.setdefault(self.pc(), len(self._sites))
+
     def _site(self, writes: bool = False) -> str:
         """The cache entry of this access."""
+        number = self.site_number()
         if writes:
-            self.writes.add(self.sites)
+            self.writes.add(number)
         table = self.get("ptr", "%env", layout.SITES)
-        place = self.at(table, layout.SITE_BYTES * self.sites)
-        self.sites += 1
-        return place
+        return self.at(table, layout.SITE_BYTES * number)
 
     def _call(self, name: str, space: str, address: Num, tail: str) -> None:
         """Call an access function and leave unless it succeeded."""

@@ -89,8 +89,8 @@ class Program:
 
     @property
     def sites(self) -> int:
-        """Site cache entries that both versions together can use."""
-        return 2 * len(self.listing.code) + 2
+        """Site cache entries of both versions: each has one for an instruction at most."""
+        return 2 * len(self.listing.code)
 
     def version(self, full: bool, effort: int = GOOD) -> Version:
         """A version, compiled now if it does not exist."""
@@ -131,7 +131,7 @@ class Program:
             emitter.patterns, refuted = self.patterns, self.refuted
         emitter.start = build.host().start
         if not full:
-            emitter.sites = len(self.listing.code) + 1
+            emitter.first_site = len(self.listing.code)
         text = emitter.text(FUNCTION)
         code = build.Code(build.object_of(text, effort))
         writes = frozenset(emitter.writes), frozenset(emitter.before_stores)

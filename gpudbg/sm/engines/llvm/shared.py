@@ -243,6 +243,11 @@ class SharedOps(InPlaceOps):
         wrong = self.op(f"and i64 {offset}, {size - 1}")
         aligned = self.op(f"icmp eq i64 {wrong}, 0")
         good = self.op(f"and i1 {self.op(f'icmp ult i64 {start}, {room}')}, {aligned}")
+        if where.add:
+            # As in `_places`.
+            least = self.op(f"add i64 {first}, {min(steps)}")
+            flat = self.op(f"icmp ult i64 {least}, {FULL + 1 - max(steps) + min(steps)}")
+            good = self.op(f"and i1 {good}, {flat}")
         place = self.op(f"getelementptr i8, ptr {self.get('ptr', site, 16)}, i64 {offset}")
         return site, self.op(f"and i1 {good}, {every}"), place, -pattern[0]
 

@@ -1,0 +1,199 @@
+"""Every form of access to memory that code generation emits, and which of them have hostile cases.
+
+    python -m tests.engine.access_forms --write    lists them anew in `access_forms.txt`
+
+A form is the function that emits an instruction, the instruction with its type, and the space it
+is for.  It is noted where the text is made, so that nobody has to remember to add one.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from gpudbg.sm.engines.llvm import layout, text
+from tests.engine import hostile
+
+LISTED = Path(__file__).with_suffix(".txt")
+FOLDER = Path(text.__file__).parent
+_ACCESS = re.compile(
+    r"^(?:%[\w.]+ = )?(?:(load|store)(?: atomic)? (<[^>]*>|\w+)|(atomicrmw \w+|cmpxchg)"
+    r"|(?:tail )?call .*?@llvm\.(masked\.\w+\.\w+))"
+)
+_EMITS = re.compile(r"\b(load|store|atomicrmw|cmpxchg) |masked\.")
+
+FIXED = {
+    "state": "registers, predicates, flags and counts at fixed places of the record",
+    "ways": "the same, and marks of the program's own blocks",
+    "emitter": "the head of the record",
+    "flow": "the head of the record, the divergence stack below its capacity",
+    "special": "the head of the record, fields of the environment",
+    "stack": "the divergence stack below its depth or capacity",
+    "loop": "what `arena` and `worker` lay out",
+    "barriers": "the block of a CTA, by a number below 16",
+    "team": "boxes of host threads",
+    "traced": "rows that a block has taken",
+    "sink": "moves statements of others",
+    "text": "what all others emit with",
+}
+"""Modules whose pointers do not depend on what a program computes -> what they point to."""
+PYTHON = frozenset("build layout listing patterns program run shares start threads worker".split())
+"""Modules that emit nothing."""
+FIXED_FUNCTIONS = {
+    "MemoryOps.function": "the table of library functions",
+    "MemoryOps.bank": "the table of constant banks",
+    "MemoryOps.row_of": "scratch rows",
+    "MemoryOps.outlined": "scratch rows",
+    "MemoryOps._words": "scratch rows",
+    "MemoryOps._site": "the table of sites",
+    "MemoryOps.in_window": "the environment",
+    "MemoryOps.lane_read": "scratch rows",
+    "MemoryOps.atomic": "scratch rows",
+    "Body.row": "a row that is passed",
+    "outlined_functions": "rows that are passed",
+    "MufuBodies._table": "256 entries, by 8 bits",
+    "_shuffle": "a row, by 5 bits",
+    "_resolve": "the table of allocations, by halves; a site",
+}
+"""The same in other modules."""
+
+Row = tuple[str, str, str]
+
+
+class Notes:
+    """Forms noted so far.
+
+    Attributes:
+        rows: (function, instruction, space).
+    """
+
+    def __init__(self) -> None:
+        self.rows: set[Row] = set()
+
+    def note(self, line: str) -> None:
+        """A line that is emitted by the caller's caller."""
+        found = _ACCESS.match(line)
+        if found is None:
+            return
+        what = f"{found[1]} {found[2]}" if found[1] else found[3] or found[4]
+        emitter, space = _origin(sys._getframe(2))
+        if emitter and emitter not in FIXED_FUNCTIONS:
+            self.rows.add((emitter, what, space))
+
+
+def _origin(frame: FrameType | None) -> tuple[str, str]:
+    """(The function that emits, "" in a module of `FIXED`; the space it does so for)."""
+    emitter, space = "", ""
+    while frame is not None:
+        path = Path(frame.f_code.co_filename)
+        if path.parent != FOLDER:
+            break
+        if path.stem != "text" and not emitter:
+            if path.stem in FIXED:
+                return "", ""
+            emitter = re.sub(r"\.<\w+>", "", frame.f_code.co_qualname)
+        space = space or str(frame.f_locals.get("space", ""))
+        frame = frame.f_back
+    return emitter, space
+
+
+@contextmanager
+def noting() -> Iterator[Notes]:
+    """Note what is emitted meanwhile."""
+    notes = Notes()
+    kept: Any = text.Text.op, text.Text.line
+
+    def op(self: text.Text, line: str) -> str:
+        notes.note(line)
+        return str(kept[0](self, line))
+
+    def line(self: text.Text, what: str) -> None:
+        notes.note(what)
+        kept[1](self, what)
+
+    text.Text.op, text.Text.line = op, line  # type: ignore[method-assign]
+    try:
+        yield notes
+    finally:
+        text.Text.op, text.Text.line = kept  # type: ignore[method-assign]
+
+
+def with_cases() -> tuple[set[Row], set[str]]:
+    """(Forms in the code of the hostile cases and of the library; functions of it called)."""
+    calls: set[str] = set()
+    with noting() as notes:
+        for number in range(hostile.BATCHES):
+            batch = hostile.Batch(1000 + number, wanted=hostile.wanted_of(number))
+            for full in (True, False):
+                batch.emitter(full, tuned=False).text("warp")
+            calls |= {name for name in batch.calls if is_access(name)}
+        for wide_vectors in (False, True):
+            hostile.access_library(wide_vectors)
+    return notes.rows, calls
+
+
+def is_access(name: str) -> bool:
+    """Whether a function of the library accesses a program's memory."""
+    return name.partition(".")[0] in ("load", "store", "atomic", "sum")
+
+
+def emitting_functions() -> set[str]:
+    """Functions of the package with text or calls that make accesses, by their source."""
+    found = set()
+    for path in FOLDER.glob("*.py"):
+        if path.stem not in FIXED and path.stem not in PYTHON:
+            found |= set(_emitting(ast.parse(path.read_text()), ""))
+    return found - set(FIXED_FUNCTIONS)
+
+
+def _emitting(node: ast.AST, prefix: str) -> Iterator[str]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.ClassDef | ast.FunctionDef):
+            name = f"{prefix}{child.name}"
+            if isinstance(child, ast.FunctionDef) and _emits(child):
+                yield name
+            yield from _emitting(child, f"{name}.")
+
+
+def _emits(function: ast.FunctionDef) -> bool:
+    """Whether a function itself, not one inside it, emits."""
+    work: list[ast.AST] = list(function.body[ast.get_docstring(function) is not None :])
+    while work:
+        node = work.pop()
+        if isinstance(node, ast.FunctionDef):
+            continue
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            mine = node.func.attr in ("get", "put") and isinstance(node.func.value, ast.Name)
+            if mine and len(node.args) > 1:
+                return True
+        if isinstance(node, ast.JoinedStr | ast.Constant) and _EMITS.search(ast.unparse(node)):
+            return True
+        work += ast.iter_child_nodes(node)
+    return False
+
+
+def never_called(calls: set[str]) -> list[str]:
+    """Access functions that no case calls."""
+    return sorted(name for name in layout.FUNCTION_INDEX if is_access(name) and name not in calls)
+
+
+def listed() -> set[Row]:
+    """The forms in the file."""
+    rows = (line.split("  ") for line in LISTED.read_text().splitlines() if line)
+    return {(row[0], row[1], row[2] if len(row) > 2 else "") for row in rows}
+
+
+if __name__ == "__main__":
+    found = sorted(with_cases()[0])
+    print("never called:", *never_called(with_cases()[1]))
+    if "--write" in sys.argv:
+        LISTED.write_text("".join("  ".join(row).rstrip() + "\n" for row in found))
+    for row in found:
+        print(*row, sep="  ")
+    print("without case:", sorted(emitting_functions() - {row[0] for row in found}))

@@ -1,0 +1,127 @@
+"""Compiled code touches nothing but its memory, whatever the addresses; in child processes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gpudbg
+from gpudbg.debug.assembler import assemble_file
+from gpudbg.mem.faults import MemoryFault
+from gpudbg.mem.local import LocalMemory
+from gpudbg.sm.engines.llvm.emitter import Emitter
+from tests import kernel_cases as kc
+from tests.engine import access_forms, guarded, machines, test_addresses
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def _child(*arguments: str) -> str:
+    """What a module printed; a signal fails the test."""
+    done = subprocess.run(
+        [sys.executable, "-m", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert not done.returncode, f"exit {done.returncode}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def test_the_kernel_that_ended_the_process() -> None:
+    """Its lane 0 does not execute and points below shared memory; and a kernel whose blocks the
+    compiler copies more often than it has instructions."""
+    assert _child("tests.engine.guarded").count("blocks exited") == 2
+
+
+@pytest.mark.parametrize(
+    ("host", "first", "batches"), [("", 0, 3), ("x86-64-v3", 7, 1), ("x86-64-v2", 8, 1)]
+)
+def test_hostile_addresses(host: str, first: int, batches: int) -> None:
+    """Hundreds of cases; `make fuzz` runs tens of thousands."""
+    options = [f"--first={first}", f"--batches={batches}", "--cases=3", f"--host={host}"]
+    if batches == 1:
+        options.append("--at-begin")
+    rows = [json.loads(line) for line in _child("tests.engine.hostile", *options).splitlines()]
+    if "skipped" not in rows[-1]:
+        assert rows[-1]["total"] >= 100 * batches
+        assert sum(row.get("reached", 0) for row in rows) > rows[-1]["total"] // 5
+
+
+NEVER_CALLED = {
+    "atomic.global.ADD.S64", "atomic.global.CAS.S32", "atomic.global.CAS.S64",
+    "atomic.shared.ADD.F32", "atomic.shared.ADD.F64", "atomic.shared.ADD.S64",
+    "atomic.shared.CAS.S32", "atomic.shared.CAS.S64", "load.const.16", "sum.shared.F32",
+}  # fmt: skip
+"""Functions of the library that no instruction needs: it has no such form, or that is illegal."""
+
+
+def test_every_form_of_access_has_a_case() -> None:
+    """The list, what the cases' code consists of, and the functions that emit are the same."""
+    found, calls = access_forms.with_cases()
+    assert found == access_forms.listed(), "python -m tests.engine.access_forms --write"
+    assert access_forms.emitting_functions() <= {row[0] for row in found}
+    assert set(access_forms.never_called(calls)) == NEVER_CALLED
+
+
+@pytest.mark.parametrize("kernel", ["matmul_tiled", "memory_widths", "nbody"])
+def test_forms_of_a_kernel_have_cases(kernel: str) -> None:
+    case = next(iter(kc.load(kernel, "sm_50")))
+    session = machines.launch(case, "run")
+    session.run(max_instructions=1)
+    made = session.grid.fast.engine.program
+    with access_forms.noting() as notes:
+        for full in (True, False):
+            emitter = Emitter(made.listing, full, made.registers, made.banks, made.sregs)
+            emitter.patterns = made.patterns
+            emitter.text("warp")
+    assert notes.rows
+    assert notes.rows <= access_forms.listed()
+
+
+def test_entries_for_accesses_do_not_outnumber_instructions() -> None:
+    """Copies of a block share them."""
+    source = guarded.many_blocks()
+    program = gpudbg.load(assemble_file(source).cubin(), engine="run")
+    out = program.device.buffer(np.zeros(64, np.uint32))
+    session = program.launch("blocks", grid=1, block=32, args=[out])
+    assert session.run().kind == "exited"
+    made = session.grid.fast.engine.program
+    for full in (True, False):
+        emitter = Emitter(made.listing, full, made.registers, made.banks, made.sregs)
+        text = emitter.text("warp")
+        assert text.count("masked") + text.count("<16 x i32>, ptr") > made.sites
+        assert 0 < len(emitter._sites) <= made.sites // 2
+
+
+@pytest.mark.parametrize("access", ["LDG.E R16", "STG.E", "LDG.E.128 R16", "LDG.E.64 R16"])
+@pytest.mark.parametrize("constant", ["-0x400", "0x400"])
+def test_low_words_that_wrap_around_without_a_carry(access: str, constant: str) -> None:
+    """With a constant the addresses of all lanes seem to lie in a row, but are 4 GiB apart."""
+    step = 16 if "128" in access else 8 if "64" in access else 4
+    name, _, data = access.partition(" ")
+    place = f"[R6+{constant}]"
+    text = f"{name} {data}, {place} ;" if data else f"{name} {place}, R12 ;"
+    source = test_addresses.PROGRAM.replace("{body}", f"    {text}")
+    source = source.replace("IADD.X R7, R7, R5", "IADD R7, R7, R5")
+    middle = test_addresses.BYTES // 2
+    base = (11 << 32) - middle
+    for place_of_wrap in (1, 8, 31):
+        start = middle - step * place_of_wrap
+        offsets = [2048 + step * n for n in range(32)] + [start + step * n for n in range(32)]
+        one, two = (
+            test_addresses.outcome(source, engine, offsets, 64, base) for engine in ("step", "run")
+        )
+        assert one[0] == two[0] == "warp_error"
+        assert machines.difference(one[1], two[1]) == ""
+
+
+@pytest.mark.parametrize("address", [64, 68, 0x8000, (1 << 24) - 512 - 64, (1 << 24) - 512 - 4])
+def test_local_addresses_between_the_ranges(address: int) -> None:
+    """Just below the high range there is nothing, whatever lies in the low one."""
+    local = LocalMemory(512, 64)
+    places = np.full(32, address, np.uint32)
+    with pytest.raises(MemoryFault):
+        local.place(places, 1, 4)
