@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from gpudbg.debug import given
 from gpudbg.debug.device import Array, Device
-from gpudbg.debug.hostdata import host_value
+from gpudbg.debug.hostdata import host_array, host_value
 from gpudbg.debug.public import public_names
 from gpudbg.errors import UsageError
 from gpudbg.formats.launch_machine import SpecialSetup, make_special
@@ -67,7 +67,7 @@ def load(
     >>> list(program.kernels)
     ['smooth']
     """
-    program = read(source, arch, options)
+    program = read(source, arch, given.words(options, "options", '["-DN=4"]'))
     device = Device(
         arch=arch or program.arch,
         num_sms=num_sms,
@@ -397,8 +397,14 @@ class LoadedProgram:
         Raises:
             UsageError: no such variable, or it is smaller.
         """
-        kind = np.dtype(dtype)
-        if count is None:
+        try:
+            kind = np.dtype(dtype)
+        except TypeError as error:
+            raise UsageError(f"dtype: {error}") from None
+        offset = given.whole(offset, "offset", 0)
+        if count is not None:
+            count = given.whole(count, "count", 0)
+        else:
             count = max(0, self.symbol(name).size - offset) // kind.itemsize
         segment, place = self._place(name, offset, count * kind.itemsize)
         return np.frombuffer(segment.data[place].tobytes(), kind).copy()
@@ -448,7 +454,7 @@ def _symbol_bytes(value: npt.ArrayLike, symbol: Global) -> bytes:
         return bytes(value)
     if isinstance(value, int) and symbol.size in (1, 2, 4, 8):
         return (int(value) % (1 << 8 * symbol.size)).to_bytes(symbol.size, "little")
-    host = np.ascontiguousarray(value)
+    host = np.ascontiguousarray(host_array(value, "the value"))
     if isinstance(value, float) and not isinstance(value, np.generic) and symbol.size in (2, 4, 8):
         host = host.astype(f"f{symbol.size}")
     return host.astype(host.dtype.newbyteorder("<"), copy=False).tobytes()

@@ -10,7 +10,7 @@ from gpudbg.debug.breakpoints import Breakpoint, BreakpointTable
 from gpudbg.debug.context import WarpContext
 from gpudbg.debug.expr import evaluate
 from gpudbg.debug.focus import first_lane
-from gpudbg.debug.given import one_of, text, whole
+from gpudbg.debug.given import function, one_of, text, whole
 from gpudbg.debug.part import Part
 from gpudbg.debug.views import lane_list
 from gpudbg.debug.warp_view import array_mask
@@ -101,6 +101,8 @@ class Breaking(Part):
         if condition is not None and text(condition, "condition", "$R4 > 3"):
             access.check_names(self._whole, condition)
         ignore = whole(ignore, "ignore", 0)
+        if callback is not None:
+            function(callback, "callback")
         location = self.location_text(location)
         try:
             found = self.symbols.resolve(location, self._whole)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpudbg.debug.given import maybe_whole, whole
-from gpudbg.debug.hostdata import host_array
+from gpudbg.debug.hostdata import converted, host_array
 from gpudbg.debug.public import public_names
 from gpudbg.errors import UsageError
 from gpudbg.mem.device import Allocation
@@ -325,7 +325,7 @@ class DeviceBuffer:
             UsageError: the array has another number of bytes, or the buffer was freed.
         """
         self.require_live()
-        host = np.ascontiguousarray(np.asarray(host_array(array, "the array"), self.dtype))
+        host = converted(array, self.dtype, "the array")
         if host.nbytes != self.nbytes:
             mine, its = (f"{x.dtype}{list(x.shape)}" for x in (self, host))
             raise UsageError(

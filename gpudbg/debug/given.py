@@ -5,6 +5,7 @@ Without these a wrong type shows as an exception from deep inside the machine, o
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -53,6 +54,30 @@ def one_of(value: Any, name: str, known: Sequence[str]) -> str:
     if value in known and isinstance(value, str):
         return value
     raise UsageError(f"{name} must be one of {', '.join(known)}, not {_shown(value)}")
+
+
+def function(value: Any, name: str) -> Any:
+    """Something that can be called.
+
+    Raises:
+        UsageError: something else.
+    """
+    if not callable(value):
+        raise UsageError(f"{name} must be a function, not {_shown(value)}")
+    return value
+
+
+def words(value: Any, name: str, example: str) -> list[str]:
+    """A list of texts; a text alone is none.
+
+    Raises:
+        UsageError: something else.
+    """
+    if isinstance(value, str | bytes) or not isinstance(value, Sequence):
+        raise UsageError(f"{name} must be a list of texts, such as {example}, not {_shown(value)}")
+    return [
+        os.fspath(item) if isinstance(item, os.PathLike) else text(item, name) for item in value
+    ]
 
 
 def index3(value: Any, name: str) -> tuple[int, int, int]:

@@ -51,13 +51,28 @@ def host_array(value: Any, what: str) -> npt.NDArray[Any]:
     """Anything array-like, lists included, as a NumPy array; errors as `host_value`."""
     if isinstance(value, np.ma.MaskedArray):
         raise UsageError(f"{what} is a masked array", "fill it first: `x.filled(0)`")
-    if isinstance(value, np.ndarray):
-        return value
-    found = _array_of(value, what)
+    found = value if isinstance(value, np.ndarray) else _array_of(value, what)
     try:
-        return np.asarray(value) if found is None else found
+        made = np.asarray(value) if found is None else found
     except ValueError as error:
         raise UsageError(f"{what} is no array: {error}") from None
+    if made.dtype.kind in "OU":
+        raise UsageError(f"{what} holds no numbers but {_kind(value)}: it cannot be copied")
+    return made
+
+
+def converted(value: Any, dtype: np.dtype[Any], what: str) -> npt.NDArray[Any]:
+    """Anything array-like with elements of a type; errors as `host_value`."""
+    found = value if isinstance(value, np.ndarray) else _array_of(value, what)
+    try:
+        return np.ascontiguousarray(np.asarray(value if found is None else found, dtype))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise UsageError(f"{what} cannot become {dtype}: {error}") from None
+
+
+def _kind(value: Any) -> str:
+    """What a value without numbers is, for a message."""
+    return f"a {type(value).__name__}" if not isinstance(value, np.ndarray) else str(value.dtype)
 
 
 def _array_of(value: Any, what: str) -> npt.NDArray[Any] | None:

@@ -233,7 +233,8 @@ class Looking(Part):
         """
         from gpudbg.debug.operands import instruction_at
 
-        pc = self.warp().state.pc if offset is None else self.symbols.pc(offset)
+        place = None if offset is None else whole(offset, "offset", 0)
+        pc = self.warp().state.pc if place is None else self.symbols.pc(place)
         code, insn = self.symbols.instruction(pc), instruction_at(self._whole, pc)
         if code is None:
             raise CommandError(f"no instruction at 0x{offset or pc:x}")

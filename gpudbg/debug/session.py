@@ -694,6 +694,8 @@ class DebugSession(Watching, Breaking, Looking):
         >>> warp.block, warp.lane(5).thread, warp.status
         ((2, 0, 0), (37, 0, 0), 'ready')
         """
+        if index is None and sm is not None:
+            raise UsageError(f"which warp of sm {sm}?", "index is its slot there")
         if index is None:
             state = self._focused()
         else:

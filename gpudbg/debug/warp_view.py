@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudbg.debug.focus import thread_of
+from gpudbg.debug.given import text as given_text
 from gpudbg.debug.given import whole
 from gpudbg.debug.public import public_names
 from gpudbg.errors import UsageError
@@ -192,7 +193,7 @@ class LaneView:
         from gpudbg.debug.expr import evaluate, parse
         from gpudbg.errors import CommandError
 
-        result = evaluate(parse(text), self._view.context())
+        result = evaluate(parse(given_text(text, "expression")), self._view.context())
         if not result.valid[self.index]:
             raise CommandError(f"{text}: no value in lane {self.index}: {result.why}")
         return result.values[self.index].item()
@@ -327,7 +328,8 @@ class WarpView:
         """An expression's value in the 32 lanes (lanes without a value: 0)."""
         from gpudbg.debug.expr import evaluate, parse
 
-        values: NDArray[Any] = evaluate(parse(text), self.context()).values
+        tree = parse(given_text(text, "expression"))
+        values: NDArray[Any] = evaluate(tree, self.context()).values
         return values
 
     def around(self, count: int) -> list[tuple[bool, int, str, str]]:

@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, get_args
 
+from gpudbg.debug.given import function as given_function
 from gpudbg.debug.given import maybe_whole, text
 from gpudbg.debug.part import Part
 from gpudbg.debug.stop import Stop, StopKind
@@ -194,7 +195,7 @@ class Watching(Part):
         self.breakpoints.get(number)
         self.callbacks.pop(number, None)
         if callback is not None:
-            self.callbacks[number] = callback
+            self.callbacks[number] = given_function(callback, "callback")
 
     @contextmanager
     def breakpoint(self, location: str | int | None = None, **options: Any) -> Iterator[Breakpoint]:
@@ -228,6 +229,8 @@ class Watching(Part):
         >>> stores.count
         35
         """
+        if not isinstance(observer, Observer):
+            raise UsageError(f"an observer is a gpudbg.Observer, not a {type(observer).__name__}")
         return Subscription(self.grid.gpu, observer, self.launch.subscriptions)
 
     def unsubscribe(self, observer: Observer) -> None:
@@ -250,7 +253,7 @@ class Watching(Part):
         warp 1 comes, 0 go on
         warp 0 comes, 2 go on
         """
-        return self.subscribe(observer_of(event, function))
+        return self.subscribe(observer_of(event, given_function(function, "function")))
 
     @contextmanager
     def trace(

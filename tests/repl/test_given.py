@@ -181,3 +181,57 @@ def test_what_has_ended_says_how_to_begin_again(session: Session) -> None:
     for call in (session.run, session.cont, session.step):
         with pytest.raises(gpudbg.CommandError, match=r"session\.restart\(\)"):
             call()
+
+
+VARIABLES = ".kernel k\nEXIT\n.section .nv.global.init\ntable:\n.word 1, 2, 3, 4\n"
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda p: p.read_symbol("table", count=-1), "count must"),
+        (lambda p: p.read_symbol("table", count=1.5), "count must"),
+        (lambda p: p.read_symbol("table", offset=-4), "offset must"),
+        (lambda p: p.read_symbol("table", "nonsense"), "dtype"),
+        (lambda p: p.write_symbol("table", "abc"), "holds no numbers"),
+        (lambda p: p.write_symbol("table", None), "holds no numbers"),
+        (lambda p: p.write_symbol("table", [1, 2, 3, 4]), "16 bytes, not 32 .*dtype"),
+        (lambda p: p.device.buffer("abc"), "holds no numbers but a str"),
+        (lambda p: p.device.buffer([object()]), "holds no numbers but a list"),
+        (lambda p: p.device.buffer([1, 2]).write("abc"), "cannot become int64"),
+        (
+            lambda p: p.device.buffer(np.zeros(2, np.int32)).write([1]),
+            r"int32\[2\], not int32\[1\]",
+        ),
+        (lambda p: p.device.buffer(np.zeros(1, np.int8)).write([300]), "cannot become int8"),
+        (lambda p: gpudbg.load(STEPS, options="-DN"), "options must be a list of texts"),
+    ],
+)
+def test_variables_and_buffers(call: Callable[..., Any], words: str) -> None:
+    with pytest.raises(gpudbg.UsageError, match=words):
+        call(gpudbg.assemble_program(VARIABLES))
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda s: s.warp(sm=1), "which warp of sm 1"),
+        (lambda s: s.instruction("x"), "offset must"),
+        (lambda s: s.subscribe(3), "gpudbg.Observer, not a int"),
+        (lambda s: s.on("access", 3), "function must be a function"),
+        (lambda s: s.break_at("block_max", callback=3), "callback must be a function"),
+        (lambda s: s.warp().evaluate(None), "expression must"),
+        (lambda s: s.warp().lane(3).evaluate(3), "expression must"),
+    ],
+)
+def test_parts_of_a_session(session: Session, call: Callable[..., Any], words: str) -> None:
+    with pytest.raises(gpudbg.UsageError, match=words):
+        call(session)
+    assert len(session.breakpoints) == 0
+
+
+def test_structures_are_written_as_numpy_reads_them() -> None:
+    kind = np.dtype([("a", "<i4"), ("b", "<f4")])
+    buffer = gpudbg.Device().buffer(np.zeros(2, kind))
+    buffer.write([(1, 2.5), (3, 4.5)])
+    assert buffer.array()["b"].tolist() == [2.5, 4.5]
