@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from gpudbg.debug.watching import Subscription
     from gpudbg.formats.program import CodeImage, Kernel, Program
     from gpudbg.sm.gpu import Grid
+    from gpudbg.sm.grid import Look
     from gpudbg.sm.state import WarpState
     from gpudbg.sm.syscalls import DeviceOutput
 
@@ -389,7 +390,7 @@ class DebugSession(Watching, Breaking, Looking):
         if (untold := self._untold()) is not None:
             return untold
         self.traps.running(stop_on_entry=False)
-        return self.end_run(self.grid.run(max_instructions=most))
+        return self.end_run(self.grid.run(max_instructions=most, look=self._look()))
 
     @interruptible
     def run_to_stop(self, max_instructions: int | None = None) -> Stop:
@@ -405,10 +406,20 @@ class DebugSession(Watching, Breaking, Looking):
                 accept=self.accepts if addresses else None,
                 until=self.watchpoints.met if watching else None,
                 max_instructions=max_instructions,
+                look=self._look(),
             )
         if event.kind == "breakpoint" and self.settings.shown("gather") == "on":
             event = gathering.gather(self, event, self.focus)
         return self.end_run(event)
+
+    def _look(self) -> Look | None:
+        """What proves a hang while the machine runs, where it is asked to."""
+        if self.settings.shown("stop-on-hang") == "off":
+            return None
+        # It leads to views, which sessions need first here.
+        from gpudbg.debug.hanging import hang_of
+
+        return lambda times: hang_of(self, times)
 
     def _untold(self) -> Stop | None:
         """The stop for what ended a gathering and has not been told: it comes before anything."""
@@ -551,7 +562,7 @@ class DebugSession(Watching, Breaking, Looking):
         self._require_launched()
         if self.finished:
             raise CommandError("the kernel has ended", AGAIN)
-        if self.faulted:
+        if self.faulted and not (self.stop and self.stop.hang):
             raise CommandError("the machine is stopped by an error and cannot go on", AGAIN)
 
     def _step_once(self, scope: str, over: bool) -> StopEvent:

@@ -270,6 +270,12 @@ ROWS = (
         "whether a breakpoint's stop lets the other resident warps run until they reach it, too",
     ),
     SettingRow("gather-limit", "10000", (), "instructions a warp may spend on its way there"),
+    SettingRow(
+        "stop-on-hang",
+        "on",
+        ("on", "off"),
+        "end a run as a deadlock where it is proven that nothing can change any more",
+    ),
     SettingRow("listsize", "10", (), "source lines `list` shows"),
     SettingRow("pagination", "off", ("on", "off"), "no effect: nothing pages", inert=True),
     SettingRow("confirm", "off", ("on", "off"), "no effect: nothing asks", inert=True),

@@ -9,7 +9,7 @@ calls the driver, or stores something new on the way.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
@@ -22,9 +22,11 @@ from gpudbg.isa.spa5.sched import first_instruction
 from gpudbg.sm import record as rec
 from gpudbg.sm.engines.values import lanes32, lanes64
 from gpudbg.sm.observer import Observer, Observers
+from gpudbg.sm.sregs import LASTING
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
+    from gpudbg.isa.spa5.insn import Instruction
     from gpudbg.sm.state import WarpState
 
 TRIED: Final = 512
@@ -181,16 +183,20 @@ def _try_ahead(session: DebugSession, warp: WarpState, probe: _Probe, budget: in
     path: list[int] = []
     laps: dict[int, int] = {}
     mark, mark_at, power = _state(warp), 0, 1
+    gone = warp.exited
     while len(path) < budget:
         pc = first_instruction(warp.pc)
         insn = instruction_at(session, pc)
-        if insn is None or insn.op.startswith(NEVER):
+        if insn is None or insn.op.startswith(NEVER) or _changes_by_itself(insn):
             return None
         path.append(pc)
         laps[pc] = laps.get(pc, 0) + 1
         probe.pc = pc
         ended = engine.run(warp, sm, 1)
         if probe.put_back(warp) or probe.unknown or ended in ("fault", "trap", "blocked"):
+            return None
+        if warp.exited != gone:
+            # Lanes that end may be those that a barrier waits for.
             return None
         now = _state(warp)
         if now == mark:
@@ -203,6 +209,11 @@ def _try_ahead(session: DebugSession, warp: WarpState, probe: _Probe, budget: in
         return None
     back = len(path) - 1 - path[-2::-1].index(last) - 1
     return _spin(session, warp, path, path[back:-1], probe, False)
+
+
+def _changes_by_itself(insn: Instruction) -> bool:
+    """Whether it reads a clock, a timer or a counter."""
+    return insn.op == "S2R" and getattr(insn.o["sr"], "index", -1) not in LASTING
 
 
 def _state(warp: WarpState) -> bytes:
@@ -290,7 +301,8 @@ def _at_stop(session: DebugSession) -> tuple[int, dict[tuple[int, int], Spin], b
 
 def _look(session: DebugSession) -> tuple[dict[tuple[int, int], Spin], bool]:
     out: dict[tuple[int, int], Spin] = {}
-    if session.stop is None or session.stop.kind not in KINDS or session.finished:
+    stop = session.stop
+    if stop is None or session.finished or not (stop.kind in KINDS or stop.hang):
         return out, False
     focus = session.focus
     warps = list(session.grid.warps())
@@ -313,8 +325,18 @@ def _look(session: DebugSession) -> tuple[dict[tuple[int, int], Spin], bool]:
 
 def spin_lines(session: DebugSession) -> Iterator[str]:
     """What is to be said of a stop in the middle of a run: who goes round, and a hang."""
+    if session.stop is not None and session.stop.hang:
+        # Its own details say it.
+        return
+    yield from group_lines(spins(session).values())
+    if hangs(session):
+        yield "  hang    every warp that can run comes to such a loop: nothing will change"
+
+
+def group_lines(found: Iterable[Spin]) -> Iterator[str]:
+    """Who goes round, a line for each loop."""
     groups: dict[str, list[Spin]] = {}
-    for spin in spins(session).values():
+    for spin in found:
         groups.setdefault(spin.words, []).append(spin)
     for words, members in list(groups.items())[:4]:
         first = members[0]
@@ -324,5 +346,3 @@ def spin_lines(session: DebugSession) -> Iterator[str]:
         yield f"  spins   {name}: {verb}"
     if len(groups) > 4:
         yield f"  spins   … {len(groups) - 4} more loops; `info warps` has them all"
-    if hangs(session):
-        yield "  hang    every warp that can run comes to such a loop: nothing will change"

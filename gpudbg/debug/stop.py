@@ -119,6 +119,8 @@ class Stop:
     `file` and `line` are the source's, None without a line table; `function` is the function that
     the source line is in, an inlined one included, and `inlined_at` the calls through which it came
     into the code, innermost first.  `card` is what a fault, trap or deadlock shows, line by line.
+    `hang` tells a deadlock of warps that run in circles, none of which can change anything, from
+    one of warps that all wait; after it the launch can go on, once memory has been changed.
 
     >>> session.stop.kind, session.stop.pc, session.stop.thread, session.stop.finished
     ('step', 8, (0, 0, 0), False)
@@ -150,6 +152,7 @@ class Stop:
     card: tuple[str, ...] = field(default=(), repr=False)
     arrived_warps: int = 0
     arrived_threads: int = 0
+    hang: bool = False
 
     @property
     def finished(self) -> bool:

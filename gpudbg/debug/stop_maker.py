@@ -54,6 +54,7 @@ def make_stop(
         "breakpoints": hits,
         "instructions": event.total,
         "detail": event.detail,
+        "hang": event.hang,
     }
     if session.focus is None or kind == "exited":
         name = session.symbols.kernel_name
@@ -109,6 +110,8 @@ def _message(
         more = f"; {len(errors) - 1} more" if len(errors) > 1 else ""
         near = f", {e.nearest}" if e.nearest and e.nearest not in e.detail else ""
         return f"{e.name} at {where}, {who}: {e.detail or e.name}{near}{more}"
+    if event.hang:
+        return f"deadlock: no warp will ever go on; {where}, {who} repeats itself"
     words = {
         "breakpoint": f"{_point(session, hits)} {', '.join(map(str, hits))} at {where}, {who}",
         "step": f"{where}, {who}",

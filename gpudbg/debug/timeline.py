@@ -103,6 +103,8 @@ class Timeline(Attached, Observer):
         record: of the present launch; None while nothing is recorded.
     """
 
+    looks_only = True
+
     def __init__(self, session: DebugSession) -> None:
         self.bookmarks: dict[int, str] = {}
         self.record: Record | None = None

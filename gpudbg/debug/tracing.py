@@ -52,7 +52,7 @@ class Tracer:
 
     def observer(self) -> Observer:
         """What to subscribe."""
-        return Hooked({event: getattr(self, event) for event in self._events})
+        return Hooked({event: getattr(self, event) for event in self._events}, looks_only=True)
 
     def _takes(self, warp: WarpState, pc: int) -> bool:
         """Whether an event there is wanted."""

@@ -40,6 +40,8 @@ NEED_EVENTS = NUMBERS - {4, 72}
 class Counters(Observer):
     """The counters of one launch."""
 
+    looks_only = True
+
     def __init__(self, sms: list[Sm]) -> None:
         self._sms = sms
         # [SM][counter][sub-partition]; a shared counter uses the first place.

@@ -49,7 +49,7 @@ class StopEvent:
     `sm`, `warp`, `lane`, `pc` name the warp the stop is about (None when no warp is left);
     `lane` is the first guilty or active lane.  `executed` counts the warp instructions of this
     call, `total` those of the grid since launch.  `detail` has a line per warp and barrier for
-    `deadlock`, and the instruction for `trap`.
+    `deadlock`, and the instruction for `trap`.  `hang`: a deadlock of warps that run in circles.
     """
 
     kind: StopKind
@@ -61,3 +61,4 @@ class StopEvent:
     executed: int = 0
     total: int = 0
     detail: tuple[str, ...] = ()
+    hang: bool = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpudbg.bits import lanes_of
@@ -15,6 +16,7 @@ from gpudbg.sm.engines.step import NO_TURN, StepEngine
 from gpudbg.sm.events import StopEvent, StopKind, WarpFault
 from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
 from gpudbg.sm.launch import Dim, LaunchConfig
+from gpudbg.sm.looks import Looks
 from gpudbg.sm.observer import Observers
 from gpudbg.sm.reports import fault_of, merged
 from gpudbg.sm.residency import Residency
@@ -40,6 +42,7 @@ RELEASE_ATTEMPT = 100_000
 """Instructions a barrier's CTA gets alone before the whole grid runs to release a stepped warp."""
 
 Accept = Callable[[WarpState], bool]
+Look = Callable[[int], tuple[WarpState, tuple[str, ...]] | None]
 
 
 class Grid:
@@ -85,6 +88,7 @@ class Grid:
         self._interrupt = threading.Event()
         self._started = False
         self._halted: list[WarpState] = []
+        self._looks = Looks()
         self.traps = traps
         self.flow = TrapFlow(self, traps)
         self.counters: Counters | None = None
@@ -266,6 +270,7 @@ class Grid:
         accept: Accept | None = None,
         until: Callable[[WarpState], bool] | None = None,
         max_instructions: int | None = None,
+        look: Look | None = None,
     ) -> StopEvent:
         """Run by the schedule to a stop.
 
@@ -277,6 +282,9 @@ class Grid:
             until: called after every instruction with the warp that executed it; True stops
                 with kind `step`.
             max_instructions: stop with kind `limit` after this many.
+            look: called now and then, at the same places on every engine, where no CTA has ended
+                for long, with how often it was; the warp and the words of a hang if it proves one,
+                which then ends the run with kind `deadlock`.  Must not run the grid.
 
         Raises:
             ModelGap: an instruction or register without semantics; the warp stands at it.
@@ -289,11 +297,17 @@ class Grid:
             if self._interrupted():
                 return self.event("interrupted", self.schedule.warp, before)
             if fast is not None:
-                stopped = fast.advance(before, stops, accept, last)
+                soon = None if look is None else self._looks.at
+                stopped = fast.advance(before, stops, accept, last, soon)
                 if stopped is not None:
                     return stopped
                 if self.finished:
                     return self.event("exited", None, before)
+            if look is not None and self.total >= self._looks.at and self.schedule.between:
+                found = look(self._looks.times) if self._looks.due(self) else None
+                if found is not None:
+                    return replace(self.event("deadlock", found[0], before, found[1]), hang=True)
+                continue
             warp = self.schedule.next(self._residency.ring)
             if warp is None:
                 if self.fill():

@@ -42,7 +42,13 @@ class Observer:
     'exited'
     >>> sorted(coverage.seen)[:4]
     ['BAR', 'BRA', 'EXIT', 'IADD']
+
+    Attributes:
+        looks_only: it promises to change neither memory nor warps, so that a hang can be proven
+            while it is there (`set stop-on-hang`).
     """
+
+    looks_only: bool = False
 
     def instruction(self, warp: WarpState, pc: int, instruction: Any, lanes: int) -> None:
         """Before an instruction; `lanes` is the mask of executing lanes (0: guarded off)."""
@@ -89,9 +95,12 @@ class Observer:
 class Hooked(Observer):
     """An observer that functions make: an event without one costs nothing."""
 
-    def __init__(self, functions: Mapping[str, Callable[..., None]]) -> None:
-        """Args: functions: by event."""
+    def __init__(
+        self, functions: Mapping[str, Callable[..., None]], looks_only: bool = False
+    ) -> None:
+        """Args: functions: by event; looks_only: as for `Observer`."""
         self.functions = dict(functions)
+        self.looks_only = looks_only
 
 
 def _hook(observer: Observer, event: str) -> Callable[..., None] | None:

@@ -97,6 +97,13 @@ class Schedule:
         self.warp, self.left = warp, self.quantum
         return warp
 
+    @property
+    def between(self) -> bool:
+        """Whether a turn has just ended, or the next has begun and executed nothing."""
+        warp = self.warp
+        over = warp is None or self.left <= 0 or warp.words[rec.STATUS] != rec.READY
+        return over or self.left == self.quantum
+
     def spend(self, warp: WarpState, count: int) -> None:
         """`warp` has executed `count` instructions; they are taken off its turn."""
         if warp is self.warp:

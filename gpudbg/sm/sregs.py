@@ -188,6 +188,9 @@ _EQ = np.left_shift(np.uint32(1), LANE_IDS)
 _LT, _LE = _shift_mask(True, False), _shift_mask(True, True)
 _GT, _GE = _shift_mask(False, False), _shift_mask(False, True)
 
+LASTING = frozenset((0, 2, 3, *range(33, 36), *range(37, 40), *range(46, 63)))
+"""Numbers of registers that stay as they are while a warp runs; others count, or can change."""
+
 ROWS: dict[int, Read] = {
     0: lambda m, w, s: LANE_IDS,
     2: _virt_cfg,

@@ -121,6 +121,7 @@ given: whether it was given, not proposed
 gpu: PCI address of the GPU that a log line names, or null
 grid: number of the grid; of a launch: its blocks, as text
 group: the group it belongs to
+hang: whether a deadlock is of warps that run in circles, which nothing can end any more
 handle: the number a kernel is given
 handler: the trap handler, or null
 header: fields of the texture header

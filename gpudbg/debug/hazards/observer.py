@@ -41,6 +41,8 @@ class HazardObserver(Observer):
 
         return html.pre(report("hazards", self))
 
+    looks_only = True
+
     def __init__(self, image: CodeImage) -> None:
         self._image = image
         self._arch = image.program.arch

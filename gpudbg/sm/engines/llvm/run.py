@@ -44,6 +44,8 @@ SOON = 0.02
 """Seconds after which a ticker ends calls (`threads.Ticker`): starting one costs something."""
 
 NO_LIMIT = 1 << 62
+SOME = 4096
+"""Warp instructions of threads together that are worth a call."""
 MOST_ENTRIES = 4096
 """Places reached by computed branches that are taken into a program."""
 
@@ -123,6 +125,7 @@ class RunEngine:
         stops: Collection[int] | None,
         accept: Callable[[WarpState], bool] | None,
         last: int | None,
+        soon: int | None = None,
     ) -> StopEvent | None:
         """Run the grid by its schedule.
 
@@ -131,6 +134,7 @@ class RunEngine:
             stops: breakpoint addresses.
             accept: as for `Grid.run`.
             last: instructions of the launch at which to stop, or None.
+            soon: instructions of the launch at which to return at the end of a turn, or None.
 
         Returns:
             The event that ended the run; None: the step engine must take it from here.
@@ -138,13 +142,13 @@ class RunEngine:
         grid = self.grid
         longest = grid.schedule.quantum + LONGEST + 1
         limit = NO_LIMIT if last is None else last - longest
-        if grid.total >= limit or grid.schedule.seed:
+        if grid.total >= (limit if soon is None else min(limit, soon)) or grid.schedule.seed:
             return None
         if self.program.traced is not (grid.trace is not None):
             self._renew_program()
         try:
             self._prepare(self.shares.gather(limit), frozenset(stops or ()))
-            return self._rounds(before, stops, accept, limit)
+            return self._rounds(before, stops, accept, limit, limit if soon is None else soon)
         finally:
             self.shares.part()
 
@@ -154,6 +158,7 @@ class RunEngine:
         stops: Collection[int] | None,
         accept: Callable[[WarpState], bool] | None,
         limit: int,
+        soon: int,
     ) -> StopEvent | None:
         """`advance`, once everything is prepared."""
         grid, shares = self.grid, self.shares
@@ -165,7 +170,8 @@ class RunEngine:
                 grid.tick()
                 if grid._interrupted():
                     return self._stop("interrupted", before)
-                shares.run(limit if ticker else CALL * len(shares.workers), limit)
+                goal = min(limit, self._goal(soon))
+                shares.run(goal if ticker else CALL * len(shares.workers), goal)
                 if grid.finished:
                     return None
                 event = self._after(before, stops, accept)
@@ -173,7 +179,7 @@ class RunEngine:
                     return event
                 returned = grid._residency.returned and grid.fill()
                 if not returned:
-                    if grid.total >= limit or shares.all_idle():
+                    if grid.total >= min(limit, soon) or shares.all_idle():
                         return None
                     if ticker is None and time.monotonic() - began > SOON:
                         ticker = Ticker(shares.ask_to_stop)
@@ -185,6 +191,14 @@ class RunEngine:
             if ticker is not None:
                 ticker.stop()
             shares.leave()
+
+    def _goal(self, soon: int) -> int:
+        """Instructions of the launch to run to, so that there are `soon` and not many more."""
+        jobs, total = len(self.shares.workers), self.grid.total
+        if jobs == 1 or soon >= NO_LIMIT:
+            return soon
+        # Threads end before a limit, by what their turns may take; each does something.
+        return max(soon, total + SOME) + jobs * (self.grid.schedule.quantum + LONGEST)
 
     def ask_to_stop(self) -> None:
         """Have compiled code return to Python soon; safe from any thread."""

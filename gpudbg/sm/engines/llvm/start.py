@@ -79,13 +79,14 @@ class FastEngine:
         stops: Collection[int] | None,
         accept: Callable[[WarpState], bool] | None,
         last: int | None,
+        soon: int | None = None,
     ) -> StopEvent | None:
         """`RunEngine.advance`, or nothing while there is no compiled code."""
         engine = self.engine or self._start()
         if engine is None:
             return None
         try:
-            return engine.advance(before, stops, accept, last)
+            return engine.advance(before, stops, accept, last, soon)
         except CompileError as error:
             # What ran so far is in the records: the step engine goes on from there.
             self.engine, self.trouble = None, f"the compiler failed: {error}"

@@ -1,0 +1,37 @@
+"""When a run is asked whether it hangs: at totals of instructions, so on every engine alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from gpudbg.sm.grid import Grid
+
+FIRST: Final = 1 << 16
+"""Warp instructions before the first look."""
+AFTER_LOOK: Final = 8
+AFTER_PROGRESS: Final = 2
+"""The next look is at so many times the present total: a look costs milliseconds, and one that
+is left out because a CTA has ended costs nothing."""
+
+
+class Looks:
+    """The looks of one launch.
+
+    Attributes:
+        at: total at which the next is due.
+        times: how many there were.
+    """
+
+    __slots__ = ("_done", "at", "times")
+
+    def __init__(self) -> None:
+        self.at, self.times, self._done = FIRST, 0, 0
+
+    def due(self, grid: Grid) -> bool:
+        """Whether it is worth looking, now that the total has been reached: no CTA has ended since
+        the last time.  Settles when the next is due."""
+        ended, self._done = grid.ctas_done != self._done, grid.ctas_done
+        self.at = grid.total * (AFTER_PROGRESS if ended else AFTER_LOOK)
+        self.times += not ended
+        return not ended
