@@ -7,6 +7,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from textual.events import Key
+from textual.keys import _character_to_key
+from textual.message import Message
 from textual.widgets import Input
 
 from gpudbg.debug.opening import add_launch_flags, open_session
@@ -31,7 +34,7 @@ DIVERGE = (
     "--arg out=u32[4096]:zeros --arg i32:4000"
 ).split()
 
-PATIENCE_S = 60
+PATIENCE_S = 20
 """How long a loaded machine may take for one answer of the engine."""
 
 UNICODE = Look(theme.PALETTES["dark"], glyphs.UNICODE)
@@ -69,9 +72,9 @@ async def settle(app: GpudbgApp, pilot: Any) -> None:
     """Wait until the engine has nothing to do and its last picture is drawn."""
     end = time.monotonic() + PATIENCE_S
     await pilot.pause(0.004)
-    while app.engine.busy and time.monotonic() < end:
+    while not app.at_rest and time.monotonic() < end:
         await pilot.pause(0.004)
-    assert not app.engine.busy
+    assert app.at_rest
     await pilot.pause()
 
 
@@ -92,6 +95,17 @@ async def press(app: GpudbgApp, pilot: Any, *keys: str) -> None:
         assert isinstance(app.focused, Input)
         app.focused.insert_text_at_cursor("".join(typed))
         await settle(app, pilot)
+
+
+async def burst(app: GpudbgApp, pilot: Any, *keys: str | Message) -> None:
+    """Keys (or other events) that arrive together, as in one write of the terminal."""
+    for key in keys:
+        if isinstance(key, Message):
+            app.post_message(key)
+            continue
+        name = _character_to_key(key) if len(key) == 1 else key
+        app.post_message(Key(name, key if len(key) == 1 else " " if key == "space" else None))
+    await settle(app, pilot)
 
 
 def screen_text(app: GpudbgApp) -> list[str]:

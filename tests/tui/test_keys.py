@@ -13,7 +13,7 @@ from gpudbg.frontends.tui import keymaps
 from gpudbg.frontends.tui.actions import ACTIONS, BY_ID
 from gpudbg.frontends.tui.app import GpudbgApp
 from gpudbg.frontends.tui.doings import DOINGS
-from gpudbg.frontends.tui.screens.side import MAIN_KEYS
+from gpudbg.frontends.tui.screens.side import MAIN_ACTIONS
 from gpudbg.frontends.tui.theme import PALETTES
 from gpudbg.frontends.tui.widgets.console import ConsolePane
 
@@ -72,7 +72,7 @@ async def test_main_keys_on_a_side_screen(name, done):
         app.set_keys(name)
         app.open_watch()
         await settle(app, pilot)
-        rows = keys_of(name, [i for i, _ in MAIN_KEYS])
+        rows = keys_of(name, list(MAIN_ACTIONS))
         assert await what_they_do(app, [key for key, _ in rows], done) == rows
 
 

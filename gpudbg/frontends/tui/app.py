@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
+from textual.events import Event, InputEvent, Key, Paste
 from textual.message import Message
+from textual.widgets import Input
 
 from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT, GpudbgError
 from gpudbg.frontends.tui import glyphs, hangup, keymaps, theme
 from gpudbg.frontends.tui.arranging import Layouts
 from gpudbg.frontends.tui.collect import Collector
 from gpudbg.frontends.tui.engine import Engine
+from gpudbg.frontends.tui.inputs import Inputs, Line
 from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.palette import Everything
 from gpudbg.frontends.tui.saved import Saved
@@ -69,7 +72,9 @@ class GpudbgApp(App[int]):
         self.keymap_name = keymaps.DEFAULT
         self._take(session, notes)
         self._asked_keys = os.environ.get(keymaps.VARIABLE, "")
-        self._startup = list(startup or [])
+        self.inputs = Inputs(self)
+        self.inputs.put_lines(startup or [])
+        self.pressed: Key | None = None
 
     def _take(self, session: DebugSession, notes: bool) -> None:
         """Make the options, engine and main screen of a session."""
@@ -118,6 +123,36 @@ class GpudbgApp(App[int]):
             return self.main.post_message(message)
         return super().post_message(message)
 
+    # ---- inputs ------------------------------------------------------------------------
+    async def on_event(self, event: Event) -> None:
+        """Inputs from the terminal go through the queue; all else is Textual's."""
+        if isinstance(event, InputEvent | Paste) and not event.is_forwarded:
+            self.inputs.put(event)
+        else:
+            await super().on_event(event)
+
+    async def deliver(self, item: InputEvent | Paste | Line) -> None:
+        """An input whose turn it is."""
+        self.pressed = item if isinstance(item, Key) else None
+        if isinstance(item, Line):
+            self.main.run_command(item.text)
+        elif isinstance(item, Paste) and not isinstance(self.focused, Input):
+            self.main.note("text can be pasted at a prompt; `:` opens the command line")
+        else:
+            await super().on_event(item)
+
+    def delivered(self, item: InputEvent | Paste | Line) -> None:
+        """Everything that an input caused is done."""
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether no input waits, none is being carried out, and the machine does not run."""
+        return self.inputs.idle and not self.engine.busy and not self.message_queue_size
+
+    def show_bug(self, error: Exception) -> None:
+        """End with a bug's traceback."""
+        self._handle_exception(error)
+
     # ---- life --------------------------------------------------------------------------
     def on_mount(self) -> None:
         """The main screen; then what the command line asked for."""
@@ -128,7 +163,7 @@ class GpudbgApp(App[int]):
             names = ", ".join(keymaps.NAMES)
             words = f"{keymaps.VARIABLE}: no key map is called {self._asked_keys!r}; {names}"
             self.call_after_refresh(self.main.note, words)
-        self.call_after_refresh(self.run_startup)
+        self.call_after_refresh(self.inputs.start)
 
     def source(self, name: str) -> None:
         """Queue the lines of a command file before what waits already."""
@@ -137,21 +172,17 @@ class GpudbgApp(App[int]):
         except OSError as e:
             self.main.note(f"cannot read {name}: {e.strerror}")
             return
-        kept = [t for line in lines.splitlines() if (t := line.strip()) and t[0] != "#"]
-        self._startup = [*kept, *self._startup]
-        self.run_startup()
-
-    def run_startup(self) -> None:
-        """The next command of the command line."""
-        if self._startup and not self.engine.busy:
-            self.main.run_command(self._startup.pop(0))
+        self.inputs.put_lines(
+            t for line in lines.splitlines() if (t := line.strip()) and t[0] != "#"
+        )
 
     async def action_quit(self) -> None:
         """Textual's own key to quit."""
         self.leave()
 
     def leave(self) -> None:
-        """End; what runs is stopped first."""
+        """End; what runs is stopped first, what was typed ahead is forgotten."""
+        self.inputs.close()
         self.engine.interrupt()
         self.exit(EXIT_FAULT if self.session.faulted else EXIT_CLEAN)
 
@@ -199,7 +230,7 @@ class GpudbgApp(App[int]):
     def use_keys(self, name: str) -> None:
         """The keys of a map."""
         self.keymap_name = name
-        self.set_keymap(keymaps.keymap(name))
+        self.set_keymap(keymaps.changes(name))
         if self.main.current is not None:
             self.main.show_keys()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,6 @@ from gpudbg.frontends.tui.widgets.code import CodePane
 from gpudbg.frontends.tui.widgets.console import ConsolePane
 
 if TYPE_CHECKING:
-    from gpudbg.debug.commands.registry import Output
     from gpudbg.debug.session import DebugSession
     from gpudbg.debug.snapshot import WarpRow
     from gpudbg.frontends.tui.screens.main import MainScreen
@@ -30,31 +30,64 @@ def doing(name: str) -> Callable[[Doing], Doing]:
     return enter
 
 
-def _runs(name: str, label: str, line: str, told: bool) -> None:
-    """A running command, carried out in the engine thread; single steps say nothing in words."""
+def _runs(name: str, label: str, line: str) -> None:
+    """A running command, carried out in the engine thread."""
 
     def run(screen: MainScreen) -> None:
-        def work(session: DebugSession) -> Output | None:
-            said = session.command(line)
-            return said if told else None
-
-        if told and not screen.engine.busy:
-            screen.query_one(ConsolePane).log_command(line)
-        screen.run_job(label, work, repeat=not told)
+        screen.query_one(ConsolePane).log_command(line)
+        screen.run_job(label, lambda session: session.command(line))
 
     DOINGS[name] = run
 
 
-for _name, _label, _line, _told in (
-    ("continue", "Running", "continue", True),
-    ("next", "Next line", "next", False),
-    ("step", "Step", "step", False),
-    ("stepi", "Step", "stepi", False),
-    ("finish", "Finishing the call", "finish", True),
-    ("until", "Past the loop", "until", True),
-    ("restart", "Starting", "start", True),
+for _name, _label, _line in (
+    ("continue", "Running", "continue"),
+    ("finish", "Finishing the call", "finish"),
+    ("until", "Past the loop", "until"),
+    ("restart", "Starting", "start"),
 ):
-    _runs(_name, _label, _line, _told)
+    _runs(_name, _label, _line)
+
+STEPS = {"next": "Next line", "step": "Step", "stepi": "Step"}
+"""Steps, which say nothing in the console: action and console command -> what it is called."""
+HELD_S = 0.5
+"""A key that has not been pressed again for so long is no longer held down."""
+PRESSED = 8
+"""So many presses count one by one, however long their steps take."""
+
+
+def steps(session: DebugSession, line: str, count: int, last: float) -> None:
+    """`count` steps with one picture at the end, as long as each ends as a step does.
+
+    Args:
+        session: the machine.
+        line: the command of one step.
+        count: presses of its key.
+        last: when the last one came (`time.monotonic`): a machine slower than the key repeats
+            ends soon after the key is released.
+    """
+    for done in range(count):
+        if done >= PRESSED and time.monotonic() > last + HELD_S:
+            return
+        session.command(line)
+        if session.stop is None or session.stop.kind != "step":
+            return
+
+
+def _steps(name: str) -> None:
+    """Steps for every press of the key that waits already."""
+
+    def run(screen: MainScreen) -> None:
+        pressed = screen.gpudbg.pressed
+        keys = [pressed, *screen.gpudbg.inputs.take_repeats(pressed)] if pressed else []
+        count, last = max(len(keys), 1), keys[-1].time if keys else time.monotonic()
+        screen.run_job(STEPS[name], lambda session: steps(session, name, count, last))
+
+    DOINGS[name] = run
+
+
+for _name in STEPS:
+    _steps(_name)
 
 
 @doing("cursor")

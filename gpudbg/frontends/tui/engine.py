@@ -1,13 +1,12 @@
 """Engine: carries out work on the session in one thread, so that the screen never waits.
 
-One job at a time; steps typed ahead wait their turn.  When a job ends, the new `View`
-is made in the same thread and posted with the answer.
+One job at a time; what is typed meanwhile waits in `gpudbg.frontends.tui.inputs`.  When a job
+ends, the new `View` is made in the same thread and posted with the answer.
 """
 
 from __future__ import annotations
 
 import traceback
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -23,9 +22,6 @@ from gpudbg.frontends.tui.view import Running, View
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
-
-MAX_AHEAD = 64
-"""Steps typed ahead while one is carried out: a key held down cannot queue minutes."""
 
 Work = Callable[["DebugSession"], "Output | None"]
 
@@ -46,7 +42,6 @@ class Job:
 
     label: str
     work: Work
-    repeat: bool = False
 
 
 class Engine:
@@ -56,28 +51,24 @@ class Engine:
         self.session = session
         self.collector = collector
         self._host = host
-        self._waiting: deque[Job] = deque()
         self._current: Job | None = None
         self._meter = Meter(session.grid)
-
-    @property
-    def stepping(self) -> bool:
-        """Whether the job that runs is a step."""
-        return self._current is not None and self._current.repeat
 
     @property
     def busy(self) -> bool:
         """Whether a job runs."""
         return self._current is not None
 
-    def submit(self, label: str, work: Work, repeat: bool = False) -> None:
-        """Carry out work, after what waits; `repeat` work is dropped when very much waits."""
+    def submit(self, label: str, work: Work) -> bool:
+        """Carry out work in the engine's thread; False while a job runs."""
         if self._current is not None:
-            if repeat and len(self._waiting) >= MAX_AHEAD:
-                return
-            self._waiting.append(Job(label, work, repeat))
-            return
-        self._start(Job(label, work, repeat))
+            return False
+        job = self._current = Job(label, work)
+        self._meter = Meter(self.session.grid)
+        # Interrupts come from this thread and only while a job runs: one that is left is late.
+        self.session.forget_interrupt()
+        self._host.start_thread(lambda: self._carry_out(job))
+        return True
 
     def quick(self, work: Work) -> View | None:
         """Carry out short work at once in this thread; None while a job runs.
@@ -90,13 +81,8 @@ class Engine:
         work(self.session)
         return self.collector.take()
 
-    def drop_waiting(self) -> None:
-        """Forget what was typed ahead."""
-        self._waiting.clear()
-
     def interrupt(self) -> None:
-        """Stop what runs, and drop what waits."""
-        self._waiting.clear()
+        """Stop what runs."""
         if self._current is not None:
             self.session.interrupt()
 
@@ -108,17 +94,8 @@ class Engine:
         return Running(job.label, self._meter.now(self.session.grid), shown.tick)
 
     def finished(self) -> None:
-        """The screen has taken a job's answer: start the next one."""
+        """The screen has taken a job's answer."""
         self._current = None
-        if self._waiting:
-            self._start(self._waiting.popleft())
-
-    def _start(self, job: Job) -> None:
-        self._current = job
-        self._meter = Meter(self.session.grid)
-        # Interrupts come from this thread and only while a job runs: one that is left is late.
-        self.session.forget_interrupt()
-        self._host.start_thread(lambda: self._carry_out(job))
 
     def _carry_out(self, job: Job) -> None:
         output: Output | None = None

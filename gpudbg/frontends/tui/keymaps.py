@@ -53,3 +53,11 @@ def keymap(name: str) -> dict[str, str]:
     """Action id -> keys, for every action."""
     changes = _CHANGES[name]
     return {a.id: changes.get(a.id, a.keys) for a in ACTIONS}
+
+
+def changes(name: str) -> dict[str, str]:
+    """Action id -> keys, for the actions whose keys differ from the registry's.
+
+    Textual lays every row of a map over every binding for every key that is pressed.
+    """
+    return {a.id: keys for a in ACTIONS if (keys := _CHANGES[name].get(a.id, a.keys)) != a.keys}

@@ -10,7 +10,12 @@ from gpudbg.frontends.tui.theme import Palette
 
 @dataclass(slots=True)
 class Look:
-    """What widgets draw with; changing it and calling `restyle` changes the whole screen."""
+    """What widgets draw with; changing it and calling `restyle` changes the whole screen.
+
+    Attributes:
+        changes: how often a widget was drawn otherwise than before.
+    """
 
     palette: Palette
     glyphs: Glyphs
+    changes: int = 0

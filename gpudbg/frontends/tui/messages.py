@@ -67,6 +67,15 @@ class CommandEntered(Message):
         self.line = line
 
 
+class LinesPasted(Message):
+    """Lines pasted into the console, and the text behind the last one's end."""
+
+    def __init__(self, lines: list[str], rest: str) -> None:
+        super().__init__()
+        self.lines = lines
+        self.rest = rest
+
+
 class CursorMoved(Message):
     """The cursor or the mouse of a picture is on another texel."""
 

@@ -7,7 +7,6 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.events import Key
 from textual.screen import ModalScreen
 from textual.widgets import Input, Label
 
@@ -37,16 +36,6 @@ class AskScreen(ModalScreen[str | None]):
             box.cursor_blink = False
             yield box
             yield Label("Enter   Esc closes", markup=False, id="state")
-
-    def on_key(self, event: Key) -> None:
-        """Keys that came before the line was there."""
-        box = self.query_one("#answer", Input)
-        if event.key == "enter" and not box.has_focus and box.value:
-            event.stop()
-            self.answer(box.value.strip())
-        elif event.is_printable and event.character and not box.has_focus:
-            event.stop()
-            box.insert_text_at_cursor(event.character)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """The answer."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from textual.events import Key
-from textual.widgets import Input, Label
+from textual.widgets import Label
 
 from gpudbg.errors import GpudbgError
 from gpudbg.frontends.tui.screens.ask import AskScreen
@@ -23,13 +22,6 @@ class EditScreen(AskScreen):
     def __init__(self, question: str, value: str, store: Callable[[str], None]) -> None:
         super().__init__(question, "a value or an expression", value)
         self.store = store
-
-    def on_key(self, event: Key) -> None:
-        """The first key that came before the line was there replaces the old value."""
-        box = self.query_one("#answer", Input)
-        if event.is_printable and not box.has_focus and box.value == self.value:
-            box.value = ""
-        super().on_key(event)
 
     def answer(self, text: str) -> None:
         """Store a value; the line stays while that fails.  An empty or unchanged one is none."""

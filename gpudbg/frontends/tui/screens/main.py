@@ -13,7 +13,6 @@ from textual.binding import Binding, BindingType
 from textual.events import Resize
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Input
 
 from gpudbg.debug.arguments import argument_doubts
 from gpudbg.debug.commands.registry import load
@@ -23,7 +22,7 @@ from gpudbg.frontends.tui import arranging, doings_look, editing, layout, messag
 from gpudbg.frontends.tui.actions import ACTIONS, BY_ID, key_name
 from gpudbg.frontends.tui.changed import Changes, fronts_of, laid_over
 from gpudbg.frontends.tui.completion import complete
-from gpudbg.frontends.tui.doings import DOINGS
+from gpudbg.frontends.tui.doings import DOINGS, STEPS
 from gpudbg.frontends.tui.engine import Engine, Work
 from gpudbg.frontends.tui.keymaps import keymap
 from gpudbg.frontends.tui.look import Look
@@ -67,22 +66,16 @@ SHOWN = (LinePane, AppBar, StopLine, SmStrip, ConsolePane)
 """Widgets that draw a view."""
 
 
-TYPED = ("console", "condition", "search", "goto", "memory", "add_watch", "edit")
-"""Actions after which text is typed: their keys must take effect before the next key arrives."""
-FIRST = ("interrupt", *TYPED)
-
-
+LEAVING = ("quit", "q", "exit")
+"""Commands that end the application, whatever runs."""
 OF_A_WARP = ("lane_next", "note_next", "track", "watch", "cursor", "edit")
 """Actions that do nothing when no warp is left."""
-
-STEPS = ("stepi", "next", "step")
-"""Actions that wait their turn when they are typed while a step is carried out."""
 
 
 def bindings() -> list[BindingType]:
     """Bindings of the registry, and digits for the panes."""
     out: list[BindingType] = [
-        Binding(a.keys, f"do('{a.id}')", a.label, id=a.id, show=False, priority=a.id in FIRST)
+        Binding(a.keys, f"do('{a.id}')", a.label, id=a.id, show=False, priority=a.id == "interrupt")
         for a in ACTIONS
     ]
     out += [Binding(str(n), f"pane({n})", f"pane {n}", show=False) for n in range(10)]
@@ -299,18 +292,11 @@ class MainScreen(Screen[None]):
         if number == 6:
             self.focus_pane("console")
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Keys that come before the focused widget leave typed text alone."""
-        if action == "do" and parameters and parameters[0] in TYPED:
-            return not isinstance(self.focused, Input)
-        return True
-
     def action_do(self, name: str) -> None:
         """An action of the registry."""
         action = BY_ID[name]
-        ahead = name in STEPS and self.engine.stepping
-        if self.engine.busy and not action.busy and not ahead:
-            self.note(f"running; {key_name('ctrl+c')} stops it")
+        if self.engine.busy and not action.busy:
+            self.refuse()
             return
         self.guarded(lambda: DOINGS[name](self))
 
@@ -363,7 +349,7 @@ class MainScreen(Screen[None]):
         view = self.past.shown or self.current
         if view is None:
             return
-        running = self._running_now()
+        running = self.running_now()
         for widget in self.query_one(Board).children:
             if widget.display and isinstance(widget, SHOWN):
                 widget.show(view, running)
@@ -372,7 +358,8 @@ class MainScreen(Screen[None]):
                 screen.show(view, running)
         self.show_keys()
 
-    def _running_now(self) -> Running | None:
+    def running_now(self) -> Running | None:
+        """Numbers of a run that lasts; None at rest and in a run's first moments."""
         if self.current is None:
             return None
         now = self.engine.running(self.current)
@@ -412,7 +399,7 @@ class MainScreen(Screen[None]):
         row.keys = tuple(shown)
         row.pinned = ((key_name(table["help"].split(",")[0]), "help"),)
         if self.current is not None:
-            row.show(self.current, self._running_now())
+            row.show(self.current, self.running_now())
 
     def _can_run(self) -> bool:
         """Whether the machine can go on: not ended, not stopped by an error."""
@@ -427,10 +414,19 @@ class MainScreen(Screen[None]):
         self.show_keys()
 
     # ---- work --------------------------------------------------------------------------------
-    def run_job(self, label: str, work: Work, repeat: bool = False) -> None:
-        """Work for the engine thread."""
-        self.engine.submit(label, work, repeat)
+    def run_job(self, label: str, work: Work) -> None:
+        """Work for the engine thread; refused while it has some."""
+        if not self.engine.submit(label, work):
+            self.refuse()
         self.show_keys()
+
+    def refuse(self) -> None:
+        """The machine runs: what was asked for is not done."""
+        self.note(f"running; {key_name('ctrl+c')} stops it")
+
+    def say_waiting(self, count: int) -> None:
+        """Inputs wait for the end of a run that lasts."""
+        self.note(f"{count} inputs wait for the run; {key_name('ctrl+c')} stops it and drops them")
 
     def run_command(self, line: str, echo: bool = True) -> None:
         """A console line, in the engine thread."""
@@ -456,7 +452,7 @@ class MainScreen(Screen[None]):
             self.note(str(e))
             return False
         if view is None:
-            self.note(f"running; {key_name('ctrl+c')} stops it")
+            self.refuse()
             return False
         self.adopt(view, self.query_one(StopLine).notice)
         return True
@@ -489,7 +485,9 @@ class MainScreen(Screen[None]):
         stop = event.view.snapshot.stop if event.view is not None else None
         if event.error or stop is None or stop.kind != "step":
             # Steps typed ahead were meant for the code before this stop.
-            self.engine.drop_waiting()
+            table = keymap(self.gpudbg.keymap_name)
+            steps = [k for name in STEPS for k in table[name].split(",")]
+            self.gpudbg.inputs.drop_repeats(steps)
         self.engine.finished()
         console = self.query_one(ConsolePane)
         notice = ""
@@ -508,9 +506,9 @@ class MainScreen(Screen[None]):
             if ended != event.view.snapshot.finished:
                 self._outputs_first = event.view.snapshot.finished
                 self.rearrange()
-        self.draw()
-        if not self.engine.busy:
-            self.gpudbg.run_startup()
+        else:
+            self.draw()
+        self.gpudbg.inputs.wake()
 
     def second_console(self, look: Look) -> ConsolePane:
         """A command line for another screen that says what this one's says."""
@@ -520,15 +518,29 @@ class MainScreen(Screen[None]):
     @on(messages.CommandEntered)
     def _command_entered(self, event: messages.CommandEntered) -> None:
         event.stop()
-        self.enter_command(event.line)
+        self.enter_command(event.line, self.query_one(ConsolePane))
 
-    def enter_command(self, text: str) -> None:
-        """A line that was typed."""
+    @on(messages.LinesPasted)
+    def _lines_pasted(self, event: messages.LinesPasted) -> None:
+        event.stop()
+        self.paste_lines(event, self.query_one(ConsolePane))
+
+    def paste_lines(self, event: messages.LinesPasted, console: ConsolePane) -> None:
+        """Lines pasted into a command line, one after the other."""
+        for line in event.lines:
+            console.prompt.taken(line)
+        console.prompt.value = event.rest
+        console.prompt.cursor_position = len(event.rest)
+        self.gpudbg.inputs.put_lines(t for line in event.lines if (t := line.strip()))
+
+    def enter_command(self, text: str, console: ConsolePane) -> None:
+        """A line that was typed; while the machine runs it stays in the prompt."""
         line = text.strip()
-        if self.engine.busy:
-            self.note(f"running; {key_name('ctrl+c')} stops it")
+        if self.engine.busy and line.partition(" ")[0] not in LEAVING:
+            self.refuse()
             return
-        if line.partition(" ")[0] in ("quit", "q", "exit"):
+        console.prompt.taken(text)
+        if line.partition(" ")[0] in LEAVING:
             self.gpudbg.leave()
             return
         load()

@@ -193,4 +193,9 @@ class ConsoleScreen(PaneScreen):
     def on_command_entered(self, event: messages.CommandEntered) -> None:
         """What was typed is carried out as on the main screen."""
         event.stop()
-        self.main.enter_command(event.line)
+        self.main.enter_command(event.line, self.console)
+
+    def on_lines_pasted(self, event: messages.LinesPasted) -> None:
+        """Several at once."""
+        event.stop()
+        self.main.paste_lines(event, self.console)

@@ -7,29 +7,17 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
+from gpudbg.frontends.tui.actions import BY_ID
 from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.view import Running, View
 
 if TYPE_CHECKING:
     from gpudbg.frontends.tui.screens.main import MainScreen
 
-MAIN_KEYS = (
-    ("lane_next", "l"),
-    ("lane_back", "L"),
-    ("warp_next", "right_square_bracket"),
-    ("warp_back", "left_square_bracket"),
-    ("cta_next", "right_curly_bracket"),
-    ("cta_back", "left_curly_bracket"),
-    ("stepi", "space"),
-    ("next", "n,f10"),
-    ("step", "s,f11"),
-    ("continue", "c,f5"),
-    ("interrupt", "ctrl+c"),
-    ("restart", "r"),
-    ("help", "question_mark"),
-    ("theme", "T"),
-    ("quit", "q"),
-)
+MAIN_ACTIONS = (
+    "lane_next", "lane_back", "warp_next", "warp_back", "cta_next", "cta_back",
+    "stepi", "next", "step", "continue", "interrupt", "restart", "help", "theme", "quit",
+)  # fmt: skip
 """Actions of the main screen that work on every side screen; key maps change their keys."""
 
 
@@ -40,9 +28,14 @@ class SideScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
             Binding(
-                keys, f"main('{name}')", name, id=name, show=False, priority=name == "interrupt"
+                BY_ID[name].keys,
+                f"main('{name}')",
+                name,
+                id=name,
+                show=False,
+                priority=name == "interrupt",
             )
-            for name, keys in MAIN_KEYS
+            for name in MAIN_ACTIONS
         ),
         Binding("colon", "console", "command", show=False),
         Binding("escape", "close", "back", show=False),

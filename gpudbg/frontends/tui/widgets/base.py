@@ -69,6 +69,7 @@ class LinePane(Widget, can_focus=True):
         self.tabs: tuple[tuple[str, str, str], ...] = ()
         self._content = Content(())
         self._drawn: list[Strip] = []
+        self._drawn_rows: list[Row] = []
         self._tab_spots: list[tuple[int, int, str]] = []
         self._held = False
 
@@ -103,19 +104,24 @@ class LinePane(Widget, can_focus=True):
 
     def redraw(self) -> None:
         """Build the rows again and send those that changed."""
-        if self.view is None or not self.size.height:
+        size = self.size
+        if self.view is None or not size.height:
             return
         view = self.view
         self._guarded(lambda: self._build(view))
-        made = [self._strip(y) for y in range(self.size.height)]
-        old = self._drawn
-        self._drawn = made
-        if len(old) != len(made):
+        old, drawn = self._drawn_rows, self._drawn
+        rows = self._drawn_rows = [self._row(y) for y in range(size.height)]
+        if len(drawn) != len(rows) or len(old) != len(rows):
+            self._drawn = [self._strip(line, size.width) for line in rows]
+            self.look.changes += 1
             self.refresh()
             return
-        changed = [Region(0, y, self.size.width, 1) for y in range(len(made)) if made[y] != old[y]]
+        changed = [y for y in range(len(rows)) if rows[y] != old[y]]
+        for y in changed:
+            drawn[y] = self._strip(rows[y], size.width)
         if changed:
-            self.refresh(*changed)
+            self.look.changes += 1
+            self.refresh(*(Region(0, y, size.width, 1) for y in changed))
 
     def _build(self, view: View) -> None:
         self._content = self.content(view, self.size.width, self.body)
@@ -134,8 +140,7 @@ class LinePane(Widget, can_focus=True):
             self._content = Content(lines)
             self.log.error(f"{self.pane}: {error!r}")
 
-    def _strip(self, y: int) -> Strip:
-        look = self.look
+    def _row(self, y: int) -> Row:
         try:
             line = self.title_row() if y == 0 else self.body_row(self.top + y - 1, y)
         except Exception as error:
@@ -144,7 +149,10 @@ class LinePane(Widget, can_focus=True):
         if self.running is not None and y:
             # What is drawn is older than the machine: everything is dim until it stops.
             line = Row(_dimmed(line.spans), line.key, "", line.lanes, _dimmed(line.right))
-        return strip(line, self.size.width, look.palette, look.glyphs.cut)
+        return line
+
+    def _strip(self, line: Row, width: int) -> Strip:
+        return strip(line, width, self.look.palette, self.look.glyphs.cut)
 
     def body_row(self, index: int, y: int) -> Row:
         """A row of the body; the last says how many are below."""

@@ -10,6 +10,7 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
+from textual.events import Paste
 from textual.strip import Strip
 from textual.suggester import Suggester
 from textual.widget import Widget
@@ -142,10 +143,23 @@ class Prompt(Input):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """A line was entered; an empty one repeats, as in gdb."""
         event.stop()
-        line = event.value
+        self.post_message(messages.CommandEntered(event.value))
+
+    def taken(self, line: str) -> None:
+        """The line is carried out: it goes from the prompt to the history."""
         self._history.add(line)
         self.value = ""
-        self.post_message(messages.CommandEntered(line))
+
+    def _on_paste(self, event: Paste) -> None:
+        """Several lines are entered one by one; what follows the last line's end is typed."""
+        *lines, last = event.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        if not lines:
+            # Textual goes on to the method of the base class.
+            return
+        event.prevent_default()
+        event.stop()
+        self.insert_text_at_cursor(lines[0])
+        self.post_message(messages.LinesPasted([self.value, *lines[1:]], last))
 
     def watch_value(self, value: str) -> None:
         """Edited text starts a new walk unless the walk itself wrote it."""

@@ -6,6 +6,7 @@ Sixteen columns of label, 32 lanes of one or two cells, a blank, then words.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from gpudbg.debug.lane_shape import LaneShape
 from gpudbg.frontends.tui.glyphs import Glyphs
@@ -68,23 +69,35 @@ def grounded(style: str, lane: int, focus: int) -> str:
 
 def bar_spans(row: LaneRow, view: View, axis: Axis, glyphs: Glyphs) -> tuple[Span, ...]:
     """32 bars of a value: changed amber, focus lane blue, parked dim, outliers crossed."""
+    focus = view.focus_row
+    active = focus.active if focus is not None else 0
+    live = (focus.valid & ~focus.exited) if focus is not None else 0
     if row.mask >= 0:
-        return _mask_spans(row, view, axis, glyphs)
+        return _mask_spans(
+            row.mask, row.valid & live, row.changed, active, view.lane, axis.cell, glyphs
+        )
     if not row.valid:
         return ((" " * axis.width, "dim"),)
-    focus_row = view.focus_row
-    active = focus_row.active if focus_row is not None else 0
-    live = (focus_row.valid & ~focus_row.exited) if focus_row is not None else 0
+    return _bars(
+        row.shape, row.valid & live, row.changed, row.zero, active, view.lane, axis.cell, glyphs
+    )
+
+
+@lru_cache(maxsize=4096)
+def _bars(
+    shape: LaneShape, valid: int, changed: int, zero: bool, active: int, focus: int, cell: int,
+    glyphs: Glyphs,
+) -> tuple[Span, ...]:  # fmt: skip
     cells: list[Span] = []
     for lane in range(LANES):
         bit = 1 << lane
-        if not row.valid & bit or not live & bit:
-            cells.append((glyphs.never * axis.cell, grounded("faint", lane, view.lane)))
+        if not valid & bit:
+            cells.append((glyphs.never * cell, grounded("faint", lane, focus)))
             continue
-        mark, style = _bar(row.shape, lane, bit, active, row.changed, row.zero, glyphs)
-        if lane == view.lane and style not in ("bg/stop",):
+        mark, style = _bar(shape, lane, bit, active, changed, zero, glyphs)
+        if lane == focus and style not in ("bg/stop",):
             style = "you/lane-band" if active & bit else "dim/lane-band"
-        cells.append((mark * axis.cell, style))
+        cells.append((mark * cell, style))
     return join(cells)
 
 
@@ -101,21 +114,21 @@ def _bar(
     return glyphs.bars[shape.levels[lane]], style
 
 
-def _mask_spans(row: LaneRow, view: View, axis: Axis, glyphs: Glyphs) -> tuple[Span, ...]:
-    focus_row = view.focus_row
-    active = focus_row.active if focus_row is not None else 0
-    valid = (focus_row.valid & ~focus_row.exited) if focus_row is not None else 0
+@lru_cache(maxsize=4096)
+def _mask_spans(
+    mask: int, valid: int, changed: int, active: int, focus: int, cell: int, glyphs: Glyphs
+) -> tuple[Span, ...]:
     cells: list[Span] = []
     for lane in range(LANES):
         bit = 1 << lane
-        on = bool(row.mask & bit)
-        if not valid & bit or not row.valid & bit:
-            cells.append((glyphs.never * axis.cell, grounded("faint", lane, view.lane)))
+        on = bool(mask & bit)
+        if not valid & bit:
+            cells.append((glyphs.never * cell, grounded("faint", lane, focus)))
             continue
         style = "faint"
         if active & bit:
-            style = ("now" if row.changed & bit else "text") if on else "dim"
-        if lane == view.lane:
+            style = ("now" if changed & bit else "text") if on else "dim"
+        if lane == focus:
             style = "you/lane-band" if active & bit else "dim/lane-band"
-        cells.append(((glyphs.true if on else glyphs.false) * axis.cell, style))
+        cells.append(((glyphs.true if on else glyphs.false) * cell, style))
     return join(cells)

@@ -1,0 +1,260 @@
+"""Inputs that arrive together are carried out one after the other, each to its end."""
+
+from __future__ import annotations
+
+import time
+from contextlib import asynccontextmanager
+
+import pytest
+from textual.events import Key, Paste, Resize
+from textual.geometry import Size
+
+from gpudbg.frontends.tui import doings
+from gpudbg.frontends.tui.screens.help import HelpScreen
+from gpudbg.frontends.tui.screens.main import MainScreen
+from gpudbg.frontends.tui.widgets.code import CodePane
+from gpudbg.frontends.tui.widgets.console import ConsolePane
+
+from .helpers import LOOP, OOB, PATIENCE_S, burst, make_app, open_first, open_kernel, settle
+
+
+class Slow:
+    """A session whose commands take a moment; everything else is the session's own."""
+
+    def __init__(self, session, seconds=0.02):
+        self._session = session
+        self._seconds = seconds
+        self.lines = []
+
+    def __getattr__(self, name):
+        return getattr(self._session, name)
+
+    def command(self, line):
+        self.lines.append(line)
+        time.sleep(self._seconds)
+        return self._session.command(line)
+
+
+@asynccontextmanager
+async def started(session, size=(120, 40), **more):
+    """An application that is drawn."""
+    app = make_app(session, **more)
+    async with app.run_test(size=size) as pilot:
+        await settle(app, pilot)
+        yield app, pilot
+
+
+async def test_two_enters_at_a_prompt_close_it_once():
+    async with started(open_first(), (80, 24)) as (app, pilot):
+        await burst(app, pilot, "/", *"EXIT", "enter", "enter")
+        assert isinstance(app.screen, MainScreen)
+        pane = app.main.query_one(CodePane)
+        assert "EXIT" in pane.view.code.code(pane.view.code.entries[pane.cursor].pc).text
+
+
+@pytest.mark.parametrize("key", ["/", "g", "M", "R"])
+@pytest.mark.parametrize("end", ["enter", "escape"])
+async def test_no_prompt_is_closed_twice(key, end):
+    async with started(open_first(), (80, 24)) as (app, pilot):
+        await burst(app, pilot, key, "4", end, end, end)
+        assert app.screen is app.main
+        await burst(app, pilot, "space")
+        assert app.session.grid.total == 1
+
+
+@pytest.mark.parametrize("key", ["?", "w", "t", "h", "G"])
+async def test_a_screen_opened_and_left_in_one_write(key):
+    async with started(open_first()) as (app, pilot):
+        await burst(app, pilot, key, "escape", "space", key, "escape", "escape", "escape", "space")
+        assert app.screen is app.main
+        assert app.session.grid.total == 2
+
+
+async def test_a_command_and_f5_in_one_write():
+    async with started(open_first()) as (app, pilot):
+        app.engine.session = Slow(app.session)
+        await burst(app, pilot, ":", *"break first_steps.cu:11", "enter", "f5")
+        assert app.session.stop.kind == "breakpoint"
+
+
+async def test_commands_typed_ahead_run_in_order():
+    async with started(open_first()) as (app, pilot):
+        app.engine.session = slow = Slow(app.session)
+        lines = ["print 1", "stepi", "print 2", "stepi 3", "print 3"]
+        await burst(
+            app, pilot, ":", *(k for line in lines for k in (*line, "enter")), "escape", "l"
+        )
+        assert slow.lines == lines
+        assert app.session.grid.total == 4
+        assert app.session.focus.lane == 1
+
+
+async def test_lines_of_the_command_line_come_before_keys():
+    session = open_first()
+    command = session.command
+
+    def slow(line):
+        time.sleep(0.02)
+        return command(line)
+
+    session.command = slow
+    app = make_app(session, ["stepi 2", "break *0x48"])
+    async with app.run_test(size=(120, 40)) as pilot:
+        await burst(app, pilot, "f5")
+        assert session.stop.kind == "breakpoint"
+
+
+async def test_every_step_typed_ahead_is_carried_out_and_drawn_once(monkeypatch):
+    monkeypatch.setattr(doings, "HELD_S", PATIENCE_S)
+    async with started(open_first()) as (app, pilot):
+        app.engine.session = slow = Slow(app.session)
+        taken = app.engine.collector._number
+        await burst(app, pilot, *["space"] * 6)
+        assert app.session.grid.total == 6
+        assert slow.lines == ["stepi"] * 6
+        # The first press, and the five that came meanwhile.
+        assert app.engine.collector._number - taken <= 3
+        texts = app.main.query_one(ConsolePane).answers.texts
+        assert not any("running" in t for t in texts)
+
+
+async def test_steps_end_soon_after_their_key_is_released():
+    async with started(open_first()) as (app, pilot):
+        app.engine.session = slow = Slow(app.session, 0.12)
+        await burst(app, pilot, *["space"] * 40)
+        assert 8 <= len(slow.lines) < 20
+        await burst(app, pilot, "l")
+        assert app.session.focus.lane == 1
+
+
+async def test_another_key_ends_a_row_of_steps():
+    async with started(open_first()) as (app, pilot):
+        await burst(app, pilot, "space", "space", "l", "space", "b", "space")
+        assert app.session.grid.total == 4
+        assert app.session.focus.lane == 1
+        assert len(list(app.session.breakpoints)) == 1
+
+
+async def test_steps_typed_ahead_end_at_a_fault(monkeypatch):
+    monkeypatch.setattr(doings, "HELD_S", PATIENCE_S)
+    session = open_kernel("fault_oob_global", OOB)
+    async with started(session) as (app, pilot):
+        app.engine.session = slow = Slow(session, 0.001)
+        await burst(app, pilot, *["space"] * 60)
+        assert session.stop.errors
+        assert len([s for s in session.stops if s.errors]) == 1
+        assert len(slow.lines) < 60
+
+
+async def test_an_interrupt_drops_what_waits():
+    async with started(open_kernel("fault_infinite_loop", LOOP)) as (app, pilot):
+        await burst_of(app, "f5", "b", "space", "ctrl+c")
+        await settle(app, pilot)
+        # All of it was in one write: not even the run has begun.
+        assert app.session.grid.total == 0
+        await burst_of(app, "f5")
+        await until(pilot, lambda: app.engine.busy)
+        await burst_of(app, "b", "space", "ctrl+c")
+        await settle(app, pilot)
+        assert app.session.stop.kind == "interrupted"
+        assert not list(app.session.breakpoints)
+
+
+async def burst_of(app, *keys):
+    """Keys in one write, not waited for."""
+    for key in keys:
+        app.post_message(Key(key, key if len(key) == 1 else None))
+
+
+async def until(pilot, there):
+    """Wait for something that a key brings about while the machine runs."""
+    end = time.monotonic() + PATIENCE_S
+    while not there():
+        assert time.monotonic() < end
+        await pilot.pause(0.01)
+
+
+async def lasting(app, pilot):
+    """Wait until the stop line counts a run."""
+    await until(pilot, lambda: app.main.running_now() is not None)
+
+
+def says(app, words):
+    """Whether the console holds some words."""
+    return any(words in t for t in app.main.query_one(ConsolePane).answers.texts)
+
+
+async def test_a_run_that_lasts_leaves_help_panes_and_quitting():
+    async with started(open_kernel("fault_infinite_loop", LOOP)) as (app, pilot):
+        await burst_of(app, "f5")
+        await lasting(app, pilot)
+        await burst_of(app, "question_mark")
+        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+        await burst_of(app, "escape", "tab")
+        await until(pilot, lambda: not (app.main.focused_pane() == "code"))
+        await burst_of(app, "space")
+        await until(pilot, lambda: says(app, "^C stops"))
+        await burst_of(app, "q")
+        await until(pilot, lambda: app._exit)
+
+
+async def test_a_line_entered_during_a_run_stays_in_the_prompt():
+    async with started(open_kernel("fault_infinite_loop", LOOP)) as (app, pilot):
+        await burst_of(app, "f5")
+        await lasting(app, pilot)
+        await burst_of(app, "colon", *"info", "enter")
+        prompt = app.main.query_one(ConsolePane).prompt
+        await until(pilot, lambda: says(app, "^C stops"))
+        assert prompt.value == "info"
+        await burst_of(app, "ctrl+c")
+        await settle(app, pilot)
+        assert app.session.stop.kind == "interrupted"
+
+
+async def test_an_interrupt_reaches_the_run_from_every_screen():
+    async with started(open_kernel("fault_infinite_loop", LOOP)) as (app, pilot):
+        for key in ("question_mark", "w", "G", "ctrl+p", "slash"):
+            await burst_of(app, "f5")
+            await lasting(app, pilot)
+            await burst_of(app, key)
+            await pilot.pause(0.05)
+            await burst_of(app, "ctrl+c")
+            await settle(app, pilot)
+            assert app.session.stop.kind == "interrupted", key
+            await burst(app, pilot, "escape", "escape")
+
+
+async def test_quitting_forgets_what_comes_after():
+    async with started(open_first()) as (app, pilot):
+        await burst_of(app, "space", "q", "space", "/", "enter", "enter", "f5")
+        await until(pilot, lambda: app._exit)
+        assert app.session.grid.total == 1
+        assert app.return_code in (0, None)
+
+
+async def test_sizes_and_keys_in_turn():
+    async with started(open_first()) as (app, pilot):
+        for n in range(30):
+            size = Size(40 + n * 7 % 160, 8 + n * 5 % 50)
+            app.post_message(Resize(size, size))
+            await burst_of(
+                app, ("space", "tab", "z", "slash", "escape", "question_mark", "escape")[n % 7]
+            )
+        await settle(app, pilot)
+        await burst(app, pilot, "escape", "escape", "escape")
+        assert app.screen is app.main
+
+
+async def test_lines_pasted_at_the_prompt_are_entered_one_by_one():
+    async with started(open_first()) as (app, pilot):
+        app.engine.session = slow = Slow(app.session)
+        await burst(app, pilot, ":", Paste("stepi\nbreak *0x48\n\ncontinue\nprin"), "t", " ", "1")
+        assert slow.lines == ["stepi", "break *0x48", "continue"]
+        assert app.main.query_one(ConsolePane).prompt.value == "print 1"
+
+
+async def test_text_pasted_where_nothing_is_typed_is_told():
+    async with started(open_first()) as (app, pilot):
+        await burst(app, pilot, Paste("q\nq"))
+        assert app.screen is app.main
+        assert any("paste" in t for t in app.main.query_one(ConsolePane).answers.texts)
