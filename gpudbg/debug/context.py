@@ -311,7 +311,7 @@ class WarpContext:
         """The warp's active lanes go on at a pc, written as expressions show it."""
         session = self._session
         codes = session.settings.shown("addresses") == "code"
-        found = session.symbols.at(shown if codes else session.symbols.pc(shown))
+        found = session.symbols.at(shown if codes else session.symbols.code_address(shown))
         self._warp.pc = found.addresses[0]
 
     def _write_mask(self, place: Place, values: NDArray[np.bool_], lanes: list[int]) -> None:

@@ -466,7 +466,7 @@ class DebugSession(Watching, Breaking, Looking):
         for _ in range(count):
             warp = self._focused()
             event = self._step_once(moved, over)
-            if event.kind == "step" and self.watchpoints.met(warp):
+            if event.kind == "step" and self.watchpoints.met(warp if moved == "warp" else None):
                 break
             if event.kind != "step" or self.finished or warp.status == "exited":
                 break
@@ -779,8 +779,12 @@ class DebugSession(Watching, Breaking, Looking):
 
     # ---- pcs ---------------------------------------------------------------------------
     def shown_pc(self, pc: int) -> int:
-        """A pc as expressions show it: an offset in the kernel; itself under `addresses code`."""
-        return first_instruction(pc) if self._codes else self.symbols.offset(pc)
+        """A pc as expressions show it: an offset in the kernel; itself under `addresses code`.
+
+        So is one in another section, which no offset from the kernel names.
+        """
+        plain = self._codes or not self.symbols.in_kernel(pc)
+        return first_instruction(pc) if plain else self.symbols.offset(pc)
 
     def error_pc(self, warp: WarpState) -> int:
         """The instruction a warp's error is about; its pc when it has none."""

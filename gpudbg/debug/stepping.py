@@ -61,7 +61,7 @@ def run_warp(session: DebugSession, arrived: Arrived) -> Stop:
             return session.end_run(grid.run(breakpoints=points, accept=accept, until=there))
         event = _round(session, warp, points) if along else grid.step_warp(warp)
         event = replace(event, executed=grid.total - before)
-        if event.kind != "step" or (watching and watch.met(warp)):
+        if event.kind != "step" or (watching and (watch.seen or watch.met(warp))):
             return session.end_run(event)
         if warp.status != "exited" and session.breakpoint_at(warp):
             return session.end_run(_at(event, warp), kind="breakpoint")
@@ -86,6 +86,9 @@ def _round(session: DebugSession, warp: WarpState, points: Collection[int]) -> S
             continue
         event = grid.step_warp(one)
         if event.kind != "step" or warp.status == "exited":
+            return event
+        if session.watchpoints.watched and session.watchpoints.met(one):
+            # Who touched the place is known now: the next warp may touch it as well.
             return event
     if event is not None:
         return event

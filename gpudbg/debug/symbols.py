@@ -100,6 +100,15 @@ class Symbols:
         """The code address of an offset in the launched kernel."""
         return self.base + offset
 
+    def in_kernel(self, pc: int) -> bool:
+        """Whether a pc lies in the launched kernel's own section, where offsets are from."""
+        where = self.image.section_offset(pc)
+        return where is None or where[0] == self.kernel.section
+
+    def short(self, pc: int) -> str:
+        """A pc for a column: `0048` in the kernel's section, `fib+0x8` in another one."""
+        return f"{self.offset(pc):04x}" if self.in_kernel(pc) else self.describe(pc)
+
     def describe(self, pc: int) -> str:
         """`saxpy+0x48`, or a plain number outside the code."""
         return self.image.describe(pc)

@@ -105,9 +105,10 @@ class Watchpoints(Attached, Observer):
         layout = session.grid.gpu.layout
         self._windows = {"shared": layout.shared_window, "local": layout.local_window}
         self._rows: list[Breakpoint] = []
-        self._touched: dict[int, tuple[WarpState, int]] = {}
+        self._touched: dict[int, tuple[WarpState, int, int]] = {}
         self._owners: dict[int, WarpState] = {}
         self._pc = 0
+        self._pcs: dict[tuple[int, int], int] = {}
         self._last: tuple[Trigger, ...] = ()
         self.notes: list[str] = []
         """Conditions that could not be computed at the last `met`."""
@@ -188,7 +189,7 @@ class Watchpoints(Attached, Observer):
 
     def instruction(self, warp: WarpState, pc: int, instruction: Any, lanes: int) -> None:
         """Remember the pc: at `met` the warp has moved on."""
-        self._pc = pc
+        self._pc = self._pcs[warp.sm, warp.slot] = pc
 
     def access(
         self, warp: WarpState, space: str, kind: str, address: Any, lanes: int, size: int
@@ -206,16 +207,17 @@ class Watchpoints(Attached, Observer):
             mask = lanes & 1 << target.lane if target.space == "local" else lanes
             found = mask & _overlapping(at, size, target)
             if found:
-                self._touched[row.number] = (warp, found)
+                self._touched[row.number] = (warp, found, self._pc)
 
-    def met(self, warp: WarpState) -> bool:
-        """After an instruction of `warp`: whether a watchpoint stops the run."""
+    def met(self, warp: WarpState | None) -> bool:
+        """After an instruction of `warp` (None: of several): whether a watchpoint stops the run."""
         if not self._touched and not self._owners:
             return False
         touched, self._touched = self._touched, {}
         for number, owner in self._owners.items():
-            if owner is warp:
-                touched[number] = (warp, 1 << _watch_of(self._rows, number).target.lane)
+            if warp is None or owner is warp:
+                lanes = 1 << _watch_of(self._rows, number).target.lane
+                touched[number] = (owner, lanes, self._pcs.get((owner.sm, owner.slot), owner.pc))
         found = []
         self.notes = []
         for row in self._rows:
@@ -236,11 +238,16 @@ class Watchpoints(Attached, Observer):
         self._last = seen
 
     @property
+    def seen(self) -> bool:
+        """Whether the last `met` was true, and nobody has taken what it saw."""
+        return bool(self._last)
+
+    @property
     def watched(self) -> bool:
         """Whether anything is watched in the run that goes on."""
         return bool(self._rows)
 
-    def _trigger(self, row: Breakpoint, warp: WarpState, lanes: int) -> Trigger | None:
+    def _trigger(self, row: Breakpoint, warp: WarpState, lanes: int, at: int) -> Trigger | None:
         watch = _watch(row)
         old, new = watch.old, self._value(row, warp)
         watch.old = new
@@ -256,7 +263,7 @@ class Watchpoints(Attached, Observer):
         lanes = tested.lanes or tested.failed
         if tested.note:
             self.notes.append(tested.note)
-        pc = self._session.symbols.offset(self._pc)
+        pc = self._session.symbols.offset(at)
         # Of lanes that write one word, the last one's value stands: it is the lane to look at.
         one_word = watch.target.kind == "write" and isinstance(watch.type, Scalar)
         lane = lanes.bit_length() - 1 if one_word else first_lane(lanes)

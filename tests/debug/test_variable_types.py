@@ -137,3 +137,16 @@ def test_declarations(text: str, size: int, wanted: str | None) -> None:
     assert (str(found) if found is not None else None) == wanted
     if found is not None:
         assert found.size == size
+
+
+def test_pcs_in_another_section_have_a_name() -> None:
+    """Functions of a -G build lie in sections of their own: no offset from the kernel, below 0."""
+    with gpudbg.open(KERNELS / "variables_debug.cubin") as session:
+        session.break_at("fib")
+        pc = session.symbols.pc(session.cont().pc or 0)
+        assert not session.symbols.in_kernel(pc)
+        assert " fib+0x8 " in session.command("info warps").text
+        assert session.evaluate("$pc").values[0] == pc
+        session.command("set $pc = $pc + 8")
+        assert session.warp().state.pc == pc + 8
+        assert session.command("until *$pc + 0x10").data["kind"] == "step"

@@ -7,9 +7,11 @@ from collections.abc import Callable
 
 import pytest
 
+import gpudbg
 from gpudbg.debug.expr import evaluate, parse
 from gpudbg.debug.session import DebugSession
 from gpudbg.errors import CommandError
+from tests.mi.client import KERNELS
 
 Make = Callable[[], DebugSession]
 MAXIMA = [2340, 4727, 5022, 4223]
@@ -113,3 +115,40 @@ def test_a_run_without_watchpoints_costs_nothing(session: DebugSession) -> None:
 def test_what_cannot_be_watched(session: DebugSession, line: str, words: str) -> None:
     with pytest.raises(CommandError, match=re.escape(words)):
         session.command(line)
+
+
+@pytest.mark.parametrize(
+    ("focus", "command"),
+    [
+        (0, "finish"),
+        *((f, c) for f in (0, 2, 3) for c in ("until stores.cu:16", "next 9", "stepi 400 cta")),
+    ],
+)
+def test_who_touched_a_place_while_the_block_runs_along(command, focus):
+    with gpudbg.open(KERNELS / "stores.cubin") as session:
+        session.break_at("put", condition="threadIdx.x == 0")
+        session.cont()
+        session.watch_at("place")
+        session.set_focus(f"warp {focus}")
+        for _ in range(3):
+            session.command(command)
+            if session.stop.watch:
+                break
+        (seen,) = session.stop.watch
+        code = session.symbols.instruction(session.symbols.pc(seen.pc)).text
+        assert (seen.new, "STG" in code) == (str(100 + seen.warp), True)
+        assert session.stop.warp == seen.warp
+
+
+def test_a_register_of_another_warp_is_watched_in_line_steps():
+    with gpudbg.open(KERNELS / "stores.cubin") as session:
+        session.break_at("put", condition="threadIdx.x == 0")
+        session.cont()
+        session.set_focus("warp 2")
+        session.watch_at("$R5")
+        session.set_focus("warp 0")
+        stop = session.finish()
+        assert stop.watch
+        assert (stop.watch[0].warp, stop.warp) == (2, 2)
+        code = session.symbols.instruction(session.symbols.pc(stop.watch[0].pc))
+        assert "R5" in code.text

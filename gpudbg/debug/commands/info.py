@@ -47,7 +47,7 @@ def info_warps(session: DebugSession, argument: str) -> Output:
                 str(w.sm),
                 str(w.slot),
                 dim(w.block),
-                f"{w.offset:04x}",
+                session.symbols.short(w.pc),
                 w.state,
                 views.lane_marks(w),
                 str(w.executed),
@@ -157,7 +157,7 @@ def _register_table(session: DebugSession, wanted: list[str], letter: str | None
         rows.append(
             (
                 "pc",
-                f"0x{session.symbols.offset(state.pc):x}",
+                f"0x{session.shown_pc(state.pc):x}",
                 "",
                 session.symbols.describe_line(state.pc),
             )

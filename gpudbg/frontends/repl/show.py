@@ -127,7 +127,7 @@ def _buffer(buffer: DeviceBuffer, dbg: DebugSession) -> list[str]:
 def _snapshot(snapshot: Snapshot, dbg: DebugSession) -> list[str]:
     lines = [f"{snapshot.kernel} after {snapshot.instructions:,} warp instructions"]
     return lines + [
-        f"  sm {w.sm} warp {w.slot:<2} {dim(w.block):<10} {w.offset:04x}  "
+        f"  sm {w.sm} warp {w.slot:<2} {dim(w.block):<10} {dbg.symbols.short(w.pc)}  "
         f"{w.state:<8} {views.lane_marks(w)}"
         for w in snapshot.warps
     ]

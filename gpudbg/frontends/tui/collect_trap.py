@@ -191,7 +191,7 @@ def _saved(session: DebugSession, warp: WarpState) -> list[tuple[str, str, str]]
     words = symbols.describe_line(pc) + (f"   {code.text}" if code is not None else "")
     rows = [
         ("Cause", "", state["cause"] if inside else "not in the trap handler"),
-        ("Return" if inside else "PC", f"{symbols.offset(pc):04x}", words),
+        ("Return" if inside else "PC", symbols.short(pc), words),
         ("Active", f"{active:08x}", f"lanes {lane_list(active)}"),
     ]
     if warp.exited & warp.valid:
@@ -235,7 +235,7 @@ def _values(session: DebugSession, warp: WarpState, state: dict[str, Any]) -> tu
     depth = placed.read(warp.sm, warp.slot, "depth") if inside and placed is not None else None
     return (
         cause,
-        f"{session.symbols.offset(pc):04x}",
+        session.symbols.short(pc),
         f"{active:08x}",
         f"{ended:08x}" if ended else "",
         "" if depth is None else str(depth),

@@ -96,9 +96,7 @@ def run_to_cursor(screen: MainScreen) -> None:
     pc = _cursor_pc(screen)
     if pc is None:
         return
-    offset = screen.session.symbols.offset(pc)
-
-    line = f"until *0x{offset:x}"
+    line = f"until {place_of(screen, pc)}"
     screen.query_one(ConsolePane).log_command(line)
     screen.run_job("To the cursor", lambda session: session.command(line))
 
@@ -242,7 +240,10 @@ def _cursor_pc(screen: MainScreen) -> int | None:
 
 def place_of(screen: MainScreen, pc: int) -> str:
     """A pc as a location every command understands."""
-    return f"{screen.session.symbols.kernel_name}+0x{screen.session.symbols.offset(pc):x}"
+    symbols = screen.session.symbols
+    if not symbols.in_kernel(pc):
+        return f"*0x{pc:x}"
+    return f"{symbols.kernel_name}+0x{symbols.offset(pc):x}"
 
 
 def toggle_break(screen: MainScreen, pc: int) -> None:
