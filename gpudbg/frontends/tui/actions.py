@@ -46,6 +46,7 @@ ACTIONS = (
     Action("until", "u", "until", "past this loop", "Run", "until"),
     Action("cursor", "ctrl+f10,U", "to cursor", "run to the cursor", "Run", "", 11, ("code",)),
     Action("restart", "r", "restart", "start the kernel again", "Run", "start", 19),
+    Action("launch", "N", "launch", "fill in a launch", "Run", "launch"),
     Action("interrupt", "ctrl+c", "stop", "stop what runs", "Run", busy=True),
     Action("lane_next", "l", "lane", "lane", "Focus", "focus lane N", 8),
     Action("lane_back", "L", "lane", "previous lane", "Focus"),

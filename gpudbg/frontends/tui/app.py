@@ -74,6 +74,8 @@ class GpudbgApp(App[int]):
         self._asked_keys = os.environ.get(keymaps.VARIABLE, "")
         self.inputs = Inputs(self)
         self.inputs.put_lines(startup or [])
+        self.asks_launch = not startup
+        """Whether a program that has not launched opens with its launch form."""
         self.pressed: Key | None = None
 
     def _take(self, session: DebugSession, notes: bool) -> None:

@@ -90,6 +90,19 @@ for _name in STEPS:
     _steps(_name)
 
 
+@doing("launch")
+def launch_form(screen: MainScreen) -> None:
+    """The launch form; what it answers begins at the kernel's entry."""
+    from gpudbg.frontends.tui.screens.launch import LaunchScreen
+
+    def answered(begin: bool | None) -> None:
+        if begin:
+            DOINGS["restart"](screen)
+
+    form = LaunchScreen(screen.session, lambda: screen.quick(lambda session: None))
+    screen.app.push_screen(form, answered)
+
+
 @doing("cursor")
 def run_to_cursor(screen: MainScreen) -> None:
     """A temporary breakpoint at the cursor's row, and run."""

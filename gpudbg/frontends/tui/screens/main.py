@@ -71,6 +71,9 @@ LEAVING = ("quit", "q", "exit")
 OF_A_WARP = ("lane_next", "note_next", "track", "watch", "cursor", "edit")
 """Actions that do nothing when no warp is left."""
 
+STARTING = ("continue", "restart", "stepi", "next", "step", "cursor")
+"""Actions that ask for a launch where there is none."""
+
 
 def bindings() -> list[BindingType]:
     """Bindings of the registry, and digits for the panes."""
@@ -152,6 +155,10 @@ class MainScreen(Screen[None]):
             console.log_lines(["H the story of this program   G the other stories"], "muted")
             self.gpudbg.seen.mark(self.story.name)
         self.set_focus(self.query_one(CodePane))
+        if not self.session.launched and self.session.stop is not None:
+            self.note(self.session.stop.message, "muted")
+            if self.gpudbg.asks_launch:
+                self.call_after_refresh(self.action_do, "launch")
 
     def on_unmount(self) -> None:
         """The end, however it came (a browser went away): what runs would keep the process."""
@@ -294,6 +301,8 @@ class MainScreen(Screen[None]):
 
     def action_do(self, name: str) -> None:
         """An action of the registry."""
+        if name in STARTING and not self.session.launched:
+            name = "launch"
         action = BY_ID[name]
         if self.engine.busy and not action.busy:
             self.refuse()
@@ -394,7 +403,8 @@ class MainScreen(Screen[None]):
         if busy:
             shown.insert(0, ("^C", "stop"))
         elif not self._can_run():
-            restart = (key_name(table["restart"].split(",")[0]), BY_ID["restart"].label)
+            name = "restart" if self.session.launched else "launch"
+            restart = (key_name(table[name].split(",")[0]), BY_ID[name].label)
             shown = [restart, *(k for k in shown if k != restart)]
         row.keys = tuple(shown)
         row.pinned = ((key_name(table["help"].split(",")[0]), "help"),)

@@ -76,10 +76,12 @@ class AppBar(OneLine):
     def build(self, view: View, width: int) -> Row:
         """`gpudbg tour.cubin sm_50  grid 8  block 256       steps warp 13  tick 4,812`"""
         h = view.header
+        opened = view.snapshot.stop.kind == "opened"
+        launched = "" if opened else f"  grid {h.grid}  block {h.block}"
         left: list[Span] = [
             (" gpudbg ", "muted/band"),
             (h.program, "text.b/band"),
-            (f" {h.arch}  grid {h.grid}  block {h.block}", "muted/band"),
+            (f" {h.arch}" + launched, "muted/band"),
         ]
         focus = view.focus_row
         step = view.step_mode
@@ -149,7 +151,7 @@ class StopLine(OneLine):
         focus = view.focus_row
         if focus is None:
             if view.snapshot.stop.kind == "opened":
-                return []
+                return [("N", "you.b"), (" fills in the launch ", "muted")]
             return [("every CTA has ended ", "muted")] if view.snapshot.finished else []
         out: list[Span] = []
         lane_state = self._lane_state(view)
