@@ -50,6 +50,7 @@ fuzz: $(STAMP)
 	$(BIN)/python -m tests.kernels_own.fuzz_programs --count 300
 	$(BIN)/python -m tests.engine.fuzz_stops --stops 1000
 	$(BIN)/python -m tests.engine.fuzz_mufu
+	$(BIN)/python -m tests.mem.soak
 	$(BIN)/python -m tests.commands.fuzz_lines --count 100000
 	$(BIN)/python -m tests.engine.fuzz_random --count 10000
 	$(BIN)/python -m tests.engine.fuzz_random --count 3000 --start 100000 --floats
@@ -68,6 +69,7 @@ bench: $(STAMP)
 	$(BIN)/python tests/bench/disassembly.py
 	$(BIN)/python tests/bench/threads.py
 	$(BIN)/python tests/bench/scaling.py
+	$(BIN)/python tests/bench/launches.py
 	$(BIN)/python tests/bench/tracing.py
 
 clean:

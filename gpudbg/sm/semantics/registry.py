@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -57,9 +58,14 @@ def register(*mnemonics: str, stops: str = "") -> Callable[[Semantics], Semantic
 
 def table() -> dict[str, Semantics]:
     """Mnemonic -> function, with every family loaded."""
+    _load()
+    return _table
+
+
+@cache
+def _load() -> None:
     for family in FAMILIES:
         import_module(f"gpudbg.sm.semantics.{family}")
-    return _table
 
 
 def why_not(mnemonic: str) -> str:

@@ -25,6 +25,7 @@ in names only; the step engine executes those instructions again, and compiled c
 
 from __future__ import annotations
 
+import functools
 from importlib.util import find_spec
 
 
@@ -32,6 +33,7 @@ class CompileError(Exception):
     """The compiler library refused a module."""
 
 
+@functools.cache
 def available() -> bool:
     """Whether the compiler library is installed."""
     return find_spec("llvmlite") is not None
