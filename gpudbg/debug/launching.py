@@ -28,7 +28,7 @@ from gpudbg.formats.launch import (
 from gpudbg.formats.program import CodeImage, Kernel, Program
 from gpudbg.mem.checkpoint import Checkpoint
 
-SMALL_BYTES = 1 << 18
+SMALL_BYTES = 1 << 24
 """Argument buffers up to here are kept for a restart when a launch begins, larger ones when it is
 about to write to them."""
 

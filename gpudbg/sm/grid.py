@@ -357,7 +357,7 @@ class Grid:
         """Take the launch apart once nobody runs it any more, so that its memory is free at once:
         its parts keep one another.
         """
-        self._residency.clear()
+        self._residency.dispose()
         self._halted.clear()
         self.schedule.warp = None
         self.traps.on_event = lambda sm, text: None

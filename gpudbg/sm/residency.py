@@ -40,6 +40,7 @@ class Residency:
         self.started = 0
         self.returned: list[int] = []
         self.ended = 0
+        self._cleared: list[list[Cta | None]] = []
         counts = zeroed(8 * num_sms + LINE)
         self.issued = counts.data.cast("q")
         self._issued_at = address_of(counts)
@@ -103,15 +104,22 @@ class Residency:
 
     def clear(self) -> None:
         """Take every CTA off and start no more."""
+        self._cleared += [sm.ctas for sm in self.sms]
         for sm in self.sms:
-            for cta in sm.ctas:
-                if cta is not None:
-                    cta.part()
             sm.warps = [None] * len(sm.warps)
             sm.ctas = [None] * len(sm.ctas)
         self.started = self.ended = self.config.ctas
         self.returned.clear()
         self.ring = []
+
+    def dispose(self) -> None:
+        """Take every CTA off, and apart: nobody looks at them any more."""
+        self.clear()
+        for ctas in self._cleared:
+            for cta in ctas:
+                if cta is not None:
+                    cta.part()
+        self._cleared.clear()
 
     def _renew(self) -> None:
         # By CTA slot is by warp slot too: all CTAs of a launch have as many warps.
