@@ -288,9 +288,7 @@ class StepEngine(ValueOps, FloatOps, MemoryOps):
 
     def _missing_registers(self, insn: Instruction) -> str:
         """The registers an instruction names and the warp does not have, as text."""
-        count = len(self.warp.R)
-        used = insn.reads().registers | insn.writes().registers
-        return ", ".join(f"R{n}" for n in sorted(used) if count <= n < RZ)
+        return ", ".join(f"R{n}" for n in registry.missing_registers(insn, len(self.warp.R)))
 
     def _system_call(self, pc: int) -> Bound:
         """A function of the driver's at a stub address, bound as if it were an instruction."""

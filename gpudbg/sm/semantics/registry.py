@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from gpudbg.isa.spa5.operands import RZ
 from gpudbg.sm.semantics.machine import Machine
+
+if TYPE_CHECKING:
+    from gpudbg.isa.spa5.insn import Instruction
 
 Semantics = Callable[[Machine, Any], None]
 
@@ -71,3 +75,9 @@ def _load() -> None:
 def why_not(mnemonic: str) -> str:
     """Why a mnemonic does not execute; an empty string when it does."""
     return _stops.get(mnemonic, "") if mnemonic in table() else GRAPHICS
+
+
+def missing_registers(insn: Instruction, count: int) -> list[int]:
+    """Registers that an instruction names and a warp with that many does not have."""
+    used = insn.reads().registers | insn.writes().registers
+    return sorted(n for n in used if count <= n < RZ)

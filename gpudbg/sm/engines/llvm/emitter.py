@@ -386,6 +386,9 @@ class Emitter(WaysOps):
         function = self._table.get(insn.op)
         if function is None:
             raise Slow("no semantics")
+        if registry.missing_registers(insn, self.registers):
+            # Also where its meaning uses none, such as a prefetch.
+            raise Slow("a register the warp does not have")
         self._guard(*insn.guard)
         self.wants_old = "d" in insn.o and insn.o["d"] != Reg(RZ)
         function(self, insn)

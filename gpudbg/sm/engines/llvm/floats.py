@@ -219,13 +219,22 @@ class FloatOps(LaneOps):
             return a if a & INF32 else a & SIGN32
         if a.ref in self._normal:
             return a
-        bits = self.loose(a)
-        value = self.select(self.eq(self.and_(bits, INF32), 0), self.and_(bits, SIGN32), bits)
+        value = self._flushed_bits(self.loose(a))
         if a.single:
-            value = self.canonical(self.f32(value))
+            ref = self.f32(value)
+            if self.is_canonical(a):
+                value = self.canonical(ref)
+            else:
+                # A NaN whose sign was changed keeps it; these bits cost nothing unless wanted.
+                value = self._flushed_bits(a)
+                if isinstance(value, Val):
+                    value.single = ref
         if isinstance(value, Val):
             self._normal.add(value.ref)
         return value
+
+    def _flushed_bits(self, bits: Num) -> Num:
+        return self.select(self.eq(self.and_(bits, INF32), 0), self.and_(bits, SIGN32), bits)
 
     def flt(self, a: Num, b: Num) -> Mask:
         return self.test("olt", F32, self.f32(a), self.f32(b))
