@@ -173,11 +173,21 @@ def read_lines(program: Program, section: str = DEBUG_LINE) -> LineTable:
     for fn in program.functions.values():
         functions.setdefault(fn.section, {0}).add(fn.offset)
     return LineTable(
-        tuple(files),
+        tuple(_as_given(name, program) for name in files),
         tuple(rows),
         MappingProxyType(starts),
         MappingProxyType({name: sorted(offsets) for name, offsets in functions.items()}),
     )
+
+
+def _as_given(recorded: str, program: Program) -> str:
+    """A file's name as whoever compiled the text in it gave it: the compiler puts the folder that
+    it was called in before it, and nothing need lie there.
+    """
+    for name in program.sources:
+        if "/" not in name and recorded.endswith(f"/{name}"):
+            return name
+    return recorded
 
 
 def _marked(program: Program) -> Iterator[LineRow]:

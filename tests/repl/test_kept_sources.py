@@ -75,6 +75,7 @@ def test_names_and_lines_come_from_the_text(
     session = program.launch(args=args)
     names = [a.name for a in session.launch.arguments]
     assert names
+    assert session.step().file == "spin_lock.cu"
     assert not any(name.startswith("arg") for name in names)
     shown = "\n".join(session.command("list").lines)
     assert kernel.name in shown
@@ -123,7 +124,7 @@ def test_cuda_text() -> None:
     assert [a.name for a in session.launch.arguments] == ["x", "a", "n"]
     session.break_at("source.cu:5")
     stop = session.cont()
-    assert (stop.line, stop.function) == (5, "scale")
+    assert (stop.file, stop.line, stop.function) == ("source.cu", 5, "scale")
     assert "=>    5          x[i] = a * x[i];" in session.command("list").lines
 
 
