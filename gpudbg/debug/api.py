@@ -292,13 +292,15 @@ class LoadedProgram:
         Args:
             kernel: its name; None is the only one.
             grid, block: an int, or up to three.
-            args: NumPy scalars by their dtype, Python int, float and bool by the parameter's
-                size, bytes for a by-value struct, device buffers, textures, surfaces, and
-                arrays: NumPy's, and what speaks DLPack or `__array__` (PyTorch tensors and JAX
-                arrays on the CPU, pandas columns).  An array is copied into a new device buffer
-                of its own, whatever its strides; the array itself never changes.  What the
-                kernel wrote is `session.buffer(i)`, or `array()` of a buffer made before by
-                `device.buffer`.
+            args: numbers (Python's and NumPy's), which become the parameter's type or are refused
+                where its source, PTX or mangled name tells it: integers never from floats,
+                floats from integers that they hold exactly; elsewhere NumPy scalars go by their
+                dtype, Python's by the parameter's size.  Bytes for a by-value struct, device
+                buffers, textures, surfaces, and arrays of the pointer's element type: NumPy's,
+                and what speaks DLPack or `__array__` (PyTorch tensors and JAX arrays on the
+                CPU, pandas columns).  An array is copied into a new device buffer of its own,
+                whatever its strides; the array itself never changes.  What the kernel wrote is
+                `session.buffer(i)`, or `array()` of a buffer made before by `device.buffer`.
             shared_bytes: dynamic shared memory of a block.
             coverage: launch as a pixel shader with these lanes covered, a mask or one per warp;
                 the other lanes are helper pixels.

@@ -11,6 +11,8 @@ import numpy as np
 
 from gpudbg.debug.compile_options import looks_like_ptx
 from gpudbg.debug.device import Device, DeviceBuffer
+from gpudbg.debug.fitting import fitted
+from gpudbg.debug.signatures import known, names_of
 from gpudbg.errors import UsageError
 from gpudbg.formats.initdata import dtype_of, make_array
 from gpudbg.formats.launch import (
@@ -94,8 +96,6 @@ class ProgramLaunch:
     @cached_property
     def arguments(self) -> tuple[Argument, ...]:
         """Arguments as launched; those without a name get their parameter's, by the source."""
-        from gpudbg.debug.signatures import names_of
-
         names = names_of(self.program, self.kernel)
         return tuple(
             replace(a, name=names[n]) if a.name == f"arg{n}" else a
@@ -216,7 +216,9 @@ def prepare(loaded: LoadedProgram, table: Launch) -> ProgramLaunch:
             f"kernel {kernel.name} declares no parameters",
             "in SASS text, `.param NAME SIZE` lines after `.kernel` do",
         )
-    bound = bind(kernel, table.args)
+    declared = known(loaded.program, kernel)
+    args = fitted(kernel, declared, table)
+    bound = bind(kernel, args, [parameter.name for parameter in declared])
     made = Made()
     try:
         return _prepared(loaded, table, kernel, bound, made)

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 from gpudbg.debug.compile_options import looks_like_ptx
 from gpudbg.debug.expr.types import TYPE_WORDS, TYPES
 from gpudbg.formats.lines import read_lines
-from gpudbg.formats.names import plain_name
+from gpudbg.formats.names import parameter_types, plain_name
 from gpudbg.formats.program import Kernel, Program
 
 _QUALIFIERS = re.compile(
@@ -65,8 +65,22 @@ def parameters(program: Program, kernel: Kernel, sources: Sequence[Path] = ()) -
         else:
             found = from_text(text, kernel) or from_sass(text, kernel)
         if found is not None:
-            return found
-    return [Parameter(f"arg{p.ordinal}", p.size, p.size == 8) for p in kernel.params]
+            return _with_types(found, kernel)
+    rows = [Parameter(f"arg{p.ordinal}", p.size, p.size == 8) for p in kernel.params]
+    return _with_types(rows, kernel)
+
+
+def _with_types(rows: list[Parameter], kernel: Kernel) -> list[Parameter]:
+    """Parameters with the types of the kernel's mangled name, where the source tells none."""
+    types = parameter_types(kernel.name)
+    if types is None or len(types) != len(rows) or any(row.type for row in rows):
+        return rows
+    made = [
+        _parameter(f"{t} {row.name}", n, row.size)
+        for n, (t, row) in enumerate(zip(types, rows, strict=True))
+    ]
+    known_ = [row for row in made if row is not None]
+    return known_ if len(known_) == len(rows) else rows
 
 
 _KNOWN: WeakKeyDictionary[Kernel, tuple[Parameter, ...]] = WeakKeyDictionary()

@@ -132,12 +132,14 @@ class BufferSpec:
         dtype: element type by name.
         shape: elements along each axis; the array shown and returned has this shape.
         init: its first contents.
+        given: of an array whose elements no name has (bool, structures): it travels as bytes.
     """
 
     name: str
     dtype: str
     shape: tuple[int, ...]
     init: Init = field(default_factory=Init)
+    given: np.dtype[Any] | None = None
 
     @property
     def count(self) -> int:
@@ -400,12 +402,13 @@ def check_geometry(kernel: Kernel, grid: Dim3, block: Dim3, shared_bytes: int) -
         )
 
 
-def bind(kernel: Kernel, args: Sequence[Arg]) -> tuple[BoundArg, ...]:
+def bind(kernel: Kernel, args: Sequence[Arg], names: Sequence[str] = ()) -> tuple[BoundArg, ...]:
     """Match arguments with a kernel's parameters.
 
     Args:
         kernel: the kernel.
         args: the arguments in order.
+        names: of the parameters, for messages.
 
     Raises:
         UsageError: the number of arguments or the size of one differs.
@@ -420,8 +423,8 @@ def bind(kernel: Kernel, args: Sequence[Arg]) -> tuple[BoundArg, ...]:
         size = param.size if arg.size is None else arg.size
         if size != param.size or (arg.size is None and size not in _plain_sizes(arg)):
             raise UsageError(
-                f"{takes}; argument {number} {_label(arg)} has {arg.size or 'no fixed'} bytes, "
-                f"expected {param.size}"
+                f"{takes}; argument {number}{_named(names, number)} {_label(arg)} has "
+                f"{arg.size or 'no fixed'} bytes, expected {param.size}"
             )
         bound.append(BoundArg(param, arg))
     return tuple(bound)
@@ -447,6 +450,12 @@ def _describe(kernel: Kernel) -> str:
         return f"kernel {kernel.name} takes no parameters"
     sizes = ", ".join(str(p.size) for p in kernel.params)
     return f"kernel {kernel.name} takes {count} parameter{'s'[: count > 1]} ({sizes} bytes)"
+
+
+def _named(names: Sequence[str], number: int) -> str:
+    """`, x=`: a parameter's name, where the source tells one."""
+    name = names[number] if number < len(names) else ""
+    return f", {name}=" if name and name != f"arg{number}" else ""
 
 
 def _label(arg: Arg) -> str:
@@ -564,7 +573,8 @@ def _array_buffer(name: str, array: Array) -> BufferSpec:
     contents = np.ascontiguousarray(array)
     if dtype is None:
         contents = contents.reshape(-1).view(np.uint8)
-        return BufferSpec(name, "u8", contents.shape, Init("array", array=contents))
+        init = Init("array", array=contents)
+        return BufferSpec(name, "u8", contents.shape, init, array.dtype)
     contents = contents.astype(
         contents.dtype.newbyteorder("<"), copy=contents.nbytes < BY_REFERENCE
     )
@@ -583,6 +593,8 @@ def python_arg(value: object, index: int) -> Arg:
         case bytes() | bytearray() | memoryview():
             return ScalarArg("bytes", bytes(value))
         # Before float: np.float64 is a subclass of it, yet has a width of its own.
+        case np.bool_():
+            return ScalarArg("int", int(value))
         case np.generic() | np.ndarray():
             name = dtype_name(value.dtype)
             if name is None:

@@ -53,6 +53,51 @@ def shown_names(labels: Iterable[str]) -> dict[str, str]:
     return {label: name if count[name] == 1 else label for label, name in plain.items()}
 
 
+@lru_cache(maxsize=1024)
+def parameter_types(label: str) -> tuple[str, ...] | None:
+    """The types of a function's parameters by its mangled name, as C++ writes them.
+
+    None where it is not a plain function of builtin types, classes and pointers to them.
+    """
+    m = re.match(r"_Z(\d+)", label)
+    if m is None or len(label) > MAX_LENGTH:
+        return None
+    at, seen, out = m.end() + int(m[1]), list[str](), list[str]()
+    if at >= len(label):
+        return None
+    while at < len(label):
+        found = _parameter_type(label, at, seen)
+        if found is None:
+            return None
+        out.append(found[0])
+        at = found[1]
+    return () if out == ["void"] else tuple(out)
+
+
+def _parameter_type(text: str, at: int, seen: list[str]) -> tuple[str, int] | None:
+    """(type, where it ends) of a mangled type; `seen` are those that `S_`, `S0_`, … stand for."""
+    letter = text[at : at + 1]
+    if letter in _TYPES:
+        return _TYPES[letter], at + 1
+    if letter and letter in "PRKVr":
+        inner = _parameter_type(text, at + 1, seen)
+        if inner is None:
+            return None
+        made = {"P": "{} *", "R": "{} &", "K": "const {}"}.get(letter, "{}").format(inner[0])
+        seen.append(made)
+        return made, inner[1]
+    if m := re.compile(r"S([0-9A-Z]*)_").match(text, at):
+        number = int(m[1], 36) + 1 if m[1] else 0
+        return (seen[number], m.end()) if number < len(seen) else None
+    if m := re.compile(r"\d+").match(text, at):
+        end = m.end() + int(m[0])
+        if end > len(text) or m[0][0] == "0":
+            return None
+        seen.append(text[m.end() : end])
+        return seen[-1], end
+    return None
+
+
 def _path(text: str, at: int, nested: bool) -> tuple[str, int] | None:
     """(`ns::name<…>`, where it ends) of a name that begins at `at`."""
     parts: list[str] = []

@@ -341,5 +341,5 @@ def test_a_kernel_is_named_as_in_the_source(
     for words in (["info", file, "-k", "scale"], ["dis", file, "-k", "scale"]):
         assert cli.main(words) == 0
         assert "_Z5scalePfS_" in capsys.readouterr().out
-    out = np.zeros(64, np.int32)
+    out = np.zeros(64, np.float32)
     assert gpudbg.load(file).launch("scale", block=64, args=[out, out]).run().kind == "trap"

@@ -100,8 +100,6 @@ externs: symbols the program does not define
 family: chip family
 fault_type: why the MMU refused an access, in the log's words, or null
 fields: the word's fields
-first_inf: index of the first infinity, or null
-first_nan: index of the first NaN, or null
 file: source file or written file
 files: files that were written; of the cache: how many there are
 folder: where the cache of compiled code is; null where nothing is kept
@@ -128,7 +126,6 @@ header: fields of the texture header
 header_index: index in the table of headers
 header_words: the header's words
 height: extent in y, or lines
-inf: how many infinities there are
 help: what it does
 hints: what the error is, and what to look at next
 hex: the value in hexadecimal
@@ -171,7 +168,6 @@ max_mip_level: last mip level
 max_threads: threads of a block the kernel was compiled for, or null
 meaning: what it means
 message: one line
-nan: how many NaNs there are
 missing: why a launch cannot begin; empty where it can
 mnemonic: the instruction's first word
 mnemonics: number of mnemonics
