@@ -59,10 +59,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("gpudbg: interrupted", file=sys.stderr)
         return 130
+    except MemoryError:
+        return _no_memory()
     except OSError as e:
+        if e.errno == errno.ENOMEM:
+            return _no_memory()
         return _full(e) if e.errno in _NO_ROOM else _internal(e)
     except Exception as e:
         return _internal(e)
+
+
+def _no_memory() -> int:
+    """What was asked for does not fit into this machine."""
+    print(
+        "gpudbg: not enough memory for this program and its launch; "
+        "smaller buffers, a smaller grid or `ulimit -v` may help",
+        file=sys.stderr,
+    )
+    return EXIT_USAGE
 
 
 def _full(error: OSError) -> int:

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from gpudbg.debug.compile_options import looks_like_ptx
 from gpudbg.debug.expr.types import TYPE_WORDS, TYPES
+from gpudbg.errors import LoadError
 from gpudbg.formats.lines import read_lines
 from gpudbg.formats.names import parameter_types, plain_name
 from gpudbg.formats.program import Kernel, Program
+from gpudbg.textlines import MAX_SOURCE_BYTES, is_text_file, read_text
 
 _QUALIFIERS = re.compile(
     r"\b(const|volatile|restrict|__restrict__|__restrict|__grid_constant__|struct|std::)\b"
@@ -25,7 +28,8 @@ _QUALIFIERS = re.compile(
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _ATTRIBUTE = re.compile(r"__launch_bounds__\s*\([^()]*\)|\[\[.*?\]\]")
 _PTX_PARAM = re.compile(r"\.param\s+([^,]*?)([\w$%]+)\s*((?:\[\s*\d*\s*\])?)\s*(?:,|$)")
-MAX_SOURCE_BYTES = 4 << 20
+MOST_FILES = 1000
+"""Files of a line table that are looked into."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +138,9 @@ def source_texts(program: Program, sources: Sequence[Path] = ()) -> Iterator[str
     if not sources:
         yield from program.sources.values()
     for path in sources or dict.fromkeys(_sources(program)):
-        try:
-            if path.stat().st_size <= MAX_SOURCE_BYTES:
-                yield path.read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            continue
+        if is_text_file(path, MAX_SOURCE_BYTES):
+            with suppress(LoadError):
+                yield read_text(path, MAX_SOURCE_BYTES)
 
 
 def from_ptx(text: str, kernel: Kernel) -> list[Parameter] | None:
@@ -192,7 +194,7 @@ def _sources(program: Program) -> Iterator[Path]:
     own = Path(program.path)
     if own.suffix in (".cu", ".cuh", ".cpp", ".ptx"):
         yield own
-    for file in read_lines(program).files:
+    for file in read_lines(program).files[:MOST_FILES]:
         path = Path(file)
         yield path if path.is_absolute() else own.parent / path
         yield own.parent / path.name

@@ -13,6 +13,9 @@ import os
 from collections.abc import Mapping
 from pathlib import Path, PurePath
 
+from gpudbg.errors import LoadError
+from gpudbg.textlines import MAX_SOURCE_BYTES, read_text
+
 
 class SourcePath:
     """Search directories, substitution rules, and the text of files found.
@@ -99,8 +102,8 @@ class SourcePath:
             text = self._kept_text(file)
             found = self.find(file) if text is None else None
             try:
-                text = found.read_text(errors="replace") if found is not None else text
-            except OSError:
+                text = read_text(found, MAX_SOURCE_BYTES) if found is not None else text
+            except LoadError:
                 text = None
             self._text[file] = text.splitlines() if text is not None else None
         return self._text[file]

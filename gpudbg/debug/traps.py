@@ -18,6 +18,7 @@ from gpudbg.formats.program import Program
 from gpudbg.sm.counters import keep, reads_counters
 from gpudbg.sm.driver import SmDriver
 from gpudbg.sm.trap.handler import BANK, Handler, choose
+from gpudbg.textlines import opened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -165,7 +166,8 @@ def _assembled(path: Path, arch: str) -> Program:
     from gpudbg.formats.cubin import read_cubin
 
     try:
-        data = path.read_bytes()
+        with opened(path) as file:
+            data = file.read(MAX_SOURCE_BYTES + 1)
     except OSError as error:
         raise LoadError(f"cannot be read: {error.strerror}", path=str(path)) from None
     if len(data) > MAX_SOURCE_BYTES:

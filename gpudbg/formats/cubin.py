@@ -36,8 +36,8 @@ from gpudbg.formats.reading import read_bytes
 
 TEXT = ".text."
 SHARED = (".nv_debug.shared", ".nv.shared")
-MAX_SEGMENT_BYTES = 1 << 36
-"""Largest believable module-scope section: more than any supported GPU's memory."""
+MAX_SEGMENT_BYTES = 24 << 30
+"""Largest module-scope section: the memory of the largest supported GPU (Tesla M40 and P40)."""
 
 _BANK = re.compile(r"\.nv\.constant(\d{1,2})(?:\.(.+))?$", re.DOTALL)
 _DEVICE_FN = re.compile(r"^\$(.+?)\$(.+)$", re.DOTALL)
@@ -109,7 +109,7 @@ class _Info:
     required: tuple[int, int, int] | None = None
     ctaid_z: bool = False
     exits: tuple[int, ...] = ()
-    branches: tuple[IndirectBranch, ...] = ()
+    branches: list[IndirectBranch] = field(default_factory=list)
     externs: list[int] = field(default_factory=list)
     attributes: list[tuple[str, int | bytes | None]] = field(default_factory=list)
 
@@ -144,7 +144,7 @@ def _apply(info: _Info, record: nvinfo.InfoRecord, path: str) -> None:
         case "CRS_STACK_SIZE":
             info.crs_stack = _known(nvinfo.word(record, path))
         case "INDIRECT_BRANCH_TARGETS":
-            info.branches += nvinfo.branches(record, path)
+            info.branches.extend(nvinfo.branches(record, path))
         case "EXTERNS":
             info.externs.extend(nvinfo.words(record, path))
 
@@ -236,19 +236,19 @@ def _segments(elf: Elf) -> Iterator[Segment]:
         )
 
 
-def _bank_sizes(elf: Elf, kernel: str) -> dict[int, int]:
-    """Bytes of each constant bank that a kernel sees."""
-    sizes: dict[int, int] = {}
+def _bank_sizes(elf: Elf) -> dict[str, dict[int, int]]:
+    """Bytes of the constant banks by kernel; those of the whole module stand under ""."""
+    sizes: dict[str, dict[int, int]] = {}
     for section in elf.sections:
         bank = _BANK.match(section.name)
-        if bank and bank.group(2) in (None, kernel):
-            sizes[int(bank.group(1))] = section.size
-    return dict(sorted(sizes.items()))
+        if bank:
+            sizes.setdefault(bank.group(2) or "", {})[int(bank.group(1))] = section.size
+    return sizes
 
 
 def _kernel(elf: Elf, fn: Function, text: Section, info: _Info, symbols: tuple[Symbol, ...],
-            sizes: dict[str, int]) -> Kernel:  # fmt: skip
-    """One entry point from its section, records and the sizes of its other sections."""
+            sizes: dict[str, int], banks: dict[str, dict[int, int]]) -> Kernel:  # fmt: skip
+    """One entry point from its section, records and the sizes of its other sections and banks."""
     params = tuple(sorted(info.params, key=lambda p: p.ordinal))
     last = max((p.offset + p.size for p in params), default=0)
     param_bytes = max(info.param_bytes or 0, last)
@@ -275,8 +275,10 @@ def _kernel(elf: Elf, fn: Function, text: Section, info: _Info, symbols: tuple[S
         crs_stack_bytes=info.crs_stack,
         local_bytes=max(info.min_stack or 0, info.frame, sizes.get(f".nv.local.{fn.name}", 0)),
         exit_offsets=info.exits,
-        indirect_branches=info.branches,
-        bank_sizes=MappingProxyType(_bank_sizes(elf, fn.name)),
+        indirect_branches=tuple(info.branches),
+        bank_sizes=MappingProxyType(
+            dict(sorted({**banks.get("", {}), **banks.get(fn.name, {})}.items()))
+        ),
         max_regs=info.max_regs,
         max_threads=info.max_threads,
         required_threads=info.required,
@@ -324,8 +326,11 @@ def _program(elf: Elf, arch: str, data: bytes) -> Program:
     functions = {f.name: f for f in _functions(elf.symbols, texts)}
     infos, toolkit = _read_info(elf, elf.symbols)
     sizes = {s.name: s.size for s in sections.values()}
+    banks = _bank_sizes(elf)
     kernels = {
-        f.name: _kernel(elf, f, texts[f.section], infos.get(f.name, _Info()), elf.symbols, sizes)
+        f.name: _kernel(
+            elf, f, texts[f.section], infos.get(f.name, _Info()), elf.symbols, sizes, banks
+        )
         for f in sorted(
             (f for f in functions.values() if f.is_kernel),
             key=lambda f: (sections[f.section].index, f.offset),

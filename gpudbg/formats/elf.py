@@ -50,6 +50,8 @@ _KINDS = {
     13: "object",
 }
 _MAX_NAME = 1 << 16
+_NAMES_OVERLAP = 16
+"""How often names may share the bytes of their string table, in all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +133,13 @@ def read_elf(data: bytes, path: str, *, tables: bool = True) -> Elf:
         sections = tuple(_read_sections(elf, data, path))
         symbols = tuple(_read_symbols(sections, path)) if tables else ()
         loaded: list[Relocation] = []
-        debug: dict[str, tuple[Relocation, ...]] = {}
+        debug: dict[str, list[Relocation]] = {}
         if tables:
             for target, rows in _read_relocations(sections, len(symbols), path):
                 if target.flags & 2:
                     loaded.extend(rows)
                 else:
-                    debug[target.name] = debug.get(target.name, ()) + tuple(rows)
+                    debug.setdefault(target.name, []).extend(rows)
         return Elf(
             path=path,
             machine=struct.unpack_from("<H", data, 18)[0],
@@ -148,7 +150,7 @@ def read_elf(data: bytes, path: str, *, tables: bool = True) -> Elf:
             sections=sections,
             symbols=symbols,
             relocations=tuple(loaded),
-            debug_relocations=debug,
+            debug_relocations={name: tuple(rows) for name, rows in debug.items()},
         )
 
 
@@ -203,10 +205,11 @@ def _check_segment_table(data: bytes, path: str, header: Any) -> None:
 def _read_sections(elf: ELFFile, data: bytes, path: str) -> Iterator[Section]:
     """All sections with their bytes; their sizes must add up to no more than the file holds."""
     total = 0
+    names = Strings(_section_names(elf, data), path)
     for index in range(elf.num_sections()):
         header = elf._get_section_header(index)
         where = int(elf["e_shoff"]) + index * _SECTION_BYTES
-        name = _section_name(elf, header, path, where)
+        name = _section_name(names, int(header["sh_name"]), path, where)
         kind = ENUM_SH_TYPE_BASE.get(header["sh_type"], header["sh_type"])
         offset, size = int(header["sh_offset"]), int(header["sh_size"])
         body = b""
@@ -236,22 +239,51 @@ def _read_sections(elf: ELFFile, data: bytes, path: str) -> Iterator[Section]:
         )
 
 
-def _section_name(elf: ELFFile, header: Any, path: str, where: int) -> str:
+def _section_names(elf: ELFFile, data: bytes) -> bytes:
+    """The string table of section names."""
+    header = elf._get_section_header(elf["e_shstrndx"])
+    start = int(header["sh_offset"])
+    return data[start : start + int(header["sh_size"])]
+
+
+def _section_name(names: Strings, offset: int, path: str, where: int) -> str:
     """A section's name; it must be text."""
-    try:
-        name = str(elf._get_section_name(header))
-    except Exception as error:
-        raise LoadError("section name cannot be read", path=path, offset=where) from error
-    if len(name) > _MAX_NAME:
+    if offset and offset >= len(names.data):
+        raise LoadError("section name cannot be read", path=path, offset=where)
+    name = names.at(offset, where)
+    if len(name) >= _MAX_NAME:
         raise LoadError("section name without end", path=path, offset=where)
     return name
 
 
-def _string(table: bytes, offset: int) -> str:
-    """The zero-terminated string at `offset`; damaged bytes are shown escaped."""
-    end = table.find(b"\0", offset)
-    raw = table[offset : end if end >= 0 else len(table)][:_MAX_NAME]
-    return raw.decode("utf-8", "backslashreplace")
+class Strings:
+    """A string table: each name is read once; names that overlap over and over are refused.
+
+    Offsets one after another into one long string would otherwise ask for the square of its
+    length.
+    """
+
+    def __init__(self, data: bytes, path: str) -> None:
+        self.data = data
+        self._path = path
+        self._known: dict[int, str] = {}
+        self._left = _NAMES_OVERLAP * len(data) + _MAX_NAME
+
+    def at(self, offset: int, where: int) -> str:
+        """The zero-terminated string at `offset`; damaged bytes are shown escaped.
+
+        Raises:
+            LoadError: more text than the table holds many times over; `where` is the row's offset.
+        """
+        found = self._known.get(offset)
+        if found is None:
+            end = self.data.find(b"\0", offset, offset + _MAX_NAME)
+            raw = self.data[offset : end if end >= 0 else offset + _MAX_NAME]
+            self._left -= len(raw)
+            if self._left < 0:
+                raise LoadError("names overlap one another", path=self._path, offset=where)
+            found = self._known[offset] = raw.decode("utf-8", "backslashreplace")
+        return found
 
 
 def _read_symbols(sections: tuple[Section, ...], path: str) -> Iterator[Symbol]:
@@ -261,19 +293,20 @@ def _read_symbols(sections: tuple[Section, ...], path: str) -> Iterator[Symbol]:
         return
     if table.link >= len(sections) or sections[table.link].type != SHT_STRTAB:
         raise LoadError("symbol table without a string table", path=path, offset=table.offset)
-    strings = sections[table.link].data
+    strings = Strings(sections[table.link].data, path)
     usable = len(table.data) // _SYMBOL.size * _SYMBOL.size
     for index, row in enumerate(_SYMBOL.iter_unpack(table.data[:usable])):
         name, info, other, shndx, value, size = row
-        if name > len(strings):
+        where = table.offset + index * _SYMBOL.size
+        if name > len(strings.data):
             raise LoadError(
                 f"symbol {index} names string 0x{name:x} outside the string table",
                 path=path,
-                offset=table.offset + index * _SYMBOL.size,
+                offset=where,
             )
         inside = 0 < shndx < len(sections)
         yield Symbol(
-            name=_string(strings, name),
+            name=strings.at(name, where),
             kind=_KINDS.get(info & 15, "other"),
             binding=_BINDINGS.get(info >> 4, "local"),
             section=sections[shndx].name if inside else "",

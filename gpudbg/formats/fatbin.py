@@ -12,8 +12,12 @@ with every compression mode: flag 0x2000 is an LZ4 block, 0x8000 a Zstandard fra
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
+from struct import Struct
+from typing import NamedTuple
 
 import construct as cs
 
@@ -26,6 +30,10 @@ KINDS = {1: "ptx", 2: "elf", 4: "elf-debug", 8: "nvvm", 16: "mercury"}
 FLAG_DEBUG, FLAG_LZ4, FLAG_ZSTD = 0x2, 0x2000, 0x8000
 MAX_RATIO = 256
 """More than LZ4 can ever compress; a larger claim is a lie."""
+MAX_UNPACKED = 1 << 30
+"""Largest believable cubin: more bytes than any shipped library has in one."""
+MAX_PARTS = 1 << 17
+"""Most containers and entries in a file: many times what the largest shipped library has."""
 
 _HEADER = cs.Struct(
     "magic" / cs.Const(MAGIC),
@@ -50,6 +58,42 @@ _ENTRY = cs.Struct(
     "plain_bytes" / cs.Int64ul,
 )
 _ENTRY_BYTES = _ENTRY.sizeof()
+_NOT_ZERO = re.compile(rb"[^\0]")
+
+
+class _Header(NamedTuple):
+    """Fields of `_HEADER`, in its order."""
+
+    magic: bytes
+    version: int
+    header_bytes: int
+    bytes: int
+
+
+class _Entry(NamedTuple):
+    """Fields of `_ENTRY`, in its order."""
+
+    kind: int
+    version: int
+    header_bytes: int
+    payload_bytes: int
+    compressed_bytes: int
+    options_offset: int
+    minor: int
+    major: int
+    arch: int
+    name_offset: int
+    name_bytes: int
+    flags: int
+    reserved: int
+    plain_bytes: int
+
+
+@cache
+def _layout(schema: cs.Struct) -> Struct:
+    """A schema of fixed-size numbers as a `struct`: files have thousands of entries."""
+    codes = {cs.Int16ul: "H", cs.Int32ul: "I", cs.Int64ul: "Q"}
+    return Struct("<" + "".join(codes.get(part.subcon, "4s") for part in schema.subcons))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +130,7 @@ class Image:
         """
         if not self.compression:
             return self.stored
-        if self.size > MAX_RATIO * len(self.stored) + 64:
+        if self.size > min(MAX_RATIO * len(self.stored) + 64, MAX_UNPACKED):
             raise LoadError(
                 f"{len(self.stored)} compressed bytes claim to hold {self.size}",
                 path=self.path,
@@ -143,38 +187,57 @@ def read_images(data: bytes, path: str = "<bytes>") -> tuple[Image, ...]:
 
 def _containers(data: bytes, path: str, start: int, end: int) -> Iterator[Image]:
     """Images of the containers between two file offsets; zero padding may separate them."""
-    at = start
+    at, parts = start, 0
     while True:
-        while at < end and data[at] == 0:
-            at += 1
-        at -= (at - start) % 8
-        if at >= end:
+        found = _NOT_ZERO.search(data, at, end)
+        if found is None:
             return
-        header = _parse(_HEADER, data, at, path, "fat binary header")
+        at = found.start() - (found.start() - start) % 8
+        header = _header(data, path, at, end)
         body, stop = at + header.header_bytes, at + header.header_bytes + header.bytes
-        if header.version != 1 or header.header_bytes < _HEADER.sizeof() or stop > end:
-            raise LoadError("damaged or truncated fat binary", path=path, offset=at)
+        parts += 1
         while body < stop:
             image, body = _image(data, path, body, stop)
+            parts += 1
+            _believable(parts, path, body)
             yield image
+        _believable(parts, path, at)
         at = stop
 
 
-def _parse(schema: cs.Struct, data: bytes, at: int, path: str, what: str) -> cs.Container:
-    """One header.
+def _believable(parts: int, path: str, at: int) -> None:
+    """Check how many containers and entries a file has.
 
     Raises:
-        LoadError: cut off, or not such a header.
+        LoadError: more than any real one.
     """
-    try:
-        return schema.parse(data[at : at + schema.sizeof()])
-    except cs.ConstructError as error:
-        raise LoadError(f"damaged or truncated {what}", path=path, offset=at) from error
+    if parts > MAX_PARTS:
+        raise LoadError(
+            f"fat binary of more than {MAX_PARTS:,} containers and entries", path=path, offset=at
+        )
+
+
+def _header(data: bytes, path: str, at: int, end: int) -> _Header:
+    """The container header at a file offset.
+
+    Raises:
+        LoadError: cut off, not such a header, or of a container that does not fit.
+    """
+    layout = _layout(_HEADER)
+    header = _Header(*layout.unpack_from(data, at)) if at + layout.size <= len(data) else None
+    if header is None or header.magic != MAGIC:
+        raise LoadError("damaged or truncated fat binary header", path=path, offset=at)
+    stop = at + header.header_bytes + header.bytes
+    if header.version != 1 or header.header_bytes < layout.size or stop > end:
+        raise LoadError("damaged or truncated fat binary", path=path, offset=at)
+    return header
 
 
 def _image(data: bytes, path: str, at: int, stop: int) -> tuple[Image, int]:
     """The entry at a file offset, and where the next one starts."""
-    entry = _parse(_ENTRY, data, at, path, "fat binary entry")
+    if at + _ENTRY_BYTES > len(data):
+        raise LoadError("damaged or truncated fat binary entry", path=path, offset=at)
+    entry = _Entry(*_layout(_ENTRY).unpack_from(data, at))
     start = at + entry.header_bytes
     end = start + entry.payload_bytes
     stored = entry.compressed_bytes or entry.payload_bytes
@@ -198,43 +261,15 @@ def _image(data: bytes, path: str, at: int, stop: int) -> tuple[Image, int]:
     return image, end
 
 
-def _length(data: bytes, at: int, value: int) -> tuple[int, int]:
-    """An LZ4 length that may go on in further bytes, and the position after it."""
-    if value == 15:
-        while True:
-            extra = data[at]
-            at += 1
-            value += extra
-            if extra != 255:
-                break
-    return value, at
-
-
 def _lz4(data: bytes, limit: int) -> bytes:
-    """Unpack an LZ4 block (lz4_Block_format.md of the LZ4 project).
+    """Unpack an LZ4 block of at most `limit` bytes.
 
     Raises:
-        ValueError, IndexError: damaged data, or more than `limit` bytes.
+        Exception: damaged data, as the module reports it.
     """
-    out = bytearray()
-    at = 0
-    while at < len(data):
-        token = data[at]
-        count, at = _length(data, at + 1, token >> 4)
-        if at + count > len(data):
-            raise ValueError("literals are cut off")
-        out += data[at : at + count]
-        at += count
-        if at == len(data):
-            break
-        distance = data[at] | data[at + 1] << 8
-        count, at = _length(data, at + 2, token & 15)
-        count += 4
-        if not 0 < distance <= len(out) or len(out) + count > limit:
-            raise ValueError("a match lies outside the data")
-        piece = bytes(out[-distance:][:count])
-        out += (piece * (count // len(piece) + 1))[:count]
-    return bytes(out)
+    import lz4.block
+
+    return bytes(lz4.block.decompress(data, uncompressed_size=limit))
 
 
 def _zstd(data: bytes, limit: int) -> bytes:

@@ -362,8 +362,8 @@ def pick_kernel(program: Program, name: str | None) -> Kernel:
     if name not in program.kernels:
         plain = {plain_name(n): n for n in names} | {n: n for n in names}
         near = difflib.get_close_matches(name, plain, n=1)
-        meant = f"; did you mean '{near[0]}'?" if near else ""
-        raise UsageError(f"{program.path} has no kernel '{name}'{meant}; it has: {_list(names)}")
+        meant = f"did you mean '{near[0]}'?" if near else None
+        raise UsageError(f"{program.path} has no kernel '{name}'; it has: {_list(names)}", meant)
     return program.kernels[name]
 
 

@@ -12,8 +12,9 @@ code, so that a program that never calls them runs, and a call of one can be nam
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
+from typing import TypeVar
 
 from gpudbg.bits import mask
 from gpudbg.errors import LoadError
@@ -83,6 +84,34 @@ def relocate(
     return _Relocator(program, code_base, segment_addresses or {}).image()
 
 
+Answer = TypeVar("Answer")
+
+
+class _PerKernel(Mapping[str, Answer]):
+    """What is the case for each kernel, worked out when somebody asks.
+
+    A library has thousands of kernels, of which a launch runs one.
+    """
+
+    def __init__(self, kernels: Mapping[str, object], make: Callable[[str], Answer]) -> None:
+        self._kernels = kernels
+        self._make = make
+        self._made: dict[str, Answer] = {}
+
+    def __getitem__(self, kernel: str) -> Answer:
+        if kernel not in self._made:
+            if kernel not in self._kernels:
+                raise KeyError(kernel)
+            self._made[kernel] = self._make(kernel)
+        return self._made[kernel]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kernels)
+
+    def __len__(self) -> int:
+        return len(self._kernels)
+
+
 class _Relocator:
     """The working state of one `relocate` call."""
 
@@ -99,7 +128,11 @@ class _Relocator:
             for i, name in enumerate(dict.fromkeys(program.externs))
         }
         self.bytes: dict[str, bytearray] = {}
-        self.images: list[tuple[str, int, str, str]] = []
+        self.images: dict[str, list[BoundImage]] = {}
+        self.bank_sections: dict[str, list[tuple[int, str]]] = {}
+        for name in program.sections:
+            if (found := bank_section(name)) is not None:
+                self.bank_sections.setdefault(found[1], []).append((found[0], name))
 
     def image(self) -> CodeImage:
         """Do all of it."""
@@ -121,8 +154,8 @@ class _Relocator:
             entries=MappingProxyType(entries),
             externs=MappingProxyType({a: name for name, a in self.externs.items()}),
             segments=MappingProxyType({n: self._content(n) for n in self.program.segments}),
-            banks=MappingProxyType({k: self._banks(k) for k in self.program.kernels}),
-            bound_images=tuple(self._bound_images()),
+            banks=_PerKernel(self.program.kernels, self._banks),
+            bound_images=_PerKernel(self.program.kernels, self._bound_images),
         )
 
     def _content(self, section: str) -> bytes:
@@ -135,23 +168,17 @@ class _Relocator:
         entry = self.program.kernels[kernel]
         least = {0: entry.param_base + entry.param_bytes}
         banks: dict[int, bytes] = {0: b""}
-        for name, section in self.program.sections.items():
-            found = bank_section(name)
-            if found and found[1] in ("", kernel):
-                banks[found[0]] = self._content(name)
-                least[found[0]] = max(least.get(found[0], 0), min(section.size, MAX_BANK_BYTES))
+        for owner in ("", kernel):
+            for number, name in self.bank_sections.get(owner, ()):
+                size = self.program.sections[name].size
+                banks[number] = self._content(name)
+                least[number] = max(least.get(number, 0), min(size, MAX_BANK_BYTES))
         filled = {n: data + bytes(max(least[n] - len(data), 0)) for n, data in banks.items()}
         return MappingProxyType(dict(sorted(filled.items())))
 
-    def _bound_images(self) -> list[BoundImage]:
-        """The image words met, one for each kernel that sees them."""
-        found = []
-        for section, offset, kind, symbol in self.images:
-            bank = bank_section(section)
-            for kernel in self.program.kernels:
-                if bank and bank[1] in ("", kernel):
-                    found.append(BoundImage(kernel, bank[0], offset, kind, symbol))
-        return found
+    def _bound_images(self, kernel: str) -> tuple[BoundImage, ...]:
+        """The image words of the banks that a kernel sees."""
+        return tuple(self.images.get("", ())) + tuple(self.images.get(kernel, ()))
 
     def _fail(self, relocation: Relocation, why: str, hint: str | None = None) -> LoadError:
         """An error that names the relocation."""
@@ -173,7 +200,9 @@ class _Relocator:
         section = self.program.sections[relocation.section]
         if relocation.offset + kind.bytes > len(section.data):
             raise self._fail(relocation, "lies outside the section")
-        body = self.bytes.setdefault(relocation.section, bytearray(section.data))
+        body = self.bytes.get(relocation.section)
+        if body is None:
+            body = self.bytes[relocation.section] = bytearray(section.data)
         symbol = self.program.symbols[relocation.symbol] if self.program.symbols else None
         if symbol is None and kind.patches:
             raise self._fail(relocation, "has no symbol")
@@ -188,9 +217,10 @@ class _Relocator:
         """`word` with one field filled."""
         field = mask(patch.width) << patch.low
         if patch.value in _IMAGES:
-            self.images.append(
-                (relocation.section, relocation.offset, _IMAGES[patch.value], symbol.name)
-            )
+            bank = bank_section(relocation.section)
+            if bank is not None:
+                image = BoundImage(bank[0], relocation.offset, _IMAGES[patch.value], symbol.name)
+                self.images.setdefault(bank[1], []).append(image)
             return word
         value = self._value(patch.value, relocation, symbol)
         if patch.value not in (Value.BANK, Value.CLEAR):

@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
-from gpudbg.formats.elf import as_load_error
-from gpudbg.formats.program import Program, Relocation
+from gpudbg.formats.elf import Strings, as_load_error
+from gpudbg.formats.program import WORD_BYTES, Program, Relocation
 
 DEBUG_LINE = ".debug_line"
 PTX_LINE = ".nv_debug_line_sass"
@@ -32,6 +32,8 @@ PTX_FILE = "<ptx>"
 _SET_ADDRESS, _END_SEQUENCE, _INLINED = 2, 1, 0x90
 _MAX_DEPTH = 64
 _MAX_LINE = 1 << 31
+_ROWS_PER_WORD, _MORE_ROWS = 4, 1 << 16
+"""Most rows of a table: so many for a word of code, and so many more.  Compilers write under 2."""
 
 
 class Call(NamedTuple):
@@ -272,13 +274,15 @@ class _Reader:
     def __init__(self, program: Program, section: str) -> None:
         self.program = program
         self.ptx = section == PTX_LINE
-        self.files: list[str] = []
+        self._files: dict[str, int] = {}
         self.rows: list[LineRow] = []
+        words = sum(program.sections[name].size for name in program.code_sections) // WORD_BYTES
+        self._rows_left = _ROWS_PER_WORD * words + _MORE_ROWS
         self.symbols = {
             r.offset: self._target(r) for r in program.debug_relocations.get(section, ())
         }
         names = program.sections.get(".debug_str")
-        self.names = names.data if names else b""
+        self.names = Strings(names.data if names else b"", program.path)
 
     def _target(self, relocation: Relocation) -> tuple[str, int]:
         """(section, offset) of a relocated address."""
@@ -334,9 +338,23 @@ class _Reader:
 
     def _file(self, name: str) -> int:
         """Index of a file name."""
-        if name not in self.files:
-            self.files.append(name)
-        return self.files.index(name)
+        return self._files.setdefault(name, len(self._files))
+
+    @property
+    def files(self) -> list[str]:
+        """File names met, by index."""
+        return list(self._files)
+
+    def _place(self, places: list[_Place], place: _Place) -> None:
+        """Add a raw row to its sequence.
+
+        Raises:
+            ValueError: more rows than the program's code can have places for.
+        """
+        self._rows_left -= 1
+        if self._rows_left < 0:
+            raise ValueError("many times more rows than the program has instructions")
+        places.append(place)
 
     def _sequence(self, unit: _Cursor, header: _Header) -> None:
         """Rows up to the end of one sequence."""
@@ -349,7 +367,7 @@ class _Reader:
                 step = opcode - header.opcode_base
                 address += step // header.line_range * header.min_length
                 line += header.line_base + step % header.line_range
-                places.append(_Place(address, file, line, chain))
+                self._place(places, _Place(address, file, line, chain))
             elif opcode == 0:
                 length = unit.leb()
                 start = unit.at
@@ -366,7 +384,7 @@ class _Reader:
                 if unit.at > unit.end:
                     raise ValueError("opcode longer than its unit")
             elif opcode == 1:
-                places.append(_Place(address, file, line, chain))
+                self._place(places, _Place(address, file, line, chain))
             elif opcode == 2:
                 address += unit.leb() * header.min_length
             elif opcode == 3:
@@ -390,8 +408,7 @@ class _Reader:
             return ()
         site = places[context - 1]
         file = header.files[site.file] if site.file < len(header.files) else -1
-        end = self.names.find(b"\0", name)
-        text = self.names[name:end].decode("utf-8", "backslashreplace") if end >= 0 else ""
+        text = self.names.at(name, name)
         return (Call(file, site.line, text), *site.inlined)[:_MAX_DEPTH]
 
     def _emit(self, section: str, places: list[_Place], end: int, header: _Header) -> None:

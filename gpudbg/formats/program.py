@@ -23,6 +23,7 @@ Facts: ELF gABI; the records of `.nv.info*` as ptxas 12 writes them.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
@@ -403,14 +404,12 @@ class BoundImage:
     """A constant word that must hold a texture or surface header index before a launch.
 
     Attributes:
-        kernel: whose constant bank.
-        bank: bank number (0).
+        bank: number of the constant bank (0).
         offset: byte offset of the 32-bit word in the bank.
         kind: "texture", "sampler" or "surface".
         symbol: the reference's name.
     """
 
-    kernel: str
     bank: int
     offset: int
     kind: str
@@ -434,7 +433,8 @@ class CodeImage:
         banks: constant banks of each kernel: kernel -> bank -> bytes.  Bank 0 is zero below
             `param_base` and where the parameters go.  A bank that is also a segment
             (bank 3) is given here with its initial contents; its live contents are in memory.
-        bound_images: words of `banks` that wait for texture and surface header indices.
+        bound_images: words of a kernel's `banks` that wait for texture and surface header
+            indices, by kernel.
     """
 
     program: Program
@@ -445,7 +445,7 @@ class CodeImage:
     externs: Mapping[int, str]
     segments: Mapping[str, bytes] = field(repr=False)
     banks: Mapping[str, Mapping[int, bytes]] = field(repr=False)
-    bound_images: tuple[BoundImage, ...]
+    bound_images: Mapping[str, tuple[BoundImage, ...]] = field(repr=False)
 
     @property
     def end(self) -> int:
@@ -454,10 +454,10 @@ class CodeImage:
 
     def placement_at(self, address: int) -> Placement | None:
         """The section that holds a code address, or None."""
-        for place in self.placements:
-            if place.address <= address < place.address + place.size:
-                return place
-        return None
+        at = bisect_right(self.placements, address, key=lambda place: place.address) - 1
+        # Of empty sections at one address, the last one counts.
+        place = self.placements[at] if at >= 0 else None
+        return place if place and address < place.address + place.size else None
 
     def section_offset(self, address: int) -> tuple[str, int] | None:
         """(section, offset) of a code address, or None outside every section."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from gpudbg.errors import LoadError, UsageError
+from gpudbg.errors import UsageError
 from gpudbg.regs.explain import (
     WordExplanation,
     explain_esr,
@@ -18,8 +18,9 @@ from gpudbg.regs.explain import (
 )
 from gpudbg.regs.special import DEFAULT_SPA, SPECIAL_REGISTERS, SpecialRegister
 from gpudbg.regs.words import Json
-from gpudbg.regs.xid_log import decode_lines, split_log
+from gpudbg.regs.xid_log import decode_stretches, split_log
 from gpudbg.regs.xid_text import record_lines
+from gpudbg.textlines import lines_of, opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,12 +153,7 @@ def decode_esr(argv: Sequence[str]) -> Decoded:
 
 def decode_log(data: bytes) -> Decoded:
     """Kernel log bytes: one object per line, whatever the bytes are."""
-    records = decode_lines(split_log(data))
-    lines: list[str] = []
-    for number, record in enumerate(records, 1):
-        head, *body = record_lines(record)
-        lines += [f"{number}: {head}", *body]
-    return Decoded([record.to_json() for record in records], tuple(lines))
+    return _together(_chunks(split_log(data)))
 
 
 def decode_xid(argv: Sequence[str], stdin: BinaryIO | None = None) -> Decoded:
@@ -165,19 +161,47 @@ def decode_xid(argv: Sequence[str], stdin: BinaryIO | None = None) -> Decoded:
 
     Raises:
         UsageError: unknown option or more than one file.
-        LoadError: the file cannot be read.
+        LoadError: the file cannot be read, or is no text.
+    """
+    return _together(stream_xid(argv, stdin))
+
+
+def stream_xid(argv: Sequence[str], stdin: BinaryIO | None = None) -> Iterator[Decoded]:
+    """`decode_xid` piece by piece: a log may be long, or still being written.
+
+    Raises:
+        UsageError: unknown option or more than one file.
+        LoadError: the file cannot be read, or is no text.
     """
     _, words = _options(argv, (), XID_USAGE)
     if len(words) > 1:
         raise UsageError("decode xid takes one file", XID_USAGE)
     path = words[0] if words else "-"
     if path == "-":
-        return decode_log((stdin or sys.stdin.buffer).read())
-    try:
-        with open(path, "rb") as file:
-            return decode_log(file.read())
-    except (OSError, ValueError) as error:
-        raise LoadError(getattr(error, "strerror", None) or str(error), path=path) from None
+        yield from _chunks(lines_of(stdin or sys.stdin.buffer, "<stdin>"))
+        return
+    with opened(path) as file:
+        yield from _chunks(lines_of(file, path))
+
+
+def _chunks(lines: Iterable[str]) -> Iterator[Decoded]:
+    """Answers for stretches of a log; lines of one stretch explain one another."""
+    number = 0
+    for records in decode_stretches(lines):
+        shown: list[str] = []
+        for record in records:
+            number += 1
+            head, *body = record_lines(record)
+            shown += [f"{number}: {head}", *body]
+        yield Decoded([record.to_json() for record in records], tuple(shown))
+
+
+def _together(parts: Iterable[Decoded]) -> Decoded:
+    """Answers in a row as one."""
+    found = list(parts)
+    return Decoded(
+        [one for part in found for one in part.data], tuple(x for part in found for x in part.lines)
+    )
 
 
 def info_ptx(argv: Sequence[str]) -> Decoded:

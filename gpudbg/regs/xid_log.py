@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gpudbg.regs.xid import (
@@ -115,6 +115,8 @@ _NUMBER_LAST = re.compile(r"(?:[\s=]|0x)[0-9a-f]{1,8}\Z|\b0x\Z", re.IGNORECASE)
 _CUT_NUMBER = re.compile(r"(?!0x)(?:x|[0-9a-f]{1,8}(?![0-9a-z]))", re.IGNORECASE)
 _REST_OF_NUMBERS = re.compile(r"[\s0-9a-fx=.*]+|[0-9a-f]{1,7}\s*\[\w+\]\s*", re.IGNORECASE)
 _LONGEST_WRAP, _MOST_LINES = 400, 6
+_LONGEST_STRETCH, _QUIET_LINES = 10_000, 100
+_ABOUT_GPU = re.compile(r"NVRM|Xid|nouveau|nvgpu|gk20a|ESR|Graphics|TPC", re.IGNORECASE)
 
 
 def _worth(record: LogRecord) -> int:
@@ -189,6 +191,23 @@ def decode_lines(lines: Iterable[str]) -> list[LogRecord]:
     for index, texts in beside.items():
         records[index] = _settle(records[index], texts, layouts.get(texts.run))
     return records
+
+
+def decode_stretches(lines: Iterable[str]) -> Iterator[list[LogRecord]]:
+    """`decode_lines` of stretches that have nothing to do with one another.
+
+    A stretch ends after some lines that say nothing of a GPU, or when it has `_LONGEST_STRETCH`.
+    """
+    stretch: list[str] = []
+    quiet = 0
+    for line in lines:
+        stretch.append(line)
+        quiet = 0 if _ABOUT_GPU.search(line) else quiet + 1
+        if quiet >= _QUIET_LINES or len(stretch) >= _LONGEST_STRETCH:
+            yield decode_lines(stretch)
+            stretch, quiet = [], 0
+    if stretch:
+        yield decode_lines(stretch)
 
 
 def split_log(data: bytes) -> list[str]:

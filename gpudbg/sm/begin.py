@@ -110,7 +110,7 @@ def begin(
 def _bind_images(module: Module, kernel: str, banks: dict[int, ByteStore]) -> None:
     """Fill the words of bound references, and the addresses of the driver's tables."""
     pools = module.gpu.images
-    words = [w for w in module.image.bound_images if w.kernel == kernel]
+    words = module.image.bound_images[kernel]
     shared = {w.offset for w in words if w.kind != "sampler"}
     for word in sorted(words, key=lambda w: w.kind == "sampler"):
         place = banks[word.bank].writable()[word.offset : word.offset + 4].view("<u4")

@@ -46,7 +46,7 @@ def test_every_sample_loads_and_places(path: Path) -> None:
         assert image.describe(entry + 0x48) == f"{kernel.name}+0x48"
         assert image.function_at(entry)[0].is_kernel
         assert kernel.param_base == 0x140
-        images = 4 * sum(b.kernel == kernel.name for b in image.bound_images)
+        images = 4 * len(image.bound_images[kernel.name])
         assert len(image.banks[kernel.name][0]) == 0x140 + kernel.param_bytes + images
         ends = [p.offset + p.size for p in kernel.params]
         assert all(a <= p.offset for a, p in zip(ends, kernel.params[1:], strict=False))
@@ -173,12 +173,12 @@ def test_bound_images_wait_for_handles() -> None:
     program = cubin("bound_images")
     image, _ = placed(program)
     assert dict(program.images) == {"tex_a": "texture", "surf_a": "surface", "surf_b": "surface"}
-    assert {(b.offset, b.kind, b.symbol) for b in image.bound_images} == {
+    assert {(b.offset, b.kind, b.symbol) for b in image.bound_images["bound_images"]} == {
         (0x14C, "texture", "tex_a"),
         (0x150, "surface", "surf_a"),
         (0x154, "surface", "surf_b"),
     }
-    assert all(b.kernel == "bound_images" and b.bank == 0 for b in image.bound_images)
+    assert all(b.bank == 0 for b in image.bound_images["bound_images"])
 
 
 def test_code_base_moves_everything_but_offsets() -> None:

@@ -43,6 +43,34 @@ def server_of(*words: str, pid_file: Path | None = None) -> TokenServer:
     return TokenServer([sys.executable, "-c", text, *words], "gpudbg a <b>", TOKEN)
 
 
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "https://127.0.0.1:1"}, 403),
+        ({"Host": "evil.example"}, 403),
+        ({"Host": "evil.example", "Origin": "http://evil.example"}, 403),
+        ({"Host": "localhost:8000", "Origin": "http://localhost:8000"}, 200),
+        ({"Host": "[::1]:8000"}, 200),
+        ({"Host": "myself:8000", "Origin": "http://myself:8000"}, 200),
+        ({}, 200),
+    ],
+)
+async def test_pages_of_others_and_borrowed_names_are_refused(
+    headers: dict[str, str], status: int
+) -> None:
+    """Who has the token but is another site's page, or came by a name that was pointed here."""
+    server = TokenServer([sys.executable, "-c", "pass"], "x", TOKEN, hosts=["MySelf"])
+    async with client(server) as web:
+        async with web.get(f"/{TOKEN}/", headers=headers) as answer:
+            assert answer.status == status
+        if status == 403:
+            with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+                await web.ws_connect(f"/{TOKEN}/ws", headers=headers)
+            assert refused.value.status == 403
+
+
 async def read_until(ws: aiohttp.ClientWebSocketResponse, text: bytes) -> None:
     seen = b""
     while text not in seen:

@@ -54,7 +54,7 @@ def text_of(data: bytes, name: str) -> str:
         LoadError: it is no UTF-8, or too long.
     """
     if len(data) > MAX_FILE_BYTES:
-        raise LoadError(f"{len(data)} bytes are too many for a SASS file", path=name)
+        raise LoadError(f"is larger than {MAX_FILE_BYTES >> 20} MiB: no SASS text", path=name)
     try:
         return data.decode()
     except UnicodeDecodeError as error:

@@ -9,7 +9,8 @@ from gpudbg.debug.commands import launch
 from gpudbg.debug.commands.registry import TABLE, Command, Output, command
 from gpudbg.debug.format import parse_int
 from gpudbg.debug.settings import NO_SCREEN
-from gpudbg.errors import CommandError, UsageError
+from gpudbg.errors import CommandError, LoadError, UsageError
+from gpudbg.textlines import MAX_SCRIPT_BYTES, read_text
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -196,9 +197,9 @@ def source(session: DebugSession, argument: str) -> Output:
     if session.source_depth >= MAX_SOURCE_DEPTH:
         raise CommandError(f"{path}: command files nest more than {MAX_SOURCE_DEPTH} deep")
     try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError as e:
-        raise CommandError(f"cannot read {path}: {e.strerror}") from None
+        text = read_text(path, MAX_SCRIPT_BYTES)
+    except LoadError as e:
+        raise CommandError(str(e)) from None
     lines: list[str] = []
     answers: list[Any] = []
     session.source_depth += 1

@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, TextIO
 from gpudbg.debug import progress
 from gpudbg.debug.interrupts import interrupts
 from gpudbg.debug.json_text import dumps
-from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT, EXIT_GAP, CommandError, GpudbgError, ModelGap
+from gpudbg.errors import (
+    EXIT_CLEAN,
+    EXIT_FAULT,
+    EXIT_GAP,
+    CommandError,
+    GpudbgError,
+    LoadError,
+    ModelGap,
+    UsageError,
+)
+from gpudbg.textlines import LONGEST, MAX_SCRIPT_BYTES, lines_of, read_text
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -104,11 +114,11 @@ class Console:
             raise CommandError(f"{path}: command files nest more than {MAX_SOURCE_DEPTH} deep")
         try:
             if str(path) == STANDARD_INPUT:
-                lines = sys.stdin.read().splitlines()
+                lines: Iterable[str] = lines_of(sys.stdin.buffer, "<stdin>")
             else:
-                lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-        except OSError as e:
-            raise CommandError(f"cannot read {path}: {e.strerror}") from None
+                lines = read_text(path, MAX_SCRIPT_BYTES).splitlines()
+        except LoadError as e:
+            raise CommandError(str(e)) from None
         self._depth += 1
         try:
             for number, line in enumerate(lines, 1):
@@ -140,7 +150,9 @@ class Console:
         while not self.session.quit_requested:
             if terminal:
                 print(PROMPT, end="", file=self._out, flush=True)
-            line = stream.readline()
+            line = stream.readline(LONGEST + 1)
+            if len(line) > LONGEST:
+                raise UsageError(f"a line of more than {LONGEST:,} characters is no command")
             if not line:
                 if terminal:
                     print(file=self._out)

@@ -14,13 +14,14 @@ from gpudbg.debug.commands.launch import completed
 from gpudbg.debug.commands.registry import Command, load
 from gpudbg.debug.frames import frames
 from gpudbg.debug.warp_ids import target_id
-from gpudbg.errors import CommandError
+from gpudbg.errors import CommandError, LoadError
 from gpudbg.frontends.mi import infos, settings, shown
 from gpudbg.frontends.mi.bridge import BUSY, INFERIOR, NO_PROGRAM, NOT_STARTED, NoProgram
 from gpudbg.frontends.mi.commands import execution
 from gpudbg.frontends.mi.commands.registry import Answer
 from gpudbg.frontends.mi.parser import MiError
 from gpudbg.frontends.mi.ui import Block
+from gpudbg.textlines import read_text
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -345,8 +346,8 @@ def _complete(bridge: Bridge, ui: Ui, argument: str) -> None:
 def _source(bridge: Bridge, ui: Ui, argument: str) -> Answer | None:
     path = Path(bridge.cwd, argument.strip())
     try:
-        text = path.read_text(errors="replace")[:MAX_SOURCE]
-    except (OSError, ValueError):
+        text = read_text(path, MAX_SOURCE)
+    except LoadError:
         raise MiError(f"{argument.strip()}: No such file or directory.") from None
     lines = text.splitlines()
     if any(" ".join(line.split()[:1]) == "source" for line in lines):

@@ -6,7 +6,9 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TextIO
 
+from gpudbg.errors import UsageError
 from gpudbg.frontends.repl.complete import Completer as Finder
+from gpudbg.textlines import MAX_SCRIPT_BYTES
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
@@ -76,9 +78,12 @@ def _make(shell: Shell, places: Places) -> PromptSession[str]:
 def read_stream(shell: Shell, stream: TextIO | None = None) -> bool:
     """Carry out the lines of a stream, without a prompt; whether all went well."""
     well = True
-    for _, text in shell.chunks((stream or sys.stdin).read().splitlines()):
-        if text.strip() and not text.lstrip().startswith("#"):
-            well = shell.push(text) and well
+    text = (stream or sys.stdin).read(MAX_SCRIPT_BYTES + 1)
+    if len(text) > MAX_SCRIPT_BYTES:
+        raise UsageError(f"standard input holds more than {MAX_SCRIPT_BYTES >> 20} MiB of commands")
+    for _, chunk in shell.chunks(text.splitlines()):
+        if chunk.strip() and not chunk.lstrip().startswith("#"):
+            well = shell.push(chunk) and well
         if shell.quit_requested:
             break
     return well

@@ -15,9 +15,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from gpudbg.debug.commands.registry import load
-from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT, EXIT_GAP, CommandError, GpudbgError, ModelGap
+from gpudbg.errors import (
+    EXIT_CLEAN,
+    EXIT_FAULT,
+    EXIT_GAP,
+    CommandError,
+    GpudbgError,
+    LoadError,
+    ModelGap,
+)
 from gpudbg.frontends.repl.lines import as_command, python_state
 from gpudbg.frontends.repl.show import lines_of
+from gpudbg.textlines import read_text
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -178,9 +187,9 @@ class Shell:
             CommandError: the file cannot be read, or a line of it failed.
         """
         try:
-            text = path.expanduser().read_text(encoding="utf-8", errors="replace")[:MAX_RC_BYTES]
-        except OSError as error:
-            raise CommandError(f"cannot read {path}: {error.strerror}") from None
+            text = read_text(path.expanduser(), MAX_RC_BYTES)
+        except LoadError as error:
+            raise CommandError(str(error)) from None
         for number, chunk in self.chunks(text.splitlines()):
             first = chunk.lstrip()
             if first and not first.startswith("#") and not self.push(chunk):

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpudbg.debug import assembler
 from gpudbg.debug.assembler import SassProgram, assemble_file
-from gpudbg.debug.assembler.loading import text_of
+from gpudbg.debug.assembler.loading import MAX_FILE_BYTES, text_of
 from gpudbg.errors import EXIT_CLEAN, EXIT_FINDINGS, LoadError, UsageError
 from gpudbg.formats.program import SUPPORTED_ARCHS
+from gpudbg.formats.reading import read_bytes
 from gpudbg.frontends.verbs.common import Parser, emit_json
+from gpudbg.textlines import opened
 
 if TYPE_CHECKING:
     from gpudbg.debug.hazards import Finding
@@ -90,8 +93,8 @@ def _read(path: str) -> tuple[str, str]:
     """
     name = "<stdin>" if path == "-" else path
     try:
-        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-        return text_of(data, name), name
+        with nullcontext(sys.stdin.buffer) if path == "-" else opened(path) as file:
+            return text_of(file.read(MAX_FILE_BYTES + 1), name), name
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise LoadError(f"cannot be read: {reason}", path=name) from error
@@ -109,11 +112,7 @@ def _cubin(program: SassProgram, template: str | None) -> bytes:
         return program.cubin()
     from gpudbg.debug.assembler.patch import patch_cubin
 
-    try:
-        data = Path(template).read_bytes()
-    except OSError as error:
-        raise LoadError(f"cannot be read: {error.strerror}", path=template) from error
-    return patch_cubin(data, program, template)
+    return patch_cubin(read_bytes(template), program, template)
 
 
 def _hazards(program: SassProgram) -> list[Finding]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from gpudbg.errors import EXIT_CLEAN, UsageError
@@ -22,9 +22,9 @@ def _esr(words: list[str]) -> Any:
 
 
 def _xid(words: list[str]) -> Any:
-    from gpudbg.regs.decoders import decode_xid
+    from gpudbg.regs.decoders import stream_xid
 
-    return decode_xid(words)
+    return stream_xid(words)
 
 
 def _ptx(words: list[str]) -> Any:
@@ -117,9 +117,9 @@ def _built_in(kind: str, words: list[str]) -> int:
         return EXIT_CLEAN
     as_json = "--json" in words
     found = call([w for w in words if w != "--json"])
-    text = found.render(as_json)
-    if text:
-        print(text)
+    for part in found if isinstance(found, Iterator) else (found,):
+        if text := part.render(as_json):
+            print(text, flush=True)
     return EXIT_CLEAN
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import gpudbg
 from gpudbg.errors import UsageError
 from gpudbg.frontends.verbs.common import Parser
 
@@ -36,7 +37,14 @@ def main(argv: list[str]) -> int:
     except ImportError as e:
         raise UsageError(f"serving needs textual-serve ({e.name} is missing)", INSTALL) from None
     title = _check(words)
-    return serve([sys.executable, "-m", "gpudbg", *words], title, args.host, args.port)
+    return serve([*child(), *words], title, args.host, args.port)
+
+
+def child() -> list[str]:
+    """The command of this very gpudbg, whatever lies in the folder it is started in."""
+    package = str(Path(gpudbg.__file__).resolve().parents[1])
+    start = f"import sys; sys.path.insert(0, {package!r}); from gpudbg.cli import main; "
+    return [sys.executable, "-P", "-c", start + "sys.exit(main())"]
 
 
 def _check(words: list[str]) -> str:

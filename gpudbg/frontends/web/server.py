@@ -16,10 +16,12 @@ import shlex
 import socket
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from importlib.resources import files
+from ipaddress import ip_address
 from string import Template
 from typing import Any
+from urllib.parse import urlsplit
 
 from aiohttp import WSCloseCode, web
 from textual_serve.app_service import AppService
@@ -98,9 +100,16 @@ class Session(AppService):
 class TokenServer(Server):
     """textual-serve whose every address needs the token, without requests to other hosts."""
 
-    def __init__(self, words: Sequence[str], title: str, token: str | None = None) -> None:
-        """Serve a command, given as words."""
+    def __init__(
+        self,
+        words: Sequence[str],
+        title: str,
+        token: str | None = None,
+        hosts: Sequence[str] = (),
+    ) -> None:
+        """Serve a command, given as words; `hosts` are names by which it may be called."""
         super().__init__(shlex.join(words), title=title, public_url="")
+        self.hosts = frozenset(name.lower() for name in (*hosts, "localhost"))
         self.token = token or secrets.token_urlsafe(TOKEN_BYTES)
         self._words = tuple(words)
         self._pages: set[web.WebSocketResponse] = set()
@@ -113,6 +122,8 @@ class TokenServer(Server):
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Any) -> web.StreamResponse:
+        if why := foreign(request.host, request.headers.get("Origin"), self.hosts):
+            return web.Response(status=403, text=f"{why}\n", headers=HEADERS)
         given = request.path.split("/")[1]
         if not hmac.compare_digest(given.encode("utf-8", "replace"), self.token.encode()):
             return web.Response(
@@ -155,6 +166,28 @@ class TokenServer(Server):
         await asyncio.gather(*(page.close(code=WSCloseCode.GOING_AWAY) for page in self._pages))
 
 
+def foreign(host: str, origin: str | None, names: Container[str]) -> str:
+    """Why a request is not from a page of ours; "" when it is.
+
+    A page of another site may know the address: the browser tells its origin.  A name that
+    somebody else lets point here (DNS rebinding) is neither an address nor a name of ours.
+
+    Args:
+        host: the Host header.
+        origin: the Origin header, None without one.
+        names: names of this machine that count.
+    """
+    name = (urlsplit(f"//{host}").hostname or "") if host else ""
+    try:
+        ip_address(name)
+    except ValueError:
+        if name not in names:
+            return f"This server is not called {name!r}."
+    if origin is not None and urlsplit(origin).netloc != host:
+        return f"A page of {origin} may not use this server."
+    return ""
+
+
 def _cells(text: str) -> int:
     """A width or height that a page asks for; 0 when it is none."""
     return int(text) if text.isdecimal() and len(text) < 4 else 0
@@ -189,7 +222,7 @@ def serve(words: Sequence[str], title: str, host: str, port: int) -> int:
     os.environ.update(
         {"COLORTERM": "truecolor", "GPUDBG_ASCII": os.environ.get("GPUDBG_ASCII") or "0"}
     )
-    server = TokenServer(words, title)
+    server = TokenServer(words, title, hosts=(host, socket.gethostname(), socket.getfqdn()))
     listening = listen(host, port)
     print(f"{title} at\n  {address(server, listening)}\nCtrl-C ends it.", flush=True)
     if host not in (LOOPBACK, "localhost", "::1"):
