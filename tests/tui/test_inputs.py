@@ -15,7 +15,17 @@ from gpudbg.frontends.tui.screens.main import MainScreen
 from gpudbg.frontends.tui.widgets.code import CodePane
 from gpudbg.frontends.tui.widgets.console import ConsolePane
 
-from .helpers import LOOP, OOB, PATIENCE_S, burst, make_app, open_first, open_kernel, settle
+from .helpers import (
+    LOOP,
+    OOB,
+    PATIENCE_S,
+    burst,
+    make_app,
+    open_first,
+    open_kernel,
+    screen_text,
+    settle,
+)
 
 
 class Slow:
@@ -258,3 +268,39 @@ async def test_text_pasted_where_nothing_is_typed_is_told():
         await burst(app, pilot, Paste("q\nq"))
         assert app.screen is app.main
         assert any("paste" in t for t in app.main.query_one(ConsolePane).answers.texts)
+
+
+@pytest.mark.parametrize("opened", ["", "w", "t", "h", "G", "?"])
+async def test_a_key_that_does_nothing_says_so(opened):
+    async with started(open_first()) as (app, pilot):
+        if opened:
+            await burst(app, pilot, opened)
+        await burst(app, pilot, "f7")
+        assert "F7 does nothing here" in "\n".join(screen_text(app))
+        assert not app._notifications
+        # It is there until the next input.
+        await burst(app, pilot, "tab")
+        assert "F7 does nothing here" not in "\n".join(screen_text(app))
+
+
+@pytest.mark.parametrize("key", ["delete", "E", "exclamation_mark", "escape", "enter"])
+async def test_an_action_without_an_object_says_so(key):
+    async with started(open_first()) as (app, pilot):
+        app.main.focus_pane("marks" if key in ("delete", "E") else "paths")
+        await settle(app, pilot)
+        app.main.line_pane("paths").cursor = None
+        await burst(app, pilot, key)
+        assert any(w in screen_text(app)[-1] for w in ("does nothing here", "no fault"))
+
+
+async def test_words_of_side_screens_cover_nothing():
+    async with started(open_first(), (80, 24)) as (app, pilot):
+        await burst(app, pilot, "h", "backspace")
+        assert not app._notifications
+        assert "one instruction back" in screen_text(app)[-1]
+
+
+async def test_escape_closes_the_help_whatever_is_typed():
+    async with started(open_first()) as (app, pilot):
+        await burst(app, pilot, "?", *"step", "escape")
+        assert app.screen is app.main

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
-from textual.events import Event, InputEvent, Key, Paste
+from textual.events import Event, InputEvent, Key, MouseDown, Paste
 from textual.message import Message
+from textual.screen import SystemModalScreen
 from textual.widgets import Input
 
 from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT, GpudbgError
 from gpudbg.frontends.tui import glyphs, hangup, keymaps, theme
+from gpudbg.frontends.tui.actions import key_name
 from gpudbg.frontends.tui.arranging import Layouts
 from gpudbg.frontends.tui.collect import Collector
 from gpudbg.frontends.tui.engine import Engine
@@ -28,7 +30,7 @@ from gpudbg.frontends.tui.screens.side import SideScreen
 from gpudbg.frontends.tui.seen import Seen
 from gpudbg.frontends.tui.view import Options
 from gpudbg.frontends.tui.widgets.base import LinePane
-from gpudbg.frontends.tui.widgets.chrome import OneLine, Splitter
+from gpudbg.frontends.tui.widgets.chrome import KeyRow, OneLine, Splitter
 from gpudbg.frontends.tui.widgets.console import ConsolePane
 
 if TYPE_CHECKING:
@@ -77,6 +79,7 @@ class GpudbgApp(App[int]):
         self.asks_launch = not startup
         """Whether a program that has not launched opens with its launch form."""
         self.pressed: Key | None = None
+        self._before: tuple[object, ...] = ()
 
     def _take(self, session: DebugSession, notes: bool) -> None:
         """Make the options, engine and main screen of a session."""
@@ -136,6 +139,10 @@ class GpudbgApp(App[int]):
     async def deliver(self, item: InputEvent | Paste | Line) -> None:
         """An input whose turn it is."""
         self.pressed = item if isinstance(item, Key) else None
+        if isinstance(item, Key | MouseDown | Paste):
+            for row in self._key_rows():
+                row.unsay()
+        self._before = self._state()
         if isinstance(item, Line):
             self.main.run_command(item.text)
         elif isinstance(item, Paste) and not isinstance(self.focused, Input):
@@ -144,7 +151,28 @@ class GpudbgApp(App[int]):
             await super().on_event(item)
 
     def delivered(self, item: InputEvent | Paste | Line) -> None:
-        """Everything that an input caused is done."""
+        """Everything that an input caused is done; a key that did nothing says so."""
+        if not isinstance(item, Key) or isinstance(self.screen, SystemModalScreen):
+            return
+        if not self.engine.busy and self._state() == self._before:
+            self.say(f"{key_name(item.key)} does nothing here", "muted")
+
+    def _state(self) -> tuple[object, ...]:
+        """What an input that does something changes."""
+        focused = self.focused
+        typed = (focused.value, focused.selection) if isinstance(focused, Input) else None
+        return (self.screen, focused, typed, self.engine.jobs, self.look.changes)
+
+    def _key_rows(self) -> Iterator[KeyRow]:
+        """The key rows of all screens, the uppermost first."""
+        for screen in reversed(self.screen_stack):
+            yield from screen.query(KeyRow)
+
+    def say(self, text: str, role: str) -> None:
+        """A word to the user in the key row of the uppermost screen that has one."""
+        for row in self._key_rows():
+            row.say(text, role)
+            return
 
     @property
     def at_rest(self) -> bool:

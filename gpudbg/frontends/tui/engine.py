@@ -52,6 +52,8 @@ class Engine:
         self.collector = collector
         self._host = host
         self._current: Job | None = None
+        self.jobs = 0
+        """Jobs begun."""
         self._meter = Meter(session.grid)
 
     @property
@@ -64,6 +66,7 @@ class Engine:
         if self._current is not None:
             return False
         job = self._current = Job(label, work)
+        self.jobs += 1
         self._meter = Meter(self.session.grid)
         # Interrupts come from this thread and only while a job runs: one that is left is late.
         self.session.forget_interrupt()

@@ -34,6 +34,7 @@ class Frame(Widget, can_focus=True):
 
     def replace(self, rows: list[Row]) -> None:
         """Other rows in the same frame."""
+        self.look.changes += rows != self.rows
         self.rows = rows
         self.refresh()
 

@@ -68,6 +68,7 @@ class HelpScreen(Card):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "close", show=False),
+        Binding("ctrl+u", "clear", "clear", show=False),
         Binding("backspace", "erase", "erase", show=False),
         Binding("down", "scroll(1)", "down", show=False),
         Binding("up", "scroll(-1)", "up", show=False),
@@ -116,6 +117,11 @@ class HelpScreen(Card):
         self.typed = self.typed[:-1]
         self._filter()
 
+    def action_clear(self) -> None:
+        """Take back all of it."""
+        self.typed = ""
+        self._filter()
+
     def _filter(self) -> None:
         self._top = 0
         self.action_scroll(0)
@@ -126,11 +132,3 @@ class HelpScreen(Card):
         frame = self.query_one(Frame)
         shown, frame.foot = self._shown(self._rows(frame.frame_width))
         frame.replace(shown)
-
-    def action_close(self) -> None:
-        """Esc: first the filter, then the page."""
-        if self.typed:
-            self.typed = ""
-            self._filter()
-        else:
-            self.dismiss(None)

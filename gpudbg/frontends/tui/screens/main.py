@@ -484,10 +484,9 @@ class MainScreen(Screen[None]):
             self.quick(lambda s: None)
 
     def note(self, text: str, role: str = "stop") -> None:
-        """A word to the user, in the console; over a screen that hides it, on a slip too."""
-        if isinstance(self.app.screen, SideScreen):
-            self.app.notify(text, timeout=6, markup=False)
+        """A word to the user: in the console, and in the key row until the next input."""
         self.query_one(ConsolePane).log_lines(text.splitlines(), role)
+        self.gpudbg.say(" ".join(text.split()), role)
 
     @on(messages.JobDone)
     def _job_done(self, event: messages.JobDone) -> None:

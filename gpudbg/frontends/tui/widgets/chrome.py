@@ -12,7 +12,7 @@ from gpudbg.debug.snapshot import WarpRow
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.look import Look
-from gpudbg.frontends.tui.text import Row, Span, row, strip
+from gpudbg.frontends.tui.text import Row, Span, fit, row, strip
 from gpudbg.frontends.tui.view import Running, View
 
 TINTS = {"now": "now-bg", "stop": "stop-bg", "run": "band"}
@@ -49,6 +49,7 @@ class OneLine(Widget):
             made = row((f" {self.id}: {type(error).__name__}: {error}", "stop"))
         if made != self._line:
             self._line = made
+            self.look.changes += 1
             self.refresh()
 
     @property
@@ -268,11 +269,25 @@ class SmStrip(OneLine):
 
 
 class KeyRow(OneLine):
-    """Keys that work now; dropped from the right, `?` stays."""
+    """Keys that work now; dropped from the right, `?` stays.  A word to the user takes their place
+    until the next input."""
 
     keys: tuple[tuple[str, str], ...] = ()
     pinned: tuple[tuple[str, str], ...] = ()
     tick = False
+    said: Span | None = None
+
+    def say(self, text: str, role: str) -> None:
+        """A word to the user."""
+        self.said = (text, role)
+        self.look.changes += 1
+        self.redraw()
+
+    def unsay(self) -> None:
+        """The keys again."""
+        if self.said is not None:
+            self.said = None
+            self.redraw()
 
     def build(self, view: View, width: int) -> Row:
         """`F5 run  n next  Space instruction …  ? help`"""
@@ -283,6 +298,10 @@ class KeyRow(OneLine):
         pinned = [s for k, w in self.pinned for s in _key(k, w)]
         room = width - _spans_width(right) - _spans_width(pinned) - 2
         left: list[Span] = [(" ", "text/band")]
+        if self.said is not None:
+            text = fit(self.said[0], max(room - 3, 0), self.look.glyphs.cut).rstrip()
+            return Row(((f" {text}  ", f"{self.said[1]}/band"), *pinned), tint="band",
+                       right=tuple(right))  # fmt: skip
         for key, words in self.keys:
             item = _key(key, words)
             if _spans_width(left) + _spans_width(item) > room:
