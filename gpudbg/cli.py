@@ -112,6 +112,8 @@ def _dispatch(args: list[str]) -> int:
 
         print("\n".join(version_lines()))
         return EXIT_CLEAN
+    if first in ("tui", "demo"):
+        return _on_screen(first, args[1:])
     if first in VERBS:
         return _verb(VERBS[first][0])(args[1:])
     plugin_verb = _plugin_verb(first)
@@ -119,7 +121,15 @@ def _dispatch(args: list[str]) -> int:
         return plugin_verb(args[1:])
     if _is_gdb(args):
         return _verb("gpudbg.frontends.mi.main")(args)
-    return _verb(VERBS["tui"][0])(args)
+    return _on_screen("tui", args)
+
+
+def _on_screen(verb: str, args: list[str]) -> int:
+    """A verb that draws a screen: the first line is there before what it imports."""
+    from gpudbg.frontends.verbs.opening_line import opening_line
+
+    with opening_line(args):
+        return _verb(VERBS[verb][0])(args)
 
 
 def _is_gdb(args: list[str]) -> bool:

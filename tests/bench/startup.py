@@ -31,6 +31,7 @@ WAYS: dict[str, tuple[list[str], str]] = {
     "gpudbg.load(PROG)": (["-c", "import sys, gpudbg; gpudbg.load(sys.argv[1])", "PROG"], ""),
     "gpudbg --batch PROG": (["-m", "gpudbg", "--batch", "PROG"], ""),
     "gpudbg run PROG": (["-m", "gpudbg", "run", "PROG"], ""),
+    "gpudbg PROG, first line": (["-m", "gpudbg", "PROG"], "opening"),
     "gpudbg PROG, first screen": (["-m", "gpudbg", "PROG"], "Entry"),
 }
 """Name -> arguments of python, the text on the terminal that ends the measurement (or the end)."""

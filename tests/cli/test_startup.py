@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -58,3 +59,41 @@ def test_start_up_loads_nothing_it_does_not_need(way: str) -> None:
     loaded = set(done.stderr.split())
     assert "gpudbg" in loaded
     assert loaded & set(unwanted.split()) == set()
+
+
+FIRST_LINE = """
+import io, sys, types
+from gpudbg.cli import main
+
+class Terminal(io.StringIO):
+    loaded = None
+    def isatty(self):
+        return True
+    def write(self, text):
+        if self.loaded is None:
+            self.loaded = set(sys.modules)
+        return super().write(text)
+
+seen = []
+screen = types.ModuleType("screen")
+screen.main = lambda args: seen.append(sys.stdout.getvalue()) or 0
+sys.modules["gpudbg.frontends.verbs.debug"] = screen
+sys.stdin = sys.stdout = out = Terminal()
+main(["some/first_steps.cubin", "--grid", "4"])
+assert seen == ["gpudbg: opening first_steps.cubin \u2026"], seen
+assert out.getvalue().endswith("\\r\\x1b[K")
+assert not out.loaded & {"numpy", "textual", "rich", "elftools", "gpudbg.debug", "argparse"}
+out = sys.stdout = Terminal()
+main(["--batch", "some/first_steps.cubin"])
+assert out.getvalue() == ""
+"""
+
+
+def test_the_first_line_is_written_before_anything_large_is_imported() -> None:
+    environment = {**os.environ, "TERM": "xterm-256color"}
+    environment.pop("TEXTUAL_DRIVER", None)
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_LINE],
+        capture_output=True, text=True, timeout=120, check=False, env=environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]

@@ -8,6 +8,7 @@ from textual.widgets import Input
 from gpudbg.frontends.tui import keymaps
 from gpudbg.frontends.tui.actions import ACTIONS, BY_ID
 from gpudbg.frontends.tui.doings import DOINGS
+from gpudbg.frontends.tui.explain import explain
 from gpudbg.frontends.tui.widgets.chrome import AppBar, KeyRow, SmStrip, StopLine
 from gpudbg.frontends.tui.widgets.code import CodePane
 from gpudbg.frontends.tui.widgets.console import ConsolePane, History
@@ -22,6 +23,7 @@ from .helpers import (
     press,
     screen_text,
     settle,
+    view_of,
 )
 
 BIG = (120, 40)
@@ -436,6 +438,25 @@ async def test_explain_in_every_pane(pane, key, says):
         app.main.focus_pane(pane)
         await press(app, pilot, key, "i")
         assert any(says in t for t in app.main.query_one(ConsolePane).answers.texts)
+
+
+def test_a_barrier_says_who_is_there_and_who_is_not():
+    session = open_first()
+    while not any(w.status == "barrier" for w in session.grid.warps()):
+        session.command("stepi")
+    view = view_of(session)
+    bar = next(pc for pc in session.symbols.pcs if "BAR." in session.symbols.instruction(pc).text)
+    for key in (("pc", bar), ("warp", 0, 0)):
+        text = "\n".join(explain(session, view, key))
+        assert "barrier 0 of block (0,0,0): 32 of 64 threads have arrived" in text
+        assert "it waits for 64, all live threads" in text
+        assert "arrived: warp 0" in text
+        assert "not there: warp 1 has not begun, and stands at block_max+0x8" in text
+
+
+def test_a_watched_register_is_never_written_as_in_its_pane():
+    view = view_of(open_first(), watches=["R9", "$r1", "threadIdx.x"])
+    assert [w.why for w in view.watches] == ["never written", "never written", ""]
 
 
 async def test_enter_follows_branches_paths_stops_and_buffers():

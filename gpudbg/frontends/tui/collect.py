@@ -6,6 +6,7 @@ since that warp was last shown, however the focus moved in between.
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from gpudbg.frontends.tui.collect_image import ImagePicture, ImageTaker
     from gpudbg.frontends.tui.collect_trap import TrapPicture
 
+REGISTER = re.compile(r"\$?[Rr](\d+)")
 TITLES = {
     "exited": ("Finished", "run"),
     "breakpoint": ("Breakpoint", "now"),
@@ -262,6 +264,7 @@ class Collector:
         row = detail.row
         found = paths(row.active, row.exited, row.offset, detail.stack, running)
         reads = operand_values(s, warp, lane, warp.pc)
+        untouched = self._untouched(found, detail)
         return replace(
             view,
             lane=lane,
@@ -274,13 +277,11 @@ class Collector:
             warps_at=at,
             paths=found,
             letters=letters(found),
-            registers=lane_rows.registers(
-                detail, lane, self.options.register_format, self._untouched(found, detail)
-            ),
+            registers=lane_rows.registers(detail, lane, self.options.register_format, untouched),
             live=self.live,
             tracked=self._tracked(warp.pc),
             specials=self._specials(detail, lane),
-            watches=self._watches(detail, lane),
+            watches=self._watches(detail, lane, untouched),
             memory=self.memory.page(),
         )
 
@@ -318,13 +319,17 @@ class Collector:
                 out.append(lane_rows.result_row(name, result, detail, lane, "special", None))
         return tuple(out)
 
-    def _watches(self, detail: WarpDetail, lane: int) -> tuple[LaneRow, ...]:
+    def _watches(self, detail: WarpDetail, lane: int, untouched: int) -> tuple[LaneRow, ...]:
+        """The watched expressions; `untouched` registers are never written here, too."""
         rows = []
         for text in self.options.watches:
             before = self._watch_before.get(text)
             try:
                 result = self.session.evaluate(text)
                 made = lane_rows.result_row(text, result, detail, lane, "watch", None)
+                register = REGISTER.fullmatch(text.strip())
+                if register and untouched >> int(register[1]) & 1 and not result.values.any():
+                    made = lane_rows.never_watched(text)
             except GpudbgError as e:
                 made = lane_rows.error_row(text, str(e))
             if before is not None and len(before[1].cells) == len(made.cells) == 32:

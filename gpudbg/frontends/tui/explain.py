@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
@@ -9,10 +10,18 @@ from gpudbg.debug.operands import instruction_at, next_words, operand_values
 from gpudbg.debug.spinning import spin_of
 from gpudbg.debug.views import lane_list
 from gpudbg.frontends.tui.widgets.warps import why_words
+from gpudbg.sm.sregs import WARP_SIZE
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
     from gpudbg.frontends.tui.view import View
+    from gpudbg.sm.state import Cta, WarpState
+
+BARRIER = re.compile(r"\bBAR\.\S+ (?:(0x[0-9a-f]+)|R\d+)")
+"""A barrier instruction and the number it names."""
+MISSING = 8
+"""Warps that a barrier waits for and are told one by one."""
+WARPS = 16
 
 
 def explain(session: DebugSession, view: View, key: Hashable) -> list[str]:
@@ -32,6 +41,7 @@ def _code(session: DebugSession, view: View, key: Any) -> list[str]:
     if insn is not None:
         reads, writes = insn.reads(), insn.writes()
         lines.append(f"reads {_names(reads)}; writes {_names(writes)}")
+    lines += _barriers_of(session, code.text)
     if key[1] == view.pc and session.focus is not None:
         warp = session.warp().state
         lane = session.focus.lane
@@ -40,6 +50,52 @@ def _code(session: DebugSession, view: View, key: Any) -> list[str]:
         lines.append(f"lane {lane}: {shown or 'reads no register'}")
         lines.append("next: " + (next_words(session, warp, lane) or "no register changes"))
     return lines
+
+
+def barrier_lines(session: DebugSession, cta: Cta, number: int) -> list[str]:
+    """What a barrier of a block waits for, who has arrived, and where the others are."""
+    slot = cta.barriers.slots[number]
+    expected = cta.barriers.expected(number)
+    block = ",".join(map(str, cta.block))
+    whom = "all live threads" if slot.count is None else "as many as its instruction says"
+    lines = [
+        f"barrier {number} of block ({block}): {slot.arrived} of {expected} threads have arrived; "
+        f"it waits for {expected}, {whom}"
+    ]
+    there = [w for w in cta.live if w.index in slot.waiting]
+    if there:
+        lines.append(f"arrived: {_warps(there)}")
+    gone_on = slot.arrived - WARP_SIZE * len(there)
+    if gone_on > 0:
+        lines.append(f"arrived and went on (BAR.ARV): {gone_on} threads")
+    for w in [w for w in cta.live if w.index not in slot.waiting][:MISSING]:
+        state = f"waits at barrier {w.barrier}" if w.barrier is not None else "runs"
+        if not w.executed:
+            state = "has not begun, and stands"
+        lines.append(f"not there: warp {w.slot} {state} at {session.symbols.describe_line(w.pc)}")
+    missing = len(cta.live) - len(there)
+    if missing > MISSING:
+        lines.append(f"and {missing - MISSING} warps more")
+    return lines
+
+
+def _warps(warps: list[WarpState]) -> str:
+    shown = ", ".join(str(w.slot) for w in warps[:WARPS])
+    more = f" and {len(warps) - WARPS} more" if len(warps) > WARPS else ""
+    return f"warp{'s' if len(warps) > 1 else ''} {shown}{more}"
+
+
+def _barriers_of(session: DebugSession, text: str) -> list[str]:
+    """The barrier that an instruction of the focused block names; where a register does, all."""
+    found = BARRIER.search(text)
+    if found is None or session.focus is None:
+        return []
+    cta = session.warp().state.cta
+    named = int(found[1], 16) if found[1] else None
+    if named is not None:
+        return barrier_lines(session, cta, named) if named < cta.barriers.allocated else []
+    used = [n for n, slot in enumerate(cta.barriers.slots) if slot.arrived]
+    return [line for n in used for line in barrier_lines(session, cta, n)]
 
 
 def _names(access: Any) -> str:
@@ -75,8 +131,11 @@ def _warp(session: DebugSession, view: View, key: Any) -> list[str]:
         return ["that warp has gone"]
     waiting = row.valid & ~row.active & ~row.exited
     spin = None if row.why or not row.executed else spin_of(session, session.grid.warp(*key[1:3]))
+    warp = session.grid.warp(*key[1:3])
+    number = warp.barrier
     return [
         why_words(row),
+        *(barrier_lines(session, warp.cta, number) if number is not None else []),
         *([f"from here it {spin.words}"] if spin is not None and spin.inside else []),
         f"active lanes {lane_list(row.active)}; waiting {lane_list(waiting)}; "
         f"ended {lane_list(row.exited & row.valid)}",

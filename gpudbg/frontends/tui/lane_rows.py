@@ -78,6 +78,11 @@ def never_row(index: int, letter: str) -> LaneRow:
     )  # fmt: skip
 
 
+def never_watched(name: str) -> LaneRow:
+    """A watched register that no instruction has written: said as the register pane says it."""
+    return replace(never_row(0, "x"), name=name, section="watch", index=-1)
+
+
 def register_text(bits: int, letter: str) -> str:
     """One register in at most nine columns."""
     if letter == "x":
