@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Dim3 = tuple[int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class TraceEntry:
     """One event of one warp.
 
@@ -79,6 +79,9 @@ class TraceEntry:
     def file(self) -> str | None:
         """Source file; None without a line table."""
         return self.line.file if self.line is not None else None
+
+    def __repr__(self) -> str:
+        return f"<TraceEntry {self}>"
 
     def __str__(self) -> str:
         what = f"{self.kind} {self.space} {self.size} bytes" if self.kind else self.detail

@@ -182,3 +182,11 @@ def test_files_of_registers_and_buffers_are_sequences() -> None:
     with pytest.raises(TypeError):
         buffer[0] = 3  # type: ignore[index]
     assert str(session.output) == session.output.text
+
+
+def test_trace_entries_fit_on_a_line() -> None:
+    with gpudbg.open(STEPS) as session:
+        with session.trace("access") as log:
+            session.run()
+        assert repr(log[0]) == f"<TraceEntry {log[0]}>"
+        assert len(repr(log[0])) < 160

@@ -25,6 +25,8 @@ adds: what a plugin adds: kind -> names
 arch: architecture, such as sm_50
 area: address of the save area
 arguments: arguments of the launch, in order
+arrived_threads: threads that stand at the breakpoint that was met
+arrived_warps: warps that do
 assembled: number of forms that the assembler makes
 barriers: barriers that the kernel uses
 base: first address
