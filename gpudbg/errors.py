@@ -74,6 +74,7 @@ class LoadError(GpudbgError):
         super().__init__(_one_line(f"{where}: {message}"), hint)
         self.path = path
         self.offset = offset
+        self.reason = message.removeprefix("cannot be read: ")
 
 
 class DecodeError(GpudbgError, ValueError):

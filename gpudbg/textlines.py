@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from gpudbg.errors import LoadError
+from gpudbg.errors import CommandError, LoadError
 
 MAX_SOURCE_BYTES = 4 << 20
 """Largest source file that is looked into."""
@@ -108,6 +108,18 @@ def read_text(path: str | os.PathLike[str], most: int) -> str:
     if len(data) > most:
         raise LoadError(f"is larger than {most >> 20} MiB; this is no such text", path=str(path))
     return data.decode("utf-8", "replace")
+
+
+def script_text(path: str | os.PathLike[str], most: int = MAX_SCRIPT_BYTES) -> str:
+    """What a file of commands holds.
+
+    Raises:
+        CommandError: it cannot be read, or is too large to be one.
+    """
+    try:
+        return read_text(path, most)
+    except LoadError as error:
+        raise CommandError(f"cannot read {path}: {error.reason}") from None
 
 
 def is_text_file(path: Path, most: int) -> bool:

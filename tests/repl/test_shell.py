@@ -206,7 +206,7 @@ def test_a_file_stops_at_what_fails(spoken: Spoken, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="rc:2: a line of the file failed"):
         spoken.shell.run_file(file)
     assert spoken.shell.names["a"] == 1
-    assert "cannot be read" in spoken.say("source /nowhere/at/all")
+    assert "cannot read" in spoken.say("source /nowhere/at/all")
 
 
 def test_lines_of_a_stream(spoken: Spoken) -> None:

@@ -9,8 +9,8 @@ from gpudbg.debug.commands import launch
 from gpudbg.debug.commands.registry import TABLE, Command, Output, command
 from gpudbg.debug.format import parse_int
 from gpudbg.debug.settings import NO_SCREEN
-from gpudbg.errors import CommandError, LoadError, UsageError
-from gpudbg.textlines import MAX_SCRIPT_BYTES, read_text
+from gpudbg.errors import CommandError, UsageError
+from gpudbg.textlines import script_text
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -196,10 +196,7 @@ def source(session: DebugSession, argument: str) -> Output:
     path = Path(argument.strip())
     if session.source_depth >= MAX_SOURCE_DEPTH:
         raise CommandError(f"{path}: command files nest more than {MAX_SOURCE_DEPTH} deep")
-    try:
-        text = read_text(path, MAX_SCRIPT_BYTES)
-    except LoadError as e:
-        raise CommandError(str(e)) from None
+    text = script_text(path)
     lines: list[str] = []
     answers: list[Any] = []
     session.source_depth += 1

@@ -24,7 +24,7 @@ from gpudbg.errors import (
     ModelGap,
     UsageError,
 )
-from gpudbg.textlines import LONGEST, MAX_SCRIPT_BYTES, lines_of, read_text
+from gpudbg.textlines import LONGEST, lines_of, script_text
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -116,7 +116,7 @@ class Console:
             if str(path) == STANDARD_INPUT:
                 lines: Iterable[str] = lines_of(sys.stdin.buffer, "<stdin>")
             else:
-                lines = read_text(path, MAX_SCRIPT_BYTES).splitlines()
+                lines = script_text(path).splitlines()
         except LoadError as e:
             raise CommandError(str(e)) from None
         self._depth += 1

@@ -21,12 +21,11 @@ from gpudbg.errors import (
     EXIT_GAP,
     CommandError,
     GpudbgError,
-    LoadError,
     ModelGap,
 )
 from gpudbg.frontends.repl.lines import as_command, python_state
 from gpudbg.frontends.repl.show import lines_of
-from gpudbg.textlines import read_text
+from gpudbg.textlines import script_text
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -186,10 +185,7 @@ class Shell:
         Raises:
             CommandError: the file cannot be read, or a line of it failed.
         """
-        try:
-            text = read_text(path.expanduser(), MAX_RC_BYTES)
-        except LoadError as error:
-            raise CommandError(str(error)) from None
+        text = script_text(path.expanduser(), MAX_RC_BYTES)
         for number, chunk in self.chunks(text.splitlines()):
             first = chunk.lstrip()
             if first and not first.startswith("#") and not self.push(chunk):
