@@ -17,8 +17,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if os.environ.get("PYTEST_XDIST_WORKER"):
         return
-    if config.cache is not None:
-        folder = str(config.cache.mkdir("gpudbg-code"))
+    kept = getattr(config, "cache", None)
+    if kept is not None:
+        folder = str(kept.mkdir("gpudbg-code"))
     else:
         folder = tempfile.mkdtemp(prefix="gpudbg-code-")
     os.environ[cache.FOLDER] = folder

@@ -110,7 +110,7 @@ class WarpContext:
         digits = text.lstrip("$")
         number = parse_int(digits, "value number") if digits else int(back)
         at = len(history) - number if back or not digits else number
-        if not 1 <= at <= len(history):
+        if not history.first < at <= len(history):
             raise CommandError(f"the value history has no {text}", f"it has {len(history)} values")
         return history[at - 1]
 

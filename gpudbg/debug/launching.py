@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from gpudbg.debug.api import LoadedProgram
     from gpudbg.debug.images import DeviceImage
     from gpudbg.debug.watching import Subscription
+    from gpudbg.mem.device import Allocation
     from gpudbg.sm.gpu import Grid
 
 
@@ -92,6 +93,7 @@ class ProgramLaunch:
         self._made = made
         self._grid: Grid | None = None
         self._checkpoint: Checkpoint | None = None
+        self._heap: frozenset[Allocation] = frozenset()
 
     @cached_property
     def arguments(self) -> tuple[Argument, ...]:
@@ -114,15 +116,20 @@ class ProgramLaunch:
 
     def begin(self) -> Grid:
         """A new grid; the first call launches, later ones restore device memory first."""
-        memory = self.loaded.device.gpu.memory
+        memory, heap = self.loaded.device.gpu.memory, self.loaded.device.gpu.heap
         if self._checkpoint is None:
             self._checkpoint = memory.checkpoint()
+            self._heap = frozenset(heap.blocks)
             for argument in self._given:
                 # What is small is copied sooner than compiled code could ask for it.
                 if argument.buffer is not None and argument.buffer.nbytes <= SMALL_BYTES:
                     argument.buffer.allocation.writable()
         else:
             self._checkpoint.restore()
+            for block in heap.blocks - self._heap:
+                heap.used -= block.size
+                heap.blocks.discard(block)
+                memory.free(block)
         if self._grid is not None:
             self._grid.dispose()
         table = self.table

@@ -47,6 +47,7 @@ from gpudbg.errors import CommandError, GpudbgError, UsageError
 from gpudbg.formats.launch import MissingArguments
 from gpudbg.isa.spa5.sched import first_instruction
 from gpudbg.sm.events import StopEvent
+from gpudbg.sm.latest import Latest
 
 if TYPE_CHECKING:
     from gpudbg.debug.commands.registry import Command, Output
@@ -60,6 +61,10 @@ if TYPE_CHECKING:
     from gpudbg.sm.syscalls import DeviceOutput
 
 Dim3 = tuple[int, int, int]
+MOST_STOPS = 10_000
+"""Stops that a session keeps, the latest ones; each keeps its number."""
+MOST_VALUES = 10_000
+"""Values of `print` that `$1`, `$2`, … name; the same."""
 
 AGAIN = "`run` launches it again; in Python `session.restart()`"
 """What to do where nothing is left to run."""
@@ -132,7 +137,7 @@ class DebugSession(Watching, Breaking, Looking):
         self.symbols = Symbols(launch.program, launch.image, launch.kernel)
         self.displays = Displays(self)
         self.variables: dict[str, Result] = {}
-        self.stops: list[Stop] = []
+        self.stops: Latest[Stop] = Latest(MOST_STOPS)
         self.stop_listeners: list[Callable[[Stop], None]] = []
         self.quit_requested = False
         self.quit_code: int | None = None
@@ -146,7 +151,7 @@ class DebugSession(Watching, Breaking, Looking):
         self.use_settings(Settings())
         self.running = 0
         self._killed = False
-        self.value_history: list[Result] = []
+        self.value_history: Latest[Result] = Latest(MOST_VALUES)
         self.source_depth = 0
         self.examine_state: tuple[str, int, int, str] | None = None
         self.list_state: tuple[str, int, int] | None = None

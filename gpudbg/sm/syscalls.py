@@ -23,9 +23,10 @@ from gpudbg.bits import lanes_of
 from gpudbg.errors import UsageError
 from gpudbg.mem.windows import WINDOW_BYTES
 from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
+from gpudbg.sm.latest import Latest
 
 if TYPE_CHECKING:
-    from gpudbg.mem.device import DeviceMemory
+    from gpudbg.mem.device import Allocation, DeviceMemory
     from gpudbg.sm.engines.step import StepEngine
     from gpudbg.sm.state import WarpState
 
@@ -33,24 +34,30 @@ FIRST_ARGUMENT = 4
 """Register of the first argument and of the result."""
 
 MAX_STRING = 1 << 16
-MAX_OUTPUT_LINES = 1 << 16
-"""Text pieces kept; older ones are dropped, as the real printf buffer does."""
+MAX_OUTPUT_CHARS = 1 << 24
+"""Characters of output kept, in whole pieces; older ones are dropped, as the real printf buffer
+does."""
+PIECE_CHARS = 64
+"""What a piece of text costs beside its characters."""
 
 
 @dataclass(slots=True)
 class DeviceOutput:
     """What device code printed, in order; `listeners` hear each piece as it comes."""
 
-    pieces: list[str] = field(default_factory=list)
+    pieces: Latest[str] = field(
+        default_factory=lambda: Latest(MAX_OUTPUT_CHARS, lambda text: len(text) + PIECE_CHARS)
+    )
     listeners: list[Callable[[str], None]] = field(default_factory=list)
-    dropped: int = 0
+
+    @property
+    def dropped(self) -> int:
+        """Pieces that are kept no longer."""
+        return self.pieces.first
 
     def write(self, text: str) -> None:
         """Add a piece of text."""
         self.pieces.append(text)
-        if len(self.pieces) > MAX_OUTPUT_LINES:
-            del self.pieces[0]
-            self.dropped += 1
         for listener in self.listeners:
             listener(text)
 
@@ -65,10 +72,16 @@ class DeviceOutput:
 
 @dataclass(slots=True)
 class Heap:
-    """The device heap: malloc takes from it until `limit` bytes are out."""
+    """The device heap: malloc takes from it until `limit` bytes are out.
+
+    Attributes:
+        used: bytes that are out.
+        blocks: what malloc gave and nobody has freed.
+    """
 
     limit: int
     used: int = 0
+    blocks: set[Allocation] = field(default_factory=set)
 
 
 class AssertRaised(TrapRaised):
@@ -285,6 +298,7 @@ def _malloc(m: StepEngine) -> None:
             continue  # NULL, as documented
         m.heap.used += size
         made = m.memory.allocate(size, f"device malloc({size})", "heap")
+        m.heap.blocks.add(made)
         low[lane], high[lane] = made.base & 0xFFFFFFFF, made.base >> 32
     m.reg_write(FIRST_ARGUMENT, low)
     m.reg_write(FIRST_ARGUMENT + 1, high)
@@ -307,6 +321,7 @@ def _free(m: StepEngine) -> None:
                 size=0,
             )
         m.heap.used -= found.size
+        m.heap.blocks.discard(found)
         m.memory.free(found)
 
 

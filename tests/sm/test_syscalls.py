@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpudbg
-from gpudbg.sm.syscalls import DeviceOutput, _Arguments, format_printf
+from gpudbg.sm.syscalls import PIECE_CHARS, DeviceOutput, _Arguments, format_printf
 
 CUBINS = Path(__file__).resolve().parent / "data"
 
@@ -62,7 +62,7 @@ def test_any_format_prints_something(text: str, packed: bytes) -> None:
 
 
 def test_output_drops_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpudbg.sm.syscalls.MAX_OUTPUT_LINES", 2)
+    monkeypatch.setattr("gpudbg.sm.syscalls.MAX_OUTPUT_CHARS", 2 * (1 + PIECE_CHARS))
     out = DeviceOutput()
     heard: list[str] = []
     out.listeners.append(heard.append)
@@ -93,6 +93,20 @@ class TestCompiled:
         assert sums.array().tolist() == [6, 10, 14, 18]
         assert len(set(pointers.array().tolist())) == 4
         assert program.device.gpu.heap.used == 0
+
+    def test_a_restart_takes_the_heap_back(self, arch: str) -> None:
+        """What the launch had allocated when it was begun again, and what it counts."""
+        program = self.load(arch)
+        pointers, sums = np.zeros(4, np.uint64), np.zeros(4, np.int32)
+        session = program.launch("mal", grid=1, block=4, args=[pointers, sums])
+        heap, memory = program.device.gpu.heap, program.device.gpu.memory
+        live, most = memory.live, 0
+        for count in range(10, 200, 10):
+            session.run(max_instructions=count)
+            most = max(most, heap.used)
+            session.restart()
+            assert (heap.used, len(heap.blocks), memory.live) == (0, 0, live)
+        assert most
 
     def test_malloc_gives_null_when_the_heap_is_full(self, arch: str) -> None:
         program = gpudbg.Device(arch=arch, heap_bytes=40).load(CUBINS / f"syscalls.{arch}.cubin")

@@ -360,7 +360,8 @@ def info_allocations(session: DebugSession, argument: str) -> Output:
 def info_stops(session: DebugSession, argument: str) -> Output:
     """List stops."""
     data = [s.to_json() for s in session.stops]
-    lines = [f"{i:3}  {s.instructions:>10,}  {s.message}" for i, s in enumerate(session.stops)]
+    rows = enumerate(session.stops, session.stops.first)
+    lines = [f"{i:3}  {s.instructions:>10,}  {s.message}" for i, s in rows]
     return Output(tuple(lines), data)
 
 
