@@ -86,7 +86,7 @@ class Gpu:
             if size < 0:
                 raise UsageError(f"a {what} of {size}", "0 or more")
         self.arch = arch
-        self.num_sms = num_sms
+        self.num_sms: int = num_sms
         self.seed = seed
         self.quantum = quantum
         self.stack_bytes = stack_bytes

@@ -74,7 +74,7 @@ class Grid:
         schedule: Schedule,
         traps: TrapUnit,
     ) -> None:
-        self.gpu = gpu
+        self.gpu: Gpu = gpu
         self.config = config
         self.code = code
         self.engine = engine

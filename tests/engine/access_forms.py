@@ -39,6 +39,7 @@ FIXED = {
     "barriers": "the block of a CTA, by a number below 16",
     "team": "boxes of host threads",
     "traced": "rows that a block has taken",
+    "crash": "the context of a signal, words of the handler",
     "sink": "moves statements of others",
     "text": "what all others emit with",
 }

@@ -365,6 +365,7 @@ def run_app(session: DebugSession, startup: list[str] | None = None) -> int:
     sys.setswitchinterval(SWITCH_SECONDS)
     app = GpudbgApp(session, startup, notes=True, saved=Saved.read(), seen=Seen.read())
     hangup.watch(app)
+    hangup.give_back_on_crash()
     try:
         code = app.run()
     finally:

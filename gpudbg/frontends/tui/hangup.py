@@ -16,6 +16,8 @@ from typing import Protocol
 GRACE_S = 1.0
 """How long the application may take to end: writing to a dead terminal can block it."""
 EXIT_HANGUP = 128 + signal.SIGHUP if hasattr(signal, "SIGHUP") else 129
+LEAVE_SCREEN = b"\x1b[?1000l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[?1049l\x1b[?25h\r\n"
+"""No mouse, no brackets around what is pasted, the first screen, and the cursor."""
 EXIT_TERMINATED = 128 + signal.SIGTERM
 """What a shell reports of a program that this signal ended."""
 
@@ -28,6 +30,25 @@ class Application(Protocol):
 
     def terminate(self) -> None:
         """End, and leave the terminal as it was; called in the main thread."""
+
+
+def give_back_on_crash() -> None:
+    """Have the terminal as it is now, without the screen, before the message of a crash
+    (`gpudbg.sm.engines.llvm.crash`), which ends the process at once."""
+    from gpudbg.sm.engines.llvm import crash
+
+    if sys.__stdin__ is None or not sys.__stdin__.isatty():
+        return
+    import termios
+
+    descriptor = sys.__stdin__.fileno()
+    kept = termios.tcgetattr(descriptor)
+
+    def give_back() -> None:
+        termios.tcsetattr(descriptor, termios.TCSANOW, kept)
+        os.write(2, LEAVE_SCREEN)
+
+    crash.before_message(give_back)
 
 
 def watch(application: Application) -> None:

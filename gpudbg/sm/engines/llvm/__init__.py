@@ -15,6 +15,7 @@
     library  functions that compiled kernels call, with `body`, `atomics`, `mufu`, `mufu_steps`;
              `stack` and `loop`: the divergence stack and the schedule among them
     build    target machine, loading; `cache`: objects kept on disk
+    crash    what is said, and kept to be reported, when compiled code crashes all the same
     team     host threads that run compiled code together
     run      the engine: compiled code and the step engine taking turns on one grid
 
@@ -27,10 +28,22 @@ from __future__ import annotations
 
 import functools
 from importlib.util import find_spec
+from typing import TypeVar
+
+Kept = TypeVar("Kept")
 
 
 class CompileError(Exception):
     """The compiler library refused a module."""
+
+
+def for_ever(value: Kept) -> Kept:
+    """Keep something beyond the end of Python: host threads and signal handlers are in it, or read
+    it, until the process ends."""
+    import ctypes
+
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(value))
+    return value
 
 
 @functools.cache

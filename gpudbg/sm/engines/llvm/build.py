@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
-from gpudbg.sm.engines.llvm import CompileError, layout
+from gpudbg.sm.engines.llvm import CompileError, crash, for_ever, layout
 from gpudbg.sm.engines.llvm.cache import folder as cache_folder
 from gpudbg.sm.engines.llvm.cache import read as _read
 from gpudbg.sm.engines.llvm.cache import write as _write
@@ -160,6 +160,9 @@ class Code:
         with _LOCK:
             self._loaded = builder.link(_linker(), self._name)
         self._functions = dict.fromkeys(names, self._loaded)
+        sections = llvm().ObjectFileRef.from_data(content).sections()
+        self._size = sum(section.size() for section in sections if section.is_text())
+        self._told = False
 
     def address(self, name: str) -> int:
         """Where a function begins.
@@ -174,7 +177,12 @@ class Code:
                     found = self._functions[name] = _linker().lookup(self._name, name)
                 except RuntimeError as error:
                     raise CompileError(str(error)) from error
-        return int(found[name])
+            found_at = int(found[name])
+            if not self._told:
+                # The function may be anywhere in the code.
+                self._told = True
+                crash.add_range(found_at - self._size, found_at + self._size)
+        return found_at
 
 
 _NUMBERS = itertools.count()
@@ -186,7 +194,7 @@ def _linker() -> Any:
     from llvmlite.binding import orcjit
 
     llvm()
-    return orcjit.create_lljit_compiler(_loader(), use_jit_link=True)
+    return for_ever(orcjit.create_lljit_compiler(_loader(), use_jit_link=True))
 
 
 def _loader() -> Any:
@@ -219,7 +227,7 @@ class Library:
 
 @cache
 def _library() -> Library:
-    return Library()
+    return for_ever(Library())
 
 
 def library() -> Library:

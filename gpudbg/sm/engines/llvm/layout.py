@@ -42,6 +42,8 @@ TRACE: Final = 0x138
 BANKS: Final = 0x140
 """(host pointer, bytes) of each constant bank."""
 BANK_COUNT: Final = 18
+RUNNING: Final = 0x260
+"""ptr: the record of the warp whose turn it is, or was; for `crash`."""
 FUNCTIONS: Final = 0x400
 SCRATCH: Final = 0x1000
 ROW: Final = 256

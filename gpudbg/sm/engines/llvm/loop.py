@@ -466,6 +466,7 @@ def _grid() -> str:
     f.label(run)
     record, left = f.get("ptr", f.record), f.get("i64", f.left)
     f.set("budget", left, record)
+    f.put("ptr", record, "%env", layout.RUNNING)
     full = f.op(f"icmp eq i32 {f.field('active', record)}, -1")
     f.choose(full, "full", "masked")
     why = []

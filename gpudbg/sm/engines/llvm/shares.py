@@ -18,7 +18,7 @@ import numpy as np
 
 from gpudbg.mem.pages import address_of, zeroed
 from gpudbg.sm import arena
-from gpudbg.sm.engines.llvm import build, layout, loop
+from gpudbg.sm.engines.llvm import build, crash, layout, loop
 from gpudbg.sm.engines.llvm.threads import Team, leave_team, look_ahead, take_team
 from gpudbg.sm.engines.llvm.worker import Worker, find_all, pointer
 from gpudbg.sm.turns import LONGEST
@@ -85,6 +85,7 @@ class Shares:
         self._team: Team | None = None
         self._homes: set[Arena | None] = set()
         self._call = _loop(build.library())
+        crash.install()
         self.made = [self._worker(n == 0) for n in range(self._most())]
         self.workers = self.made[:1]
         self.lead = self.workers[0]
@@ -178,10 +179,11 @@ class Shares:
                 worker.show_local()
         memory.running(1)
         try:
-            if jobs > 1 and self._team is not None:
-                self._team.run(workers)
-            else:
-                workers[0].why = self._call(workers[0].address)
+            with crash.Watch(self):
+                if jobs > 1 and self._team is not None:
+                    self._team.run(workers)
+                else:
+                    workers[0].why = self._call(workers[0].address)
         finally:
             memory.running(-1)
         for worker in workers:

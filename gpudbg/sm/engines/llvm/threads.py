@@ -14,7 +14,7 @@ from functools import cache
 
 from gpudbg.mem.pages import address_of, zeroed
 from gpudbg.sm import arena
-from gpudbg.sm.engines.llvm import build, team
+from gpudbg.sm.engines.llvm import build, for_ever, team
 from gpudbg.sm.engines.llvm.worker import Worker
 
 TICK_SECONDS = 0.05
@@ -62,7 +62,8 @@ class Team:
 
     def __init__(self, most: int) -> None:
         """Args: most: followers that there can be; those that had work once stay."""
-        memory = zeroed(team.HEAD_BYTES + (1 + most) * team.BOX_BYTES + arena.LINE)
+        # Its followers look at it whatever becomes of the team.
+        memory = for_ever(zeroed(team.HEAD_BYTES + (1 + most) * team.BOX_BYTES + arena.LINE))
         self.most = most
         self.moved = False
         self._at = address_of(memory)

@@ -7,6 +7,7 @@ code writes without atomics (site caches, scratch, counts) each has for itself.
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -131,6 +132,17 @@ class Worker:
         words = self._sites.view(np.int64)
         at = np.fromiter(self._writes, np.int64, len(self._writes))
         words[(at * layout.SITE_BYTES + layout.SITE_WRITES) // 8] = 1
+
+    def running(self) -> dict[str, int | list[int]]:
+        """Where the warp whose turn it is stood when that began; {} before the first one."""
+        at = self._fields[layout.RUNNING // 8]
+        if not at:
+            return {}
+        header = (ctypes.c_uint64 * (rec.HEADER_BYTES // 8)).from_address(at)
+        words = memoryview(header).cast("B").cast("I")
+        block = list(words[rec.CTAID : rec.CTAID + 3])
+        pc = header[rec.PC] & ~layout.FRESH
+        return {"pc": pc, "warp": words[rec.INDEX], "block": block, "active": words[rec.ACTIVE]}
 
     # ---- residents -----------------------------------------------------------------------
 
