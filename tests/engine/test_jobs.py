@@ -363,7 +363,8 @@ def test_later_blocks_leave_room_for_those_given_back() -> None:
     blocks, done = 200, [*range(64, 70), *range(80, 90)]
     program = _load(CHAIN)
     flags = program.device.buffer(np.isin(np.arange(blocks + 1) - 1, [-1, *done]).astype(np.int32))
-    grid = program.launch(grid=blocks, block=32, args=[flags]).grid
+    session = program.launch(grid=blocks, block=32, args=[flags])
+    grid = session.grid
     residency = grid._residency
     assert residency.started == 64
     for numbers in (range(70, 80), range(90, 100)):
@@ -398,7 +399,8 @@ def test_numbers_of_a_thread_that_never_begins(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(threading.Thread, "start", lambda _: None)
     program = _load(COUNT, jobs=2)
     out = program.device.buffer(np.zeros(200, np.int32))
-    grid = program.launch(grid=200, block=32, args=[out]).grid
+    session = program.launch(grid=200, block=32, args=[out])
+    grid = session.grid
     residency = grid._residency
     taken = [*range(100, 103), *range(110, 114)]
     for numbers in (range(110, 114), range(100, 103)):
@@ -414,7 +416,8 @@ def test_returned_blocks_begin_where_there_is_room() -> None:
     """Without a resident block left, what a thread gave back still runs."""
     program = _load(COUNT)
     out = program.device.buffer(np.zeros(200, np.int32))
-    grid = program.launch(grid=200, block=32, args=[out]).grid
+    session = program.launch(grid=200, block=32, args=[out])
+    grid = session.grid
     residency = grid._residency
     resident = residency.started
     taken = [*range(100, 103), *range(110, 114)]
