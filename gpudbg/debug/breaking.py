@@ -107,7 +107,9 @@ class Breaking(Part):
         try:
             found = self.symbols.resolve(location, self._whole)
         except CommandError:
-            if not pending or not location:
+            # A kernel of another cubin of the file is there as soon as it is chosen.
+            later = (location or "").partition("+")[0] in self._whole.program.elsewhere
+            if not location or not (pending or later):
                 raise
             return self.breakpoints.add(location, (), (), condition, temporary, ignore)
         row = self.breakpoints.add(found.text, found.addresses, (), condition, temporary, ignore)

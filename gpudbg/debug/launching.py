@@ -262,12 +262,11 @@ def kernel_name(program: Program, name: str | None) -> str | None:
 
     `scale` is `_Z5scalePf`, and `_Z5scaleILi4EEvPf` where that is the only instance.
     """
-    from gpudbg.formats.names import plain_name
+    from gpudbg.formats.names import written_as
 
     if name is None or name in program.kernels:
         return name
-    instance = f"_Z{len(name)}{name}I"
-    found = [k for k in program.kernels if plain_name(k) == name or k.startswith(instance)]
+    found = [k for k in program.kernels if written_as(k, name)]
     return found[0] if len(found) == 1 else name
 
 

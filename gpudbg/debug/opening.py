@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import copy
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,6 +45,7 @@ __all__ = [
     "add_launch_flags",
     "launch_parser",
     "open_program",
+    "open_programs",
     "open_session",
     "parameter_names",
     "read_table",
@@ -101,6 +102,30 @@ def open_program(
         if found is None:
             raise
         return found
+
+
+def open_programs(
+    path: str | Path, arch: str | None = None, options: Sequence[str] | CompileOptions = ()
+) -> Iterator[Program]:
+    """Every program of a file, one at a time: libraries hold hundreds of cubins.
+
+    Those without kernels are there too; their functions can be listed.  Arguments and errors as
+    `open_program`.
+    """
+    from gpudbg.formats.files import has_kernels, holds_code, is_cubin, read_programs
+    from gpudbg.formats.reading import read_bytes
+
+    made = is_source(path) or Path(path).suffix.lower() == SASS_SUFFIX
+    data = b"" if made else read_bytes(path)
+    # A cubin with kernels opens as ever; plugins may know what is no cubin.
+    ours = holds_code(data) and not has_kernels(data)
+    found = _foreign(data, path) if ours and not is_cubin(data) else None
+    if found is not None:
+        yield found
+    elif ours:
+        yield from read_programs(data, str(path), arch)
+    else:
+        yield open_program(path, arch=arch, options=options)
 
 
 def _foreign(data: bytes, path: str | Path) -> Program | None:
@@ -188,7 +213,9 @@ class Opening:
         program = open_program(self.path, self.table(), now.device.arch, flag_options(self.flags))
         if kernel_name(program, name) not in program.kernels:
             return now
-        return now.device.adopt(program)
+        held = dict.fromkeys((*now.program.kernels, *now.program.elsewhere, *program.elsewhere))
+        others = tuple(k for k in held if k not in program.kernels)
+        return now.device.adopt(replace(program, elsewhere=others))
 
     def kernel(self, program: Program) -> Kernel:
         """The kernel to look at: the one that is named, else the first.

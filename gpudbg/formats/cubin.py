@@ -45,12 +45,15 @@ _IMAGE_KINDS = ("texture", "sampler", "surface")
 _NO_LIMIT = 0xFF
 
 
-def read_cubin(source: str | Path | bytes, path: str | None = None) -> Program:
+def read_cubin(
+    source: str | Path | bytes, path: str | None = None, *, bare: bool = False
+) -> Program:
     """Read a cubin.
 
     Args:
         source: a file's path, or its bytes.
         path: the name to use in messages when `source` is bytes.
+        bare: also one without kernels: device functions can be listed all the same.
 
     Returns:
         The program, not yet placed at addresses (`gpudbg.formats.layout.relocate` does that).
@@ -66,7 +69,10 @@ def read_cubin(source: str | Path | bytes, path: str | None = None) -> Program:
     elf = read_elf(data, name)
     arch = _arch(elf)
     with as_load_error(name, "cubin"):
-        return _program(elf, arch, data)
+        program = _program(elf, arch, data)
+    if not program.kernels and not bare:
+        raise LoadError("contains no kernels", path=name, hint="`gpudbg dis` lists its functions")
+    return program
 
 
 def _arch(elf: Elf) -> str:
@@ -310,7 +316,7 @@ def _program(elf: Elf, arch: str, data: bytes) -> Program:
     """Put the parts together.
 
     Raises:
-        LoadError: no kernels, code that is no whole number of words, damaged records.
+        LoadError: code that is no whole number of words, damaged records.
     """
     sections: dict[str, Section] = {}
     for section in elf.sections:
@@ -336,8 +342,6 @@ def _program(elf: Elf, arch: str, data: bytes) -> Program:
             key=lambda f: (sections[f.section].index, f.offset),
         )
     }
-    if not kernels:
-        raise LoadError("contains no kernels", path=elf.path)
     segments = {s.name: s for s in _segments(elf)}
     undefined = [s for s in elf.symbols if s.is_undefined and s.name and s.kind == "func"]
     return Program(

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpudbg.errors import LoadError
-from gpudbg.formats.cubin import read_cubin
-from gpudbg.formats.elf import ELF_MAGIC, EM_CUDA
+from gpudbg.formats.cubin import TEXT, read_cubin
+from gpudbg.formats.elf import ELF_MAGIC, EM_CUDA, read_elf
 from gpudbg.formats.program import SUPPORTED_ARCHS, Program, runs_on
 from gpudbg.formats.reading import read_bytes
 
 if TYPE_CHECKING:
     from gpudbg.formats.fatbin import Image
     from gpudbg.formats.launch import Launch
+
+BANK_0 = ".nv.constant0."
+"""Sections of kernels' own constant banks."""
 
 
 def read_program(
@@ -89,14 +94,51 @@ def pick(
 ) -> Program:
     """The program of a fat binary to run.
 
+    Libraries hold hundreds of cubins, many of them without a kernel; one is read as a whole.
+
     Args:
         images: what the file holds.
         path: its name, for messages.
         arch: the architecture to run on; None takes the lowest one that is supported.
-        kernel: an entry that it must have.
+        kernel: an entry that it is to have; None takes the first cubin with kernels.
 
     Raises:
-        LoadError: nothing for this architecture or with this kernel, or no single choice.
+        LoadError: nothing for this architecture, or no kernel in all of it.
+    """
+    from gpudbg.formats.names import written_as
+
+    held: list[tuple[Image, tuple[str, ...]]] = []
+    near: list[Image] = []
+    for image in cubins_for(images, path, arch):
+        names = kernel_names(image.read(), path)
+        if names:
+            held.append((image, names))
+        if kernel is not None and kernel in names:
+            return _picked(image, path, held)
+        if kernel is not None and any(written_as(name, kernel) for name in names):
+            near.append(image)
+    if not held:
+        raise LoadError("contains no kernels", path=path, hint="`gpudbg dis` lists its functions")
+    return _picked(near[0] if len(near) == 1 else held[0][0], path, held)
+
+
+def _picked(image: Image, path: str, held: list[tuple[Image, tuple[str, ...]]]) -> Program:
+    """One cubin of a file, and what its others have."""
+    others = tuple(name for other, names in held if other is not image for name in names)
+    program = read_cubin(bytes(image.read()), path)
+    return replace(program, elsewhere=others) if others else program
+
+
+def cubins_for(images: tuple[Image, ...], path: str, arch: str | None = None) -> list[Image]:
+    """The cubins of a file for one architecture, each content once.
+
+    Args:
+        images: what the file holds.
+        path: its name, for messages.
+        arch: the architecture to run on; None takes the lowest one that is supported.
+
+    Raises:
+        LoadError: there is none.
     """
     cubins = [i for i in images if i.kind == "elf" and i.arch in SUPPORTED_ARCHS]
     if arch is not None:
@@ -110,14 +152,63 @@ def pick(
             hint="supported: " + ", ".join(SUPPORTED_ARCHS),
         )
     best = max(i.arch for i in cubins) if arch else min(i.arch for i in cubins)
-    contents = dict.fromkeys(i.read() for i in cubins if i.arch == best)
-    programs = [read_cubin(data, path) for data in contents]
-    if kernel is not None:
-        programs = [p for p in programs if kernel in p.kernels] or programs
-    if len(programs) > 1:
-        names = "; ".join(", ".join(p.kernels) for p in programs)
-        raise LoadError(
-            f"holds {len(programs)} cubins for {best}; name one of their kernels: {names}",
-            path=path,
-        )
-    return programs[0]
+    contents: dict[bytes, Image] = {}
+    for image in cubins:
+        if image.arch == best:
+            contents.setdefault(image.stored, image)
+    return list(contents.values())
+
+
+def kernel_names(data: bytes, path: str) -> tuple[str, ...]:
+    """Names of a cubin's kernels by its sections: every kernel has a constant bank 0 of its own.
+
+    Raises:
+        LoadError: damaged.
+    """
+    names = [s.name for s in read_elf(data, path, tables=False).sections]
+    banks = {n.removeprefix(BANK_0) for n in names if n.startswith(BANK_0)}
+    found = (n.removeprefix(TEXT) for n in names if n.startswith(TEXT))
+    return tuple(n for n in found if n in banks)
+
+
+def read_programs(data: bytes, path: str, arch: str | None = None) -> Iterator[Program]:
+    """Every cubin with code of a file, one at a time, those without kernels included.
+
+    Args:
+        data: a cubin, a fat binary, or a host file with one in it.
+        path: its name, for messages.
+        arch: as `pick`.
+
+    Raises:
+        LoadError: damaged, nothing for this architecture, or no code in all of it.
+    """
+    from gpudbg.formats.fatbin import read_images
+
+    if is_cubin(data):
+        yield read_cubin(data, path, bare=True)
+        return
+    found = False
+    for image in cubins_for(read_images(data, path), path, arch):
+        program = read_cubin(image.read(), path, bare=True)
+        if program.code_sections:
+            found = True
+            yield program
+    if not found:
+        raise LoadError("contains no code", path=path)
+
+
+def holds_code(data: bytes) -> bool:
+    """Whether bytes begin as a cubin, a fat binary or a host file: what `read_programs` reads."""
+    from gpudbg.formats.fatbin import MAGIC
+
+    return data.startswith((MAGIC, ELF_MAGIC))
+
+
+def has_kernels(data: bytes) -> bool:
+    """Whether bytes are a cubin that has a kernel; one that is damaged may have some."""
+    if not is_cubin(data):
+        return False
+    try:
+        return bool(kernel_names(data, ""))
+    except LoadError:
+        return True

@@ -354,7 +354,7 @@ def pick_kernel(program: Program, name: str | None) -> Kernel:
     Raises:
         UsageError: no such kernel, or None where there are several.
     """
-    names = list(program.kernels)
+    names = [*program.kernels, *program.elsewhere]
     if name is None and len(names) == 1:
         return program.kernels[names[0]]
     if name is None:

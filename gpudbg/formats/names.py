@@ -46,6 +46,11 @@ def plain_name(label: str) -> str:
     return found[0] if found is not None else label
 
 
+def written_as(label: str, text: str) -> bool:
+    """Whether a person may mean a symbol: its plain name, or that of its template."""
+    return plain_name(label) == text or label.startswith(f"_Z{len(text)}{text}I")
+
+
 def shown_names(labels: Iterable[str]) -> dict[str, str]:
     """Label -> the name to show: the plain one where no other label has the same."""
     plain = {label: plain_name(label) for label in labels}

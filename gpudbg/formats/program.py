@@ -347,6 +347,7 @@ class Program:
             with; empty for what was read from a file of machine code.
         marks: source lines of what was assembled from the first of `sources`: section ->
             (offset, line) of its instructions; `formats.lines` reads them as a line table.
+        elsewhere: names of the kernels in other cubins of the same file.
     """
 
     path: str
@@ -369,6 +370,7 @@ class Program:
     data: bytes = field(repr=False)
     sources: Mapping[str, str] = field(default_factory=dict, repr=False)
     marks: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict, repr=False)
+    elsewhere: tuple[str, ...] = field(default=(), repr=False)
 
     def shown(self, label: str) -> str:
         """A function's name for people: without C++ mangling where that says which one it is."""

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpudbg.errors import LoadError
+from gpudbg.errors import LoadError, UsageError
 from gpudbg.formats import fatbin
 from gpudbg.formats.fatbin import read_images
 from gpudbg.formats.files import pick, read_program
-from gpudbg.formats.launch import Launch, RawSpec, ScalarArg, SmSpec
+from gpudbg.formats.launch import Launch, RawSpec, ScalarArg, SmSpec, pick_kernel
 from gpudbg.formats.layout import relocate
 from gpudbg.formats.program import Param, runs_on
 from gpudbg.formats.raw import read_raw
@@ -86,8 +86,10 @@ def test_choice_by_kernel() -> None:
         fatbin.Image("elf", "sm_50", "", False, "", len(d), "two", 0, d) for d in (SAXPY, other)
     )
     assert list(pick(held, "two", kernel="crc32").kernels) == ["crc32"]
-    with pytest.raises(LoadError, match="holds 2 cubins for sm_50; name one of their kernels"):
-        pick(held, "two")
+    first = pick(held, "two")
+    assert (list(first.kernels), first.elsewhere) == (["daxpy", "saxpy"], ("crc32",))
+    with pytest.raises(UsageError, match="two has 3 kernels; name one of: daxpy, saxpy, crc32"):
+        pick_kernel(first, None)
 
 
 def test_host_file_without_device_code() -> None:

@@ -211,6 +211,10 @@ def info_kernels(session: DebugSession, argument: str) -> Output:
                 "current": bool(current),
             }
         )
+    for name in session.program.elsewhere:
+        # In another cubin of the file: it is read when it is chosen.
+        rows.append(("", name, "", "", "", ""))
+        data.append({"name": name, "current": False})
     return _table(("", "Kernel", "Regs", "Parameter bytes", "Shared", "Local"), rows, data)
 
 

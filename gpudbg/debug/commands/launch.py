@@ -104,7 +104,9 @@ def form_of(session: DebugSession) -> LaunchForm:
     group="running",
     details="FLAGS are those of the command line: --grid, --block, --shared, --arg NAME=VALUE.\n"
     "`info launch` shows what is proposed; `run` and `start` take nothing that was not given.",
-    completer=lambda s, text: [k for k in s.program.kernels if k.startswith(text)],
+    completer=lambda s, text: [
+        k for k in (*s.program.kernels, *s.program.elsewhere) if k.startswith(text)
+    ],
 )
 def launch(session: DebugSession, argument: str) -> Output:
     """Start a kernel, at its entry."""

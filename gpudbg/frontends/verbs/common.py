@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from gpudbg.errors import UsageError
+from gpudbg.formats.names import plain_name
 
 if TYPE_CHECKING:
     from gpudbg.formats.program import Program
@@ -55,6 +58,17 @@ def plain_kernel(program: Program, name: str | None) -> str | None:
     from gpudbg.debug.launching import kernel_name
 
     return kernel_name(program, name)
+
+
+def known_names(name: str, known: Iterable[str], limit: int = 8) -> str:
+    """A hint: the names nearest to one that is not there, else the first that are."""
+    names = list(dict.fromkeys(known))
+    plain = {plain_name(n): n for n in names} | {n: n for n in names}
+    near = difflib.get_close_matches(name, plain, n=3)
+    if near:
+        return f"did you mean {', '.join(near)}?"
+    more = f" and {len(names) - limit:,} more" if len(names) > limit else ""
+    return "known: " + (", ".join(names[:limit]) or "none") + more
 
 
 def emit_json(data: Any) -> None:

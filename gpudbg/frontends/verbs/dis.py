@@ -7,15 +7,17 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePath
+from textwrap import indent
 from typing import Any
 
 from gpudbg.debug import cfg, extensions, listing
 from gpudbg.debug.compile_options import add_compile_flags, flag_options
-from gpudbg.debug.opening import open_program
+from gpudbg.debug.json_text import dumps
+from gpudbg.debug.opening import open_programs
 from gpudbg.errors import EXIT_CLEAN, LoadError, UsageError
 from gpudbg.formats.program import SUPPORTED_ARCHS, Program
 from gpudbg.formats.reading import read_bytes
-from gpudbg.frontends.verbs.common import Parser, emit_json, plain_kernel
+from gpudbg.frontends.verbs.common import Parser, emit_json, known_names, plain_kernel
 from gpudbg.isa.spa5 import text
 from gpudbg.isa.spa5.sched import BUNDLE_BYTES
 
@@ -102,28 +104,37 @@ def _no_collection() -> Iterator[None]:
 def _disassemble(args: argparse.Namespace) -> int:
     if args.isa:
         return _foreign(args)
-    sections = list(_sections(args))
     low, high = _range(args.range)
-    chosen = [[x for x in s.lines if low <= x.address < high] for s in sections]
+    shown = _listings(args, low, high)
     if args.json:
-        emit_json([_json(s, rows, args) for s, rows in zip(sections, chosen, strict=True)])
+        print("[" + ",".join(shown) + "\n]")
         return EXIT_CLEAN
-    if args.directives and not args.cfg and sections[0].program is not None:
-        from gpudbg.debug.assembler.emit import module_directives
-
-        print("\n".join(module_directives(sections[0].program)))
-    for section, rows in zip(sections, chosen, strict=True):
-        if args.cfg == "dot":
-            print(
-                cfg.to_dot(
-                    section.name, section.blocks(), {x.address: x.text for x in section.lines}
-                )
-            )
-        elif args.cfg == "text":
-            _print_cfg(section)
-        else:
-            _print(section, rows, args)
+    for listing_text in shown:
+        print(listing_text)
     return EXIT_CLEAN
+
+
+def _listings(args: argparse.Namespace, low: int, high: int) -> Iterator[str]:
+    """Every section as text, one at a time: a library has too many to hold."""
+    last: Program | None = None
+    for section in _sections(args):
+        rows = [x for x in section.lines if low <= x.address < high]
+        if args.json:
+            yield "\n" + indent(dumps(_json(section, rows, args), indent=2), "  ")
+            continue
+        if args.directives and not args.cfg and section.program is not last:
+            from gpudbg.debug.assembler.emit import module_directives
+
+            assert section.program is not None
+            yield "\n".join(module_directives(section.program))
+        last = section.program
+        if args.cfg == "dot":
+            texts = {x.address: x.text for x in section.lines}
+            yield cfg.to_dot(section.name, section.blocks(), texts)
+        elif args.cfg == "text":
+            yield "\n".join(_cfg_lines(section))
+        else:
+            yield "\n".join(_function(section, rows, args))
 
 
 def _foreign(args: argparse.Namespace) -> int:
@@ -163,17 +174,21 @@ def _sections(args: argparse.Namespace) -> Iterator[Section]:
     if args.raw:
         yield _raw(args, read_bytes(args.program))
         return
-    program = open_program(args.program, arch=args.arch, options=flag_options(args))
-    wanted = {plain_kernel(program, name) or name for name in args.kernel or ()}
-    names = {s.removeprefix(".text.") for s in program.code_sections}
-    unknown = wanted - names
-    if unknown:
-        known = ", ".join(sorted(names))
-        raise UsageError(f"{args.program} has no function {min(unknown)!r}", f"known: {known}")
-    for section in program.code_sections:
-        name = section.removeprefix(".text.")
-        if not wanted or name in wanted:
+    wanted, found = set(args.kernel or ()), set()
+    near: list[str] = []
+    for program in open_programs(args.program, args.arch, flag_options(args)):
+        named = {plain_kernel(program, name) or name: name for name in wanted}
+        for section in program.code_sections:
+            name = section.removeprefix(".text.")
+            if wanted and name not in named:
+                near.append(name)
+                continue
+            found.add(named.get(name, name))
             yield Section(program, name, program.sections[section].data, program.arch)
+    unknown = wanted - found
+    if unknown:
+        name = min(unknown)
+        raise UsageError(f"{args.program} has no function {name!r}", known_names(name, near))
 
 
 def _raw(args: argparse.Namespace, data: bytes) -> Section:
@@ -187,13 +202,8 @@ def _raw(args: argparse.Namespace, data: bytes) -> Section:
 
 
 # ---- text ------------------------------------------------------------------------------
-def _print(section: Section, rows: list[text.Line], args: argparse.Namespace) -> None:
-    """One function as cuobjdump -sass lays it out, with what the flags add."""
-    print("\n".join(_function(section, rows, args)))
-
-
 def _function(section: Section, rows: list[text.Line], args: argparse.Namespace) -> Iterator[str]:
-    """The lines of one function."""
+    """One function as cuobjdump -sass lays it out, with what the flags add."""
     yield f"\n\tcode for {section.arch}\n\t\tFunction : {section.name}"
     if args.directives and section.program is not None:
         from gpudbg.debug.assembler.emit import function_directives
@@ -237,10 +247,10 @@ def _block_words(block: cfg.Block) -> str:
     return f"  // block {block.start:04x}..{block.last:04x}{tail}{ends}"
 
 
-def _print_cfg(section: Section) -> None:
-    print(f"{section.name}")
+def _cfg_lines(section: Section) -> Iterator[str]:
+    yield section.name
     for block in section.blocks():
-        print(_block_words(block).replace("  // ", "  "))
+        yield _block_words(block).replace("  // ", "  ")
 
 
 class SourceLines:

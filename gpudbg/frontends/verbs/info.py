@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
 
 from gpudbg.debug.compile_options import add_compile_flags, flag_options, is_source
+from gpudbg.debug.opening import SASS_SUFFIX
 from gpudbg.debug.signatures import parameters
 from gpudbg.debug.views import table
 from gpudbg.errors import EXIT_CLEAN, UsageError
 from gpudbg.formats.files import held_images
 from gpudbg.formats.lines import LineTable, read_lines
 from gpudbg.formats.program import Kernel, Program
-from gpudbg.frontends.verbs.common import Parser, emit_json, plain_kernel
+from gpudbg.frontends.verbs.common import Parser, emit_json, known_names, plain_kernel
 
 
 def main(argv: list[str]) -> int:
@@ -43,27 +46,61 @@ def main(argv: list[str]) -> int:
 
         emit_json(schema())
         return EXIT_CLEAN
-    from gpudbg.debug.opening import open_program
+    from gpudbg.debug.opening import open_programs
 
-    program = open_program(args.program, arch=args.arch, options=flag_options(args))
-    args.kernel = plain_kernel(program, args.kernel)
-    if args.kernel is not None and args.kernel not in program.kernels:
-        known = ", ".join(program.kernels)
-        raise UsageError(f"{args.program} has no kernel {args.kernel!r}", f"kernels: {known}")
+    programs = open_programs(args.program, args.arch, flag_options(args))
+    if args.kernel is None and not args.launch:
+        return _whole(args, programs)
+    program, args.kernel = _with_kernel(args.program, programs, args.kernel)
     if args.launch:
         from gpudbg.debug.launch_template import template
 
-        name = args.kernel or next(iter(program.kernels), None)
-        if name is None:
-            raise UsageError(f"{args.program} has no kernel")
-        print("\n".join(template(program, program.kernels[name])))
+        print("\n".join(template(program, program.kernels[args.kernel])))
         return EXIT_CLEAN
-    data = describe(program, args.kernel)
-    data["holds"] = [] if is_source(args.program) else _holds(args.program)
+    return _show(args, describe(program, args.kernel), {args.kernel: program})
+
+
+def _whole(args: argparse.Namespace, programs: Iterator[Program]) -> int:
+    """All programs of a file as one; their parameters where it has one program only."""
+    first = next(programs)
+    data = describe(first)
+    several = False
+    for program in programs:
+        several = True
+        for key, value in describe(program).items():
+            if isinstance(value, list):
+                data[key] += [row for row in value if row not in data[key]]
+            elif isinstance(value, dict):
+                data[key] |= value
+    return _show(args, data, {} if several else dict.fromkeys(first.kernels, first))
+
+
+def _with_kernel(path: str, programs: Iterator[Program], wanted: str | None) -> tuple[Program, str]:
+    """The program of a file that has a kernel, and the kernel's name in it.
+
+    Raises:
+        UsageError: none has it; the nearest names are told.
+    """
+    names: list[str] = []
+    for program in programs:
+        names += program.kernels
+        name = plain_kernel(program, wanted) or next(iter(program.kernels), None)
+        if name in program.kernels:
+            assert name is not None
+            return program, name
+    if wanted is None:
+        raise UsageError(f"{path} has no kernel")
+    raise UsageError(f"{path} has no kernel {wanted!r}", known_names(wanted, names))
+
+
+def _show(args: argparse.Namespace, data: dict[str, Any], known: dict[str, Program]) -> int:
+    """Print; `known` are the programs of kernels whose parameters are shown."""
+    made = is_source(args.program) or args.program.lower().endswith(SASS_SUFFIX)
+    data["holds"] = [] if made else _holds(args.program)
     if args.json:
         emit_json(data)
-        return EXIT_CLEAN
-    print("\n".join(_lines(program, data)))
+    else:
+        print("\n".join(_lines(data, known)))
     return EXIT_CLEAN
 
 
@@ -131,10 +168,10 @@ def _holds(path: str) -> list[dict[str, str]]:
     return [{"kind": "cubin" if kind == "elf" else kind, "arch": arch} for kind, arch in found]
 
 
-def _lines(program: Program, data: dict[str, Any]) -> list[str]:
-    made = f", CUDA {program.toolkit}" if program.toolkit else ""
-    debug = ", debug build" if program.debug else ""
-    out = [f"{program.path}: {program.arch}{made}{debug}"]
+def _lines(data: dict[str, Any], known: dict[str, Program]) -> list[str]:
+    made = f", CUDA {data['toolkit']}" if data["toolkit"] else ""
+    debug = ", debug build" if data["debug"] else ""
+    out = [f"{data['path']}: {data['arch']}{made}{debug}"]
     if data["holds"]:
         held = ", ".join(f"{i['kind']} for {i['arch']}" for i in data["holds"])
         out.append(f"holds {held}; --arch picks")
@@ -160,8 +197,8 @@ def _lines(program: Program, data: dict[str, Any]) -> list[str]:
     header = ("Kernel", "Insns", "Regs", "Bars", "Shared", "Local", "Constants", "Lines")
     out += table(header, rows)
     for k in data["kernels"]:
-        if k["parameters"]:
-            out += ["", f"Parameters of {k['name']}", *_parameters(program, k)]
+        if k["parameters"] and k["name"] in known:
+            out += ["", f"Parameters of {k['name']}", *_parameters(known[k["name"]], k)]
     out += _sections(data)
     return out
 

@@ -64,7 +64,7 @@ class LaunchScreen(ModalScreen[bool]):
         super().__init__()
         self.session = session
         self._show = show
-        self.kernels = list(session.program.kernels)
+        self.kernels = [*session.program.kernels, *session.program.elsewhere]
         self.form = form_of(session)
 
     def compose(self) -> ComposeResult:
