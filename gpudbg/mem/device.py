@@ -17,7 +17,7 @@ import numpy.typing as npt
 from gpudbg.errors import UsageError
 from gpudbg.mem.check import Offsets, alignment_fault, clean, misaligned, suspects
 from gpudbg.mem.checkpoint import Checkpoint, Journal
-from gpudbg.mem.faults import MemoryFault
+from gpudbg.mem.faults import NULL_BYTES, MemoryFault, null_words, unmapped_words
 from gpudbg.mem.lanes import U32, U64, bools, first_lane
 from gpudbg.mem.pages import address_of
 from gpudbg.mem.store import ByteStore
@@ -258,6 +258,8 @@ class DeviceMemory:
 
     def describe(self, address: int, size: int = 1) -> str:
         """Where an access lies: "12 bytes past the end of argument 3 (4096 bytes)"."""
+        if 0 <= address < NULL_BYTES and self.layout.heap_base >= NULL_BYTES:
+            return null_words(address)
         allocation = self.nearest(address)
         if allocation is None:
             return "no device memory is allocated"
@@ -358,8 +360,8 @@ class DeviceMemory:
         if address >> self.layout.bits:
             text = f"address 0x{address:x} is beyond the {self.layout.bits}-bit address space"
             return MemoryFault("OOR_ADDR", lanes, address, "global", text)
-        text = f"no memory for {_bytes(size)} at 0x{address:x}"
-        return MemoryFault("MMU_FAULT", lanes, address, "global", text)
+        text = unmapped_words(address, size)
+        return MemoryFault("MMU_FAULT", lanes, address, "global", text, unmapped=True)
 
 
 def _after(base: int, size: int) -> int:

@@ -106,7 +106,7 @@ def test_last_bytes_are_reachable_and_no_further() -> None:
     memory = memory_with(10)
     (buffer,) = memory.allocations()
     memory.gather(addresses([buffer.base + 8] * 32), FULL, 2, False)
-    with pytest.raises(MemoryFault, match="no memory for 4 bytes at"):
+    with pytest.raises(MemoryFault, match="4-byte access to unmapped address 0x"):
         memory.gather(addresses([buffer.base + 8] * 32), FULL, 4, False)
     text = memory.describe(buffer.base + 8, 4)
     assert text == "8 bytes into buffer 0 (10 bytes), 2 bytes beyond its end"
@@ -156,7 +156,8 @@ def test_freed_memory_is_gone_but_remembered() -> None:
 
 def test_explanations() -> None:
     memory = DeviceMemory(SM_5X)
-    assert memory.describe(5) == "no device memory is allocated"
+    assert memory.describe(5) == "a null pointer + 5"
+    assert memory.describe(0x5000) == "no device memory is allocated"
     y = memory.allocate(100, "buffer y (argument 3)")
     assert (
         memory.describe(y.end + 12) == "12 bytes past the end of buffer y (argument 3) (100 bytes)"
@@ -183,3 +184,16 @@ def test_bytes_read_and_write() -> None:
 def test_impossible_allocations_are_refused(size: int) -> None:
     with pytest.raises(UsageError):
         DeviceMemory(SM_5X).allocate(size, "too much")
+
+
+def test_a_null_pointer_is_named() -> None:
+    memory = memory_with(10)
+    for address, words in ((0, "a null pointer"), (16, "a null pointer + 16")):
+        assert memory.describe(address, 4) == words
+        with pytest.raises(MemoryFault) as caught:
+            memory.gather(addresses([address] * 32), FULL, 4, False)
+        told = caught.value.told("load", 4)
+        assert told == f"4-byte load from unmapped address 0x{address:x}, {words}"
+    with pytest.raises(MemoryFault) as caught:
+        memory.gather(addresses([0x9000] * 32), FULL, 4, False)
+    assert caught.value.told("store", 8) == "8-byte store to unmapped address 0x9000"

@@ -245,7 +245,7 @@ class MemoryOps:
 
     def _error(self, fault: MemoryFault, access: str, size: int) -> WarpErrorRaised:
         """The warp error that a memory fault is."""
-        code, detail = fault.code, fault.detail
+        code, detail = fault.code, fault.told(access, size)
         start = self.warp.local.start
         if fault.space == "local" and code == "OOR_ADDR" and STACK_REACH <= fault.address < start:
             # Modelled: the hardware has one code for the divergence stack and none for this.
