@@ -45,10 +45,10 @@ class Memory:
     data: bytes
 
     def array(self, dtype: DTypeLike = np.uint32) -> NDArray[Any]:
-        """The bytes as numbers; a rest that fills no number is left out."""
+        """The bytes as numbers, read-only; a rest that fills no number is left out."""
         kind = np.dtype(dtype)
         whole = len(self.data) // kind.itemsize * kind.itemsize
-        return np.frombuffer(self.data[:whole], kind).copy()
+        return np.frombuffer(self.data[:whole], kind)
 
     def lines(self) -> list[str]:
         """A hexdump."""
@@ -253,7 +253,9 @@ class Looking(Part):
 
     # ---- memory --------------------------------------------------------------------------
     def buffer(self, argument: int | str) -> NDArray[np.generic]:
-        """The device buffer of an argument (by position or name) as an array.
+        """The device buffer of an argument (by position or name) as an array of its own.
+
+        A copy: `set_buffer` writes to the device.
 
         Raises:
             UsageError: no such argument, or it is a scalar.

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from gpudbg.debug.focus import Focus
 from gpudbg.debug.spinning import known_spin
 from gpudbg.debug.stop import Stop
+from gpudbg.debug.warp_view import fixed
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -185,7 +186,7 @@ def warp_row(session: DebugSession, warp: WarpState) -> WarpRow:
 
 
 def _detail(session: DebugSession, warp: WarpState, previous: Snapshot | None) -> WarpDetail:
-    registers = np.array(warp.R, dtype=np.uint32, copy=True)
+    registers = fixed(np.array(warp.R, dtype=np.uint32, copy=True))
     predicates = tuple(int(p) for p in warp.predicates)[:7]
     entries = tuple(
         StackEntry(
@@ -219,7 +220,7 @@ def _detail(session: DebugSession, warp: WarpState, previous: Snapshot | None) -
         predicates=predicates,
         flags=tuple(int(f) for f in warp.cc)[:4],
         stack=entries,
-        threads=np.array(warp.tid, dtype=np.uint32, copy=True),
+        threads=fixed(np.array(warp.tid, dtype=np.uint32, copy=True)),
         changed=changed,
         changed_predicates=changed_predicates,
         changed_lanes=lanes,

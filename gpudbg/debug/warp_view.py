@@ -3,14 +3,16 @@
 w = session.warp(3)
 w.R[4]              # 32 values, uint32
 w.lane(5).R[4]      # one value, int
-w.R[4] = 7          # all valid lanes
+w.R[4] = 7          # all lanes
+w.R[4, 5] = 7       # one lane (w.R[4][5] = 7 is refused: what R[4] gives is a copy)
+w.F[4], w.D[4], w.R["R4"], w.R[4:8]
 w.lane(5).P[0] = True
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,66 +45,210 @@ def array_mask(lanes: Any) -> int:
     return int(np.packbits(np.asarray(lanes, bool), bitorder="little").view("<u4")[0])
 
 
-class RegisterFile:
-    """R0, R1, … of a warp; an item is 32 values (a copy), or one value of a lane."""
+def fixed(array: NDArray[Any]) -> NDArray[Any]:
+    """The array, read-only: a copy of the machine's, in which an assignment would be lost."""
+    array.setflags(write=False)
+    return array
+
+
+class _File:
+    """What an index of `R` or `P` may be: a number, a name, a slice, or one of those and a lane.
+
+    >>> warp = session.warp()
+    >>> warp.R[4, 5] = 70
+    >>> int(warp.R[4][5]), int(warp.R["R4"][5]), warp.R[4:6, 5].tolist(), warp.R[4:6].shape
+    (70, 70, [70, 0], (2, 32))
+    """
+
+    prefixes = ""
+    always: ClassVar[dict[str, int]] = {}
+    """Names without a number."""
 
     def __init__(self, state: WarpState, lane: int | None = None) -> None:
         self._state = state
         self._lane = lane
 
     __dir__ = public_names
-
-    def __repr__(self) -> str:
-        whose = f"warp {self._state.slot} on sm {self._state.sm}"
-        lane = "" if self._lane is None else f"lane {self._lane} of "
-        return f"<registers R0 to R{len(self) - 1} of {lane}{whose}>"
-
-    def __len__(self) -> int:
-        return int(self._state.R.shape[0])
 
     def __iter__(self) -> Iterator[Any]:
         return (self[n] for n in range(len(self)))
 
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def _get(self, index: int) -> NDArray[Any]:
+        """The 32 lanes' values, a copy."""
+        raise NotImplementedError
+
+    def _set(self, index: int, values: NDArray[Any]) -> None:
+        """Put 32 values there."""
+        raise NotImplementedError
+
+    def _values(self, value: Any) -> NDArray[Any]:
+        """What is assigned, as the file's numbers."""
+        raise NotImplementedError
+
+    def __getitem__(self, index: Any) -> Any:
+        rows, lane = self._place(index)
+        if isinstance(rows, int):
+            values = self._get(rows)
+            return fixed(values) if lane is None else values[lane].item()
+        made = np.array([self._get(n) for n in rows]).reshape(len(rows), LANES)
+        return fixed(made if lane is None else made[:, lane].copy())
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        rows, lane = self._place(index)
+        many = [rows] if isinstance(rows, int) else list(rows)
+        values = self._values(value)
+        shape: tuple[int, ...] = () if isinstance(rows, int) else (len(many),)
+        if lane is None:
+            shape = (*shape, LANES)
+        try:
+            wide = np.broadcast_to(values, shape)
+        except ValueError:
+            raise UsageError(
+                f"values of shape {values.shape} do not fill {shape}",
+                "one value, or one for each of the 32 lanes",
+            ) from None
+        for number, row in enumerate(many):
+            new = wide if isinstance(rows, int) else wide[number]
+            if lane is not None:
+                old = self._get(row)
+                old[lane] = new
+                new = old
+            self._set(row, new)
+
+    def _place(self, index: Any) -> tuple[int | range, int | None]:
+        """(register or registers, lane or None for all) of an index."""
+        lane = self._lane
+        if isinstance(index, tuple) and len(index) == 2 and lane is None:
+            index, lane = index[0], whole(index[1], "lane", 0, LANES - 1)
+        if isinstance(index, slice):
+            return range(*index.indices(len(self))), lane
+        return self._number(index), lane
+
+    def _number(self, index: Any) -> int:
+        if isinstance(index, str):
+            name = index.strip().removeprefix("$").upper()
+            if name in self.always:
+                return self.always[name]
+            if name[:1] not in tuple(self.prefixes) or not name[1:].isdecimal():
+                names = " or ".join(f"{p}4" for p in self.prefixes)
+                raise UsageError(f"no register {index!r}", f"a number, or a name such as {names}")
+            return int(name[1:4]) if len(name) <= 4 else len(self) + RZ
+        return whole(index, "register")
+
+
+class RegisterFile(_File):
+    """R0, R1, … of a warp, as words, floats, or pairs of registers.
+
+    An item is the 32 lanes' values (a read-only copy; of a lane's file one number); assign to the
+    item: `R[4] = 7`, `R[4, lane] = 7`, `R[4:8] = 0`.  Floats given to `R` are stored as float32.
+
+    Raises:
+        UsageError: no such register, or values that do not fill it.
+    """
+
+    prefixes = "R"
+    always: ClassVar[dict[str, int]] = {"RZ": RZ}
+    dtype: ClassVar[np.dtype[Any]] = np.dtype(np.uint32)
+    kind = "registers"
+
+    def __repr__(self) -> str:
+        whose = f"warp {self._state.slot} on sm {self._state.sm}"
+        lane = "" if self._lane is None else f"lane {self._lane} of "
+        return f"<{self.kind} R0 to R{len(self) - 1} of {lane}{whose}>"
+
+    def __len__(self) -> int:
+        return int(self._state.R.shape[0])
+
     def _row(self, index: int) -> NDArray[np.uint32]:
         if index == RZ:
             return np.zeros(LANES, np.uint32)
-        if not 0 <= index < len(self):
-            raise UsageError(
-                f"no register R{index}", f"the kernel has R0 to R{len(self) - 1}; RZ reads 0"
-            )
+        if not 0 <= index < int(self._state.R.shape[0]):
+            last = int(self._state.R.shape[0]) - 1
+            raise UsageError(f"no register R{index}", f"the kernel has R0 to R{last}; RZ reads 0")
         row: NDArray[np.uint32] = self._state.R[index]
         return row
 
-    def __getitem__(self, index: int) -> Any:
+    def _get(self, index: int) -> NDArray[Any]:
+        return self._row(index).copy().view(self.dtype)
+
+    def _set(self, index: int, values: NDArray[Any]) -> None:
         row = self._row(index)
-        return row.copy() if self._lane is None else int(row[self._lane])
+        if index == RZ:
+            raise UsageError("RZ is always 0")
+        row[:] = np.ascontiguousarray(values, self.dtype).view(np.uint32)
 
-    def __setitem__(self, index: int, value: Any) -> None:
-        row = self._row(index)
-        if self._lane is None:
-            row[:] = _u32(value)
-        else:
-            row[self._lane] = _u32(value)
+    def _values(self, value: Any) -> NDArray[Any]:
+        array = _numbers(value)
+        if self.dtype.kind == "f":
+            return array.astype(self.dtype)
+        if array.dtype.kind == "f":
+            # Floats by their bits.
+            return array.astype(f"f{self.dtype.itemsize}").view(self.dtype)
+        mask = (1 << 8 * self.dtype.itemsize) - 1
+        whole_ = [int(v) & mask for v in array.reshape(-1).tolist()]
+        return np.array(whole_, self.dtype).reshape(array.shape)
 
 
-def _u32(value: Any) -> Any:
-    """Numbers or arrays as 32-bit patterns: floats by their bits, ints modulo 2**32."""
+class FloatFile(RegisterFile):
+    """The registers as float32: `F[4]` is R4."""
+
+    prefixes = "FR"
+    dtype = np.dtype(np.float32)
+    kind = "floats of registers"
+
+
+class PairFile(RegisterFile):
+    """Pairs of registers: `L[4]` is R5:R4 as uint64, of any register but the last."""
+
+    prefixes = "LR"
+    dtype = np.dtype(np.uint64)
+    kind = "pairs of registers"
+
+    def __len__(self) -> int:
+        return max(super().__len__() - 1, 0)
+
+    def _get(self, index: int) -> NDArray[Any]:
+        high = self._row(index if index == RZ else index + 1)
+        pair = np.stack([self._row(index), high], axis=-1)
+        return np.ascontiguousarray(pair).view(self.dtype).reshape(LANES)
+
+    def _set(self, index: int, values: NDArray[Any]) -> None:
+        low = self._row(index)
+        if index == RZ:
+            raise UsageError("RZ is always 0")
+        high = self._row(index + 1)
+        words = np.ascontiguousarray(values, self.dtype).view(np.uint32).reshape(LANES, 2)
+        low[:], high[:] = words[:, 0], words[:, 1]
+
+
+class DoubleFile(PairFile):
+    """Pairs of registers as float64: `D[4]` is R5:R4."""
+
+    prefixes = "DR"
+    dtype = np.dtype(np.float64)
+    kind = "doubles of registers"
+
+
+def _numbers(value: Any) -> NDArray[Any]:
     array = np.asarray(value)
-    if array.dtype.kind == "f":
-        return array.astype(np.float32).view(np.uint32)
-    if array.dtype.kind == "O":
-        return np.array([int(v) & 0xFFFFFFFF for v in np.atleast_1d(array)], np.uint32)
-    return (array.astype(np.int64, copy=False) & 0xFFFFFFFF).astype(np.uint32)
+    if array.dtype.kind == "O" and all(isinstance(v, int) for v in array.reshape(-1).tolist()):
+        return array
+    if array.dtype.kind not in "biuf":
+        raise UsageError(f"a register holds numbers, not {type(value).__name__}")
+    return array
 
 
-class PredicateFile:
-    """P0..P6 of a warp: 32 booleans, or one of a lane; P7 is PT, always true."""
+class PredicateFile(_File):
+    """P0..P6 of a warp: 32 booleans, or one of a lane; P7 is PT, always true.
 
-    def __init__(self, state: WarpState, lane: int | None = None) -> None:
-        self._state = state
-        self._lane = lane
+    As `RegisterFile`: `P["P0"]`, `P[0, lane] = True`, `P[0:3] = False`.
+    """
 
-    __dir__ = public_names
+    prefixes = "P"
+    always: ClassVar[dict[str, int]] = {"PT": 7}
 
     def __repr__(self) -> str:
         whose = f"warp {self._state.slot} on sm {self._state.sm}"
@@ -111,28 +257,22 @@ class PredicateFile:
     def __len__(self) -> int:
         return 8
 
-    def __iter__(self) -> Iterator[Any]:
-        return (self[n] for n in range(len(self)))
-
     def _check(self, index: int) -> None:
         if not 0 <= index <= 7:
             raise UsageError(f"no predicate P{index}", "P0 to P6, and P7 = PT")
 
-    def __getitem__(self, index: int) -> Any:
+    def _get(self, index: int) -> NDArray[Any]:
         self._check(index)
-        mask = 0xFFFFFFFF if index == 7 else int(self._state.predicates[index])
-        return mask_array(mask) if self._lane is None else bool(mask >> self._lane & 1)
+        return mask_array(0xFFFFFFFF if index == 7 else int(self._state.predicates[index]))
 
-    def __setitem__(self, index: int, value: Any) -> None:
+    def _set(self, index: int, values: NDArray[Any]) -> None:
         self._check(index)
         if index == 7:
             raise UsageError("PT is always true")
-        if self._lane is not None:
-            old = int(self._state.predicates[index])
-            bit = 1 << self._lane
-            self._state.predicates[index] = old | bit if value else old & ~bit
-        else:
-            self._state.predicates[index] = array_mask(np.broadcast_to(np.asarray(value, bool), 32))
+        self._state.predicates[index] = array_mask(values)
+
+    def _values(self, value: Any) -> NDArray[Any]:
+        return _numbers(value).astype(bool)
 
 
 class LaneView:
@@ -151,6 +291,21 @@ class LaneView:
     def P(self) -> PredicateFile:  # noqa: N802 - the predicates' name in SASS
         """The lane's predicates as bools."""
         return PredicateFile(self._view.state, self.index)
+
+    @property
+    def F(self) -> FloatFile:  # noqa: N802 - as in expressions
+        """The lane's registers as floats: `F[4]` is R4."""
+        return FloatFile(self._view.state, self.index)
+
+    @property
+    def D(self) -> DoubleFile:  # noqa: N802 - as in expressions
+        """Pairs of the lane's registers as doubles: `D[4]` is R5:R4."""
+        return DoubleFile(self._view.state, self.index)
+
+    @property
+    def L(self) -> PairFile:  # noqa: N802 - as in expressions
+        """Pairs of the lane's registers as 64-bit integers."""
+        return PairFile(self._view.state, self.index)
 
     @property
     def CC(self) -> dict[str, bool]:  # noqa: N802 - the condition code's name in SASS
@@ -272,7 +427,7 @@ class WarpView:
     @property
     def CC(self) -> dict[str, NDArray[np.bool_]]:  # noqa: N802 - the condition code's name in SASS
         """Condition code: `CC["C"]` is the 32 lanes' carry; flags Z, S, C, O."""
-        return {f: mask_array(int(self.state.cc[i])) for i, f in enumerate(FLAGS)}
+        return {f: fixed(mask_array(int(self.state.cc[i]))) for i, f in enumerate(FLAGS)}
 
     @property
     def status(self) -> str:
@@ -282,7 +437,7 @@ class WarpView:
     @property
     def active(self) -> NDArray[np.bool_]:
         """Lanes that run the next instruction."""
-        return mask_array(self.state.active)
+        return fixed(mask_array(self.state.active))
 
     @property
     def active_mask(self) -> int:
@@ -292,7 +447,7 @@ class WarpView:
     @property
     def exited(self) -> NDArray[np.bool_]:
         """Lanes that have ended."""
-        return mask_array(self.state.exited)
+        return fixed(mask_array(self.state.exited))
 
     @property
     def R(self) -> RegisterFile:  # noqa: N802 - the registers' name in SASS
@@ -305,6 +460,21 @@ class WarpView:
         return PredicateFile(self.state)
 
     @property
+    def F(self) -> FloatFile:  # noqa: N802 - as in expressions
+        """Registers as float32: `F[4]` is R4 in 32 lanes."""
+        return FloatFile(self.state)
+
+    @property
+    def D(self) -> DoubleFile:  # noqa: N802 - as in expressions
+        """Pairs of registers as float64: `D[4]` is R5:R4 in 32 lanes."""
+        return DoubleFile(self.state)
+
+    @property
+    def L(self) -> PairFile:  # noqa: N802 - as in expressions
+        """Pairs of registers as uint64: `L[4]` is R5:R4 in 32 lanes."""
+        return PairFile(self.state)
+
+    @property
     def stack(self) -> tuple[tuple[str, int, int], ...]:
         """Divergence stack, top last: (kind, lane mask, target)."""
         return tuple((str(k), int(m), int(t)) for k, m, t in self.state.stack)
@@ -312,7 +482,7 @@ class WarpView:
     @property
     def threads(self) -> NDArray[np.uint32]:
         """threadIdx of each lane, shape (32, 3)."""
-        return np.asarray(self.state.tid).T.copy()
+        return fixed(np.asarray(self.state.tid).T.copy())
 
     def lane(self, index: int) -> LaneView:
         """One lane."""
