@@ -50,6 +50,7 @@ fuzz: $(STAMP)
 	$(BIN)/python -m tests.kernels_own.fuzz_programs --count 300
 	$(BIN)/python -m tests.engine.fuzz_stops --stops 1000
 	$(BIN)/python -m tests.engine.fuzz_mufu
+	$(BIN)/python -m tests.tui.fuzz_keys --count 300
 	$(BIN)/python -m tests.mem.soak
 	$(BIN)/python -m tests.commands.fuzz_lines --count 100000
 	$(BIN)/python -m tests.engine.fuzz_random --count 10000

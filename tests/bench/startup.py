@@ -71,9 +71,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("program", nargs="?", default=str(FIRST))
     parser.add_argument("--reps", type=int, default=7)
+    parser.add_argument("--only", default="", help="ways whose name holds this")
     args = parser.parse_args()
     print(f"{'start-up':28} {'CPU s':>6} {'wall s':>7}   least: {'CPU':>5} {'wall':>5}")
     for name, (words, until) in WAYS.items():
+        if args.only not in name:
+            continue
         words = [args.program if w == "PROG" else w for w in words]
         measure(words, until)  # writes byte code, fills the page cache
         rows = [measure(words, until) for _ in range(args.reps)]

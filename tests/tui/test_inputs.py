@@ -304,3 +304,9 @@ async def test_escape_closes_the_help_whatever_is_typed():
     async with started(open_first()) as (app, pilot):
         await burst(app, pilot, "?", *"step", "escape")
         assert app.screen is app.main
+
+
+async def test_cards_open_on_a_terminal_of_any_size():
+    async with started(open_kernel("fault_oob_global", OOB), (1, 1)) as (app, pilot):
+        await burst(app, pilot, "?", "escape", "f5", "escape", "!", "escape", "t", "escape")
+        assert app.screen is app.main

@@ -14,10 +14,11 @@ from gpudbg.debug.liveness import MAX_INSTRUCTIONS, Liveness
 from gpudbg.debug.nearby import Nearby
 from gpudbg.frontends.tui.collect import Collector
 from gpudbg.frontends.tui.view import Options
+from gpudbg.frontends.tui.widgets.base import LinePane
 from gpudbg.frontends.tui.widgets.code import CodePane
 from tests.calls import calls_of
 
-from .helpers import make_app, open_kernel, screen_text, settle
+from .helpers import burst, make_app, open_first, open_kernel, screen_text, settle
 
 ADD = 0x1C00000000170000
 """IADD32I R0, R0, 0x1; the destination is in bits 0..7, the source in 8..15."""
@@ -108,3 +109,53 @@ def test_opening_a_long_program_decodes_branches_only(tmp_path: Path) -> None:
     assert lonely.mark(8, 7) == ":"
     lonely.window(0, 0)
     assert lonely.mark(len(code) - 8, 7) == " "
+
+
+async def test_a_search_in_a_long_listing_reads_each_instruction_once(tmp_path: Path) -> None:
+    session = open_kernel(program(tmp_path, 11_500))
+    app = make_app(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(app, pilot)
+        await burst(app, pilot, "slash", *"no such text", "enter")
+        code = app.main.current.code
+        # A search that finds nothing looks at every row; what they say is known from then on.
+        assert calls_of(lambda: code.find("nor this", 0)) < 2.1 * len(code.entries)
+        await burst(app, pilot, "slash", *"EXIT", "enter")
+        pane = app.main.query_one(CodePane)
+        assert "EXIT" in code.code(code.entries[pane.cursor].pc).text
+        # To the next one, and scrolling, costs what is seen.
+        moved = [
+            calls_of(lambda: pane.action_page(-1)),
+            calls_of(lambda: pane.action_move(1_000_000)),
+            calls_of(lambda: pane.go_to(5_000)),
+        ]
+        assert max(moved) < 8_000, moved
+
+
+@pytest.mark.parametrize(("size", "most"), [((80, 24), 9_000), ((120, 40), 17_000)])
+async def test_a_step_is_drawn_once_and_only_where_it_differs(
+    size: tuple[int, int], most: int
+) -> None:
+    """From the key to the painted screen; it was 28,239 calls at 120x40."""
+    app = make_app(open_first())
+    async with app.run_test(size=size) as pilot:
+        await settle(app, pilot)
+        for _ in range(3):
+            await burst(app, pilot, "space")
+        counts = []
+        for _ in range(3):
+            built = [p for p in app.main.query(LinePane) if p.display]
+            before = {p: p.builds for p in built}
+            app.engine.session.step()
+            view = app.engine.collector.take()
+            counts.append(calls_of(lambda view=view: (app.main.adopt(view), screen_text(app))))
+            assert all(p.builds - before[p] <= 1 for p in built if p.pane != "log")
+        assert min(counts) < most, counts
+
+
+async def test_keys_are_looked_up_without_the_rows_of_the_default_map() -> None:
+    """Textual lays a key map over every binding for every key: half of a step, it was."""
+    app = make_app(open_first())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(app, pilot)
+        assert calls_of(lambda: app.screen._binding_chain) < 3_000

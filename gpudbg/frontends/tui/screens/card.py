@@ -13,6 +13,9 @@ from textual.widget import Widget
 from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.text import Row, Span, lay_out, row, strip
 
+LEAST = (40, 8)
+"""Columns and rows that a frame is made for at least."""
+
 
 class Frame(Widget, can_focus=True):
     """Rows inside a box."""
@@ -91,7 +94,9 @@ class Card(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         """The frame."""
-        yield self.frame(self.app.size.width, self.app.size.height)
+        # On a smaller terminal the frame is cut off, as every pane is.
+        width, height = self.app.size
+        yield self.frame(max(width, LEAST[0]), max(height, LEAST[1]))
 
     def action_close(self) -> None:
         """Esc."""

@@ -72,6 +72,8 @@ class LinePane(Widget, can_focus=True):
         self._drawn_rows: list[Row] = []
         self._tab_spots: list[tuple[int, int, str]] = []
         self._held = False
+        self.builds = 0
+        """How often the rows were built."""
 
     # ---- what subclasses say -------------------------------------------------------------
     def content(self, view: View, width: int, height: int) -> Content:
@@ -124,6 +126,7 @@ class LinePane(Widget, can_focus=True):
             self.refresh(*(Region(0, y, size.width, 1) for y in changed))
 
     def _build(self, view: View) -> None:
+        self.builds += 1
         self._content = self.content(view, self.size.width, self.body)
         self.top = max(0, min(self.top, len(self._content.rows) - self.body))
 
