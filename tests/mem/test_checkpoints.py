@@ -15,9 +15,15 @@ from gpudbg.errors import UsageError
 from gpudbg.mem import device as device_module
 from gpudbg.mem.device import DeviceMemory
 from gpudbg.mem.windows import SM_5X
+from tests import kernel_cases as kc
+from tests.engine import machines
 
 SAXPY = Path(__file__).resolve().parents[1] / "data" / "bench" / "cubin" / "saxpy.sm_50.cubin"
 COUNT = 4096
+KERNELS = (
+    "atomics_global", "generic_ptr", "memory_widths", "saxpy", "surface_rw", "transpose",
+)  # fmt: skip
+"""Every form of access that writes to global memory."""
 
 
 @pytest.fixture(params=["step", "run"])
@@ -153,3 +159,26 @@ def test_addresses_come_again_when_there_are_no_others() -> None:
         assert memory.find(a).end <= b  # type: ignore[union-attr]
     memory.write(more[3].base, b"\1\2")
     assert memory.read(more[3].base, 3) == b"\1\2\0"
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_kernels_come_back(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled code asks before it writes, whatever the form of its store: all that changed was
+    kept, and is back after a restart."""
+    monkeypatch.setattr(launching, "SMALL_BYTES", -1)
+    case = next(iter(kc.load(name, "sm_50")))
+    session = machines.launch(case, "run")
+    memory = session.grid.gpu.memory
+    before = {a.base: a.data.tobytes() for a in memory.allocations()}
+    session.run(max_instructions=300_000)
+    changed = {
+        a.base
+        for a in memory.allocations()
+        if a.base in before and a.data.tobytes() != before[a.base]
+    }
+    kept = {a.base for a in session.launch._checkpoint._contents}  # type: ignore[attr-defined]
+    assert changed
+    assert changed <= kept
+    session.restart()
+    after = {a.base: a.data.tobytes() for a in memory.allocations() if a.base in before}
+    assert after == before
