@@ -9,6 +9,7 @@ from gpudbg.debug import access
 from gpudbg.debug.breakpoints import Breakpoint, BreakpointTable
 from gpudbg.debug.context import WarpContext
 from gpudbg.debug.expr import evaluate
+from gpudbg.debug.expr.native import holds_in, native
 from gpudbg.debug.focus import first_lane
 from gpudbg.debug.given import function, one_of, text, whole
 from gpudbg.debug.part import Part
@@ -20,6 +21,7 @@ from gpudbg.errors import CommandError
 if TYPE_CHECKING:
     from gpudbg.debug.symbols import Location, Symbols
     from gpudbg.debug.watching import Callback
+    from gpudbg.sm.conditions import Condition
     from gpudbg.sm.state import WarpState
 
 
@@ -67,6 +69,7 @@ class Breaking(Part):
         self._accept_lanes = 0
         self._notes: list[str] = []
         self._accept_lane = 0
+        self._native: dict[tuple[int, tuple[object, ...]], Condition | None] = {}
 
     def break_at(
         self,
@@ -192,6 +195,21 @@ class Breaking(Part):
             if tested.note:
                 self._notes.append(tested.note)
         return bool(self._hits)
+
+    def native_condition(self, pc: int) -> Condition | None:
+        """What compiled code can test for all breakpoints at a pc; None: `accepts` is needed."""
+        warp = next((w for w in self._whole.grid.warps() if w.pc == pc), None)
+        points = self.breakpoints.at(pc)
+        known = tuple((point.number, point.condition) for point in points)
+        if (pc, known) not in self._native:
+            if warp is None:
+                return None
+            context = WarpContext(self._whole, warp)
+            found = [native(p.tree, context) for p in points if p.tree is not None]
+            every = [condition for condition in found if condition is not None]
+            whole = len(every) == len(points) > 0
+            self._native[pc, known] = holds_in(every) if whole else None
+        return self._native[pc, known]
 
     @property
     def hits(self) -> tuple[int, ...]:

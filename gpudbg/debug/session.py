@@ -412,6 +412,7 @@ class DebugSession(Watching, Breaking, Looking):
                 until=self.watchpoints.met if watching else None,
                 max_instructions=max_instructions,
                 look=self._look(),
+                conditions=self.native_condition if addresses else None,
             )
         if event.kind == "breakpoint" and self.settings.shown("gather") == "on":
             event = gathering.gather(self, event, self.focus)

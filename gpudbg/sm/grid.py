@@ -12,6 +12,7 @@ from gpudbg.errors import UsageError
 from gpudbg.formats.program import CodeImage, Kernel
 from gpudbg.mem.constant import ConstantBanks
 from gpudbg.sm import record as rec
+from gpudbg.sm.conditions import Conditions
 from gpudbg.sm.engines.step import NO_TURN, StepEngine
 from gpudbg.sm.events import StopEvent, StopKind, WarpFault
 from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
@@ -271,6 +272,7 @@ class Grid:
         until: Callable[[WarpState], bool] | None = None,
         max_instructions: int | None = None,
         look: Look | None = None,
+        conditions: Conditions | None = None,
     ) -> StopEvent:
         """Run by the schedule to a stop.
 
@@ -281,6 +283,7 @@ class Grid:
                 ignore counts).  Must not run the grid.
             until: called after every instruction with the warp that executed it; True stops
                 with kind `step`.
+            conditions: of a breakpoint's pc, the condition under which `accept` would say yes.
             max_instructions: stop with kind `limit` after this many.
             look: called now and then, at the same places on every engine, where no CTA has ended
                 for long, with how often it was; the warp and the words of a hang if it proves one,
@@ -298,7 +301,7 @@ class Grid:
                 return self.event("interrupted", self.schedule.warp, before)
             if fast is not None:
                 soon = None if look is None else self._looks.at
-                stopped = fast.advance(before, stops, accept, last, soon)
+                stopped = fast.advance(before, stops, accept, last, soon, conditions)
                 if stopped is not None:
                     return stopped
                 if self.finished:

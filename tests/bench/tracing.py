@@ -63,13 +63,28 @@ def traced(threads: int) -> dict[str, float]:
     }
 
 
+def conditional(threads: int) -> dict[str, float]:
+    """Seconds of a run without a breakpoint, and with one whose condition never holds."""
+    plain, asked = [], []
+    for _ in range(5):
+        bare, watched = session(threads), session(threads)
+        watched.break_at("saxpy+0x98", condition="$R4 == 12345678")
+        plain.append(cpu(bare.run_to_stop))
+        asked.append(cpu(watched.run_to_stop))
+    return {
+        "seconds": min(plain),
+        "seconds_with_condition": min(asked),
+        "more_microseconds_per_warp": 1e6 * (min(asked) - min(plain)) / (threads / 32),
+    }
+
+
 def main() -> int:
     """Print one line a case."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--threads", type=int, default=1 << 17)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    results = {"trace": traced(options.threads)}
+    results = {"trace": traced(options.threads), "condition": conditional(options.threads)}
     for case, values in results.items():
         print(case, "  ".join(f"{name} {value:.4g}" for name, value in values.items()))
     if options.json:

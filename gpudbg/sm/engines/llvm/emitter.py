@@ -13,9 +13,10 @@ block stores them on the way.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from gpudbg.isa.spa5.operands import PT, RZ, Reg
+from gpudbg.sm.conditions import Condition
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.addresses import Shape
 from gpudbg.sm.engines.llvm.flow import ACTIVE, CAME_FROM
@@ -31,6 +32,7 @@ from gpudbg.sm.engines.llvm.ways import Ahead, WaysOps
 from gpudbg.sm.record import FIELDS
 from gpudbg.sm.semantics import registry
 from gpudbg.sm.semantics.control import PUSHES
+from gpudbg.sm.semantics.machine import Machine
 from gpudbg.sm.turns import FLOW, starts_piece
 
 PC = FIELDS["pc"].offset
@@ -99,6 +101,7 @@ class Emitter(WaysOps):
         self.banks = banks
         self.sregs = sregs
         self.fixed: dict[int, int] = {}
+        self.conditions: dict[int, Condition] = {}
         self.patterns: dict[int, Pattern] = {}
         self.run = run
         self.wide_vectors = wide_vectors
@@ -389,9 +392,19 @@ class Emitter(WaysOps):
         if registry.missing_registers(insn, self.registers):
             # Also where its meaning uses none, such as a prefetch.
             raise Slow("a register the warp does not have")
+        condition = self.conditions.get(self._pc)
+        if condition is not None:
+            self._stops_where(condition)
         self._guard(*insn.guard)
         self.wants_old = "d" in insn.o and insn.o["d"] != Reg(RZ)
         function(self, insn)
+
+    def _stops_where(self, condition: Condition) -> None:
+        """Leave before the instruction where a breakpoint's condition holds in some lane."""
+        self.exec = self._active
+        lanes = self.mand(self._active, condition.holds(cast(Machine, self)))
+        bits = self.mask_bits(lanes)
+        self.require(self.op(f"icmp eq i32 {bits}, 0"))
 
     def _kept(self) -> _Kept:
         """What has been emitted so far."""

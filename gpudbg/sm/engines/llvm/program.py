@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from gpudbg.formats.program import CodeImage
+from gpudbg.sm.conditions import Condition
 from gpudbg.sm.engines.llvm import build
 from gpudbg.sm.engines.llvm.emitter import Emitter
 from gpudbg.sm.engines.llvm.listing import Listing, following
@@ -66,6 +67,7 @@ class Program:
         row: threads of a block in x (`patterns.row_of`).
         traced: the code notes every instruction (`traced`).
         fixed: special registers that do not change during the launch.
+        conditions: of breakpoints, by pc, that the code tests.
         full, masked: the versions that exist.
         seconds: spent compiling.
         replaced: quick versions that better ones took the place of.
@@ -80,6 +82,7 @@ class Program:
     row: int = 64
     traced: bool = False
     fixed: dict[int, int] = field(default_factory=dict)
+    conditions: dict[int, Condition] = field(default_factory=dict)
     full: Version | None = None
     masked: Version | None = None
     seconds: float = 0.0
@@ -125,6 +128,7 @@ class Program:
         about = self.registers, self.banks, self.sregs, run, build.host().wide_vectors
         emitter = kind(self.listing, full, *about)
         emitter.fixed = self.fixed
+        emitter.conditions = self.conditions
         if self.patterns is None:
             self.patterns = patterns_of(self.listing, self.row)
         with _KEEPING:
@@ -208,6 +212,7 @@ def program_of(
     row: int,
     traced: bool = False,
     fixed: dict[int, int] | None = None,
+    conditions: dict[int, Condition] | None = None,
 ) -> Program:
     """The program of a kernel, kept from an earlier launch if there was one.
 
@@ -219,12 +224,14 @@ def program_of(
     entries = frozenset(entries)
     row = row_of(row)
     sizes, known = tuple(sorted(banks.items())), tuple(sorted((fixed or {}).items()))
-    about = registers, sizes, sregs, row, traced, known
+    asked = tuple(sorted((conditions or {}).items(), key=lambda item: item[0]))
+    about = registers, sizes, sregs, row, traced, known, asked
     key = image.code, image.base, image.program.arch, entry, entries, about
     found = _programs.pop(key, None)
     if found is None:
         listing = Listing.of(image, entry, entries)
-        found = Program(listing, registers, banks, sregs, row, traced, fixed or {})
+        given = fixed or {}, conditions or {}
+        found = Program(listing, registers, banks, sregs, row, traced, *given)
         while len(_programs) >= _KEPT_PROGRAMS:
             _programs.pop(next(iter(_programs)))
     _programs[key] = found

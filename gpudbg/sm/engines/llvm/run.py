@@ -22,6 +22,7 @@ import numpy as np
 from gpudbg.mem.lanes import FULL
 from gpudbg.mem.pages import address_of
 from gpudbg.sm import record as rec
+from gpudbg.sm.conditions import Condition, Conditions
 from gpudbg.sm.engines.llvm import layout, loop
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.engines.llvm.listing import indirect_entries
@@ -44,6 +45,8 @@ SOON = 0.02
 """Seconds after which a ticker ends calls (`threads.Ticker`): starting one costs something."""
 
 NO_LIMIT = 1 << 62
+ENOUGH = 8
+"""Arrivals at a breakpoint whose condition does not hold, after which code tests it."""
 SOME = 4096
 """Warp instructions of threads together that are worth a call."""
 MOST_ENTRIES = 4096
@@ -69,6 +72,9 @@ class RunEngine:
         self._stops: frozenset[int] = frozenset()
         self._code = (0, 0)
         self._entries = {entry}
+        self._conditions: dict[int, Condition] = {}
+        self._asked: Conditions | None = None
+        self._refused: Counter[int] = Counter()
         self._ahead: tuple[object, ...] | None = None
         self.program = self._program(self._entries)
         self.shares = Shares(grid, entry, self._equip)
@@ -91,7 +97,7 @@ class RunEngine:
         registers, row = grid.config.registers, grid.config.block[0]
         traced = grid.trace is not None
         fixed = self._fixed()
-        about = registers, banks, sregs, row, traced, fixed
+        about = registers, banks, sregs, row, traced, fixed, self._conditions
         return program_of(grid.code, self.entry, entries, *about)
 
     def _fixed(self) -> dict[int, int]:
@@ -126,6 +132,7 @@ class RunEngine:
         accept: Callable[[WarpState], bool] | None,
         last: int | None,
         soon: int | None = None,
+        conditions: Conditions | None = None,
     ) -> StopEvent | None:
         """Run the grid by its schedule.
 
@@ -134,6 +141,7 @@ class RunEngine:
             stops: breakpoint addresses.
             accept: as for `Grid.run`.
             last: instructions of the launch at which to stop, or None.
+            conditions: of breakpoints, as for `Grid.run`.
             soon: instructions of the launch at which to return at the end of a turn, or None.
 
         Returns:
@@ -144,7 +152,10 @@ class RunEngine:
         limit = NO_LIMIT if last is None else last - longest
         if grid.total >= (limit if soon is None else min(limit, soon)) or grid.schedule.seed:
             return None
-        if self.program.traced is not (grid.trace is not None):
+        self._asked = conditions
+        kept = {pc: c for pc, c in self._conditions.items() if self._condition(pc, stops) == c}
+        if self.program.traced is not (grid.trace is not None) or kept != self._conditions:
+            self._conditions = kept
             self._renew_program()
         try:
             self._prepare(self.shares.gather(limit), frozenset(stops or ()))
@@ -268,8 +279,10 @@ class RunEngine:
             return None
         if why == Left.MISS and self._grown(warp.pc):
             return None
-        if stops and grid._meets(warp, stops, accept):
-            return grid.event("breakpoint", warp, before)
+        if stops and warp.pc in stops:
+            if grid._meets(warp, stops, accept):
+                return grid.event("breakpoint", warp, before)
+            self._refuse(warp.pc, stops)
         if why == Left.BARRIER and grid.trace is not None:
             grid.trace.count -= 1
         if why == Left.GUESS:
@@ -322,8 +335,23 @@ class RunEngine:
         self._use_code()
         base = self.program.listing.base
         for head, end in self.program.heads().items() if stops else ():
-            if any(head <= pc <= end for pc in stops):
+            if any(head <= pc <= end for pc in stops if pc not in self._conditions):
                 self._marks[(head - base) // 8] = 1
+
+    def _condition(self, pc: int, stops: Collection[int] | None) -> Condition | None:
+        """What compiled code can test at a breakpoint instead of leaving."""
+        return self._asked(pc) if self._asked is not None and stops and pc in stops else None
+
+    def _refuse(self, pc: int, stops: Collection[int]) -> None:
+        """A breakpoint's condition did not hold: soon code is compiled that tests it."""
+        self._refused[pc] += 1
+        if self._refused[pc] != ENOUGH or pc in self._conditions:
+            return
+        condition = self._condition(pc, stops)
+        if condition is not None:
+            self._conditions = {**self._conditions, pc: condition}
+            self._renew_program()
+            self._mark(self._stops)
 
     def _use_code(self) -> None:
         """Have the best code there is run."""

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
+from gpudbg.sm.conditions import Conditions
 from gpudbg.sm.engines.llvm import CompileError, available
 
 if TYPE_CHECKING:
@@ -80,13 +81,14 @@ class FastEngine:
         accept: Callable[[WarpState], bool] | None,
         last: int | None,
         soon: int | None = None,
+        conditions: Conditions | None = None,
     ) -> StopEvent | None:
         """`RunEngine.advance`, or nothing while there is no compiled code."""
         engine = self.engine or self._start()
         if engine is None:
             return None
         try:
-            return engine.advance(before, stops, accept, last, soon)
+            return engine.advance(before, stops, accept, last, soon, conditions)
         except CompileError as error:
             # What ran so far is in the records: the step engine goes on from there.
             self.engine, self.trouble = None, f"the compiler failed: {error}"

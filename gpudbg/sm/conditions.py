@@ -1,0 +1,25 @@
+"""Conditions of breakpoints that compiled code tests itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+
+from gpudbg.sm.semantics.machine import Machine, Mask
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Lanes in which a warp stops before an instruction; it cannot fail, and reads no memory.
+
+    Attributes:
+        key: what it means; equal conditions have equal keys.
+        holds: the mask, from operations of the machine interface.
+    """
+
+    key: Hashable
+    holds: Callable[[Machine], Mask] = field(compare=False, repr=False)
+
+
+Conditions = Callable[[int], "Condition | None"]
+"""Of a pc: None where its breakpoints have to be asked one by one."""
