@@ -64,19 +64,20 @@ class Journal:
 
     def __init__(self) -> None:
         self.moment = 0
-        self._checkpoints: weakref.WeakValueDictionary[int, Checkpoint]
-        self._checkpoints = weakref.WeakValueDictionary()
+        self._checkpoints: list[weakref.ref[Checkpoint]] = []
 
     def checkpoint(self) -> Checkpoint:
         """A new one."""
         self.moment += 1
         made = Checkpoint(self.moment)
-        self._checkpoints[self.moment] = made
+        live = [found for found in self._checkpoints if found() is not None]
+        self._checkpoints = [*live, weakref.ref(made)]
         return made
 
     def keep(self, allocation: Allocation, since: int) -> None:
         """Keep an allocation's contents for the checkpoints after the one numbered `since`."""
-        wanted = [found for found in self._checkpoints.values() if found.moment > since]
+        live = [found() for found in self._checkpoints]
+        wanted = [found for found in live if found is not None and found.moment > since]
         if wanted:
             kept = Kept(allocation)
             for found in wanted:
