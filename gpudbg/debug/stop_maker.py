@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 from gpudbg.debug.focus import thread_of
 from gpudbg.debug.gathering import arrival_words
 from gpudbg.debug.stop import ErrorRecord, Stop, dim
+from gpudbg.isa.spa5.sched import instruction_before
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
     from gpudbg.sm.events import StopEvent, WarpFault
+    from gpudbg.sm.state import WarpState
 
 
 def entry_stop(session: DebugSession) -> Stop:
@@ -72,6 +74,13 @@ def make_stop(
     return stop
 
 
+def _about(kind: str, warp: WarpState) -> int:
+    """The pc of the instruction a stop is about: in a deadlock the barrier that a warp waits at."""
+    if kind == "deadlock" and warp.status == "barrier":
+        return instruction_before(warp.pc)
+    return warp.pc
+
+
 def _located(session: DebugSession, kind: Any, message: str, **extra: Any) -> Stop:
     if session.focus is None:
         return Stop(kind, message, kernel=session.kernel.name, **extra)
@@ -83,11 +92,11 @@ def _located(session: DebugSession, kind: Any, message: str, **extra: Any) -> St
         sm=warp.sm,
         warp=warp.slot,
         lane=lane,
-        pc=session.symbols.offset(warp.pc),
+        pc=session.symbols.offset(_about(kind, warp)),
         kernel=session.kernel.name,
         block=warp.cta.block,
         thread=thread_of(warp, lane),
-        **session.symbols.place(warp.pc).fields(),
+        **session.symbols.place(_about(kind, warp)).fields(),
         **extra,
     )
 
@@ -101,7 +110,7 @@ def _message(
 ) -> str:
     assert session.focus is not None
     warp = session.warp().state
-    where = session.symbols.describe_line(warp.pc)
+    where = session.symbols.describe_line(_about(kind, warp))
     thread = thread_of(warp, session.focus.lane)
     who = f"block {dim(warp.cta.block)} thread {dim(thread)}"
     who += f" (sm {warp.sm} warp {warp.slot} lane {session.focus.lane})"

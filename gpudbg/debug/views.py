@@ -96,7 +96,10 @@ def stop_card(session: DebugSession, stop: Stop) -> list[str]:
         lines += list(stop.detail)
     if not stop.errors and session.focus is not None and stop.kind != "exited":
         state = session.warp().state
-        code = session.symbols.instruction(state.pc)
+        # In a deadlock the barrier, not what comes after it.
+        told = stop.pc is not None and stop.kind == "deadlock"
+        pc = session.symbols.pc(stop.pc or 0) if told else state.pc
+        code = session.symbols.instruction(pc)
         if code is not None:
             lines.append(f"=> {code.offset:04x}  {code.text}")
         lines += spin_lines(session)

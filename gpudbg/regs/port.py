@@ -107,7 +107,7 @@ PORT_WORDS: tuple[RegisterWord, ...] = (
         _everywhere(
             _flags(
                 {
-                    DbgrStatus0.SM_IN_TRAP_MODE: "warps are in the trap handler",
+                    DbgrStatus0.SM_IN_TRAP_MODE: "warps are in the trap handler, or held",
                     DbgrStatus0.LOCKED_DOWN: "the SM stands still: state may be read and written",
                 }
             )

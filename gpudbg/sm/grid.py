@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from gpudbg.bits import lanes_of
 from gpudbg.errors import UsageError
 from gpudbg.formats.program import CodeImage, Kernel
+from gpudbg.isa.spa5.sched import instruction_before
 from gpudbg.mem.constant import ConstantBanks
 from gpudbg.sm import record as rec
 from gpudbg.sm.conditions import Conditions
@@ -577,7 +578,8 @@ class Grid:
             lines += [f"block {cta.block}: {line}" for line in cta.barriers.describe()]
             for warp in cta.live:
                 state = self.barrier_words(warp) or warp.status
-                place = self.code.describe(warp.pc)
+                waits = warp.status == "barrier"
+                place = self.code.describe(instruction_before(warp.pc) if waits else warp.pc)
                 lines.append(f"SM {warp.sm} warp {warp.slot}, block {cta.block}: {state}, {place}")
         return lines
 

@@ -228,6 +228,13 @@ class Collector:
         if stop.pc is None:
             return title, "", "", role
         pc = s.symbols.pc(stop.pc)
+        focus = s.focus
+        elsewhere = focus is not None and (focus.sm, focus.warp) != (stop.sm, stop.warp)
+        if focus is not None and stop.warp is not None and elsewhere:
+            # The place belongs to the warp that the line names: the focused one.
+            sm = f" on SM {stop.sm}" if s.grid.gpu.num_sms > 1 and focus.sm != stop.sm else ""
+            title = f"{title} (of warp {stop.warp}{sm})"
+            pc = s.warp().state.pc
         line = s.symbols.line(pc)
         return title, s.symbols.describe(pc), str(line) if line else "", role
 

@@ -1,0 +1,49 @@
+"""Who, where and why of a stop are one warp's: message, data, card and the stop line."""
+
+from __future__ import annotations
+
+import gpudbg
+from gpudbg.frontends.tui.collect import Collector
+from gpudbg.frontends.tui.view import Options
+
+APART = """\
+.kernel apart
+S2R R0, SR_TID.X
+ISETP.LT.AND P0, PT, R0, 0x20, PT
+@P0 BAR.SYNC 0x1
+@!P0 BAR.SYNC 0x2
+MOV R1, R0
+EXIT
+"""
+
+
+def test_a_deadlock_names_the_barriers() -> None:
+    """And not the instructions after them, of which nobody is to blame."""
+    for engine in ("step", "run"):
+        program = gpudbg.assemble_program(APART, engine=engine)
+        session = program.launch(grid=1, block=64)
+        stop = session.run()
+        assert (stop.kind, stop.pc, stop.line) == ("deadlock", 0x18, 4)
+        assert "; apart+0x18 source.sass:4, block" in stop.message
+        card = "\n".join(stop.card)
+        assert "=> 0018  @P0 BAR.SYNC 0x1" in card
+
+        assert [line.rpartition(", ")[2] for line in stop.detail[-2:]] == [
+            "apart+0x18",
+            "apart+0x28",
+        ]
+        assert stop.to_json()["pc"] == 0x18
+
+
+def test_the_stop_line_tells_of_the_warp_it_names(session: gpudbg.DebugSession) -> None:
+    session.break_at("block_max+0x168")
+    stop = session.cont()
+    collector = Collector(session, Options())
+    here = collector.take()
+    assert here.stop_where == session.symbols.describe(session.warp().state.pc)
+    assert "(of warp" not in here.stop_title
+    other = next(w for w in session.warps() if w.index != stop.warp and w.sm == stop.sm)
+    session.focus_on(other.sm, other.index, 0)
+    there = collector.take()
+    assert there.stop_where == session.symbols.describe(other.state.pc)
+    assert there.stop_title.endswith(f"(of warp {stop.warp})")
