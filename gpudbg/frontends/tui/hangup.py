@@ -16,8 +16,9 @@ from typing import Protocol
 GRACE_S = 1.0
 """How long the application may take to end: writing to a dead terminal can block it."""
 EXIT_HANGUP = 128 + signal.SIGHUP if hasattr(signal, "SIGHUP") else 129
-LEAVE_SCREEN = b"\x1b[?1000l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[?1049l\x1b[?25h\r\n"
-"""No mouse, no brackets around what is pasted, the first screen, and the cursor."""
+_MODES = (1000, 1003, 1006, 1004, 2004)
+LEAVE_SCREEN = b"".join(b"\x1b[?%dl" % mode for mode in _MODES) + b"\x1b[<u\x1b[?1049l\x1b[?25h\r\n"
+"""No mouse, focus, brackets around what is pasted nor extended keys; first screen, cursor."""
 EXIT_TERMINATED = 128 + signal.SIGTERM
 """What a shell reports of a program that this signal ended."""
 
