@@ -18,6 +18,7 @@ from gpudbg.debug.stop import ErrorRecord, Stop
 from gpudbg.errors import GpudbgError
 from gpudbg.mem.device import unwrapped
 from gpudbg.regs.esr import GlobalErrorStatus
+from gpudbg.regs.explain import certainty_of
 from gpudbg.regs.warp_errors import warp_error
 from gpudbg.sm.reports import ADDRESS_BITS
 
@@ -265,28 +266,23 @@ def _lane_words(error: ErrorRecord, warp: WarpState | None) -> str:
 def _status(
     session: DebugSession, error: ErrorRecord, warp: WarpState | None
 ) -> tuple[StatusWord, ...]:
-    """The words a trap handler reads: live while the warp has them, else as they would be.
-
-    That the codes are the host's is *inferred*.
-    """
+    """The words a trap handler reads: live while the warp has them, else as they would be."""
+    arch = session.grid.gpu.arch
+    whole = int(GlobalErrorStatus.SINGLE_WARP_ERROR)
+    own = f"Warp Errors = 0x{error.code:02x} {error.name}"
     words = (
-        StatusWord(
-            "SR_GlobalErrorStatus",
-            int(GlobalErrorStatus.SINGLE_WARP_ERROR),
-            "Single Warp Error",
-            "inferred",
-        ),
-        StatusWord(
-            "SR_WarpErrorStatus",
-            error.code,
-            f"Warp Errors = 0x{error.code:02x} {error.name}",
-            "inferred",
-        ),
+        _word("SR_GlobalErrorStatus", whole, "Single Warp Error", arch),
+        _word("SR_WarpErrorStatus", error.code, own, arch),
     )
     live = _live_status(session, warp)
     if live is None:
         return words
     return tuple(w if w.value == now.value else now for w, now in zip(words, live, strict=True))
+
+
+def _word(name: str, value: int, text: str, arch: str) -> StatusWord:
+    """A status word with the mark that the table of registers gives its fields."""
+    return StatusWord(name, value, text, str(certainty_of(name, value, arch)))
 
 
 def _live_status(
@@ -301,8 +297,8 @@ def _live_status(
     one, two = "SR_GlobalErrorStatus", "SR_WarpErrorStatus"
     whole, own = unit.global_status(session.grid.sms[warp.sm]), unit.warp_status(warp)
     return (
-        StatusWord(one, whole, brief(one, whole, arch), "inferred"),
-        StatusWord(two, own, brief(two, own, arch), "inferred"),
+        _word(one, whole, brief(one, whole, arch), arch),
+        _word(two, own, brief(two, own, arch), arch),
     )
 
 

@@ -424,3 +424,10 @@ def explain_ptx(name: str) -> tuple[PtxExplanation, ...]:
     near = nearest_ptx(name)
     hint = "closest: " + ", ".join(near) if near else "PTX names start with %, e.g. %tid.x"
     raise UsageError(f"no PTX special register {name!r}", hint)
+
+
+def certainty_of(reg: str, value: int, family: str | None = None) -> Certainty:
+    """How the fields that are set in a register's value are known: the least certain one's mark."""
+    order = list(Certainty)
+    marks = [f.row.certainty for f in explain_esr(reg, value, family).fields if f.value]
+    return max(marks, key=order.index, default=Certainty.DOCUMENTED)

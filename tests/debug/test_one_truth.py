@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gpudbg
+from gpudbg.debug.fault_card import fault_card
 from gpudbg.frontends.tui.collect import Collector
 from gpudbg.frontends.tui.view import Options
+from gpudbg.regs.explain import explain_esr
 
 APART = """\
 .kernel apart
@@ -47,3 +49,14 @@ def test_the_stop_line_tells_of_the_warp_it_names(session: gpudbg.DebugSession) 
     there = collector.take()
     assert there.stop_where == session.symbols.describe(other.state.pc)
     assert there.stop_title.endswith(f"(of warp {stop.warp})")
+
+
+def test_status_words_are_marked_as_the_table_of_registers_has_them() -> None:
+    session = gpudbg.open("sessions/out_of_bounds/out_of_bounds.cubin")
+    card = fault_card(session, session.run())
+    assert card is not None
+    assert [w.name for w in card.status] == ["SR_GlobalErrorStatus", "SR_WarpErrorStatus"]
+    for word in card.status:
+        fields = explain_esr(word.name, word.value, "sm_50").fields
+        marks = {str(f.row.certainty) for f in fields if f.value and not f.row.reserved}
+        assert marks == {word.mark}
