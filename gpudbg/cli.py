@@ -9,6 +9,7 @@ Exit codes: 0 ran clean, 1 findings, 2 usage, 3 the kernel faulted, 4 a gap of g
 
 from __future__ import annotations
 
+import difflib
 import errno
 import gc
 import os
@@ -38,6 +39,9 @@ VERBS: dict[str, tuple[str, str]] = {
     "cache": ("gpudbg.frontends.verbs.cache", "show or clear what is kept of compiled kernels"),
 }
 """Verb -> (module with `main(argv) -> exit code`, help)."""
+VERSION = frozenset(("-V", "-v", "--version", "-version", "version"))
+STARTED_AS = "GPUDBG_AS"
+"""Set to cuda-gdb by the file of that name (`gpudbg info nsight`)."""
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -100,6 +104,8 @@ def _internal(error: BaseException) -> int:
 
 
 def _dispatch(args: list[str]) -> int:
+    if os.environ.get(STARTED_AS) == "cuda-gdb":
+        return _version(args) if VERSION & set(args) else _verb("gpudbg.frontends.mi.main")(args)
     if not args:
         print(usage(), file=sys.stderr)
         return EXIT_USAGE
@@ -107,11 +113,8 @@ def _dispatch(args: list[str]) -> int:
     if first in ("-h", "--help", "help"):
         print(usage())
         return EXIT_CLEAN
-    if first in ("-V", "-v", "--version", "-version", "version"):
-        from gpudbg.frontends.mi.words import version_lines
-
-        print("\n".join(version_lines()))
-        return EXIT_CLEAN
+    if first in VERSION:
+        return _version(args)
     if first in ("tui", "demo"):
         return _on_screen(first, args[1:])
     if first in VERBS:
@@ -120,8 +123,35 @@ def _dispatch(args: list[str]) -> int:
     if plugin_verb is not None:
         return plugin_verb(args[1:])
     if _is_gdb(args):
+        if VERSION & set(args):
+            return _version(args)
         return _verb("gpudbg.frontends.mi.main")(args)
+    _meant(first)
     return _on_screen("tui", args)
+
+
+def _meant(word: str) -> None:
+    """UsageError for a word that is no file and looks like a mistyped verb."""
+    if not word.isidentifier() or os.path.exists(word):
+        return
+    near = difflib.get_close_matches(word, VERBS, n=2, cutoff=0.6)
+    if near:
+        raise UsageError(
+            f"no verb and no file is called {word!r}", f"did you mean {' or '.join(near)}?"
+        )
+
+
+def _version(args: list[str]) -> int:
+    """The version; clients that start a gdb get the banner they look for."""
+    if os.environ.get(STARTED_AS) == "cuda-gdb" or _is_gdb(args):
+        from gpudbg.frontends.mi.words import version_lines
+
+        print("\n".join(version_lines()))
+    else:
+        from gpudbg import __version__
+
+        print(f"gpudbg {__version__}")
+    return EXIT_CLEAN
 
 
 def _on_screen(verb: str, args: list[str]) -> int:
@@ -183,8 +213,8 @@ def _verb(module: str) -> Callable[[list[str]], int]:
 
 
 def _plugin_verb(word: str) -> Callable[[list[str]], int] | None:
-    """A verb that a plugin adds, unless the word is a file or a flag."""
-    if word.startswith("-") or os.path.exists(word) or not word.isidentifier():
+    """A verb that a plugin adds, unless the word is a file or a flag; a folder is no program."""
+    if word.startswith("-") or os.path.isfile(word) or not word.isidentifier():
         return None
     from gpudbg.frontends.verbs.plugins import find_verb
 

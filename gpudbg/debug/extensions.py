@@ -15,6 +15,7 @@ from gpudbg.debug.commands.registry import Command as CommandRow
 from gpudbg.debug.commands.registry import CommandTable, Output
 from gpudbg.errors import CommandError, GpudbgError, PluginError
 from gpudbg.plugin import Entry, Registry, discover
+from gpudbg.plugin.contract import place_of
 from gpudbg.sm.observer import EVENTS, Observer
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def call(entry: Entry, function: Callable[[], Any]) -> Any:
     except Exception as error:
         raise PluginError(
             f"plugin '{entry.plugin}' failed in {entry.name}: {type(error).__name__}: {error}"
+            f"{place_of(error)}"
         ) from error
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -333,7 +334,9 @@ class Settings:
             CommandError: unknown.
         """
         if name not in self.rows:
-            raise CommandError(f"{name!r} is not a setting", "known: " + ", ".join(self.rows))
+            near = difflib.get_close_matches(name, self.rows, n=3)
+            hint = f"did you mean {', '.join(near)}?" if near else "known: " + ", ".join(self.rows)
+            raise CommandError(f"{name!r} is not a setting", hint)
         return self.rows[name]
 
     def shown(self, name: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpudbg.errors import EXIT_GAP, GpudbgError, PluginError, UsageError
-from gpudbg.plugin.contract import API_VERSION, KINDS, Decoded, Entry, Plugin
+from gpudbg.plugin.contract import API_VERSION, KINDS, Decoded, Entry, Plugin, place_of
 
 
 @dataclass(slots=True)
@@ -163,7 +163,8 @@ class Registry:
         try:
             found = importer(module)
         except (Exception, SystemExit) as error:  # a plugin's code may raise anything
-            raise self._broken(plugin, f"{type(error).__name__}: {error}") from error
+            reason = f"{type(error).__name__}: {error}{place_of(error)}"
+            raise self._broken(plugin, reason) from error
         self.infos[plugin].state = "loaded"
         return found
 
@@ -250,7 +251,7 @@ class Registry:
         except Exception as error:  # a plugin's defect is reported, never a traceback
             return EXIT_GAP, (
                 f"gpudbg decode {name}: plugin '{entry.plugin}' failed: "
-                f"{type(error).__name__}: {error}"
+                f"{type(error).__name__}: {error}{place_of(error)}"
             )
         return _render(entry, found, json)
 

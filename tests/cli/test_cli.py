@@ -260,7 +260,9 @@ def test_bare_command_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == EXIT_CLEAN
     assert "exit codes" in out
     code, out, _ = run("--version", capsys=capsys)
-    assert "gpudbg 0." in out  # IDEs look for "GNU gdb" before it
+    assert out.startswith("gpudbg 0.")
+    code, out, _ = run("--interpreter=mi", "--version", capsys=capsys)
+    assert out.startswith("GNU gdb")  # what IDEs look for
 
 
 def test_headless_paths_load_no_terminal_ui() -> None:

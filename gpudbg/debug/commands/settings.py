@@ -138,6 +138,10 @@ def set_(session: DebugSession, argument: str) -> Output:
         return Output((f"{name} is {value}", *([note] if note else [])), value)
     name = argument.strip().partition(" ")[0]
     if "=" not in argument:
+        if name:
+            # The words before the value, too: `set print elemnts 4`.
+            words = " ".join(argument.split()[:-1]) or name
+            session.settings.row(words if words not in session.settings.rows else name)
         known = ", ".join(session.settings.rows)
         raise CommandError(
             f"{name!r} is not a setting" if name else "what is to be set is missing",

@@ -23,6 +23,13 @@ class Parser(argparse.ArgumentParser):
         """Complain."""
         # The command line says first that it is gpudbg who complains.
         verb = self.prog.removeprefix("gpudbg").strip()
+        unknown = (
+            message.rpartition("unrecognized arguments: ")[2] if "unrecognized" in message else ""
+        )
+        flags = [flag for action in self._actions for flag in action.option_strings]
+        near = difflib.get_close_matches(unknown.partition(" ")[0].partition("=")[0], flags, n=2)
+        if unknown.startswith("-") and near:
+            message += f"; did you mean {' or '.join(near)}?"
         raise UsageError(f"{verb}: {message}" if verb else message, f"see `{self.prog} --help`")
 
 

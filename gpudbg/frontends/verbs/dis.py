@@ -144,7 +144,7 @@ def _foreign(args: argparse.Namespace) -> int:
     made = extensions.call(entry, entry.load)
     isa = made() if isinstance(made, type) else made
     low, high = _range(args.range)
-    found = extensions.call(entry, lambda: list(isa.disassemble(data, 0)))
+    found = extensions.call(entry, lambda: [_foreign_row(r) for r in isa.disassemble(data, 0)])
     rows = [row for row in found if low <= row[0] < high]
     if args.json:
         emit_json(
@@ -158,6 +158,12 @@ def _foreign(args: argparse.Namespace) -> int:
         shown = "" if args.no_bytes else f"{data[at : at + size].hex(' ', 4):24} "
         print(f"{at:6x}:  {shown}{words}")
     return EXIT_CLEAN
+
+
+def _foreign_row(row: Any) -> tuple[int, int, str]:
+    """An instruction of a plugin's: its address, how many bytes it has (or these), its text."""
+    at, size, words = row
+    return int(at), len(size) if isinstance(size, bytes | bytearray) else int(size), str(words)
 
 
 def _range(text: str | None) -> tuple[int, int]:

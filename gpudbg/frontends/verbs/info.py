@@ -25,8 +25,11 @@ def main(argv: list[str]) -> int:
         description="What a program contains: kernels, registers, parameters, memory, lines.",
     )
     p.add_argument(
-        "program", help="a program; or `isa` (what the model covers), `schema` (of --json)"
+        "program",
+        help="a program; or `isa` (what the model covers), `schema` (of --json), `policy` (what it "
+        "assumes), `engine`, `special` (registers), `nsight` (the path of a cuda-gdb)",
     )
+    p.add_argument("words", nargs="*", help="of policy and special: what to look for")
     p.add_argument("--kernel", "-k", metavar="NAME", help="only this kernel")
     p.add_argument(
         "--launch",
@@ -46,6 +49,12 @@ def main(argv: list[str]) -> int:
 
         emit_json(schema())
         return EXIT_CLEAN
+    from gpudbg.frontends.verbs.info_topics import TOPICS, show_topic
+
+    if args.program in TOPICS:
+        return show_topic(args.program, args.words, args.json)
+    if args.words:
+        raise UsageError(f"info takes one program, not {args.words[0]!r} beside it")
     from gpudbg.debug.opening import open_programs
 
     programs = open_programs(args.program, args.arch, flag_options(args))
