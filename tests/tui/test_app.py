@@ -446,12 +446,24 @@ def test_a_barrier_says_who_is_there_and_who_is_not():
         session.command("stepi")
     view = view_of(session)
     bar = next(pc for pc in session.symbols.pcs if "BAR." in session.symbols.instruction(pc).text)
-    for key in (("pc", bar), ("warp", 0, 0)):
+    for key in (("pc", bar), ("pc", view.pc), ("warp", 0, 0)):
         text = "\n".join(explain(session, view, key))
         assert "barrier 0 of block (0,0,0): 32 of 64 threads have arrived" in text
         assert "it waits for 64, all live threads" in text
         assert "arrived: warp 0" in text
         assert "not there: warp 1 has not begun, and stands at block_max+0x8" in text
+
+
+async def test_without_a_chosen_row_the_focused_warp_is_explained():
+    session = open_first()
+    while not any(w.status == "barrier" for w in session.grid.warps()):
+        session.command("stepi")
+    app = make_app(session)
+    async with app.run_test(size=BIG) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "2", "i")
+        texts = app.main.query_one(ConsolePane).answers.texts
+        assert any("arrived: warp 0" in t for t in texts)
 
 
 def test_a_watched_register_is_never_written_as_in_its_pane():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from contextlib import asynccontextmanager
 
@@ -309,4 +310,17 @@ async def test_escape_closes_the_help_whatever_is_typed():
 async def test_cards_open_on_a_terminal_of_any_size():
     async with started(open_kernel("fault_oob_global", OOB), (1, 1)) as (app, pilot):
         await burst(app, pilot, "?", "escape", "f5", "escape", "!", "escape", "t", "escape")
+        assert app.screen is app.main
+
+
+async def test_a_run_that_ends_while_a_screen_opens_finds_it_unbuilt():
+    """Two screens and a step in one write: the picture comes when the screen has no widgets yet."""
+    async with started(open_first(), (120, 40)) as (app, pilot):
+        for key in ("w", "t", "h", "G"):
+            app.post_message(Key(key, key))
+            while app.screen is app.main:
+                await asyncio.sleep(0)
+            app.main.draw()
+            await settle(app, pilot)
+            await burst(app, pilot, "escape")
         assert app.screen is app.main

@@ -235,6 +235,13 @@ def explain_row(screen: MainScreen) -> None:
     key = screen.line_pane(pane).key if pane != "console" else None
     if screen.current is None:
         return
+    if key is None:
+        # No row was chosen: what has the focus.
+        focus = screen.current.focus_row
+        if pane == "warps" and focus is not None:
+            key = ("warp", focus.sm, focus.slot)
+        elif pane == "code" and screen.current.pc is not None:
+            key = ("pc", screen.current.pc)
     screen.query_one(ConsolePane).log_lines(explain.explain(screen.session, screen.current, key))
 
 

@@ -44,6 +44,8 @@ def _code(session: DebugSession, view: View, key: Any) -> list[str]:
     lines += _barriers_of(session, code.text)
     if key[1] == view.pc and session.focus is not None:
         warp = session.warp().state
+        if warp.barrier is not None:
+            lines += barrier_lines(session, warp.cta, warp.barrier)
         lane = session.focus.lane
         values = operand_values(session, warp, lane, key[1])
         shown = "  ".join(f"{v.name}=0x{v.value:x}" for v in values)

@@ -363,7 +363,8 @@ class MainScreen(Screen[None]):
             if widget.display and isinstance(widget, SHOWN):
                 widget.show(view, running)
         for screen in self.app.screen_stack:
-            if isinstance(screen, SideScreen) and screen.is_attached:
+            # One that was just opened shows the present picture when its widgets are there.
+            if isinstance(screen, SideScreen) and screen.query(KeyRow):
                 screen.show(view, running)
         self.show_keys()
 

@@ -299,6 +299,9 @@ class KeyRow(OneLine):
         room = width - _spans_width(right) - _spans_width(pinned) - 2
         left: list[Span] = [(" ", "text/band")]
         if self.said is not None:
+            if len(self.said[0]) > room - 3:
+                # Words come before the keys that are always here.
+                pinned, room = [], width - _spans_width(right)
             text = fit(self.said[0], max(room - 3, 0), self.look.glyphs.cut).rstrip()
             return Row(((f" {text}  ", f"{self.said[1]}/band"), *pinned), tint="band",
                        right=tuple(right))  # fmt: skip
