@@ -13,6 +13,7 @@ import os
 import random
 import sys
 import time
+import traceback
 
 from textual.events import Key, MouseDown, MouseMove, MouseUp, Paste, Resize
 from textual.geometry import Size
@@ -147,7 +148,9 @@ def main() -> int:
             inputs += len(asyncio.run(campaign(seed, args.bursts)))
         except Exception as error:
             failed += 1
-            print(f"seed {seed}: {type(error).__name__}: {error}", flush=True)
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            place = f"{where.filename}:{where.lineno}"
+            print(f"seed {seed}: {type(error).__name__}: {error}  {place}", flush=True)
     print(f"{args.count} applications, {inputs} inputs, {failed} failed")
     return bool(failed)
 

@@ -324,3 +324,12 @@ async def test_a_run_that_ends_while_a_screen_opens_finds_it_unbuilt():
             await settle(app, pilot)
             await burst(app, pilot, "escape")
         assert app.screen is app.main
+
+
+async def test_the_prompt_may_have_the_focus_when_another_pane_is_zoomed():
+    async with started(open_first(), (80, 24)) as (app, pilot):
+        await burst(app, pilot, ":")
+        app.main.zoom = "notes"
+        app.main.rearrange()
+        await settle(app, pilot)
+        assert app.main.focused_pane() == "notes"

@@ -217,7 +217,11 @@ class MainScreen(Screen[None]):
         self.query_one(KeyRow).tick = "appbar" not in places
         focused = self.focused
         if focused is not None and not _shown(focused):
-            self.focus_pane(self.zoom or "code")
+            if self.zoom is not None and self.zoom != "console":
+                # It is shown already: to arrange it again would end here again.
+                self.set_focus(self.line_pane(self.zoom))
+            else:
+                self.focus_pane(self.zoom or "code")
         memory = places.get("pane-memory")
         if memory is not None:
             self.options.page_rows = max(memory[3] - 1, 1)
