@@ -83,7 +83,9 @@ def test_a_token_is_pushed_once_where_the_next_instruction_fails() -> None:
 @pytest.mark.parametrize("kernel", ["divergence", "scan_block", "matmul_tiled", "saxpy"])
 def test_breakpoints(kernel: str) -> None:
     case = _case(kernel)
-    grids = [machines.launch(case, engine).grid for engine in ("step", "run")]
+    # A session that nobody keeps gives up its launch.
+    sessions = [machines.launch(case, engine) for engine in ("step", "run")]
+    grids = [session.grid for session in sessions]
     code = sorted({w.pc for w in grids[0].warps()})[0]
     rng = random.Random(kernel)
     stops = []
@@ -107,7 +109,8 @@ def test_condition_that_refuses() -> None:
     case = _case("scan_block")
     asked: list[list[tuple[int, int, int]]] = []
     for engine in ("step", "run"):
-        grid = machines.launch(case, engine).grid
+        session = machines.launch(case, engine)
+        grid = session.grid
         seen: list[tuple[int, int, int]] = []
         pc = next(iter(grid.warps())).pc + 16
 
