@@ -288,3 +288,44 @@ def test_code_with_a_wrong_guess_does_not_come_back() -> None:
     assert program._keep(True, wrong) is wrong
     assert program._keep(True, right) is right
     assert program._keep(True, late) is right
+
+
+DAEMON = """
+import atexit, os, threading
+
+os.environ["GPUDBG_CACHE"] = "off"
+finished = threading.Event()
+atexit.register(lambda: print("compiled" if finished.is_set() else "still compiling"))
+
+from gpudbg.sm.engines.llvm import build, compiling
+
+begun = threading.Event()
+optimise = build._optimise
+
+
+def slow(*args):
+    begun.set()
+    optimise(*args)
+    finished.set()
+
+
+build._optimise = slow
+
+
+def work():
+    {work}
+
+
+threading.Thread(target=work, daemon=True).start()
+begun.wait()
+"""
+
+
+@pytest.mark.parametrize("work", ["build.library()", "compiling(build.library).join()"])
+def test_a_process_ends_while_a_daemon_thread_compiles(work: str) -> None:
+    """The compiler library is not taken apart under it."""
+    done = subprocess.run(
+        [sys.executable, "-c", DAEMON.format(work=work)],
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, "compiled\n", "")

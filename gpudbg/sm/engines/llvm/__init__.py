@@ -27,6 +27,8 @@ in names only; the step engine executes those instructions again, and compiled c
 from __future__ import annotations
 
 import functools
+import threading
+from collections.abc import Callable
 from importlib.util import find_spec
 from typing import TypeVar
 
@@ -50,3 +52,14 @@ def for_ever(value: Kept) -> Kept:
 def available() -> bool:
     """Whether the compiler library is installed."""
     return find_spec("llvmlite") is not None
+
+
+def compiling(work: Callable[[], None]) -> threading.Thread:
+    """A thread that compiles, already started.
+
+    Never a daemon, whoever starts it (threads of a daemon are daemons unless told otherwise): the
+    end of the process takes the compiler library apart, and must wait for code generation.
+    """
+    made = threading.Thread(target=work, name="gpudbg-compile", daemon=False)
+    made.start()
+    return made

@@ -6,6 +6,7 @@ any process on the same kind of host.
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import itertools
 import threading
@@ -21,6 +22,9 @@ from gpudbg.sm.engines.llvm.cache import write as _write
 
 _LOCK = threading.Lock()
 _LIBRARY_LOCK = threading.Lock()
+# Nothing is compiled at the end of the process, which takes the compiler library apart: what a
+# daemon thread still does is waited for, and it begins nothing more.
+atexit.register(_LOCK.acquire)
 Passes = Literal["none", "variables", "all"]
 
 
@@ -114,8 +118,8 @@ def object_of(text: str, level: int, passes: Passes = "none") -> bytes:
     binding = llvm()
     context = binding.create_context()
     try:
-        module = binding.parse_assembly(text, context=context)
         with _LOCK:
+            module = binding.parse_assembly(text, context=context)
             if passes != "none":
                 _optimise(module, level, passes)
             made = bytes(_machine(level).emit_object(module))

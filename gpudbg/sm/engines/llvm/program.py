@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from gpudbg.formats.program import CodeImage
 from gpudbg.sm.conditions import Condition
-from gpudbg.sm.engines.llvm import build
+from gpudbg.sm.engines.llvm import build, compiling
 from gpudbg.sm.engines.llvm.emitter import Emitter
 from gpudbg.sm.engines.llvm.listing import Listing, following
 from gpudbg.sm.engines.llvm.patterns import Pattern, patterns_of, row_of
@@ -170,7 +170,7 @@ class Program:
 
     def improve_later(self) -> None:
         """`improve` in the background."""
-        threading.Thread(target=self.improve, name="gpudbg-compile").start()
+        compiling(self.improve)
 
     def heads(self) -> dict[int, int]:
         """Block heads of every version, to the address of the block's last instruction."""

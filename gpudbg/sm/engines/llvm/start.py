@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from gpudbg.sm.conditions import Conditions
-from gpudbg.sm.engines.llvm import CompileError, available
+from gpudbg.sm.engines.llvm import CompileError, available, compiling
 
 if TYPE_CHECKING:
     from gpudbg.sm.engines.llvm.run import RunEngine
@@ -105,9 +105,7 @@ class FastEngine:
         if self._eager or self._entry in self._compiled:
             self._compile()
         elif self._worker is None and self._grid.total >= COLD:
-            # Not a daemon: code generation must not run into the end of the process.
-            self._worker = threading.Thread(target=self._compile, name="gpudbg-compile")
-            self._worker.start()
+            self._worker = compiling(self._compile)
             self._wait()
         return self.engine
 
