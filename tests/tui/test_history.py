@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import pytest
 from textual.widgets import Input
 
@@ -31,9 +33,12 @@ def recorded(*lines):
 
 
 async def opened(app, pilot, lines=STOPS, keys=("h",)):
-    """The screen over a session that came here by commands, a picture kept of every stop."""
+    """The screen over a session that came here by commands, a picture kept of every stop.
+
+    A stop for each warp: ticks and stops are asked for by number below.
+    """
     await settle(app, pilot)
-    for line in lines:
+    for line in ("set gather off", *lines):
         app.main.run_command(line)
         await settle(app, pilot)
     await press(app, pilot, *keys)
@@ -428,15 +433,35 @@ async def test_the_end_and_a_resize_in_the_past():
         assert "Esc back" in screen.query_one(KeyRow).text
 
 
+async def test_gathering_warps_leaves_nothing_out():
+    """What the other warps did on their way to a breakpoint is in the history, tick by tick."""
+
+    class Truth(gpudbg.Observer):
+        rows: ClassVar[list[tuple[int, int, int]]] = []
+
+        def instruction(self, warp, pc, instruction, lanes):
+            self.rows.append((pc, lanes, warp.cta.number << 32 | warp.index))
+
+    app = make_app(open_first())
+    app.session.subscribe(Truth())
+    lines = ("set gather on", "set timeline on", "break 19", "continue")
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(app, pilot, lines)
+        assert app.session.stops[-1].arrived_warps == 8
+        record = app.session.timeline.present()
+        assert record.rows(0, record.end).tolist() == [list(row) for row in Truth.rows]
+        picture = screen.timeline.picture
+        assert picture.end == len(Truth.rows) == app.main.current.tick == 650
+        assert len(picture.tracks) == 4, "of the SM in focus"
+        assert all(RUNS in t.track.states for t in picture.tracks)
+        await press(app, pilot, "space", "shift+left")
+        assert f"tick {len(Truth.rows) - 1} of {len(Truth.rows)}" in header(screen)
+
+
 async def test_traps_and_faults_are_events():
     app = make_app(open_kernel(SCATTER))
     async with app.run_test(size=(120, 40)) as pilot:
-        await settle(app, pilot)
-        app.main.run_command("set timeline on")
-        app.main.run_command("continue")
-        await settle(app, pilot)
-        await press(app, pilot, "escape", "h")
-        screen = app.screen
+        screen = await opened(app, pilot, ("set timeline on", "continue"), ("escape", "h"))
         assert any("warp 1 enters the trap handler" in t for t in screen.stops.texts)
         row = next(t for t in screen.timeline.texts if t.startswith("  events"))
         assert "\u00d7" in row
