@@ -181,6 +181,8 @@ def _share(job: tuple[list[int], str, bool, bool, float]) -> tuple[dict[str, int
         build.Host.wide_vectors = False  # type: ignore[assignment,method-assign]
     kinds: dict[str, int] = {}
     wrong = 0
+    if time.monotonic() > until:
+        return kinds, wrong
     for seed, end, found in campaign(seeds, arch, floats):
         kinds[end] = kinds.get(end, 0) + 1
         if found:
