@@ -189,6 +189,8 @@ class Breaking(Part):
             if point.ignore > 0 and not tested.note:
                 point.ignore -= 1
                 continue
+            if point.dprintf and self._prints(point, warp, first_lane(tested.lanes)):
+                continue
             self._hits.append(point.number)
             self._accept_lane = first_lane(tested.lanes or tested.failed)
             self._accept_lanes |= tested.lanes or tested.failed
@@ -223,6 +225,8 @@ class Breaking(Part):
 
     def test(self, point: Breakpoint, warp: WarpState, lanes: int) -> Tested:
         """A breakpoint's condition in some lanes of a warp; without one it holds in all."""
+        if point.only is not None and point.only != (warp.cta.block, warp.index):
+            return Tested(0)
         if point.tree is None:
             return Tested(lanes)
         try:
@@ -233,9 +237,24 @@ class Breaking(Part):
         holds = lanes & array_mask(result.truth())
         return _failed(point, holds, failed, result.why) if failed else Tested(holds)
 
+    def _prints(self, point: Breakpoint, warp: WarpState, lane: int) -> bool:
+        """Carry out a breakpoint that prints; False, with a note, where that has no value."""
+        from gpudbg.debug.commands.expressions import formatted
+
+        try:
+            context = WarpContext(self._whole, warp)
+            text = formatted(self._whole, point.dprintf, context, lane)
+        except CommandError as error:
+            self._notes.append(f"dprintf {point.number}: {error}")
+            return False
+        self._whole.printed(text)
+        return True
+
     def would_stop(self, warp: WarpState) -> bool:
         """Whether `accepts` would say yes; nothing is counted."""
         for point in self.breakpoints.at(warp.pc):
+            if point.dprintf:
+                continue
             tested = self.test(point, warp, warp.active)
             if tested.note or (tested.lanes and point.ignore <= 0):
                 return True

@@ -15,12 +15,17 @@ if TYPE_CHECKING:
     from gpudbg.debug.watchpoints import Watch
 
 
+Dim3 = tuple[int, int, int]
+
+
 @dataclass(slots=True)
 class Breakpoint:
     """One breakpoint; `addresses` are pcs, empty while pending; `line` where it is a line's.
 
     `disabled` are addresses that were switched off one by one (gdb's locations `1.2`).  A
-    watchpoint (`gpudbg.debug.watchpoints`) has no address; `watch` is what it looks at.
+    watchpoint (`gpudbg.debug.watchpoints`) has no address; `watch` is what it looks at.  `only` is
+    the block and number of the one warp that it is for, `thread` that warp's number in GDB/MI;
+    `dprintf` is what it prints in place of stopping: a format and expressions.
 
     >>> point = session.break_at("block_max+0x178", ignore=2)
     >>> point.number, point.places, point.ignore
@@ -40,6 +45,9 @@ class Breakpoint:
     line: Line | None = None
     disabled: set[int] = field(default_factory=set)
     watch: Watch | None = None
+    thread: int | None = None
+    only: tuple[Dim3, int] | None = None
+    dprintf: str = ""
 
     @property
     def stops_at(self) -> tuple[int, ...]:
@@ -69,6 +77,7 @@ class Breakpoint:
             "ignore": self.ignore,
             "hits": self.hits,
             "watch": self.watch.target.kind if self.watch is not None else None,
+            "dprintf": self.dprintf,
         }
 
 

@@ -14,6 +14,7 @@ from gpudbg.debug import views
 from gpudbg.debug.expr.types import VOID
 from gpudbg.debug.format import format_bits
 from gpudbg.debug.register_view import PREDICATES, register_bits, register_names, register_text
+from gpudbg.debug.symbols import as_written
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def announcement(session: DebugSession, row: Breakpoint) -> str:
     line = row.line or session.symbols.line(first)
     if len(row.addresses) > 1:
         return f"{word} at 0x{first:x}: {line or row.location}. ({len(row.addresses)} locations)"
-    where = f": file {line.file}, line {line.number}." if line else ""
+    where = f": file {as_written(line.file)}, line {line.number}." if line else ""
     return f"{word} at 0x{first:x}{where}"
 
 

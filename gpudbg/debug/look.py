@@ -304,6 +304,7 @@ class Looking(Part):
     ) -> None:
         """Write bytes as one lane of a warp sees them; CommandError where it cannot."""
         access.write(self._whole, space, address, data, warp, lane)
+        self._whole.note_write(space, address, len(data))
 
     def read_focused(self, space: str, address: int, size: int) -> bytes:
         """Bytes as the focused lane sees them; global memory at the end of a launch, too."""
@@ -317,6 +318,7 @@ class Looking(Part):
         """Write bytes as the focused lane sees them."""
         lane = self.focus.lane if self.focus else 0
         access.write(self._whole, space, address, data, self.warp().state, lane)
+        self._whole.note_write(space, address, len(data))
 
     def special(self, warp: WarpState, name: str) -> Result | None:
         """A special or PTX register's value in 32 lanes; None when it is none."""

@@ -139,6 +139,9 @@ class DebugSession(Watching, Breaking, Looking):
         self.variables: dict[str, Result] = {}
         self.stops: Latest[Stop] = Latest(MOST_STOPS)
         self.stop_listeners: list[Callable[[Stop], None]] = []
+        self.print_listeners: list[Callable[[str], None]] = []
+        self._printed: list[str] = []
+        self.written: list[tuple[int, int]] = []
         self.quit_requested = False
         self.quit_code: int | None = None
         self.last_line = ""
@@ -365,6 +368,27 @@ class DebugSession(Watching, Breaking, Looking):
         """What the device printed (printf, assert), since the device was made."""
         return self.grid.gpu.output
 
+    def note_write(self, space: str, address: int, size: int) -> None:
+        """Keep which memory a user's assignment has changed, by generic address."""
+        layout = self.grid.gpu.layout
+        windows = {"shared": layout.shared_window, "local": layout.local_window}
+        if space in (*windows, "global", "generic"):
+            row = (address + windows.get(space, 0), size)
+            if row not in self.written and len(self.written) < 256:
+                self.written.append(row)
+
+    def printed(self, text: str) -> None:
+        """Tell what a `dprintf` printed; the next stop tells it where nobody listens."""
+        for listener in self.print_listeners:
+            listener(text)
+        if not self.print_listeners:
+            self._printed.append(text)
+
+    def take_printed(self) -> list[str]:
+        """Lines that were printed since the last look."""
+        text, self._printed = "".join(self._printed), []
+        return text.splitlines()
+
     def kill(self) -> None:
         """Abandon the launch."""
         self.grid.abandon()
@@ -555,6 +579,16 @@ class DebugSession(Watching, Breaking, Looking):
         warp = self._focused()
         warp.pc = found[0]
         warp.shown = warp.executed
+
+    def leave_function(self) -> None:
+        """Let the focused warp return from a function it has just entered; nothing runs.
+
+        Raises:
+            CommandError: it is in the kernel itself, or further on, where the function may have
+                saved registers that only it can restore.
+        """
+        self._require_movable()
+        stepping.leave_function(self, self._focused())
 
     def interrupt(self) -> None:
         """Stop a running machine soon; safe from any thread and from a signal handler."""

@@ -37,29 +37,34 @@ class SourcePath:
         self._beside = Path(beside) if beside is not None else None
         self._kept = dict(texts or {})
         self._text: dict[str, list[str] | None] = {}
+        self._full: dict[str, str] = {}
 
     def adopt(self, other: SourcePath) -> None:
         """Take over another path's directories and rules."""
         self.directories = list(other.directories)
         self.rules = list(other.rules)
         self._text.clear()
+        self._full.clear()
 
     def add_directories(self, names: list[str]) -> None:
         """Put directories before those searched already (gdb's `directory`); none: forget all."""
         new = [os.path.abspath(os.path.expanduser(n)) for n in names]
         self.directories = new + [d for d in self.directories if d not in new] if new else []
         self._text.clear()
+        self._full.clear()
 
     def substitute(self, old: str, new: str) -> None:
         """Replace the directory prefix `old` by `new`; a later rule for `old` wins."""
         old = old.rstrip("/") or "/"
         self.rules = [r for r in self.rules if r[0] != old] + [(old, new)]
         self._text.clear()
+        self._full.clear()
 
     def forget_rules(self, old: str | None = None) -> None:
         """Drop the rule for `old`, or all of them."""
         self.rules = [r for r in self.rules if old is not None and r[0] != old.rstrip("/")]
         self._text.clear()
+        self._full.clear()
 
     def rewritten(self, file: str) -> str:
         """A recorded name after the first substitution rule that fits at a directory border."""
@@ -89,12 +94,12 @@ class SourcePath:
 
     def fullname(self, file: str) -> str:
         """An absolute name for a recorded file: where it is, else where it would be looked for."""
-        found = self.find(file)
-        if found is not None:
-            return str(found)
-        name = self.rewritten(file)
-        base = self._beside.absolute() if self._beside is not None else Path.cwd()
-        return name if os.path.isabs(name) else str(base / name)
+        if file not in self._full:
+            found = self.find(file)
+            name = self.rewritten(file)
+            base = self._beside.absolute() if self._beside is not None else Path.cwd()
+            self._full[file] = str(found or (name if os.path.isabs(name) else base / name))
+        return self._full[file]
 
     def lines(self, file: str) -> list[str] | None:
         """The text of a recorded file, line by line; None when it is not here."""

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 from gpudbg.debug.frames import call_depth, frames
 from gpudbg.errors import CommandError
 from gpudbg.isa.spa5.sched import first_instruction
+from gpudbg.sm import convergence
 from gpudbg.sm.events import StopEvent
 
 if TYPE_CHECKING:
@@ -237,3 +238,18 @@ def finish(session: DebugSession, level: int = 0) -> Stop:
             ),
         )
     return run_warp(session, lambda w: bool(w.active & lane) and call_depth(w) < frame.physical)
+
+
+def leave_function(session: DebugSession, warp: WarpState) -> None:
+    """Return from a function before its first instruction; see `DebugSession.leave_function`."""
+    if not call_depth(warp):
+        raise CommandError("Can not force return from the kernel itself.", "`kill` ends the launch")
+    name, offset = session.symbols.function_offset(first_instruction(warp.pc))
+    if offset > 8:
+        raise CommandError(
+            f"Can not force return from the middle of {name}: it may have saved registers",
+            "break at its entry and return from there, or use finish",
+        )
+    warp.pc = convergence.pop(warp, warp.pc, "RET", warp.active)
+    warp.shown = warp.executed
+    session.frame_level = session.skipped_inline = 0

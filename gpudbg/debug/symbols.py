@@ -438,10 +438,16 @@ class Symbols:
         return [line for line in found if line is not None]
 
 
+def as_written(file: str) -> str:
+    """A recorded name as the compiler was told: NVRTC puts `/` before one without a directory."""
+    path = PurePath(file)
+    return path.name if path.parts[:1] == ("/",) and len(path.parts) == 2 else file
+
+
 def _same_file(a: str, b: str) -> bool:
     """Whether two spellings name one source file: one path ends with the other's parts."""
     if a == b:
         return True
-    pa, pb = PurePath(a).parts, PurePath(b).parts
+    pa, pb = PurePath(as_written(a)).parts, PurePath(as_written(b)).parts
     n = min(len(pa), len(pb))
     return pa[-n:] == pb[-n:]

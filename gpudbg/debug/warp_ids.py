@@ -66,6 +66,10 @@ class WarpIds:
         """The number of a warp."""
         return self._ids.get(_key(warp))
 
+    def key(self, number: int) -> Key:
+        """Block and warp number in it of a known number."""
+        return next(k for k, n in self._ids.items() if n == number)
+
     def focused(self, session: DebugSession) -> int | None:
         """The number of the focused warp."""
         if session.focus is None or session.finished:
@@ -82,6 +86,11 @@ class WarpIds:
             if self.number(warp) == number:
                 return warp
         raise CommandError(f"Invalid thread id: {number}")
+
+    def warps(self, session: DebugSession) -> dict[int, WarpState]:
+        """Every known warp by its number, looked up at once."""
+        found = ((self.number(w), w) for w in self._live(session))
+        return dict(sorted((n, w) for n, w in found if n is not None))
 
     def select(self, session: DebugSession, number: int) -> None:
         """Move the focus to a warp; the lane is the one it had there last, or the first active."""

@@ -36,6 +36,15 @@ func Breakpoints()
   endfor
   return found
 endfunc
+func AsmPc()
+  let buf = bufnr('Termdebug-asm-listing')
+  for sign in get(sign_getplaced(buf, {'group': '*'})[0], 'signs', [])
+    if sign.name ==# 'debugPC'
+      return getbufline(buf, sign.lnum)[0]
+    endif
+  endfor
+  return ''
+endfunc
 func Goto(line)
   Source
   exe 'edit ' . fnameescape($KERNELS . '/' . $SESSION . '.cu')
@@ -76,6 +85,12 @@ func Walk()
   call Wait('finish', 'PcLine() > 20')
   Asm
   call Wait('disassembly window', 'AllText() =~ "XMAD"')
+  if $MODE ==# 'term'
+    " On a prompt, Vim keeps what its assembly window waits for from it.
+    call Wait('pc in the assembly window', 'AsmPc() =~ "^0x[0-9a-f]* <+[0-9]*>: ISETP"')
+    call TermDebugSendCommand('stepi')
+    call Wait('the next pc there', 'AsmPc() =~ "^0x" && AsmPc() !~ "ISETP"')
+  endif
   Source
   Continue
   call Wait('end', 'AllText() =~ "exited normally"')

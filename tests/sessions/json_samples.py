@@ -24,6 +24,7 @@ ROWS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "break block_max+0x168 if $R4 > 0",
             "break 18",
             "tbreak block_max+0x178",
+            'dprintf block_max+0x178, "%d\\n", $R4',
             "watch out[0]",
             "rwatch in[2]",
             "awatch *(@shared int*)0",
@@ -279,7 +280,7 @@ LOOKS: tuple[str, ...] = (
 
 SHARED: dict[str, tuple[str, ...]] = {
     "stop": (*"run start continue stepi nexti step next until finish".split(), "info program"),
-    "breakpoint": ("break", "tbreak", "watch", "rwatch", "awatch", "condition", "ignore"),
+    "breakpoint": ("break", "tbreak", "dprintf", "watch", "rwatch", "awatch", "condition", "ignore"),
     "focus": ("focus", "sm", "warp", "lane", "block", "thread"),
     "frame": ("frame", "up", "down", "info frame"),
     "value": ("print", "output"),

@@ -136,6 +136,7 @@ history: what is known of it by PTX version
 holds: what the file holds: cubins and PTX by architecture
 hits: how often it was met
 ignore: how many more meetings pass without a stop
+dprintf: what it prints in place of stopping: a format and expressions; empty where it stops
 image: name of the texture or surface
 images: name -> texture or surface reference
 in_handler: whether the warp is in the handler

@@ -68,6 +68,24 @@ def tbreak(session: DebugSession, argument: str) -> Output:
     return _add(session, argument, temporary=True)
 
 
+@command(
+    "dprintf",
+    usage='dprintf LOCATION, "FORMAT", EXPRESSION, …',
+    help="print at a location and go on",
+    group="breakpoints",
+    details="Values are those of the first lane of each warp that arrives (`condition` chooses).",
+)
+def dprintf(session: DebugSession, argument: str) -> Output:
+    """Set a breakpoint that prints."""
+    location, comma, text = argument.partition(",")
+    if not comma or not text.strip().startswith('"'):
+        raise CommandError("Format string required", 'dprintf LOCATION, "FORMAT", EXPRESSION, …')
+    point = session.break_at(location.strip() or None)
+    point.dprintf = text.strip()
+    words = gdb_text.announcement(session, point).replace("Breakpoint", "Dprintf", 1)
+    return Output((words,), point.to_json())
+
+
 TYPE_WORDS = {
     None: "breakpoint",
     "write": "hw watchpoint",
@@ -280,11 +298,13 @@ def info_breakpoints(session: DebugSession, argument: str) -> Output:
         [
             (
                 str(r["number"]),
-                TYPE_WORDS[r["watch"]],
+                "dprintf" if r["dprintf"] else TYPE_WORDS[r["watch"]],
                 "del" if r["temporary"] else "keep",
                 "y" if r["enabled"] else "n",
                 " ".join(r["places"]) or "(pending)",
-                r["location"] + (f" if {r['condition']}" if r["condition"] else ""),
+                r["location"]
+                + (f", {r['dprintf']}" if r["dprintf"] else "")
+                + (f" if {r['condition']}" if r["condition"] else ""),
                 str(r["hits"]) + (f" (ignore {r['ignore']})" if r["ignore"] else ""),
             )
             for r in rows

@@ -6,6 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug.commands.registry import Output, command
+from gpudbg.debug.context import WarpContext
+from gpudbg.debug.expr import evaluate, parse
 from gpudbg.debug.expr.types import VOID, Array, CType, Pointer, Struct
 from gpudbg.errors import CommandError
 
@@ -104,6 +106,18 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", 
 )
 def printf(session: DebugSession, argument: str) -> Output:
     """Format values of the focused lane."""
+    lane = session.focus.lane if session.focus is not None else 0
+    text = formatted(session, argument, session.context(), lane)
+    lines = tuple(text.split("\n"))
+    return Output(lines[:-1] if lines[-1] == "" else lines, text)
+
+
+def formatted(session: DebugSession, argument: str, context: WarpContext, lane: int) -> str:
+    """`"FORMAT", EXPRESSION, …` with the values of one lane.
+
+    Raises:
+        CommandError: a bad format, or an expression without a value.
+    """
     m = _PRINTF.match(argument)
     if m is None:
         raise CommandError("Bad format string", 'printf "FORMAT", EXPRESSION, …')
@@ -116,11 +130,13 @@ def printf(session: DebugSession, argument: str) -> Output:
             f"{len(wanted)} wanted, {len(values)} given"
         )
     rest = iter(values)
-    text = _CONVERSION.sub(
-        lambda c: "%" if c[2] == "%" else _converted(session, c[1], c[2], next(rest)), template
-    )
-    lines = tuple(text.split("\n"))
-    return Output(lines[:-1] if lines[-1] == "" else lines, text)
+
+    def convert(c: re.Match[str]) -> str:
+        if c[2] == "%":
+            return "%"
+        return _converted(session, c[1], c[2], next(rest), context, lane)
+
+    return _CONVERSION.sub(convert, template)
 
 
 def split_arguments(text: str) -> list[str]:
@@ -138,11 +154,12 @@ def split_arguments(text: str) -> list[str]:
     return out
 
 
-def _converted(session: DebugSession, flags: str, letter: str, text: str) -> str:
+def _converted(
+    session: DebugSession, flags: str, letter: str, text: str, context: WarpContext, lane: int
+) -> str:
     if any(len(n) > 4 or int(n) > MAX_WIDTH for n in re.findall(r"\d+", flags)):
         raise CommandError(f"%{flags[:20]}{letter}: a width above {MAX_WIDTH}")
-    result = session.evaluate(text)
-    lane = session.focus.lane if session.focus is not None else 0
+    result = evaluate(parse(text), context)
     if not result.valid[lane]:
         raise CommandError(f"{text}: no value here: {result.why}")
     value: Any = result.values[lane].item()

@@ -19,7 +19,7 @@ def stop_output(session: DebugSession, stop: Stop) -> Output:
     """How the console announces a stop: the stop card, then the displays."""
     from gpudbg.debug.views import stop_card
 
-    lines = [*stop_card(session, stop), *session.displays.lines()]
+    lines = [*session.take_printed(), *stop_card(session, stop), *session.displays.lines()]
     return Output(tuple(lines), stop.to_json())
 
 

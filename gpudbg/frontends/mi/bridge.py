@@ -219,6 +219,7 @@ class Bridge:
         session.breakpoints = self.breakpoints
         self.session, self.path, self.opened_with = session, full, list(self.arguments)
         session.output.listeners.append(self._printed)
+        session.print_listeners.append(self._logged)
         session.resolve_breakpoints()
         if not session.launched and session.stop is not None:
             # No error: code can be read and breakpoints set; `run` says it again.
@@ -272,6 +273,11 @@ class Bridge:
                 self.terminal = None
         for ui in self.uis:
             ui.write(records.stream("@", text) if ui.kind == "mi" else text)
+
+    def _logged(self, text: str) -> None:
+        """What a dprintf prints; called from the engine's thread."""
+        for ui in self.uis:
+            ui.write(records.stream("~", text) if ui.kind == "mi" else text)
 
     def close_program(self) -> None:
         """Forget the program; breakpoints wait for the next one."""
@@ -394,6 +400,25 @@ class Bridge:
             self.commands.pop(n, None)
         self._rows = new
         return gone
+
+    def memory_changes(self, but: Ui | None = None) -> None:
+        """Tell MI clients of memory that a line has written (`set var`, an assignment).
+
+        Args:
+            but: the MI client whose own command wrote it: it knows.
+        """
+        written = self.session.written if self.session is not None else []
+        if not written or self.run is not None:
+            return
+        for ui in self.uis:
+            for address, size in written if ui.kind == "mi" and ui is not but else ():
+                fields = {
+                    "thread-group": shown.GROUP,
+                    "addr": shown.address(address),
+                    "len": f"0x{size:x}",
+                }
+                ui.put(records.notification("memory-changed", fields))
+        written.clear()
 
     def selection_changes(self) -> None:
         """Tell MI clients that a console command moved the focus or the frame."""

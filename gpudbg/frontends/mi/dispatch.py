@@ -31,7 +31,7 @@ def answer_line(bridge: Bridge, ui: Ui, raw: str) -> None:
             answer = _mi(bridge, ui, line.name, line.text)
         else:
             if ui.kind == "mi":
-                ui.stream("&", f"{line.text}\n")
+                _echo(ui, line.text)
             answer = run_console(bridge, ui, line.text)
     except MiError as e:
         error = e
@@ -45,6 +45,17 @@ def answer_line(bridge: Bridge, ui: Ui, raw: str) -> None:
         error = MiError(f"internal error: {type(e).__name__}: {e}")
     typed = not own or line.name == "interpreter-exec"
     _tell(bridge, ui, line.token, typed, own, answer, error)
+
+
+def _echo(ui: Ui, text: str) -> None:
+    """A console line said back, as gdb does.
+
+    Vim's termdebug fills its assembly window once it sees `disassemble` itself, which gdb leaves
+    to the terminal's echo; that one is off here.
+    """
+    if ui.silenced and text.startswith("disassemble"):
+        ui.put(f"{text}\n")
+    ui.stream("&", f"{text}\n")
 
 
 def _take_line(bridge: Bridge, ui: Ui, block: Block, line: Line) -> None:
@@ -71,6 +82,7 @@ def _tell(
     Changes that an MI command made are known to its client; those of console lines are told.
     """
     bridge.breakpoint_changes(None if typed else ui)
+    bridge.memory_changes(None if typed else ui)
     if typed:
         bridge.selection_changes()
     bridge.mark_selection()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from gpudbg.debug.commands.frames import frame_row
 from gpudbg.debug.frames import frames
+from gpudbg.debug.symbols import as_written
 from gpudbg.debug.warp_ids import target_id
 from gpudbg.frontends.mi.bridge import BUSY
 from gpudbg.frontends.mi.parser import MiError
@@ -29,8 +30,7 @@ def info_threads(bridge: Bridge, ui: Ui, argument: str) -> None:
         raise MiError(BUSY)
     ui.stream("~", "  Id   Target Id                                Frame \n")
     current = bridge.ids.focused(session)
-    for number in bridge.ids.known():
-        warp = bridge.ids.warp(session, number)
+    for number, warp in bridge.ids.warps(session).items():
         mark = "*" if number == current else " "
         where = frame_row(session, frames(session, warp)[0])[4:]
         ui.stream("~", f"{mark} {number:<4} {target_id(warp):<40} {where}\n")
@@ -100,7 +100,7 @@ def info_functions(bridge: Bridge, ui: Ui, argument: str) -> None:
     for name, pc, line in symbols.function_places():
         if re.search(argument, name):
             text = f"{line.number}:\t{name};" if line else f"0x{pc:016x}  {name}"
-            rows.setdefault(line.file if line else "", []).append(text)
+            rows.setdefault(as_written(line.file) if line else "", []).append(text)
     _symbol_lines(ui, "functions", argument, rows)
 
 

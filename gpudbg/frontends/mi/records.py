@@ -28,6 +28,8 @@ class Pairs(list[tuple[str, Value]]):
 
 def c_string(text: str) -> str:
     """A quoted C string: escapes that every client knows, other bytes as three-digit octal."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
     out = []
     for byte in text.encode("utf-8", "surrogateescape"):
         if byte in _ESCAPES:

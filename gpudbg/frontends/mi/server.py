@@ -8,9 +8,11 @@ import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from gpudbg.debug.commands.registry import load as load_commands
 from gpudbg.errors import GpudbgError
 from gpudbg.frontends.mi import records, shown
 from gpudbg.frontends.mi.bridge import Bridge, Run
+from gpudbg.frontends.mi.commands.registry import load as load_mi
 from gpudbg.frontends.mi.console import run_console
 from gpudbg.frontends.mi.dispatch import answer_line
 from gpudbg.frontends.mi.parser import MiError
@@ -41,6 +43,9 @@ class Server:
         if not quiet:
             for line in version_lines():
                 self.first.stream("~", f"{line}\n")
+        # Both tables now: the first line that somebody types is answered at once.
+        load_commands()
+        load_mi()
         try:
             self._next_startup()
             if self.bridge.run is None and not self.bridge.exiting:

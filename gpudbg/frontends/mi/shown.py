@@ -9,6 +9,7 @@ from gpudbg.debug.commands.break_ import TYPE_WORDS
 from gpudbg.debug.commands.frames import frame_words, mid_line
 from gpudbg.debug.frames import Frame, frames
 from gpudbg.debug.stop import dim
+from gpudbg.debug.symbols import as_written
 from gpudbg.debug.warp_ids import target_id
 from gpudbg.frontends.mi.records import Pairs
 
@@ -51,7 +52,7 @@ def source_fields(session: DebugSession, frame: Frame) -> Fields:
     if frame.line is None:
         return {}
     return {
-        "file": frame.line.file,
+        "file": as_written(frame.line.file),
         "fullname": session.sources.fullname(frame.line.file),
         "line": frame.line.number,
     }
@@ -132,7 +133,7 @@ def source_text(session: DebugSession, frame: Frame) -> str:
     assert frame.line is not None
     file = frame.line.file
     if session.sources.lines(file) is None:
-        return f"{file}: No such file or directory."
+        return f"{as_written(file)}: No such file or directory."
     return session.sources.text(file, frame.line.number)
 
 
@@ -144,7 +145,7 @@ def place_fields(session: DebugSession | None, pc: int) -> Fields:
     line = session.symbols.line(pc)
     out: Fields = {"addr": address(pc), "func": inlined_function(session, pc, line)}
     if line is not None:
-        out["file"] = line.file
+        out["file"] = as_written(line.file)
         out["fullname"] = session.sources.fullname(line.file)
         out["line"] = line.number
     return out
@@ -165,7 +166,7 @@ def line_fields(session: DebugSession | None, row: Breakpoint, pc: int) -> Field
     out = place_fields(session, pc)
     if row.line is not None and session is not None:
         out["func"] = inlined_function(session, pc, row.line)
-        out["file"] = row.line.file
+        out["file"] = as_written(row.line.file)
         out["fullname"] = session.sources.fullname(row.line.file)
         out["line"] = row.line.number
     return out
@@ -177,7 +178,9 @@ def breakpoint_fields(
     """A breakpoint as `bkpt={…}`."""
     out: Fields = {
         "number": row.number,
-        "type": TYPE_WORDS[row.watch.target.kind if row.watch is not None else None],
+        "type": "dprintf"
+        if row.dprintf
+        else TYPE_WORDS[row.watch.target.kind if row.watch is not None else None],
         "disp": "del" if row.temporary else "keep",
         "enabled": "y" if row.enabled else "n",
     }
@@ -190,11 +193,15 @@ def breakpoint_fields(
         out["addr"] = "<MULTIPLE>"
     else:
         out |= {**line_fields(session, row, row.addresses[0]), "thread-groups": [GROUP]}
+    if row.thread is not None:
+        out["thread"] = row.thread
     if row.condition:
         out["cond"] = row.condition
     out["times"] = row.hits
     if row.ignore:
         out["ignore"] = row.ignore
+    if row.dprintf:
+        out["script"] = [f"printf {row.dprintf}"]
     out["original-location"] = original
     if several:
         places = [

@@ -145,6 +145,11 @@ class Ui:
         except termios.error:
             self._saved = None
 
+    @property
+    def silenced(self) -> bool:
+        """Whether this is a terminal whose echo was switched off here."""
+        return self._saved is not None
+
     def close(self) -> None:
         """Give the terminal back as it was."""
         if self._saved is not None:

@@ -27,10 +27,10 @@ def _location(call: Call, opts: Options) -> tuple[str, str]:
         shown_source = f"-source {source} " if source is not None else ""
         return where, f"{shown_source}-line {line}"
     if source is not None:
-        raise MiError("-break-insert: --source needs --line or --function")
+        raise MiError(f"-{call.name}: --source needs --line or --function")
     text = " ".join(opts.rest).strip()
     if not text:
-        raise MiError("-break-insert: Missing <location>")
+        raise MiError(f"-{call.name}: Missing <location>")
     if text.startswith(("-source ", "-function ", "-line ")):
         words = text.split()
         pairs = dict(zip(words[::2], words[1::2], strict=False))
@@ -52,6 +52,7 @@ def break_insert(call: Call) -> Fields:
         raise MiError("-break-insert: tracepoints are not supported")
     location, original = _location(call, opts)
     ignore = _number(opts.get("-i") or "0", "ignore count")
+    thread = _thread(call, opts)
     row = insert(
         call,
         location,
@@ -61,19 +62,27 @@ def break_insert(call: Call) -> Fields:
         pending=opts.has("-f"),
     )
     row.enabled = not opts.has("-d")
+    if thread is not None:
+        row.thread = thread
+        row.only = call.bridge.ids.key(thread)
     call.bridge.original[row.number] = original
     fields = call.bridge.breakpoint_record(row.number, call.ui.version)
     return shown.breakpoint_result(fields)
 
 
 def _condition(call: Call, opts: Options) -> str | None:
-    condition = opts.get("-c")
-    if opts.get("-p") is None:
-        return condition
-    session = call.bridge.process("Unknown thread " + str(opts.get("-p")) + ".")
-    warp = call.bridge.ids.warp(session, _number(opts.get("-p") or "", "thread"))
-    mine = f"$sm == {warp.sm} && $warp == {warp.slot}"
-    return f"{mine} && ({condition})" if condition else mine
+    return opts.get("-c")
+
+
+def _thread(call: Call, opts: Options) -> int | None:
+    """The thread of `-p`, which has to exist: a warp's number means another one in another run."""
+    text = opts.get("-p")
+    if text is None:
+        return None
+    number = _number(text.rpartition(".")[2], "thread")
+    if number not in call.bridge.ids.known():
+        raise MiError(f"Unknown thread {text}.")
+    return number
 
 
 def insert(
@@ -136,8 +145,14 @@ def _existing(call: Call, text: str) -> int:
 @mi("break-delete", running="pause")
 def break_delete(call: Call) -> None:
     """Some, or all."""
-    numbers = [_existing(call, w) for w in call.words]
-    for number in numbers or [b.number for b in call.bridge.breakpoints]:
+    known = [b.number for b in call.bridge.breakpoints]
+    numbers = [_number(w, "breakpoint number") for w in call.words] or known
+    for number in numbers:
+        if number not in known:
+            # As gdb has it: said, and no error.
+            call.ui.stream("~", f"No breakpoint number {number}.\n")
+            continue
+        known.remove(number)
         call.bridge.breakpoints.remove(number)
         call.bridge.commands.pop(number, None)
 
@@ -212,7 +227,44 @@ def break_watch(call: Call) -> Fields:
     return {WATCH_REASONS[kind][1]: {"number": row.number, "exp": expression}}
 
 
-@mi("break-passcount", "dprintf-insert", "catch-load", "catch-unload")
+@mi("dprintf-insert", running="pause")
+def dprintf_insert(call: Call) -> Fields:
+    """A breakpoint that prints and goes on."""
+    opts = take_options(
+        call.name,
+        call.words,
+        flags="-t -f -d --qualified --force-condition",
+        values="-c -i -p --source --line --function --label",
+    )
+    words = list(opts.rest)
+    place = (
+        words.pop(0) if words and not opts.has("--source") and not opts.has("--function") else ""
+    )
+    place = place if not opts.has("--line") else ""
+    location, original = _location(call, Options(opts.values, [place] if place else []))
+    if not words:
+        raise MiError("-dprintf-insert: Missing <format>")
+    template, *arguments = words
+    quoted = template.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    text = ", ".join([f'"{quoted}"', *arguments])
+    thread = _thread(call, opts)
+    row = insert(
+        call,
+        location,
+        condition=opts.get("-c"),
+        temporary=opts.has("-t"),
+        ignore=_number(opts.get("-i") or "0", "ignore count"),
+        pending=opts.has("-f"),
+    )
+    row.enabled = not opts.has("-d")
+    row.dprintf = text
+    if thread is not None:
+        row.thread, row.only = thread, call.bridge.ids.key(thread)
+    call.bridge.original[row.number] = original
+    return shown.breakpoint_result(call.bridge.breakpoint_record(row.number, call.ui.version))
+
+
+@mi("break-passcount", "catch-load", "catch-unload")
 def not_supported(call: Call) -> None:
     """What a program on a GPU does not have."""
     raise MiError(f"-{call.name}: not supported for device code")

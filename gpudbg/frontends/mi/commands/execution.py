@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from gpudbg.errors import CommandError
 from gpudbg.frontends.mi.bridge import NOT_STARTED
 from gpudbg.frontends.mi.commands.registry import Answer, Call, mi
 from gpudbg.frontends.mi.parser import MiError, take_options
+from gpudbg.frontends.mi.shown import frame_fields, selected_frame
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -188,10 +188,14 @@ def exec_jump(call: Call) -> Answer:
     return go(call.bridge)
 
 
-@mi("exec-return")
-def exec_return(call: Call) -> None:
-    """Leaving a function without running it is not modelled."""
-    raise CommandError("a function cannot be left without running it", "use -exec-finish")
+@mi("exec-return", selects=False)
+def exec_return(call: Call) -> dict[str, Any]:
+    """Leave the function that has just been entered; the caller's frame."""
+    _select(call)
+    session = call.bridge.process("No selected frame.")
+    session.leave_function()
+    call.bridge.mark_selection()
+    return {"frame": frame_fields(session, selected_frame(session), args=True)}
 
 
 @mi("exec-interrupt", running="ok")

@@ -7,6 +7,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug.listing import CodeLine
+from gpudbg.debug.symbols import as_written
 from gpudbg.formats.names import plain_name
 from gpudbg.frontends.mi import shown
 from gpudbg.frontends.mi.commands.data import readable
@@ -39,7 +40,7 @@ def source_files(call: Call) -> Fields:
     for file in session.symbols.files if session is not None else ():
         assert session is not None
         full = session.sources.fullname(file)
-        rows.append({"file": file, "fullname": full, "debug-fully-read": "true"})
+        rows.append({"file": as_written(file), "fullname": full, "debug-fully-read": "true"})
     return {"files": rows}
 
 
@@ -58,7 +59,7 @@ def source_file(call: Call) -> Fields:
         raise MiError("-file-list-exec-source-file: No line number information available.")
     return {
         "line": line.number,
-        "file": line.file,
+        "file": as_written(line.file),
         "fullname": session.sources.fullname(line.file),
         "macro-info": 0,
     }
