@@ -280,7 +280,16 @@ LOOKS: tuple[str, ...] = (
 
 SHARED: dict[str, tuple[str, ...]] = {
     "stop": (*"run start continue stepi nexti step next until finish".split(), "info program"),
-    "breakpoint": ("break", "tbreak", "dprintf", "watch", "rwatch", "awatch", "condition", "ignore"),
+    "breakpoint": (
+        "break",
+        "tbreak",
+        "dprintf",
+        "watch",
+        "rwatch",
+        "awatch",
+        "condition",
+        "ignore",
+    ),
     "focus": ("focus", "sm", "warp", "lane", "block", "thread"),
     "frame": ("frame", "up", "down", "info frame"),
     "value": ("print", "output"),
