@@ -30,7 +30,7 @@ def register_bits(session: DebugSession, name: str) -> tuple[int, int]:
     lane = session.focus.lane
     state = session.warp().state
     if name == "pc":
-        return session.symbols.code_address(session.shown_pc(state.pc)), 8
+        return session.symbols.code_address(session.shown_pc(session.context().frame.pc)), 8
     if name == "CC":
         return sum((int(state.cc[n]) >> lane & 1) << n for n in range(4)), 4
     if name[0] == "P":

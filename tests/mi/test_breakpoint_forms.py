@@ -174,3 +174,16 @@ def test_threads_are_told_with_a_bounded_number_of_calls() -> None:
             sys.setprofile(None)
     assert text.count("target-id") == 128
     assert calls < 128 * 500
+
+
+def test_the_pc_is_the_selected_frames(walk: Client) -> None:
+    walk.ok("-break-insert -t digits")
+    walk.go("-exec-continue")
+    inner, outer = (f["addr"] for f in walk.ok("-stack-list-frames")["stack"])
+    number = len(walk.ok("-data-list-register-names")["register-names"]) - 1
+    for frame, address in ((0, inner), (1, outer)):
+        select = f"--thread 1 --frame {frame}"
+        shown = walk.ok(f"-data-evaluate-expression {select} $pc")["value"]
+        assert int(shown.split()[2], 16) == int(address, 16)
+        row = walk.ok(f"-data-list-register-values {select} r {number}")["register-values"][0]
+        assert row["value"] == address
