@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpudbg.debug.expr.types import TYPES
+from gpudbg.debug.expr.types import TYPES, Pointer, Scalar
 from gpudbg.debug.format import float_text
 from gpudbg.debug.signatures import known
 
@@ -40,6 +40,14 @@ def argument_rows(session: DebugSession) -> list[ArgumentRow]:
     for index, argument in enumerate(session.launch.arguments):
         value = argument.value
         name = argument.name
+        if session.arguments_changed and session.focus is not None:
+            # A user has assigned one: what the kernel reads from here on.
+            result = session.evaluate(f"arg{index}")
+            lane = session.focus.lane
+            if isinstance(result.type, Scalar):
+                value = result.values[lane]
+            elif isinstance(result.type, Pointer):
+                value = int(result.values[lane])
         if argument.buffer is not None:
             rows.append(ArgumentRow(name, _pointer(argument), f"0x{int(value):x}"))
         elif isinstance(value, bytes) or value is None:

@@ -214,7 +214,11 @@ class WarpContext:
             address = np.full(LANES, kernel.param_base + row.offset, np.uint64)
             place = Place("memory", space="const", addresses=address)
             return Result(Array(U32, words), address, np.ones(LANES, bool), place)
-        return uniform(int.from_bytes(raw, "little"), type_)
+        # What a launch passes lies in constant bank 0, for every warp: an assignment changes it.
+        addresses = np.full(LANES, kernel.param_base + row.offset, np.uint64)
+        place = Place("memory", space="bank", addresses=addresses)
+        value = uniform(int.from_bytes(raw, "little"), type_)
+        return replace(value, place=place)
 
     def vector(self, text: str) -> dict[str, Result] | None:
         """The axes of `threadIdx`, `blockIdx`, `blockDim`, `gridDim`, `%tid` … without one."""
@@ -283,6 +287,8 @@ class WarpContext:
             self._write_mask(place, raw[:, 0] != 0, lanes)
         elif place.kind == "memory":
             assert place.addresses is not None
+            if place.space == "bank":
+                self._session.arguments_changed = True
             for lane in lanes:
                 self._session.write_memory(
                     place.space, int(place.addresses[lane]), raw[lane].tobytes(), self._warp, lane

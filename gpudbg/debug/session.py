@@ -142,6 +142,7 @@ class DebugSession(Watching, Breaking, Looking):
         self.print_listeners: list[Callable[[str], None]] = []
         self._printed: list[str] = []
         self.written: list[tuple[int, int]] = []
+        self.arguments_changed = False
         self.quit_requested = False
         self.quit_code: int | None = None
         self.last_line = ""
@@ -349,6 +350,7 @@ class DebugSession(Watching, Breaking, Looking):
     def _begin(self) -> Stop:
         self.grid = self.launch.begin()
         self.backlog = gathering.Backlog()
+        self.arguments_changed = False
         self.traps.attach()
         self._killed = False
         self.focus = None

@@ -150,3 +150,21 @@ def test_pcs_in_another_section_have_a_name() -> None:
         session.command("set $pc = $pc + 8")
         assert session.warp().state.pc == pc + 8
         assert session.command("until *$pc + 0x10").data["kind"] == "step"
+
+
+@pytest.mark.parametrize("engine", ["step", "run"])
+def test_an_argument_is_assigned_for_every_warp(engine: str) -> None:
+    """A launch's arguments lie in a constant bank: what is written there the kernel reads."""
+    with gpudbg.open(KERNELS / "variables.cubin", engine=engine) as session:
+        before = session.run().kind, session.buffer("data").tolist()
+        session.restart()
+        session.command("set var a@entry = 100.5")
+        assert shown(session, "a@entry") == "100.5"
+        assert "a@entry=100.5)" in session.command("backtrace").text
+        assert "n@entry=6" in session.command("backtrace").text
+        session.command("set var arg1 = 0")
+        session.run()
+        assert session.buffer("data").tolist() != before[1]
+        session.restart()
+        assert shown(session, "a@entry") == "0.5"
+        assert (session.run().kind, session.buffer("data").tolist()) == before
