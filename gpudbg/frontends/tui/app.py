@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
+from textual.driver import Driver
 from textual.events import Event, InputEvent, Key, MouseDown, Paste
 from textual.message import Message
 from textual.screen import SystemModalScreen
 from textual.widgets import Input
 
 from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT, GpudbgError
-from gpudbg.frontends.tui import glyphs, hangup, keymaps, theme
+from gpudbg.frontends.tui import glyphs, hangup, keymaps, terminal, theme
 from gpudbg.frontends.tui.actions import key_name
 from gpudbg.frontends.tui.arranging import Layouts
 from gpudbg.frontends.tui.collect import Collector
@@ -127,6 +128,10 @@ class GpudbgApp(App[int]):
         if isinstance(message, JobDone) and self.main.is_attached:
             return self.main.post_message(message)
         return super().post_message(message)
+
+    def get_driver_class(self) -> type[Driver]:
+        """Textual's driver for this terminal; what it reads comes in whole sequences."""
+        return terminal.guarded(super().get_driver_class())
 
     # ---- inputs ------------------------------------------------------------------------
     async def on_event(self, event: Event) -> None:
