@@ -244,7 +244,7 @@ class DebugSession(Watching, Breaking, Looking):
         """Take settings over; those that the device keeps show its values."""
         settings.attach(self.grid.gpu)
         timeline = self.timeline
-        settings.on_change("timeline", lambda value: timeline.switch(value == "on"))
+        settings.on_change("timeline", timeline.set_mode)
         self.settings = settings
 
     @property
@@ -355,6 +355,7 @@ class DebugSession(Watching, Breaking, Looking):
         self._killed = False
         self.focus = None
         self.list_state = None
+        self.timeline.launched()
         return self._stand()
 
     def _stand(self) -> Stop:

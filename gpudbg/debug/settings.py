@@ -261,8 +261,9 @@ ROWS = (
     SettingRow(
         "timeline",
         "auto",
-        ("on", "off", "auto"),
-        "record what warps execute, tick by tick: auto does from when the history screen is opened",
+        ("on", "off", "auto", "small"),
+        "record what warps execute, tick by tick: auto does from when the history screen opens, "
+        "small (in the terminal UI) launches of up to 1,024 warps until 262,144 instructions, too",
     ),
     SettingRow(
         "gather",

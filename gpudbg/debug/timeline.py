@@ -1,7 +1,9 @@
 """Timeline: what every warp did by tick, which stops lie on the way, who wrote a register last.
 
 Stops, traps and bookmarks are known always.  What warps execute is recorded while it is switched
-on (`set timeline on`, or by opening the history screen); nobody pays for it before.
+on (`set timeline on`, or by opening the history screen); nobody pays for it before.  Under
+`set timeline small`, as the terminal UI has it, launches of at most `SMALL_WARPS` warps are
+recorded from their first instruction, until they have taken `SMALL_TICKS`.
 
 session.timeline.switch(True)
 session.restart(); session.run()
@@ -18,7 +20,7 @@ import numpy as np
 
 from gpudbg.debug.operands import instruction_at
 from gpudbg.debug.part import Attached
-from gpudbg.debug.record import Record, lane_counts
+from gpudbg.debug.record import KEPT, Record, lane_counts
 from gpudbg.sm.observer import Observer
 
 if TYPE_CHECKING:
@@ -33,6 +35,11 @@ has exited, has not begun; or nothing is known."""
 
 LETTERS: Final = {"barrier": BARRIER, "exited": EXITED}
 """Letters of a warp's status where it does not stand ready."""
+
+SMALL_WARPS: Final = 1024
+"""Warps of a launch that is recorded by itself, at most."""
+SMALL_TICKS: Final = KEPT
+"""Instructions of such a launch until that ends: as long as each is kept exactly."""
 
 STOPS: Final = 2000
 """Most stops among the events."""
@@ -111,6 +118,7 @@ class Timeline(Attached, Observer):
         super().__init__(session)
         self._grid: object = None
         self._recording = False
+        self._small = self._tentative = False
         self._start = _Start()
 
     # ---- recording ---------------------------------------------------------------------
@@ -121,14 +129,34 @@ class Timeline(Attached, Observer):
 
     def switch(self, on: bool) -> None:
         """Record from now on, or no longer; what was recorded stays until recording begins anew."""
+        self._tentative = False
         if on == self.recording:
             return
         self._recording = on
         if not on:
             self._session.unsubscribe(self)
+            if self.record is not None and self.record.end == self.record.first:
+                self.record = None
             return
         self._begin()
         self._session.subscribe(self)
+
+    def set_mode(self, mode: str) -> None:
+        """Take over the setting `timeline`."""
+        self._small = mode == "small"
+        if not self._small:
+            self.switch(mode == "on")
+        elif not self._session.grid.total:
+            self.launched()
+
+    def launched(self) -> None:
+        """A launch begins: a small one is recorded, where that is set, as long as it is."""
+        if not self._small or (self._recording and not self._tentative):
+            return
+        config = self._session.grid.config
+        small = config.warps * config.ctas <= SMALL_WARPS
+        self.switch(small)
+        self._tentative = small
 
     def looked_at(self) -> None:
         """Somebody looks at the timeline: recording begins, unless it is switched off."""
@@ -145,11 +173,17 @@ class Timeline(Attached, Observer):
 
     def instructions(self, batch: Batch) -> None:
         """What the machine tells."""
+        if not self._recording:
+            return
         if self._session.grid is not self._grid or self.record is None:
             # Launched again: from the first instruction on.
             self._grid, self._start = self._session.grid, _Start()
             self.record = Record(0)
         self.record.add(batch.rows)
+        if self._tentative and self.record.end > SMALL_TICKS:
+            # Longer than its size promised: it runs as fast as without from here on.
+            self.switch(False)
+            self.record = None
 
     def present(self) -> Record | None:
         """The record of the present launch, brought to where the machine stands.

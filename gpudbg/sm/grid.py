@@ -307,6 +307,9 @@ class Grid:
                     return stopped
                 if self.finished:
                     return self.event("exited", None, before)
+            if self.unread():
+                self._listen()
+                continue
             if look is not None and self.total >= self._looks.at and self.schedule.between:
                 found = look(self._looks.times) if self._looks.due(self) else None
                 if found is not None:
@@ -403,6 +406,20 @@ class Grid:
     def _begin(self) -> int:
         """Set up for a run: first CTAs placed, stopped warps ready again; the total so far."""
         self.start()
+        self._listen()
+        for warp in self._halted:
+            if warp.words[rec.STATUS] in (rec.TRAPPED, rec.FAULTED):
+                warp.words[rec.STATUS] = rec.READY
+                self.traps.resumed(warp)
+        self._halted.clear()
+        return self.total
+
+    def unread(self) -> bool:
+        """Whether the last observer of batches has left while a run goes on."""
+        return self.trace is not None and not self.gpu.observers.hooks["instructions"]
+
+    def _listen(self) -> None:
+        """Take over who observes."""
         observers = self.gpu.observers
         if self.counters is not None:
             observers = observers.with_added(self.counters)
@@ -413,12 +430,6 @@ class Grid:
             self.trace = None
         self._observers = observers
         self.engine.observers = observers if observers.members else None
-        for warp in self._halted:
-            if warp.words[rec.STATUS] in (rec.TRAPPED, rec.FAULTED):
-                warp.words[rec.STATUS] = rec.READY
-                self.traps.resumed(warp)
-        self._halted.clear()
-        return self.total
 
     def _advance(
         self,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ from gpudbg.debug.stories import stories
 from gpudbg.errors import CommandError
 
 FIRST = "first_steps"
+CUBINS = Path(__file__).parents[1] / "data" / "kernels" / "cubin" / "sm_50"
 
 
 class Truth(gpudbg.Observer):
@@ -259,3 +262,47 @@ def test_a_row_for_each_tick_whatever_was_told():
     assert record.rows(10, 12)[:, 2].tolist() == [-1, -1]
     record.align(9)
     assert (record.end, len(record.rows(0, 9))) == (9, 9)
+
+
+def test_small_launches_are_recorded_from_their_first_instruction():
+    truth = truth_of()
+    session = opened()
+    session.execute("set timeline small")
+    session.run()
+    record = session.timeline.present()
+    assert (record.first, record.end) == (0, len(truth))
+    session.restart()
+    session.step(5)
+    record = session.timeline.present()
+    assert (record.first, record.end) == (0, 5), "of the new launch, from its beginning"
+
+
+@pytest.mark.parametrize("engine", ["step", "run"])
+def test_a_small_launch_that_gets_long_runs_on_unrecorded(engine, monkeypatch):
+    monkeypatch.setattr("gpudbg.debug.timeline.SMALL_TICKS", 20_000)
+    kernel = CUBINS / "fault_infinite_loop.cubin"
+    arguments = ["flag=i32[1]:zeros", "out=i32[32]:zeros"]
+    session = gpudbg.open(kernel, grid=1, block=32, args=arguments, engine=engine)
+    session.execute("set stop-on-hang off")
+    session.execute("set timeline small")
+    assert session.timeline.recording
+    session.cont(max_instructions=100_000)
+    assert session.grid.total == 100_000
+    assert session.grid.trace is None, "the run was told at once, not the next one"
+    assert session.timeline.present() is None
+    session.timeline.looked_at()
+    session.cont(max_instructions=40_000)
+    record = session.timeline.present()
+    assert (record.first, record.end) == (100_000, 140_000), "who looks has it as long as it takes"
+    session.restart()
+    assert session.timeline.recording, "it goes on as it was asked for"
+
+
+def test_large_launches_are_not_recorded_by_themselves(monkeypatch):
+    monkeypatch.setattr("gpudbg.debug.timeline.SMALL_WARPS", 7)
+    session = opened()
+    session.execute("set timeline small")
+    assert session.grid.config.warps * session.grid.config.ctas == 8
+    session.run()
+    assert session.timeline.record is None
+    assert not session.grid.gpu.observers.members

@@ -365,9 +365,23 @@ async def test_other_warps_scroll_where_there_are_more_than_rows():
         assert first in pane.texts
 
 
+async def test_a_small_launch_is_recorded_before_anybody_looks():
+    app = make_app(open_first())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(app, pilot, ("break 19", "continue", "delete", "continue"))
+        assert app.main.current.snapshot.finished
+        text = "\n".join(screen_text(app))
+        assert "Recorded from" not in text
+        picture = screen.timeline.picture
+        assert (picture.first, picture.end) == (0, 1258)
+        assert all(RUNS in t.track.states for t in picture.tracks)
+        assert "not recorded" not in text
+
+
 async def test_recording_begins_when_it_is_opened_and_says_so():
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
+        app.session.settings.set("timeline", "auto")
         await settle(app, pilot)
         assert not app.session.timeline.recording, "nobody pays before"
         screen = await opened(app, pilot, STOPS)

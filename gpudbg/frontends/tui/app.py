@@ -86,6 +86,7 @@ class GpudbgApp(App[int]):
         """Make the options, engine and main screen of a session."""
         self.session = session
         session.settings.set("gather", "on")
+        session.settings.set("timeline", "small")
         self.options = Options(watches=[])
         if not getattr(session.grid.config, "shared_bytes", 0):
             self.options.space = "global"

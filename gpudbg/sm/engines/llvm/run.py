@@ -190,7 +190,8 @@ class RunEngine:
                     return event
                 returned = grid._residency.returned and grid.fill()
                 if not returned:
-                    if grid.total >= min(limit, soon) or shares.all_idle():
+                    over = grid.total >= min(limit, soon) or grid.unread()
+                    if over or shares.all_idle():
                         return None
                     if ticker is None and time.monotonic() - began > SOON:
                         ticker = Ticker(shares.ask_to_stop)
