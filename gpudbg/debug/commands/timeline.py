@@ -37,7 +37,7 @@ def marks(track: Track) -> str:
     needs="nothing",
     details="A tick is one warp instruction of the launch.  `set timeline on` records; digits are "
     "lanes that execute,\nin fours (8: all 32), = waits at a barrier, . has exited, ? was not "
-    "recorded.\nRecording makes compiled runs two to four times as long.  On the screen: h.  Under\n"
+    "recorded.\nRecording makes compiled runs two to four times as long.  On the screen: h.\nUnder "
     "`set timeline small`, as the terminal UI starts, launches of up to 1,024 warps are recorded "
     "until\n262,144 instructions.",
 )
