@@ -24,8 +24,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from gpudbg.debug.compile_options import CompileOptions, looks_like_ptx
-from gpudbg.debug.hostcode import HostCode, split
-from gpudbg.errors import CompileError, UsageError
+from gpudbg.debug.hostcode import HostCode, split, template_kernels
+from gpudbg.debug.hostfiles import DEVICE_DEFAULT, Files, folders_of
+from gpudbg.errors import CompileError, LoadError, UsageError
 from gpudbg.formats.cubin import read_cubin
 from gpudbg.formats.lines import PTX_LINE, read_lines
 from gpudbg.formats.program import SUPPORTED_ARCHS, Program
@@ -41,8 +42,8 @@ TIMEOUT_S = 300
 
 _EMPTY_HEADERS = """
 cuda.h cuda_runtime.h cuda_runtime_api.h device_launch_parameters.h device_functions.h
-assert.h cassert cstdio cstdlib cstring ctime errno.h math.h cmath memory.h stdio.h stdlib.h
-string.h sys/time.h time.h unistd.h
+assert.h cassert cstdio cstdlib cstring ctime errno.h memory.h stdio.h stdlib.h
+string.h strings.h stdarg.h cstdarg fcntl.h sys/stat.h sys/time.h time.h unistd.h
 algorithm array chrono fstream functional iomanip iostream map memory numeric random sstream
 stdexcept string thread tuple vector
 """.split()
@@ -53,6 +54,32 @@ _INTEGERS = "".join(
     for sign in ("", "unsigned ")
 ).replace("typedef char", "typedef signed char")
 
+_CONSTANTS = (
+    ("M_E", "2.7182818284590452354"),
+    ("M_LOG2E", "1.4426950408889634074"),
+    ("M_LOG10E", "0.43429448190325182765"),
+    ("M_LN2", "0.69314718055994530942"),
+    ("M_LN10", "2.30258509299404568402"),
+    ("M_PI", "3.14159265358979323846"),
+    ("M_PI_2", "1.57079632679489661923"),
+    ("M_PI_4", "0.78539816339744830962"),
+    ("M_1_PI", "0.31830988618379067154"),
+    ("M_2_PI", "0.63661977236758134308"),
+    ("M_2_SQRTPI", "1.12837916709551257390"),
+    ("M_SQRT2", "1.41421356237309504880"),
+    ("M_SQRT1_2", "0.70710678118654752440"),
+    ("INFINITY", "__int_as_float(0x7f800000)"),
+    ("NAN", "__int_as_float(0x7fffffff)"),
+    ("HUGE_VAL", "__longlong_as_double(0x7ff0000000000000LL)"),
+)
+"""Of math.h."""
+
+_FUNCTIONS = (
+    "abs acos asin atan atan2 ceil cos cosh exp fabs floor fmax fmin fmod isfinite isinf isnan "
+    "ldexp log log10 max min pow round sin sinh sqrt tan tanh trunc"
+).split()
+"""Of math.h, by their names in std."""
+
 HEADERS: Mapping[str, str] = {
     **dict.fromkeys(_EMPTY_HEADERS, "namespace std {}\n"),
     **dict.fromkeys(
@@ -60,6 +87,18 @@ HEADERS: Mapping[str, str] = {
         "#pragma once\n"
         + _INTEGERS
         + "typedef unsigned long long uintptr_t;\ntypedef long long intptr_t;\nnamespace std {}\n",
+    ),
+    **dict.fromkeys(
+        ("math.h", "cmath"),
+        "#pragma once\n"
+        + "".join(f"#define {name} {value}\n" for name, value in _CONSTANTS)
+        + f"namespace std {{ {' '.join(f'using ::{name};' for name in _FUNCTIONS)} }}\n",
+    ),
+    "sys/types.h": "#pragma once\ntypedef unsigned char u_char;\n"
+    + "".join(f"typedef unsigned {t} u{t};\n" for t in ("int", "short", "long")),
+    **dict.fromkeys(
+        ("cublas_v2.h", "cublasLt.h", "cublas.h", "cudnn.h"),
+        "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n",
     ),
     **dict.fromkeys(("stddef.h", "cstddef"), "#define NULL 0\nnamespace std {}\n"),
     **dict.fromkeys(
@@ -77,6 +116,17 @@ HEADERS: Mapping[str, str] = {
 }
 """Stand-ins for host headers: device code has what it needs of them built in."""
 
+_DEVICE_STD = ("limits", "type_traits", "utility")
+_CUDA_STD = "#pragma once\n#include <cuda/std/{}>\nnamespace std {{ using namespace cuda::std; }}\n"
+"""Headers of the C++ library that device code uses as they are, in NVIDIA's version for devices."""
+
+_COMMON_HEADERS = ("stdint.h", "stddef.h", "limits.h", "float.h", "math.h", "sys/types.h")
+_PRE_INCLUDED = [f"--pre-include={name}" for name in _COMMON_HEADERS]
+"""What other host headers bring along."""
+
+_QUIET = ["-diag-suppress=47,177,20042,20044"]
+"""NVRTC's warnings about host declarations taken for the device's, and constants defined twice."""
+
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
@@ -87,12 +137,14 @@ class Compiled:
         log: what the compiler said, word for word.
         host: the host code that was left out, where there was any.
         source: the text that was compiled.
+        left_out: what of its headers and declarations was left out, in words.
     """
 
     cubin: bytes
     log: str = ""
     host: HostCode | None = None
     source: str = ""
+    left_out: str = ""
 
 
 # ---- finding the tools -----------------------------------------------------------------
@@ -130,9 +182,12 @@ def _folders(package: str) -> Iterator[Path]:
 
 
 def _runtime_headers() -> list[str]:
-    """Folders with cuda_fp16.h and the like, of the wheels."""
-    found = (folder / "include" for folder in _folders("cuda_runtime"))
-    return [str(f) for f in found if (f / "cuda_fp16.h").is_file()][:1]
+    """Folders with cuda_fp16.h and the like, and with nv/target and cuda/std, of the wheels."""
+    out = []
+    for package, has in (("cuda_runtime", "cuda_fp16.h"), ("cuda_cccl", "nv/target")):
+        found = (folder / "include" for folder in _folders(package))
+        out += [str(f) for f in found if (f / has).is_file()][:1]
+    return out
 
 
 # ---- compiling -------------------------------------------------------------------------
@@ -157,13 +212,20 @@ def program_of(name: str, made: Compiled) -> Program:
     """The program a compiler made, with its source; what it said, and what was left out, goes to
     the log.
     """
-    program = read_cubin(made.cubin, name)
+    try:
+        program = read_cubin(made.cubin, name)
+    except LoadError:
+        if names := template_kernels(made.source):
+            raise LoadError("contains no kernels", path=name, hint=_instance_words(names)) from None
+        raise
     if made.source:
         program = replace(program, sources={name: made.source})
         if looks_like_ptx(made.source) and not read_lines(program).rows:
             program = replace(program, marks=_ptx_marks(program))
     if made.log:
         LOG.warning("%s", made.log)
+    if made.left_out:
+        LOG.warning("%s: %s", name, made.left_out)
     if made.host is not None and made.host.functions:
         LOG.warning("%s", host_words(name, made.host, list(program.kernels)))
     return program
@@ -176,6 +238,15 @@ def _ptx_marks(program: Program) -> dict[str, tuple[tuple[int, int], ...]]:
         if row.end > row.start:
             marks.setdefault(row.section, {})[row.start] = row.line
     return {section: tuple(sorted(found.items())) for section, found in marks.items()}
+
+
+def _instance_words(kernels: Sequence[str]) -> str:
+    """What to do where a source has template kernels and nothing says their arguments."""
+    return (
+        f"no line names an instance of the template kernels {', '.join(kernels[:4])}; "
+        f"`template __global__ void {kernels[0]}<float>(float *);` with its own types, at the end "
+        "of the file, makes one"
+    )
 
 
 def host_words(name: str, host: HostCode, kernels: Sequence[str]) -> str:
@@ -221,9 +292,29 @@ def compile_cuda(source: bytes | str, name: str, options: CompileOptions) -> Com
         cubin, log = nvrtc.compile(host.device, name, words, headers, host.instances)
         if cubin is None and host.instances:
             cubin, log = nvrtc.compile(host.device, name, words, headers)
+    left_out = ""
     if cubin is None:
-        raise CompileError(f"{name} does not compile\n{log.rstrip()}")
-    return Compiled(cubin, log.rstrip(), host, text)
+        cubin, log, left_out = _without_host(_Nvrtc(str(library)), text, name, options)
+    if cubin is None:
+        note = f"\n{name}: {left_out}" if left_out else ""
+        raise CompileError(f"{name} does not compile\n{log.rstrip()}{note}")
+    return Compiled(cubin, log.rstrip(), host, text, left_out)
+
+
+def _without_host(
+    nvrtc: _Nvrtc, text: str, name: str, options: CompileOptions
+) -> tuple[bytes | None, str, str]:
+    """The cubin or None, the log, and what was left out of headers and declarations."""
+    files = Files(name, folders_of(options.include_dirs))
+    files.read(text)
+    words = [*_nvrtc_words(options), DEVICE_DEFAULT, *_PRE_INCLUDED, *_QUIET]
+    given = _stand_ins(options)
+    cubin, log = files.compile(
+        lambda main, headers, instances: nvrtc.compile(
+            main, name, words, {**dict.fromkeys(files.empty, ""), **given, **headers}, instances
+        )
+    )
+    return cubin, log, files.words()
 
 
 def _nvrtc_words(options: CompileOptions) -> list[str]:
@@ -238,7 +329,10 @@ def _nvrtc_words(options: CompileOptions) -> list[str]:
 def _stand_ins(options: CompileOptions) -> dict[str, str]:
     """Stand-in headers, but for those that an include folder has itself."""
     folders = [Path(d) for d in options.include_dirs]
-    return {n: t for n, t in HEADERS.items() if not any((d / n).is_file() for d in folders)}
+    headers = dict(HEADERS)
+    if any((Path(d) / "cuda/std/limits").is_file() for d in _runtime_headers()):
+        headers |= {n: _CUDA_STD.format(n) for n in _DEVICE_STD}
+    return {n: t for n, t in headers.items() if not any((d / n).is_file() for d in folders)}
 
 
 class _Nvrtc:

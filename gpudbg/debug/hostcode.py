@@ -10,6 +10,9 @@ with blanks, so every line number stays.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 _TOKEN = re.compile(
@@ -32,6 +35,11 @@ _TYPES = frozenset({"class", "struct", "union", "enum"})
 _OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
 
 _DEFINE = re.compile(r"\s*#\s*define\s+(\w+)(.*)", re.DOTALL)
+_TEMPLATE_KERNEL = re.compile(
+    r"\btemplate\s*<[^;{}()]*>\s*(?:static\s+|inline\s+)*__global__[^;{}(]*?(\w+)\s*\("
+)
+_BOUNDS = re.compile(r"__launch_bounds__\s*\([^()]*\)")
+_DEFINE_LINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:\\\r?\n|[^\n])*)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +51,17 @@ class HostCode:
         functions: (name, first line) of each host function.
         launches: lines with `<<<`.
         instances: template kernels the host code launches, such as "reduce<256>".
+        declarations: (start, end) of what else stands at namespace level and has no word that
+            makes it one for the device: types, variables, prototypes; offsets into the text.
+        extents: (start, end) of each host function.
     """
 
     device: str
     functions: tuple[tuple[str, int], ...] = ()
     launches: tuple[int, ...] = ()
     instances: tuple[str, ...] = ()
+    declarations: tuple[tuple[int, int], ...] = ()
+    extents: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(slots=True)
@@ -66,13 +79,17 @@ class _Reader:
     device_words: set[str]
     at: int = 0
     found: list[tuple[str, int, int]] = field(default_factory=list)
+    declared: list[tuple[int, int]] = field(default_factory=list)
 
     def read(self) -> None:
-        """Collect (name, start, end) of every host function at namespace level."""
+        """Collect (name, start, end) of every host function at namespace level, and (start, end)
+        of every other declaration without a device word.
+        """
         head: list[_Token] = []
         while self.at < len(self.tokens):
             token = self.tokens[self.at]
             if token.text == ";" or (token.text == "}" and not head):
+                self._declaration(head, token)
                 head = []
                 self.at += 1
             elif token.text == "{":
@@ -99,6 +116,15 @@ class _Reader:
             name = words[words.index("(") - 1] if words.index("(") else "?"
             self.found.append((name, head[0].start, self.tokens[self.at - 1].end))
         return []
+
+    def _declaration(self, head: list[_Token], last: _Token) -> None:
+        """Keep what ends at `last`, where nothing in it is for the device."""
+        if not head:
+            return
+        start = head[0].start
+        within = bisect_left(self.tokens, start, key=lambda t: t.start)
+        if not any(t.text in self.device_words for t in self.tokens[within : self.at]):
+            self.declared.append((start, last.end))
 
     def _skip_group(self) -> None:
         """Pass a bracketed group."""
@@ -131,32 +157,54 @@ def _outside_groups(words: list[str]) -> list[str]:
     return out
 
 
-def split(text: str) -> HostCode:
+def split(text: str, device_words: AbstractSet[str] = frozenset()) -> HostCode:
     """Find a CUDA C++ file's host functions and take them out.
 
     Args:
         text: the file.
+        device_words: macros of other files that make a function one for the device.
     """
-    tokens, macros = _tokens(text)
+    tokens, macros = _tokens(text, device_words)
     reader = _Reader(tokens, set(_DEVICE) | macros)
     reader.read()
-    pieces, at = [], 0
-    for _, start, end in reader.found:
-        pieces += [text[at:start], re.sub(r"[^\n]", " ", text[start:end])]
-        at = end
-    pieces.append(text[at:])
+    extents = tuple((start, end) for _, start, end in reader.found)
     return HostCode(
-        "".join(pieces),
+        blanked(text, extents),
         tuple((name, _line(text, start)) for name, start, _ in reader.found),
         tuple(dict.fromkeys(_line(text, t.start) for t in tokens if t.text == "<<<")),
         _instances(tokens, reader.found),
+        tuple(reader.declared),
+        extents,
     )
 
 
-def _tokens(text: str) -> tuple[list[_Token], set[str]]:
+def blanked(text: str, extents: Iterable[tuple[int, int]]) -> str:
+    """The text with blanks in place of what lies in (start, end), in order; lines stay."""
+    pieces, at = [], 0
+    for start, end in extents:
+        pieces += [text[at:start], re.sub(r"[^\n]", " ", text[start:end])]
+        at = end
+    return "".join((*pieces, text[at:]))
+
+
+def template_kernels(text: str) -> list[str]:
+    """Names of the kernels that are templates, in the file's order."""
+    return list(dict.fromkeys(m[1] for m in _TEMPLATE_KERNEL.finditer(_BOUNDS.sub(" ", text))))
+
+
+def device_macros(text: str, known: AbstractSet[str] = frozenset()) -> set[str]:
+    """Macros that hold a device word, or one of those `known`: these, too."""
+    macros = set(known)
+    for match in _DEFINE_LINE.finditer(text):
+        if (_DEVICE | macros) & set(re.findall(r"\w+", match[2])):
+            macros.add(match[1])
+    return macros
+
+
+def _tokens(text: str, known: AbstractSet[str]) -> tuple[list[_Token], set[str]]:
     """Tokens without blanks and directives, and the macros that make a function a device one."""
     tokens: list[_Token] = []
-    macros: set[str] = set()
+    macros = set(known)
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup
         if kind == "directive":

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudbg.debug.hostcode import split
+from gpudbg.debug.hostcode import device_macros, split, template_kernels
 
 WHOLE = """\
 #include <vector>
@@ -105,3 +105,34 @@ def test_any_text_keeps_its_shape(text: str) -> None:
     found = split(text)
     assert len(found.device) == len(text)
     assert re.sub(r"[^\n]", "", found.device) == re.sub(r"[^\n]", "", text)
+
+
+def test_declarations_that_no_word_makes_device_ones() -> None:
+    text = (
+        "int host_variable;\n"
+        "__device__ int device_variable;\n"
+        "struct Both { int a; __device__ int twice() { return 2 * a; } };\n"
+        "struct Host { std::string name; };\n"
+        "void prototype(FILE *);\n"
+        "HD int f();\n"
+    )
+    found = split(text, {"HD"})
+    assert [text[a:b] for a, b in found.declarations] == [
+        "int host_variable;",
+        "struct Host { std::string name; };",
+        "void prototype(FILE *);",
+    ]
+    assert device_macros("#define A __device__\n#define B inline A\n#define C 3\n", {"Z"}) == {
+        "A",
+        "B",
+        "Z",
+    }
+
+
+def test_names_of_template_kernels() -> None:
+    text = (
+        "template <typename T, int N>\n__global__ void __launch_bounds__(64) one(T *p) {}\n"
+        "template <class T> __device__ T no(T a) { return a; }\n__global__ void plain() {}\n"
+        "template<int N> static __global__ void two() {}\n"
+    )
+    assert template_kernels(text) == ["one", "two"]
