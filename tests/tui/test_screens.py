@@ -18,6 +18,7 @@ from .helpers import (
     open_first,
     open_kernel,
     press,
+    screen_text,
     settle,
     view_of,
 )
@@ -106,6 +107,73 @@ async def test_messages_carry_rows_and_lanes():
     assert clicks[0].key == ("warp", 0, 0)
     assert clicks[0].lane == 3
     assert any(isinstance(m, messages.JobDone) and m.view is not None for m in got)
+
+
+LONG = "in[threadIdx.x + blockIdx.x * blockDim.x] * 2 + 1 - threadIdx.x / 4"
+
+
+async def watching(app, pilot, *expressions):
+    """The watch screen over a divergent warp."""
+    await settle(app, pilot)
+    for line in ("break 13", "continue", "continue"):
+        app.main.run_command(line)
+        await settle(app, pilot)
+    app.main.options.watches = list(expressions)
+    app.main.quick(lambda s: None)
+    await press(app, pilot, "w")
+    assert isinstance(app.screen, WatchScreen)
+    return app.screen
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_watch_shows_names_in_full_and_a_uniform_value_in_one_row(size):
+    app = make_app(open_kernel("divergence", DIVERGE))
+    async with app.run_test(size=size) as pilot:
+        screen = await watching(app, pilot, LONG, "blockIdx.x", "$R4")
+        texts = screen.table.texts
+        assert any(LONG in t for t in texts)
+        at = next(n for n, t in enumerate(texts) if t.startswith(" blockIdx.x "))
+        assert texts[at].endswith(" uniform")
+        assert texts[at + 1].startswith(" $R4"), "nothing of a uniform value is opened"
+        ruler = texts[0].index("0\u2501")
+        bars = {t.index("\u2500") for t in texts[1:] if "\u2500" * 8 in t}
+        assert bars == {ruler}, "lane 0 stands under its number"
+        await press(app, pilot, "escape", "8")
+        pane = app.main.line_pane("watch")
+        joined = "".join(t.strip() for t in pane.texts)
+        assert LONG.replace(" ", "") in joined.replace(" ", "")
+
+
+async def test_every_lane_has_a_row_where_there_is_room_and_on_t():
+    app = make_app(open_kernel("divergence", DIVERGE))
+    async with app.run_test(size=(200, 60)) as pilot:
+        screen = await watching(app, pilot, "threadIdx.x", "$R4")
+        pane = screen.lanes
+        assert pane.display
+        head, *rows = pane.texts[1:]
+        assert len(rows) == 32
+        assert all(name in head for name in ("threadIdx.x", "$R4", "R0", "R6", "P0"))
+        registers = {v.name: v for v in app.main.current.registers}
+        column = head.index(" R0") + 3
+        assert [t[:column].split()[-1] for t in rows] == list(registers["R0"].cells)
+        mine = next(t for t in rows if t.startswith("\u25ba"))
+        assert mine.split()[1] == str(app.main.current.lane)
+        await press(app, pilot, "4", "down", "down", "down", "enter")
+        assert app.main.current.lane == 2
+        assert "cannot be drawn" not in "\n".join(screen_text(app))
+    app = make_app(open_kernel("divergence", DIVERGE))
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await watching(app, pilot, "threadIdx.x", "$R4")
+        assert not screen.lanes.display
+        await press(app, pilot, "t")
+        assert screen.lanes.display
+        assert not screen.table.display
+        head = screen.lanes.texts[1]
+        await press(app, pilot, "right", "right")
+        assert screen.lanes.texts[1] != head
+        assert "columns 3 to" in screen.lanes.texts[0]
+        await press(app, pilot, "t")
+        assert screen.table.display
 
 
 async def test_watch_screen_shows_values_and_what_stands_out():

@@ -23,7 +23,9 @@ from gpudbg.frontends.tui.view import LaneRow, Running, View
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
 from gpudbg.frontends.tui.widgets.chrome import KeyRow, StopLine
 from gpudbg.frontends.tui.widgets.lane_axis import Axis, bar_spans
-from gpudbg.frontends.tui.widgets.registers import opened
+from gpudbg.frontends.tui.widgets.lane_table import ROWS, LaneTablePane
+from gpudbg.frontends.tui.widgets.lists import is_open, turn
+from gpudbg.frontends.tui.widgets.registers import name_rows, opened
 from gpudbg.frontends.tui.widgets.warps import lane_spans, state_words
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ KEYS = (
     ("a", "add"),
     ("e", "edit"),
     ("d", "delete"),
+    ("t", "table"),
     ("Enter", "expand"),
     ("l L", "lane"),
     ("[ ]", "warp"),
@@ -107,22 +110,28 @@ class WatchTable(LinePane):
 
     def __init__(self, look: Look) -> None:
         super().__init__(look)
-        self.open: set[str] = set()
+        self.chosen: dict[str, bool] = {}
+        self.folded = False
 
     @property
     def label(self) -> int:
-        """Columns before the lanes: wider than on the main screen, names are expressions."""
-        return 32 if self.size.width >= 118 else 24
+        """Columns before the lanes: wider than on the main screen, names are expressions; as wide
+        as the longest of them needs, where lanes and words still fit."""
+        width = self.size.width
+        least, cells = (32, 64) if width >= 118 else (24, 32)
+        names = [len(w.name) for w in self.view.watches] if self.view is not None else []
+        wanted = max(names, default=0) + 4 + self.cell
+        return max(least, min(wanted, width - cells - 14))
 
     @property
     def cell(self) -> int:
         """Columns of the focused lane's value: any 32-bit number where there is room."""
-        return 13 if self.label == 32 else 9
+        return 13 if self.size.width >= 118 else 11
 
     @property
     def axis(self) -> Axis:
         """Two cells a lane where they fit."""
-        return Axis(2 if self.size.width >= self.label + 64 + 20 else 1, self.label)
+        return Axis(2 if self.size.width >= self.label + 64 + 14 else 1, self.label)
 
     def content(self, view: View, width: int, height: int) -> Content:
         """The warp's own lanes, then a row an expression."""
@@ -140,15 +149,30 @@ class WatchTable(LinePane):
                 lanes=(axis.start, axis.cell),
             )
         ]
-        # While rows are free every expression shows its values; Enter closes it then.
-        free = 1 + 5 * len(view.watches) <= height
         for value in view.watches:
-            rows.append(self._line(value, view, axis))
-            if (value.name in self.open) != free and value.cells:
+            rows += self._lines(value, view, axis, width)
+            if is_open(value, self.chosen, self._free(view)):
                 rows += opened(value, view, axis, g)
-        return Content(rows, f"lane {view.lane} in blue", lanes=True)
+        return Content(rows, f"lane {view.lane}", lanes=True)
 
-    def _line(self, value: LaneRow, view: View, axis: Axis) -> Row:
+    def _free(self, view: View) -> bool:
+        """Whether there are rows for the 32 values of every expression."""
+        return not self.folded and 1 + 5 * len(view.watches) <= self.body
+
+    def toggle(self, name: str) -> None:
+        """Open or close an expression's values."""
+        if self.view is not None:
+            turn(self.chosen, name, self.view.watches, self._free(self.view))
+        self.redraw()
+
+    def _lines(self, value: LaneRow, view: View, axis: Axis, width: int) -> list[Row]:
+        """A row; a name that the label has no room for stands above, all of it."""
+        if len(value.name) <= axis.start - 4 - self.cell:
+            return [self._line(value, view, axis, value.name)]
+        above = name_rows(value, width, ("watch", value.name))
+        return [*above, self._line(value, view, axis, "")]
+
+    def _line(self, value: LaneRow, view: View, axis: Axis, name: str) -> Row:
         g = self.look.glyphs
         changed = bool(value.changed)
         room, cell = axis.start - 3 - self.cell, self.cell
@@ -157,7 +181,7 @@ class WatchTable(LinePane):
             text = text[: cell - 1] + g.cut
         head: list[Span] = [
             (g.changed if changed else " ", "now"),
-            (fit(value.name, max(room, 4), g.cut), "now.b" if changed else "text"),
+            (fit(name, max(room, 4), g.cut), "now.b" if changed else "text"),
             (f"{text:>{cell}}  "[: axis.start - 1 - max(room, 4)], "now" if changed else "text"),
         ]
         words = value.shape.words if value.valid else value.why
@@ -247,6 +271,8 @@ class WatchScreen(SideScreen):
         Binding("full_stop", "odd(1)", "next odd lane", show=False),
         Binding("comma", "odd(-1)", "previous odd lane", show=False),
         Binding("w", "close", "back", show=False),
+        Binding("t", "table", "lanes in rows", show=False),
+        *(Binding(str(n), f"pane({n - 1})", "pane", show=False) for n in range(1, 5)),
     ]
 
     def __init__(self, main: MainScreen, look: Look) -> None:
@@ -254,11 +280,14 @@ class WatchScreen(SideScreen):
         self.table = WatchTable(look)
         self.values = ValuesPane(look)
         self.out = OutPane(look)
+        self.lanes = LaneTablePane(look)
+        self._tabled = False
+        self._placed = 0
 
     def compose(self) -> ComposeResult:
-        """Stop line, the table, two panes below, keys."""
-        yield Board(StopLine(self.look, "w-stopline"), self.table, self.values, self.out,
-                    KeyRow(self.look, "w-keys"))  # fmt: skip
+        """Stop line, the table, the lanes, two panes below, keys."""
+        yield Board(StopLine(self.look, "w-stopline"), self.table, self.lanes, self.values,
+                    self.out, KeyRow(self.look, "w-keys"))  # fmt: skip
 
     def on_mount(self) -> None:
         """The present picture."""
@@ -280,24 +309,53 @@ class WatchScreen(SideScreen):
 
     def on_resize(self, event: Resize) -> None:
         """Place the panes."""
+        self._place()
+
+    def _place(self) -> None:
+        """Expressions above, two panes below; between them every lane, where there is room for
+        all 32, or in the place of the others, where it was asked for."""
         width, height = self.size
-        lower = max(height // 3, 5) if height >= 20 else 0
-        top = height - lower - 2
-        places = {
-            "w-stopline": (0, 0, width, 1),
-            "pane-watchtable": (0, 1, width, top),
-            "w-keys": (0, height - 1, width, 1),
-        }
+        if not height:
+            return
+        rows, places = height - 2, {"w-stopline": (0, 0, width, 1)}
+        places["w-keys"] = (0, height - 1, width, 1)
+        both = self._roomy
+        self.table.folded = both
+        self._placed = self._wanted()
+        if both:
+            lower = max((rows - ROWS) // 3, 5)
+            top = max(min(self._placed, rows - ROWS - lower), 4)
+            lower = rows - ROWS - top
+            places["pane-watchtable"] = (0, 1, width, top)
+            places["pane-lanetable"] = (0, 1 + top, width, ROWS)
+        elif self._tabled:
+            lower = 0
+            places["pane-lanetable"] = (0, 1, width, rows)
+        else:
+            lower = max(height // 3, 5) if height >= 20 else 0
+            places["pane-watchtable"] = (0, 1, width, rows - lower)
         if lower:
             half = width // 2
-            places["pane-watchvalues"] = (0, top + 1, half, lower)
-            places["pane-watchout"] = (half, top + 1, width - half, lower)
+            places["pane-watchvalues"] = (0, height - 1 - lower, half, lower)
+            places["pane-watchout"] = (half, height - 1 - lower, width - half, lower)
         self.query_one(Board).place(places)
+
+    @property
+    def _roomy(self) -> bool:
+        """Whether all panes stand on the screen at once."""
+        return self.size.width >= 110 and self.size.height >= ROWS + 16
+
+    def _wanted(self) -> int:
+        """Rows for the expressions: title, the warp, one or two each, room to add one."""
+        return 4 + len(self.main.options.watches)
 
     def show(self, view: View, running: Running | None) -> None:
         """A new picture."""
+        if self._roomy and self._placed != self._wanted():
+            self._place()
         self.query_one(StopLine).show(view, running)
         self.table.show(view, running)
+        self.lanes.show(view, running)
         self._lower(view, running)
         self.query_one(KeyRow).show(view, running)
 
@@ -308,6 +366,24 @@ class WatchScreen(SideScreen):
         self.out.show(view, running)
 
     # ---- actions -------------------------------------------------------------------------
+    def action_table(self) -> None:
+        """A row for each lane, or the expressions again; where both stand, the other takes keys."""
+        if not self._roomy:
+            self._tabled = not self._tabled
+            self._place()
+        table = self.lanes if self._tabled or self.focused is self.table else self.table
+        self.call_after_refresh(self.set_focus, table)
+        if self.main.current is not None:
+            self.show(self.main.current, None)
+
+    def action_pane(self, number: int) -> None:
+        """A digit: the pane with that number."""
+        pane = (self.table, self.values, self.out, self.lanes)[number]
+        if not pane.display:
+            self.action_table()
+        else:
+            self.set_focus(pane)
+
     def action_add(self) -> None:
         """Ask for an expression."""
         self._ask("")
@@ -374,8 +450,9 @@ class WatchScreen(SideScreen):
         """The 32 values of an expression."""
         event.stop()
         if isinstance(event.key, tuple) and event.key[0] == "watch":
-            self.table.open ^= {event.key[1]}
-            self.table.redraw()
+            self.table.toggle(event.key[1])
+        else:
+            self.on_row_clicked(messages.RowClicked(event.pane, event.key, None, 0))
 
 
 def _neighbour(lanes: Sequence[int], here: int, by: int) -> int | None:

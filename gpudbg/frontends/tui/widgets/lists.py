@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from gpudbg.debug.fault_card import title
@@ -12,9 +12,9 @@ from gpudbg.frontends.tui.code_index import CodeIndex
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.text import Row, Span, row
-from gpudbg.frontends.tui.view import OutputRow, PointRow, View
+from gpudbg.frontends.tui.view import LaneRow, OutputRow, PointRow, View
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
-from gpudbg.frontends.tui.widgets.registers import lane_line, opened
+from gpudbg.frontends.tui.widgets.registers import named_lines, opened
 
 STOP_WORDS = {
     "exited": "Finished",
@@ -90,22 +90,38 @@ class WatchPane(LinePane):
 
     def __init__(self, look: Look) -> None:
         super().__init__(look)
-        self.open: set[str] = set()
+        self.chosen: dict[str, bool] = {}
 
     def content(self, view: View, width: int, height: int) -> Content:
-        """One row an expression; opened ones, and all while rows are free, show 32 values."""
+        """One row an expression; opened ones, and while rows are free all that differ, show 32
+        values."""
         rows: list[Row] = []
         free = 5 * len(view.watches) <= height
         for value in view.watches:
-            rows.append(lane_line(value, view, self.axis, self.look.glyphs))
-            if (value.name in self.open) != free and value.cells:
+            rows += named_lines(value, view, self.axis, self.look.glyphs, width)
+            if is_open(value, self.chosen, free):
                 rows += opened(value, view, self.axis, self.look.glyphs)
         return Content(rows, "a adds" if rows else "", lanes=bool(rows))
 
     def toggle(self, name: str) -> None:
         """Open or close an expression's values."""
-        self.open ^= {name}
+        if self.view is not None:
+            free = 5 * len(self.view.watches) <= self.body
+            turn(self.chosen, name, self.view.watches, free)
         self.redraw()
+
+
+def is_open(value: LaneRow, chosen: Mapping[str, bool], free: bool) -> bool:
+    """Whether the 32 values of an expression show: as chosen, else while rows are free, where
+    they are not all the same."""
+    return bool(value.cells) and chosen.get(value.name, free and not value.shape.flat)
+
+
+def turn(chosen: dict[str, bool], name: str, values: Sequence[LaneRow], free: bool) -> None:
+    """Open an expression that is closed, close one that is open."""
+    for value in values:
+        if value.name == name:
+            chosen[name] = not is_open(value, chosen, free)
 
 
 def plot(means: Sequence[float], glyphs: Glyphs) -> list[Span]:

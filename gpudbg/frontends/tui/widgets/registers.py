@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
 
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.lane_rows import register_text
@@ -53,6 +55,25 @@ def lane_line(value: LaneRow, view: View, axis: Axis, glyphs: Glyphs) -> Row:
     )
 
 
+def named_lines(value: LaneRow, view: View, axis: Axis, glyphs: Glyphs, width: int) -> list[Row]:
+    """`lane_line`; a name that its label has no room for stands above, all of it."""
+    room = axis.start - 3 - max(len(value.focus_text[:10]), 4) - 1
+    if len(value.name) <= room:
+        return [lane_line(value, view, axis, glyphs)]
+    key = (value.section, value.name)
+    return [
+        *name_rows(value, width, key),
+        replace(lane_line(replace(value, name=""), view, axis, glyphs), key=key),
+    ]
+
+
+def name_rows(value: LaneRow, width: int, key: Hashable) -> list[Row]:
+    """A long name over as many rows as it takes."""
+    style = "now.b" if value.changed else "text"
+    parts = textwrap.wrap(value.name, max(width - 2, 8), break_on_hyphens=False) or [""]
+    return [row((f" {part}", style), key=key) for part in parts]
+
+
 def opened(value: LaneRow, view: View, axis: Axis, glyphs: Glyphs) -> list[Row]:
     """The 32 values under their bars, eight a row where they fit; parked lanes dim."""
     focus = view.focus_row
@@ -65,7 +86,7 @@ def opened(value: LaneRow, view: View, axis: Axis, glyphs: Glyphs) -> list[Row]:
     for line in range(32 // per):
         first = line * per
         spans: list[Span] = [
-            (f" {glyphs.open if not line else ' '} {value.name[:8] if not line else '':8}", "you"),
+            (f" {glyphs.open if not line else ' '} {'lanes' if not line else '':8}", "you"),
             (f"{first:3}  ", "dim"),
         ]
         for lane in range(first, first + per):
