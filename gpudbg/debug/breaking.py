@@ -243,7 +243,7 @@ class Breaking(Part):
 
         try:
             context = WarpContext(self._whole, warp)
-            text = formatted(self._whole, point.dprintf, context, lane)
+            text = formatted(self._whole, point.dprintf, "dprintf", context, lane)
         except CommandError as error:
             self._notes.append(f"dprintf {point.number}: {error}")
             return False

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug.expr import Node, parse_condition
+from gpudbg.debug.format import parse_int
+from gpudbg.debug.script.blocks import Line, Statement, shown_lines
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:
     from gpudbg.debug.stop import Stop
-    from gpudbg.debug.symbols import Line
+    from gpudbg.debug.symbols import Line as SourceLine
     from gpudbg.debug.watchpoints import Watch
 
 
@@ -42,12 +44,19 @@ class Breakpoint:
     enabled: bool = True
     ignore: int = 0
     hits: int = 0
-    line: Line | None = None
+    line: SourceLine | None = None
     disabled: set[int] = field(default_factory=set)
     watch: Watch | None = None
     thread: int | None = None
     only: tuple[Dim3, int] | None = None
     dprintf: str = ""
+    commands: list[Statement] = field(default_factory=list, repr=False)
+
+    @property
+    def silent(self) -> bool:
+        """Whether its commands begin with `silent`: the stop is not told."""
+        first = self.commands[0] if self.commands else None
+        return isinstance(first, Line) and first.text.strip() == "silent"
 
     @property
     def stops_at(self) -> tuple[int, ...]:
@@ -78,6 +87,7 @@ class Breakpoint:
             "hits": self.hits,
             "watch": self.watch.target.kind if self.watch is not None else None,
             "dprintf": self.dprintf,
+            "commands": list(shown_lines(self.commands)),
         }
 
 
@@ -87,6 +97,8 @@ class BreakpointTable:
     def __init__(self) -> None:
         self._rows: dict[int, Breakpoint] = {}
         self._next = 1
+        self.latest: tuple[int, ...] = ()
+        """Numbers of those that the last command set."""
 
     def __iter__(self) -> Iterator[Breakpoint]:
         return iter(list(self._rows.values()))
@@ -120,6 +132,7 @@ class BreakpointTable:
             ignore=max(ignore, 0),
         )
         self._rows[row.number] = row
+        self.latest = (row.number,)
         self._next += 1
         return row
 
@@ -134,10 +147,36 @@ class BreakpointTable:
             raise CommandError(f"No breakpoint number {number}.", f"existing: {have}")
         return self._rows[number]
 
+    def numbers(self, text: str, integer: Callable[[str], int]) -> list[int]:
+        """Numbers of a list like `1 3-5 $bpnum`.
+
+        Args:
+            text: the list.
+            integer: evaluates `$name`.
+
+        Raises:
+            CommandError: no number, or no such breakpoint.
+        """
+        out: list[int] = []
+        for word in text.replace(",", " ").split():
+            if word.startswith("$"):
+                out.append(integer(word))
+                continue
+            low, dash, high = word.partition("-")
+            first = parse_int(low, "breakpoint number")
+            last = parse_int(high, "breakpoint number") if dash else first
+            if last - first > 10_000:
+                raise CommandError(f"range {word} is too long")
+            out.extend(range(first, last + 1))
+        for number in out:
+            self.get(number)
+        return out
+
     def remove(self, number: int) -> None:
         """Delete one."""
         self.get(number)
         del self._rows[number]
+        self.latest = tuple(n for n in self.latest if n != number)
 
     def enable(self, number: int, on: bool) -> None:
         """Switch one on or off."""

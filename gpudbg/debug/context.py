@@ -16,7 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudbg.debug import cuda_vars
-from gpudbg.debug.expr.evaluate import LANES, Place, Result, decayed, load, per_lane, uniform
+from gpudbg.debug.expr.evaluate import (
+    LANES,
+    Place,
+    Result,
+    decayed,
+    is_register,
+    load,
+    per_lane,
+    text_of,
+    uniform,
+)
 from gpudbg.debug.expr.types import I32, TYPES, U8, U32, U64, VOID, Array, Pointer, Scalar, Struct
 from gpudbg.debug.format import parse_int
 from gpudbg.debug.frames import Frame, frames
@@ -86,14 +96,16 @@ class WarpContext:
             number = cuda_vars.read(self._session, plain)
             if number is not None:
                 return uniform(number, U64 if number > 0xFFFFFFFF else U32)
-        for reader in (self._coordinate, self._special, self._symbol):
+        # `$n` is no argument n.
+        readers = [self._coordinate, self._special]
+        if not text.startswith("$"):
+            readers.append(self._symbol)
+        for reader in readers:
             result = reader(plain)
             if result is not None:
                 return result
         if text.startswith("$") and plain.isidentifier():
-            nothing = np.zeros(LANES, bool)
-            place = Place("variable", name=text)
-            return Result(VOID, np.zeros(LANES, np.int32), nothing, place, f"{text} is void")
+            return void_variable(text)
         return None
 
     def _pc(self) -> Result:
@@ -337,8 +349,25 @@ class WarpContext:
         kept = decayed(value)
         if isinstance(kept.type, Struct):
             raise CommandError(f"{name} cannot hold a structure", f"keep its address: {name} = &…")
+        if text_of(kept) is not None:
+            self._session.variables[name] = kept
+            return
         place = Place("variable", name=name)
         self._session.variables[name] = Result(kept.type, kept.values, kept.valid, place, kept.why)
+
+
+def void_variable(text: str) -> Result:
+    """A `$name` that nothing has been given to."""
+    place = Place("variable", name=text)
+    values = np.zeros(LANES, np.int32)
+    return Result(VOID, values, np.zeros(LANES, bool), place, f"{text} is void")
+
+
+def machine_name(text: str) -> bool:
+    """Whether a `$name` is of a warp: a register, a coordinate, the pc."""
+    plain = text.removeprefix("$")
+    known = plain in ("pc", "fp") or plain in _NAMES or plain.partition(".")[0] in _VECTORS
+    return known or plain.startswith(("cuda_", "SR_")) or is_register(text)
 
 
 def argument_names(session: DebugSession) -> list[str]:

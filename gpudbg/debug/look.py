@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from gpudbg.debug import access
+from gpudbg.debug.expr.evaluate import text_of
 from gpudbg.debug.given import whole
 from gpudbg.debug.part import Part
 from gpudbg.debug.public import public_names
@@ -344,6 +345,9 @@ class Looking(Part):
     def fetch_bytes(self, result: Result, lane: int) -> bytes:
         """The bytes of an array or structure, as `lane` of the focused warp sees them."""
         assert result.place is not None
+        own = text_of(result)
+        if own is not None:
+            return own.encode("utf-8", "surrogateescape") + b"\0"
         size = min(result.type.size, access.MAX_READ)
         return self.read_focused(result.place.space, int(result.values[lane]), size)
 

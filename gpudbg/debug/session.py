@@ -33,6 +33,9 @@ from gpudbg.debug.given import text as given_text
 from gpudbg.debug.interrupts import interruptible
 from gpudbg.debug.look import Looking
 from gpudbg.debug.public import public_names
+from gpudbg.debug.script import Line, Player, Scope, play
+from gpudbg.debug.script.blocks import statements
+from gpudbg.debug.script.host import SessionHost
 from gpudbg.debug.settings import SCOPES, Settings
 from gpudbg.debug.sources import SourcePath
 from gpudbg.debug.stop import Stop, Trigger, dim
@@ -136,7 +139,7 @@ class DebugSession(Watching, Breaking, Looking):
         self.kernel = launch.kernel
         self.symbols = Symbols(launch.program, launch.image, launch.kernel)
         self.displays = Displays(self)
-        self.variables: dict[str, Result] = {}
+        self.scripting = SessionHost(self, Scope())
         self.stops: Latest[Stop] = Latest(MOST_STOPS)
         self.stop_listeners: list[Callable[[Stop], None]] = []
         self.print_listeners: list[Callable[[str], None]] = []
@@ -156,7 +159,6 @@ class DebugSession(Watching, Breaking, Looking):
         self.running = 0
         self._killed = False
         self.value_history: Latest[Result] = Latest(MOST_VALUES)
-        self.source_depth = 0
         self.examine_state: tuple[str, int, int, str] | None = None
         self.list_state: tuple[str, int, int] | None = None
         self.observing: dict[str, Any] = {}
@@ -177,7 +179,7 @@ class DebugSession(Watching, Breaking, Looking):
         frame_level global_address grid halted integer last_line list_state location_text
         observing opening plan quit_code quit_requested read_focused read_memory
         require_launchable require_stopped
-        resolve_breakpoints run_to_stop shown_pc skipped_inline source_depth sources special
+        resolve_breakpoints run_to_stop shown_pc scripting skipped_inline sources special
         special_names stop_listeners symbols test timeline traps use_settings value_history
         variables warps_where watchpoints would_stop write_focused write_memory""".split()
     )
@@ -192,6 +194,11 @@ class DebugSession(Watching, Breaking, Looking):
         from gpudbg.debug import html
 
         return html.session(self)
+
+    @property
+    def variables(self) -> dict[str, Result]:
+        """Convenience variables by name."""
+        return self.scripting.scope.variables
 
     # ---- life --------------------------------------------------------------------------
     def __enter__(self) -> DebugSession:
@@ -595,10 +602,12 @@ class DebugSession(Watching, Breaking, Looking):
 
     def interrupt(self) -> None:
         """Stop a running machine soon; safe from any thread and from a signal handler."""
+        self.scripting.interrupted = True
         self.grid.interrupt()
 
     def forget_interrupt(self) -> None:
         """Drop an interrupt that came when nothing ran, so that it does not stop the next run."""
+        self.scripting.interrupted = False
         self.grid.forget_interrupt()
 
     def _require_running(self) -> None:
@@ -671,6 +680,10 @@ class DebugSession(Watching, Breaking, Looking):
             event = replace(event, detail=(*event.detail, *self._notes))
         stop = make_stop(self, kind, event, hits, arrived)
         stop = replace(stop, watch=seen if hits else ())
+        points = [self.breakpoints.get(number) for number in hits]
+        self.scripting.met = [row.commands for row in points if row.commands]
+        self.scripting.resumed = True
+        self.scripting.silent = any(row.silent for row in points)
         for number in hits:
             if self.breakpoints.get(number).temporary:
                 self.breakpoints.remove(number)
@@ -814,7 +827,11 @@ class DebugSession(Watching, Breaking, Looking):
 
     def context(self) -> WarpContext:
         """What expressions see: the focused warp; at the end, what a launch leaves."""
-        if self.focus is None and self.grid.finished and not self._killed:
+        if self.focus is None and self._killed:
+            from gpudbg.debug.ended import BareContext
+
+            return BareContext(self)
+        if self.focus is None and self.grid.finished:
             from gpudbg.debug.ended import EndedContext
 
             return EndedContext(self)
@@ -839,17 +856,56 @@ class DebugSession(Watching, Breaking, Looking):
     def command(self, line: str) -> Output:
         """Carry out a console command; an empty line repeats the last one that repeats.
 
+        Several lines are a script: blocks up to their `end`, one answer.
+
         Raises:
             GpudbgError: unknown command, bad argument, or nothing to act on.
         """
-        from gpudbg.debug.commands.registry import Output, load
+        text = line if "\n" in line else line.strip() or self.last_line
+        player = Player(self.scripting)
+        player.add(statements(text.split("\n")))
+        return self.carry_out(player)
 
-        text = line.strip() or self.last_line
-        if not text or text.startswith("#"):
+    def carry_out(self, player: Player) -> Output:
+        """Carry out all that is left of a script; what it answers, put together.
+
+        Raises:
+            GpudbgError: what failed, naming file and line.
+        """
+        from gpudbg.debug.commands.registry import Output, joined
+
+        self.scripting.begin()
+        answers: list[tuple[str, Output]] = []
+        scripted = False
+
+        def one(line: Line) -> None:
+            nonlocal scripted
+            scripted = scripted or player.scripted
+            answers.append((line.text, self.plain_command(line.text)))
+
+        play(player, one)
+        if scripted:
+            self.last_line = ""
+        elif not answers:
             return Output()
+        elif len(answers) == 1:
+            return answers[0][1]
+        data = [{"command": text.strip(), "data": output.data} for text, output in answers]
+        return joined([output for _, output in answers], data)
+
+    def plain_command(self, line: str) -> Output:
+        """Carry out a line that is no block, file nor user command."""
+        from gpudbg.debug.commands.registry import load
+
+        text = line.strip()
+        self.scripting.met = []
         found, argument = load().resolve(text)
         self.last_line = text if found.repeats else ""
-        return self.dispatch(found, argument)
+        before = self.stop
+        output = self.dispatch(found, argument)
+        if self.stop is not before and self.stop is not None and self.stop.kind == "interrupted":
+            self.scripting.interrupted = True
+        return output
 
     def dispatch(self, found: Command, argument: str) -> Output:
         """Carry out a resolved command without touching what an empty line repeats."""

@@ -9,7 +9,16 @@ MAP_KEYS = frozenset(
 """Keys whose object maps names (of the program, the machine or a plugin) to values."""
 
 MAP_COMMANDS = frozenset(
-    ("info args", "info checks", "info esr", "info locals", "info registers", "show", "trap option")
+    (
+        "info args",
+        "info checks",
+        "info esr",
+        "info locals",
+        "info registers",
+        "show",
+        "show user",
+        "trap option",
+    )
 )
 """Commands whose data is such an object."""
 
@@ -64,6 +73,7 @@ code_bytes: bytes of machine code
 command: the command line
 compiled: whether compiled code has been used
 condition: the breakpoint's condition, or null
+commands: lines carried out when a breakpoint stops the program
 constant_banks: bank -> bytes
 control: the instruction's 21 bits of the bundle's control word
 control_text: the same in words

@@ -8,6 +8,7 @@ from gpudbg.debug import gdb_text
 from gpudbg.debug.access import check_names
 from gpudbg.debug.commands.registry import Output, command
 from gpudbg.debug.format import parse_int
+from gpudbg.debug.script.blocks import shown_lines
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:
@@ -133,17 +134,7 @@ def _numbers(session: DebugSession, argument: str) -> list[int]:
     """Numbers of a list like `1 3-5`; all when empty."""
     if not argument:
         return [b.number for b in session.breakpoints]
-    out: list[int] = []
-    for word in argument.replace(",", " ").split():
-        low, dash, high = word.partition("-")
-        first = parse_int(low, "breakpoint number")
-        last = parse_int(high, "breakpoint number") if dash else first
-        if last - first > 10_000:
-            raise CommandError(f"range {word} is too long")
-        out.extend(range(first, last + 1))
-    for number in out:
-        session.breakpoints.get(number)
-    return out
+    return session.breakpoints.numbers(argument, session.integer)
 
 
 @command(
@@ -247,9 +238,7 @@ def condition(session: DebugSession, argument: str) -> Output:
         raise CommandError("a breakpoint number is missing", "condition N EXPRESSION")
     if text.strip():
         check_names(session, text)
-    point = session.breakpoints.set_condition(
-        parse_int(number, "breakpoint number"), text.strip() or None
-    )
+    point = session.breakpoints.set_condition(_numbers(session, number)[0], text.strip() or None)
     if not text.strip():
         return Output((f"Breakpoint {point.number} now unconditional.",), point.to_json())
     return _quietly(session, point.announce(), point.to_json())
@@ -267,7 +256,7 @@ def ignore(session: DebugSession, argument: str) -> Output:
     words = argument.split()
     if len(words) != 2:
         raise CommandError("two numbers are needed", "ignore N COUNT")
-    number, count = (parse_int(w) for w in words)
+    number, count = _numbers(session, words[0])[0], parse_int(words[1])
     point = session.breakpoints.set_ignore(number, count)
     if point.ignore:
         crossings = "crossing" if point.ignore == 1 else f"{point.ignore} crossings"
@@ -310,4 +299,8 @@ def info_breakpoints(session: DebugSession, argument: str) -> Output:
             for r in rows
         ],
     )
+    head, *shown = lines
+    lines = [head]
+    for text, point in zip(shown, session.breakpoints, strict=True):
+        lines += [text, *(f"        {t}" for t in shown_lines(point.commands))]
     return Output(tuple(lines), rows)

@@ -64,9 +64,9 @@ def print_(session: DebugSession, argument: str) -> Output:
     completer=lambda s, text: s.complete_expression(text),
 )
 def output(session: DebugSession, argument: str) -> Output:
-    """Evaluate and show."""
+    """Evaluate and show; the line is not ended, as in gdb."""
     shown = _shown(session, argument)
-    return Output(shown.lines, shown.data)
+    return Output(shown.lines, shown.data, open=True)
 
 
 class _Shown(NamedTuple):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug.commands.registry import Output, command
+from gpudbg.debug.commands.registry import Output, command, printed
 from gpudbg.debug.context import WarpContext
+from gpudbg.debug.escapes import unescaped
 from gpudbg.debug.expr import evaluate, parse
+from gpudbg.debug.expr.evaluate import text_of
 from gpudbg.debug.expr.types import VOID, Array, CType, Pointer, Struct
 from gpudbg.errors import CommandError
 
@@ -92,36 +94,39 @@ def whatis(session: DebugSession, argument: str) -> Output:
 
 # ---- printf ----------------------------------------------------------------------------
 _PRINTF = re.compile(r'\s*"((?:[^"\\]|\\.)*)"\s*(?:,(.*))?$', re.DOTALL)
-_CONVERSION = re.compile(r"%([-+ #0]*\d*(?:\.\d+)?)(?:hh|h|ll|l|z|L)?([diouxXcsfFeEgGp%])")
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "0": "\0"}
+_CONVERSION = re.compile(r"%([-+ #0]*\d*(?:\.\d+)?)(?:hh|h|ll|l|z|t|j|L)?([diouxXcsfFeEgGp%])")
+_UNKNOWN = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?(?:hh|h|ll|l|z|t|j|L)?(.?)", re.DOTALL)
+PRINTF_HELP = 'printf "R4 is %d, out[0] is %f\\n", $R4, out[0]    %s takes a string'
 
 
-@command(
-    "printf",
-    usage='printf "FORMAT", EXPRESSION, …',
-    help="values in C's format",
-    group="data",
-    needs="stopped",
-    details='printf "R4 is %d, out[0] is %f\\n", $R4, out[0]    %s takes a char pointer',
-)
-def printf(session: DebugSession, argument: str) -> Output:
-    """Format values of the focused lane."""
-    lane = session.focus.lane if session.focus is not None else 0
-    text = formatted(session, argument, session.context(), lane)
-    lines = tuple(text.split("\n"))
-    return Output(lines[:-1] if lines[-1] == "" else lines, text)
+def formatted(
+    session: DebugSession,
+    argument: str,
+    verb: str = "printf",
+    context: WarpContext | None = None,
+    lane: int | None = None,
+) -> str:
+    """`"FORMAT", VALUE, …` as C's printf has it, with values of one lane.
 
-
-def formatted(session: DebugSession, argument: str, context: WarpContext, lane: int) -> str:
-    """`"FORMAT", EXPRESSION, …` with the values of one lane.
+    Args:
+        session: whose values.
+        argument: what stands behind the command.
+        verb: the command, for messages.
+        context: the warp; None stands for the session's own.
+        lane: the lane; None stands for the focused one.
 
     Raises:
-        CommandError: a bad format, or an expression without a value.
+        CommandError: no format, a conversion there is not, or not as many values as it wants.
     """
     m = _PRINTF.match(argument)
     if m is None:
-        raise CommandError("Bad format string", 'printf "FORMAT", EXPRESSION, …')
-    template = re.sub(r"\\(.)", lambda e: _ESCAPES.get(e[1], e[1]), m[1])
+        quoted = argument.lstrip().startswith('"')
+        why = "non-terminated" if quoted else "missing"
+        raise CommandError(f"Bad format string, {why} '\"'.", f'{verb} "FORMAT", EXPRESSION, …')
+    template = unescaped(m[1])
+    for odd in _UNKNOWN.finditer(template):
+        if _CONVERSION.match(template, odd.start()) is None:
+            raise CommandError(f"Unrecognized format specifier '{odd[1]}' in printf")
     values = split_arguments(m[2] or "")
     wanted = [c for c in _CONVERSION.findall(template) if c[1] != "%"]
     if len(wanted) != len(values):
@@ -139,31 +144,75 @@ def formatted(session: DebugSession, argument: str, context: WarpContext, lane: 
     return _CONVERSION.sub(convert, template)
 
 
+@command(
+    "printf",
+    usage='printf "FORMAT", EXPRESSION, …',
+    help="values in C's format",
+    group="data",
+    needs="stopped or ended",
+    details=PRINTF_HELP,
+)
+def printf(session: DebugSession, argument: str) -> Output:
+    """Format values of the focused lane."""
+    text = formatted(session, argument, "printf")
+    return printed(text, text)
+
+
+@command(
+    "eval",
+    usage='eval "FORMAT", EXPRESSION, …',
+    help="carry out a command made as printf makes text",
+    group="scripts",
+    needs="nothing",
+    details='eval "print shared[%d]", $i',
+)
+def eval_(session: DebugSession, argument: str) -> Output:
+    """Carry out what was formatted."""
+    return session.command(formatted(session, argument, "eval"))
+
+
+_PIECE = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)\'|.', re.DOTALL)
+
+
 def split_arguments(text: str) -> list[str]:
-    """Expressions between commas that stand in no brackets."""
+    """Expressions between commas that stand in no brackets and no quotes."""
     out, depth, word = [], 0, ""
-    for ch in text:
-        depth += (ch in "([") - (ch in ")]")
-        if ch == "," and depth == 0:
+    for piece in _PIECE.findall(text):
+        depth += (piece in ("(", "[")) - (piece in (")", "]"))
+        if piece == "," and depth == 0:
             out.append(word.strip())
             word = ""
         else:
-            word += ch
+            word += piece
     if word.strip() or out:
         out.append(word.strip())
     return out
 
 
 def _converted(
-    session: DebugSession, flags: str, letter: str, text: str, context: WarpContext, lane: int
+    session: DebugSession,
+    flags: str,
+    letter: str,
+    text: str,
+    context: WarpContext | None,
+    lane: int | None,
 ) -> str:
     if any(len(n) > 4 or int(n) > MAX_WIDTH for n in re.findall(r"\d+", flags)):
         raise CommandError(f"%{flags[:20]}{letter}: a width above {MAX_WIDTH}")
-    result = evaluate(parse(text), context)
+    result = session.evaluate(text) if context is None else evaluate(parse(text), context)
+    if lane is None:
+        lane = session.focus.lane if session.focus is not None else 0
+    if result.type == VOID:
+        raise CommandError(f"{text}: Value can't be converted to integer.", f"{text} is void")
     if not result.valid[lane]:
         raise CommandError(f"{text}: no value here: {result.why}")
     value: Any = result.values[lane].item()
+    own = text_of(result)
+    if own is not None and letter != "s":
+        raise CommandError(f"{text} is a string: it takes %s")
     if letter == "s":
+        if own is not None:
+            return f"%{flags}s" % own.partition("\0")[0]
         if not isinstance(result.type, Pointer | Array):
             raise CommandError(f"{text} is no string")
         space = result.type.space if isinstance(result.type, Pointer) else "generic"
@@ -171,7 +220,7 @@ def _converted(
             space = result.place.space
         return f"%{flags}s" % _string(session, space, int(value))
     if letter == "p":
-        return f"%{flags}s" % hex(int(value))
+        return f"%{flags}s" % (hex(int(value)) if value else "(nil)")
     if letter in "fFeEgG":
         return f"%{flags}{letter}" % float(value)
     if value != value or abs(value) == float("inf"):

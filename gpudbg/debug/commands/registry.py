@@ -11,7 +11,7 @@ name or alias always wins.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
@@ -34,6 +34,13 @@ class Output:
 
     lines: tuple[str, ...] = ()
     data: Any = None
+    open: bool = False
+    """Whether what comes next goes on in the last line, as after `echo` and `printf`."""
+
+    @property
+    def printed(self) -> str:
+        """The lines as a console prints them."""
+        return self.text + ("" if self.open or not self.lines else "\n")
 
     @property
     def text(self) -> str:
@@ -44,6 +51,18 @@ class Output:
         from gpudbg.debug import html
 
         return html.output(self)
+
+
+def joined(outputs: Sequence[Output], data: Any) -> Output:
+    """Answers one after the other as one, with data of its own."""
+    return printed("".join(output.printed for output in outputs), data)
+
+
+def printed(text: str, data: Any) -> Output:
+    """An answer that prints a text as it is: its last line is open unless it is ended."""
+    if not text:
+        return Output((), data)
+    return Output(tuple(text.removesuffix("\n").split("\n")), data, not text.endswith("\n"))
 
 
 Handler = Callable[["DebugSession", str], Output]
@@ -185,6 +204,7 @@ FAMILIES = (
     "frames",
     "cuda",
     "settings",
+    "scripts",
     "screen",
     "checks",
     "special",

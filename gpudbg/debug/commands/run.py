@@ -19,7 +19,10 @@ def stop_output(session: DebugSession, stop: Stop) -> Output:
     """How the console announces a stop: the stop card, then the displays."""
     from gpudbg.debug.views import stop_card
 
-    lines = [*session.take_printed(), *stop_card(session, stop), *session.displays.lines()]
+    printed = session.take_printed()
+    if session.scripting.silent and stop.kind == "breakpoint":
+        return Output(tuple(printed), stop.to_json())
+    lines = [*printed, *stop_card(session, stop), *session.displays.lines()]
     return Output(tuple(lines), stop.to_json())
 
 

@@ -1,22 +1,19 @@
-"""Help, settings and odds: help, apropos, set, show, echo, source, quit."""
+"""Help, settings and odds: help, apropos, set, show, quit."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING
 
-from gpudbg.debug.commands import launch
+from gpudbg.debug.commands import launch, scripts
 from gpudbg.debug.commands.registry import TABLE, Command, Output, command
+from gpudbg.debug.expr.types import VOID
 from gpudbg.debug.format import parse_int
 from gpudbg.debug.settings import NO_SCREEN
-from gpudbg.errors import CommandError, UsageError
-from gpudbg.textlines import script_text
+from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
-
-MAX_SOURCE_DEPTH = 20
-"""How deep `source` files may nest."""
 
 GROUPS = {
     "running": "start, step and run the machine",
@@ -27,6 +24,7 @@ GROUPS = {
     "status": "what the machine is doing",
     "traps": "the trap handler and the debugger port",
     "screen": "the terminal UI's panes",
+    "scripts": "files of commands, blocks, commands of one's own",
     "support": "help and settings",
     "plugins": "commands that plugins add",
 }
@@ -55,6 +53,11 @@ def help_(session: DebugSession, argument: str) -> Output:
         return Output(tuple(EXPRESSIONS.splitlines()), EXPRESSIONS)
     if word in GROUPS:
         return _list([c for c in TABLE.commands if c.group == word])
+    if word == "user-defined":
+        return scripts.user_commands(session)
+    user = session.scripting.scope.find(word) if word else None
+    if user is not None:
+        return Output(user[0].help or ("User-defined.",), {"names": [user[0].name]})
     if word:
         found, rest = TABLE.resolve(word)
         if rest:
@@ -137,7 +140,7 @@ def set_(session: DebugSession, argument: str) -> Output:
         note = session.settings.note(name)
         return Output((f"{name} is {value}", *([note] if note else [])), value)
     name = argument.strip().partition(" ")[0]
-    if "=" not in argument:
+    if "=" not in argument and not re.match(r"\s*(\$\w+\s*(\+\+|--)|\+\+|--)", argument):
         if name:
             # The words before the value, too: `set print elemnts 4`.
             words = " ".join(argument.split()[:-1]) or name
@@ -147,12 +150,18 @@ def set_(session: DebugSession, argument: str) -> Output:
             f"{name!r} is not a setting" if name else "what is to be set is missing",
             f"settings: {known}; or an assignment like set $R4 = 7",
         )
-    session.require_stopped()
     result = session.evaluate(argument)
+    if result.type == VOID or _is_variable(session, argument):
+        return Output()  # as gdb: nothing to say
     from gpudbg.debug.views import value_text
 
     lane = session.focus.lane if session.focus else 0
     return Output((value_text(result, lane),), None)
+
+
+def _is_variable(session: DebugSession, argument: str) -> bool:
+    name = re.match(r"\s*(\$\w+)", argument)
+    return name is not None and name[1] in session.variables
 
 
 @command(
@@ -178,45 +187,6 @@ def show(session: DebugSession, argument: str) -> Output:
         shown = "no screen" if row.screen else values[name]
         lines.append(f"{name:16} {shown:10} {row.help}")
     return Output(tuple(lines), values)
-
-
-@command("echo", usage="echo TEXT", help="print text", group="support", needs="nothing")
-def echo(session: DebugSession, argument: str) -> Output:
-    """Print the argument; \\n ends a line."""
-    text = argument.replace("\\n", "\n").rstrip("\n")
-    return Output(tuple(text.split("\n")), text)
-
-
-@command(
-    "source",
-    usage="source FILE",
-    help="carry out a file of commands; the first that fails ends it",
-    group="support",
-    needs="nothing",
-    repeats=False,
-)
-def source(session: DebugSession, argument: str) -> Output:
-    """Carry out a file."""
-    path = Path(argument.strip())
-    if session.source_depth >= MAX_SOURCE_DEPTH:
-        raise CommandError(f"{path}: command files nest more than {MAX_SOURCE_DEPTH} deep")
-    text = script_text(path)
-    lines: list[str] = []
-    answers: list[Any] = []
-    session.source_depth += 1
-    try:
-        for number, line in enumerate(map(str.strip, text.splitlines()), 1):
-            if not line or line.startswith("#") or session.quit_requested:
-                continue
-            try:
-                output = session.command(line)
-            except (CommandError, UsageError) as e:
-                raise CommandError(f"{path}:{number}: {line}: {e}") from None
-            lines.extend(output.lines)
-            answers.append({"command": line, "data": output.data})
-    finally:
-        session.source_depth -= 1
-    return Output(tuple(lines), answers)
 
 
 @command(

@@ -20,8 +20,10 @@ from gpudbg.debug.expr.types import (
     F32,
     F64,
     I32,
+    TYPES,
     U32,
     U64,
+    VOID,
     Array,
     CType,
     Pointer,
@@ -36,6 +38,8 @@ LANES = 32
 MAX_ELEMENTS = 1 << 20
 """Of an array made by `@`."""
 Lanes = NDArray[np.bool_]
+ALL = np.ones(LANES, bool)
+ALL.flags.writeable = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +165,22 @@ def per_lane(values: NDArray[Any], type_: CType, place: Place | None = None) -> 
     return Result(type_, values, np.ones(LANES, bool), place)
 
 
+def text_result(text: str) -> Result:
+    """A string of the debugger's own: an array of char that lies in no memory."""
+    raw = text.encode("utf-8", "surrogateescape")
+    place = Place("text", name=text)
+    return Result(Array(TYPES["char"], len(raw) + 1), np.zeros(LANES, np.uint64), ALL, place)
+
+
+def text_of(result: Result) -> str | None:
+    """The characters of a string of the debugger's own; None for all else."""
+    return result.place.name if result.place is not None and result.place.kind == "text" else None
+
+
 def decayed(result: Result) -> Result:
     """An array as the pointer to its first element, as C has it; all else as it is."""
+    if text_of(result) is not None:
+        return result
     if not isinstance(result.type, Array) or result.place is None:
         return result
     type_ = Pointer(result.place.space, result.type.target)
@@ -313,6 +331,8 @@ def _load(
 
 
 def _pointer(result: Result) -> tuple[str, CType, NDArray[np.uint64]]:
+    if text_of(result) is not None:
+        raise CommandError("a string of the debugger's own has no address in the program")
     match decayed(result).type:
         case Pointer(space, target):
             return space, target, result.values
@@ -334,6 +354,8 @@ def _unary(node: ast.Unary, context: Context) -> Result:
             raise CommandError("only something in memory has an address")
         # An element that cannot be read has an address all the same.
         return Result(Pointer(place.space, operand.type), place.addresses, operand.valid)
+    if node.op != "!" and text_of(operand) is not None:
+        raise CommandError(f"'{node.op}' does not apply to {operand.type}")
     if node.op == "!":
         return Result(BOOL, operand.values == 0, operand.valid, why=operand.why)
     if not isinstance(operand.type, Scalar):
@@ -383,8 +405,12 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 def _binary(node: ast.Binary, context: Context) -> Result:
     left = _value(node.left, context)
     right = _value(node.right, context)
+    if node.op == ",":
+        return right
     if node.op == "@":
         return _repeated(left, right)
+    if text_of(left) is not None or text_of(right) is not None:
+        return _text_binary(node.op, left, right)
     if node.op in ("&&", "||"):
         return _logical(node.op, left, right)
     for side in (left, right):
@@ -412,6 +438,58 @@ def _binary(node: ast.Binary, context: Context) -> Result:
     if type_.kind == "f" and node.op in "&|^":
         raise CommandError(f"'{node.op}' does not apply to floats")
     return Result(type_, _ARITHMETIC[node.op](a, b), valid, why=why)
+
+
+def _text_binary(op: str, left: Result, right: Result) -> Result:
+    if op not in ("==", "!=") or text_of(left) is None or text_of(right) is None:
+        raise CommandError(f"'{op}' does not apply to {left.type} and {right.type}")
+    return uniform((text_of(left) == text_of(right)) == (op == "=="), BOOL)
+
+
+def _text(node: ast.Text, context: Context) -> Result:
+    return text_result(node.text)
+
+
+def _call(node: ast.Call, context: Context) -> Result:
+    given = [_value(one, context) for one in node.arguments]
+    if node.name == "$_isvoid":
+        return uniform(int(given[0].type == VOID), I32)
+    texts = [read_text(one, context) for one in given]
+    if node.name == "$_strlen":
+        return uniform(len(texts[0].encode("utf-8", "surrogateescape")), I32)
+    if node.name == "$_streq":
+        return uniform(int(texts[0] == texts[1]), I32)
+    try:
+        return uniform(int(re.match(texts[1], texts[0]) is not None), I32)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise CommandError(f"Invalid regexp {texts[1][:60]}: {error}") from None
+
+
+MAX_STRING = 4096
+
+
+def read_text(result: Result, context: Context) -> str:
+    """The characters of a string, in memory up to its zero as the first valid lane sees it.
+
+    Raises:
+        CommandError: it is no string, or cannot be read.
+    """
+    own = text_of(result)
+    if own is not None:
+        return own
+    if not isinstance(result.type, Pointer | Array):
+        raise CommandError(f"{result.type} is no string")
+    space, _, addresses = _pointer(result)
+    raw = bytearray()
+    while len(raw) < MAX_STRING:
+        got, ok, why = context.read(space, addresses + np.uint64(len(raw)), 1)
+        if not ok.any():
+            raise CommandError(why or "no lane can read the string")
+        byte = int(got[int(np.argmax(ok)), 0])
+        if not byte:
+            break
+        raw.append(byte)
+    return raw.decode("utf-8", "replace")
 
 
 def _repeated(first: Result, count: Result) -> Result:
@@ -524,11 +602,22 @@ def _index(node: ast.Index, context: Context) -> Result:
         # shared[i] is the i-th 32-bit word, as a kernel author counts an int array.
         return _element(space, np.zeros(LANES, np.uint64), U32, index, context)
     base = _value(node.base, context)
+    own = text_of(base)
+    if own is not None:
+        return _character(own, index)
     if isinstance(base.type, Scalar) and isinstance(index.type, Pointer | Array):
         base, index = index, base
     space, target, addresses = _variable(node.base, base) or _pointer(base)
     joined = Result(index.type, index.values, base.valid & index.valid, why=base.why or index.why)
     return _element(space, addresses, target, joined, context)
+
+
+def _character(text: str, index: Result) -> Result:
+    raw = np.frombuffer(text.encode("utf-8", "surrogateescape") + b"\0", np.int8)
+    at = _integers(index, "an index").values.astype(np.int64)
+    inside = (at >= 0) & (at < len(raw))
+    values = raw[np.where(inside, at, 0)]
+    return Result(TYPES["char"], values, index.valid & inside, why=index.why or "out of the string")
 
 
 def _element(
@@ -556,8 +645,13 @@ def _member_node(node: ast.Member, context: Context) -> Result:
 
 def _is_new(text: str, context: Context) -> bool:
     """Whether a `$name` means nothing yet."""
+    return text.startswith("$") and not is_register(text) and not context.name(text)
+
+
+def is_register(text: str) -> bool:
+    """Whether a name is a register's, a predicate's or the condition code's."""
     known = (_REGISTER, _PREDICATE, _FLAG, _CONDITION_CODE)
-    return text.startswith("$") and not any(k.match(text) for k in known) and not context.name(text)
+    return any(k.match(text) for k in known) or text.lower().lstrip("$") == "rz"
 
 
 def _assign(node: ast.Assign, context: Context) -> Result:
@@ -566,6 +660,10 @@ def _assign(node: ast.Assign, context: Context) -> Result:
         context.set_variable(node.target.text, value)
         return value
     target = _value(node.target, context)
+    if isinstance(node.target, ast.Name) and target.place is not None:
+        if target.place.kind in ("variable", "text"):
+            context.set_variable(node.target.text, value)
+            return value
     assign(target, value, context)
     return _value(node.target, context)
 
@@ -580,5 +678,7 @@ _EVALUATORS: dict[type, Callable[[Any, Context], Result]] = {
     ast.Cast: _cast,
     ast.Index: _index,
     ast.Member: _member_node,
+    ast.Text: _text,
+    ast.Call: _call,
     ast.Assign: _assign,
 }

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from gpudbg.debug.escapes import unescaped
 from gpudbg.debug.expr.types import SPACES, TYPE_WORDS, TYPES, U8, CType, Pointer, Scalar
 from gpudbg.errors import CommandError
 
@@ -103,6 +104,21 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
+class Text:
+    """ "text": characters of the debugger's own, not in the program's memory"""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """$_isvoid(x) and gdb's other functions"""
+
+    name: str
+    arguments: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Assign:
     """x = y"""
 
@@ -110,19 +126,50 @@ class Assign:
     value: Node
 
 
-Node = Number | Name | ConstBank | Unary | Binary | Conditional | Cast | Index | Member | Assign
-NODES = (Number, Name, ConstBank, Unary, Binary, Conditional, Cast, Index, Member, Assign)
+Node = (
+    Number
+    | Name
+    | ConstBank
+    | Unary
+    | Binary
+    | Conditional
+    | Cast
+    | Index
+    | Member
+    | Text
+    | Call
+    | Assign
+)
+NODES = (
+    Number,
+    Name,
+    ConstBank,
+    Unary,
+    Binary,
+    Conditional,
+    Cast,
+    Index,
+    Member,
+    Text,
+    Call,
+    Assign,
+)
+FUNCTIONS = {"$_isvoid": 1, "$_strlen": 1, "$_streq": 2, "$_regex": 2}
+"""gdb's convenience functions and how many arguments they take."""
 
 _TOKEN = re.compile(
     r"""\s*(?:
     (?P<float>(?:\d+\.\d*|\.\d+)(?:[eE][-+]?\d+)?[fF]?|\d+[eE][-+]?\d+[fF]?)
   | (?P<int>0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)(?P<suffix>[uUlL]*)
   | (?P<char>'(?:[^'\\]|\\.)')
+  | (?P<string>"(?:[^"\\]|\\.)*")
+  | (?P<after>(?:\+\+|--)(?=\s*(?:$|[;,)\]:?<>=!|/%^])))
+  | (?P<before>(?:\+\+|--)(?=\s*\$[A-Za-z_]))
   | (?P<name>[$%]?[A-Za-z_][A-Za-z_0-9$]*(?:\.[A-Za-z_][A-Za-z_0-9]*)*(?:::[A-Za-z_][A-Za-z_0-9]*)*)
   | (?P<member>(?:->\s*|\.)[A-Za-z_]\w*)
   | (?P<history>\${1,2}\d*(?!\w))
   | (?P<space>@[a-z]+)
-  | (?P<op><<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^~!<>()\[\]?:=,@])
+  | (?P<op>(?:<<|>>|[-+*/%&|^])=(?!=)|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^~!<>()\[\]?:=,@])
     )""",
     re.VERBOSE | re.ASCII,
 )
@@ -148,6 +195,9 @@ _BINARY = {
     "/": 11,
     "%": 11,
 }
+
+
+_COMPOUND = frozenset(f"{op}=" for op in ("<<", ">>", *"-+*/%&|^"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +296,9 @@ class _Parser:
         node = self.conditional()
         if self.accept("="):
             node = Assign(node, self.expression())
+        elif (t := self.peek()) is not None and t.kind == "op" and t.text in _COMPOUND:
+            self.at += 1
+            node = Assign(node, Binary(t.text[:-1], node, self.expression()))
         self.depth -= 1
         return node
 
@@ -290,6 +343,9 @@ class _Parser:
         if t is not None and t.kind == "name" and t.text == "sizeof":
             self.at += 1
             return self.sizeof()
+        if t is not None and t.kind == "before":
+            self.at += 1
+            return _moved(self.unary(), t.text[0])
         return self.postfix()
 
     def _type_follows(self, ahead: int) -> bool:
@@ -339,6 +395,11 @@ class _Parser:
                 self.at += 1
                 node = Member(node, t.text.lstrip("->. "))
                 continue
+            if t is not None and t.kind == "after":
+                self.at += 1
+                back = "-" if t.text == "++" else "+"
+                node = Binary(back, _moved(node, t.text[0]), Number(1, TYPES["int"]))
+                continue
             if not self.accept("["):
                 return node
             index = self.expression()
@@ -363,6 +424,10 @@ class _Parser:
             return Number(ord(escapes.get(body, body[-1])), TYPES["int"])
         if t.kind == "name" and t.text == CONST_BANK:
             return self.const_bank()
+        if t.kind == "string":
+            return self.string(t)
+        if t.kind == "name" and t.text in FUNCTIONS:
+            return self.call(t)
         if t.kind == "name":
             return Name(t.text, t.column)
         if t.text == "(":
@@ -370,6 +435,26 @@ class _Parser:
             self.expect(")")
             return node
         raise CommandError(f"expression: unexpected {t.text!r} at column {t.column}")
+
+    def string(self, t: _Token) -> Node:
+        """A string; strings that follow each other are one."""
+        text = unescaped(t.text[1:-1])
+        while (more := self.peek()) is not None and more.kind == "string":
+            self.at += 1
+            text += unescaped(more.text[1:-1])
+        return Text(text)
+
+    def call(self, t: _Token) -> Node:
+        """gdb's `$_isvoid(x)` and the like."""
+        self.expect("(")
+        given = [] if self.accept(")") else [self.expression()]
+        while given and not self.accept(")"):
+            self.expect(",")
+            given.append(self.expression())
+        wanted = FUNCTIONS[t.text]
+        if len(given) != wanted:
+            raise CommandError(f"{t.text} takes {wanted} argument{'s' if wanted > 1 else ''}")
+        return Call(t.text, tuple(given))
 
     def const_bank(self) -> Node:
         """cuda-gdb's `$_cuda_const_bank(bank, offset)`."""
@@ -392,7 +477,14 @@ class _Parser:
 
 def children(node: Node) -> list[Node]:
     """The nodes directly below one."""
+    if isinstance(node, Call):
+        return list(node.arguments)
     return [c for f in node.__slots__ if isinstance(c := getattr(node, f), NODES)]
+
+
+def _moved(target: Node, op: str) -> Node:
+    """`++x` and `--x`."""
+    return Assign(target, Binary(op, target, Number(1, TYPES["int"])))
 
 
 def walk(node: Node) -> Iterator[Node]:
@@ -454,6 +546,8 @@ def parse(text: str) -> Node:
         raise CommandError("an expression is missing")
     parser = _Parser(text)
     node = parser.expression()
+    while parser.accept(","):
+        node = Binary(",", node, parser.expression())
     rest = parser.peek()
     if rest is not None:
         raise CommandError(f"expression: unexpected {rest.text!r} at column {rest.column}")

@@ -14,25 +14,24 @@ from typing import TYPE_CHECKING, TextIO
 from gpudbg.debug import progress
 from gpudbg.debug.interrupts import interrupts
 from gpudbg.debug.json_text import dumps
+from gpudbg.debug.script import Line, Player, Reader, Statement, play
 from gpudbg.errors import (
     EXIT_CLEAN,
     EXIT_FAULT,
     EXIT_GAP,
-    CommandError,
     GpudbgError,
-    LoadError,
     ModelGap,
     UsageError,
 )
-from gpudbg.textlines import LONGEST, lines_of, script_text
+from gpudbg.textlines import LONGEST, lines_of
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
 
 PROMPT = "(gpudbg) "
 STANDARD_INPUT = "-"
-MAX_SOURCE_DEPTH = 20
-"""How deep `source` files may nest."""
+MORE = ">"
+"""The prompt inside a block."""
 
 
 class Console:
@@ -50,27 +49,76 @@ class Console:
         self._err = err or sys.stderr
         self._json = as_json
         self._gap = False
-        self._depth = 0
+        self._reader = Reader()
 
     # ---- one line ----------------------------------------------------------------------
+    @property
+    def pending(self) -> str:
+        """The line that began a block that has no `end` yet; or nothing."""
+        opened = self._reader.opened
+        return opened.text if opened is not None else ""
+
     def execute(self, line: str) -> bool:
-        """Carry out one line; False when it failed (the reason is on standard error)."""
+        """Carry out one line; False when it failed (the reason is on standard error).
+
+        A line that begins a block waits for the lines up to its `end`.
+        """
+        text = line
         try:
-            with interrupts(self.session), progress.shown(self.session, self._err):
-                self._run(line)
+            for text in line.split("\n"):
+                statement = self._read(text)
+                if statement is not None:
+                    self._carry_out([statement])
         except GpudbgError as e:
+            self._reader.clear()
             self._gap = self._gap or isinstance(e, ModelGap)
-            self._complain(line, e)
+            self._complain(text, e)
             return False
         return True
 
+    def finish(self) -> bool:
+        """No line follows: False, with a complaint, where a block is open."""
+        try:
+            statement = self._reader.finish()
+            if statement is not None:
+                self._carry_out([statement])
+        except GpudbgError as e:
+            self._complain("end", e)
+            return False
+        return True
+
+    def _read(self, text: str) -> Statement | None:
+        if not self._reader.pending and not text.strip():
+            return Line(self.session.last_line) if self.session.last_line else None
+        statement = self._reader.feed(text)
+        if statement is None and (head := self._reader.opened) is not None:
+            self.session.scripting.check_head(head.text)
+        return statement
+
+    def _carry_out(self, statements: list[Statement]) -> None:
+        player = Player(self.session.scripting)
+        player.add(statements)
+        self._play(player)
+
+    def _play(self, player: Player) -> None:
+        session = self.session
+        session.scripting.begin()
+
+        def one(line: Line) -> None:
+            try:
+                self._run(line.text)
+            except ModelGap:
+                self._gap = True
+                raise
+            if player.scripted:
+                session.last_line = ""
+
+        with interrupts(session), progress.shown(session, self._err):
+            play(player, one)
+
     def _run(self, line: str) -> None:
-        word, _, rest = line.strip().partition(" ")
-        if word == "source":
-            self.run_file(Path(rest.strip()))
-            return
         seen = len(self.session.output.pieces)
-        output = self.session.command(line)
+        output = self.session.plain_command(line)
         printed = "".join(self.session.output.pieces[seen:])
         if self._json:
             record = {**self._named(line), "ok": True, "data": output.data}
@@ -80,8 +128,7 @@ class Console:
             return
         if printed:
             self._print(printed.removesuffix("\n"))
-        for text in output.lines:
-            self._print(text)
+        print(output.printed, end="", file=self._out, flush=True)
 
     def _named(self, line: str) -> dict[str, str]:
         """A record's line, and the full name of the command that it is."""
@@ -110,30 +157,21 @@ class Console:
         Raises:
             CommandError: naming file, line and what failed.
         """
-        if self._depth >= MAX_SOURCE_DEPTH:
-            raise CommandError(f"{path}: command files nest more than {MAX_SOURCE_DEPTH} deep")
+        if str(path) != STANDARD_INPUT:
+            self._carry_out([Line(f"source {path}")])
+            return
+        player = Player(self.session.scripting)
+        player.add_lines(lines_of(sys.stdin.buffer, "<stdin>"), "-")
+        self._play(player)
+
+    def try_file(self, path: Path) -> bool:
+        """As `run_file`; False when it failed (the reason is on standard error)."""
         try:
-            if str(path) == STANDARD_INPUT:
-                lines: Iterable[str] = lines_of(sys.stdin.buffer, "<stdin>")
-            else:
-                lines = script_text(path).splitlines()
-        except LoadError as e:
-            raise CommandError(str(e)) from None
-        self._depth += 1
-        try:
-            for number, line in enumerate(lines, 1):
-                text = line.strip()
-                if not text or text.startswith("#"):
-                    continue
-                try:
-                    self._run(text)
-                except GpudbgError as e:
-                    self._gap = self._gap or isinstance(e, ModelGap)
-                    raise CommandError(f"{path}:{number}: {text}: {e}") from None
-                if self.session.quit_requested:
-                    return
-        finally:
-            self._depth -= 1
+            self.run_file(path)
+        except GpudbgError as e:
+            self._complain(f"source {path}", e)
+            return False
+        return True
 
     def run_lines(self, lines: Iterable[str]) -> bool:
         """Carry out lines until one fails; whether all went well."""
@@ -149,13 +187,15 @@ class Console:
         terminal = stream.isatty()
         while not self.session.quit_requested:
             if terminal:
-                print(PROMPT, end="", file=self._out, flush=True)
+                mark = PROMPT if not self._reader.pending else MORE
+                print(mark, end="", file=self._out, flush=True)
             line = stream.readline(LONGEST + 1)
             if len(line) > LONGEST:
                 raise UsageError(f"a line of more than {LONGEST:,} characters is no command")
             if not line:
                 if terminal:
                     print(file=self._out)
+                self.finish()
                 return
             self.execute(line.rstrip("\n"))
 

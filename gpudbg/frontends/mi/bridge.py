@@ -14,32 +14,41 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from gpudbg.debug.breakpoints import BreakpointTable
 from gpudbg.debug.cuda_exceptions import signal_of
 from gpudbg.debug.settings import Settings
 from gpudbg.debug.sources import SourcePath
 from gpudbg.debug.warp_ids import WarpIds
-from gpudbg.errors import GpudbgError, UsageError
+from gpudbg.errors import CommandError, GpudbgError, UsageError
 from gpudbg.frontends.mi import records, shown, stops
 from gpudbg.frontends.mi.parser import MiError
 from gpudbg.frontends.mi.program import open_target, read_target
+from gpudbg.frontends.mi.scripting import (
+    NO_PROGRAM,
+    BridgeHost,
+    NoProgramContext,
+    evaluate_without_program,
+)
 from gpudbg.frontends.mi.ui import Event, Kind, Ui, open_terminal
 from gpudbg.frontends.mi.varobj import VarObjects
+from gpudbg.sm.latest import Latest
 
 if TYPE_CHECKING:
+    from gpudbg.debug.expr import Result
+    from gpudbg.debug.script import Player
     from gpudbg.debug.session import DebugSession
     from gpudbg.debug.stop import Stop
 
 Fields = dict[str, Any]
+MOST_VALUES = 10_000
 Place = tuple[str, int]
 INFERIOR = f"Inferior 1 (process {os.getpid()})"
 NOT_STARTED = "The program is not being run."
 NO_REGISTERS = "No registers."
 RUNNING = "Selected thread is running."
 BUSY = "Cannot execute this command while the selected thread is running."
-NO_PROGRAM = 'No symbol table is loaded.  Use the "file" command.'
 
 
 @dataclass(slots=True)
@@ -87,6 +96,24 @@ class NoProgram:
         self.finished = True
         self.quit_requested = False
         self.last_line = ""
+        self.scripting = bridge.host
+        self.variables = bridge.host.scope.variables
+        self.value_history: Latest[Result] = bridge.values
+
+    def evaluate(self, text: str) -> Result:
+        """What needs no program."""
+        return evaluate_without_program(self, text)
+
+    def integer(self, text: str, what: str = "a number") -> int:
+        """The same, as an integer."""
+        result = self.evaluate(text)
+        if result.values.dtype.kind == "f" or not result.valid[0]:
+            raise CommandError(f"{text}: {what} must be an integer")
+        return int(result.values[0])
+
+    def context(self) -> NoProgramContext:
+        """What expressions see."""
+        return NoProgramContext(cast("DebugSession", self))
 
     def require_stopped(self) -> None:
         """There is nothing to look at."""
@@ -106,6 +133,7 @@ class Bridge:
         started: the client has run the program and it has not ended.
         target: a target was selected or the program was started.
         run: what the engine's thread does, or None.
+        waiting: the script that goes on when the program stops.
     """
 
     def __init__(self, events: queue.SimpleQueue[Event]) -> None:
@@ -128,8 +156,9 @@ class Bridge:
         self.variables = VarObjects()
         self.registers_seen: dict[int, dict[int, str]] = {}
         self.original: dict[int, str] = {}
-        self.commands: dict[int, list[str]] = {}
-        self.defined: dict[str, list[str]] = {}
+        self.host = BridgeHost(self)
+        self.values: Latest[Result] = Latest(MOST_VALUES)
+        self.waiting: Player | None = None
         self.terminal: int | None = None
         self.cwd = os.getcwd()
         self._rows: dict[int, tuple[Any, ...]] = {}
@@ -210,6 +239,8 @@ class Bridge:
             self.say(f"{e}\n")
             return
         session.use_settings(self.settings)
+        session.scripting.scope = self.host.scope
+        session.value_history = self.values
         sources = session.sources
         sources.adopt(self.sources)
         self.sources = sources
@@ -397,7 +428,6 @@ class Bridge:
             new |= {n: old[n] for n in gone}
         for n in gone if deleted else ():
             self.original.pop(n, None)
-            self.commands.pop(n, None)
         self._rows = new
         return gone
 
@@ -477,7 +507,8 @@ class Bridge:
         self._engine.start()
 
     def interrupt(self) -> None:
-        """Stop what runs; nothing else when nothing does."""
+        """Stop what runs, and a script; nothing else when nothing does."""
+        self.host.interrupted = True
         if self.run is not None and self.session is not None:
             self.session.interrupt()
 
@@ -530,7 +561,7 @@ class Bridge:
         gone = self.breakpoint_changes(deleted=False)
         reason = why or stops.reason_fields(session, stop, run.finished, gone)
         thread = self.ids.focused(session)
-        silent = any(self.commands.get(n, [""])[:1] == ["silent"] for n in stop.breakpoints)
+        silent = session.scripting.silent and stop.kind == "breakpoint"
         if not silent and (run.typed or reason["reason"] not in stops.FINISHED):
             before, place = self._before, self._place()
             switched, moved = thread != before[0], (thread, place) != before

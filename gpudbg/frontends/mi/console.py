@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, Any, cast
 from gpudbg.debug.commands.frames import frame_row
 from gpudbg.debug.commands.launch import completed
 from gpudbg.debug.commands.registry import Command, load
+from gpudbg.debug.context import machine_name
 from gpudbg.debug.frames import frames
+from gpudbg.debug.script import Player, Statement
 from gpudbg.debug.warp_ids import target_id
-from gpudbg.errors import CommandError, LoadError
+from gpudbg.errors import CommandError, GpudbgError
 from gpudbg.frontends.mi import infos, settings, shown
-from gpudbg.frontends.mi.bridge import BUSY, INFERIOR, NO_PROGRAM, NOT_STARTED, NoProgram
+from gpudbg.frontends.mi.bridge import BUSY, INFERIOR, NOT_STARTED, NoProgram
 from gpudbg.frontends.mi.commands import execution
 from gpudbg.frontends.mi.commands.registry import Answer
 from gpudbg.frontends.mi.parser import MiError
-from gpudbg.frontends.mi.ui import Block
-from gpudbg.textlines import read_text
+from gpudbg.frontends.mi.scripting import NO_PROGRAM
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 
 DONE = Answer("done")
 Own = Callable[["Bridge", "Ui", str], "Answer | None"]
-MAX_SOURCE = 1 << 20
+NEEDS_MEMORY = ("x", "info buffers", "find", "dump", "restore", "append")
+"""Commands of the group "data" that look at memory."""
 SELECTING = (
     "info line",
     "frame",
@@ -61,13 +63,87 @@ def run_console(bridge: Bridge, ui: Ui, text: str) -> Answer:
     ui.repeat = ""
     if not line or line.startswith("#"):
         return DONE
+    bridge.host.interrupted = False
+    kept = text.lstrip().removeprefix("server ")
+    statement = ui.reader.feed(kept if kept.strip() == line else line)
+    if statement is None:
+        return _more(bridge, ui)
+    return carry_out(bridge, ui, statement)
+
+
+def _more(bridge: Bridge, ui: Ui) -> Answer:
+    """The prompt of a block's lines."""
+    head = ui.reader.opened
+    try:
+        if head is not None:
+            bridge.host.check_head(head.text)
+    except CommandError:
+        ui.reader.clear()
+        raise
+    ui.stream("~", ">")
+    return Answer("more")
+
+
+def block_line(bridge: Bridge, ui: Ui, text: str) -> Answer:
+    """A line inside a block; errors as `run_console`."""
+    try:
+        statement = ui.reader.feed(text)
+    except CommandError:
+        ui.reader.clear()
+        raise
+    if statement is None:
+        ui.stream("~", ">")
+        return Answer("more")
+    bridge.host.interrupted = False
+    return carry_out(bridge, ui, statement)
+
+
+def carry_out(bridge: Bridge, ui: Ui, statement: Statement) -> Answer:
+    """Carry out what was typed, up to its end or to a line that lets the program run."""
+    player = Player(bridge.host)
+    player.add([statement])
+    return go_on(bridge, ui, player)
+
+
+def go_on(bridge: Bridge, ui: Ui, player: Player) -> Answer:
+    """Carry out what is left of a script; what lets the program run keeps the rest for its stop.
+
+    Raises:
+        MiError, GpudbgError: what failed, naming file and line.
+    """
+    while (line := player.next()) is not None:
+        try:
+            answer = plain_line(bridge, ui, line.text)
+        except GpudbgError as error:
+            raise player.failed(error) from None
+        except MiError as error:
+            if not player.scripted:
+                raise
+            raise player.failed(CommandError(error.message)) from None
+        if player.scripted:
+            ui.repeat = ""
+        if answer.kind == "killed" and player.scripted:
+            bridge.killed_by_signal()
+        elif answer.kind not in ("done", "more"):
+            bridge.waiting = player
+            return answer
+    return DONE
+
+
+def is_own(line: str) -> bool:
+    """Whether a line is a command of the debugger around a session."""
+    return _own(line.strip())[0] is not None
+
+
+def plain_line(bridge: Bridge, ui: Ui, text: str) -> Answer:
+    """A line that is no block, file nor user command; errors as `run_console`."""
+    line = text.strip()
+    ui.repeat = ""
     own, argument = _own(line)
     if own is not None:
         # A prompt may end in blanks.
         argument = text.lstrip()[4:] if line.startswith("set prompt ") else argument
         return own(bridge, ui, argument) or DONE
-    if line in bridge.defined:
-        return _run_lines(bridge, ui, bridge.defined[line])
     command, argument = load().resolve(line)
     ui.repeat = line if command.repeats else ""
     resumes = _RESUMES.get(command.name)
@@ -97,7 +173,11 @@ def session_command(bridge: Bridge, ui: Ui, command: Command, argument: str) -> 
         raise MiError(BUSY)
     if command.needs.startswith("stopped") and not _static(bridge, command, argument):
         bridge.process(NOT_STARTED)
-    if bridge.session is None and command.needs != "nothing":
+    if (
+        bridge.session is None
+        and command.needs != "nothing"
+        and not _static(bridge, command, argument)
+    ):
         raise MiError(NO_PROGRAM)
     session = bridge.session or cast("DebugSession", NoProgram(bridge))
     paused = bridge.pause() if command.group == "breakpoints" else None
@@ -107,8 +187,8 @@ def session_command(bridge: Bridge, ui: Ui, command: Command, argument: str) -> 
     finally:
         bridge.go_on(paused)
     ui.repeat = session.last_line or ui.repeat
-    for text in output.lines:
-        ui.stream("~", f"{text}\n")
+    for text in output.printed.splitlines(keepends=True):
+        ui.stream("~", text)
     if ui.annotate and ui.kind == "console":
         if command.name == "info line" and output.data:
             pc = session.symbols.pc(output.data[0]["offset"])
@@ -123,10 +203,9 @@ def session_command(bridge: Bridge, ui: Ui, command: Command, argument: str) -> 
 
 def _static(bridge: Bridge, command: Command, argument: str) -> bool:
     """Whether a command looks at variables and constants only, which are there before a run."""
-    session = bridge.session
-    if session is None or bridge.started or "$" in argument:
+    if bridge.started or command.group != "data" or command.name in NEEDS_MEMORY:
         return False
-    return command.group == "data"
+    return not any(machine_name(name) for name in re.findall(r"\$[A-Za-z_]\w*", argument))
 
 
 # ---- what resumes ----------------------------------------------------------------------
@@ -284,39 +363,6 @@ def _tty(bridge: Bridge, ui: Ui, argument: str) -> None:
     settings.use_terminal(bridge, argument.strip())
 
 
-def _commands(bridge: Bridge, ui: Ui, argument: str) -> Answer:
-    """Lines up to `end` are carried out when the breakpoint stops the program."""
-    numbers = [b.number for b in bridge.breakpoints]
-    if not argument and not numbers:
-        raise MiError("No breakpoints specified.")
-    number = _count(argument) if argument else numbers[-1]
-    if number not in numbers:
-        raise MiError(f"No breakpoint number {number}.")
-
-    def keep(lines: list[str]) -> None:
-        bridge.commands[number] = lines
-
-    return _collect(ui, keep)
-
-
-def _define(bridge: Bridge, ui: Ui, argument: str) -> Answer:
-    """A command made of others: lines up to `end`."""
-    name = argument.strip()
-    if not re.fullmatch(r"[\w.-]+", name):
-        raise MiError("Argument required (name of command to define).")
-
-    def keep(lines: list[str]) -> None:
-        bridge.defined[name] = lines
-
-    return _collect(ui, keep)
-
-
-def _collect(ui: Ui, keep: Callable[[list[str]], None]) -> Answer:
-    ui.block = Block(keep)
-    ui.stream("~", ">")
-    return Answer("more")
-
-
 def _inferior(bridge: Bridge, ui: Ui, argument: str) -> None:
     if argument.strip() not in ("", "1"):
         raise MiError(f"Inferior ID {argument.strip()} not known.")
@@ -341,38 +387,6 @@ def _pwd(bridge: Bridge, ui: Ui, argument: str) -> None:
 def _complete(bridge: Bridge, ui: Ui, argument: str) -> None:
     for text in completions(bridge, argument):
         ui.stream("~", f"{text}\n")
-
-
-def _source(bridge: Bridge, ui: Ui, argument: str) -> Answer | None:
-    path = Path(bridge.cwd, argument.strip())
-    try:
-        text = read_text(path, MAX_SOURCE)
-    except LoadError:
-        raise MiError(f"{argument.strip()}: No such file or directory.") from None
-    lines = text.splitlines()
-    if any(" ".join(line.split()[:1]) == "source" for line in lines):
-        raise MiError(f"{argument.strip()}: command files that source others are not taken here")
-    return _run_lines(bridge, ui, lines)
-
-
-def _run_lines(bridge: Bridge, ui: Ui, lines: list[str]) -> Answer:
-    """Lines of a file or a defined command, up to one that lets the program run."""
-    answer: Answer = DONE
-    for line in lines:
-        if ui.block is not None:
-            if ui.block.take(line):
-                ui.block = None
-            continue
-        answer = run_console(bridge, ui, line)
-        if answer.kind not in ("done", "more"):
-            break
-    ui.block = None
-    return DONE if answer.kind == "more" else answer
-
-
-def _echo(bridge: Bridge, ui: Ui, argument: str) -> None:
-    text = argument.replace("\\n", "\n").replace("\\t", "\t")
-    ui.stream("~", text)
 
 
 def _new_ui(bridge: Bridge, ui: Ui, argument: str) -> None:
@@ -444,10 +458,6 @@ _OWN: dict[str, Own] = {
     "set": settings.set_,
     "show": settings.show,
     "complete": _complete,
-    "source": _source,
-    "echo": _echo,
-    "commands": _commands,
-    "define": _define,
     "inferior": _inferior,
     "cd": _cd,
     "pwd": _pwd,
@@ -478,7 +488,6 @@ _OWN: dict[str, Own] = {
     "interrupt": _interrupt,
     "python": _refuse("Python scripting is not supported in this copy of GDB."),
     "py": _refuse("Python scripting is not supported in this copy of GDB."),
-    "shell": _refuse("shell commands are not run from here"),
     "attach": _refuse("the emulated GPU is started by run, there is nothing to attach to"),
     "detach": _kill,
 }

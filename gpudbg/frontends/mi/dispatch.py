@@ -9,25 +9,25 @@ from gpudbg.errors import GpudbgError
 from gpudbg.frontends.mi import records
 from gpudbg.frontends.mi.bridge import RUNNING
 from gpudbg.frontends.mi.commands.registry import Answer, Call, load
-from gpudbg.frontends.mi.console import run_console
-from gpudbg.frontends.mi.parser import Line, MiError, parse_line, split_words
+from gpudbg.frontends.mi.console import block_line, run_console
+from gpudbg.frontends.mi.parser import MiError, parse_line, split_words
 
 if TYPE_CHECKING:
     from gpudbg.frontends.mi.bridge import Bridge
-    from gpudbg.frontends.mi.ui import Block, Ui
+    from gpudbg.frontends.mi.ui import Ui
 
 
 def answer_line(bridge: Bridge, ui: Ui, raw: str) -> None:
     """Carry out a line of a client; every failure becomes its one answer."""
     line = parse_line(raw)
     own = bool(line.name)
-    if ui.block is not None and not own:
-        _take_line(bridge, ui, ui.block, line)
-        return
     error: MiError | None = None
     answer = Answer("done")
     try:
-        if own or raw.lstrip().startswith("-"):
+        if ui.reader.pending and not own:
+            # Only `end` is answered, as by gdb.
+            answer = block_line(bridge, ui, line.text)
+        elif own or raw.lstrip().startswith("-"):
             answer = _mi(bridge, ui, line.name, line.text)
         else:
             if ui.kind == "mi":
@@ -56,16 +56,6 @@ def _echo(ui: Ui, text: str) -> None:
     if ui.silenced and text.startswith("disassemble"):
         ui.put(f"{text}\n")
     ui.stream("&", f"{text}\n")
-
-
-def _take_line(bridge: Bridge, ui: Ui, block: Block, line: Line) -> None:
-    """A line of `commands` or `define`; only `end` is answered, as by gdb."""
-    if block.take(line.text):
-        ui.block = None
-        _tell(bridge, ui, line.token, True, False, Answer("done"), None)
-        return
-    ui.stream("~", ">")
-    ui.flush()
 
 
 def _tell(

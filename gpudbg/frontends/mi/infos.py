@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from gpudbg.debug.commands.frames import frame_row
 from gpudbg.debug.frames import frames
+from gpudbg.debug.script import shown_lines
 from gpudbg.debug.symbols import as_written
 from gpudbg.debug.warp_ids import target_id
 from gpudbg.frontends.mi.bridge import BUSY
@@ -83,7 +84,7 @@ def _breakpoint_lines(bridge: Bridge, number: int) -> list[str]:
         out.append(f"\tbreakpoint already hit {row.hits} time{'s' if row.hits > 1 else ''}")
     if row.ignore:
         out.append(f"\tignore next {row.ignore} hits")
-    out += [f"        {text}" for text in bridge.commands.get(number, [])]
+    out += [f"        {text}" for text in shown_lines(row.commands)]
     for place in fields.get("locations", []):
         at = f" at {Path(place['file']).name}:{place['line']}" if "line" in place else ""
         out.append(

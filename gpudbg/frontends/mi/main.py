@@ -23,6 +23,7 @@ FLAGS = {
     **dict.fromkeys(("fullname", "f"), "annotate"),
     **dict.fromkeys(("batch", "batch-silent"), "batch"),
     **dict.fromkeys(("configuration",), "configuration"),
+    **dict.fromkeys(("allow-shell",), "shell"),
     **dict.fromkeys(("args",), "args"),
 }
 """gdb's options without a value -> what they set ("" for nothing)."""
@@ -58,6 +59,7 @@ class Arguments:
     quiet: bool = False
     batch: bool = False
     configuration: bool = False
+    shell: bool = False
     annotate: bool = False
     listen: str | None = None
     early: list[str] = field(default_factory=list)
@@ -158,6 +160,7 @@ def main(argv: list[str]) -> int:
     if kind == "mi":
         ui.quiet_terminal()
     server = Server(ui)
+    server.bridge.host.scope.shell = args.shell
     if args.batch:
         server.bridge.settings.set("gather", "off")
     sys.stdout.flush()

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import queue
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from gpudbg.debug.commands.registry import load as load_commands
+from gpudbg.debug.script import Player
 from gpudbg.errors import GpudbgError
 from gpudbg.frontends.mi import records, shown
 from gpudbg.frontends.mi.bridge import Bridge, Run
+from gpudbg.frontends.mi.commands.registry import Answer
 from gpudbg.frontends.mi.commands.registry import load as load_mi
-from gpudbg.frontends.mi.console import run_console
+from gpudbg.frontends.mi.console import go_on, run_console
 from gpudbg.frontends.mi.dispatch import answer_line
 from gpudbg.frontends.mi.parser import MiError
 from gpudbg.frontends.mi.ui import Event, Ui
@@ -76,7 +78,7 @@ class Server:
             assert isinstance(who, Run)
             if who is self.bridge.run:
                 self.bridge.finished(who)
-                self._hit_commands()
+                self._go_on()
                 self.bridge.prompts()
                 self._next_startup()
                 self._go_through_held()
@@ -116,9 +118,12 @@ class Server:
 
     def _console(self, line: str) -> None:
         """A line nobody typed: errors are told, a run starts."""
+        self._tell(lambda: run_console(self.bridge, self.first, line))
+
+    def _tell(self, work: Callable[[], Answer]) -> None:
         bridge = self.bridge
         try:
-            answer = run_console(bridge, self.first, line)
+            answer = work()
         except (MiError, GpudbgError) as e:
             text = e.message if isinstance(e, MiError) else str(e)
             self.first.stream("&", f"{text}\n")
@@ -136,16 +141,16 @@ class Server:
         elif answer.kind == "killed":
             bridge.killed_by_signal()
 
-    def _hit_commands(self) -> None:
-        """Console lines kept with the breakpoint that was met (`-break-commands`)."""
-        session = self.bridge.session
-        stop = session.stop if session is not None and self.bridge.started else None
-        for number in stop.breakpoints if stop is not None and stop.kind == "breakpoint" else ():
-            for line in self.bridge.commands.get(number, []):
-                if line.strip() and line.strip() != "silent":
-                    self._console(line)
-                if self.bridge.run is not None:
-                    return
+    def _go_on(self) -> None:
+        """After a stop: the commands of breakpoints that were met, and the script that waits."""
+        bridge = self.bridge
+        player, bridge.waiting = bridge.waiting or Player(bridge.host), None
+        session = bridge.session
+        if session is not None and session.stop is not None and session.stop.kind == "interrupted":
+            player.clear()
+        player.hit()
+        if not player.done:
+            self._tell(lambda: go_on(bridge, self.first, player))
 
 
 @contextmanager

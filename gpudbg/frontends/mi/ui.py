@@ -7,10 +7,9 @@ import queue
 import stat
 import termios
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Literal
 
+from gpudbg.debug.script import Reader
 from gpudbg.frontends.mi import records
 
 Kind = Literal["mi", "console"]
@@ -18,22 +17,6 @@ Event = tuple[str, object, str]
 """(what, who, text): "line" and "eof" of a `Ui`, "finished" of a run, "client" of a socket."""
 
 CHUNK = 1 << 16
-
-
-@dataclass(slots=True)
-class Block:
-    """Lines up to `end`; `keep` takes them."""
-
-    keep: Callable[[list[str]], None]
-    lines: list[str] = field(default_factory=list)
-
-    def take(self, line: str) -> bool:
-        """One more line; True when it ended them."""
-        if line.strip() == "end":
-            self.keep(self.lines)
-            return True
-        self.lines.append(line.strip())
-        return False
 
 
 class Ui:
@@ -46,7 +29,7 @@ class Ui:
         dead: the other side is gone.
         repeat: what an empty line on a console does again.
         annotate: a console tells places as `gdb --fullname` does, for editors that show them.
-        block: lines being typed up to `end`, of `commands` or `define`.
+        reader: of the lines being typed, up to a block's `end`.
     """
 
     def __init__(
@@ -60,7 +43,7 @@ class Ui:
         self.dead = False
         self.repeat = ""
         self.annotate = False
-        self.block: Block | None = None
+        self.reader = Reader()
         self.prompt = records.PROMPT if kind == "mi" else "(gdb) "
         self._lock = threading.Lock()
         self._waiting: list[str] = []

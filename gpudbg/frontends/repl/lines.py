@@ -7,10 +7,11 @@ import codeop
 import keyword
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpudbg.debug.commands.registry import CommandTable, UndefinedCommandError
+from gpudbg.debug.script.blocks import Reader, head_of
 from gpudbg.errors import CommandError
 
 _WORD = re.compile(r"\s*([A-Za-z_][\w-]*)")
@@ -62,6 +63,36 @@ def as_command(line: str, table: CommandTable, names: Mapping[str, Any]) -> str 
     after = line[found.end() :]
     unknown = not hasattr(builtins, word) and after[:1].isspace() and after.lstrip()[:1] in "(*-+["
     return text if unknown and table.has(word) else None
+
+
+def as_block(text: str, table: CommandTable, names: Mapping[str, Any]) -> str | None:
+    """The lines of gdb's blocks (`define`, `if EXPR` without a colon), without a `!`; or None.
+
+    `if` and `while` are Python's where Python reads them.
+    """
+    first, newline, rest = text.partition("\n")
+    plain = first.strip().removeprefix("!").strip()
+    head = head_of(plain)
+    if head is None or head[0] == "python" or (first[:1].isspace()):
+        return None
+    word = head[0]
+    if not first.startswith("!"):
+        if word in names or python_state(first) != "wrong" or first.rstrip().endswith(":"):
+            return None
+        if keyword.iskeyword(word) and not head[1]:
+            return None
+    return plain + newline + rest
+
+
+def open_block(lines: Sequence[str]) -> bool:
+    """Whether a block lacks lines; one that is wrong lacks none."""
+    reader = Reader()
+    try:
+        for line in lines:
+            reader.feed(line)
+    except CommandError:
+        return False
+    return reader.pending
 
 
 def _resolves(text: str, table: CommandTable) -> bool:

@@ -23,7 +23,7 @@ from gpudbg.errors import (
     GpudbgError,
     ModelGap,
 )
-from gpudbg.frontends.repl.lines import as_command, python_state
+from gpudbg.frontends.repl.lines import as_block, as_command, open_block, python_state
 from gpudbg.frontends.repl.show import lines_of
 from gpudbg.textlines import script_text
 
@@ -78,6 +78,9 @@ class Shell:
     def wants_more(self, text: str) -> bool:
         """Whether another line has to follow before this can be carried out."""
         first = text.split("\n", 1)[0]
+        block = as_block(first, self.table, self._own_names())
+        if block is not None:
+            return open_block([block, *text.split("\n")[1:]])
         if "\n" not in text and as_command(first, self.table, self._own_names()) is not None:
             return False
         return python_state(text) == "open"
@@ -89,7 +92,9 @@ class Shell:
         """Carry out an input of one or more lines; whether it went well."""
         if not text.strip():
             return self._again()
-        line = as_command(text, self.table, self._own_names()) if "\n" not in text else None
+        line = as_block(text, self.table, self._own_names())
+        if line is None and "\n" not in text:
+            line = as_command(text, self.table, self._own_names())
         self._repeat = line is not None
         try:
             return self.command(line) if line is not None else self.python(text)
@@ -117,8 +122,7 @@ class Shell:
             return self.complain(error)
         finally:
             self.print_output()
-        for text in output.lines:
-            print(text, file=self._out)
+        print(output.printed, end="", file=self._out)
         if output.data is not None:
             self.names["_"] = output.data
         self.quit_requested = self.quit_requested or session.quit_requested
@@ -199,6 +203,12 @@ class Shell:
         while at < len(lines):
             start, held = at + 1, [lines[at]]
             at += 1
+            if as_block(held[0], self.table, self._own_names()) is not None:
+                while at < len(lines) and self.wants_more("\n".join(held)):
+                    held.append(lines[at])
+                    at += 1
+                yield start, "\n".join(held)
+                continue
             while at < len(lines) and self._takes(held, lines[at:]):
                 held.append(lines[at])
                 at += 1

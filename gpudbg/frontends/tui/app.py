@@ -201,17 +201,6 @@ class GpudbgApp(App[int]):
             self.call_after_refresh(self.main.note, words)
         self.call_after_refresh(self.inputs.start)
 
-    def source(self, name: str) -> None:
-        """Queue the lines of a command file before what waits already."""
-        try:
-            lines = Path(name).expanduser().read_text(encoding="utf-8", errors="replace")
-        except OSError as e:
-            self.main.note(f"cannot read {name}: {e.strerror}")
-            return
-        self.inputs.put_lines(
-            t for line in lines.splitlines() if (t := line.strip()) and t[0] != "#"
-        )
-
     async def action_quit(self) -> None:
         """Textual's own key to quit."""
         self.leave()

@@ -182,6 +182,18 @@ def carry_out(screen: MainScreen, line: str) -> bool:
     return True
 
 
+def concerns(line: str) -> bool:
+    """Whether `carry_out` is who carries a line out."""
+    try:
+        command, argument = load().resolve(line)
+    except CommandError:
+        return False
+    words = argument.split()
+    if command.name == "focus" and len(words) == 1:
+        return words[0] in ("next", "prev") or bool(_pane(words[0]))
+    return command.group == GROUP
+
+
 def _pane(word: str) -> str:
     """The pane a word names, or "": its name, its beginning, or gdb's name."""
     if word in GDB_PANES:

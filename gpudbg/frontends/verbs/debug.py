@@ -29,6 +29,9 @@ def parser() -> Parser:
         "-x", dest="script", action=_Step, metavar="FILE", help="a file of commands"
     )
     script.add_argument("-ex", dest="script", action=_Step, metavar="COMMAND", help="one command")
+    script.add_argument(
+        "--allow-shell", action="store_true", help="let `shell`, `make` and `pipe` run programs"
+    )
     script.add_argument("--json", action="store_true", help="answers as JSON, one object a line")
     script.add_argument(
         "--console", action="store_true", help="the line console, not the terminal UI"
@@ -41,6 +44,7 @@ def main(argv: list[str]) -> int:
     args = parser().parse_args(argv)
     steps: list[tuple[str, str]] = args.script or []
     session = open_session(args.program, args, may_wait=True)
+    session.scripting.scope.shell = args.allow_shell
     if not (args.batch or args.console or args.json) and has_screen():
         from gpudbg.frontends.tui.app import run_app
 
@@ -52,13 +56,14 @@ def main(argv: list[str]) -> int:
     console = Console(session, as_json=args.json)
     failed = False
     for kind, text in steps:
-        line = text if kind == "-ex" else f"source {text}"
         if kind == "-x" and text != STANDARD_INPUT and not Path(text).exists():
             raise CommandError(f"cannot read {text}: no such file")
-        if not console.execute(line):
+        if not (console.try_file(Path(text)) if kind == "-x" else console.execute(text)):
             failed = True  # as gdb: the next command still runs, the exit code tells
         if session.quit_requested:
             break
+    if args.batch and console.pending:
+        failed = not console.finish() or failed
     if not args.batch and not session.quit_requested:
         if sys.stdin.isatty() and not args.json and session.stop is not None and not steps:
             print(session.stop.message)

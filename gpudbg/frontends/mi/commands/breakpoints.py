@@ -6,6 +6,7 @@ from typing import Any
 
 from gpudbg.debug.access import check_names
 from gpudbg.debug.breakpoints import Breakpoint
+from gpudbg.debug.script.blocks import statements
 from gpudbg.debug.watchpoints import WatchKind
 from gpudbg.errors import CommandError
 from gpudbg.frontends.mi import shown
@@ -154,7 +155,6 @@ def break_delete(call: Call) -> None:
             continue
         known.remove(number)
         call.bridge.breakpoints.remove(number)
-        call.bridge.commands.pop(number, None)
 
 
 def _enable(call: Call, on: bool) -> None:
@@ -211,7 +211,7 @@ def break_commands(call: Call) -> None:
     if not call.words:
         raise MiError("-break-commands: USAGE: NUMBER COMMAND…")
     number = _existing(call, call.words[0])
-    call.bridge.commands[number] = list(call.words[1:])
+    call.bridge.breakpoints.get(number).commands = statements(call.words[1:])
 
 
 @mi("break-watch", running="pause")

@@ -16,6 +16,7 @@ from textual.widget import Widget
 
 from gpudbg.debug.arguments import argument_doubts
 from gpudbg.debug.commands.registry import load
+from gpudbg.debug.script import Line, Reader, Statement
 from gpudbg.debug.stories import story_of
 from gpudbg.errors import GpudbgError
 from gpudbg.frontends.tui import arranging, doings_look, editing, layout, messages
@@ -29,6 +30,7 @@ from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.past import Past
 from gpudbg.frontends.tui.screens.board import Board
 from gpudbg.frontends.tui.screens.side import SideScreen
+from gpudbg.frontends.tui.scripts import Script
 from gpudbg.frontends.tui.view import Options, Running, View
 from gpudbg.frontends.tui.widgets.base import LinePane
 from gpudbg.frontends.tui.widgets.chrome import AppBar, KeyRow, SmStrip, Splitter, StopLine
@@ -100,6 +102,8 @@ class MainScreen(Screen[None]):
         notes: bool = False,
     ) -> None:
         super().__init__()
+        self.reader = Reader()
+        self.script: Script | None = None
         self.story = story_of(session.program.path)
         self._notes_first = notes and self.story is not None
         self.session = session
@@ -448,12 +452,42 @@ class MainScreen(Screen[None]):
         console = self.query_one(ConsolePane)
         if echo:
             console.log_command(line)
-        word, _, rest = line.strip().partition(" ")
-        if word == "source" and rest.strip():
-            self.gpudbg.source(rest.strip())
+        try:
+            statement = self._read(line)
+        except GpudbgError as error:
+            self.reader.clear()
+            self.note(str(error))
             return
-        if not arranging.carry_out(self, line):
-            self.run_job("Running", lambda s: s.command(line))
+        if statement is None:
+            return
+        plain = isinstance(statement, Line) and not statement.text.startswith("source ")
+        if plain and arranging.carry_out(self, line):
+            return
+        self.script = Script(self.session, [statement], arranging.concerns)
+        self.run_job("Running", self.script.work)
+
+    def _read(self, line: str) -> Statement | None:
+        """The statement that a line completes; a block waits for the lines up to its `end`."""
+        if not self.reader.pending and not line.strip():
+            return Line(self.session.last_line) if self.session.last_line else None
+        statement = self.reader.feed(line)
+        if statement is None and (head := self.reader.opened) is not None:
+            self.session.scripting.check_head(head.text)
+        return statement
+
+    def _go_on(self, console: ConsolePane) -> str:
+        """After a job: the script's line for the screen, then the rest; the notice of a gap."""
+        script = self.script
+        if script is None:
+            return ""
+        if script.error:
+            console.log_lines([f"gpudbg: {t}" for t in script.error.splitlines()], "stop")
+        if script.done:
+            self.script = None
+        elif script.held:
+            arranging.carry_out(self, script.held)
+            self.run_job("Running", script.work)
+        return f"gpudbg has no meaning for this: {script.error}" if script.gap else ""
 
     def quick(self, work: Callable[[DebugSession], object]) -> bool:
         """Short work at once; False when it failed or the machine runs."""
@@ -514,6 +548,7 @@ class MainScreen(Screen[None]):
         if self.session.quit_requested:
             self.gpudbg.leave()
             return
+        notice = self._go_on(console) or notice
         if event.view is not None:
             ended = self.current is not None and self.current.snapshot.finished
             self.adopt(event.view, notice)
@@ -554,7 +589,7 @@ class MainScreen(Screen[None]):
             self.refuse()
             return
         console.prompt.taken(text)
-        if line.partition(" ")[0] in LEAVING:
+        if line.partition(" ")[0] in LEAVING and not self.reader.pending:
             self.gpudbg.leave()
             return
         load()

@@ -1,0 +1,21 @@
+"""gdb's command language: blocks, user-defined commands, files of commands.
+
+`blocks` reads lines into statements, `scope` keeps what scripts define, `player` carries
+statements out: it hands plain lines to a frontend, one at a time, and keeps the rest to itself.
+"""
+
+from gpudbg.debug.script.blocks import Block, Line, Reader, Statement, shown_lines
+from gpudbg.debug.script.player import Player, play
+from gpudbg.debug.script.scope import Scope, UserCommand
+
+__all__ = (
+    "Block",
+    "Line",
+    "Player",
+    "Reader",
+    "Scope",
+    "Statement",
+    "UserCommand",
+    "play",
+    "shown_lines",
+)

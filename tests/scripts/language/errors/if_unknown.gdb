@@ -1,0 +1,4 @@
+echo 1\n
+if 1
+  nosuchcommand
+end

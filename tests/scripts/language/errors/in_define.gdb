@@ -1,0 +1,6 @@
+define f
+echo f\n
+nosuchcommand
+end
+f
+echo never\n

@@ -1,0 +1,4 @@
+if 1
+echo a\n
+end junk
+end

@@ -1,0 +1,4 @@
+define f
+echo $arg1\n
+end
+f 1

@@ -1,0 +1,4 @@
+define f
+f
+end
+f
