@@ -53,6 +53,7 @@ fuzz: $(STAMP)
 	$(BIN)/python -m tests.tui.fuzz_keys --count 300
 	$(BIN)/python -m tests.mem.soak
 	$(BIN)/python -m tests.commands.fuzz_lines --count 100000
+	$(BIN)/python -m tests.scripts.fuzz_files --count 5000
 	$(BIN)/python -m tests.engine.fuzz_random --count 10000
 	$(BIN)/python -m tests.engine.fuzz_random --count 3000 --start 100000 --floats
 	$(BIN)/python -m tests.engine.fuzz_random --count 1000 --start 200000 --floats --plain

@@ -159,6 +159,9 @@ class BreakpointTable:
         """
         out: list[int] = []
         for word in text.replace(",", " ").split():
+            if word == "$bpnum":
+                out.append(self._next - 1)
+                continue
             if word.startswith("$"):
                 out.append(integer(word))
                 continue

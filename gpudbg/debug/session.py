@@ -26,6 +26,8 @@ from gpudbg.debug.breaking import Breaking
 from gpudbg.debug.context import WarpContext
 from gpudbg.debug.displays import Displays
 from gpudbg.debug.expr import Result, evaluate, parse, parse_condition
+from gpudbg.debug.expr.evaluate import uniform
+from gpudbg.debug.expr.types import I32
 from gpudbg.debug.focus import Focus
 from gpudbg.debug.frames import call_depth
 from gpudbg.debug.given import maybe_whole, one_of, whole
@@ -707,6 +709,8 @@ class DebugSession(Watching, Breaking, Looking):
         if stop.kind == "breakpoint" and self.focus is not None:
             self.skipped_inline = stepping.skipped_at_breakpoint(self, self._focused().pc)
         self.stops.append(stop)
+        if self.finished and not stop.faulted:
+            self.variables["$_exitcode"] = uniform(0, I32)
         for listener in (*EVERY_STOP, *self.stop_listeners):
             listener(stop)
         return stop

@@ -55,7 +55,7 @@ WORDS = (
     "R4 P0 step-along engine run step auto print elements radix 16 shared global -l -location "
     '" \' " ( ) [ ] , ; \\ # /x /i in out n argument 99999999999999999999 -99999999 0,32 ,'
 ).split()
-SKIP = ("save", "quit", "source", "plugin", "shell", "layout")
+SKIP = ("dump", "append", "save", "quit", "source", "plugin", "shell", "layout")
 """Commands that leave, or that run a file."""
 ALPHABET = "$%@RrFfPpcxX0123456789abcdef+-*/%&|^~!<>()[]?:=,.'\" _;#\\²٣é\u200b\0\t{}"
 

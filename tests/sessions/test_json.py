@@ -58,8 +58,10 @@ def properties(schema: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 BLOCKS = {"if", "while", "define", "document", "commands", "loop_break", "loop_continue", "eval"}
-NO_ANSWER = BLOCKS | {"shell", "make", "pipe", "python"}
-"""Blocks are no lines and `eval` is another one; what runs other programs is off."""
+FILES = {f"{verb} {what}" for verb in ("dump", "append") for what in ("memory", "value", "binary")}
+NO_ANSWER = BLOCKS | FILES | {"shell", "make", "pipe", "python", "restore", "save breakpoints"}
+NO_ANSWER |= {"return"}
+"""Blocks are no lines, `eval` is another one; what runs programs is off; `return`; files."""
 
 
 def test_every_key_is_explained() -> None:

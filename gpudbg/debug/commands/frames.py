@@ -52,7 +52,7 @@ def _data(frame: Frame) -> dict[str, object]:
     "backtrace",
     "bt",
     "where",
-    usage="backtrace [COUNT]",
+    usage="backtrace [full] [COUNT]",
     help="call frames of the focused warp, inlined calls included",
     group="status",
     needs="stopped",
@@ -61,10 +61,17 @@ def _data(frame: Frame) -> dict[str, object]:
 def backtrace(session: DebugSession, argument: str) -> Output:
     """List frames."""
     rows = list(frames(session))
-    if argument.strip():
-        count = parse_int(argument, "count")
+    words = [w for w in argument.split() if w not in ("full", "-full")]
+    full = len(words) < len(argument.split())
+    if words:
+        count = parse_int(" ".join(words), "count")
         rows = rows[:count] if count >= 0 else rows[count:]
-    return Output(tuple(frame_row(session, f) for f in rows), [_data(f) for f in rows])
+    lines: list[str] = []
+    for frame in rows:
+        lines.append(frame_row(session, frame))
+        if full:
+            lines.append("No locals.")  # no table of variables: as `info locals`
+    return Output(tuple(lines), [_data(f) for f in rows])
 
 
 def _select(session: DebugSession, level: int) -> Output:
@@ -84,7 +91,7 @@ def _select(session: DebugSession, level: int) -> Output:
 @command(
     "frame",
     "f",
-    usage="frame [LEVEL]",
+    usage="frame [LEVEL | function NAME]",
     help="look at a call frame: its line, and what `list` shows",
     group="status",
     needs="stopped",
@@ -93,7 +100,13 @@ def frame_(session: DebugSession, argument: str) -> Output:
     """Show or select a frame."""
     count = len(frames(session))
     level = session.frame_level
-    if argument.strip():
+    word, _, name = argument.strip().partition(" ")
+    if word and len(word) > 1 and "function".startswith(word):
+        found = [f.level for f in frames(session) if f.function == name.strip()]
+        if not found:
+            raise CommandError(f'No frame for function "{name.strip()}".')
+        level = found[0]
+    elif argument.strip():
         level = parse_int(argument.removeprefix("level ").strip(), "frame level")
     if not 0 <= level < count:
         raise CommandError(f"No frame at level {argument.strip()}.", f"there are {count}")

@@ -205,6 +205,8 @@ FAMILIES = (
     "cuda",
     "settings",
     "scripts",
+    "memory",
+    "several",
     "screen",
     "checks",
     "special",

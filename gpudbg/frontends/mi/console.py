@@ -203,7 +203,7 @@ def session_command(bridge: Bridge, ui: Ui, command: Command, argument: str) -> 
 
 def _static(bridge: Bridge, command: Command, argument: str) -> bool:
     """Whether a command looks at variables and constants only, which are there before a run."""
-    if bridge.started or command.group != "data" or command.name in NEEDS_MEMORY:
+    if bridge.started or command.group != "data" or command.name.split()[0] in NEEDS_MEMORY:
         return False
     return not any(machine_name(name) for name in re.findall(r"\$[A-Za-z_]\w*", argument))
 
