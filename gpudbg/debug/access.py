@@ -72,17 +72,26 @@ def write(
     space, address = resolve(session, space, address)
     if space == "code":
         raise CommandError("code cannot be written", "load another program instead")
+    written = session.grid.engine.written
     try:
         if space == "global":
             session.grid.gpu.memory.write(address, data)
+            found = session.grid.gpu.memory.find(address)
+            if written is not None and found is not None:
+                written.note_bytes(space, found, lane, address - found.base, len(data))
             return
         if space == "local":
             warp.local.write(lane, address, data)
+            if written is not None:
+                start = warp.local.column(address, len(data))
+                written.note_bytes(space, warp, lane, start, len(data))
             return
         store, what = _store(session, space, address, warp)
         offset = address & 0xFFFFFFFF if space in ("bank", "const") else address
         _bounds(offset, len(data), len(store), what)
         store[offset : offset + len(data)] = np.frombuffer(data, np.uint8)
+        if written is not None and space == "shared":
+            written.note_bytes(space, warp.cta, lane, offset, len(data))
     except UsageError as e:
         raise CommandError(e.message, e.hint) from None
 

@@ -332,6 +332,7 @@ class DeviceBuffer:
                 f"{host.nbytes} bytes do not fill {self.nbytes}", f"the buffer is {mine}, not {its}"
             )
         self.allocation.writable()[:] = host.reshape(-1).view(np.uint8)
+        self.allocation.uninitialized = False
 
     def free(self) -> None:
         """Give the memory back; an access to it is an error from now on.

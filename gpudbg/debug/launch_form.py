@@ -199,12 +199,13 @@ def argument_text(arg: Arg, table: Launch) -> str:
 def buffer_text(spec: BufferSpec) -> str:
     """`f32[100]:arange(start=0, step=1)`; empty where its contents are an array."""
     contents = init_text(spec.init)
-    return f"{spec.dtype}[{','.join(map(str, spec.shape))}]{contents}" if contents else ""
+    whole = f"{spec.dtype}[{','.join(map(str, spec.shape))}]{contents}"
+    return whole if contents or not spec.init.given else ""
 
 
 def init_text(init: Init) -> str:
-    """`:rule(option=value)` or `@file`; empty where the contents are an array."""
-    if init.rule == "array":
+    """`:rule(option=value)` or `@file`; empty where there are none, or they are an array."""
+    if init.rule == "array" or not init.given:
         return ""
     if init.rule == "file":
         return f"@{init.path}"

@@ -282,6 +282,8 @@ def _make_buffers(device: Device, table: Launch, held: Made) -> dict[str, Device
     for spec in order:
         content = make_array(spec.dtype, spec.count, spec.init, addresses)
         made[spec.name].write(content.reshape(spec.shape))
+        if not spec.init.given:
+            device.gpu.memory.leave_uninitialized(made[spec.name].allocation)
     return made
 
 

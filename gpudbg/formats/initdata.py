@@ -79,12 +79,14 @@ class Init:
         options: the rule's options, complete.
         path: the file (".npy", anything else raw little-endian elements).
         array: the contents themselves.
+        given: somebody said so; else the buffer is made without contents, which are zeros.
     """
 
     rule: str = "zeros"
     options: Mapping[str, Any] | None = None
     path: str | None = None
     array: Array | None = None
+    given: bool = True
 
 
 def suggest(name: str, known: Iterable[str]) -> str:

@@ -229,7 +229,7 @@ def parse_contents(text: str, folder: str = "") -> Init:
     """
     text = text.strip()
     if not text:
-        return make_init("zeros", {})
+        return Init("zeros", {}, given=False)
     if text[0] == "@" and len(text) > 1:
         return Init("file", path=str(Path(folder) / text[1:]))
     if text[0] == ":":

@@ -315,11 +315,13 @@ class _Reader:
 
     def init(self, spec: Mapping[str, Any], where: tuple[str, ...]) -> Init:
         """`init` or `file`."""
-        file, init = spec.get("file"), spec.get("init", "zeros")
+        file, init = spec.get("file"), spec.get("init")
         if file is not None:
             if not isinstance(file, str) or "init" in spec:
                 raise UsageError("give either 'init' or 'file', as text")
             return Init("file", path=str(Path(self.folder) / file))
+        if init is None:
+            return Init("zeros", {}, given=False)
         if isinstance(init, dict):
             options = {k: v for k, v in init.items() if k != "rule"}
             return make_init(str(init.get("rule", "zeros")), options)

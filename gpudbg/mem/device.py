@@ -42,9 +42,10 @@ class Allocation(ByteStore):
         name: how messages call it, such as "argument 3" or "variable coeff".
         tag: what kind of owner it has: "buffer", "global", "heap", "image"...
         freed: no longer accessible; without contents, remembered for messages.
+        uninitialized: nobody gave it contents: on a GPU it holds anything until it is written.
     """
 
-    __slots__ = ("_journal", "_moment", "_row", "base", "freed", "name", "tag")
+    __slots__ = ("_journal", "_moment", "_row", "base", "freed", "name", "tag", "uninitialized")
 
     def __init__(
         self, base: int, size: int, name: str, tag: str, journal: Journal | None = None
@@ -53,7 +54,7 @@ class Allocation(ByteStore):
         self.base = base
         self.name = name
         self.tag = tag
-        self.freed = False
+        self.freed = self.uninitialized = False
         self._journal = journal or Journal()
         self._moment = self._journal.moment
         self._row: npt.NDArray[np.int64] | None = None
@@ -117,6 +118,7 @@ class DeviceMemory:
         layout: address windows.
         changes: allocations made and freed, and checkpoints, so far.
         live: allocations that have not been freed.
+        uninitialized: how many allocations nobody gave contents, freed ones included.
         load_for_store: what is loaded now is about to be written to.
     """
 
@@ -125,6 +127,7 @@ class DeviceMemory:
         self.changes = 0
         self.live = 0
         self.load_for_store = False
+        self.uninitialized = 0
         self._next = layout.heap_base
         self._journal = Journal()
         self._rows = np.zeros((64, 4), np.int64)
@@ -159,6 +162,12 @@ class DeviceMemory:
         else:
             self._enter_all()
         return made
+
+    def leave_uninitialized(self, allocation: Allocation) -> None:
+        """An allocation was made without contents: its zeros are nobody's."""
+        if not allocation.uninitialized:
+            allocation.uninitialized = True
+            self.uninitialized += 1
 
     def _room(self, size: int) -> int:
         """An address with so many bytes behind it that nobody has had, while there is one."""

@@ -128,17 +128,22 @@ class LocalMemory:
         Raises:
             UsageError: they do not lie in one allocated range.
         """
-        place = self._span(address, count)
+        place = self.column(address, count)
         return self._column(lane)[place : place + count].tobytes()
 
     def write(self, lane: int, address: int, data: bytes) -> None:
         """Replace bytes of one thread; errors as `read`."""
-        place = self._span(address, len(data))
+        place = self.column(address, len(data))
         column = self._column(lane)
         column[place : place + len(data)] = np.frombuffer(data, np.uint8)
         self.words[:, lane] = column.view(np.uint32)
 
-    def _span(self, address: int, count: int) -> int:
+    def column(self, address: int, count: int) -> int:
+        """Where bytes lie in a lane's column of `words`.
+
+        Raises:
+            UsageError: they do not lie in one allocated range.
+        """
         if 0 <= address and address + count <= self.low:
             return address
         if self.start <= address and address + count <= WINDOW_BYTES:

@@ -298,6 +298,7 @@ def _malloc(m: StepEngine) -> None:
             continue  # NULL, as documented
         m.heap.used += size
         made = m.memory.allocate(size, f"device malloc({size})", "heap")
+        m.memory.leave_uninitialized(made)
         m.heap.blocks.add(made)
         low[lane], high[lane] = made.base & 0xFFFFFFFF, made.base >> 32
     m.reg_write(FIRST_ARGUMENT, low)

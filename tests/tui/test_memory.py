@@ -8,6 +8,7 @@ import pytest
 
 from gpudbg.errors import CommandError
 from gpudbg.frontends.tui.memory_search import find, needle
+from gpudbg.frontends.tui.view import MemoryPage
 from gpudbg.frontends.tui.widgets.memory import (
     COLUMNS,
     MemoryPane,
@@ -148,3 +149,32 @@ async def test_after_the_end_memory_shows_what_came_out(size):
         app.options.space, app.options.address = "shared", 64
         await press(app, pilot, "r")
         assert (app.main.current.memory.space, app.main.current.memory.address) == ("shared", 64)
+
+
+def test_bytes_that_nobody_has_written_are_blank():
+    data = bytes(range(1, 17))
+    for form, texts in (
+        ("hex", ["········", "····0605", "0c0b0a09", "100f0e0d"]),
+        ("bytes", ["··", "··", "··", "··", "05", "06", "··", "··", "09"]),
+        ("i32", ["··", str(0x08070605)]),
+    ):
+        page = MemoryPage(
+            "shared", "", 0, 16, 0, data, unwritten=frozenset((0, 1, 2, 3, 6, 7))
+        )  # fmt: skip
+        words = [text.strip() for text, _ in page_rows(page, form)[0].spans[2::2]]
+        assert words[: len(texts)] == texts
+    assert "...." in page_rows(page, "hex", blank=".")[0].text
+
+
+async def test_shared_memory_before_and_after_a_store():
+    session = open_first()
+    app = make_app(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(app, pilot)
+        pane = app.main.query_one(MemoryPane)
+        assert all("········ ········" in text for text in pane.texts[1:5])
+        session.break_at("block_max+0x208")
+        await press(app, pilot, "f5")
+        assert not any("········" in text for text in pane.texts[1:5])
+        await press(app, pilot, "5", "j", "i")
+        assert "16 bytes" in "\n".join(screen_text(app))

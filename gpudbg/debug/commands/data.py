@@ -6,14 +6,24 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpudbg.debug import gdb_text, views
+from gpudbg.debug.access import MAX_READ
 from gpudbg.debug.aggregates import Style, data_text, data_value
 from gpudbg.debug.commands.registry import Output, command
 from gpudbg.debug.contents import not_finite
 from gpudbg.debug.expr import Result
 from gpudbg.debug.expr.types import Array, Pointer, Scalar, Struct
 from gpudbg.debug.format import Spec, format_bits, parse_int, split_spec
+from gpudbg.debug.never_written import (
+    WORDS,
+    never_written,
+    ranges_words,
+    register_number,
+    spans,
+    untouched_registers,
+)
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:
@@ -96,6 +106,35 @@ def _shown(session: DebugSession, argument: str) -> _Shown:
     if axes is not None:
         return _vector(session, axes, letter)
     result = session.evaluate(text)
+    lane = session.focus.lane if session.focus is not None else 0
+    shown = _value_shown(session, result, text, letter, every)
+    never = _never_written(session, text, result, lane)
+    if not never:
+        return shown
+    lines = shown.lines if gdb_text.wanted(session) else (
+        f"{shown.lines[0]}  {never}", *shown.lines[1:]
+    )  # fmt: skip
+    return _Shown(lines, {**shown.data, "never_written": never}, shown.result)
+
+
+def _never_written(session: DebugSession, text: str, result: Result, lane: int) -> str:
+    """Words for a register or bytes in memory that nobody has written; empty where all were."""
+    place = result.place
+    number = register_number(text)
+    if number is not None:
+        untouched = untouched_registers(session) >> number & 1
+        return WORDS if untouched and not result.values.any() else ""
+    if place is None or place.kind != "memory" or place.addresses is None or not result.valid[lane]:
+        return ""
+    size = min(max(result.type.size, 1), MAX_READ)
+    found = never_written(session, place.space, int(place.addresses[lane]), size)
+    return ranges_words(found) if found is not None else ""
+
+
+def _value_shown(
+    session: DebugSession, result: Result, text: str, letter: str | None, every: bool
+) -> _Shown:
+    """`_shown` of one value."""
     lane = session.focus.lane if session.focus is not None else 0
     style = Style.of(session.settings)
     if isinstance(result.type, Struct) or _nested(result):
@@ -188,8 +227,28 @@ def examine(session: DebugSession, argument: str) -> Output:
     else:
         lines = _memory_lines(address, values, unit, letter)
     session.examine_state = (space, address + count * unit, unit, letter)
-    data_out = {"space": space, "address": address, "unit": unit, "values": values}
+    data_out: dict[str, Any] = {
+        "space": space, "address": address, "unit": unit, "values": values
+    }  # fmt: skip
+    never = never_written(session, space, address, len(data))
+    if never is not None and never.any():
+        data_out["never_written"] = spans(never)
+        lines = _with_never(session, lines, never, unit)
     return Output(tuple(lines), data_out)
+
+
+def _with_never(
+    session: DebugSession, lines: list[str], never: NDArray[np.bool_], unit: int
+) -> list[str]:
+    """Lines of `x`, with what nobody has written at their ends."""
+    if gdb_text.wanted(session):
+        return lines
+    room, width = unit * gdb_text.PER_LINE[unit], max(map(len, lines))
+    out = []
+    for n, line in enumerate(lines):
+        words = ranges_words(never[n * room : (n + 1) * room])
+        out.append(f"{line:{width}}  {words}" if words else line)
+    return out
 
 
 def _memory_lines(address: int, values: list[int], unit: int, letter: str) -> list[str]:

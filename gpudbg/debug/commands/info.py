@@ -10,6 +10,7 @@ from gpudbg.debug.commands.registry import Output, command
 from gpudbg.debug.expr.types import VOID
 from gpudbg.debug.focus import thread_of
 from gpudbg.debug.format import float_of, float_text, parse_int, split_spec
+from gpudbg.debug.never_written import WORDS, untouched_registers
 from gpudbg.debug.spinning import spins
 from gpudbg.debug.stop import dim
 from gpudbg.errors import CommandError
@@ -131,13 +132,17 @@ def _register_table(session: DebugSession, wanted: list[str], letter: str | None
     rows: list[tuple[str, ...]] = []
     data: dict[str, Any] = {}
     count = int(state.R.shape[0])
+    mask = untouched_registers(session)
+    untouched = {i for i in range(count) if mask >> i & 1}
     for name in wanted or [f"R{i}" for i in range(count)]:
         if name[:1] in "Rr" and name[1:].isdecimal():
             name = name.upper()
             values = session.context().register(parse_int(name[1:], "register"))
             bits = int(values[lane])
             shown = _register_text(bits, letter)
-            rows.append((name, *shown, views.shape_words(values, state.active)))
+            never = parse_int(name[1:], "register") in untouched and not values.any()
+            words = WORDS if never else views.shape_words(values, state.active)
+            rows.append((name, *shown, words))
             data[name] = bits
         else:
             result = session.evaluate("$" + name)

@@ -6,10 +6,10 @@ since that warp was last shown, however the focus moved in between.
 
 from __future__ import annotations
 
-import re
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from gpudbg.debug import never_written
 from gpudbg.debug import snapshot as snapshots
 from gpudbg.debug.fault_card import fault_card
 from gpudbg.debug.fault_card import title as error_title
@@ -17,7 +17,7 @@ from gpudbg.debug.focus import thread_of
 from gpudbg.debug.images import images_of
 from gpudbg.debug.liveness import Liveness, of_kernel
 from gpudbg.debug.operands import next_words, operand_values
-from gpudbg.debug.paths import Path, letters, paths
+from gpudbg.debug.paths import letters, paths
 from gpudbg.debug.spinning import KINDS, hangs
 from gpudbg.debug.stop import Stop, Trigger
 from gpudbg.errors import GpudbgError
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from gpudbg.frontends.tui.collect_image import ImagePicture, ImageTaker
     from gpudbg.frontends.tui.collect_trap import TrapPicture
 
-REGISTER = re.compile(r"\$?[Rr](\d+)")
 TITLES = {
     "exited": ("Finished", "run"),
     "breakpoint": ("Breakpoint", "now"),
@@ -271,7 +270,7 @@ class Collector:
         row = detail.row
         found = paths(row.active, row.exited, row.offset, detail.stack, running)
         reads = operand_values(s, warp, lane, warp.pc)
-        untouched = self._untouched(found, detail)
+        untouched = never_written.untouched(s.symbols, self.live, warp)
         return replace(
             view,
             lane=lane,
@@ -291,15 +290,6 @@ class Collector:
             watches=self._watches(detail, lane, untouched),
             memory=self.memory.page(),
         )
-
-    def _untouched(self, found: tuple[Path, ...], detail: WarpDetail) -> int:
-        """Registers that nothing has written on the way to any path's place, as a mask."""
-        if self.live is None or self.session.symbols.function_offset(detail.row.pc)[0] != (
-            self.session.symbols.function(self.session.symbols.base)
-        ):
-            return 0
-        places = [p.offset for p in found if p.mask]
-        return self.live.untouched(places, len(detail.registers))
 
     def _tracked(self, pc: int) -> int | None:
         """The register whose life the code pane marks: chosen, or what is written next."""
@@ -334,8 +324,8 @@ class Collector:
             try:
                 result = self.session.evaluate(text)
                 made = lane_rows.result_row(text, result, detail, lane, "watch", None)
-                register = REGISTER.fullmatch(text.strip())
-                if register and untouched >> int(register[1]) & 1 and not result.values.any():
+                register = never_written.register_number(text)
+                if register is not None and untouched >> register & 1 and not result.values.any():
                     made = lane_rows.never_watched(text)
             except GpudbgError as e:
                 made = lane_rows.error_row(text, str(e))

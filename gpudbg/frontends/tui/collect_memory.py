@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpudbg.debug.never_written import never_written
 from gpudbg.debug.signatures import known
 from gpudbg.errors import CommandError
 from gpudbg.frontends.tui.coordinates import coordinates
@@ -64,7 +65,11 @@ class MemoryTaker:
         if element:
             name = label.partition("  ")[0]
             label = f"{name}  {element}[{count:,}]  0x{base:x}"
-        return MemoryPage(space, label, base, size, address, data, changed, element=element)
+        found = never_written(self.session, space, address, length)
+        unwritten = frozenset(found.nonzero()[0].tolist() if found is not None else ())
+        return MemoryPage(
+            space, label, base, size, address, data, changed, element=element, unwritten=unwritten
+        )
 
     def _map(self) -> MemoryPage:
         """Every allocation of device memory, by address."""

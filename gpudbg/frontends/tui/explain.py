@@ -6,6 +6,9 @@ import re
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from gpudbg.debug.never_written import ranges_words
 from gpudbg.debug.operands import instruction_at, next_words, operand_values
 from gpudbg.debug.spinning import spin_of
 from gpudbg.debug.views import lane_list
@@ -178,10 +181,25 @@ def _value(session: DebugSession, view: View, key: Any) -> list[str]:
     return lines
 
 
+def _bytes(session: DebugSession, view: View, key: Any) -> list[str]:
+    space, address = key[1:]
+    page = view.memory
+    if page is None or page.space != space:
+        return []
+    at = address - page.address
+    never = np.array([at + k in page.unwritten for k in range(min(16, len(page.data) - at))])
+    where = f"{space} 0x{address:x}"
+    if not never.any():
+        return [f"{where}: {len(never)} bytes"]
+    rest = "; they hold zeros here, and anything on a GPU"
+    return [f"{where}: {ranges_words(never)}{rest}"]
+
+
 _EXPLAINERS: dict[str, Callable[[DebugSession, View, Any], list[str]]] = {
     "pc": _code,
     "warp": _warp,
     "path": _path,
+    "byte": _bytes,
     "register": _value,
     "never": _never,
     "predicate": _value,

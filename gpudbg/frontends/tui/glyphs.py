@@ -26,6 +26,7 @@ class Glyphs:
     parked: str
     exited: str
     never: str
+    unwritten: str
     bars: str
     flat: str
     true: str
@@ -71,6 +72,7 @@ UNICODE = Glyphs(
     parked="▁",
     exited="·",
     never=" ",
+    unwritten="·",
     bars="▁▂▃▄▅▆▇",
     flat="─",
     true="▄",
@@ -112,6 +114,7 @@ ASCII = Glyphs(
     parked="_",
     exited=".",
     never=" ",
+    unwritten=".",
     bars="0123456",
     flat="-",
     true="#",

@@ -10,6 +10,7 @@ import numpy as np
 from gpudbg.debug.expr.types import Scalar
 from gpudbg.debug.format import format_bits
 from gpudbg.debug.lane_shape import LaneShape, as_kind, guess_kind, shape
+from gpudbg.debug.never_written import WORDS
 from gpudbg.debug.views import value_text
 from gpudbg.frontends.tui.view import LaneRow
 
@@ -71,9 +72,9 @@ def registers(
 def never_row(index: int, letter: str) -> LaneRow:
     """A register that no instruction has written on the way here."""
     text = register_text(0, letter)
-    flat = LaneShape("never written", (0,) * 32, True, 0, "i")
+    flat = LaneShape(WORDS, (0,) * 32, True, 0, "i")
     return LaneRow(
-        f"R{index}", "register", text, flat, valid=0, cells=(text,) * 32, why="never written",
+        f"R{index}", "register", text, flat, valid=0, cells=(text,) * 32, why=WORDS,
         index=index, zero=True,
     )  # fmt: skip
 

@@ -64,7 +64,8 @@ class LaneRow:
 class MemoryPage:
     """A window into one address space; `allocations` are (base, bytes, name, tag) of the map.
 
-    `element` is the type its words are known to have (`f32`), or "".
+    `element` is the type its words are known to have (`f32`), or "".  `unwritten` are the bytes
+    that were given no contents and that nobody has written.
     """
 
     space: str
@@ -77,6 +78,7 @@ class MemoryPage:
     error: str = ""
     allocations: tuple[tuple[int, int, str, str], ...] = ()
     element: str = ""
+    unwritten: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

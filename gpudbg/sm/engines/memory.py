@@ -21,13 +21,14 @@ from gpudbg.sm.faults import WarpErrorRaised
 if TYPE_CHECKING:
     from gpudbg.sm.observer import Observers
     from gpudbg.sm.state import WarpState
+    from gpudbg.sm.written import Written
 
 
 class MemoryOps:
     """Loads, stores and atomics of the executing lanes.
 
     The engine supplies the state: `warp`, `exec` (mask of the executing lanes), `memory`,
-    `constants` and `observers`.
+    `constants`, `observers` and `written`.
     """
 
     __slots__ = ()
@@ -37,6 +38,7 @@ class MemoryOps:
     memory: DeviceMemory
     constants: ConstantBanks
     observers: Observers | None
+    written: Written | None
 
     # ---- constants ---------------------------------------------------------------------
 
@@ -103,16 +105,24 @@ class MemoryOps:
         if self.observers is not None:
             self.observers.emit("access", self.warp, space, "store", address, lanes, size)
         if space == "global":
-            self.memory.scatter(lanes64(address), lanes, size, data)
+            addresses = lanes64(address)
+            self.memory.scatter(addresses, lanes, size, data)
+            if self.written is not None and self.memory.uninitialized:
+                self.written.note_device(self._owners(addresses, lanes, size), size)
             return
         offsets = lanes32(address)
         if space == "shared":
             shared = self.warp.cta.shared
             offsets = check(offsets, lanes, size, shared.size, "shared", "the CTA's")
             shared.scatter(offsets, lanes, size, data)
+            if self.written is not None:
+                self.written.note_shared(self.warp.cta, offsets, lanes, size)
             return
         local = self.warp.local
-        local.scatter(local.place(offsets, lanes, size), lanes, size, data)
+        places = local.place(offsets, lanes, size)
+        local.scatter(places, lanes, size, data)
+        if self.written is not None:
+            self.written.note_local(self.warp, places, lanes, size)
 
     def _store_generic(self, address: U64, size: int, data: list[U32]) -> None:
         parts = self._generic(address, self.exec)
@@ -185,7 +195,7 @@ class MemoryOps:
         update = UPDATES.get((op, type_))
         if update is None and op != "CAS":
             raise WarpErrorRaised("ILLEGAL_INSTR_PARAM", 0, f"no atomic {op} on {type_}")
-        old = [0] * 32
+        old, wrote = [0] * 32, 0
         for lane, (view, index) in enumerate(places):
             if view is None:
                 continue
@@ -193,9 +203,25 @@ class MemoryOps:
             old[lane] = before
             if update is not None:
                 view[index] = update(before, data[0][lane])
+                wrote |= 1 << lane
             elif before == data[0][lane]:
                 view[index] = data[1][lane]
+                wrote |= 1 << lane
+        if wrote and self.written is not None:
+            self._note_atomic(space, address, wrote, size)
         return old
+
+    def _note_atomic(self, space: str, address: Any, lanes: int, size: int) -> None:
+        """Mark what lanes of an atomic have replaced."""
+        assert self.written is not None
+        parts: list[tuple[str, Any, int]] = [(space, address, lanes)]
+        if space == "generic":
+            parts = self._generic(lanes64(address), lanes)
+        for where, at, part in parts:
+            if where == "shared":
+                self.written.note_shared(self.warp.cta, lanes32(at), part, size)
+            elif self.memory.uninitialized:
+                self.written.note_device(self._owners(lanes64(at), part, size), size)
 
     def _places(self, space: str, address: Any, size: int) -> list[tuple[Any, int]]:
         """(elements, index) of every executing lane, (None, 0) of the others; all checked."""
@@ -235,7 +261,10 @@ class MemoryOps:
             shared = self.warp.cta.shared
             offsets = check(lanes32(address), lanes, size, shared.size, "shared", "the CTA's")
             return [(shared, offsets, lanes)]
-        addresses = lanes64(address)
+        return self._owners(lanes64(address), lanes, size)
+
+    def _owners(self, addresses: U64, lanes: int, size: int) -> list[tuple[Allocation, Any, int]]:
+        """(allocation, offsets, lanes) of each allocation that a checked access touches."""
         one: tuple[Allocation, U64] | None = self.memory.locate(addresses, lanes, size)
         if one is not None:
             return [(one[0], one[1], lanes)]

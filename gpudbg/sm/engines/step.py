@@ -34,6 +34,7 @@ from gpudbg.sm.sregs import SregFile
 from gpudbg.sm.state import RZ, Sm, WarpState
 from gpudbg.sm.trap.instructions import TrapPolicy
 from gpudbg.sm.turns import FLOW, starts_piece
+from gpudbg.sm.written import Written
 
 PT = 7
 NO_TURN = 1 << 62
@@ -76,6 +77,7 @@ class StepEngine(ValueOps, FloatOps, MemoryOps):
         warp, exec, fault: the warp that runs, its executing lanes, and the error that ended
             the last `run`.
         turn_over: the last `run` ended where the warp's turn does.
+        written: marks of what has been stored, while only this engine has run the launch.
     """
 
     __slots__ = (
@@ -98,6 +100,7 @@ class StepEngine(ValueOps, FloatOps, MemoryOps):
         "traps",
         "turn_over",
         "warp",
+        "written",
     )
 
     def __init__(
@@ -118,6 +121,7 @@ class StepEngine(ValueOps, FloatOps, MemoryOps):
         self.sregs = sregs
         self.traps = traps
         self.observers: Observers | None = None
+        self.written: Written | None = Written()
         self.images: Callable[[StepEngine, str, Any], None] | None = None
         self.fault: WarpErrorRaised | TrapRaised | None = None
         self._functions = registry.table()
@@ -128,7 +132,7 @@ class StepEngine(ValueOps, FloatOps, MemoryOps):
 
     def let_go(self) -> None:
         """Forget the last warp, and the error with the frames it came through."""
-        self.fault = self.observers = None
+        self.fault = self.observers = self.written = None
         for name in ("warp", "sm"):
             if hasattr(self, name):
                 delattr(self, name)

@@ -80,7 +80,7 @@ def word_text(raw: bytes, form: str) -> str:
     return f"{struct.unpack(letter, raw.ljust(size, bytes(1)))[0]:.{digits}g}"
 
 
-def page_rows(page: MemoryPage, form: str, width: int = 0) -> list[Row]:
+def page_rows(page: MemoryPage, form: str, width: int = 0, blank: str = "·") -> list[Row]:
     """The page's rows; device addresses as offsets into their allocation.
 
     At the right stand the bytes as text, or the number of the row's first element.
@@ -89,6 +89,7 @@ def page_rows(page: MemoryPage, form: str, width: int = 0) -> list[Row]:
         page: what to show.
         form: of `COLUMNS`.
         width: columns of the pane: what does not fit at the right is left out; 0: any.
+        blank: what stands for a character of a word that nobody has written.
     """
     out = []
     relative = page.space == "global"
@@ -105,7 +106,11 @@ def page_rows(page: MemoryPage, form: str, width: int = 0) -> list[Row]:
             word = raw[n : n + column.size]
             changed = any(at + n + k in page.changed for k in range(len(word)))
             style = "now" if changed else "dim" if not any(word) else "text"
-            spans.append((word_text(word, form).rjust(column.width), style))
+            shown = word_text(word, form)
+            if page.unwritten:
+                shown = _with_blanks(shown, page.unwritten, at + n, len(word), column, blank)
+                style = "dim" if shown.strip(blank) == "" else style
+            spans.append((shown.rjust(column.width), style))
             spans.append((" ", "text"))
         text = "".join(chr(b) if 32 <= b < 127 else "." for b in raw)
         index = f"[{offset // column.size}]".rjust(last + 2) if relative else ""
@@ -116,6 +121,20 @@ def page_rows(page: MemoryPage, form: str, width: int = 0) -> list[Row]:
             spans.append((" ", "muted"))
         out.append(Row(tuple(spans), ("byte", page.space, page.address + at)))
     return out
+
+
+def _with_blanks(
+    text: str, unwritten: frozenset[int], start: int, size: int, column: Column, blank: str
+) -> str:
+    """A word, with blanks for the bytes that nobody has written: all of them in decimal forms."""
+    never = [start + k in unwritten for k in range(size)]
+    if all(never):
+        return blank * (2 * size if column.hex else 2)
+    if not column.hex:
+        return text
+    # The highest byte is the leftmost.
+    pairs = zip(reversed(never), (text[k : k + 2] for k in range(0, len(text), 2)), strict=True)
+    return "".join(2 * blank if gone else pair for gone, pair in pairs)
 
 
 def map_rows(page: MemoryPage, glyphs: Glyphs) -> list[Row]:
@@ -259,4 +278,6 @@ class MemoryPane(LinePane):
         shown = "" if form == form_of(page.element) else f"{form}  "
         # A buffer's name says where it is.
         space = "" if page.element else f"{page.space}  "
-        return Content(page_rows(page, form, width), f"{shown}{space}{page.label}")
+        return Content(
+            page_rows(page, form, width, self.look.glyphs.unwritten), f"{shown}{space}{page.label}"
+        )

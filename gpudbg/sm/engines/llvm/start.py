@@ -87,6 +87,8 @@ class FastEngine:
         engine = self.engine or self._start()
         if engine is None:
             return None
+        # Compiled code does not mark what it stores.
+        self._grid.engine.written = None
         try:
             return engine.advance(before, stops, accept, last, soon, conditions)
         except CompileError as error:

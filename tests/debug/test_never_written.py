@@ -1,0 +1,140 @@
+"""Memory and registers that nobody has written: byte by byte, and in the same words everywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gpudbg
+from gpudbg.debug.never_written import never_written
+from gpudbg.debug.opening import add_launch_flags, open_session
+
+STORES = """\
+.kernel stores
+.param out 8
+.shared 128
+.local 32
+S2R R0, SR_TID.X
+MOV R2, c[0x0][0x140]
+MOV R3, c[0x0][0x144]
+MOV32I R4, 0x0
+MOV32I R5, 0x7
+STS.U8 [0x3], R5
+STS.U16 [0x6], R4
+STS.64 [0x10], R4
+STS.128 [0x20], R4
+ATOMS.ADD R6, [0x40], R5
+MOV32I R10, 0x9
+ATOMS.CAS R6, [0x48], R10, R11
+ISETP.EQ.AND P0, PT, R0, 0x1, PT
+@P0 STL.U8 [0xfffff1], R5
+@P0 STL.64 [0xfffff8], R4
+@P0 STG.E.U8 [R2+0x5], R5
+RED.E.ADD [R2+0x8], R5
+EXIT
+"""
+SHARED = {3, 6, 7, *range(0x10, 0x18), *range(0x20, 0x30), *range(0x40, 0x44)}
+LOCAL = {1, *range(8, 16)}
+DEVICE = {5, 8, 9, 10, 11}
+
+
+def opened(tmp_path: Path, text: str = STORES, *flags: str) -> gpudbg.DebugSession:
+    """A session of SASS text."""
+    import argparse
+
+    path = tmp_path / "k.sass"
+    path.write_text(text)
+    parser = argparse.ArgumentParser()
+    add_launch_flags(parser)
+    given = flags or ("--grid", "1", "--block", "32", "--arg", "out=u8[64]")
+    return open_session(path, parser.parse_args([*given]))
+
+
+def written(session: gpudbg.DebugSession, space: str, address: int, size: int) -> set[int] | None:
+    """Offsets of the bytes that were written."""
+    found = never_written(session, space, address, size)
+    return None if found is None else set(np.flatnonzero(~found).tolist())
+
+
+def test_byte_by_byte(tmp_path: Path) -> None:
+    session = opened(tmp_path)
+    out = session.launch.arguments[0].buffer.address
+    for space, start, size in (("shared", 0, 128), ("local", 0xFFFFF0, 16), ("global", out, 64)):
+        assert written(session, space, start, size) == set()
+    session.break_at("stores+0xb8")
+    assert session.cont().kind == "breakpoint"
+    assert written(session, "shared", 0, 128) == SHARED
+    assert written(session, "local", 0xFFFFF0, 16) == set()
+    session.focus_on(0, 0, 1)
+    assert written(session, "local", 0xFFFFF0, 16) == LOCAL
+    assert written(session, "global", out, 64) == DEVICE
+    layout = session.grid.gpu.layout
+    assert written(session, "generic", layout.shared_window, 128) == SHARED
+    assert written(session, "generic", layout.local_window + 0xFFFFF0, 16) == LOCAL
+    # What the debugger writes is written; a restart goes back.
+    for line in ("set var *(@shared unsigned char*)0x50 = 1", "set var *(unsigned char*)out = 1"):
+        session.command(line)
+    assert written(session, "shared", 0, 128) == {*SHARED, 0x50}
+    assert written(session, "global", out, 64) == {*DEVICE, 0}
+    session.restart()
+    assert written(session, "shared", 0, 128) == set()
+    assert written(session, "global", out, 64) == set()
+
+
+def test_a_store_that_faults_has_written_nothing(tmp_path: Path) -> None:
+    text = ".kernel k\n.shared 16\nS2R R0, SR_TID.X\nSTS.U8 [R0+0x1], R0\nEXIT\n"
+    session = opened(tmp_path, text, "--grid", "1", "--block", "32")
+    assert session.cont().kind == "warp_error"
+    assert written(session, "shared", 0, 16) == set()
+
+
+@pytest.mark.parametrize("contents", ["out=u8[64]:zeros", "out=u8[64]:fill(3)"])
+def test_contents_that_were_given_were_written(tmp_path: Path, contents: str) -> None:
+    session = opened(tmp_path, STORES, "--grid", "1", "--block", "32", "--arg", contents)
+    address = session.launch.arguments[0].buffer.address
+    assert written(session, "global", address, 64) is None
+    assert "never" not in session.command("x/4xw out").lines[0]
+
+
+def test_nothing_is_said_once_compiled_code_ran(tmp_path: Path) -> None:
+    given = ("--grid", "1", "--block", "32", "--arg", "out=u8[64]", "--engine", "run")
+    session = opened(tmp_path, STORES, *given)
+    assert written(session, "shared", 0, 128) == set()
+    session.break_at("stores+0xb8")
+    session.cont()
+    assert written(session, "shared", 0, 128) is None
+    assert written(session, "global", session.launch.arguments[0].buffer.address, 64) is None
+    assert all("never" not in line for line in session.command("x/8xw out").lines)
+
+
+def test_what_malloc_gives_is_uninitialized() -> None:
+    memory = gpudbg.Device("sm_50").gpu.memory
+    block = memory.allocate(64, "device malloc(64)", "heap")
+    memory.leave_uninitialized(block)
+    assert block.uninitialized
+    assert memory.uninitialized == 1
+
+
+def test_the_same_words_in_the_console(tmp_path: Path) -> None:
+    session = opened(tmp_path)
+    session.break_at("stores+0xb8")
+    session.cont()
+    lines = session.command("x/12xb (@shared char*)0").lines
+    assert [line.rpartition("  ")[2] for line in lines] == [
+        "bytes 0-2, 4-5 never written", "never written"
+    ]  # fmt: skip
+    output = session.command("x/12xb (@shared char*)0")
+    assert output.data["never_written"] == [[0, 2], [4, 5], [8, 11]]
+    assert session.command("print *(@shared int*)0x50").lines == ("$1 = 0  never written",)
+    assert session.command("print *(@shared int*)0x40").lines == ("$2 = 224",)
+    shown = session.command("print *(int*)out")
+    assert shown.lines[0].endswith("  never written")
+    assert shown.data["never_written"] == "never written"
+    # Registers: R9 is named by no instruction, R5 was written.
+    assert session.command("print $R9").lines[0].endswith("= 0  never written")
+    assert session.command("print $R5").lines[0].endswith("= 7")
+    rows = {line.split()[0]: line for line in session.command("info registers").lines[1:]}
+    assert rows["R9"].endswith("never written")
+    assert "never" not in rows["R5"]
