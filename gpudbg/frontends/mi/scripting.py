@@ -51,6 +51,10 @@ class BridgeHost:
 
         return self._bridge.session or cast("DebugSession", NoProgram(self._bridge))
 
+    def evaluate(self, text: str) -> Result:
+        """An expression's value, also where nothing runs or is loaded."""
+        return evaluate_without_program(self._owner, text)
+
     def truth(self, text: str) -> bool:
         """See `script.Host`."""
         session = self._owner

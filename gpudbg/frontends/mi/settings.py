@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shlex
 from typing import TYPE_CHECKING, cast
 
 from gpudbg.debug.commands.launch import SETTINGS as LAUNCH
 from gpudbg.debug.commands.launch import plan
 from gpudbg.debug.commands.registry import load
+from gpudbg.debug.context import machine_name
 from gpudbg.errors import CommandError, GpudbgError
 from gpudbg.frontends.mi import words
 from gpudbg.frontends.mi.bridge import NoProgram
@@ -98,7 +100,7 @@ def set_words(bridge: Bridge, text: str) -> None:
     if name in _LOOSE:
         tell(bridge, f"set {text}: no effect here")
         return
-    if "=" in text and not text.startswith("="):
+    if ("=" in text and not text.startswith("=")) or text.endswith(("++", "--")):
         _assign(bridge, text)
         return
     if name in _FAMILIES:
@@ -131,8 +133,13 @@ def _session_quiet(bridge: Bridge, line: str) -> None:
 
 
 def _assign(bridge: Bridge, text: str) -> None:
-    if "=" not in text:
+    if "=" not in text and not text.endswith(("++", "--")):
         raise MiError("an assignment needs `=`")
+    plain = text.lstrip().startswith("$") and not bridge.started
+    if plain and not any(map(machine_name, re.findall(r"\$[A-Za-z_]\w*", text))):
+        # Convenience variables are there before a run, and before a program.
+        bridge.host.evaluate(text)
+        return
     bridge.process().evaluate(text)
 
 
