@@ -15,6 +15,28 @@ SCRIPT = "script.py"
 
 NOTES = "notes.md"
 
+BY_DIFFICULTY = (
+    FIRST,
+    "ptx_registers",
+    "out_of_bounds",
+    "misaligned_vector",
+    "divergent_branch",
+    "carry_chain",
+    "first_nan",
+    "surface_clamp",
+    "barrier_count",
+    "divergent_barrier",
+    "shuffle_bug",
+    "spin_lock",
+    "spill_windows",
+    "surface_reduction",
+    "two_builds",
+    "bpt_pause",
+    "trap_counter",
+    "trap_handler",
+)
+"""Names of the shipped stories from easy to hard: what one needs to know, then how long it is."""
+
 
 @dataclass(frozen=True, slots=True)
 class Beat:
@@ -46,12 +68,13 @@ def sessions_folder() -> Path:
 
 
 def stories() -> dict[str, Path]:
-    """Story name -> its cubin."""
+    """Story name -> its cubin, from easy to hard; those that `BY_DIFFICULTY` lacks come last."""
     found: dict[str, Path] = {}
     root = sessions_folder()
     if not root.is_dir():
         return found
-    for folder in sorted(root.iterdir()):
+    place = {name: n for n, name in enumerate(BY_DIFFICULTY)}
+    for folder in sorted(root.iterdir(), key=lambda f: (place.get(f.name, len(place)), f.name)):
         cubins = sorted(folder.glob("*.cubin")) if folder.is_dir() else []
         if cubins and ((folder / COMMANDS).is_file() or (folder / SCRIPT).is_file()):
             found[folder.name] = cubins[0]

@@ -154,13 +154,46 @@ def test_a_file_that_cannot_be_written_is_one_line(tmp_path):
         Saved.read(blocked / "layouts.json").save("a", {})
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_asm_src_and_split_show_instructions_source_or_both(tmp_path, size):
+    app = app_with(tmp_path / "layouts.json")
+    async with app.run_test(size=size) as pilot:
+        await settle(app, pilot)
+        for line in ("break 19", "continue", "layout asm"):
+            await command(app, pilot, line)
+        code, source = app.main.line_pane("code"), app.main.line_pane("source")
+        here = app.session.symbols.line(app.main.current.pc)
+        texts = code.texts[1:]
+        assert any("\u25ba0178" in t for t in texts)
+        assert not any("__syncthreads" in t or "threadIdx.x <" in t for t in texts)
+        await command(app, pilot, "layout src")
+        marked = [t for t in source.texts if "\u25ba" in t]
+        assert len(marked) == 1
+        assert marked[0].startswith(f"\u25cf\u25ba   {here.number}  ")
+        assert "best[threadIdx.x + step]" in marked[0]
+        app.main.set_focus(source)
+        await press(app, pilot, "down", "down", "b")
+        points = app.main.current.points
+        assert len(points) == 2
+        line = app.session.symbols.line(points[1].pcs[0]).number
+        assert source.texts[source.cursor - source.top + 1].startswith(f"\u25cf {line:5}  ")
+        await command(app, pilot, "layout split")
+        assert any("\u25ba" in t for t in source.texts)
+        assert any("\u25ba0178" in t for t in code.texts)
+        await command(app, pilot, "layout default")
+        assert any("\u25ba0178" in t for t in code.texts)
+        assert any("best[threadIdx.x + step]" in t for t in code.texts)
+
+
 async def test_gdbs_window_commands(tmp_path):
     app = app_with(tmp_path / "layouts.json")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
-        for name in ("asm", "src", "split"):
+        for name, panes in (("asm", ["code"]), ("src", ["source"]), ("split", ["source", "code"])):
             await command(app, pilot, f"layout {name}")
-            assert app.main.line_pane("code").size.width == 120
+            shown = [p for p in ("source", "code") if app.main.line_pane(p).display]
+            assert shown == panes
+            assert all(app.main.line_pane(p).size.width == 120 for p in panes)
             assert not app.main.line_pane("warps").display
         await command(app, pilot, "layout regs")
         assert app.main.line_pane("registers").display
@@ -172,11 +205,13 @@ async def test_gdbs_window_commands(tmp_path):
         assert app.main.focused_pane() == "console"
         await command(app, pilot, "layout default")
         await command(app, pilot, "focus src")
+        assert app.main.focused_pane() == "source"
+        await command(app, pilot, "focus asm")
         assert app.main.focused_pane() == "code"
         await command(app, pilot, "focus lane 3")
         assert app.session.focus.lane == 3
         before = height(app, "code")
-        await command(app, pilot, "winheight src +3")
+        await command(app, pilot, "winheight asm +3")
         assert height(app, "code") == before + 3
         await command(app, pilot, "wh code 12")
         assert height(app, "code") == 12

@@ -84,6 +84,13 @@ async def test_the_gallery_finds_and_remembers(tmp_path):
     assert Seen.read(where).stories == {"first_steps", app.main.story.name}
 
 
+def test_stories_go_from_easy_to_hard_and_none_lacks_its_place():
+    names = list(stories.stories())
+    assert names == list(stories.BY_DIFFICULTY)
+    assert names[:3] == ["first_steps", "ptx_registers", "out_of_bounds"]
+    assert names[-1] == "trap_handler"
+
+
 @pytest.mark.parametrize("text", ["", "[]", '{"stories": 5}', "{", "\x00"])
 def test_a_broken_record_of_what_was_seen_is_passed_over(tmp_path, text):
     where = tmp_path / "seen.json"

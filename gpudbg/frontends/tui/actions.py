@@ -44,7 +44,9 @@ ACTIONS = (
     Action("stepi", "space", "instruction", "one instruction", "Run", "stepi", 4),
     Action("finish", "f,shift+f11", "finish", "out of this call", "Run", "finish"),
     Action("until", "u", "until", "past this loop", "Run", "until"),
-    Action("cursor", "ctrl+f10,U", "to cursor", "run to the cursor", "Run", "", 11, ("code",)),
+    Action(
+        "cursor", "ctrl+f10,U", "to cursor", "run to the cursor", "Run", "", 11, ("code", "source")
+    ),
     Action("restart", "r", "restart", "start the kernel again", "Run", "start", 19),
     Action("launch", "N", "launch", "fill in a launch", "Run", "launch"),
     Action("interrupt", "ctrl+c", "stop", "stop what runs", "Run", busy=True),

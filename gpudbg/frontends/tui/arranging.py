@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 EDGE_COLUMNS = 4
 """Columns that a key moves the vertical line."""
 
-GDB_PANES = {"src": "code", "asm": "code", "cmd": "console", "regs": "registers"}
+GDB_PANES = {"src": "source", "asm": "code", "cmd": "console", "regs": "registers"}
 """gdb's window names -> panes."""
 
 

@@ -34,6 +34,7 @@ class CodeIndex:
         self._symbols = session.symbols
         self.entries: list[Entry] = []
         self.row_of: dict[int, int] = {}
+        self._firsts: dict[str, dict[int, int]] = {}
         self.has_lines = session.symbols.has_lines
         last: Line | None = None
         for pc in session.symbols.pcs:
@@ -47,6 +48,36 @@ class CodeIndex:
                 last = line
             self.row_of[pc] = len(self.entries)
             self.entries.append(Entry(pc))
+        self.with_source, self._rows_with_source = self.entries, self.row_of
+
+    def interleave(self, on: bool) -> bool:
+        """Whether source lines stand among the instructions; true where that changes the rows."""
+        if on == (self.entries is self.with_source):
+            return False
+        if on:
+            self.entries, self.row_of = self.with_source, self._rows_with_source
+            return True
+        self.entries = [e for e in self.with_source if e.line is None]
+        self.row_of = {e.pc: n for n, e in enumerate(self.entries) if not e.label}
+        return True
+
+    def line(self, pc: int) -> Line | None:
+        """The source line of an instruction."""
+        return self._symbols.line(pc) if self.has_lines else None
+
+    def file_lines(self, file: str) -> list[str] | None:
+        """The text of a file by line; None where it is not here."""
+        return self._session.sources.lines(file) if file else None
+
+    def lines_at(self, file: str) -> dict[int, int]:
+        """Numbers of the lines of a file that have code -> their first instruction's pc."""
+        if file not in self._firsts:
+            found: dict[int, int] = {}
+            for entry in self.with_source:
+                if entry.line is not None and entry.line.file == file:
+                    found.setdefault(entry.line.number, entry.pc)
+            self._firsts[file] = found
+        return self._firsts[file]
 
     def _label(self, pc: int) -> str:
         """A function's name where a second function begins."""

@@ -10,6 +10,7 @@ from gpudbg.debug.focus import first_lane
 from gpudbg.frontends.tui import layout
 from gpudbg.frontends.tui.widgets.code import CodePane
 from gpudbg.frontends.tui.widgets.console import ConsolePane
+from gpudbg.frontends.tui.widgets.source import SourcePane
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -245,6 +246,9 @@ def _cursor_pc(screen: MainScreen) -> int | None:
     view = screen.current
     if view is None:
         return None
+    source = screen.query_one(SourcePane)
+    if source.has_focus:
+        return source.key[1] if isinstance(source.key, tuple) else None
     pane = screen.query_one(CodePane)
     if pane.cursor is not None and 0 <= pane.cursor < len(view.code.entries):
         return view.code.entries[pane.cursor].pc

@@ -472,6 +472,9 @@ def follow_branch(screen: MainScreen, pc: int) -> None:
     """To the target of a branch."""
     view = screen.current
     assert view is not None
+    if screen.focused_pane() == "source":
+        show_pc(screen, pc)
+        return
     target = view.code.target(pc)
     if target is not None:
         screen.query_one(CodePane).go_to(view.code.row(target))

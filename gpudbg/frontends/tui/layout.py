@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-CODE_SLOT = ("code",)
+CODE_SLOT = ("code", "source")
+SOURCE_SLOT = ("source", "code")
 MEMORY_SLOT = ("memory", "output", "stops", "watch", "marks", "notes")
 VALUES_SLOT = ("registers", "output")
 MIDDLE_SLOT = ("lanes", "warps", "paths", "registers", *MEMORY_SLOT)
-ORDER = ("code", "lanes", "warps", "paths", "registers", "memory", "stops", "watch", "output",
-         "marks", "notes", "console")  # fmt: skip
+ORDER = ("source", "code", "lanes", "warps", "paths", "registers", "memory", "stops", "watch",
+         "output", "marks", "notes", "console")  # fmt: skip
 """Tab order."""
 
 Parts = list[tuple[tuple[str, ...], int]]
@@ -56,11 +57,14 @@ class Arrangement:
 PRESETS: dict[str, tuple[tuple[str, ...], ...]] = {
     "default": (),
     "asm": (CODE_SLOT, ("console",)),
-    "src": (CODE_SLOT, ("console",)),
-    "split": (CODE_SLOT, ("console",)),
+    "src": (SOURCE_SLOT, ("console",)),
+    "split": (("source",), ("code",), ("console",)),
     "regs": (("registers", "warps", "paths"), CODE_SLOT, ("console",)),
 }
 """gdb's layouts: panes from the top; nothing is all panes, as the terminal has room."""
+
+BARE = ("asm", "split")
+"""Layouts whose code pane has no source lines among the instructions."""
 
 
 def size_of(width: int) -> str:

@@ -41,6 +41,7 @@ from gpudbg.frontends.tui.widgets.memory import MemoryPane
 from gpudbg.frontends.tui.widgets.notes import NotesPane
 from gpudbg.frontends.tui.widgets.paths import PathsPane
 from gpudbg.frontends.tui.widgets.registers import LanesPane, RegistersPane
+from gpudbg.frontends.tui.widgets.source import SourcePane
 from gpudbg.frontends.tui.widgets.warps import WarpsPane
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
 PANES: tuple[type[LinePane], ...] = (
     CodePane,
+    SourcePane,
     LanesPane,
     WarpsPane,
     PathsPane,
@@ -225,7 +227,8 @@ class MainScreen(Screen[None]):
                 # It is shown already: to arrange it again would end here again.
                 self.set_focus(self.line_pane(self.zoom))
             else:
-                self.focus_pane(self.zoom or "code")
+                first = next((p for p in ("code", "source") if f"pane-{p}" in places), "code")
+                self.focus_pane(self.zoom or first)
         memory = places.get("pane-memory")
         if memory is not None:
             self.options.page_rows = max(memory[3] - 1, 1)
@@ -239,6 +242,8 @@ class MainScreen(Screen[None]):
             if here is None or here == "console":
                 continue
             hidden = {*shown, "console"} if self.story is not None else {*shown, "console", "notes"}
+            if not self.session.symbols.has_lines:
+                hidden.add("source")
             others = [self.line_pane(p) for p in slot.panes if p not in hidden]
             self.line_pane(here).tabs = tuple((o.number, o.title, o.pane) for o in others)
 
@@ -366,6 +371,9 @@ class MainScreen(Screen[None]):
         view = self.past.shown or self.current
         if view is None:
             return
+        if view.code.interleave(self.changes.preset not in layout.BARE):
+            # The code pane's cursor counted other rows; its new height comes with the refresh.
+            self.call_after_refresh(self._show_pc)
         running = self.running_now()
         for widget in self.query_one(Board).children:
             if widget.display and isinstance(widget, SHOWN):
@@ -375,6 +383,11 @@ class MainScreen(Screen[None]):
             if isinstance(screen, SideScreen) and screen.query(KeyRow):
                 screen.show(view, running)
         self.show_keys()
+
+    def _show_pc(self) -> None:
+        """The code pane at the next instruction."""
+        if self.current is not None and self.current.pc is not None:
+            self.query_one(CodePane).go_to(self.current.code.row(self.current.pc))
 
     def running_now(self) -> Running | None:
         """Numbers of a run that lasts; None at rest and in a run's first moments."""

@@ -1,0 +1,116 @@
+"""Source pane: the file of the focused warp's place, with breakpoints and warps by line."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from textual.events import Resize
+
+from gpudbg.debug.symbols import Line
+from gpudbg.frontends.tui.code_index import CodeIndex
+from gpudbg.frontends.tui.look import Look
+from gpudbg.frontends.tui.text import Row, Span, row
+from gpudbg.frontends.tui.view import PointRow, View
+from gpudbg.frontends.tui.widgets.base import Content, LinePane
+
+TAB = 4
+"""Columns of a tabulator."""
+
+
+class SourcePane(LinePane):
+    """The source alone; the code pane has the instructions of its lines."""
+
+    number, title, pane = "", "Source", "source"
+
+    def __init__(self, look: Look) -> None:
+        super().__init__(look)
+        self._pc: int | None = None
+        self._file = ""
+        self._index: CodeIndex | None = None
+
+    def content(self, view: View, width: int, height: int) -> Content:
+        """Every line of the file; what is not here is said."""
+        self._choose(view)
+        code = view.code
+        if not code.has_lines:
+            return Content([
+                row((" The program has no line table: nvcc -lineinfo writes one.", "muted")),
+                row((" `layout asm` shows its instructions.", "muted")),
+            ])  # fmt: skip
+        lines = code.file_lines(self._file)
+        name = PurePath(self._file).name
+        if lines is None:
+            here = f" {self._file} is not here." if self._file else " No source line here."
+            return Content([
+                row((here, "muted")),
+                row((" `directory FOLDER` says where it lies; `layout asm` shows instructions.",
+                     "muted")),
+            ], name)  # fmt: skip
+        return Content(self._rows(view, lines), name)
+
+    def _choose(self, view: View) -> None:
+        """The file of the pc; without a line there the last one, at first the kernel's."""
+        if self._index is not view.code:
+            self._index, self._file = view.code, ""
+        line = self._line(view)
+        if line is not None:
+            self._file = line.file
+        elif not self._file:
+            self._file = next((e.line.file for e in view.code.with_source if e.line), "")
+
+    @staticmethod
+    def _line(view: View) -> Line | None:
+        return None if view.pc is None else view.code.line(view.pc)
+
+    def _rows(self, view: View, lines: list[str]) -> list[Row]:
+        code = view.code
+        here = self._line(view)
+        first = code.lines_at(self._file)
+        points: dict[int, PointRow] = {}
+        warps: dict[int, int] = {}
+        for point in view.points:
+            for pc in point.pcs:
+                line = code.line(pc)
+                if line is not None and line.file == self._file:
+                    points[line.number] = point
+        for pc, count in view.warps_at.items():
+            line = code.line(pc + 8 if pc % 32 == 0 else pc)
+            if line is not None and line.file == self._file:
+                warps[line.number] = warps.get(line.number, 0) + count
+        number = here.number if here is not None and here.file == self._file else None
+        return [
+            self._numbered(n, text, n == number, points.get(n), first.get(n), warps.get(n, 0))
+            for n, text in enumerate(lines, 1)
+        ]
+
+    def _numbered(
+        self, n: int, text: str, here: bool, point: PointRow | None, pc: int | None, warps: int
+    ) -> Row:
+        g = self.look.glyphs
+        gutter = " " if point is None else g.point if point.enabled else g.point_off
+        spans: list[Span] = [
+            (gutter, "stop" if point is None or point.enabled else "muted"),
+            (g.pc if here else " ", "now.b"),
+            (f"{n:5}  ", "now.b" if here else "muted" if pc is not None else "dim"),
+            (text.rstrip().expandtabs(TAB), "text" if pc is not None else "muted"),
+        ]
+        right: tuple[Span, ...] = ((f"{warps}w ", "muted"),) if warps else ()
+        key = ("pc", pc) if pc is not None else None
+        return Row(tuple(spans), key, "now-bg" if here else "", None, right)
+
+    def on_resize(self, event: Resize) -> None:
+        """The pc's line stays in view."""
+        self._pc = None
+        super().on_resize(event)
+
+    def rows_changed(self, view: View) -> None:
+        """Follow the pc, as the code pane does."""
+        if view.pc is None or view.pc == self._pc or not self.body:
+            return
+        self._pc = view.pc
+        line = view.code.line(view.pc)
+        if line is None:
+            return
+        self.cursor = at = line.number - 1
+        if not self.top <= at <= self.top + self.body - 2:
+            self.top = max(0, at - self.body // 3)
