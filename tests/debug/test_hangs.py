@@ -105,6 +105,17 @@ def test_it_goes_on_when_memory_was_changed() -> None:
     assert s.run().kind == "exited"
 
 
+def test_a_limit_of_the_callers_own_is_reached_and_the_hang_told_there() -> None:
+    for engine in ("step", "run"):
+        s = session(WAIT + "EXIT", engine)
+        stop = s.run(max_instructions=200_000)
+        assert (stop.kind, stop.hang, s.grid.total) == ("limit", True, 200_000)
+        assert "it hangs: no warp will ever go on" in stop.message
+        assert any("repeats a loop" in line for line in stop.detail)
+        s.execute("set stop-on-hang off")
+        assert not s.run(max_instructions=10).hang
+
+
 def test_the_setting_lets_it_run() -> None:
     s = session(WAIT + "EXIT", "run")
     s.execute("set stop-on-hang off")

@@ -142,7 +142,8 @@ def test_lanes_go_on_at(session: gpudbg.DebugSession) -> None:
 
 def test_rz(session: gpudbg.DebugSession) -> None:
     warp = session.warp()
-    warp.R[255] = 3
+    with pytest.raises(UsageError, match="RZ is always 0"):
+        warp.R[255] = 3
     assert not warp.R[255].any()
     assert warp.lane(1).R[255] == 0
     with pytest.raises(UsageError):

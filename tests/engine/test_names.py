@@ -174,10 +174,9 @@ def test_floats_go_round_a_loop(uses: str, fault: str) -> None:
     """What they were before it may be a NaN that is not canonical; what comes round is not."""
     source = assemble_file(ROUND.replace("{uses}", f"{uses}\n    {fault}")).cubin()
     for stops in ([], ["loop"]):
-        grids = []
-        for engine in ("step", "run"):
-            program = gpudbg.load(source, engine=engine)
-            grids.append(program.launch("round", grid=1, block=64).grid)
+        programs = [gpudbg.load(source, engine=engine) for engine in ("step", "run")]
+        sessions = [program.launch("round", grid=1, block=64) for program in programs]
+        grids = [session.grid for session in sessions]
         if stops:
             # The word behind BRA.
             stops = [next(iter(grids[0].warps())).pc + 0x48]

@@ -53,6 +53,13 @@ def open_kernel(path: Path | str, flags: list[str] | None = None) -> DebugSessio
     return open_session(cubin, parser.parse_args(flags or []))
 
 
+def open_endless() -> DebugSession:
+    """A loop without an end, which a run does not stop for."""
+    session = open_kernel("fault_infinite_loop", LOOP)
+    session.execute("set stop-on-hang off")
+    return session
+
+
 def look(palette: str = "dark", marks: str = "unicode") -> Look:
     """A look of its own, so that a test may change it."""
     return Look(theme.PALETTES[palette], glyphs.SETS[marks])

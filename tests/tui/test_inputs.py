@@ -17,11 +17,11 @@ from gpudbg.frontends.tui.widgets.code import CodePane
 from gpudbg.frontends.tui.widgets.console import ConsolePane
 
 from .helpers import (
-    LOOP,
     OOB,
     PATIENCE_S,
     burst,
     make_app,
+    open_endless,
     open_first,
     open_kernel,
     screen_text,
@@ -158,7 +158,7 @@ async def test_steps_typed_ahead_end_at_a_fault(monkeypatch):
 
 
 async def test_an_interrupt_drops_what_waits():
-    async with started(open_kernel("fault_infinite_loop", LOOP)) as (app, pilot):
+    async with started(open_endless()) as (app, pilot):
         await burst_of(app, "f5", "b", "space", "ctrl+c")
         await settle(app, pilot)
         # All of it was in one write: not even the run has begun.
@@ -196,7 +196,7 @@ def says(app, words):
 
 
 async def test_a_run_that_lasts_leaves_help_panes_and_quitting():
-    async with started(open_kernel("fault_infinite_loop", LOOP)) as (app, pilot):
+    async with started(open_endless()) as (app, pilot):
         await burst_of(app, "f5")
         await lasting(app, pilot)
         await burst_of(app, "question_mark")
@@ -210,7 +210,7 @@ async def test_a_run_that_lasts_leaves_help_panes_and_quitting():
 
 
 async def test_a_line_entered_during_a_run_stays_in_the_prompt():
-    async with started(open_kernel("fault_infinite_loop", LOOP)) as (app, pilot):
+    async with started(open_endless()) as (app, pilot):
         await burst_of(app, "f5")
         await lasting(app, pilot)
         await burst_of(app, "colon", *"info", "enter")
@@ -223,7 +223,7 @@ async def test_a_line_entered_during_a_run_stays_in_the_prompt():
 
 
 async def test_an_interrupt_reaches_the_run_from_every_screen():
-    async with started(open_kernel("fault_infinite_loop", LOOP)) as (app, pilot):
+    async with started(open_endless()) as (app, pilot):
         for key in ("question_mark", "w", "G", "ctrl+p", "slash"):
             await burst_of(app, "f5")
             await lasting(app, pilot)

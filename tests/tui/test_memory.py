@@ -86,7 +86,7 @@ async def test_search_map_and_follow():
 
 
 SOURCE = """
-extern "C" __global__ void block_max(const float *in, unsigned *out, int n)
+extern "C" __global__ void block_max(const unsigned *in, int *out, int n)
 """
 
 
@@ -102,18 +102,18 @@ async def test_columns_are_of_the_parameters_type(tmp_path):
         pane = app.main.query_one(MemoryPane)
         assert pane.form == "hex", "nobody tells the type of shared memory"
         await press(app, pilot, "M", *"in", "enter")
-        value = struct.unpack("<f", app.main.current.memory.data[:4])[0]
-        assert pane.form == "f32"
-        assert " in  f32[256]  0x" in pane.texts[0]
-        assert f"{value:.5g}" in pane.texts[1]
+        value = struct.unpack("<I", app.main.current.memory.data[:4])[0]
+        assert pane.form == "u32"
+        assert " in  u32[256]  0x" in pane.texts[0]
+        assert f" {value} " in pane.texts[1]
         assert pane.texts[2].endswith("[4]")
         await press(app, pilot, "x")
-        assert pane.form == "bytes"
-        assert " bytes  in  f32[256]  0x" in pane.texts[0]
+        assert pane.form == "hex"
+        assert " hex  in  u32[256]  0x" in pane.texts[0]
         await press(app, pilot, "o")
-        assert pane.form == "u32", "the next buffer has a type of its own"
+        assert pane.form == "i32", "the next buffer has a type of its own"
         await press(app, pilot, "M", *"in", "enter")
-        assert pane.form == "bytes", "a choice stays with its buffer"
+        assert pane.form == "hex", "a choice stays with its buffer"
         await press(app, pilot, "M", *"(@shared short*)16", "enter")
         assert (app.main.current.memory.space, pane.form) == ("shared", "i16")
 

@@ -13,10 +13,10 @@ from gpudbg.frontends.tui.widgets.code import CodePane
 from gpudbg.frontends.tui.widgets.console import ConsolePane
 
 from .helpers import (
-    LOOP,
     OOB,
     TRAP,
     make_app,
+    open_endless,
     open_first,
     open_kernel,
     press,
@@ -94,7 +94,7 @@ async def test_deadlock_names_who_waits():
 
 
 async def test_a_running_kernel_shows_progress_and_stops_at_once():
-    app = make_app(open_kernel("fault_infinite_loop", LOOP))
+    app = make_app(open_endless())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
         app.main.action_do("continue")
@@ -180,7 +180,7 @@ async def test_a_row_that_fails_spoils_only_itself(monkeypatch):
 
 
 async def test_quitting_stops_what_runs():
-    app = make_app(open_kernel("fault_infinite_loop", LOOP))
+    app = make_app(open_endless())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
         app.main.action_do("continue")
