@@ -13,15 +13,18 @@ import numpy.typing as npt
 
 from gpudbg.debug.stop import CallSite, dim
 from gpudbg.debug.symbols import Line
+from gpudbg.debug.trace_addresses import Addresses
 from gpudbg.debug.views import lane_list
 from gpudbg.debug.warp_view import LANES
 from gpudbg.isa.spa5.sched import first_instruction
 from gpudbg.sm import record as rec
 from gpudbg.sm.residency import coordinates
+from gpudbg.sm.trace import kind_of
 
 if TYPE_CHECKING:
     from gpudbg.debug.symbols import Symbols
     from gpudbg.sm.state import WarpState
+    from gpudbg.sm.trace import AccessBatch
 
 Dim3 = tuple[int, int, int]
 
@@ -101,8 +104,8 @@ DETAILED: Final = ("trap", "fault")
 """Events whose entries have a detail."""
 
 
-CHUNK: Final = 2048
-"""Accesses whose addresses lie in one array."""
+GROWTH: Final = 2048
+"""Entries that room is made for at once."""
 COLUMNS: Final = ("what", "pc", "lanes", "cta", "warp", "more")
 """Words of an entry in a `TraceLog`: what it is (an index), pc, mask, number of the CTA, place of
 the warp, and row of its addresses, number of its barrier or of its detail."""
@@ -118,6 +121,9 @@ class TraceLog(Sequence[TraceEntry]):
     Entries are kept as words in arrays and made when they are asked for.  `arrays` gives all of
     them at once, for NumPy.
 
+    An entry takes 48 bytes, an access 20 more where its addresses lie at equal distances from lane
+    to lane, else 148 (276 where they are 4 GiB apart); `nbytes` is what the log takes.
+
     >>> with session.trace("access") as log:
     ...     stop = session.run()
     >>> len(log), log[0].kind, log[0].space
@@ -126,18 +132,16 @@ class TraceLog(Sequence[TraceEntry]):
     (95, 32)
     """
 
-    def __init__(self, symbols: Symbols, grid: Dim3) -> None:
-        """An empty log of a launch with that many CTAs."""
-        self._symbols, self._grid = symbols, grid
+    def __init__(self, symbols: Symbols, grid: Dim3, block: Dim3) -> None:
+        """An empty log of a launch with that many CTAs and threads of one."""
+        self._symbols, self._grid, self._block = symbols, grid, block
         self._words = bytearray()
         self._count = 0
-        self._chunks: list[npt.NDArray[np.uint64]] = []
-        self._chunk = np.empty((0, LANES), np.uint64)
-        self._accesses = 0
+        self._addresses = Addresses()
         self._whats: dict[What, int] = {}
         self._named: list[What] = []
+        self._codes = np.full(1 << 16, -1, np.int32)
         self._details: list[str] = []
-        self._tids: dict[int, npt.NDArray[np.uint32]] = {}
         self._facts: dict[int, dict[str, Any]] = {}
         self._lanes: dict[int, tuple[int, ...]] = {}
         self._threads: dict[tuple[int, int], tuple[Dim3, ...]] = {}
@@ -145,30 +149,44 @@ class TraceLog(Sequence[TraceEntry]):
     # ---- writing -------------------------------------------------------------------------
     def note(self, what: What, warp: WarpState, pc: int, lanes: int, more: int = 0) -> None:
         """Add an entry."""
-        number = self._whats.get(what)
-        if number is None:
-            number = self._whats[what] = len(self._whats)
-            self._named.append(what)
-        index = warp.index
-        if index not in self._tids:
-            self._tids[index] = warp.tid.copy()
-        place = warp.sm << 40 | warp.slot << 20 | index
+        place = warp.sm << 40 | warp.slot << 20 | warp.index
         at = self._count * _WORDS.size
         if at == len(self._words):
-            self._words += bytes(CHUNK * _WORDS.size)
-        _WORDS.pack_into(self._words, at, number, pc, lanes, warp.cta.number, place, more)
+            self._words += bytes(GROWTH * _WORDS.size)
+        words = self._number(what), pc, lanes, warp.cta.number, place, more
+        _WORDS.pack_into(self._words, at, *words)
         self._count += 1
+
+    def _number(self, what: What) -> int:
+        found = self._whats.get(what)
+        if found is None:
+            found = self._whats[what] = len(self._whats)
+            self._named.append(what)
+        return found
 
     def note_access(self, what: What, warp: WarpState, lanes: int, address: Any) -> None:
         """Add an access by the warp's present instruction; addresses of 32 lanes or one for all."""
-        row = self._accesses
-        at = row % CHUNK
-        if not at:
-            self._chunk = np.empty((CHUNK, LANES), np.uint64)
-            self._chunks.append(self._chunk)
-        self._chunk[at] = address
-        self._accesses = row + 1
+        row = len(self._addresses)
+        self._addresses.add(address, lanes)
         self.note(what, warp, warp.quads[rec.PC], lanes, row)
+
+    def note_accesses(self, batch: AccessBatch) -> None:
+        """Add many accesses."""
+        codes = batch.what
+        for code in set(codes[self._codes[codes] < 0].tolist()):
+            self._codes[code] = self._number(("access", *kind_of(code)))
+        row = len(self._addresses)
+        masks = batch.lanes
+        words = np.empty((len(batch), len(COLUMNS)), np.int64)
+        words[:, 0] = self._codes[codes]
+        words[:, 1], words[:, 2], words[:, 3] = batch.pc, masks, batch.cta
+        words[:, 4] = batch.sm << 40 | batch.slot << 20 | batch.warp
+        words[:, 5] = np.arange(row, row + len(batch))
+        self._addresses.extend(batch.addresses, masks)
+        at = self._count * _WORDS.size
+        # What room there was behind goes: all of it is made of whole entries.
+        self._words[at:] = words.data.cast("B")
+        self._count += len(batch)
 
     def note_detail(self, event: str, warp: WarpState, pc: int, lanes: int, detail: str) -> None:
         """Add an entry with a detail."""
@@ -223,7 +241,12 @@ class TraceLog(Sequence[TraceEntry]):
     def clear(self) -> None:
         """Forget what is written down; a trace in progress goes on."""
         del self._words[:], self._details[:]
-        self._chunks, self._accesses, self._count = [], 0, 0
+        self._addresses, self._count = Addresses(), 0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that the entries take."""
+        return len(self._words) + self._addresses.nbytes
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """All entries as arrays, one element each.
@@ -242,10 +265,9 @@ class TraceLog(Sequence[TraceEntry]):
         x, y, _ = self._grid
         addresses = np.zeros((len(rows), LANES), np.uint64)
         mine = event == "access"
-        if self._accesses:
+        if len(self._addresses):
             there = (lanes[mine, None] >> np.arange(LANES) & 1).astype(bool)
-            known = np.concatenate(self._chunks)[more[mine]]
-            addresses[mine] = np.where(there, known, np.uint64(0))
+            addresses[mine] = np.where(there, self._addresses.all()[more[mine]], np.uint64(0))
         return {
             "event": event,
             "kind": kind,
@@ -266,7 +288,7 @@ class TraceLog(Sequence[TraceEntry]):
         lanes, index = self._lanes_of(mask), place & 0xFFFFF
         given: dict[str, Any] = {}
         if event == "access":
-            row = self._chunks[more // CHUNK][more % CHUNK].tolist()
+            row = self._addresses[more]
             given = {"kind": kind, "space": space, "size": size}
             given["addresses"] = tuple([row[lane] for lane in lanes])
         elif event == "barrier":
@@ -310,7 +332,7 @@ class TraceLog(Sequence[TraceEntry]):
     def _threads_of(self, index: int, mask: int) -> tuple[Dim3, ...]:
         found = self._threads.get((index, mask))
         if found is None:
-            x, y, z = self._tids[index].tolist()
-            lanes = self._lanes_of(mask)
-            found = self._threads[index, mask] = tuple((x[i], y[i], z[i]) for i in lanes)
+            first = LANES * index
+            threads = (coordinates(first + lane, self._block) for lane in self._lanes_of(mask))
+            found = self._threads[index, mask] = tuple(threads)
         return found

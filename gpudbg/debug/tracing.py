@@ -11,17 +11,21 @@ from collections.abc import Callable
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+
 from gpudbg.debug.given import index3, text
 from gpudbg.debug.trace_log import Dim3, TraceLog
 from gpudbg.errors import UsageError
 from gpudbg.isa.spa5.sched import first_instruction
 from gpudbg.sm.observer import EVENTS, Hooked, Observer
+from gpudbg.sm.trace import BATCHED, AccessBatch
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
     from gpudbg.sm.state import WarpState
 
-TRACED = tuple(event for event in EVENTS if not event.startswith("cta"))
+TRACED = tuple(event for event in EVENTS if not event.startswith("cta") and event not in BATCHED)
 """Events that a warp has, and that can be traced."""
 
 
@@ -43,7 +47,9 @@ class Tracer:
         unknown = {text(event, "event", "access") for event in events} - set(TRACED)
         if unknown:
             raise UsageError(f"no event {min(unknown)!r}", "events: " + ", ".join(TRACED))
-        self.entries = TraceLog(session.symbols, session.grid.config.grid)
+        config = session.grid.config
+        self.entries = TraceLog(session.symbols, config.grid, config.block)
+        self._grid = config.grid
         self._events = events or TRACED[:1]
         self._block = index3(block, "block") if block is not None else None
         self._wanted = _place(session, at)
@@ -52,12 +58,22 @@ class Tracer:
 
     def observer(self) -> Observer:
         """What to subscribe."""
-        return Hooked({event: getattr(self, event) for event in self._events}, looks_only=True)
+        hooks = {event: getattr(self, event) for event in self._events}
+        if "access" in hooks and "instruction" not in hooks:
+            # In batches, which compiled code notes; next to single instructions they would not be
+            # in order.
+            del hooks["access"]
+            hooks["accesses"] = self.accesses
+        return Hooked(hooks, looks_only=True)
 
     def _takes(self, warp: WarpState, pc: int) -> bool:
         """Whether an event there is wanted."""
         if self._block is not None and warp.cta.block != self._block:
             return False
+        return self._is_place(pc)
+
+    def _is_place(self, pc: int) -> bool:
+        """Whether an instruction is wanted."""
         if self._wanted is None:
             return True
         found = self._known.get(pc)
@@ -84,6 +100,26 @@ class Tracer:
         """A load, store or atomic."""
         if self._plain or self._takes(warp, warp.pc):
             self.entries.note_access(("access", kind, space, size), warp, lanes, address)
+
+    def accesses(self, batch: AccessBatch) -> None:
+        """Loads, stores and atomics in the order they were issued."""
+        if not self._plain:
+            batch = AccessBatch(batch.rows[self._of(batch)])
+        if len(batch):
+            self.entries.note_accesses(batch)
+
+    def _of(self, batch: AccessBatch) -> npt.NDArray[np.bool_]:
+        """Which accesses are wanted."""
+        wanted = np.ones(len(batch), bool)
+        if self._wanted is not None:
+            pcs, which = np.unique(batch.pc, return_inverse=True)
+            wanted = np.array([self._is_place(pc) for pc in pcs.tolist()], bool)[which]
+        if self._block is not None:
+            x, y, _ = self._grid
+            places = batch.cta % x, batch.cta // x % y, batch.cta // (x * y)
+            for place, number in zip(places, self._block, strict=True):
+                wanted &= place == number
+        return wanted
 
     def barrier(self, warp: WarpState, arrival: Any, released: list[WarpState]) -> None:
         """An arrival at a barrier."""

@@ -265,6 +265,9 @@ class Watching(Part):
         """Write down what happens in a `with` block; the log fills while the machine runs.
 
         The log is a sequence of `TraceEntry`; `log.arrays()` gives all of it as NumPy arrays.
+        A trace of accesses runs in compiled code, as one of barriers, traps, faults, begins and
+        ends does; one of instructions runs on the step engine.  Entries are in the order of
+        events, with `jobs` too: a run that is observed takes one host thread.
 
         Args:
             events: "instruction", "access", "barrier", "trap", "fault", "warp_begin",

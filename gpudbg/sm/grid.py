@@ -24,7 +24,7 @@ from gpudbg.sm.reports import fault_of, merged
 from gpudbg.sm.residency import Residency
 from gpudbg.sm.scheduler import Schedule
 from gpudbg.sm.state import Cta, WarpState
-from gpudbg.sm.trace import Trace, told
+from gpudbg.sm.trace import BATCHED, Trace, told
 from gpudbg.sm.trap.flow import TrapFlow, following
 from gpudbg.sm.trap.handler import Handler
 from gpudbg.sm.trap.handler import install as place_handler
@@ -62,7 +62,8 @@ class Grid:
         fast: the way to compiled code, or None where only the step engine runs.
         traps: status words, and the trap handler if there is one.
         flow: what a run does about traps.
-        trace: instructions not yet handed to observers, where they take them in batches.
+        trace: instructions and accesses not yet handed to observers, where they take them in
+            batches.
         counters: performance counters to keep, where the program reads one.
     """
 
@@ -416,15 +417,20 @@ class Grid:
 
     def unread(self) -> bool:
         """Whether the last observer of batches has left while a run goes on."""
-        return self.trace is not None and not self.gpu.observers.hooks["instructions"]
+        if self.trace is None:
+            return False
+        hooks = self.gpu.observers.hooks
+        return not any(hooks[kind] for kind in self.trace.kinds)
 
     def _listen(self) -> None:
         """Take over who observes."""
         observers = self.gpu.observers
         if self.counters is not None:
             observers = observers.with_added(self.counters)
-        if observers.hooks["instructions"]:
-            self.trace = self.trace or Trace()
+        kinds = tuple(event for event in BATCHED if observers.hooks[event])
+        if kinds:
+            if self.trace is None or self.trace.kinds != kinds:
+                self.trace = Trace(kinds, self.gpu.layout.shared_window)
             observers = Observers(observers.members, self.trace)
         else:
             self.trace = None

@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     from gpudbg.sm.barrier import Arrival
     from gpudbg.sm.events import WarpFault
     from gpudbg.sm.state import Cta, WarpState
-    from gpudbg.sm.trace import Batch, Trace
+    from gpudbg.sm.trace import AccessBatch, Batch, Trace
 
 EVENTS = (
     "instruction",
     "instructions",
     "access",
+    "accesses",
     "barrier",
     "trap",
     "fault",
@@ -70,6 +71,13 @@ class Observer:
         offset.  The access may still fault.
         """
 
+    def accesses(self, batch: AccessBatch) -> None:
+        """Accesses that have been made, many at a time: what `access` is told, as arrays.
+
+        As with `instructions`, compiled code calls it too, with the same accesses in the same
+        order; those of one batch and of one of `instructions` are not in order to one another.
+        """
+
     def barrier(self, warp: WarpState, arrival: Arrival, released: list[WarpState]) -> None:
         """After a BAR; `released` are the warps it set free."""
 
@@ -119,13 +127,13 @@ class Observers:
     Attributes:
         members: the observers, in the order they were added.
         steps: somebody wants to be called in the middle of what compiled code does.
-        trace: collects instructions for the hooks that take them in batches.
+        trace: collects what the hooks want that take it in batches.
     """
 
-    __slots__ = ("hooks", "members", "steps", "trace")
+    __slots__ = ("_heard", "hooks", "members", "steps", "trace")
 
     def __init__(self, members: Iterable[Observer] = (), trace: Trace | None = None) -> None:
-        """Args: trace: collects instructions for the hooks that take them in batches."""
+        """Args: trace: collects what the hooks want that take it in batches."""
         self.members = tuple(members)
         self.trace = trace
         self.hooks: dict[str, tuple[Callable[..., None], ...]] = {
@@ -136,9 +144,14 @@ class Observers:
         }
 
         self.steps = bool(self.hooks["instruction"] or self.hooks["access"])
+        self._heard = frozenset(event for event in EVENTS if self.hooks[event])
         if trace is not None:
             trace.readers = self.hooks["instructions"]
-            self.hooks["instruction"] += (trace.instruction,)
+            trace.access_readers = self.hooks["accesses"]
+            if trace.instructions is not None:
+                self.hooks["instruction"] += (trace.instruction,)
+            if trace.accesses is not None:
+                self.hooks["access"] += (trace.access,)
 
     def with_added(self, observer: Observer) -> Observers:
         """A set with one more."""
@@ -150,7 +163,7 @@ class Observers:
 
     def emit(self, event: str, *arguments: Any) -> None:
         """Call the hooks of an event."""
-        if self.trace is not None and event != "instruction":
-            self.trace.flush()
+        if self.trace is not None and event in self._heard:
+            self.trace.flush(event)
         for hook in self.hooks[event]:
             hook(*arguments)

@@ -1,8 +1,11 @@
-"""Executed instructions in batches: what observers of `instructions` are given.
+"""Executed instructions and accesses in batches: what observers of `instructions` and `accesses`
+are given.
 
-Both engines fill the same buffer, one row of three 64-bit words for each warp instruction: its pc,
+Both engines fill the same buffers.  A row is three 64-bit words for each warp instruction: its pc,
 the mask of its lanes, and the CTA's number (high half) with the warp's index in it (low half).
-The first row holds the number of rows that follow.
+For each access of a warp it is 35: its pc; from the lowest bit the mask of its lanes (32 bits),
+what it is (16, `kind_of`) and the warp's index in the CTA; slot (from bit 8) and SM (from bit 20)
+of the warp, and the CTA's number (high half); and the addresses of 32 lanes.
 """
 
 from __future__ import annotations
@@ -15,6 +18,9 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec
 import numpy as np
 import numpy.typing as npt
 
+from gpudbg.mem.lanes import FULL
+from gpudbg.mem.windows import WINDOW_BYTES
+
 if TYPE_CHECKING:
     from gpudbg.sm.events import StopEvent
     from gpudbg.sm.grid import Grid
@@ -24,6 +30,16 @@ ROWS: Final = 16384
 """Instructions of a batch at most."""
 WORDS: Final = 3
 ROW_BYTES: Final = 8 * WORDS
+ACCESSES: Final = 4096
+"""Accesses of a batch at most (1.1 MB)."""
+ACCESS_WORDS: Final = WORDS + 32
+ACCESS_BYTES: Final = 8 * ACCESS_WORDS
+BATCHED: Final = ("instructions", "accesses")
+"""Events that come in batches."""
+KINDS: Final = ("load", "store", "atomic")
+SPACES: Final = ("global", "shared", "local", "generic")
+MOST_SMS: Final = 1 << 9
+"""SMs that rows of accesses can tell apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,44 +76,199 @@ class Batch:
         return self.rows[:, 2] & 0xFFFF_FFFF
 
 
-class Trace:
-    """The buffer of one launch, and who reads it.
+@dataclass(frozen=True, slots=True)
+class AccessBatch:
+    """Loads, stores and atomics of warps in the order they were issued, one space each.
 
     Attributes:
-        readers: hooks that take a `Batch`.
-        buffer: int64, (1 + ROWS, 3).
+        rows: int64, (count, 35), see the module text; a copy of their own.
     """
 
-    def __init__(self) -> None:
-        self.readers: tuple[Callable[[Batch], None], ...] = ()
-        self.buffer = np.zeros((1 + ROWS, WORDS), np.int64)
+    rows: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def pc(self) -> npt.NDArray[np.int64]:
+        """Code addresses."""
+        return self.rows[:, 0]
+
+    @property
+    def lanes(self) -> npt.NDArray[np.uint32]:
+        """Masks of the lanes that access memory, never 0."""
+        return self.rows[:, 1].astype(np.uint32)
+
+    @property
+    def what(self) -> npt.NDArray[np.int64]:
+        """Kind, space and size: `kind_of` takes it apart."""
+        return self.rows[:, 1] >> 32 & 0xFFFF
+
+    @property
+    def warp(self) -> npt.NDArray[np.int64]:
+        """Indices of the warps in their CTAs."""
+        return self.rows[:, 1] >> 48
+
+    @property
+    def cta(self) -> npt.NDArray[np.int64]:
+        """Numbers of the CTAs in the grid, x fastest."""
+        return self.rows[:, 2] >> 32
+
+    @property
+    def sm(self) -> npt.NDArray[np.int64]:
+        """SMs of the warps."""
+        return self.rows[:, 2] >> 20 & MOST_SMS - 1
+
+    @property
+    def slot(self) -> npt.NDArray[np.int64]:
+        """Slots of the warps on their SMs."""
+        return self.rows[:, 2] >> 8 & 0xFF
+
+    @property
+    def addresses(self) -> npt.NDArray[np.uint64]:
+        """uint64, (count, 32): of shared and local memory offsets; lanes that do not take part
+        have any value."""
+        return self.rows[:, WORDS:].view(np.uint64)
+
+
+def what_of(kind: str, space: str, size: int) -> int:
+    """The 16 bits that say what an access is."""
+    return KINDS.index(kind) | SPACES.index(space) << 4 | size << 8
+
+
+def kind_of(what: int) -> tuple[str, str, int]:
+    """(Kind, space, size) of an access."""
+    return KINDS[what & 15], SPACES[what >> 4 & 15], what >> 8
+
+
+class Buffer:
+    """Rows of one kind; the first row of `words` holds the number of those that follow.
+
+    Attributes:
+        words: int64, (1 + rows, words of a row).
+    """
+
+    def __init__(self, rows: int, words: int) -> None:
+        self.words = np.zeros((1 + rows, words), np.int64)
 
     @property
     def count(self) -> int:
         """Rows that are filled."""
-        return int(self.buffer[0, 0])
+        return int(self.words[0, 0])
 
     @count.setter
     def count(self, value: int) -> None:
-        self.buffer[0, 0] = value
+        self.words[0, 0] = value
+
+    @property
+    def full(self) -> bool:
+        """No row is left."""
+        return self.count >= len(self.words) - 1
+
+    def take(self) -> npt.NDArray[np.int64]:
+        """What there is, valid until the next row is written."""
+        count, self.count = self.count, 0
+        return self.words[1 : 1 + count]
+
+
+class Trace:
+    """The buffers of one launch, and who reads them.
+
+    Attributes:
+        kinds: what is noted, of `BATCHED`.
+        instructions, accesses: rows, where somebody wants them.
+        readers: hooks that take a `Batch`.
+        access_readers: hooks that take an `AccessBatch`.
+    """
+
+    def __init__(self, kinds: tuple[str, ...] = BATCHED, window: int = 0) -> None:
+        """Args: window: where shared memory is in generic addresses, local memory behind it."""
+        self.kinds = kinds
+        self.instructions = Buffer(ROWS, WORDS) if "instructions" in kinds else None
+        self.accesses = Buffer(ACCESSES, ACCESS_WORDS) if "accesses" in kinds else None
+        self.readers: tuple[Callable[[Batch], None], ...] = ()
+        self.access_readers: tuple[Callable[[AccessBatch], None], ...] = ()
+        self._window = window
+
+    def buffers(self) -> dict[str, Buffer]:
+        """By kind."""
+        both = zip(BATCHED, (self.instructions, self.accesses), strict=True)
+        return {kind: buffer for kind, buffer in both if buffer is not None}
 
     def instruction(self, warp: WarpState, pc: int, instruction: Any, lanes: int) -> None:
         """The step engine's: one instruction more."""
-        count = self.count + 1
-        self.buffer[count] = (pc, lanes, warp.cta.number << 32 | warp.index)
-        self.count = count
-        if count >= ROWS:
-            self.flush()
+        buffer = self.instructions
+        assert buffer is not None
+        count = buffer.count + 1
+        buffer.words[count] = (pc, lanes, warp.cta.number << 32 | warp.index)
+        buffer.count = count
+        if buffer.full:
+            self._tell_instructions()
 
-    def flush(self) -> None:
-        """Hand over what there is."""
-        count = self.count
-        if count:
-            # A reader that raises does not see them again.
-            self.count = 0
-            batch = Batch(self.buffer[1 : 1 + count])
+    def access(
+        self, warp: WarpState, space: str, kind: str, address: Any, lanes: int, size: int
+    ) -> None:
+        """The step engine's: one access more."""
+        buffer = self.accesses
+        assert buffer is not None
+        count = buffer.count + 1
+        row = buffer.words[count]
+        what = what_of(kind, space, size) << 32 | warp.index << 48
+        row[:WORDS] = (
+            warp.pc,
+            lanes | what,
+            warp.cta.number << 32 | warp.sm << 20 | warp.slot << 8,
+        )
+        row[WORDS:].view(np.uint64)[:] = address
+        buffer.count = count
+        if buffer.full:
+            self._tell_accesses()
+
+    def flush(self, event: str = "") -> None:
+        """Hand over what there is, before an event: instructions are not parted by their own."""
+        if event != "instruction":
+            self._tell_instructions()
+        self._tell_accesses()
+
+    # A reader that raises does not see them again.
+    def _tell_instructions(self) -> None:
+        if self.instructions is not None and self.instructions.count:
+            batch = Batch(self.instructions.take())
             for reader in self.readers:
                 reader(batch)
+
+    def _tell_accesses(self) -> None:
+        if self.accesses is not None and self.accesses.count:
+            batch = AccessBatch(_by_space(self.accesses.take(), self._window))
+            for reader in self.access_readers:
+                reader(batch)
+
+
+def _by_space(rows: npt.NDArray[np.int64], window: int) -> npt.NDArray[np.int64]:
+    """A copy without accesses of no lane, generic loads and stores taken apart by their spaces in
+    the order in which the spaces are accessed."""
+    what = rows[:, 1] >> 32
+    generic = (what >> 4 & 15 == SPACES.index("generic")) & (what & 15 != KINDS.index("atomic"))
+    if generic.any():
+        given, where = rows[generic], np.flatnonzero(generic)
+        pieces, places = [rows[~generic]], [np.flatnonzero(~generic)]
+        into = given[:, WORDS:].view(np.uint64) - np.uint64(window)
+        shared, local = into < WINDOW_BYTES, into < 2 * WINDOW_BYTES
+        offsets = into & np.uint64(WINDOW_BYTES - 1)
+        parts = {"shared": shared, "local": local & ~shared, "global": ~local}
+        for space, lanes in parts.items():
+            part = given.copy()
+            mask = np.packbits(lanes, axis=1, bitorder="little").view("<u4")[:, 0]
+            clear = ~np.int64(FULL | 15 << 36)
+            part[:, 1] = given[:, 1] & clear | given[:, 1] & mask | SPACES.index(space) << 36
+            if space != "global":
+                part[:, WORDS:] = offsets.view(np.int64)
+            pieces.append(part)
+            places.append(where)
+        rows = np.concatenate(pieces)[np.argsort(np.concatenate(places), kind="stable")]
+    # One copy in any case: the buffer is filled anew.
+    found: npt.NDArray[np.int64] = rows[rows[:, 1] & FULL != 0]
+    return found
 
 
 Arguments = ParamSpec("Arguments")

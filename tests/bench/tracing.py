@@ -1,9 +1,11 @@
 """What a trace and a breakpoint's condition cost: CPU time beside the same run without.
 
-    python tests/bench/tracing.py [--threads 16384] [--json OUT]
+    python tests/bench/tracing.py [--threads 131072] [--json OUT]
 
-A trace of accesses runs on the step engine, so its cost an entry is the difference to a run there
-with an observer that does nothing; entries made from a finished log cost what the last column says.
+Of a trace of accesses: the whole run divided by its entries, and the difference to a run without;
+with compiled code from the first instruction on ("run"), and with what steps before ("auto", which
+costs the same without a trace).  The first run compiles and is not counted.  Entries made from a
+finished log cost what the last column says.
 """
 
 from __future__ import annotations
@@ -41,24 +43,24 @@ def cpu(run: Callable[[], Any]) -> float:
     return time.process_time() - start
 
 
-def traced(threads: int) -> dict[str, float]:
-    """Seconds of a plain and a traced run, and microseconds an entry."""
+def traced(threads: int, engine: str) -> dict[str, float]:
+    """Seconds of a plain and a traced run, and microseconds and bytes an entry."""
     plain, noted, asked = [], [], []
-    count = 0
-    for _ in range(3):
-        bare = session(threads)
-        with bare.on("access", lambda *given: None):
-            plain.append(cpu(bare.run))
-        whole = session(threads)
+    for _ in range(4):
+        bare, whole = session(threads, engine), session(threads, engine)
+        plain.append(cpu(bare.run))
         with whole.trace("access") as log:
             noted.append(cpu(whole.run))
-        count = len(log)
-        asked.append(cpu(lambda log=log: sum(len(entry.lanes) for entry in log)))
+    for _ in range(2):
+        asked.append(cpu(lambda: sum(len(entry.lanes) for entry in log)))
+    alone, both, count = min(plain[1:]), min(noted[1:]), len(log)
     return {
         "entries": count,
-        "seconds_observed": min(plain),
-        "seconds_traced": min(noted),
-        "microseconds_per_entry": 1e6 * (min(noted) - min(plain)) / count,
+        "seconds": alone,
+        "seconds_traced": both,
+        "microseconds_per_entry_whole_run": 1e6 * both / count,
+        "more_microseconds_per_entry": 1e6 * (both - alone) / count,
+        "bytes_per_entry": log.nbytes / count,
         "microseconds_to_make_an_entry": 1e6 * min(asked) / count,
     }
 
@@ -84,7 +86,11 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=1 << 17)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    results = {"trace": traced(options.threads), "condition": conditional(options.threads)}
+    results = {
+        "trace run": traced(options.threads, "run"),
+        "trace auto": traced(options.threads, "auto"),
+        "condition": conditional(options.threads),
+    }
     for case, values in results.items():
         print(case, "  ".join(f"{name} {value:.4g}" for name, value in values.items()))
     if options.json:

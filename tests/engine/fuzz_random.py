@@ -1,13 +1,15 @@
 """Random programs on both engines, compared to the bit: `make fuzz` runs ten thousand.
 
     python -m tests.engine.fuzz_random [--count 10000] [--start 0] [--seconds S] [--processes 2]
-        [--arch sm_50 ...] [--floats] [--plain]
+        [--arch sm_50 ...] [--floats] [--plain] [--traced]
 
 Each program runs on the step engine and on the run engine; how it ends (the error, its pc, address
 and lanes) and the whole state must be equal: registers, predicates, flags, stacks, memory of all
 spaces, barriers and the schedule.  Some are straight floating-point code (all of them with
 `--floats`), which is also held against the scalar models of `tests.semantics`: every engine follows
 that one rule for NaNs, signs, rounding, flushing and saturation.
+
+With `--traced` accesses are traced meanwhile, and the logs must be equal entry by entry.
 
 A difference prints the program; `--start N --count 1 --arch A` runs one again.
 """
@@ -79,6 +81,22 @@ def compare(cubin: bytes, program: RandomProgram, seed: int) -> tuple[str, str]:
 
 
 # ---- the written rule ------------------------------------------------------------------
+
+
+def compare_traces(cubin: bytes, program: RandomProgram, seed: int) -> tuple[str, str]:
+    """As `compare`, with accesses traced in both runs: the logs must be equal too."""
+    step, run = (launched(cubin, program, engine, seed) for engine in ("step", "run"))
+    with step.trace("access") as first, run.trace("access") as second:
+        ends = outcome(step), outcome(run)
+    if ends[0] != ends[1]:
+        return ends[0][0], f"step ends as {ends[0]}, run as {ends[1]}"
+    unequal = (n for n, (a, b) in enumerate(zip(first, second, strict=False)) if a != b)
+    n = next(unequal, None)
+    if n is not None:
+        return ends[0][0], f"entry {n} of the traces: step {first[n]}, run {second[n]}"
+    if len(first) != len(second):
+        return ends[0][0], f"{len(first)} accesses by step, {len(second)} by run"
+    return ends[0][0], machines.difference(*(machines.grid_state(s.grid) for s in (step, run)))
 
 
 def by_rule(cubin: bytes, program: RandomProgram, seed: int, arch: str) -> str:
@@ -158,7 +176,7 @@ def kind_of(seed: int, floats: bool) -> tuple[Sequence[str] | None, bool]:
 
 
 def campaign(
-    seeds: Sequence[int], arch: str, floats: bool = False
+    seeds: Sequence[int], arch: str, floats: bool = False, traced: bool = False
 ) -> Iterator[tuple[int, str, str]]:
     """(seed, kind of end, difference) of each program."""
     for start in range(0, len(seeds), BATCH):
@@ -166,7 +184,7 @@ def campaign(
         programs = [make(seed, arch, *kind_of(seed, floats)) for seed in part]
         cubin = assemble_file(source(programs, arch), path="random.sass").cubin()
         for seed, program in zip(part, programs, strict=True):
-            end, found = compare(cubin, program, seed)
+            end, found = (compare_traces if traced else compare)(cubin, program, seed)
             if not found and not kind_of(seed, floats)[1] and end == "limit":
                 found = by_rule(cubin, program, seed, arch)
             if found:
@@ -174,16 +192,16 @@ def campaign(
             yield seed, end, found
 
 
-def _share(job: tuple[list[int], str, bool, bool, float]) -> tuple[dict[str, int], int]:
+def _share(job: tuple[list[int], str, bool, bool, bool, float]) -> tuple[dict[str, int], int]:
     """Programs of one process: ends by kind, how many differ."""
-    seeds, arch, floats, plain, until = job
+    seeds, arch, floats, plain, traced, until = job
     if plain:
         build.Host.wide_vectors = False  # type: ignore[assignment,method-assign]
     kinds: dict[str, int] = {}
     wrong = 0
     if time.monotonic() > until:
         return kinds, wrong
-    for seed, end, found in campaign(seeds, arch, floats):
+    for seed, end, found in campaign(seeds, arch, floats, traced):
         kinds[end] = kinds.get(end, 0) + 1
         if found:
             wrong += 1
@@ -203,6 +221,7 @@ def main() -> int:
     parser.add_argument("--arch", nargs="+", default=list(ARCHS))
     parser.add_argument("--floats", action="store_true", help="straight floating-point code alone")
     parser.add_argument("--plain", action="store_true", help="as on hosts without AVX-512")
+    parser.add_argument("--traced", action="store_true", help="with accesses traced")
     options = parser.parse_args()
     until = time.monotonic() + options.seconds
     jobs = []
@@ -211,7 +230,7 @@ def main() -> int:
             range(options.start + first, options.start + min(first + 5 * BATCH, options.count))
         )
         arch = options.arch[first // (5 * BATCH) % len(options.arch)]
-        jobs.append((part, arch, options.floats, options.plain, until))
+        jobs.append((part, arch, options.floats, options.plain, options.traced, until))
     kinds: dict[str, int] = {}
     wrong = 0
     # A fresh process now and then: compiled code is never given back.

@@ -42,6 +42,10 @@ TRACE: Final = 0x138
 BANKS: Final = 0x140
 """(host pointer, bytes) of each constant bank."""
 BANK_COUNT: Final = 18
+ACCESSES: Final = 0x268
+"""ptr: rows of accesses (`gpudbg.sm.trace`), where somebody reads them."""
+TRACES: Final = {"instructions": TRACE, "accesses": ACCESSES}
+"""Those by what they hold."""
 RUNNING: Final = 0x260
 """ptr: the record of the warp whose turn it is, or was; for `crash`."""
 FUNCTIONS: Final = 0x400

@@ -65,7 +65,7 @@ class Program:
         banks: bytes of the constant banks.
         sregs: special registers that have a compiled version.
         row: threads of a block in x (`patterns.row_of`).
-        traced: the code notes every instruction (`traced`).
+        traced: what the code notes for observers (`traced`), of `trace.BATCHED`.
         fixed: special registers that do not change during the launch.
         conditions: of breakpoints, by pc, that the code tests.
         full, masked: the versions that exist.
@@ -80,7 +80,7 @@ class Program:
     banks: dict[int, int]
     sregs: frozenset[int]
     row: int = 64
-    traced: bool = False
+    traced: tuple[str, ...] = ()
     fixed: dict[int, int] = field(default_factory=dict)
     conditions: dict[int, Condition] = field(default_factory=dict)
     full: Version | None = None
@@ -122,11 +122,13 @@ class Program:
     def compile(self, full: bool, effort: int) -> Version:
         """Compile a version, whether it exists or not."""
         start = time.perf_counter()
-        kind = TracedEmitter if self.traced else Emitter
         # Lanes that usually follow one another in memory.
         run = 16 if self.row % 32 else 32
         about = self.registers, self.banks, self.sregs, run, build.host().wide_vectors
-        emitter = kind(self.listing, full, *about)
+        if self.traced:
+            emitter: Emitter = TracedEmitter(self.traced, self.listing, full, *about)
+        else:
+            emitter = Emitter(self.listing, full, *about)
         emitter.fixed = self.fixed
         emitter.conditions = self.conditions
         if self.patterns is None:
@@ -210,7 +212,7 @@ def program_of(
     banks: dict[int, int],
     sregs: frozenset[int],
     row: int,
-    traced: bool = False,
+    traced: tuple[str, ...] = (),
     fixed: dict[int, int] | None = None,
     conditions: dict[int, Condition] | None = None,
 ) -> Program:
@@ -220,6 +222,7 @@ def program_of(
         entry: where the kernel begins.
         entries: all places from which code is reached.
         row: threads of a block in x.
+        traced: as for `Program`.
     """
     entries = frozenset(entries)
     row = row_of(row)

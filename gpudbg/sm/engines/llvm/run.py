@@ -95,10 +95,14 @@ class RunEngine:
             sregs = frozenset(n for n in LAUNCH_SREGS if rows.get(n) is ROWS.get(n))
         self._marks = np.zeros(len(grid.code.code) // 8 + 64, np.uint8)
         registers, row = grid.config.registers, grid.config.block[0]
-        traced = grid.trace is not None
+        traced = self._traced()
         fixed = self._fixed()
         about = registers, banks, sregs, row, traced, fixed, self._conditions
         return program_of(grid.code, self.entry, entries, *about)
+
+    def _traced(self) -> tuple[str, ...]:
+        """What code notes for observers."""
+        return () if self.grid.trace is None else self.grid.trace.kinds
 
     def _fixed(self) -> dict[int, int]:
         """Special registers that the code reads and that do not change during the launch."""
@@ -154,7 +158,7 @@ class RunEngine:
             return None
         self._asked = conditions
         kept = {pc: c for pc, c in self._conditions.items() if self._condition(pc, stops) == c}
-        if self.program.traced is not (grid.trace is not None) or kept != self._conditions:
+        if self.program.traced != self._traced() or kept != self._conditions:
             self._conditions = kept
             self._renew_program()
         try:
@@ -284,8 +288,8 @@ class RunEngine:
             if grid._meets(warp, stops, accept):
                 return grid.event("breakpoint", warp, before)
             self._refuse(warp.pc, stops)
-        if why == Left.BARRIER and grid.trace is not None:
-            grid.trace.count -= 1
+        if why == Left.BARRIER and grid.trace is not None and grid.trace.instructions is not None:
+            grid.trace.instructions.count -= 1
         if why == Left.GUESS:
             self.program.refute(warp.pc, GOOD if self.good else QUICK)
             if not self.good:

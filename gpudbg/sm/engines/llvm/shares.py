@@ -247,8 +247,8 @@ class Shares:
         chunk = MOST_TAKEN if jobs > 1 else 0
         self._memory_changes = -1
         for worker in self.workers:
-            if grid.trace is not None:
-                worker.set(layout.TRACE, address_of(grid.trace.buffer))
+            for kind, buffer in ({} if grid.trace is None else grid.trace.buffers()).items():
+                worker.set(layout.TRACES[kind], address_of(buffer.words))
             worker.put("tell", bool(grid.observed("warp_end") or grid.observed("cta_end")))
             worker.put("quantum", grid.schedule.quantum)
             worker.put("stained", self._has_stains)

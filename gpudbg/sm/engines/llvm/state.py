@@ -117,8 +117,8 @@ class Point:
         left: name of the budget at the head of its block.
         executed: instructions of the block before it.
         names: what the record lacks.
-        rows: of the trace: pointer to their number, their number at the block's head, and how many
-            more belong to executed instructions; None where there are none.
+        rows: of each trace: pointer to their number, their number at the block's head, and how many
+            more belong to executed instructions.
         labels: code that the function returns -> label that goes there.
     """
 
@@ -126,7 +126,7 @@ class Point:
     left: str
     executed: int
     names: Names
-    rows: tuple[str, str, int] | None = None
+    rows: tuple[tuple[str, str, int], ...] = ()
     labels: dict[int, str] = field(default_factory=dict)
 
 
@@ -177,9 +177,9 @@ class StateOps(SpecialOps):
         self._tail += self.lines
         self.lines = kept
 
-    def _rows(self, executed: int) -> tuple[str, str, int] | None:
+    def _rows(self, executed: int) -> tuple[tuple[str, str, int], ...]:
         """`Point.rows` after some instructions of the present block."""
-        return None
+        return ()
 
     def take_point(self) -> None:
         """Exits to the step engine come back here, before the present instruction."""
@@ -196,9 +196,9 @@ class StateOps(SpecialOps):
         if why is Left.STEP:
             return self._exit(self._point, why)
         point = self._point_at(pc, self._index + (0 if undone else 1))
-        if why is Left.BARRIER and point.rows is not None:
+        if why is Left.BARRIER:
             # The grid loop executes a BAR by itself; where it cannot, its row is taken back there.
-            point.rows = (*point.rows[:2], point.rows[2] + 1)
+            point.rows = self._rows(point.executed + 1)
         return self._exit(point, why, extra)
 
     def _exit(self, point: Point, why: Left, extra: int = 0) -> str:
@@ -227,8 +227,7 @@ class StateOps(SpecialOps):
         code = self.op(f"phi i32 {codes}")
         self._store(point.names)
         self._store_budget(point.left, point.executed)
-        if point.rows is not None:
-            place, first, more = point.rows
+        for place, first, more in point.rows:
             self.put("i64", self.op(f"add i64 {first}, {more}"), place)
         self.line(f"store i64 {point.pc}, ptr %pcs")
         self.line(f"ret i32 {code}")
