@@ -185,6 +185,35 @@ async def test_asm_src_and_split_show_instructions_source_or_both(tmp_path, size
         assert any("best[threadIdx.x + step]" in t for t in code.texts)
 
 
+async def test_the_console_takes_the_whole_screen_and_wide_tables_pan(tmp_path):
+    app = app_with(tmp_path / "layouts.json")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(app, pilot)
+        await command(app, pilot, "layout cmd")
+        console = app.main.query_one(ConsolePane)
+        assert (console.size.width, console.size.height) == (80, 21)
+        assert app.focused is console.prompt
+        head = "  ".join(f"column{n:02}" for n in range(16))
+        console.log_lines([head, head.replace("column", "values")])
+        await pilot.pause()
+        rows = console.answers.texts[-2:]
+        assert [r.split()[0] for r in rows] == ["column00", "values00"], "a row each, not wrapped"
+        assert "other columns" in console.answers.texts[0]
+        for _ in range(5):
+            await press(app, pilot, "right")
+        rows = console.answers.texts[-2:]
+        assert [r.split()[-1] for r in rows] == ["column15", "values15"]
+        assert rows[0].index("column15") == rows[1].index("values15") < 72
+        for _ in range(5):
+            await press(app, pilot, "left")
+        assert console.answers.texts[-2].startswith(" column00")
+        await press(app, pilot, "escape")
+        assert app.focused is console.answers
+        await press(app, pilot, "colon")
+        await command(app, pilot, "layout default")
+        assert app.main.line_pane("code").display
+
+
 async def test_gdbs_window_commands(tmp_path):
     app = app_with(tmp_path / "layouts.json")
     async with app.run_test(size=(120, 40)) as pilot:

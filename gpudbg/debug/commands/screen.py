@@ -25,11 +25,11 @@ def _elsewhere(session: DebugSession, argument: str) -> Output:
 for _names, _usage, _help, _details in (
     (
         ("layout",),
-        "layout [default|asm|src|split|regs|NAME]",
+        "layout [default|asm|src|split|regs|cmd|NAME]",
         "how panes are arranged; without a name: which layouts there are",
         "default is all panes, as many as there is room for; asm is the instructions and the "
-        "console,\nsrc the source, split both, regs has registers above the code.  NAME is a "
-        "layout that was saved.\n"
+        "console,\nsrc the source, split both, regs has registers above the code, cmd is the "
+        "console alone.  NAME is a layout that was saved.\n"
         "On the screen: > and < move a pane, ^Up ^Down ^Left ^Right its edges, z zooms it.",
     ),
     (

@@ -59,6 +59,7 @@ PRESETS: dict[str, tuple[tuple[str, ...], ...]] = {
     "asm": (CODE_SLOT, ("console",)),
     "src": (SOURCE_SLOT, ("console",)),
     "split": (("source",), ("code",), ("console",)),
+    "cmd": (("console",),),
     "regs": (("registers", "warps", "paths"), CODE_SLOT, ("console",)),
 }
 """gdb's layouts: panes from the top; nothing is all panes, as the terminal has room."""
@@ -87,7 +88,7 @@ def arrange(
 def _preset(width: int, height: int, stacked: tuple[tuple[str, ...], ...]) -> Arrangement:
     rows, top = _rows(width, height, bar=height >= 32)
     room = max(height - top - 1, 3 * len(stacked))
-    shares = {2: (7, 3), 3: (4, 4, 2)}[len(stacked)]
+    shares = {1: (10,), 2: (7, 3), 3: (4, 4, 2)}[len(stacked)]
     heights = [max(room * share // 10, 3) for share in shares[:-1]]
     heights.append(room - sum(heights))
     parts: Parts = list(zip(stacked, heights, strict=True))

@@ -227,7 +227,8 @@ class MainScreen(Screen[None]):
                 # It is shown already: to arrange it again would end here again.
                 self.set_focus(self.line_pane(self.zoom))
             else:
-                first = next((p for p in ("code", "source") if f"pane-{p}" in places), "code")
+                able = ("code", "source", "console")
+                first = next((p for p in able if f"pane-{p}" in places), "code")
                 self.focus_pane(self.zoom or first)
         memory = places.get("pane-memory")
         if memory is not None:

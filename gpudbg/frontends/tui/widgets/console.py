@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections import deque
 from collections.abc import Callable
@@ -107,6 +108,20 @@ class Prompt(Input):
             self.value = found
             self.cursor_position = len(found)
 
+    def action_cursor_left(self, select: bool = False) -> None:
+        """Nothing is typed: the answers' columns before."""
+        if self.value:
+            super().action_cursor_left(select)
+        else:
+            self.screen.query_one(ConsolePane).answers.action_pan(-1)
+
+    def action_cursor_right(self, select: bool = False) -> None:
+        """Nothing is typed: the answers' columns after."""
+        if self.value:
+            super().action_cursor_right(select)
+        else:
+            self.screen.query_one(ConsolePane).answers.action_pan(1)
+
     def action_clear_line(self) -> None:
         """Drop what is typed."""
         self.value = ""
@@ -167,9 +182,23 @@ class Prompt(Input):
             self._history.reset()
 
 
-def wrap(line: Row, width: int) -> list[Row]:
-    """A long answer over several rows, the later ones indented; short ones as they are."""
+COLUMNS = re.compile(r"\S {2,}(?=\S)")
+"""The gap between two columns of a table."""
+
+
+def is_table(text: str) -> bool:
+    """Whether a line is a row of a table: wrapped, its columns would not stand under the others."""
+    return len(COLUMNS.findall(text)) >= 2
+
+
+def wrap(line: Row, width: int, pan: int = 0) -> list[Row]:
+    """A long answer over several rows, the later ones indented; short ones as they are.
+
+    Rows of tables stay one row each, without their first `pan` columns.
+    """
     text = line.text
+    if is_table(text):
+        return [row((text[pan:], line.spans[-1][1]))] if pan else [line]
     if len(text) <= width or width < 24:
         return [line]
     style = line.spans[-1][1]
@@ -184,12 +213,24 @@ class LogPane(LinePane):
 
     number, title, pane = "6", "Console", "log"
     can_focus = True
+    BINDINGS: ClassVar = [
+        Binding("left", "pan(-1)", "columns before", show=False),
+        Binding("right", "pan(1)", "columns after", show=False),
+    ]
 
     def __init__(self, look: Look) -> None:
         super().__init__(look)
         self.lines: deque[Row] = deque(maxlen=KEPT_LINES)
         self._count = 0
         self._asked: Row | None = None
+        self.pan = 0
+
+    def action_pan(self, by: int) -> None:
+        """Other columns of tables that are wider than the pane."""
+        widest = max((len(r.text) for r in self.lines if is_table(r.text)), default=0)
+        half = max(self.size.width // 2, 1)
+        self.pan = max(0, min(self.pan + by * half, -(-(widest - self.size.width) // half) * half))
+        self.redraw()
 
     def content(self, view: View, width: int, height: int) -> Content:
         """Everything said so far."""
@@ -198,13 +239,17 @@ class LogPane(LinePane):
         for line in self.lines:
             if line is self._asked:
                 start = len(rows) + 1
-            rows += wrap(line, width)
+            rows += wrap(line, width, self.pan)
         if len(rows) != self._count:
             self._count = len(rows)
             self.top = len(rows)
         # Of the last answer: what came before is as old as it is long.
         above = max(0, min(self.top, len(rows) - height)) - start
         more = f"{above} more above  PgUp" if above > 0 and self._asked is not None else ""
+        seen = rows[max(min(self.top, len(rows) - height), 0) :][:height]
+        if self.pan or any(len(r.text) > width for r in seen):
+            arrows = "Left Right" if self.look.glyphs.name == "ascii" else "\u2190 \u2192"
+            more = f"{arrows} other columns   {more}".rstrip()
         return Content(rows, more)
 
     def ask(self, line: Row) -> None:
@@ -213,7 +258,8 @@ class LogPane(LinePane):
         self.say([line])
 
     def say(self, rows: list[Row]) -> None:
-        """Add rows and show the last one."""
+        """Add rows and show the last one, from its first column."""
+        self.pan = 0
         self.lines.extend(rows)
         self.top = len(self.lines)
         self.redraw()
@@ -300,6 +346,9 @@ class ConsolePane(Vertical):
         target = self._from if self._from is not None and self._from.is_attached else None
         if target is None or not target.display:
             target = self.screen.query_one("#pane-code")
+        if not target.display:
+            # The console has the whole screen: its answers take the keys.
+            target = self.answers
         self.screen.set_focus(target)
 
     def log_lines(self, lines: list[str], role: str = "text") -> None:
