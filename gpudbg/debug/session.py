@@ -431,9 +431,8 @@ class DebugSession(Watching, Breaking, Looking):
         if (untold := self._untold()) is not None:
             return untold
         self.traps.running(stop_on_entry=False)
-        look = self._look()
-        event = self.grid.run(max_instructions=most, look=look if most is None else None)
-        return self.end_run(_hang_at_limit(event, look))
+        look = self._look() if most is None else None
+        return self.end_run(self.grid.run(max_instructions=most, look=look))
 
     @interruptible
     def run_to_stop(self, max_instructions: int | None = None) -> Stop:
@@ -444,16 +443,16 @@ class DebugSession(Watching, Breaking, Looking):
         watching = self.watchpoints.arm()
         event = gathering.next_event(self)
         if event is None:
-            look = self._look()
+            # Whoever sets a limit has it: what goes round is told at the limit.
+            look = self._look() if max_instructions is None else None
             event = self.grid.run(
                 breakpoints=addresses,
                 accept=self.accepts if addresses else None,
                 until=self.watchpoints.met if watching else None,
                 max_instructions=max_instructions,
-                look=look if max_instructions is None else None,
+                look=look,
                 conditions=self.native_condition if addresses else None,
             )
-            event = _hang_at_limit(event, look)
         if event.kind == "breakpoint" and self.settings.shown("gather") == "on":
             event = gathering.gather(self, event, self.focus)
         return self.end_run(event)
@@ -986,13 +985,3 @@ class ClosedSession(DebugSession):
         from gpudbg.debug import html
 
         return html.heading(repr(self)[1:-1])
-
-
-LOOKS_AT_LIMIT = 3
-"""As many tries as the third look of a run without a limit: some milliseconds."""
-
-
-def _hang_at_limit(event: StopEvent, look: Look | None) -> StopEvent:
-    """A run that the caller has bounded goes on to its limit; whether it hangs is told there."""
-    found = look(LOOKS_AT_LIMIT) if look is not None and event.kind == "limit" else None
-    return event if found is None else replace(event, hang=True, detail=found[1])

@@ -120,8 +120,7 @@ class Stop:
     the source line is in, an inlined one included, and `inlined_at` the calls through which it came
     into the code, innermost first.  `card` is what a fault, trap or deadlock shows, line by line.
     `hang` tells a deadlock of warps that run in circles, none of which can change anything, from
-    one of warps that all wait, and says the same at a `limit` that the caller has set; after it the
-    launch can go on, once memory has been changed.
+    one of warps that all wait; after it the launch can go on, once memory has been changed.
 
     >>> session.stop.kind, session.stop.pc, session.stop.thread, session.stop.finished
     ('step', 8, (0, 0, 0), False)

@@ -119,14 +119,13 @@ def _message(
         more = f"; {len(errors) - 1} more" if len(errors) > 1 else ""
         near = f", {e.nearest}" if e.nearest and e.nearest not in e.detail else ""
         return f"{e.name} at {where}, {who}: {e.detail or e.name}{near}{more}"
-    if event.hang and kind == "deadlock":
+    if event.hang:
         return f"deadlock: no warp will ever go on; {where}, {who} repeats itself"
     words = {
         "breakpoint": f"{_point(session, hits)} {', '.join(map(str, hits))} at {where}, {who}",
         "step": f"{where}, {who}",
         "trap": f"trap at {where}, {who}",
-        "limit": f"stopped after {event.executed:,} warp instructions at {where}, {who}"
-        + ("; it hangs: no warp will ever go on" if event.hang else ""),
+        "limit": f"stopped after {event.executed:,} warp instructions at {where}, {who}",
         "interrupted": f"interrupted at {where}, {who}",
         "deadlock": f"deadlock: no warp can go on; {where}, {who}",
     }

@@ -10,6 +10,7 @@ import pytest
 import gpudbg
 from gpudbg.cli import main
 from gpudbg.debug.assembler import assemble_file
+from gpudbg.debug.spinning import spin_lines
 from gpudbg.sm import looks
 from gpudbg.sm.engines.llvm import special
 from gpudbg.sm.sregs import LASTING
@@ -109,11 +110,8 @@ def test_a_limit_of_the_callers_own_is_reached_and_the_hang_told_there() -> None
     for engine in ("step", "run"):
         s = session(WAIT + "EXIT", engine)
         stop = s.run(max_instructions=200_000)
-        assert (stop.kind, stop.hang, s.grid.total) == ("limit", True, 200_000)
-        assert "it hangs: no warp will ever go on" in stop.message
-        assert any("repeats a loop" in line for line in stop.detail)
-        s.execute("set stop-on-hang off")
-        assert not s.run(max_instructions=10).hang
+        assert (stop.kind, stop.hang, s.grid.total) == ("limit", False, 200_000)
+        assert any(line.split()[0] == "hang" for line in spin_lines(s))
 
 
 def test_the_setting_lets_it_run() -> None:

@@ -74,7 +74,7 @@ def test_without_a_source_or_dwarf_floats_are_known_from_the_ptx(tmp_path: Path)
 def test_arguments_belong_to_the_kernels_frame() -> None:
     with gpudbg.open(KERNELS / "variables.cubin") as session:
         assert (shown(session, "n@entry"), shown(session, "a@entry")) == ("6", "0.5")
-        assert shown(session, "data[3]") == "0"
+        assert shown(session, "data[3]") == "0  never written"
         # `n = n / 2` follows: the launch's value would be a false one.
         with pytest.raises(CommandError, match="n@entry is what the launch passed"):
             session.command("print n")

@@ -201,9 +201,16 @@ def session_command(bridge: Bridge, ui: Ui, command: Command, argument: str) -> 
     return DONE
 
 
+_CODE = re.compile(r"/\d*i\b")
+
+
 def _static(bridge: Bridge, command: Command, argument: str) -> bool:
-    """Whether a command looks at variables and constants only, which are there before a run."""
-    if bridge.started or command.group != "data" or command.name.split()[0] in NEEDS_MEMORY:
+    """Whether a command looks only at what is there before a run: variables, constants, code."""
+    if bridge.started or command.group != "data":
+        return False
+    if bridge.session is not None and command.name == "x" and _CODE.match(argument):
+        return "$" not in argument
+    if command.name.split()[0] in NEEDS_MEMORY:
         return False
     return not any(machine_name(name) for name in re.findall(r"\$[A-Za-z_]\w*", argument))
 
