@@ -30,6 +30,7 @@ from gpudbg.debug.expr.evaluate import (
 from gpudbg.debug.expr.types import I32, TYPES, U8, U32, U64, VOID, Array, Pointer, Scalar, Struct
 from gpudbg.debug.format import parse_int
 from gpudbg.debug.frames import Frame, frames
+from gpudbg.debug.standing import standing_pc
 from gpudbg.debug.variable_types import source_name, variable_type
 from gpudbg.debug.warp_view import FLAGS, RZ, array_mask, mask_array
 from gpudbg.errors import CommandError
@@ -110,7 +111,7 @@ class WarpContext:
 
     def _pc(self) -> Result:
         """The selected frame's pc; only the innermost one's can be changed."""
-        pc = self._warp.pc if self._level == 0 else self.frame.pc
+        pc = standing_pc(self._session, self._warp) if self._level == 0 else self.frame.pc
         place = Place("pc") if self._level == 0 else None
         shown = np.full(LANES, self._session.shown_pc(pc), np.uint64)
         return per_lane(shown, U64, place)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpudbg.debug.standing import in_machine_function, standing_pc
 from gpudbg.debug.symbols import Line
 from gpudbg.isa.spa5.sched import first_instruction
 
@@ -49,9 +50,10 @@ def frames(session: DebugSession, warp: WarpState | None = None) -> tuple[Frame,
     focused = session.warp().state
     warp = warp or focused
     returns = [int(target) for kind, _, target in reversed(warp.stack) if kind == "RET"]
+    returns = returns[1:] if in_machine_function(session, warp) else returns
     out: list[Frame] = []
     depth = len(returns)
-    for physical, pc in enumerate([first_instruction(warp.pc), *returns]):
+    for physical, pc in enumerate([standing_pc(session, warp), *returns]):
         # A return address lies behind its call: the line is that of the call.
         rows = _inline_rows(session.symbols, pc if physical == 0 else pc - 8)
         if physical == 0 and warp is focused:

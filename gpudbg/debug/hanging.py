@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from gpudbg.debug.spinning import TRIED, Spin, group_lines, spin_of
+from gpudbg.debug.standing import standing_pc
 from gpudbg.debug.stop import dim
 from gpudbg.debug.views import lane_list
 
@@ -100,5 +101,5 @@ def _barriers(session: DebugSession) -> Iterator[str]:
         for warp in cta.live:
             words = session.grid.barrier_words(warp)
             if words:
-                place = session.symbols.describe_line(warp.pc)
+                place = session.symbols.describe_line(standing_pc(session, warp))
                 yield f"  waits   warp {warp.slot} of block {dim(cta.block)} {words}, {place}"

@@ -19,6 +19,7 @@ from gpudbg.debug.expr.evaluate import text_of
 from gpudbg.debug.given import whole
 from gpudbg.debug.part import Part
 from gpudbg.debug.public import public_names
+from gpudbg.debug.standing import standing_pc
 from gpudbg.errors import CommandError, UsageError
 
 if TYPE_CHECKING:
@@ -235,7 +236,8 @@ class Looking(Part):
         from gpudbg.debug.operands import instruction_at
 
         place = None if offset is None else whole(offset, "offset", 0)
-        pc = self.warp().state.pc if place is None else self.symbols.pc(place)
+        state = self.warp().state if place is None else None
+        pc = standing_pc(self._whole, state) if state is not None else self.symbols.pc(place or 0)
         code, insn = self.symbols.instruction(pc), instruction_at(self._whole, pc)
         if code is None:
             raise CommandError(f"no instruction at 0x{offset or pc:x}")

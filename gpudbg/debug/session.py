@@ -40,6 +40,7 @@ from gpudbg.debug.script.blocks import statements
 from gpudbg.debug.script.host import SessionHost
 from gpudbg.debug.settings import SCOPES, Settings
 from gpudbg.debug.sources import SourcePath
+from gpudbg.debug.standing import standing_pc
 from gpudbg.debug.stop import Stop, Trigger, dim
 from gpudbg.debug.stop_maker import entry_stop, make_stop, opened_stop
 from gpudbg.debug.symbols import Symbols
@@ -857,7 +858,7 @@ class DebugSession(Watching, Breaking, Looking):
         """The instruction a warp's error is about; its pc when it has none."""
         errors = self.stop.errors if self.stop is not None else ()
         mine = [e for e in errors if (e.sm, e.warp) == (warp.sm, warp.slot)]
-        return self.symbols.pc(mine[0].pc) if mine else warp.pc
+        return self.symbols.pc(mine[0].pc) if mine else standing_pc(self, warp)
 
     # ---- commands ----------------------------------------------------------------------
     def command(self, line: str) -> Output:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from gpudbg.debug.focus import Focus
 from gpudbg.debug.spinning import known_spin
+from gpudbg.debug.standing import standing_pc
 from gpudbg.debug.stop import Stop
 from gpudbg.debug.warp_view import fixed
 
@@ -163,14 +164,15 @@ def warp_row(session: DebugSession, warp: WarpState) -> WarpRow:
                 faulty |= sum(1 << lane for lane in e.lanes)
     number = warp.barrier
     barriers = warp.cta.barriers
+    pc = standing_pc(session, warp)
     return WarpRow(
         sm=warp.sm,
         slot=warp.slot,
         block=warp.cta.block,
         index_in_cta=warp.index,
-        pc=warp.pc,
-        offset=session.symbols.offset(warp.pc),
-        where=session.symbols.describe(warp.pc),
+        pc=pc,
+        offset=session.symbols.offset(pc),
+        where=session.symbols.describe(pc),
         state=warp.status,
         valid=warp.valid,
         active=warp.active,

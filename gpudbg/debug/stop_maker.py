@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug.focus import thread_of
 from gpudbg.debug.gathering import arrival_words
+from gpudbg.debug.standing import standing_pc
 from gpudbg.debug.stop import ErrorRecord, Stop, dim
-from gpudbg.isa.spa5.sched import instruction_before
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
     from gpudbg.sm.events import StopEvent, WarpFault
-    from gpudbg.sm.state import WarpState
 
 
 def entry_stop(session: DebugSession) -> Stop:
@@ -74,13 +73,6 @@ def make_stop(
     return stop
 
 
-def _about(kind: str, warp: WarpState) -> int:
-    """The pc of the instruction a stop is about: in a deadlock the barrier that a warp waits at."""
-    if kind == "deadlock" and warp.status == "barrier":
-        return instruction_before(warp.pc)
-    return warp.pc
-
-
 def _located(session: DebugSession, kind: Any, message: str, **extra: Any) -> Stop:
     if session.focus is None:
         return Stop(kind, message, kernel=session.kernel.name, **extra)
@@ -92,11 +84,11 @@ def _located(session: DebugSession, kind: Any, message: str, **extra: Any) -> St
         sm=warp.sm,
         warp=warp.slot,
         lane=lane,
-        pc=session.symbols.offset(_about(kind, warp)),
+        pc=session.symbols.offset(standing_pc(session, warp, kind)),
         kernel=session.kernel.name,
         block=warp.cta.block,
         thread=thread_of(warp, lane),
-        **session.symbols.place(_about(kind, warp)).fields(),
+        **session.symbols.place(standing_pc(session, warp, kind)).fields(),
         **extra,
     )
 
@@ -110,7 +102,7 @@ def _message(
 ) -> str:
     assert session.focus is not None
     warp = session.warp().state
-    where = session.symbols.describe_line(_about(kind, warp))
+    where = session.symbols.describe_line(standing_pc(session, warp, kind))
     thread = thread_of(warp, session.focus.lane)
     who = f"block {dim(warp.cta.block)} thread {dim(thread)}"
     who += f" (sm {warp.sm} warp {warp.slot} lane {session.focus.lane})"

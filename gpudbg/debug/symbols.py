@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug.format import parse_int
 from gpudbg.debug.listing import WORD_BYTES, CodeLine, code_line, section_pcs
+from gpudbg.debug.standing import standing_pc
 from gpudbg.debug.stop import CallSite
 from gpudbg.debug.variable_types import source_name
 from gpudbg.errors import CommandError
@@ -229,7 +230,7 @@ class Symbols:
         if not spec or spec[0] == "+":
             if session is None or session.focus is None:
                 raise CommandError("a location is missing", "break KERNEL+0x48, *0x48 or FILE:LINE")
-            here = session.warp().state.pc
+            here = standing_pc(session, session.warp().state)
             delta = parse_int(spec[1:], "offset") if spec else 0
             return self._address(here + delta, None)
         if spec[0] == "*":
@@ -316,7 +317,7 @@ class Symbols:
 
     def _default_file(self, session: DebugSession | None) -> str:
         if session is not None and session.focus is not None:
-            line = self.line(session.warp().state.pc)
+            line = self.line(standing_pc(session, session.warp().state))
             if line is not None:
                 return line.file
         if not self.has_lines:

@@ -15,6 +15,7 @@ from gpudbg.debug.format import float_text, format_value
 from gpudbg.debug.lane_shape import comparable, line_of, strange_words
 from gpudbg.debug.spinning import spin_lines
 from gpudbg.debug.stack_words import stack_words
+from gpudbg.debug.standing import standing_pc
 from gpudbg.debug.stop import ErrorRecord, Stop, dim
 
 if TYPE_CHECKING:
@@ -96,10 +97,7 @@ def stop_card(session: DebugSession, stop: Stop) -> list[str]:
         lines += list(stop.detail)
     if not stop.errors and session.focus is not None and stop.kind != "exited":
         state = session.warp().state
-        # In a deadlock the barrier, not what comes after it.
-        told = stop.pc is not None and stop.kind == "deadlock"
-        pc = session.symbols.pc(stop.pc or 0) if told else state.pc
-        code = session.symbols.instruction(pc)
+        code = session.symbols.instruction(standing_pc(session, state, stop.kind))
         if code is not None:
             lines.append(f"=> {code.offset:04x}  {code.text}")
         lines += spin_lines(session)

@@ -21,6 +21,7 @@ from gpudbg.debug.focus import thread_of
 from gpudbg.debug.given import text as given_text
 from gpudbg.debug.given import whole
 from gpudbg.debug.public import public_names
+from gpudbg.debug.standing import standing_pc
 from gpudbg.errors import UsageError
 
 if TYPE_CHECKING:
@@ -417,8 +418,10 @@ class WarpView:
 
     @property
     def pc(self) -> int:
-        """Offset of the next instruction in the kernel."""
-        return self.offset(self.state.pc)
+        """Offset in the kernel of the instruction it stands at: the next one, in a deadlock the
+        barrier it waits at.
+        """
+        return self.offset(standing_pc(self._session, self.state))
 
     def offset(self, pc: int) -> int:
         """A code address as an offset in the kernel."""
@@ -504,7 +507,7 @@ class WarpView:
 
     def around(self, count: int) -> list[tuple[bool, int, str, str]]:
         """Instructions around the next one: (it is the next one, offset, text, source line)."""
-        symbols, pc = self._session.symbols, self.state.pc
+        symbols, pc = self._session.symbols, standing_pc(self._session, self.state)
         rows = symbols.around(pc, count, count) if self.status != "exited" else []
         return [
             (row.pc == pc, row.offset, row.text, str(symbols.line(row.pc) or "")) for row in rows

@@ -10,6 +10,7 @@ from gpudbg.debug import gdb_text
 from gpudbg.debug.commands.registry import Output, command
 from gpudbg.debug.format import parse_int
 from gpudbg.debug.listing import CodeLine
+from gpudbg.debug.standing import standing_pc
 from gpudbg.debug.symbols import Line
 from gpudbg.errors import CommandError
 
@@ -32,7 +33,7 @@ def instruction_rows(
     addresses of `disassemble` are `filled` up with zeros, those of `x/i` are not.
     """
     codes = gdb_text.wanted(session)
-    here = session.warp().state.pc if session.focus is not None else -1
+    here = standing_pc(session, session.warp().state) if session.focus is not None else -1
     if here % 32 == 0:
         here += 8
     points = {a for b in session.breakpoints for a in b.addresses}
@@ -117,7 +118,11 @@ def _rows(session: DebugSession, text: str) -> tuple[list[CodeLine], tuple[int, 
     """Instructions that `disassemble` is asked for, and the ends of a range."""
     symbols = session.symbols
     if not text:
-        here = session.warp().state.pc if session.focus is not None else symbols.base
+        here = (
+            standing_pc(session, session.warp().state)
+            if session.focus is not None
+            else symbols.base
+        )
         if gdb_text.wanted(session):
             return symbols.function_rows(here), None
         return symbols.around(here, 8, 16), None
@@ -197,7 +202,11 @@ def list_(session: DebugSession, argument: str) -> Output:
     data = [{"file": file, "line": n, "text": lines[n - 1]} for n in shown]
     if gdb_text.wanted(session):
         return Output(tuple(f"{n}\t{lines[n - 1]}" for n in shown), data)
-    here = session.symbols.line(session.warp().state.pc) if session.focus is not None else None
+    here = (
+        session.symbols.line(standing_pc(session, session.warp().state))
+        if session.focus is not None
+        else None
+    )
     out = []
     for n in shown:
         mark = "=>" if here is not None and (here.file, here.number) == (file, n) else "  "
@@ -241,7 +250,11 @@ def _around(session: DebugSession, line: Line, size: int) -> tuple[str, int]:
 
 
 def _current_line(session: DebugSession) -> Line:
-    pc = session.warp().state.pc if session.focus is not None else session.symbols.base + 8
+    pc = (
+        standing_pc(session, session.warp().state)
+        if session.focus is not None
+        else session.symbols.base + 8
+    )
     line = session.symbols.line(pc)
     if line is None:
         raise CommandError("the program has no line table", "compile it with -lineinfo")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gpudbg.debug import cuda_coords as coords
 from gpudbg.debug import cuda_info
 from gpudbg.debug.commands.registry import Output, command
+from gpudbg.debug.standing import standing_pc
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:
@@ -66,11 +67,11 @@ def cuda(session: DebugSession, argument: str) -> Output:
         return Output(("CUDA focus unchanged.",), coords.fields(coords.current(session)))
     place = coords.current(session)
     lines = [switch_words(session)]
-    line = session.symbols.line(place.state.pc)
+    line = session.symbols.line(standing_pc(session, place.state))
     if line is not None:
         lines.append(f"{line.number}\t{session.sources.text(line.file, line.number)}")
     else:
-        lines.append(session.symbols.describe(place.state.pc))
+        lines.append(session.symbols.describe(standing_pc(session, place.state)))
     return Output(tuple(lines), coords.fields(place))
 
 

@@ -24,6 +24,7 @@ from gpudbg.debug.never_written import (
     spans,
     untouched_registers,
 )
+from gpudbg.debug.standing import standing_pc
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:
@@ -308,7 +309,7 @@ def _instructions(session: DebugSession, spec: Spec, text: str) -> Output:
     if text in ("", "$pc"):
         # Where no warp stands, the kernel's code begins.
         focused = session.focus is not None
-        start = session.warp().state.pc if focused else session.symbols.base
+        start = standing_pc(session, session.warp().state) if focused else session.symbols.base
         if not text and session.examine_state and session.examine_state[3] == "i":
             start = session.examine_state[1]
     else:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpudbg.debug.commands.registry import Handler, Output, command
 from gpudbg.debug.focus import describe, thread_of
+from gpudbg.debug.standing import standing_pc
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -16,8 +17,8 @@ def _shown(session: DebugSession) -> Output:
     state = session.warp().state
     lane = session.focus.lane
     words = describe(session.grid, session.focus)
-    code = session.symbols.instruction(state.pc)
-    lines = [words, f"{session.symbols.describe_line(state.pc)}"]
+    code = session.symbols.instruction(standing_pc(session, state))
+    lines = [words, f"{session.symbols.describe_line(standing_pc(session, state))}"]
     if code is not None:
         note = "" if state.active >> lane & 1 else "   (this lane is not active here)"
         lines.append(f"=> {code.offset:04x}  {code.text}{note}")
@@ -27,7 +28,7 @@ def _shown(session: DebugSession) -> Output:
         "lane": lane,
         "block": list(state.cta.block),
         "thread": list(thread_of(state, lane)),
-        "pc": session.symbols.offset(state.pc),
+        "pc": session.symbols.offset(standing_pc(session, state)),
         "active": bool(state.active >> lane & 1),
     }
     return Output(tuple(lines), data)

@@ -12,6 +12,7 @@ from gpudbg.debug.focus import thread_of
 from gpudbg.debug.format import float_of, float_text, parse_int, split_spec
 from gpudbg.debug.never_written import WORDS, untouched_registers
 from gpudbg.debug.spinning import spins
+from gpudbg.debug.standing import standing_pc
 from gpudbg.debug.stop import dim
 from gpudbg.errors import CommandError
 
@@ -162,12 +163,12 @@ def _register_table(session: DebugSession, wanted: list[str], letter: str | None
         rows.append(
             (
                 "pc",
-                f"0x{session.shown_pc(state.pc):x}",
+                f"0x{session.shown_pc(standing_pc(session, state)):x}",
                 "",
-                session.symbols.describe_line(state.pc),
+                session.symbols.describe_line(standing_pc(session, state)),
             )
         )
-        data["pc"] = session.symbols.offset(state.pc)
+        data["pc"] = session.symbols.offset(standing_pc(session, state))
     header = ("", f"lane {lane}", "", "active lanes")
     return _table(header, rows, data)
 
@@ -280,7 +281,9 @@ def info_threads(session: DebugSession, argument: str) -> Output:
             shown |= mask
             lanes = [i for i in range(32) if mask >> i & 1]
             low, high = thread_of(w, lanes[0]), thread_of(w, lanes[-1])
-            place = session.symbols.describe_line(w.pc) if word == "running" else ""
+            place = (
+                session.symbols.describe_line(standing_pc(session, w)) if word == "running" else ""
+            )
             rows.append(
                 (dim(w.cta.block), f"{dim(low)}..{dim(high)}", str(len(lanes)), word, place)
             )
@@ -291,7 +294,9 @@ def info_threads(session: DebugSession, argument: str) -> Output:
                     "to": list(high),
                     "count": len(lanes),
                     "state": word,
-                    "pc": session.symbols.offset(w.pc) if word == "running" else None,
+                    "pc": session.symbols.offset(standing_pc(session, w))
+                    if word == "running"
+                    else None,
                 }
             )
     if not rows:
@@ -310,9 +315,19 @@ def info_threads(session: DebugSession, argument: str) -> Output:
 def info_stack(session: DebugSession, argument: str) -> Output:
     """Show the divergence stack, top first."""
     state = session.warp().state
-    rows = [("now", views.lane_list(state.active), session.symbols.describe_line(state.pc))]
+    rows = [
+        (
+            "now",
+            views.lane_list(state.active),
+            session.symbols.describe_line(standing_pc(session, state)),
+        )
+    ]
     data: list[dict[str, Any]] = [
-        {"kind": "now", "mask": state.active, "target": session.symbols.offset(state.pc)}
+        {
+            "kind": "now",
+            "mask": state.active,
+            "target": session.symbols.offset(standing_pc(session, state)),
+        }
     ]
     for kind, mask, target in reversed(list(state.stack)):
         rows.append(

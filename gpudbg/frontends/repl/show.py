@@ -14,6 +14,7 @@ from gpudbg.debug.expr import Result
 from gpudbg.debug.look import InstructionInfo, Memory, SpecialValue, meaning_of, names_of
 from gpudbg.debug.session import DebugSession
 from gpudbg.debug.snapshot import Snapshot, warp_row
+from gpudbg.debug.standing import standing_pc
 from gpudbg.debug.stop import ErrorRecord, Stop, dim
 from gpudbg.debug.trace_log import TraceEntry
 from gpudbg.debug.warp_view import LaneView, PredicateFile, RegisterFile, WarpView
@@ -41,7 +42,7 @@ def _warp(warp: WarpView, dbg: DebugSession) -> list[str]:
         + (f", {row.why}" if row.why else ""),
         f"  lanes  {views.lane_marks(row)}",
     ]
-    code = dbg.symbols.instruction(warp.state.pc)
+    code = dbg.symbols.instruction(standing_pc(dbg, warp.state))
     if warp.status != "exited" and code is not None:
         lines.append(f"  next   {code.offset:04x}  {code.text}   {row.where}")
     lines += [

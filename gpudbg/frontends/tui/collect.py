@@ -19,6 +19,7 @@ from gpudbg.debug.liveness import Liveness, of_kernel
 from gpudbg.debug.operands import next_words, operand_values
 from gpudbg.debug.paths import letters, paths
 from gpudbg.debug.spinning import KINDS, hangs
+from gpudbg.debug.standing import standing_pc
 from gpudbg.debug.stop import Stop, Trigger
 from gpudbg.errors import GpudbgError
 from gpudbg.frontends.tui import lane_rows
@@ -233,7 +234,7 @@ class Collector:
             # The place belongs to the warp that the line names: the focused one.
             sm = f" on SM {stop.sm}" if s.grid.gpu.num_sms > 1 and focus.sm != stop.sm else ""
             title = f"{title} (of warp {stop.warp}{sm})"
-            pc = s.warp().state.pc
+            pc = standing_pc(s, s.warp().state)
         line = s.symbols.line(pc)
         return title, s.symbols.describe(pc), str(line) if line else "", role
 
@@ -269,7 +270,8 @@ class Collector:
         running = {"barrier": "wait", "exited": "done"}.get(detail.row.state, "run")
         row = detail.row
         found = paths(row.active, row.exited, row.offset, detail.stack, running)
-        reads = operand_values(s, warp, lane, warp.pc)
+        pc = standing_pc(s, warp)
+        reads = operand_values(s, warp, lane, pc)
         untouched = never_written.untouched(s.symbols, self.live, warp)
         return replace(
             view,
@@ -277,7 +279,7 @@ class Collector:
             sm=s.focus.sm,
             thread=coordinates(thread_of(warp, lane), shot.block),
             cta=coordinates(detail.row.block, shot.grid),
-            pc=warp.pc + 8 if warp.pc % 32 == 0 else warp.pc,
+            pc=pc,
             next_words=next_words(s, warp, lane, "\u2192"),
             operands=frozenset(v.name.split(":")[0] for v in reads),
             warps_at=at,
@@ -285,7 +287,7 @@ class Collector:
             letters=letters(found),
             registers=lane_rows.registers(detail, lane, self.options.register_format, untouched),
             live=self.live,
-            tracked=self._tracked(warp.pc),
+            tracked=self._tracked(pc),
             specials=self._specials(detail, lane),
             watches=self._watches(detail, lane, untouched),
             memory=self.memory.page(),

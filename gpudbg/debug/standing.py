@@ -1,0 +1,46 @@
+"""Where a warp stands, one answer for every screen, command, protocol and record.
+
+A warp's pc is that of the instruction it goes on with.  That is where it stands, but for two
+cases: in a deadlock a warp that waits at a barrier never goes on, so it stands at the barrier; and
+a warp in a function that the machine itself carries out (`__assertfail`, `vprintf`), which has no
+code to look at, stands at the call.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpudbg.formats.program import EXTERN_STRIDE
+from gpudbg.isa.spa5.sched import first_instruction, instruction_before
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.sm.state import WarpState
+
+
+def standing_pc(session: DebugSession, warp: WarpState, kind: str | None = None) -> int:
+    """The code address of the instruction a warp stands at.
+
+    Args:
+        session: the session, for its last stop and the program.
+        warp: the warp.
+        kind: of the stop that is being made; None is the last one's.
+    """
+    if kind is None:
+        kind = session.stop.kind if session.stop is not None else ""
+    if kind == "deadlock" and warp.status == "barrier":
+        return instruction_before(warp.pc)
+    found = _return_address(session, warp)
+    return first_instruction(warp.pc) if found is None else instruction_before(found)
+
+
+def in_machine_function(session: DebugSession, warp: WarpState) -> bool:
+    """Whether a warp is in a function that the machine carries out."""
+    return _return_address(session, warp) is not None
+
+
+def _return_address(session: DebugSession, warp: WarpState) -> int | None:
+    """Where a warp in a function that the machine carries out goes on; None for all others."""
+    if warp.pc & -EXTERN_STRIDE not in session.symbols.image.externs:
+        return None
+    return next((int(target) for kind, _, target in reversed(warp.stack) if kind == "RET"), None)
