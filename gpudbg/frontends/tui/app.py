@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
+from textual.command import CommandPalette
 from textual.driver import Driver
 from textual.events import Event, InputEvent, Key, MouseDown, Paste
 from textual.message import Message
@@ -33,6 +34,7 @@ from gpudbg.frontends.tui.view import Options
 from gpudbg.frontends.tui.widgets.base import LinePane
 from gpudbg.frontends.tui.widgets.chrome import KeyRow, OneLine, Splitter
 from gpudbg.frontends.tui.widgets.console import ConsolePane
+from gpudbg.frontends.tui.widgets.options import Palette
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -268,6 +270,11 @@ class GpudbgApp(App[int]):
                 self.screen.broken(error)
                 return
         super()._handle_exception(error)
+
+    def action_command_palette(self) -> None:
+        """Everything by name."""
+        if not isinstance(self.screen, CommandPalette):
+            self.push_screen(Palette(id="--command-palette"))
 
     # ---- screens -----------------------------------------------------------------------
     def open_help(self) -> None:

@@ -20,6 +20,7 @@ from textual.widgets.option_list import Option
 
 from gpudbg.debug.commands.launch import form_of, laid_over, opening_of, save_form
 from gpudbg.errors import GpudbgError
+from gpudbg.frontends.tui.widgets.options import Choices
 
 if TYPE_CHECKING:
     from gpudbg.debug.launch_form import LaunchForm
@@ -73,7 +74,7 @@ class LaunchScreen(ModalScreen[bool]):
             yield Label(f"Launch {self.session.program.path}", classes="title", markup=False)
             if len(self.kernels) > 1:
                 yield self._line("kernel", "", self._box(self._shown(self.form.kernel), "kernel"))
-                yield OptionList(id="kernels", markup=False)
+                yield Choices(id="kernels", markup=False)
             yield VerticalScroll(id="fields")
             yield Label(HELP, id="state", markup=False)
 
