@@ -333,3 +333,38 @@ async def test_the_prompt_may_have_the_focus_when_another_pane_is_zoomed():
         app.main.rearrange()
         await settle(app, pilot)
         assert app.main.focused_pane() == "notes"
+
+
+async def test_a_search_in_a_long_listing_is_done_in_pieces(monkeypatch):
+    from gpudbg.frontends.tui import doings_look
+    from gpudbg.frontends.tui.code_index import CodeIndex
+
+    monkeypatch.setattr(doings_look, "SEARCHED_ROWS", 10)
+    pieces = []
+    find = CodeIndex.find
+
+    def counted(self, text, start, back=False, rows=None):
+        pieces.append(len(rows))
+        return find(self, text, start, back, rows)
+
+    monkeypatch.setattr(CodeIndex, "find", counted)
+    async with started(open_first()) as (app, pilot):
+        await burst(app, pilot, "/", *"EXIT", "enter", "k")
+        pane = app.main.query_one(CodePane)
+        assert "EXIT" in pane.view.code.code(pane.view.code.entries[pane.cursor + 1].pc).text
+        assert len(pieces) > 3
+        assert max(pieces) == 10
+        pieces.clear()
+        await burst(app, pilot, "/", *"no such", "enter")
+        assert sum(pieces) == len(app.main.current.code.entries)
+        assert "is not in the code" in screen_text(app)[-1]
+
+
+async def test_a_long_word_leaves_room_for_keys():
+    async with started(open_first(), (80, 24)) as (app, pilot):
+        app.main.note("a word " * 30)
+        await settle(app, pilot)
+        last = screen_text(app)[-1]
+        assert last.startswith(" a word a word")
+        assert "F5 run" in last
+        assert "? help" in last

@@ -137,11 +137,17 @@ class CodeIndex:
         goal = insn.target(code.offset)
         return None if goal is None else pc - code.offset + goal
 
-    def find(self, text: str, start: int, back: bool = False) -> int | None:
-        """The next row from `start` whose instruction or source holds `text`, around the end."""
+    def find(
+        self, text: str, start: int, back: bool = False, rows: range | None = None
+    ) -> int | None:
+        """The next row from `start` whose instruction or source holds `text`, around the end.
+
+        Args:
+            rows: which rows after `start` are looked at; None: all.
+        """
         wanted = text.lower()
         count = len(self.entries)
-        for n in range(1, count + 1):
+        for n in rows or range(1, count + 1):
             at = (start - n if back else start + n) % count
             entry = self.entries[at]
             if entry.line is not None:

@@ -22,6 +22,7 @@ from gpudbg.frontends.tui.widgets.notes import NotesPane
 from gpudbg.frontends.tui.widgets.registers import RegistersPane
 
 if TYPE_CHECKING:
+    from gpudbg.frontends.tui.code_index import CodeIndex
     from gpudbg.frontends.tui.screens.main import MainScreen
 
 
@@ -381,6 +382,10 @@ def search_memory(screen: MainScreen, text: str) -> None:
     screen.note(f"{text} at 0x{base + found:x}", "text")
 
 
+SEARCHED_ROWS = 2000
+"""Rows of the listing that are searched in one piece of work: each may have to be decoded."""
+
+
 def search_code(screen: MainScreen, text: str) -> None:
     """The next row that holds the text."""
     view, pane = screen.current, screen.query_one(CodePane)
@@ -388,12 +393,24 @@ def search_code(screen: MainScreen, text: str) -> None:
     if view is None or not text:
         return
     screen.last_search = text
-    found = view.code.find(text, pane.cursor or 0)
+    _search_rows(screen, view.code, text, pane.cursor or 0, 1)
+
+
+def _search_rows(screen: MainScreen, code: CodeIndex, text: str, start: int, first: int) -> None:
+    """Search some rows from the `first` after `start` on; the others when what waits was drawn.
+
+    Inputs that came after the search wait for its end: it goes on in the screen's queue.
+    """
+    end = min(first + SEARCHED_ROWS, len(code.entries) + 1)
+    found = code.find(text, start, rows=range(first, end))
+    if found is None and end <= len(code.entries):
+        screen.call_later(_search_rows, screen, code, text, start, end)
+        return
     if found is None:
         screen.note(f"{text!r} is not in the code", "muted")
         return
     screen.focus_pane("code")
-    pane.go_to(found)
+    screen.query_one(CodePane).go_to(found)
 
 
 @doing("copy")

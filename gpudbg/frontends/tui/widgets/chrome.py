@@ -269,8 +269,8 @@ class SmStrip(OneLine):
 
 
 class KeyRow(OneLine):
-    """Keys that work now; dropped from the right, `?` stays.  A word to the user takes their place
-    until the next input."""
+    """Keys that work now; dropped from the right, `?` stays.  A word to the user stands before
+    them until the next input, in two thirds of the room; the console has all of it."""
 
     keys: tuple[tuple[str, str], ...] = ()
     pinned: tuple[tuple[str, str], ...] = ()
@@ -299,12 +299,9 @@ class KeyRow(OneLine):
         room = width - _spans_width(right) - _spans_width(pinned) - 2
         left: list[Span] = [(" ", "text/band")]
         if self.said is not None:
-            if len(self.said[0]) > room - 3:
-                # Words come before the keys that are always here.
-                pinned, room = [], width - _spans_width(right)
-            text = fit(self.said[0], max(room - 3, 0), self.look.glyphs.cut).rstrip()
-            return Row(((f" {text}  ", f"{self.said[1]}/band"), *pinned), tint="band",
-                       right=tuple(right))  # fmt: skip
+            most = max(room * 2 // 3, 0)
+            text = fit(self.said[0], most, self.look.glyphs.cut).rstrip()
+            left = [(f" {text}  ", f"{self.said[1]}/band")]
         for key, words in self.keys:
             item = _key(key, words)
             if _spans_width(left) + _spans_width(item) > room:
