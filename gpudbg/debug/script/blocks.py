@@ -65,12 +65,13 @@ def head_of(text: str) -> tuple[str, str] | None:
 class Reader:
     """Takes lines, gives whole statements.
 
-    A line that ends in a backslash goes on in the next one.  Empty lines and lines that begin
-    with `#` count in text blocks only.
+    A line that ends in a backslash goes on in the next one, where lines can be joined (gdb does
+    not under MI).  Empty lines and lines that begin with `#` count in text blocks only.
     """
 
-    def __init__(self, file: str = "") -> None:
+    def __init__(self, file: str = "", joins: bool = True) -> None:
         self.file = file
+        self._joins = joins
         self._open: list[Block] = []
         self._held = ""
         self._from = 0
@@ -96,7 +97,7 @@ class Reader:
         Raises:
             CommandError: `else` or `end` out of place, or blocks that nest too deeply.
         """
-        if text.endswith("\\") and not text.endswith("\\\\"):
+        if self._joins and text.endswith("\\") and not text.endswith("\\\\"):
             self._from = self._from if self._held else number
             self._held += text[:-1]
             return None

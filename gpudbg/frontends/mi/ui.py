@@ -43,7 +43,7 @@ class Ui:
         self.dead = False
         self.repeat = ""
         self.annotate = False
-        self.reader = Reader()
+        self.reader = Reader(joins=kind != "mi")
         self.prompt = records.PROMPT if kind == "mi" else "(gdb) "
         self._lock = threading.Lock()
         self._waiting: list[str] = []
