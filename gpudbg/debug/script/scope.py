@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 SHELL_REFUSED = "shell commands are off"
 SHELL_HINT = "start with `gpudbg --allow-shell …`; no command and no file can switch them on"
+PREFIXES = ("info", "set", "show")
+"""Commands that may get subcommands of the user's."""
 _NAME = re.compile(r"[A-Za-z_][\w.-]*(?: [A-Za-z_][\w.-]*)?")
 
 
@@ -61,6 +63,9 @@ class Scope:
             raise CommandError("Argument required (name of command to define).")
         if not _NAME.fullmatch(name):
             raise CommandError(f"Junk in argument list: {name[:80]!r}", "define NAME")
+        first, _, rest = name.partition(" ")
+        if rest and first not in PREFIXES and first not in self.commands:
+            raise CommandError(f'"{first[:80]}" is not a prefix command.', "define NAME")
         return name
 
     def documented(self, name: str) -> UserCommand:
