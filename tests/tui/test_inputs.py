@@ -45,6 +45,12 @@ class Slow:
         time.sleep(self._seconds)
         return self._session.command(line)
 
+    def plain_command(self, line):
+        """What typed lines become, one by one."""
+        self.lines.append(line)
+        time.sleep(self._seconds)
+        return self._session.plain_command(line)
+
 
 @asynccontextmanager
 async def started(session, size=(120, 40), **more):
