@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from gpudbg.sm.engines.llvm.program import Program
 from tests.kernels_own.kit import CUBINS, SOURCES, Case, Kernel, all_kernels, run
 
 KERNELS = all_kernels()
@@ -21,6 +22,15 @@ VARIANTS = [
 def case_of(kernel: Kernel) -> Case:
     """The case, made once for all variants."""
     return kernel.make()
+
+
+@pytest.fixture(autouse=True)
+def quick_code_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No better code in the background: every run here has ended before it would be there.
+
+    `tests/engine/test_kernels.py` runs good code.
+    """
+    monkeypatch.setattr(Program, "improve", lambda self: None)
 
 
 @pytest.mark.parametrize(("kernel", "variant"), VARIANTS)
