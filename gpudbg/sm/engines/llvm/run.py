@@ -92,7 +92,7 @@ class RunEngine:
         sregs: frozenset[int] = frozenset()
         if isinstance(engine.sregs, SregFile):
             rows = engine.sregs.rows
-            sregs = frozenset(n for n in LAUNCH_SREGS if rows.get(n) is ROWS.get(n))
+            sregs = frozenset([n for n in LAUNCH_SREGS if rows.get(n) is ROWS.get(n)])
         self._marks = np.zeros(len(grid.code.code) // 8 + 64, np.uint8)
         registers, row = grid.config.registers, grid.config.block[0]
         traced = self._traced()
