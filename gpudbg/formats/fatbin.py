@@ -15,11 +15,8 @@ import importlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
 from struct import Struct
 from typing import NamedTuple
-
-import construct as cs
 
 from gpudbg.errors import LoadError
 from gpudbg.formats.elf import MACHINE_AT, machine_name, read_elf
@@ -35,34 +32,11 @@ MAX_UNPACKED = 1 << 30
 MAX_PARTS = 1 << 17
 """Most containers and entries in a file: many times what the largest shipped library has."""
 
-_HEADER = cs.Struct(
-    "magic" / cs.Const(MAGIC),
-    "version" / cs.Int16ul,
-    "header_bytes" / cs.Int16ul,
-    "bytes" / cs.Int64ul,
-)
-_ENTRY = cs.Struct(
-    "kind" / cs.Int16ul,
-    "version" / cs.Int16ul,
-    "header_bytes" / cs.Int32ul,
-    "payload_bytes" / cs.Int64ul,
-    "compressed_bytes" / cs.Int32ul,
-    "options_offset" / cs.Int32ul,
-    "minor" / cs.Int16ul,
-    "major" / cs.Int16ul,
-    "arch" / cs.Int32ul,
-    "name_offset" / cs.Int32ul,
-    "name_bytes" / cs.Int32ul,
-    "flags" / cs.Int64ul,
-    "reserved" / cs.Int64ul,
-    "plain_bytes" / cs.Int64ul,
-)
-_ENTRY_BYTES = _ENTRY.sizeof()
 _NOT_ZERO = re.compile(rb"[^\0]")
 
 
 class _Header(NamedTuple):
-    """Fields of `_HEADER`, in its order."""
+    """A container's header; `_HEADER` is its layout."""
 
     magic: bytes
     version: int
@@ -71,7 +45,7 @@ class _Header(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """Fields of `_ENTRY`, in its order."""
+    """An entry's header; `_ENTRY` is its layout."""
 
     kind: int
     version: int
@@ -89,11 +63,8 @@ class _Entry(NamedTuple):
     plain_bytes: int
 
 
-@cache
-def _layout(schema: cs.Struct) -> Struct:
-    """A schema of fixed-size numbers as a `struct`: files have thousands of entries."""
-    codes = {cs.Int16ul: "H", cs.Int32ul: "I", cs.Int64ul: "Q"}
-    return Struct("<" + "".join(codes.get(part.subcon, "4s") for part in schema.subcons))
+_HEADER = Struct("<4sHHQ")
+_ENTRY = Struct("<HHIQIIHHIIIQQQ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,25 +194,25 @@ def _header(data: bytes, path: str, at: int, end: int) -> _Header:
     Raises:
         LoadError: cut off, not such a header, or of a container that does not fit.
     """
-    layout = _layout(_HEADER)
-    header = _Header(*layout.unpack_from(data, at)) if at + layout.size <= len(data) else None
+    whole = at + _HEADER.size <= len(data)
+    header = _Header(*_HEADER.unpack_from(data, at)) if whole else None
     if header is None or header.magic != MAGIC:
         raise LoadError("damaged or truncated fat binary header", path=path, offset=at)
     stop = at + header.header_bytes + header.bytes
-    if header.version != 1 or header.header_bytes < layout.size or stop > end:
+    if header.version != 1 or header.header_bytes < _HEADER.size or stop > end:
         raise LoadError("damaged or truncated fat binary", path=path, offset=at)
     return header
 
 
 def _image(data: bytes, path: str, at: int, stop: int) -> tuple[Image, int]:
     """The entry at a file offset, and where the next one starts."""
-    if at + _ENTRY_BYTES > len(data):
+    if at + _ENTRY.size > len(data):
         raise LoadError("damaged or truncated fat binary entry", path=path, offset=at)
-    entry = _Entry(*_layout(_ENTRY).unpack_from(data, at))
+    entry = _Entry(*_ENTRY.unpack_from(data, at))
     start = at + entry.header_bytes
     end = start + entry.payload_bytes
     stored = entry.compressed_bytes or entry.payload_bytes
-    if entry.header_bytes < _ENTRY_BYTES or end > stop or stored > entry.payload_bytes:
+    if entry.header_bytes < _ENTRY.size or end > stop or stored > entry.payload_bytes:
         raise LoadError("damaged or truncated fat binary entry", path=path, offset=at)
     compression = {FLAG_LZ4: "lz4", FLAG_ZSTD: "zstd"}.get(entry.flags & (FLAG_LZ4 | FLAG_ZSTD), "")
     name = b""

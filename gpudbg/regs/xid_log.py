@@ -6,6 +6,7 @@ by what other lines of the same device say.
 
 from __future__ import annotations
 
+import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,6 +23,7 @@ from gpudbg.regs.xid import (
     place_of,
     remark,
 )
+from gpudbg.textlines import lines_of
 
 _TEXT_KINDS = (LineKind.SM_WARP, LineKind.SM_GLOBAL)
 
@@ -212,9 +214,4 @@ def decode_stretches(lines: Iterable[str]) -> Iterator[list[LogRecord]]:
 
 def split_log(data: bytes) -> list[str]:
     """Lines of a log file: LF or CRLF, UTF-8 or UTF-16 with a mark; other bytes become U+FFFD."""
-    utf16 = data.startswith((b"\xff\xfe", b"\xfe\xff"))
-    text = data.decode("utf-16" if utf16 else "utf-8", errors="replace").removeprefix("\ufeff")
-    lines = text.split("\n")
-    if lines and lines[-1] == "":
-        lines.pop()
-    return [line.removesuffix("\r") for line in lines]
+    return list(lines_of(io.BytesIO(data), "<log>"))
