@@ -43,12 +43,8 @@ MOST_SMS: Final = 1 << 9
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """Warp instructions in the order they were issued; valid during the call, so copy to keep.
-
-    Attributes:
-        rows: int64, (count, 3), see the module text.
-    """
+class _Rows:
+    """What every kind of row begins with: the code address, and the mask of lanes."""
 
     rows: npt.NDArray[np.int64]
 
@@ -62,8 +58,17 @@ class Batch:
 
     @property
     def lanes(self) -> npt.NDArray[np.uint32]:
-        """Masks of the lanes that executed; 0: guarded off."""
+        """Masks of the lanes that executed; 0: guarded off, which an access never is."""
         return self.rows[:, 1].astype(np.uint32)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch(_Rows):
+    """Warp instructions in the order they were issued; valid during the call, so copy to keep.
+
+    Attributes:
+        rows: int64, (count, 3), see the module text.
+    """
 
     @property
     def cta(self) -> npt.NDArray[np.int64]:
@@ -77,27 +82,12 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class AccessBatch:
+class AccessBatch(_Rows):
     """Loads, stores and atomics of warps in the order they were issued, one space each.
 
     Attributes:
         rows: int64, (count, 35), see the module text; a copy of their own.
     """
-
-    rows: npt.NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @property
-    def pc(self) -> npt.NDArray[np.int64]:
-        """Code addresses."""
-        return self.rows[:, 0]
-
-    @property
-    def lanes(self) -> npt.NDArray[np.uint32]:
-        """Masks of the lanes that access memory, never 0."""
-        return self.rows[:, 1].astype(np.uint32)
 
     @property
     def what(self) -> npt.NDArray[np.int64]:

@@ -7,16 +7,7 @@ from gpudbg.debug.fault_card import fault_card
 from gpudbg.frontends.tui.collect import Collector
 from gpudbg.frontends.tui.view import Options
 from gpudbg.regs.explain import explain_esr
-
-APART = """\
-.kernel apart
-S2R R0, SR_TID.X
-ISETP.LT.AND P0, PT, R0, 0x20, PT
-@P0 BAR.SYNC 0x1
-@!P0 BAR.SYNC 0x2
-MOV R1, R0
-EXIT
-"""
+from tests.debug.test_every_screen import APART
 
 
 def test_a_deadlock_names_the_barriers() -> None:
