@@ -36,6 +36,7 @@ test-clients: $(STAMP)
 
 lint: $(STAMP)
 	$(BIN)/ruff check gpudbg plugins tests
+	$(BIN)/ruff format --check --quiet gpudbg plugins tests
 
 types: $(STAMP)
 	$(BIN)/mypy
