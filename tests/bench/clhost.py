@@ -20,7 +20,7 @@ P = ctypes.c_void_p
 
 
 class CL:
-    def __init__(self):
+    def __init__(self) -> None:
         lib = self.lib = _lib()
         for f in (
             "clCreateContext",
@@ -48,7 +48,7 @@ class CL:
         self._ok(e.value)
 
     @staticmethod
-    def _ok(rc):
+    def _ok(rc) -> None:
         if rc != 0:
             raise RuntimeError(f"OpenCL error {rc}")
 

@@ -15,7 +15,7 @@ def ended():
     return session
 
 
-def test_buffers_and_values_that_were_shown_stay(ended):
+def test_buffers_and_values_that_were_shown_stay(ended) -> None:
     out = ended.buffer("out")
     assert ended.command("print out[2]").lines == (f"$1 = {out[2]}",)
     assert ended.command("print $1 * 2 + in[1]").lines == (
@@ -31,12 +31,12 @@ def test_buffers_and_values_that_were_shown_stay(ended):
     "text",
     ["$R4", "$P0", "$CC", "threadIdx.x", "shared[0]", "%laneid", "n", "nosuch", "c[0x0][0x20]"],
 )
-def test_what_a_warp_had_has_gone(ended, text):
+def test_what_a_warp_had_has_gone(ended, text: str) -> None:
     with pytest.raises(CommandError, match="the kernel has ended: no warp has"):
         ended.command(f"print {text}")
 
 
-def test_nothing_is_written_and_a_killed_launch_has_nothing(ended):
+def test_nothing_is_written_and_a_killed_launch_has_nothing(ended) -> None:
     before = ended.buffer("out").copy()
     with pytest.raises(CommandError, match="has ended"):
         ended.command("print out[0] = 7")

@@ -38,7 +38,7 @@ def simulated(live: Liveness, path: list[int]) -> None:
 
 
 @pytest.mark.parametrize("seed", [1, 7, 241])
-def test_along_a_run_every_read_register_was_live_since_its_write(seed):
+def test_along_a_run_every_read_register_was_live_since_its_write(seed: int) -> None:
     session = lone_lane(seed)
     live = of_kernel(session.symbols)
     path, written = [], 0
@@ -56,7 +56,7 @@ def test_along_a_run_every_read_register_was_live_since_its_write(seed):
     simulated(live, path)
 
 
-def test_marks_of_a_register_are_those_of_the_instruction():
+def test_marks_of_a_register_are_those_of_the_instruction() -> None:
     live = of_kernel(kernel("divergence").symbols)
     # 0008 MOV R1, c[0x0][0x20]; 0010 S2R R0; 0048 ISETP R0; 00d0 @P0 BRA 0x1020
     assert live.mark(0x10, 0) == "^"
@@ -68,7 +68,7 @@ def test_marks_of_a_register_are_those_of_the_instruction():
     assert live.untouched([0x10, 0x48], 5) == 0b10000
 
 
-def test_tokens_name_the_instruction_that_pushed_them():
+def test_tokens_name_the_instruction_that_pushed_them() -> None:
     live = of_kernel(kernel("divergence").symbols)
     # 0070 PBK 0x11a0; 00d0 @P0 BRA 0x1020; 0148 SSY 0x1b8
     assert live.pushers("PBK", 0x11A0) == (0x70,)
@@ -78,7 +78,7 @@ def test_tokens_name_the_instruction_that_pushed_them():
     assert live.pushers("SSY", 0x8) == ()
 
 
-def test_an_unknown_place_may_have_written_everything():
+def test_an_unknown_place_may_have_written_everything() -> None:
     live = of_kernel(kernel().symbols)
     assert live.untouched([0x7FF8], 16) == 0
 
@@ -104,7 +104,7 @@ def programs():
                 yield path.stem, symbols, live
 
 
-def test_where_somebody_looks_it_is_as_in_the_whole_walk(monkeypatch):
+def test_where_somebody_looks_it_is_as_in_the_whole_walk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gpudbg.debug.nearby.BUDGET", 1 << 30)
     same = more = 0
     for name, symbols, live in programs():

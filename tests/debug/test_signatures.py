@@ -114,7 +114,7 @@ def test_the_table_asks_for_the_block_the_kernel_requires() -> None:
                            "reads -1"),
     ],
 )  # fmt: skip
-def test_a_scalar_given_as_another_type_is_doubted(value, words):
+def test_a_scalar_given_as_another_type_is_doubted(value: str, words: str) -> None:
     flags = [
         "--grid",
         "1",

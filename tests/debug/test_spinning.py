@@ -15,7 +15,7 @@ from tests.tui.helpers import ROOT, open_kernel
 SPIN_LOCK = ROOT / "sessions" / "spin_lock" / "spin_lock.cubin"
 
 
-def test_a_lock_that_its_own_warp_holds_is_a_hang():
+def test_a_lock_that_its_own_warp_holds_is_a_hang() -> None:
     session = open_kernel(SPIN_LOCK)
     assert not spins(session), "nothing has run yet"
     stop = session.run_to_stop(max_instructions=2000)
@@ -38,7 +38,7 @@ def test_a_lock_that_its_own_warp_holds_is_a_hang():
     assert spin_of(session, session.warp().state).words == spin.words
 
 
-def test_while_another_warp_can_go_on_it_is_no_hang():
+def test_while_another_warp_can_go_on_it_is_no_hang() -> None:
     flags = "--grid 3 --block 64 --num-sms 1 --arg flag=i32[1]:zeros --arg out=i32[64]:zeros"
     session = open_kernel("fault_infinite_loop", flags.split())
     session.run_to_stop(max_instructions=40)
@@ -58,7 +58,7 @@ def test_while_another_warp_can_go_on_it_is_no_hang():
     assert session.run().kind == "exited"
 
 
-def test_a_loop_that_counts_goes_round():
+def test_a_loop_that_counts_goes_round() -> None:
     session = launch(next(iter(kc.load("mandelbrot", "sm_50"))), "step")
     found = set()
     for _ in range(12):
@@ -73,7 +73,7 @@ def test_a_loop_that_counts_goes_round():
 @pytest.mark.parametrize(
     "name", ["atomics_global", "atomics_shared", "histogram", "barriers", "recursion"]
 )
-def test_looking_changes_nothing_and_kernels_that_end_repeat_nothing(name):
+def test_looking_changes_nothing_and_kernels_that_end_repeat_nothing(name: str) -> None:
     case = next(iter(kc.load(name, "sm_50")))
     plain, looked = (launch(case, "step") for _ in range(2))
     stops = 0

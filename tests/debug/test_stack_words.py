@@ -13,7 +13,7 @@ from tests.tui.helpers import open_kernel
 ENDLESS = "--grid 1 --block 32 --arg flag=i32[1]:fill(value=1) --arg out=i32[32]:zeros".split()
 
 
-def test_recursion_names_the_stack_and_the_option():
+def test_recursion_names_the_stack_and_the_option() -> None:
     session = open_kernel("fault_stack_overflow", ENDLESS)
     stop = session.run()
     error = stop.errors[0]
@@ -30,7 +30,7 @@ def test_recursion_names_the_stack_and_the_option():
     assert (card.nearest.space, card.nearest.side, card.nearest.size) == ("local", "before", 1024)
 
 
-def test_what_is_said_fits_the_case():
+def test_what_is_said_fits_the_case() -> None:
     session = open_kernel("fault_stack_overflow", [*ENDLESS, "--stack", str(MAX_LOCAL_BYTES)])
     stop = session.run()
     (words,) = stack_words(stop.errors[0], session.warp().state)
@@ -44,7 +44,7 @@ def test_what_is_said_fits_the_case():
     assert stack_words(replace(below, space="global", name="MMU_FAULT"), warp) == ()
 
 
-def test_an_index_before_a_local_array():
+def test_an_index_before_a_local_array() -> None:
     session = open_kernel("local_array", LOCAL)
     warp = session.warp().state
     sample = open_kernel("fault_stack_overflow", ENDLESS).run().errors[0]

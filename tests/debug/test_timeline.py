@@ -20,10 +20,10 @@ CUBINS = Path(__file__).parents[1] / "data" / "kernels" / "cubin" / "sm_50"
 class Truth(gpudbg.Observer):
     """(pc, lanes, CTA, warp) of every instruction, as the step engine calls them one by one."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.rows = []
 
-    def instruction(self, warp, pc, instruction, lanes):
+    def instruction(self, warp, pc, instruction, lanes) -> None:
         self.rows.append((pc, lanes, warp.cta.number, warp.index))
 
 
@@ -38,7 +38,7 @@ def truth_of(name=FIRST):
     return truth.rows
 
 
-def test_nothing_is_observed_before_it_is_switched_on():
+def test_nothing_is_observed_before_it_is_switched_on() -> None:
     session = opened()
     session.execute("info timeline")
     assert not session.grid.gpu.observers.members
@@ -53,7 +53,7 @@ def test_nothing_is_observed_before_it_is_switched_on():
     assert session.timeline.recording
 
 
-def test_every_tick_has_its_instruction_lanes_and_warp():
+def test_every_tick_has_its_instruction_lanes_and_warp() -> None:
     truth = truth_of()
     session = opened()
     session.execute("set timeline on")
@@ -63,7 +63,7 @@ def test_every_tick_has_its_instruction_lanes_and_warp():
     assert session.timeline.executed(len(truth)) is None
 
 
-def test_writers_and_stores_are_those_of_the_run():
+def test_writers_and_stores_are_those_of_the_run() -> None:
     session = opened()
     session.execute("set timeline on")
     session.break_at("block_max+0x178")
@@ -99,7 +99,7 @@ def columns_by_hand(truth, warp, start, stop, columns):
 
 
 @pytest.mark.parametrize(("start", "stop", "columns"), [(0, 1258, 60), (300, 700, 37), (90, 99, 9)])
-def test_tracks_have_the_lanes_of_each_column(start, stop, columns):
+def test_tracks_have_the_lanes_of_each_column(start: int, stop: int, columns: int) -> None:
     truth = truth_of()
     session = opened()
     session.execute("set timeline on")
@@ -122,7 +122,7 @@ def test_tracks_have_the_lanes_of_each_column(start, stop, columns):
                 assert track.states[n] in "wb"
 
 
-def test_a_warp_at_a_barrier_is_drawn_waiting():
+def test_a_warp_at_a_barrier_is_drawn_waiting() -> None:
     session = opened()
     session.execute("set timeline on")
     session.break_at("first_steps.cu:19")
@@ -135,7 +135,7 @@ def test_a_warp_at_a_barrier_is_drawn_waiting():
     assert rows[(1, 0, 0), 0]["timeline"].strip() == ""
 
 
-def test_recording_from_the_middle_says_so_and_a_restart_records_all():
+def test_recording_from_the_middle_says_so_and_a_restart_records_all() -> None:
     session = opened()
     session.step(20)
     session.execute("set timeline on")
@@ -150,7 +150,7 @@ def test_recording_from_the_middle_says_so_and_a_restart_records_all():
     assert session.execute("info timeline")["warps"][0]["timeline"] == "8" * 5
 
 
-def test_what_runs_after_it_was_switched_off_is_not_known():
+def test_what_runs_after_it_was_switched_off_is_not_known() -> None:
     session = opened()
     session.execute("set timeline on")
     session.step(10)
@@ -165,7 +165,7 @@ def test_what_runs_after_it_was_switched_off_is_not_known():
 
 
 @pytest.mark.parametrize("story", ["trap_handler", "out_of_bounds", "bpt_pause"])
-def test_ticks_agree_with_the_machine_over_traps_and_faults(story):
+def test_ticks_agree_with_the_machine_over_traps_and_faults(story: str) -> None:
     session = opened(story)
     session.execute("set timeline on")
     for _ in range(4):
@@ -182,7 +182,7 @@ def test_ticks_agree_with_the_machine_over_traps_and_faults(story):
     assert events[0].text.startswith("at the entry")
 
 
-def test_bookmarks_and_windows():
+def test_bookmarks_and_windows() -> None:
     session = opened()
     session.step(12)
     assert session.execute("bookmark before the loop") == {"tick": 12, "text": "before the loop"}
@@ -199,7 +199,7 @@ def test_bookmarks_and_windows():
             session.execute(f"info timeline {bad}")
 
 
-def test_only_stops_of_the_present_launch_count():
+def test_only_stops_of_the_present_launch_count() -> None:
     session = opened()
     session.step(5)
     session.restart()
@@ -216,7 +216,9 @@ def rows_of(count, warps=4, turn=16):
     return np.stack([tick % 97 * 8, (1 << (8 * warp + 8)) - 1, warp], axis=1)
 
 
-def test_a_long_run_stays_in_bounds_and_keeps_its_end_exactly(monkeypatch):
+def test_a_long_run_stays_in_bounds_and_keeps_its_end_exactly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for name, value in (("KEPT", 4096), ("ENTRIES", 2048), ("BUCKETS", 64), ("EVERY", 12)):
         monkeypatch.setattr(records, name, value)
     record = Record(0)
@@ -236,7 +238,7 @@ def test_a_long_run_stays_in_bounds_and_keeps_its_end_exactly(monkeypatch):
         assert len(np.unique(turns.bucket[mine] // 10)) == 6
 
 
-def test_many_short_warps_leave_the_latest(monkeypatch):
+def test_many_short_warps_leave_the_latest(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("KEPT", 1024), ("ENTRIES", 512), ("BUCKETS", 64)):
         monkeypatch.setattr(records, name, value)
     record = Record(0)
@@ -249,12 +251,12 @@ def test_many_short_warps_leave_the_latest(monkeypatch):
     assert record.width * 64 <= record.end * 2
 
 
-def test_lanes_are_counted():
+def test_lanes_are_counted() -> None:
     masks = np.array([0, 1, 0xFFFFFFFF, 0x80000000, 0x10001], np.int64)
     assert lane_counts(masks).tolist() == [0, 1, 32, 1, 2]
 
 
-def test_a_row_for_each_tick_whatever_was_told():
+def test_a_row_for_each_tick_whatever_was_told() -> None:
     record = Record(0)
     record.add(rows_of(10))
     record.align(12)
@@ -264,7 +266,7 @@ def test_a_row_for_each_tick_whatever_was_told():
     assert (record.end, len(record.rows(0, 9))) == (9, 9)
 
 
-def test_small_launches_are_recorded_from_their_first_instruction():
+def test_small_launches_are_recorded_from_their_first_instruction() -> None:
     truth = truth_of()
     session = opened()
     session.execute("set timeline small")
@@ -278,7 +280,9 @@ def test_small_launches_are_recorded_from_their_first_instruction():
 
 
 @pytest.mark.parametrize("engine", ["step", "run"])
-def test_a_small_launch_that_gets_long_runs_on_unrecorded(engine, monkeypatch):
+def test_a_small_launch_that_gets_long_runs_on_unrecorded(
+    engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("gpudbg.debug.timeline.SMALL_TICKS", 20_000)
     kernel = CUBINS / "fault_infinite_loop.cubin"
     arguments = ["flag=i32[1]:zeros", "out=i32[32]:zeros"]
@@ -298,7 +302,7 @@ def test_a_small_launch_that_gets_long_runs_on_unrecorded(engine, monkeypatch):
     assert session.timeline.recording, "it goes on as it was asked for"
 
 
-def test_large_launches_are_not_recorded_by_themselves(monkeypatch):
+def test_large_launches_are_not_recorded_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gpudbg.debug.timeline.SMALL_WARPS", 7)
     session = opened()
     session.execute("set timeline small")

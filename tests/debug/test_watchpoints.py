@@ -124,7 +124,7 @@ def test_what_cannot_be_watched(session: DebugSession, line: str, words: str) ->
         *((f, c) for f in (0, 2, 3) for c in ("until stores.cu:16", "next 9", "stepi 400 cta")),
     ],
 )
-def test_who_touched_a_place_while_the_block_runs_along(command, focus):
+def test_who_touched_a_place_while_the_block_runs_along(command, focus) -> None:
     with gpudbg.open(KERNELS / "stores.cubin") as session:
         session.break_at("put", condition="threadIdx.x == 0")
         session.cont()
@@ -140,7 +140,7 @@ def test_who_touched_a_place_while_the_block_runs_along(command, focus):
         assert session.stop.warp == seen.warp
 
 
-def test_a_register_of_another_warp_is_watched_in_line_steps():
+def test_a_register_of_another_warp_is_watched_in_line_steps() -> None:
     with gpudbg.open(KERNELS / "stores.cubin") as session:
         session.break_at("put", condition="threadIdx.x == 0")
         session.cont()

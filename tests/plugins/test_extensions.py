@@ -12,6 +12,7 @@ import pytest
 from gpudbg import cli
 from gpudbg.debug import extensions
 from gpudbg.debug.commands.registry import CommandTable
+from gpudbg.debug.session import DebugSession
 from gpudbg.errors import PluginError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -142,7 +143,7 @@ def session(plugin: Path):  # type: ignore[no-untyped-def]
     return open_session(FIRST, parser.parse_args([]))
 
 
-def test_commands_answer_and_defects_name_the_plugin(session, plugin: Path) -> None:  # type: ignore[no-untyped-def]
+def test_commands_answer_and_defects_name_the_plugin(session: DebugSession, plugin: Path) -> None:  # type: ignore[no-untyped-def]
     table = CommandTable()
     extensions.add_commands(table)
     row, rest = table.resolve("probe 'two words'")
@@ -154,20 +155,20 @@ def test_commands_answer_and_defects_name_the_plugin(session, plugin: Path) -> N
         session.dispatch(row, rest)
 
 
-def test_view_and_observer(session) -> None:  # type: ignore[no-untyped-def]
+def test_view_and_observer(session: DebugSession) -> None:  # type: ignore[no-untyped-def]
     assert session.execute("view probe-view") == ["8 warps of block_max"]
     session.command("observe probe-count")
     session.run()
     assert session.execute("observe probe-count off") == {"seen": session.stop.instructions}
 
 
-def test_an_observer_is_a_plain_class(session) -> None:  # type: ignore[no-untyped-def]
+def test_an_observer_is_a_plain_class(session: DebugSession) -> None:  # type: ignore[no-untyped-def]
     session.command("observe probe-plain")
     session.run()
     assert session.command("observe probe-plain off").lines == ("probe-plain is off", "stores: 35")
 
 
-def test_a_hook_that_fails_names_the_plugin(session) -> None:  # type: ignore[no-untyped-def]
+def test_a_hook_that_fails_names_the_plugin(session: DebugSession) -> None:  # type: ignore[no-untyped-def]
     session.command("observe probe-broken")
     with pytest.raises(PluginError, match="plugin 'probe' failed in probe-broken: IndexError"):
         session.run()

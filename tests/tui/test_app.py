@@ -29,13 +29,13 @@ from .helpers import (
 BIG = (120, 40)
 
 
-def test_every_action_has_a_doing_and_every_doing_an_action():
+def test_every_action_has_a_doing_and_every_doing_an_action() -> None:
     inner = {"clicked", "opened", "fault_memory"}
     assert {a.id for a in ACTIONS} == set(DOINGS) - inner
 
 
 @pytest.mark.parametrize("name", keymaps.NAMES)
-def test_no_key_of_a_map_does_two_things(name):
+def test_no_key_of_a_map_does_two_things(name) -> None:
     seen: dict[str, str] = {}
     for action, keys in keymaps.keymap(name).items():
         for key in keys.split(","):
@@ -44,7 +44,7 @@ def test_no_key_of_a_map_does_two_things(name):
     assert set(keymaps.keymap(name)) == set(BY_ID)
 
 
-async def test_first_picture_answers_why_where_who():
+async def test_first_picture_answers_why_where_who() -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -60,7 +60,7 @@ async def test_first_picture_answers_why_where_who():
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60), (100, 50), (130, 26)])
-async def test_nothing_is_cut_off_at_any_size(size):
+async def test_nothing_is_cut_off_at_any_size(size: tuple[int, int]) -> None:
     app = make_app(open_kernel("divergence", DIVERGE))
     async with app.run_test(size=size) as pilot:
         await settle(app, pilot)
@@ -76,7 +76,7 @@ async def test_nothing_is_cut_off_at_any_size(size):
 
 
 @pytest.mark.parametrize(("palette", "marks"), [("mono", "ascii"), ("light", "unicode")])
-async def test_other_looks(palette, marks):
+async def test_other_looks(palette: str, marks: str) -> None:
     app = make_app(open_kernel("divergence", DIVERGE), palette=palette, marks=marks)
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -85,7 +85,7 @@ async def test_other_looks(palette, marks):
             assert all(line.isascii() for line in screen_text(app))
 
 
-async def test_stepping_keys():
+async def test_stepping_keys() -> None:
     app = make_app(open_first())
     session = app.session
     async with app.run_test(size=BIG) as pilot:
@@ -109,7 +109,7 @@ async def test_stepping_keys():
         assert session.finished
 
 
-async def test_finished_shows_output_and_only_keys_that_work():
+async def test_finished_shows_output_and_only_keys_that_work() -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -125,7 +125,7 @@ async def test_finished_shows_output_and_only_keys_that_work():
         assert "the kernel" in "".join(app.main.query_one(ConsolePane).answers.texts[-2:])
 
 
-async def test_focus_keys_move_lane_warp_and_cta():
+async def test_focus_keys_move_lane_warp_and_cta() -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -142,7 +142,7 @@ async def test_focus_keys_move_lane_warp_and_cta():
         assert app.main.current.cta == "0"
 
 
-async def test_things_of_note_are_lanes_where_paths_begin():
+async def test_things_of_note_are_lanes_where_paths_begin() -> None:
     session = open_kernel("divergence", DIVERGE)
     session.break_at("13")
     session.cont()
@@ -159,7 +159,7 @@ async def test_things_of_note_are_lanes_where_paths_begin():
         assert session.focus.lane == here
 
 
-async def test_breakpoint_by_key_by_mouse_and_its_pane():
+async def test_breakpoint_by_key_by_mouse_and_its_pane() -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -182,7 +182,7 @@ async def test_breakpoint_by_key_by_mouse_and_its_pane():
         assert not app.main.current.points
 
 
-async def test_run_to_cursor():
+async def test_run_to_cursor() -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -192,7 +192,7 @@ async def test_run_to_cursor():
         assert app.session.grid.total > 1
 
 
-async def test_condition_asks_in_the_console():
+async def test_condition_asks_in_the_console() -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -202,7 +202,7 @@ async def test_condition_asks_in_the_console():
         assert prompt.has_focus
 
 
-async def test_panes_by_digit_tab_and_zoom():
+async def test_panes_by_digit_tab_and_zoom() -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -227,7 +227,7 @@ async def test_panes_by_digit_tab_and_zoom():
             assert app.main.focused_pane() == pane
 
 
-async def test_small_screen_swaps_its_middle_pane():
+async def test_small_screen_swaps_its_middle_pane() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(app, pilot)
@@ -240,7 +240,7 @@ async def test_small_screen_swaps_its_middle_pane():
         assert "tick" in app.main.query_one(KeyRow).text
 
 
-async def test_console_runs_completes_and_remembers():
+async def test_console_runs_completes_and_remembers() -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -271,7 +271,7 @@ async def test_console_runs_completes_and_remembers():
         assert prompt.has_focus
 
 
-async def test_console_lists_completions():
+async def test_console_lists_completions() -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -279,7 +279,7 @@ async def test_console_lists_completions():
         assert any("sms" in t for t in app.main.query_one(ConsolePane).answers.texts)
 
 
-def test_history_walks_lines_that_begin_as_typed():
+def test_history_walks_lines_that_begin_as_typed() -> None:
     history = History()
     for line in ("break 3", "info warps", "break 7", "break 7"):
         history.add(line)
@@ -291,7 +291,7 @@ def test_history_walks_lines_that_begin_as_typed():
     assert history.walk(1, "br") == "br"
 
 
-async def test_memory_pane_goes_where_it_is_told():
+async def test_memory_pane_goes_where_it_is_told() -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -317,7 +317,7 @@ async def test_memory_pane_goes_where_it_is_told():
         assert app.main.current.memory.space == "shared"
 
 
-async def test_registers_formats_and_opened_rows():
+async def test_registers_formats_and_opened_rows() -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -331,7 +331,7 @@ async def test_registers_formats_and_opened_rows():
         assert len(app.main.query_one(RegistersPane)._content.rows) == height
 
 
-async def test_watch_an_expression():
+async def test_watch_an_expression() -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -344,7 +344,7 @@ async def test_watch_an_expression():
         assert not app.main.current.watches
 
 
-async def test_goto_and_search():
+async def test_goto_and_search() -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -362,7 +362,7 @@ async def test_goto_and_search():
         assert any("is not in the code" in t for t in app.main.query_one(ConsolePane).answers.texts)
 
 
-async def test_explain_says_what_a_row_is():
+async def test_explain_says_what_a_row_is() -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -374,7 +374,7 @@ async def test_explain_says_what_a_row_is():
         assert any("has not begun" in t for t in app.main.query_one(ConsolePane).answers.texts)
 
 
-async def test_mouse_focuses_lanes_and_warps():
+async def test_mouse_focuses_lanes_and_warps() -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -390,7 +390,7 @@ async def test_mouse_focuses_lanes_and_warps():
         assert app.main.current.cta == "2"
 
 
-async def test_neighbours_in_a_title_can_be_clicked():
+async def test_neighbours_in_a_title_can_be_clicked() -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -400,7 +400,7 @@ async def test_neighbours_in_a_title_can_be_clicked():
         assert app.main.line_pane("stops").display
 
 
-async def test_text_typed_right_behind_the_colon_goes_to_the_console():
+async def test_text_typed_right_behind_the_colon_goes_to_the_console() -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -408,7 +408,7 @@ async def test_text_typed_right_behind_the_colon_goes_to_the_console():
         assert app.main.focused is app.main.query_one("#prompt", Input)
 
 
-async def test_after_a_restart_nothing_counts_as_changed():
+async def test_after_a_restart_nothing_counts_as_changed() -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -416,7 +416,7 @@ async def test_after_a_restart_nothing_counts_as_changed():
         assert not [v.name for v in app.main.current.registers if v.changed]
 
 
-async def test_the_first_line_says_what_to_press():
+async def test_the_first_line_says_what_to_press() -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -431,7 +431,7 @@ async def test_the_first_line_says_what_to_press():
         ("warps", "j", "warp 0 has not begun"),
     ],
 )
-async def test_explain_in_every_pane(pane, key, says):
+async def test_explain_in_every_pane(pane: str, key: str, says: str) -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -440,7 +440,7 @@ async def test_explain_in_every_pane(pane, key, says):
         assert any(says in t for t in app.main.query_one(ConsolePane).answers.texts)
 
 
-def test_a_barrier_says_who_is_there_and_who_is_not():
+def test_a_barrier_says_who_is_there_and_who_is_not() -> None:
     session = open_first()
     while not any(w.status == "barrier" for w in session.grid.warps()):
         session.command("stepi")
@@ -454,7 +454,7 @@ def test_a_barrier_says_who_is_there_and_who_is_not():
         assert "not there: warp 1 has not begun, and stands at block_max+0x8" in text
 
 
-async def test_without_a_chosen_row_the_focused_warp_is_explained():
+async def test_without_a_chosen_row_the_focused_warp_is_explained() -> None:
     session = open_first()
     while not any(w.status == "barrier" for w in session.grid.warps()):
         session.command("stepi")
@@ -466,12 +466,12 @@ async def test_without_a_chosen_row_the_focused_warp_is_explained():
         assert any("arrived: warp 0" in t for t in texts)
 
 
-def test_a_watched_register_is_never_written_as_in_its_pane():
+def test_a_watched_register_is_never_written_as_in_its_pane() -> None:
     view = view_of(open_first(), watches=["R9", "$r1", "threadIdx.x"])
     assert [w.why for w in view.watches] == ["never written", "never written", ""]
 
 
-async def test_enter_follows_branches_paths_stops_and_buffers():
+async def test_enter_follows_branches_paths_stops_and_buffers() -> None:
     session = open_kernel("divergence", DIVERGE)
     session.break_at("13")
     session.cont()
@@ -491,7 +491,7 @@ async def test_enter_follows_branches_paths_stops_and_buffers():
         assert any("breakpoint 1" in t for t in app.main.query_one(ConsolePane).answers.texts)
 
 
-async def test_warps_are_chosen_by_a_condition():
+async def test_warps_are_chosen_by_a_condition() -> None:
     app = make_app(open_kernel("divergence", DIVERGE))
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
@@ -513,7 +513,7 @@ async def test_warps_are_chosen_by_a_condition():
         assert "64 warps" in pane.texts[0]
 
 
-async def test_at_the_end_the_keys_are_those_that_still_do_something():
+async def test_at_the_end_the_keys_are_those_that_still_do_something() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)

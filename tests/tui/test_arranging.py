@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from textual.pilot import Pilot
 
 from gpudbg.errors import CommandError
 from gpudbg.frontends.tui import layout
@@ -34,7 +35,7 @@ CHANGES = st.builds(
 
 
 @given(st.integers(60, 260), st.integers(16, 90), SHAPES, CHANGES)
-def test_changes_never_overlap_or_lose_a_cell(width, height, shape, changes):
+def test_changes_never_overlap_or_lose_a_cell(width, height, shape, changes) -> None:
     design = layout.arrange(width, height, shape, changes.split, changes.preset)
     found = laid_over(design, changes)
     cells = set()
@@ -52,12 +53,12 @@ def test_changes_never_overlap_or_lose_a_cell(width, height, shape, changes):
 
 
 @given(CHANGES)
-def test_changes_survive_the_file(changes):
+def test_changes_survive_the_file(changes) -> None:
     assert Changes.of_json(json.loads(json.dumps(changes.to_json()))) == changes
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
-def test_a_pane_grows_and_moves(size):
+def test_a_pane_grows_and_moves(size: tuple[int, int]) -> None:
     design = layout.arrange(*size, layout.Shape(8, 16))
     for n, slot in enumerate(design.slots):
         grown = laid_over(design, taller(design, Changes(), slot.rect, 2)).slots[n].rect
@@ -85,13 +86,13 @@ def said(app: GpudbgApp) -> str:
     return "\n".join(r.text for r in app.main.query_one(ConsolePane).answers.lines)
 
 
-async def command(app: GpudbgApp, pilot, line: str) -> None:
+async def command(app: GpudbgApp, pilot: Pilot[int], line: str) -> None:
     app.main.run_command(line)
     await settle(app, pilot)
     await pilot.pause()
 
 
-async def test_a_saved_layout_comes_back(tmp_path):
+async def test_a_saved_layout_comes_back(tmp_path: Path) -> None:
     where = tmp_path / "state" / "layouts.json"
     app = app_with(where)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -126,7 +127,7 @@ async def test_a_saved_layout_comes_back(tmp_path):
      '{"layouts": {"a": {"medium": {"edges": {"left 0": "x"}}}}}',
      '{"layouts": {"a": {"medium": {"order": [true]}}}}'],
 )  # fmt: skip
-def test_a_broken_file_is_told_and_kept(tmp_path, text):
+def test_a_broken_file_is_told_and_kept(tmp_path: Path, text) -> None:
     where = tmp_path / "layouts.json"
     where.write_text(text)
     saved = Saved.read(where)
@@ -137,7 +138,7 @@ def test_a_broken_file_is_told_and_kept(tmp_path, text):
     assert where.with_suffix(".broken").read_text() == text
 
 
-async def test_a_broken_file_opens_the_design_with_a_message(tmp_path):
+async def test_a_broken_file_opens_the_design_with_a_message(tmp_path: Path) -> None:
     where = tmp_path / "layouts.json"
     where.write_text("{")
     app = app_with(where)
@@ -147,7 +148,7 @@ async def test_a_broken_file_opens_the_design_with_a_message(tmp_path):
         assert height(app, "code") > 10
 
 
-def test_a_file_that_cannot_be_written_is_one_line(tmp_path):
+def test_a_file_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
     with pytest.raises(CommandError, match="cannot write"):
@@ -155,7 +156,9 @@ def test_a_file_that_cannot_be_written_is_one_line(tmp_path):
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
-async def test_asm_src_and_split_show_instructions_source_or_both(tmp_path, size):
+async def test_asm_src_and_split_show_instructions_source_or_both(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
     app = app_with(tmp_path / "layouts.json")
     async with app.run_test(size=size) as pilot:
         await settle(app, pilot)
@@ -185,7 +188,7 @@ async def test_asm_src_and_split_show_instructions_source_or_both(tmp_path, size
         assert any("best[threadIdx.x + step]" in t for t in code.texts)
 
 
-async def test_the_console_takes_the_whole_screen_and_wide_tables_pan(tmp_path):
+async def test_the_console_takes_the_whole_screen_and_wide_tables_pan(tmp_path: Path) -> None:
     app = app_with(tmp_path / "layouts.json")
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(app, pilot)
@@ -214,7 +217,7 @@ async def test_the_console_takes_the_whole_screen_and_wide_tables_pan(tmp_path):
         assert app.main.line_pane("code").display
 
 
-async def test_gdbs_window_commands(tmp_path):
+async def test_gdbs_window_commands(tmp_path: Path) -> None:
     app = app_with(tmp_path / "layouts.json")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
@@ -257,7 +260,7 @@ async def test_gdbs_window_commands(tmp_path):
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
-def test_an_edge_goes_where_it_is_dragged(size):
+def test_an_edge_goes_where_it_is_dragged(size: tuple[int, int]) -> None:
     design = layout.arrange(*size, layout.Shape(8, 16))
     tops = {s.rect[1] for s in design.slots}
     for n, slot in enumerate(design.slots):
@@ -275,7 +278,7 @@ def test_an_edge_goes_where_it_is_dragged(size):
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
-async def test_the_mouse_drags_a_title_rule(tmp_path, size):
+async def test_the_mouse_drags_a_title_rule(tmp_path: Path, size: tuple[int, int]) -> None:
     where = tmp_path / "layouts.json"
     app = app_with(where)
     async with app.run_test(size=size) as pilot:
@@ -307,7 +310,7 @@ async def test_the_mouse_drags_a_title_rule(tmp_path, size):
         assert app.main.zoom == "code", "a zoomed pane has no edges"
 
 
-async def test_the_heavy_rule_is_the_focused_panes():
+async def test_the_heavy_rule_is_the_focused_panes() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)

@@ -17,28 +17,28 @@ def drawn(jumps, rows, count=2, first=0):
     return ["".join(t for t, _ in found.get(n, ())) for n in range(first, first + rows)]
 
 
-def test_arrow_goes_from_branch_to_target():
+def test_arrow_goes_from_branch_to_target() -> None:
     assert drawn([Jump(3, 1)], 5, 1) == ["", "+>", "| ", "`-", ""]
     assert drawn([Jump(1, 3)], 5, 1) == ["", "+-", "| ", "`>", ""]
 
 
-def test_short_arrows_lie_inside_long_ones_and_the_next_branch_always_shows():
+def test_short_arrows_lie_inside_long_ones_and_the_next_branch_always_shows() -> None:
     assert drawn([Jump(0, 4), Jump(3, 1)], 5) == ["+--", "|+>", "|| ", "|`-", "`->"]
     jumps = [Jump(1, 2), Jump(1, 3), Jump(0, 4, here=True)]
     assert lanes(jumps, 1) == {Jump(0, 4, here=True): 0}
 
 
-def test_arrows_beyond_the_window_reach_its_edge():
+def test_arrows_beyond_the_window_reach_its_edge() -> None:
     assert drawn([Jump(2, 100)], 3, 1, first=1) == ["", "+-", "| "]
     assert drawn([Jump(100, 2)], 2, 1, first=50) == ["| ", "| "]
     assert drawn([Jump(2, 4)], 3, 1, first=50) == ["", "", ""]
 
 
-def test_neighbouring_registers_are_ranges():
+def test_neighbouring_registers_are_ranges() -> None:
     assert ranges(["R8", "R9", "R10", "R12"]) == ["R8-R10", "R12"]
 
 
-async def test_code_marks_loops_and_where_a_register_lives():
+async def test_code_marks_loops_and_where_a_register_lives() -> None:
     app = make_app(open_kernel("divergence", DIVERGE), marks="ascii")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
@@ -68,7 +68,7 @@ async def test_code_marks_loops_and_where_a_register_lives():
         assert app.options.tracked is None
 
 
-async def test_registers_name_the_unwritten_and_show_one_lane():
+async def test_registers_name_the_unwritten_and_show_one_lane() -> None:
     app = make_app(open_kernel("divergence", DIVERGE))
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
@@ -92,7 +92,7 @@ async def test_registers_name_the_unwritten_and_show_one_lane():
         assert pane.texts[0].endswith("of warp 0")
 
 
-async def test_handler_code_has_its_own_offsets_in_every_pane():
+async def test_handler_code_has_its_own_offsets_in_every_pane() -> None:
     app = make_app(open_kernel(TRAP))
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from textual.pilot import Pilot
 from textual.widgets import Label
 
+from gpudbg.frontends.tui.app import GpudbgApp
 from gpudbg.frontends.tui.screens.edit import EditScreen
 from gpudbg.frontends.tui.widgets.memory import MemoryPane
 
 from .helpers import make_app, open_first, press, screen_text, settle
 
 
-def go_to(app, pane, wanted):
+def go_to(app: GpudbgApp, pane, wanted) -> None:
     """The cursor on the row with a key."""
     app.main.focus_pane(pane)
     shown = app.main.line_pane(pane)
@@ -18,13 +20,13 @@ def go_to(app, pane, wanted):
     shown.redraw()
 
 
-async def answer(app, pilot, text):
+async def answer(app: GpudbgApp, pilot: Pilot[int], text) -> None:
     assert isinstance(app.screen, EditScreen)
     app.focused.value = text
     await press(app, pilot, "enter")
 
 
-async def test_registers_and_predicates():
+async def test_registers_and_predicates() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
@@ -54,7 +56,7 @@ async def test_registers_and_predicates():
         assert int(warp.predicates[3]) == 1 << lane
 
 
-async def test_an_error_stays_in_place_and_escape_changes_nothing():
+async def test_an_error_stays_in_place_and_escape_changes_nothing() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
@@ -71,7 +73,7 @@ async def test_an_error_stays_in_place_and_escape_changes_nothing():
         assert (app.session.warp().state.R[0] == kept).all()
 
 
-async def test_memory_by_column():
+async def test_memory_by_column() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(200, 60)) as pilot:
         await settle(app, pilot)
@@ -99,7 +101,7 @@ async def test_memory_by_column():
         assert (pane.cursor, pane.word) == (0, 1)
 
 
-async def test_what_is_read_only_says_so():
+async def test_what_is_read_only_says_so() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)

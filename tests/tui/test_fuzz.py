@@ -8,5 +8,5 @@ from .fuzz_keys import campaign
 
 
 @pytest.mark.parametrize("seed", [1, 2, 5])
-async def test_random_inputs_leave_the_application_alive(seed):
+async def test_random_inputs_leave_the_application_alive(seed: int) -> None:
     assert len(await campaign(seed, 4)) > 10

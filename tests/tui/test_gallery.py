@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from gpudbg.debug import stories
@@ -13,7 +15,7 @@ from gpudbg.frontends.tui.widgets.console import ConsolePane
 from .helpers import OOB, look, make_app, open_first, open_kernel, press, screen_text, settle
 
 
-def test_a_story_is_read_in_beats():
+def test_a_story_is_read_in_beats() -> None:
     story = stories.load(stories.stories()["first_steps"])
     assert story.title == "A first walk"
     assert story.notes[0].startswith("`block_max`")
@@ -23,7 +25,7 @@ def test_a_story_is_read_in_beats():
     assert commands == [line.strip() for line in text if line.strip() and line.strip()[0] != "#"]
 
 
-def test_only_programs_of_the_folder_have_a_story(tmp_path):
+def test_only_programs_of_the_folder_have_a_story(tmp_path: Path) -> None:
     cubin = stories.stories()["first_steps"]
     assert stories.story_of(str(cubin)).name == "first_steps"
     other = tmp_path / "first_steps.cubin"
@@ -33,7 +35,7 @@ def test_only_programs_of_the_folder_have_a_story(tmp_path):
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
-async def test_gallery_lists_every_story_and_opens_one(size):
+async def test_gallery_lists_every_story_and_opens_one(size: tuple[int, int]) -> None:
     app = make_app(open_first())
     async with app.run_test(size=size) as pilot:
         await settle(app, pilot)
@@ -58,7 +60,7 @@ async def test_gallery_lists_every_story_and_opens_one(size):
         assert app.session.grid.total == 1
 
 
-async def test_the_gallery_finds_and_remembers(tmp_path):
+async def test_the_gallery_finds_and_remembers(tmp_path: Path) -> None:
     where = tmp_path / "state" / "seen.json"
     app = GpudbgApp(open_first(), [], look(), seen=Seen.read(where))
     async with app.run_test(size=(120, 40)) as pilot:
@@ -84,7 +86,7 @@ async def test_the_gallery_finds_and_remembers(tmp_path):
     assert Seen.read(where).stories == {"first_steps", app.main.story.name}
 
 
-def test_stories_go_from_easy_to_hard_and_none_lacks_its_place():
+def test_stories_go_from_easy_to_hard_and_none_lacks_its_place() -> None:
     names = list(stories.stories())
     assert names == list(stories.BY_DIFFICULTY)
     assert names[:3] == ["first_steps", "ptx_registers", "out_of_bounds"]
@@ -92,7 +94,7 @@ def test_stories_go_from_easy_to_hard_and_none_lacks_its_place():
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"stories": 5}', "{", "\x00"])
-def test_a_broken_record_of_what_was_seen_is_passed_over(tmp_path, text):
+def test_a_broken_record_of_what_was_seen_is_passed_over(tmp_path: Path, text: str) -> None:
     where = tmp_path / "seen.json"
     where.write_text(text)
     seen = Seen.read(where)
@@ -101,7 +103,7 @@ def test_a_broken_record_of_what_was_seen_is_passed_over(tmp_path, text):
     assert Seen.read(where).stories == {"first_steps"}
 
 
-async def test_the_first_start_has_three_lines_of_hints(tmp_path):
+async def test_the_first_start_has_three_lines_of_hints(tmp_path: Path) -> None:
     where = tmp_path / "seen.json"
     for expected in (3, 1):
         app = GpudbgApp(open_kernel("fault_oob_global", OOB), [], look(), seen=Seen.read(where))
@@ -113,7 +115,7 @@ async def test_the_first_start_has_three_lines_of_hints(tmp_path):
 
 
 @pytest.mark.parametrize("name", stories.stories())
-async def test_every_story_opens_where_it_begins(name):
+async def test_every_story_opens_where_it_begins(name) -> None:
     session = open_kernel(stories.stories()[name])
     app = GpudbgApp(session, [], look(), notes=True)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -125,7 +127,7 @@ async def test_every_story_opens_where_it_begins(name):
         assert "Entry" in "\n".join(screen_text(app)[:2])
 
 
-async def test_notes_tell_the_story_and_run_its_commands():
+async def test_notes_tell_the_story_and_run_its_commands() -> None:
     app = GpudbgApp(open_first(), [], look(), notes=True)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
@@ -143,7 +145,7 @@ async def test_notes_tell_the_story_and_run_its_commands():
         assert app.session.grid.total == 1
 
 
-async def test_a_program_of_ones_own_has_no_notes():
+async def test_a_program_of_ones_own_has_no_notes() -> None:
     app = make_app(open_kernel("fault_oob_global", OOB))
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)

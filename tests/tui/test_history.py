@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 import pytest
+from textual.pilot import Pilot
 from textual.widgets import Input
 
 import gpudbg
 from gpudbg.debug.timeline import BARRIER, RUNS
+from gpudbg.frontends.tui.app import GpudbgApp
 from gpudbg.frontends.tui.collect_timeline import TimelinePicture, take, warp_of
 from gpudbg.frontends.tui.past import Past
 from gpudbg.frontends.tui.screens.ask import AskScreen
@@ -32,7 +34,7 @@ def recorded(*lines):
     return session
 
 
-async def opened(app, pilot, lines=STOPS, keys=("h",)):
+async def opened(app: GpudbgApp, pilot: Pilot[int], lines=STOPS, keys=("h",)):
     """The screen over a session that came here by commands, a picture kept of every stop.
 
     A stop for each warp: ticks and stops are asked for by number below.
@@ -50,7 +52,7 @@ def header(screen):
     return screen.query_one(PastLine).text
 
 
-def said(app):
+def said(app: GpudbgApp):
     """What the console says, however it is wrapped."""
     return " ".join(" ".join(app.main.query_one("#pane-log").texts).split())
 
@@ -63,7 +65,7 @@ def picture(window=None, cells=60, cursor=None, lines=("break 19", "continue", "
     return session, view, take(session, view, view, [view], tick, window, cells, 64, [4])
 
 
-def test_columns_and_ticks_are_each_others_inverse():
+def test_columns_and_ticks_are_each_others_inverse() -> None:
     for window, cells in [(None, 60), ((20, 120), 37), ((100, 130), 99)]:
         _, _, p = picture(window, cells)
         assert p.columns <= min(cells, p.stop - p.start)
@@ -74,12 +76,12 @@ def test_columns_and_ticks_are_each_others_inverse():
         assert p.column(p.start - 1) is None
 
 
-def test_the_focused_warps_row_is_what_an_observer_sees():
+def test_the_focused_warps_row_is_what_an_observer_sees() -> None:
     class Truth(gpudbg.Observer):
-        def __init__(self):
+        def __init__(self) -> None:
             self.rows = []
 
-        def instruction(self, warp, pc, instruction, lanes):
+        def instruction(self, warp, pc, instruction, lanes) -> None:
             self.rows.append((warp.cta.number, warp.index, lanes))
 
     session = open_first()
@@ -103,7 +105,7 @@ def test_the_focused_warps_row_is_what_an_observer_sees():
     assert all(mine.track.states[c] == RUNS for c in p.writes[0].columns)
 
 
-def test_stops_tell_what_was_not_recorded():
+def test_stops_tell_what_was_not_recorded() -> None:
     session = open_first()
     views = [view_of(session)]
     session.break_at("19")
@@ -118,13 +120,13 @@ def test_stops_tell_what_was_not_recorded():
     assert p.executed.startswith("now, next is 0178")
 
 
-def test_numbers_of_the_ruler_are_round():
+def test_numbers_of_the_ruler_are_round() -> None:
     assert [nice_step(span, 6) for span in (1, 30, 99, 1258, 7351, 1_000_000)] == [
         1, 5, 20, 500, 2000, 200_000,
     ]  # fmt: skip
 
 
-def test_the_kept_stop_at_or_before_a_tick():
+def test_the_kept_stop_at_or_before_a_tick() -> None:
     past = Past()
     session = recorded()
     for number in (5, 5, 10):
@@ -138,7 +140,7 @@ def test_the_kept_stop_at_or_before_a_tick():
 
 # ---- the screen ------------------------------------------------------------------------------
 @pytest.mark.parametrize("size", [(80, 24), (200, 60)])
-async def test_it_shows_the_way_here(size):
+async def test_it_shows_the_way_here(size: tuple[int, int]) -> None:
     app = make_app(open_first())
     async with app.run_test(size=size) as pilot:
         screen = await opened(app, pilot, ("set timeline on", *STOPS))
@@ -165,7 +167,7 @@ async def test_it_shows_the_way_here(size):
         assert app.screen is app.main
 
 
-async def test_keys_go_through_stops_ticks_and_events():
+async def test_keys_go_through_stops_ticks_and_events() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(app, pilot, ("set timeline on", *STOPS))
@@ -209,7 +211,7 @@ async def test_keys_go_through_stops_ticks_and_events():
         assert app.screen.timeline.cursor_tick == 0, "and h comes back to the same tick"
 
 
-async def test_go_to_a_tick_says_what_it_shows():
+async def test_go_to_a_tick_says_what_it_shows() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(app, pilot, ("set timeline on", *STOPS))
@@ -229,7 +231,7 @@ async def test_go_to_a_tick_says_what_it_shows():
         assert BACK in said(app)
 
 
-async def test_bookmarks_are_set_named_and_dropped():
+async def test_bookmarks_are_set_named_and_dropped() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(app, pilot, STOPS, ("h", "shift+left"))
@@ -248,7 +250,7 @@ async def test_bookmarks_are_set_named_and_dropped():
         assert "no bookmark at tick 48" in said(app)
 
 
-async def test_who_wrote_goes_from_writer_to_writer():
+async def test_who_wrote_goes_from_writer_to_writer() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(app, pilot, ("set timeline on", *STOPS))
@@ -275,7 +277,7 @@ async def test_who_wrote_goes_from_writer_to_writer():
         assert screen.changed.texts != before
 
 
-async def test_zoom_is_around_the_cursor():
+async def test_zoom_is_around_the_cursor() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(
@@ -303,7 +305,7 @@ async def test_zoom_is_around_the_cursor():
         assert (screen.timeline.picture.start, screen.timeline.picture.stop) == (0, whole.stop)
 
 
-async def test_mouse_clicks_drags_and_scrolls():
+async def test_mouse_clicks_drags_and_scrolls() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(app, pilot, ("set timeline on", *STOPS, "continue"))
@@ -339,7 +341,7 @@ async def test_mouse_clicks_drags_and_scrolls():
         assert "End goes to the present" in said(app)
 
 
-async def test_its_own_command_line():
+async def test_its_own_command_line() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(app, pilot, STOPS)
@@ -352,7 +354,7 @@ async def test_its_own_command_line():
         assert app.focused is screen.timeline
 
 
-async def test_other_warps_scroll_where_there_are_more_than_rows():
+async def test_other_warps_scroll_where_there_are_more_than_rows() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(app, pilot, ("set timeline on", "continue"))
@@ -365,7 +367,7 @@ async def test_other_warps_scroll_where_there_are_more_than_rows():
         assert first in pane.texts
 
 
-async def test_a_small_launch_is_recorded_before_anybody_looks():
+async def test_a_small_launch_is_recorded_before_anybody_looks() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(app, pilot, ("break 19", "continue", "delete", "continue"))
@@ -378,7 +380,7 @@ async def test_a_small_launch_is_recorded_before_anybody_looks():
         assert "not recorded" not in text
 
 
-async def test_recording_begins_when_it_is_opened_and_says_so():
+async def test_recording_begins_when_it_is_opened_and_says_so() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
         app.session.settings.set("timeline", "auto")
@@ -402,7 +404,7 @@ async def test_recording_begins_when_it_is_opened_and_says_so():
         assert "of earlier launches" in screen.stops.texts[0]
 
 
-async def test_switched_off_only_stops_are_shown():
+async def test_switched_off_only_stops_are_shown() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(app, pilot, ("set timeline off", *STOPS))
@@ -416,7 +418,7 @@ async def test_switched_off_only_stops_are_shown():
         assert "tick 48 of 63" in header(screen)
 
 
-async def test_steps_come_back_to_the_present_and_a_run_dims():
+async def test_steps_come_back_to_the_present_and_a_run_dims() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(app, pilot, ("set timeline on", *STOPS), ("h", "shift+left", "left"))
@@ -428,7 +430,7 @@ async def test_steps_come_back_to_the_present_and_a_run_dims():
         assert any(e.tick == app.main.current.tick for e in screen.timeline.picture.events)
 
 
-async def test_the_end_and_a_resize_in_the_past():
+async def test_the_end_and_a_resize_in_the_past() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
         lines = ("set timeline on", *STOPS, "delete", "continue")
@@ -447,13 +449,13 @@ async def test_the_end_and_a_resize_in_the_past():
         assert "Esc back" in screen.query_one(KeyRow).text
 
 
-async def test_gathering_warps_leaves_nothing_out():
+async def test_gathering_warps_leaves_nothing_out() -> None:
     """What the other warps did on their way to a breakpoint is in the history, tick by tick."""
 
     class Truth(gpudbg.Observer):
         rows: ClassVar[list[tuple[int, int, int]]] = []
 
-        def instruction(self, warp, pc, instruction, lanes):
+        def instruction(self, warp, pc, instruction, lanes) -> None:
             self.rows.append((pc, lanes, warp.cta.number << 32 | warp.index))
 
     app = make_app(open_first())
@@ -472,7 +474,7 @@ async def test_gathering_warps_leaves_nothing_out():
         assert f"tick {len(Truth.rows) - 1} of {len(Truth.rows)}" in header(screen)
 
 
-async def test_traps_and_faults_are_events():
+async def test_traps_and_faults_are_events() -> None:
     app = make_app(open_kernel(SCATTER))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(app, pilot, ("set timeline on", "continue"), ("escape", "h"))
@@ -482,7 +484,7 @@ async def test_traps_and_faults_are_events():
         assert not any("cannot be drawn" in t for t in screen_text(app))
 
 
-async def test_it_reads_without_colour_and_unicode():
+async def test_it_reads_without_colour_and_unicode() -> None:
     app = make_app(open_first(), marks="ascii", palette="mono")
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(app, pilot, ("set timeline on", *STOPS), ("h", "shift+left", "left"))
@@ -494,7 +496,7 @@ async def test_it_reads_without_colour_and_unicode():
         assert "666" in row
 
 
-def test_the_panes_name_is_the_actions():
+def test_the_panes_name_is_the_actions() -> None:
     from gpudbg.frontends.tui.actions import BY_ID
 
     assert BY_ID["history"].command == "info timeline"

@@ -9,8 +9,11 @@ from contextlib import asynccontextmanager
 import pytest
 from textual.events import Key, Paste, Resize
 from textual.geometry import Size
+from textual.pilot import Pilot
 
+from gpudbg.debug.session import DebugSession
 from gpudbg.frontends.tui import doings
+from gpudbg.frontends.tui.app import GpudbgApp
 from gpudbg.frontends.tui.screens.help import HelpScreen
 from gpudbg.frontends.tui.screens.main import MainScreen
 from gpudbg.frontends.tui.widgets.code import CodePane
@@ -32,7 +35,7 @@ from .helpers import (
 class Slow:
     """A session whose commands take a moment; everything else is the session's own."""
 
-    def __init__(self, session, seconds=0.02):
+    def __init__(self, session: DebugSession, seconds=0.02):
         self._session = session
         self._seconds = seconds
         self.lines = []
@@ -53,7 +56,7 @@ class Slow:
 
 
 @asynccontextmanager
-async def started(session, size=(120, 40), **more):
+async def started(session: DebugSession, size=(120, 40), **more):
     """An application that is drawn."""
     app = make_app(session, **more)
     async with app.run_test(size=size) as pilot:
@@ -61,7 +64,7 @@ async def started(session, size=(120, 40), **more):
         yield app, pilot
 
 
-async def test_two_enters_at_a_prompt_close_it_once():
+async def test_two_enters_at_a_prompt_close_it_once() -> None:
     async with started(open_first(), (80, 24)) as (app, pilot):
         await burst(app, pilot, "/", *"EXIT", "enter", "enter")
         assert isinstance(app.screen, MainScreen)
@@ -71,7 +74,7 @@ async def test_two_enters_at_a_prompt_close_it_once():
 
 @pytest.mark.parametrize("key", ["/", "g", "M", "R"])
 @pytest.mark.parametrize("end", ["enter", "escape"])
-async def test_no_prompt_is_closed_twice(key, end):
+async def test_no_prompt_is_closed_twice(key: str, end: str) -> None:
     async with started(open_first(), (80, 24)) as (app, pilot):
         await burst(app, pilot, key, "4", end, end, end)
         assert app.screen is app.main
@@ -80,21 +83,21 @@ async def test_no_prompt_is_closed_twice(key, end):
 
 
 @pytest.mark.parametrize("key", ["?", "w", "t", "h", "G"])
-async def test_a_screen_opened_and_left_in_one_write(key):
+async def test_a_screen_opened_and_left_in_one_write(key: str) -> None:
     async with started(open_first()) as (app, pilot):
         await burst(app, pilot, key, "escape", "space", key, "escape", "escape", "escape", "space")
         assert app.screen is app.main
         assert app.session.grid.total == 2
 
 
-async def test_a_command_and_f5_in_one_write():
+async def test_a_command_and_f5_in_one_write() -> None:
     async with started(open_first()) as (app, pilot):
         app.engine.session = Slow(app.session)
         await burst(app, pilot, ":", *"break first_steps.cu:11", "enter", "f5")
         assert app.session.stop.kind == "breakpoint"
 
 
-async def test_commands_typed_ahead_run_in_order():
+async def test_commands_typed_ahead_run_in_order() -> None:
     async with started(open_first()) as (app, pilot):
         app.engine.session = slow = Slow(app.session)
         lines = ["print 1", "stepi", "print 2", "stepi 3", "print 3"]
@@ -121,7 +124,9 @@ async def test_lines_of_the_command_line_come_before_keys():
         assert session.stop.kind == "breakpoint"
 
 
-async def test_every_step_typed_ahead_is_carried_out_and_drawn_once(monkeypatch):
+async def test_every_step_typed_ahead_is_carried_out_and_drawn_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(doings, "HELD_S", PATIENCE_S)
     async with started(open_first()) as (app, pilot):
         app.engine.session = slow = Slow(app.session)
@@ -135,7 +140,7 @@ async def test_every_step_typed_ahead_is_carried_out_and_drawn_once(monkeypatch)
         assert not any("running" in t for t in texts)
 
 
-async def test_steps_end_soon_after_their_key_is_released():
+async def test_steps_end_soon_after_their_key_is_released() -> None:
     async with started(open_first()) as (app, pilot):
         app.engine.session = slow = Slow(app.session, 0.12)
         await burst(app, pilot, *["space"] * 40)
@@ -144,7 +149,7 @@ async def test_steps_end_soon_after_their_key_is_released():
         assert app.session.focus.lane == 1
 
 
-async def test_another_key_ends_a_row_of_steps():
+async def test_another_key_ends_a_row_of_steps() -> None:
     async with started(open_first()) as (app, pilot):
         await burst(app, pilot, "space", "space", "l", "space", "b", "space")
         assert app.session.grid.total == 4
@@ -152,7 +157,7 @@ async def test_another_key_ends_a_row_of_steps():
         assert len(list(app.session.breakpoints)) == 1
 
 
-async def test_steps_typed_ahead_end_at_a_fault(monkeypatch):
+async def test_steps_typed_ahead_end_at_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doings, "HELD_S", PATIENCE_S)
     session = open_kernel("fault_oob_global", OOB)
     async with started(session) as (app, pilot):
@@ -163,7 +168,7 @@ async def test_steps_typed_ahead_end_at_a_fault(monkeypatch):
         assert len(slow.lines) < 60
 
 
-async def test_an_interrupt_drops_what_waits():
+async def test_an_interrupt_drops_what_waits() -> None:
     async with started(open_endless()) as (app, pilot):
         await burst_of(app, "f5", "b", "space", "ctrl+c")
         await settle(app, pilot)
@@ -177,13 +182,13 @@ async def test_an_interrupt_drops_what_waits():
         assert not list(app.session.breakpoints)
 
 
-async def burst_of(app, *keys):
+async def burst_of(app: GpudbgApp, *keys) -> None:
     """Keys in one write, not waited for."""
     for key in keys:
         app.post_message(Key(key, key if len(key) == 1 else None))
 
 
-async def until(pilot, there):
+async def until(pilot: Pilot[int], there) -> None:
     """Wait for something that a key brings about while the machine runs."""
     end = time.monotonic() + PATIENCE_S
     while not there():
@@ -191,17 +196,17 @@ async def until(pilot, there):
         await pilot.pause(0.01)
 
 
-async def lasting(app, pilot):
+async def lasting(app: GpudbgApp, pilot: Pilot[int]) -> None:
     """Wait until the stop line counts a run."""
     await until(pilot, lambda: app.main.running_now() is not None)
 
 
-def says(app, words):
+def says(app: GpudbgApp, words):
     """Whether the console holds some words."""
     return any(words in t for t in app.main.query_one(ConsolePane).answers.texts)
 
 
-async def test_a_run_that_lasts_leaves_help_panes_and_quitting():
+async def test_a_run_that_lasts_leaves_help_panes_and_quitting() -> None:
     async with started(open_endless()) as (app, pilot):
         await burst_of(app, "f5")
         await lasting(app, pilot)
@@ -215,7 +220,7 @@ async def test_a_run_that_lasts_leaves_help_panes_and_quitting():
         await until(pilot, lambda: app._exit)
 
 
-async def test_a_line_entered_during_a_run_stays_in_the_prompt():
+async def test_a_line_entered_during_a_run_stays_in_the_prompt() -> None:
     async with started(open_endless()) as (app, pilot):
         await burst_of(app, "f5")
         await lasting(app, pilot)
@@ -228,7 +233,7 @@ async def test_a_line_entered_during_a_run_stays_in_the_prompt():
         assert app.session.stop.kind == "interrupted"
 
 
-async def test_an_interrupt_reaches_the_run_from_every_screen():
+async def test_an_interrupt_reaches_the_run_from_every_screen() -> None:
     async with started(open_endless()) as (app, pilot):
         for key in ("question_mark", "w", "G", "ctrl+p", "slash"):
             await burst_of(app, "f5")
@@ -241,7 +246,7 @@ async def test_an_interrupt_reaches_the_run_from_every_screen():
             await burst(app, pilot, "escape", "escape")
 
 
-async def test_quitting_forgets_what_comes_after():
+async def test_quitting_forgets_what_comes_after() -> None:
     async with started(open_first()) as (app, pilot):
         await burst_of(app, "space", "q", "space", "/", "enter", "enter", "f5")
         await until(pilot, lambda: app._exit)
@@ -249,7 +254,7 @@ async def test_quitting_forgets_what_comes_after():
         assert app.return_code in (0, None)
 
 
-async def test_sizes_and_keys_in_turn():
+async def test_sizes_and_keys_in_turn() -> None:
     async with started(open_first()) as (app, pilot):
         for n in range(30):
             size = Size(40 + n * 7 % 160, 8 + n * 5 % 50)
@@ -262,7 +267,7 @@ async def test_sizes_and_keys_in_turn():
         assert app.screen is app.main
 
 
-async def test_lines_pasted_at_the_prompt_are_entered_one_by_one():
+async def test_lines_pasted_at_the_prompt_are_entered_one_by_one() -> None:
     async with started(open_first()) as (app, pilot):
         app.engine.session = slow = Slow(app.session)
         await burst(app, pilot, ":", Paste("stepi\nbreak *0x48\n\ncontinue\nprin"), "t", " ", "1")
@@ -270,7 +275,7 @@ async def test_lines_pasted_at_the_prompt_are_entered_one_by_one():
         assert app.main.query_one(ConsolePane).prompt.value == "print 1"
 
 
-async def test_text_pasted_where_nothing_is_typed_is_told():
+async def test_text_pasted_where_nothing_is_typed_is_told() -> None:
     async with started(open_first()) as (app, pilot):
         await burst(app, pilot, Paste("q\nq"))
         assert app.screen is app.main
@@ -278,7 +283,7 @@ async def test_text_pasted_where_nothing_is_typed_is_told():
 
 
 @pytest.mark.parametrize("opened", ["", "w", "t", "h", "G", "?"])
-async def test_a_key_that_does_nothing_says_so(opened):
+async def test_a_key_that_does_nothing_says_so(opened: str) -> None:
     async with started(open_first()) as (app, pilot):
         if opened:
             await burst(app, pilot, opened)
@@ -291,7 +296,7 @@ async def test_a_key_that_does_nothing_says_so(opened):
 
 
 @pytest.mark.parametrize("key", ["delete", "E", "exclamation_mark", "escape", "enter"])
-async def test_an_action_without_an_object_says_so(key):
+async def test_an_action_without_an_object_says_so(key: str) -> None:
     async with started(open_first()) as (app, pilot):
         app.main.focus_pane("marks" if key in ("delete", "E") else "paths")
         await settle(app, pilot)
@@ -300,26 +305,26 @@ async def test_an_action_without_an_object_says_so(key):
         assert any(w in screen_text(app)[-1] for w in ("does nothing here", "no fault"))
 
 
-async def test_words_of_side_screens_cover_nothing():
+async def test_words_of_side_screens_cover_nothing() -> None:
     async with started(open_first(), (80, 24)) as (app, pilot):
         await burst(app, pilot, "h", "backspace")
         assert not app._notifications
         assert "one instruction back" in screen_text(app)[-1]
 
 
-async def test_escape_closes_the_help_whatever_is_typed():
+async def test_escape_closes_the_help_whatever_is_typed() -> None:
     async with started(open_first()) as (app, pilot):
         await burst(app, pilot, "?", *"step", "escape")
         assert app.screen is app.main
 
 
-async def test_cards_open_on_a_terminal_of_any_size():
+async def test_cards_open_on_a_terminal_of_any_size() -> None:
     async with started(open_kernel("fault_oob_global", OOB), (1, 1)) as (app, pilot):
         await burst(app, pilot, "?", "escape", "f5", "escape", "!", "escape", "t", "escape")
         assert app.screen is app.main
 
 
-async def test_a_run_that_ends_while_a_screen_opens_finds_it_unbuilt():
+async def test_a_run_that_ends_while_a_screen_opens_finds_it_unbuilt() -> None:
     """Two screens and a step in one write: the picture comes when the screen has no widgets yet."""
     async with started(open_first(), (120, 40)) as (app, pilot):
         for key in ("w", "t", "h", "G"):
@@ -332,7 +337,7 @@ async def test_a_run_that_ends_while_a_screen_opens_finds_it_unbuilt():
         assert app.screen is app.main
 
 
-async def test_the_prompt_may_have_the_focus_when_another_pane_is_zoomed():
+async def test_the_prompt_may_have_the_focus_when_another_pane_is_zoomed() -> None:
     async with started(open_first(), (80, 24)) as (app, pilot):
         await burst(app, pilot, ":")
         app.main.zoom = "notes"
@@ -341,7 +346,7 @@ async def test_the_prompt_may_have_the_focus_when_another_pane_is_zoomed():
         assert app.main.focused_pane() == "notes"
 
 
-async def test_a_search_in_a_long_listing_is_done_in_pieces(monkeypatch):
+async def test_a_search_in_a_long_listing_is_done_in_pieces(monkeypatch: pytest.MonkeyPatch):
     from gpudbg.frontends.tui import doings_look
     from gpudbg.frontends.tui.code_index import CodeIndex
 
@@ -366,7 +371,7 @@ async def test_a_search_in_a_long_listing_is_done_in_pieces(monkeypatch):
         assert "is not in the code" in screen_text(app)[-1]
 
 
-async def test_a_long_word_leaves_room_for_keys():
+async def test_a_long_word_leaves_room_for_keys() -> None:
     async with started(open_first(), (80, 24)) as (app, pilot):
         app.main.note("a word " * 30)
         await settle(app, pilot)

@@ -23,7 +23,7 @@ BIG = (120, 40)
 
 
 @pytest.fixture
-def done(monkeypatch):
+def done(monkeypatch: pytest.MonkeyPatch):
     """What was done, instead of doing it."""
     out = []
     for name in BY_ID:
@@ -34,7 +34,7 @@ def done(monkeypatch):
     return out
 
 
-async def what_they_do(app, keys, done):
+async def what_they_do(app: GpudbgApp, keys, done):
     """What each key does (`pilot.press` would wait long after each)."""
     out = []
     for key in keys:
@@ -52,7 +52,7 @@ def keys_of(name, ids):
 
 
 @pytest.mark.parametrize("name", keymaps.NAMES)
-async def test_every_key_of_a_map(name, done):
+async def test_every_key_of_a_map(name, done) -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -65,7 +65,7 @@ async def test_every_key_of_a_map(name, done):
 
 
 @pytest.mark.parametrize("name", keymaps.NAMES)
-async def test_main_keys_on_a_side_screen(name, done):
+async def test_main_keys_on_a_side_screen(name, done) -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -76,7 +76,7 @@ async def test_main_keys_on_a_side_screen(name, done):
         assert await what_they_do(app, [key for key, _ in rows], done) == rows
 
 
-async def test_the_key_row_and_the_help_show_the_map(monkeypatch):
+async def test_the_key_row_and_the_help_show_the_map(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUDBG_KEYMAP", "x64dbg")
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
@@ -91,7 +91,7 @@ async def test_the_key_row_and_the_help_show_the_map(monkeypatch):
         assert "F4 U" in shown
 
 
-async def test_an_unknown_key_map_is_told(monkeypatch):
+async def test_an_unknown_key_map_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUDBG_KEYMAP", "emacs")
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
@@ -100,7 +100,9 @@ async def test_an_unknown_key_map_is_told(monkeypatch):
         assert app.keymap_name == keymaps.DEFAULT
 
 
-async def test_a_bug_in_an_action_is_told_and_the_session_goes_on(monkeypatch):
+async def test_a_bug_in_an_action_is_told_and_the_session_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv("GPUDBG_TRACEBACK")
     monkeypatch.setitem(DOINGS, "zoom", lambda screen: [][0])
     app = make_app(open_first())
@@ -112,6 +114,6 @@ async def test_a_bug_in_an_action_is_told_and_the_session_goes_on(monkeypatch):
         assert app.session.grid.total == 1
 
 
-def test_the_usage_names_every_theme_and_key_map():
+def test_the_usage_names_every_theme_and_key_map() -> None:
     assert f"GPUDBG_THEME={'|'.join(PALETTES)}" in usage()
     assert f"{keymaps.VARIABLE}={'|'.join(keymaps.NAMES)}" in usage()

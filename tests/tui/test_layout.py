@@ -12,7 +12,7 @@ SHAPES = st.builds(layout.Shape, st.integers(1, 64), st.integers(1, 255))
 
 
 @given(st.integers(60, 260), st.integers(16, 90), SHAPES)
-def test_every_cell_belongs_to_one_thing(width, height, shape):
+def test_every_cell_belongs_to_one_thing(width, height, shape) -> None:
     found = layout.arrange(width, height, shape)
     cells = set()
     rects = [*layout.choose(found).values(), *found.rows.values()]
@@ -28,7 +28,7 @@ def test_every_cell_belongs_to_one_thing(width, height, shape):
 
 
 @given(st.integers(60, 260), st.integers(16, 90), SHAPES)
-def test_every_pane_can_be_reached(width, height, shape):
+def test_every_pane_can_be_reached(width, height, shape) -> None:
     found = layout.arrange(width, height, shape)
     reachable = {p for s in found.slots for p in s.panes}
     assert {"code", "warps", "paths", "registers", "memory", "console"} <= reachable
@@ -36,7 +36,7 @@ def test_every_pane_can_be_reached(width, height, shape):
 
 
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 40), (200, 60)])
-def test_lane_panes_have_room_for_label_lanes_and_words(width, height):
+def test_lane_panes_have_room_for_label_lanes_and_words(width: int, height: int) -> None:
     found = layout.arrange(width, height, layout.Shape(64, 32))
     lanes = ["lanes"] if width < 110 else ["warps", "paths", "registers"]
     for pane, (_, _, w, h) in layout.choose(found).items():
@@ -45,12 +45,12 @@ def test_lane_panes_have_room_for_label_lanes_and_words(width, height):
             assert h >= 6
 
 
-def test_80x24_is_the_designed_one():
+def test_80x24_is_the_designed_one() -> None:
     found = layout.choose(layout.arrange(80, 24, layout.Shape(8, 16)))
     assert {p: r[3] for p, r in found.items()} == {"code": 10, "lanes": 8, "console": 3}
 
 
-def test_a_chosen_pane_takes_its_slot():
+def test_a_chosen_pane_takes_its_slot() -> None:
     found = layout.arrange(120, 40, layout.Shape(8, 16))
     slot = found.slot_of("stops")
     assert slot is not None
@@ -58,6 +58,6 @@ def test_a_chosen_pane_takes_its_slot():
     assert "memory" not in layout.choose(found, {slot: "stops"})
 
 
-def test_a_zoomed_pane_keeps_the_fixed_rows():
+def test_a_zoomed_pane_keeps_the_fixed_rows() -> None:
     found = layout.arrange(120, 40, layout.Shape(8, 16))
     assert layout.zoomed(found, "registers") == (0, 3, 120, 36)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from pathlib import Path
 
 import pytest
 
@@ -20,7 +21,7 @@ from gpudbg.frontends.tui.widgets.memory import (
 from .helpers import FIRST, make_app, open_first, open_kernel, press, screen_text, settle, view_of
 
 
-def test_what_is_typed_becomes_bytes():
+def test_what_is_typed_becomes_bytes() -> None:
     assert needle("0x1f") == (b"\x1f\0\0\0", 4)
     assert needle("-3") == (b"\xfd\xff\xff\xff", 4)
     assert needle("0x705000000") == ((0x705000000).to_bytes(8, "little"), 8)
@@ -32,7 +33,7 @@ def test_what_is_typed_becomes_bytes():
         needle("0x1" + 16 * "0")
 
 
-def test_search_goes_around_and_minds_alignment():
+def test_search_goes_around_and_minds_alignment() -> None:
     data = bytes([0, 7, 0, 0, 7, 0, 0, 0, 7, 0, 0, 0])
     seven = (7).to_bytes(4, "little")
     assert find(data, seven, -1, 4) == 4
@@ -51,18 +52,18 @@ def test_search_goes_around_and_minds_alignment():
         ("f64", struct.pack("<d", -2.5), "-2.5"),
     ],
 )
-def test_typed_columns(form, raw, text):
+def test_typed_columns(form: str, raw, text: str) -> None:
     assert word_text(raw, form) == text
 
 
-def test_rows_of_a_form_stand_under_each_other():
+def test_rows_of_a_form_stand_under_each_other() -> None:
     page = view_of(open_first(), space="global").memory
     for form in COLUMNS:
         rows = page_rows(page, form)
         assert len({len(r.text) for r in rows[:-1]}) == 1, form
 
 
-async def test_search_map_and_follow():
+async def test_search_map_and_follow() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(200, 60)) as pilot:
         await settle(app, pilot)
@@ -90,7 +91,7 @@ extern "C" __global__ void block_max(const unsigned *in, int *out, int n)
 """
 
 
-async def test_columns_are_of_the_parameters_type(tmp_path):
+async def test_columns_are_of_the_parameters_type(tmp_path: Path) -> None:
     # The launch table says i32; the kernel's source, beside the cubin, knows better.
     cubin = tmp_path / FIRST.name
     cubin.write_bytes(FIRST.read_bytes())
@@ -122,12 +123,12 @@ async def test_columns_are_of_the_parameters_type(tmp_path):
     ("element", "form"),
     [("f32", "f32"), ("u8", "bytes"), ("f64", "f64"), ("b8", "hex"), ("", "hex"), ("u64", "u64")],
 )
-def test_the_form_of_a_type(element, form):
+def test_the_form_of_a_type(element: str, form: str) -> None:
     assert form_of(element) == form
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
-async def test_after_the_end_memory_shows_what_came_out(size):
+async def test_after_the_end_memory_shows_what_came_out(size: tuple[int, int]) -> None:
     app = make_app(open_first())
     async with app.run_test(size=size) as pilot:
         await settle(app, pilot)
@@ -151,7 +152,7 @@ async def test_after_the_end_memory_shows_what_came_out(size):
         assert (app.main.current.memory.space, app.main.current.memory.address) == ("shared", 64)
 
 
-def test_bytes_that_nobody_has_written_are_blank():
+def test_bytes_that_nobody_has_written_are_blank() -> None:
     data = bytes(range(1, 17))
     for form, texts in (
         ("hex", ["········", "····0605", "0c0b0a09", "100f0e0d"]),
@@ -166,7 +167,7 @@ def test_bytes_that_nobody_has_written_are_blank():
     assert "...." in page_rows(page, "hex", blank=".")[0].text
 
 
-async def test_shared_memory_before_and_after_a_store():
+async def test_shared_memory_before_and_after_a_store() -> None:
     session = open_first()
     app = make_app(session)
     async with app.run_test(size=(120, 40)) as pilot:

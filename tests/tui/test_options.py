@@ -7,13 +7,15 @@ import asyncio
 import pytest
 from textual.events import Click, Resize
 from textual.geometry import Size
+from textual.pilot import Pilot
 
+from gpudbg.frontends.tui.app import GpudbgApp
 from gpudbg.frontends.tui.widgets.options import PaletteChoices
 
 from .helpers import burst, make_app, open_first, settle
 
 
-async def palette(app, pilot) -> PaletteChoices:
+async def palette(app: GpudbgApp, pilot: Pilot[int]) -> PaletteChoices:
     """The open palette's list, filled."""
     await burst(app, pilot, "ctrl+p")
     for _ in range(400):
@@ -25,7 +27,7 @@ async def palette(app, pilot) -> PaletteChoices:
 
 
 @pytest.mark.parametrize("size", [(1, 1), (20, 5), (40, 2)])
-async def test_pages_of_a_palette_without_room(size):
+async def test_pages_of_a_palette_without_room(size: tuple[int, int]) -> None:
     app = make_app(open_first())
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(app, pilot)
@@ -37,7 +39,7 @@ async def test_pages_of_a_palette_without_room(size):
         assert app.screen is app.main
 
 
-async def test_a_page_is_a_page_where_there_is_room():
+async def test_a_page_is_a_page_where_there_is_room() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(app, pilot)
@@ -46,7 +48,7 @@ async def test_a_page_is_a_page_where_there_is_room():
         assert found.highlighted > 3
 
 
-async def test_a_click_on_a_row_that_has_gone():
+async def test_a_click_on_a_row_that_has_gone() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(app, pilot)

@@ -56,16 +56,16 @@ def _shape(values, active=0xFFFFFFFF, kind="i"):
         ([(i * 7) % 31 for i in range(32)], "0..30"),
     ],
 )
-def test_sameness_collapses_into_words(values, words):
+def test_sameness_collapses_into_words(values, words: str) -> None:
     assert _shape(values).words == words
 
 
-def test_parked_lanes_do_not_count():
+def test_parked_lanes_do_not_count() -> None:
     values = [5 if i < 16 else 9 for i in range(32)]
     assert _shape(values, 0x0000FFFF).words == "uniform in a"
 
 
-def test_the_odd_lane_is_found_and_left_out_of_the_scale():
+def test_the_odd_lane_is_found_and_left_out_of_the_scale() -> None:
     values = [i % 7 for i in range(32)]
     values[12] = 412
     found = _shape(values)
@@ -74,12 +74,12 @@ def test_the_odd_lane_is_found_and_left_out_of_the_scale():
     assert max(found.levels[i] for i in range(32) if i != 12) == 6
 
 
-def test_floats_are_recognised():
+def test_floats_are_recognised() -> None:
     assert guess_kind(np.arange(1, 33, dtype=np.float32).view(np.uint32)) == "f"
     assert guess_kind(np.arange(32, dtype=np.uint32)) == "i"
 
 
-def test_paths_say_where_every_lane_waits():
+def test_paths_say_where_every_lane_waits() -> None:
     stack = (
         StackEntry("SSY", 0xFF, 0x190, 0x190, "k+0x190"),
         StackEntry("DIV", 0x0C, 0x1C8, 0x1C8, "k+0x1c8"),
@@ -93,7 +93,7 @@ def test_paths_say_where_every_lane_waits():
     assert letters(found)[:9] == "aabbccc  "
 
 
-def test_every_live_lane_is_on_exactly_one_path(diverged):
+def test_every_live_lane_is_on_exactly_one_path(diverged) -> None:
     for _ in range(40):
         view = view_of(diverged)
         row = view.focus_row
@@ -106,7 +106,7 @@ def test_every_live_lane_is_on_exactly_one_path(diverged):
 
 
 # ---- what the next instruction does ------------------------------------------------------
-def test_a_tried_instruction_leaves_no_trace():
+def test_a_tried_instruction_leaves_no_trace() -> None:
     session = open_first()
     for _ in range(60):
         warp = session.warp().state
@@ -125,7 +125,7 @@ def test_a_tried_instruction_leaves_no_trace():
                 assert int(words[1], 0) & 0xFFFFFFFF == values[words[0]]
 
 
-def test_operands_are_named_in_the_text():
+def test_operands_are_named_in_the_text() -> None:
     session = open_first()
     for _ in range(20):
         warp = session.warp().state
@@ -137,7 +137,7 @@ def test_operands_are_named_in_the_text():
 
 
 # ---- panes -------------------------------------------------------------------------------
-def test_code_rows_show_source_marks_and_what_happens_next(entry_view):
+def test_code_rows_show_source_marks_and_what_happens_next(entry_view) -> None:
     rows = CodeRows(entry_view, look(), 58)
     texts = plain(rows[0:8])
     assert "__global__ void block_max" in texts[0]
@@ -146,7 +146,7 @@ def test_code_rows_show_source_marks_and_what_happens_next(entry_view):
     assert rows[1].tint == "now-bg"
 
 
-def test_wide_code_shows_control_words(entry_view):
+def test_wide_code_shows_control_words(entry_view) -> None:
     texts = plain(CodeRows(entry_view, look(), 103)[0:4])
     assert ":-:-:" in texts[1]
 
@@ -155,20 +155,20 @@ def test_wide_code_shows_control_words(entry_view):
     ("control", "text"),
     [(0x7E6, "--:-:-:y:06"), (0x7F6, "--:-:-:-:06"), (0x0FD | 1 << 11, " 0:0:7:-:13")],
 )
-def test_control_words(control, text):
+def test_control_words(control, text: str) -> None:
     shown = control_words(control)
     assert shown.split(":")[4] == text.split(":")[4]
     assert shown.split(":")[3] == text.split(":")[3]
 
 
-def test_instruction_colours_follow_what_it_does():
+def test_instruction_colours_follow_what_it_does() -> None:
     assert text_spans("@!P0 BRA 0x110")[1][1].startswith("path-b")
     assert text_spans("LDG.E R2, [R2]")[1][1].startswith("path-c")
     assert text_spans("IADD R2, R2, R3")[1][1] == "text.b"
     assert text_spans("@!P0 BRA 0x110")[0][0].strip() == "@!P0"
 
 
-def test_lanes_line_up_in_every_pane(diverged):
+def test_lanes_line_up_in_every_pane(diverged) -> None:
     view = view_of(diverged)
     rows = [
         warp_line(groups(view, 12)[0], view, AXIS, UNICODE),
@@ -183,7 +183,7 @@ def test_lanes_line_up_in_every_pane(diverged):
             assert line.text[48] == " ", line.text
 
 
-def test_wide_panes_give_a_lane_two_cells():
+def test_wide_panes_give_a_lane_two_cells() -> None:
     assert axis_for(61).cell == 1
     assert axis_for(96).cell == 2
     assert ruler(Axis(1), "-") == "0-------8-------16------24----31"
@@ -192,7 +192,7 @@ def test_wide_panes_give_a_lane_two_cells():
     assert Axis(1).lane_at(15) is None
 
 
-def test_the_focused_warp_shows_its_paths_as_letters(diverged):
+def test_the_focused_warp_shows_its_paths_as_letters(diverged) -> None:
     view = view_of(diverged)
     text = warp_line(groups(view, 12)[0], view, AXIS, ASCII).text
     lanes = text[16:48]
@@ -201,7 +201,7 @@ def test_the_focused_warp_shows_its_paths_as_letters(diverged):
     assert text.rstrip().endswith(f"{view.focus_row.active.bit_count()}/32")
 
 
-def test_equal_warps_fold_and_every_warp_is_shown_once(diverged):
+def test_equal_warps_fold_and_every_warp_is_shown_once(diverged) -> None:
     view = view_of(diverged)
     mine = [w for w in view.warps if w.sm == view.sm]
     for height in (3, 8, 20, 200):
@@ -213,7 +213,7 @@ def test_equal_warps_fold_and_every_warp_is_shown_once(diverged):
     assert f"x{max(len(g.rows) for g in folded)}" in text
 
 
-def test_state_words_and_why():
+def test_state_words_and_why() -> None:
     session = open_first()
     session.command("break first_steps.cu:19")
     for _ in range(40):
@@ -226,14 +226,14 @@ def test_state_words_and_why():
                 assert state_words(w).startswith("bar ")
 
 
-def test_registers_by_interest(diverged):
+def test_registers_by_interest(diverged) -> None:
     view = view_of(diverged)
     first = interesting(view)[0]
     assert first.name in view.operands or first.changed
     assert {v.name for v in interesting(view)} == {v.name for v in view.registers}
 
 
-def test_an_opened_register_shows_32_values(diverged):
+def test_an_opened_register_shows_32_values(diverged) -> None:
     view = view_of(diverged)
     value = next(v for v in view.registers if v.name == "R0")
     texts = plain(opened(value, view, AXIS, UNICODE))
@@ -243,7 +243,7 @@ def test_an_opened_register_shows_32_values(diverged):
     assert UNICODE.cut not in "".join(texts)
 
 
-def test_changed_means_since_this_warp_was_last_shown():
+def test_changed_means_since_this_warp_was_last_shown() -> None:
     from gpudbg.frontends.tui.collect import Collector
     from gpudbg.frontends.tui.view import Options
 
@@ -260,7 +260,7 @@ def test_changed_means_since_this_warp_was_last_shown():
     assert [v.name for v in collector.take().registers if v.changed] == ["R1"]
 
 
-def test_memory_rows():
+def test_memory_rows() -> None:
     view = view_of(open_first(), space="global")
     rows = plain(page_rows(view.memory, "hex"))
     assert rows[0].startswith("+0000 ")
@@ -284,7 +284,7 @@ def test_a_buffer_plot_has_the_shape_of_its_values():
     assert thinned(means(np.arange(40.0), 40), 10) == [1.5 + 4 * n for n in range(10)]
 
 
-def test_watches_of_every_kind():
+def test_watches_of_every_kind() -> None:
     session = open_first()
     view = view_of(session, watches=["$R6", "threadIdx.x*4", "1 == 1", "nonsense_name", "$pc"])
     by_name = {w.name: w for w in view.watches}
@@ -295,7 +295,7 @@ def test_watches_of_every_kind():
 
 
 # ---- buffers -------------------------------------------------------------------------------
-def test_a_changed_buffer_comes_first_and_says_what_is_no_number():
+def test_a_changed_buffer_comes_first_and_says_what_is_no_number() -> None:
     still = OutputRow("in", "f32", 4, 0x100, True, np.zeros(4, np.float32))
     values = np.array([1, np.nan, np.inf, np.nan], np.float32)
     strange = str(not_finite(values))
@@ -307,7 +307,7 @@ def test_a_changed_buffer_comes_first_and_says_what_is_no_number():
     assert not any("NaN" in text for text in rows[2:])
 
 
-def test_a_watchpoint_is_named_as_one():
+def test_a_watchpoint_is_named_as_one() -> None:
     session = open_first()
     session.command("watch out[0]")
     session.cont()
@@ -318,7 +318,7 @@ def test_a_watchpoint_is_named_as_one():
     assert "watchpoint out[0]" in plain(MarksPane(look()).content(view, 80, 9).rows)[0]
 
 
-def test_of_lanes_that_write_one_word_the_last_is_named():
+def test_of_lanes_that_write_one_word_the_last_is_named() -> None:
     session = open_kernel("fault_infinite_loop", LOOP)
     session.command("until *0x68")
     for line in ("set print-lanes all", "set var $R2 = &out[0]", "set var $R0 = $lane + 7"):
@@ -328,7 +328,7 @@ def test_of_lanes_that_write_one_word_the_last_is_named():
     assert (stop.lane, stop.watch[0].new) == (31, "38")
 
 
-def test_next_words_read_floats_as_floats():
+def test_next_words_read_floats_as_floats() -> None:
     session = open_kernel("saxpy", SAXPY)
     said = []
     while not session.finished:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpudbg.frontends.tui.app import GpudbgApp
 from gpudbg.frontends.tui.past import KEPT, Past
 from gpudbg.frontends.tui.screens.main import MainScreen
 from gpudbg.frontends.tui.widgets.chrome import StopLine
@@ -10,11 +11,11 @@ from gpudbg.frontends.tui.widgets.code import CodePane
 from .helpers import make_app, open_first, press, settle, view_of
 
 
-def stop_line(app) -> str:
+def stop_line(app: GpudbgApp) -> str:
     return app.main.query_one(StopLine).text
 
 
-async def test_earlier_stops_are_drawn_as_they_were():
+async def test_earlier_stops_are_drawn_as_they_were() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
@@ -42,7 +43,7 @@ async def test_earlier_stops_are_drawn_as_they_were():
         assert "In the past" not in stop_line(app)
 
 
-async def test_enter_on_a_stop_shows_it():
+async def test_enter_on_a_stop_shows_it() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
@@ -54,7 +55,7 @@ async def test_enter_on_a_stop_shows_it():
         assert "Entry" in stop_line(app)
 
 
-def test_the_oldest_pictures_go_first():
+def test_the_oldest_pictures_go_first() -> None:
     past, view = Past(), view_of(open_first())
     from dataclasses import replace
 

@@ -12,6 +12,7 @@ from textual.events import Key
 from textual.widgets import Static
 
 from gpudbg.errors import PluginError
+from gpudbg.frontends.tui.app import GpudbgApp
 from gpudbg.frontends.tui.palette import Everything
 from gpudbg.frontends.tui.screens.plugin import PluginScreen
 from gpudbg.plugin import Entry
@@ -25,7 +26,7 @@ class Good(Vertical):
     def compose(self) -> ComposeResult:
         yield Static("nothing yet", id="good")
 
-    def show_snapshot(self, snapshot):
+    def show_snapshot(self, snapshot) -> None:
         self.seen = snapshot.kernel
 
 
@@ -35,37 +36,37 @@ class BadCompose(Vertical):
 
 
 class BadMount(Vertical):
-    def on_mount(self):
+    def on_mount(self) -> None:
         raise KeyError("no such register")
 
 
 class BadRender(Static):
-    def render(self):
+    def render(self) -> None:
         raise ZeroDivisionError("nothing to divide")
 
 
 class BadTimer(Vertical):
-    def on_mount(self):
+    def on_mount(self) -> None:
         self.set_timer(0.01, self.late)
 
-    def late(self):
+    def late(self) -> None:
         raise RuntimeError("too late")
 
 
 class BadKey(Static, can_focus=True):
-    def on_mount(self):
+    def on_mount(self) -> None:
         self.focus()
 
-    def on_key(self, event):
+    def on_key(self, event) -> None:
         raise OSError("bad key")
 
 
 class BadSnapshot(Vertical):
-    def show_snapshot(self, snapshot):
+    def show_snapshot(self, snapshot) -> None:
         raise IndexError("past the end")
 
 
-async def shows(app, words):
+async def shows(app: GpudbgApp, words) -> None:
     """Until the screen shows it; the pilot would wait for a widget that is dead."""
     end = time.monotonic() + PATIENCE_S
     while words not in "\n".join(screen_text(app)):
@@ -73,7 +74,7 @@ async def shows(app, words):
         await asyncio.sleep(0.01)
 
 
-def missing(entry):
+def missing(entry) -> None:
     raise PluginError("plugin 'p' has no such module")
 
 
@@ -82,7 +83,7 @@ def entry_of(found):
     return Entry("panes", "probe", "mod:Cls", help="a pane", plugin="p", loader=loader)
 
 
-async def test_palette_opens_bundled_panes():
+async def test_palette_opens_bundled_panes() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
@@ -109,7 +110,7 @@ async def test_palette_opens_bundled_panes():
         (dict, "no Textual widget"),
     ],
 )
-async def test_a_broken_pane_shows_its_error_in_place(found, words):
+async def test_a_broken_pane_shows_its_error_in_place(found, words: str) -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
@@ -121,7 +122,7 @@ async def test_a_broken_pane_shows_its_error_in_place(found, words):
         assert app.session.grid.total == 1
 
 
-async def test_a_key_that_breaks_a_pane_breaks_nothing_else():
+async def test_a_key_that_breaks_a_pane_breaks_nothing_else() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
@@ -133,7 +134,7 @@ async def test_a_key_that_breaks_a_pane_breaks_nothing_else():
         assert app.screen is app.main
 
 
-async def test_a_pane_gets_the_machines_snapshot():
+async def test_a_pane_gets_the_machines_snapshot() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from textual.pilot import Pilot
 
 from gpudbg.frontends.tui import keymaps, messages
 from gpudbg.frontends.tui.actions import ACTIONS
+from gpudbg.frontends.tui.app import GpudbgApp
 from gpudbg.frontends.tui.screens.card import Frame
 from gpudbg.frontends.tui.screens.help import HelpScreen
 from gpudbg.frontends.tui.screens.watch import WatchScreen, distribution, stands_out
@@ -26,7 +30,7 @@ from .helpers import (
 BIG = (120, 40)
 
 
-async def test_help_lists_every_action_and_filters():
+async def test_help_lists_every_action_and_filters() -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -42,7 +46,7 @@ async def test_help_lists_every_action_and_filters():
         assert app.screen is app.main
 
 
-async def test_palette_finds_actions_commands_warps_and_themes():
+async def test_palette_finds_actions_commands_warps_and_themes() -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -60,7 +64,7 @@ async def test_palette_finds_actions_commands_warps_and_themes():
 
 
 @pytest.mark.parametrize("name", keymaps.NAMES)
-async def test_key_maps_step(name):
+async def test_key_maps_step(name) -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -70,7 +74,7 @@ async def test_key_maps_step(name):
         assert app.session.grid.total == 1
 
 
-async def test_theme_key_goes_round():
+async def test_theme_key_goes_round() -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -79,7 +83,7 @@ async def test_theme_key_goes_round():
         assert app.theme == "gpudbg-light"
 
 
-async def test_copy_takes_the_panes_text():
+async def test_copy_takes_the_panes_text() -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -87,7 +91,7 @@ async def test_copy_takes_the_panes_text():
         assert "Warps" in app.clipboard
 
 
-async def test_startup_commands_run_in_order():
+async def test_startup_commands_run_in_order() -> None:
     app = make_app(open_first(), ["break first_steps.cu:11", "continue"])
     async with app.run_test(size=BIG) as pilot:
         for _ in range(5):
@@ -95,7 +99,7 @@ async def test_startup_commands_run_in_order():
         assert "Breakpoint 1" in app.main.query_one(StopLine).text
 
 
-async def test_messages_carry_rows_and_lanes():
+async def test_messages_carry_rows_and_lanes() -> None:
     got = []
     app = make_app(open_first())
     async with app.run_test(size=BIG, message_hook=got.append) as pilot:
@@ -112,7 +116,7 @@ async def test_messages_carry_rows_and_lanes():
 LONG = "in[threadIdx.x + blockIdx.x * blockDim.x] * 2 + 1 - threadIdx.x / 4"
 
 
-async def watching(app, pilot, *expressions):
+async def watching(app: GpudbgApp, pilot: Pilot[int], *expressions):
     """The watch screen over a divergent warp."""
     await settle(app, pilot)
     for line in ("break 13", "continue", "continue"):
@@ -126,7 +130,9 @@ async def watching(app, pilot, *expressions):
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
-async def test_watch_shows_names_in_full_and_a_uniform_value_in_one_row(size):
+async def test_watch_shows_names_in_full_and_a_uniform_value_in_one_row(
+    size: tuple[int, int],
+) -> None:
     app = make_app(open_kernel("divergence", DIVERGE))
     async with app.run_test(size=size) as pilot:
         screen = await watching(app, pilot, LONG, "blockIdx.x", "$R4")
@@ -144,7 +150,7 @@ async def test_watch_shows_names_in_full_and_a_uniform_value_in_one_row(size):
         assert LONG.replace(" ", "") in joined.replace(" ", "")
 
 
-async def test_every_lane_has_a_row_where_there_is_room_and_on_t():
+async def test_every_lane_has_a_row_where_there_is_room_and_on_t() -> None:
     app = make_app(open_kernel("divergence", DIVERGE))
     async with app.run_test(size=(200, 60)) as pilot:
         screen = await watching(app, pilot, "threadIdx.x", "$R4")
@@ -176,7 +182,7 @@ async def test_every_lane_has_a_row_where_there_is_room_and_on_t():
         assert screen.table.display
 
 
-async def test_watch_screen_shows_values_and_what_stands_out():
+async def test_watch_screen_shows_values_and_what_stands_out() -> None:
     session = open_kernel("divergence", DIVERGE)
     session.break_at("13")
     session.cont()
@@ -209,7 +215,7 @@ async def test_watch_screen_shows_values_and_what_stands_out():
         assert app.screen is app.main
 
 
-def test_distribution_orders_and_sentences():
+def test_distribution_orders_and_sentences() -> None:
     session = open_first()
     view = view_of(session, watches=["$lane & 3", "$lane == 7 ? 5000 : $lane & 3", "$R99"])
     plain_value, odd, broken = view.watches
@@ -222,7 +228,7 @@ def test_distribution_orders_and_sentences():
     assert "no value here" in stands_out(broken, view)[0]
 
 
-async def test_command_files_run_line_by_line(tmp_path):
+async def test_command_files_run_line_by_line(tmp_path: Path) -> None:
     file = tmp_path / "walk.gdb"
     file.write_text("# a comment\nstepi 2\n\nstepi\n")
     app = make_app(open_first(), [f"source {file}", "stepi 4"])
@@ -235,7 +241,7 @@ async def test_command_files_run_line_by_line(tmp_path):
         assert any("cannot read /no/such/file" in t for t in texts)
 
 
-async def test_the_line_between_the_columns_can_be_moved():
+async def test_the_line_between_the_columns_can_be_moved() -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -246,7 +252,7 @@ async def test_the_line_between_the_columns_can_be_moved():
         assert app.main.line_pane("warps").size.width == 69
 
 
-async def test_a_new_expression_is_the_one_shown_below():
+async def test_a_new_expression_is_the_one_shown_below() -> None:
     app = make_app(open_kernel("divergence", DIVERGE))
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(app, pilot)
@@ -257,7 +263,7 @@ async def test_a_new_expression_is_the_one_shown_below():
         assert "of threadIdx.x * 3 + 1" in app.screen.values.texts[0]
 
 
-async def test_help_scrolls_where_not_all_of_it_fits():
+async def test_help_scrolls_where_not_all_of_it_fits() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(app, pilot)

@@ -64,7 +64,7 @@ def read(parser: XTermParser, *writes: str, gap: bool = True) -> list[str]:
 
 
 @pytest.mark.parametrize("sequence", UNKNOWN.values(), ids=UNKNOWN)
-def test_what_is_no_key_is_dropped_however_it_is_split(sequence):
+def test_what_is_no_key_is_dropped_however_it_is_split(sequence) -> None:
     for writes in ([sequence], [*sequence], [sequence[:3], sequence[3:]]):
         parser = TerminalParser()
         assert read(parser, *writes) == []
@@ -75,11 +75,11 @@ WHOLE = [text for name, text in UNKNOWN.items() if not name.startswith("half a")
 
 
 @pytest.mark.parametrize("sequence", WHOLE)
-def test_the_key_behind_it_in_the_same_write_counts(sequence):
+def test_the_key_behind_it_in_the_same_write_counts(sequence) -> None:
     assert read(TerminalParser(), f"k{sequence}\x1b[B") == ["k", "down"]
 
 
-def test_what_textual_knows_it_still_knows():
+def test_what_textual_knows_it_still_knows() -> None:
     # The place of the cursor has the form of F3 with a modifier.
     known = [s for s in ANSI_SEQUENCES_KEYS if s != "\x9b" and s[-1] != "R"]
     known += [f"\x1b[{k}" for k in FUNCTIONAL_KEYS]
@@ -94,13 +94,13 @@ def test_what_textual_knows_it_still_knows():
         assert read(TerminalParser(), *sequence) == keys, repr(sequence)
 
 
-def test_answers_that_textual_asks_for():
+def test_answers_that_textual_asks_for() -> None:
     assert read(TerminalParser(), "\x1b[?2026;2$y") == [TerminalSupportsSynchronizedOutput.__name__]
     assert read(TerminalParser(), "\x1b[12;40R") == [CursorPosition.__name__]
     assert read(TerminalParser(), "\x1b[<0;3;4M") == [MouseDown.__name__]
 
 
-def test_escape_and_keys_after_it():
+def test_escape_and_keys_after_it() -> None:
     assert read(TerminalParser(), "\x1b") == ["escape"]
     assert read(TerminalParser(), "\x1b\x1b[A") == ["escape", "up"]
     assert read(TerminalParser(), "\x1b]j") == ["alt+right_square_bracket", "j"]
@@ -110,7 +110,7 @@ def test_escape_and_keys_after_it():
         assert read(TerminalParser(), half, "\x03") == ["ctrl+c"]
 
 
-def test_what_is_pasted_is_text_whatever_is_in_it():
+def test_what_is_pasted_is_text_whatever_is_in_it() -> None:
     for inside in ("\x1b[99;9X", "\x1b]0;x\x07", "a\x1bb\x1b[A" + "s" * 60, "\x1b[200~"):
         for writes in ([f"\x1b[200~{inside}\x1b[201~j"], [*f"\x1b[200~{inside}\x1b[201~j"]):
             parser = TerminalParser()
@@ -122,14 +122,14 @@ def test_what_is_pasted_is_text_whatever_is_in_it():
     assert read(TerminalParser(), "\x1b[200~x", "\x03") == ["Paste", "ctrl+c"]
 
 
-def test_bytes_that_are_no_utf_8():
+def test_bytes_that_are_no_utf_8() -> None:
     decode = terminal_module.lenient("utf-8")().decode
     assert read(TerminalParser(), decode(b"\x1b[M \xff\xfej")) == ["j"]
     assert read(TerminalParser(), decode(b"\x9b99;9Xj")) == ["j"]
     assert read(TerminalParser(), decode(b"\xffj"))[-1] == "j"
 
 
-def test_in_a_terminal(terminal):  # noqa: F811
+def test_in_a_terminal(terminal) -> None:  # noqa: F811
     screen = terminal("demo", width=80, height=24)
     before = screen.wait("Entry")
     for sequence in WHOLE:

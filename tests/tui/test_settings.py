@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
+from textual.pilot import Pilot
 
 from gpudbg.debug.completion import complete
 from gpudbg.debug.settings import NO_SCREEN
@@ -21,11 +23,11 @@ def said(app: GpudbgApp) -> list[str]:
     return [r.text.strip() for r in app.main.query_one(ConsolePane).answers.lines]
 
 
-async def typed(app: GpudbgApp, pilot, line: str) -> None:
+async def typed(app: GpudbgApp, pilot: Pilot[int], line: str) -> None:
     await press(app, pilot, "colon", *line, "enter", "escape")
 
 
-async def test_the_console_changes_theme_keys_and_marks():
+async def test_the_console_changes_theme_keys_and_marks() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
@@ -67,7 +69,7 @@ def test_names_and_values_are_completed():
     assert lines("set cuda coalescing o") == ["set cuda coalescing on", "set cuda coalescing off"]
 
 
-def test_without_a_screen_a_command_file_runs_on(tmp_path):
+def test_without_a_screen_a_command_file_runs_on(tmp_path: Path) -> None:
     session = open_first()
     script = tmp_path / "begin.gdb"
     script.write_text("set theme light\nset keymap vim\nset ascii on\nstepi\nshow theme\n")
@@ -79,7 +81,7 @@ def test_without_a_screen_a_command_file_runs_on(tmp_path):
         session.command("set themes light")
 
 
-async def test_layout_save_keeps_them(tmp_path, monkeypatch):
+async def test_layout_save_keeps_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("GPUDBG_THEME", "GPUDBG_KEYMAP", "GPUDBG_ASCII", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLORTERM", "truecolor")
@@ -106,7 +108,7 @@ async def test_layout_save_keeps_them(tmp_path, monkeypatch):
     assert "cannot be read" in Saved.read(where).trouble
 
 
-def test_what_is_asked_for_comes_before_what_is_saved():
+def test_what_is_asked_for_comes_before_what_is_saved() -> None:
     assert theme.choose({"GPUDBG_THEME": "dark", "TERM": "xterm"}, "light").name == "dark"
     assert theme.choose({"NO_COLOR": "1"}, "light").name == "mono"
     assert theme.choose({"TERM": "xterm-256color"}, "light").name == "256"

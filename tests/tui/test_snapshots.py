@@ -11,7 +11,7 @@ from .snapshots import FOLDER, SCREENS, SIZES, take
 
 @pytest.mark.parametrize("name", SIZES)
 @pytest.mark.parametrize("screen", SCREENS)
-async def test_the_screen_is_the_recorded_one(screen, name):
+async def test_the_screen_is_the_recorded_one(screen, name) -> None:
     expected = (FOLDER / f"{screen}{name}.txt").read_text().splitlines()
     for palette, text in (await take(SIZES[name], screen)).items():
         changes = list(

@@ -27,7 +27,7 @@ from .helpers import (
 BIG = (120, 40)
 
 
-async def test_fault_card_says_what_where_who_and_why():
+async def test_fault_card_says_what_where_who_and_why() -> None:
     app = make_app(open_kernel("fault_oob_global", OOB))
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -55,7 +55,7 @@ async def test_fault_card_says_what_where_who_and_why():
         assert app.session.grid.total == 0
 
 
-async def test_fault_card_fits_80x24():
+async def test_fault_card_fits_80x24() -> None:
     app = make_app(open_kernel("fault_oob_global", OOB))
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(app, pilot)
@@ -69,7 +69,7 @@ async def test_fault_card_fits_80x24():
         assert app.main.current.code.offset(app.main.current.code.entries[code.cursor].pc) == 0xD0
 
 
-async def test_trap_has_a_card_and_goes_on():
+async def test_trap_has_a_card_and_goes_on() -> None:
     app = make_app(open_kernel("fault_trap", TRAP))
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -81,7 +81,7 @@ async def test_trap_has_a_card_and_goes_on():
         await press(app, pilot, "escape")
 
 
-async def test_deadlock_names_who_waits():
+async def test_deadlock_names_who_waits() -> None:
     flags = "--grid 1 --block 64 --arg flag=i32[1]:zeros --arg out=i32[64]:zeros".split()
     app = make_app(open_kernel("fault_divergent_barrier", flags))
     async with app.run_test(size=BIG) as pilot:
@@ -93,7 +93,7 @@ async def test_deadlock_names_who_waits():
         assert "barrier" in text
 
 
-async def test_a_running_kernel_shows_progress_and_stops_at_once():
+async def test_a_running_kernel_shows_progress_and_stops_at_once() -> None:
     app = make_app(open_endless())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -125,7 +125,7 @@ async def test_a_running_kernel_shows_progress_and_stops_at_once():
         assert any("from here it repeats " in t for t in said[-4:])
 
 
-async def test_an_interrupt_that_comes_late_stops_nothing():
+async def test_an_interrupt_that_comes_late_stops_nothing() -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -134,7 +134,7 @@ async def test_an_interrupt_that_comes_late_stops_nothing():
         assert app.session.stop.kind == "step"
 
 
-async def test_quit_ends_with_the_sessions_code():
+async def test_quit_ends_with_the_sessions_code() -> None:
     app = make_app(open_kernel("fault_oob_global", OOB))
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -143,10 +143,12 @@ async def test_quit_ends_with_the_sessions_code():
     assert app.return_value == 3
 
 
-async def test_a_pane_that_fails_says_so_and_the_rest_goes_on(monkeypatch):
+async def test_a_pane_that_fails_says_so_and_the_rest_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from gpudbg.frontends.tui.widgets.paths import PathsPane
 
-    def broken(self, view, width, height):
+    def broken(self, view, width, height) -> None:
         raise KeyError("lane 33")
 
     monkeypatch.setattr(PathsPane, "content", broken)
@@ -160,7 +162,7 @@ async def test_a_pane_that_fails_says_so_and_the_rest_goes_on(monkeypatch):
         assert "R1" in "\n".join(app.main.line_pane("registers").texts)
 
 
-async def test_a_row_that_fails_spoils_only_itself(monkeypatch):
+async def test_a_row_that_fails_spoils_only_itself(monkeypatch: pytest.MonkeyPatch):
     from gpudbg.frontends.tui.widgets.code import CodeRows
 
     real = CodeRows._instruction
@@ -179,7 +181,7 @@ async def test_a_row_that_fails_spoils_only_itself(monkeypatch):
         assert "MOV R1" in text
 
 
-async def test_quitting_stops_what_runs():
+async def test_quitting_stops_what_runs() -> None:
     app = make_app(open_endless())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -190,7 +192,7 @@ async def test_quitting_stops_what_runs():
     assert app.return_value == 0
 
 
-async def test_a_card_leads_to_the_command_line():
+async def test_a_card_leads_to_the_command_line() -> None:
     app = make_app(open_kernel("fault_oob_global", OOB))
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -202,7 +204,7 @@ async def test_a_card_leads_to_the_command_line():
         assert "= 3" in app.main.query_one(ConsolePane).answers.lines[-1].text
 
 
-async def test_a_long_answer_can_be_paged_while_typing():
+async def test_a_long_answer_can_be_paged_while_typing() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(app, pilot)
@@ -221,7 +223,7 @@ async def test_a_long_answer_can_be_paged_while_typing():
 
 
 @pytest.mark.parametrize("size", [(80, 24), BIG])
-async def test_a_card_is_clicked(size):
+async def test_a_card_is_clicked(size: tuple[int, int]) -> None:
     app = make_app(open_kernel("fault_oob_global", OOB))
 
     async def click(words: str, shift: int = 0, below: int = 0) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -24,14 +26,14 @@ def blurred():
     return session
 
 
-def test_ramps_grow_lighter_from_end_to_end():
+def test_ramps_grow_lighter_from_end_to_end() -> None:
     for name in ("grey", "viridis"):
         light = ramp(name).astype(float) @ (0.2126, 0.7152, 0.0722)
         assert (np.diff(light) > -0.5).all()
         assert light[-1] - light[0] > 150
 
 
-def test_picture_agrees_with_the_device():
+def test_picture_agrees_with_the_device() -> None:
     session = blurred()
     picture = ImageTaker(session).take("", 0, 1)
     assert picture.image.name == "blurred"
@@ -55,7 +57,7 @@ def test_picture_agrees_with_the_device():
     assert not any(picture.edges.values())
 
 
-def test_lanes_outside_are_marked_at_the_sides_they_left():
+def test_lanes_outside_are_marked_at_the_sides_they_left() -> None:
     session = blurred()
     picture = ImageTaker(session).take("photo", 0, 1)
     assert picture.writers is None
@@ -68,7 +70,7 @@ def test_lanes_outside_are_marked_at_the_sides_they_left():
     assert {lane.did for lane in lanes} == {"reads 0"}
 
 
-def test_only_texels_of_the_last_stop_are_new():
+def test_only_texels_of_the_last_stop_are_new() -> None:
     session = open_kernel(CLAMP)
     session.break_at(STORE_LINE)
     taker = ImageTaker(session)
@@ -86,7 +88,9 @@ def test_only_texels_of_the_last_stop_are_new():
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 @pytest.mark.parametrize(("palette", "marks"), [("dark", "unicode"), ("mono", "ascii")])
-async def test_viewer_shows_picture_value_place_and_writer(size, palette, marks):
+async def test_viewer_shows_picture_value_place_and_writer(
+    size: tuple[int, int], palette: str, marks: str
+) -> None:
     app = make_app(blurred(), palette=palette, marks=marks)
     async with app.run_test(size=size) as pilot:
         await settle(app, pilot)
@@ -103,7 +107,7 @@ async def test_viewer_shows_picture_value_place_and_writer(size, palette, marks)
         assert isinstance(app.screen, MainScreen)
 
 
-async def test_every_key_of_the_viewer():
+async def test_every_key_of_the_viewer() -> None:
     app = make_app(blurred())
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
@@ -144,7 +148,7 @@ async def test_every_key_of_the_viewer():
         assert code.key == ("pc", picture.writer(0, 63).pc)
 
 
-async def test_mouse_reads_chooses_and_zooms():
+async def test_mouse_reads_chooses_and_zooms() -> None:
     app = make_app(blurred())
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
@@ -166,7 +170,7 @@ async def test_mouse_reads_chooses_and_zooms():
         assert isinstance(app.screen, MainScreen)
 
 
-async def test_slices_and_formats_of_python_made_surfaces(tmp_path):
+async def test_slices_and_formats_of_python_made_surfaces(tmp_path: Path) -> None:
     table = tmp_path / "t.toml"
     cubin = tmp_path / "t.cubin"
     cubin.write_bytes(CLAMP.read_bytes())
@@ -212,7 +216,7 @@ async def test_slices_and_formats_of_python_made_surfaces(tmp_path):
         assert "z slice 1 of 2" in pane.texts[0]
 
 
-async def test_without_surfaces_the_key_says_so():
+async def test_without_surfaces_the_key_says_so() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)

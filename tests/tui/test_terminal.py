@@ -106,7 +106,7 @@ def terminal() -> Iterator[Callable[..., Terminal]]:
         each.close()
 
 
-def test_first_steps_from_entry_to_output(terminal):
+def test_first_steps_from_entry_to_output(terminal) -> None:
     screen = terminal("demo", width=80, height=24)
     first = screen.wait("Entry")
     assert "block_max+0x8" in first
@@ -134,7 +134,7 @@ def test_first_steps_from_entry_to_output(terminal):
     assert screen.code() == 0
 
 
-def test_a_fault_ends_with_its_card_and_code_3(terminal):
+def test_a_fault_ends_with_its_card_and_code_3(terminal) -> None:
     screen = terminal(str(CUBINS / "fault_oob_global.cubin"), *OOB)
     screen.wait("Entry")
     screen.keys("F5")

@@ -15,38 +15,38 @@ SPANS = st.lists(st.tuples(st.text(max_size=12), st.just("text")), max_size=6)
 
 
 @given(SPANS, SPANS, st.integers(1, 90))
-def test_a_row_fills_exactly_its_width(left, right, width):
+def test_a_row_fills_exactly_its_width(left, right, width) -> None:
     line = Row(tuple(left), right=tuple(right))
     assert sum(len(t) for t, _ in lay_out(line, width, "~")) == width
 
 
 @given(st.text(min_size=1, max_size=40))
-def test_program_text_never_reaches_the_terminal_raw(text):
+def test_program_text_never_reaches_the_terminal_raw(text) -> None:
     assert all(c.isprintable() or c == "\u00ad" for c in clean(text) if ord(c) < 0xA0)
 
 
-def test_control_characters_become_dots():
+def test_control_characters_become_dots() -> None:
     assert clean("a\x1b[31mb\n") == "a·[31mb·"
 
 
-def test_cut_text_shows_it():
+def test_cut_text_shows_it() -> None:
     spans = lay_out(row(("IADD32I R4, R4, 0x1", "text")), 10, "…")
     assert "".join(t for t, _ in spans) == "IADD32I R…"
     assert fit("abcdef", 4, "…") == "abc…"
 
 
-def test_the_right_part_survives():
+def test_the_right_part_survives() -> None:
     line = Row((("a long left part", "text"),), right=(("inferred", "muted"),))
     text = "".join(t for t, _ in lay_out(line, 20, "…"))
     assert text == "a long lef… inferred"
 
 
-def test_a_tint_covers_the_row():
+def test_a_tint_covers_the_row() -> None:
     spans = lay_out(Row((("x", "now"), ("y", "you/lane-band")), tint="now-bg"), 5, "…")
     assert [s for _, s in spans] == ["now/now-bg", "you/lane-band", "text/now-bg"]
 
 
-def test_ascii_glyphs_are_ascii_and_one_cell_wide():
+def test_ascii_glyphs_are_ascii_and_one_cell_wide() -> None:
     for field in dataclasses.fields(glyphs.Glyphs):
         value = getattr(glyphs.ASCII, field.name)
         assert value.isascii(), field.name
@@ -66,7 +66,7 @@ def test_ascii_glyphs_are_ascii_and_one_cell_wide():
         ({"LANG": "en_US.UTF-8", "GPUDBG_ASCII": "1"}, "ascii"),
     ],
 )
-def test_glyphs_follow_the_locale(env, name):
+def test_glyphs_follow_the_locale(env: dict[str, str], name: str) -> None:
     assert glyphs.choose(env).name == name
 
 
@@ -83,7 +83,7 @@ def test_glyphs_follow_the_locale(env, name):
         ({"TERM": "xterm", "GPUDBG_THEME": "light"}, "light"),
     ],
 )
-def test_palette_follows_the_terminal(env, name):
+def test_palette_follows_the_terminal(env: dict[str, str], name: str) -> None:
     assert theme.choose(env).name == name
 
 
@@ -99,7 +99,7 @@ def _contrast(a: str, b: str) -> float:
 
 
 @pytest.mark.parametrize("name", ["dark", "light", "contrast", "256"])
-def test_text_can_be_read_on_every_ground(name):
+def test_text_can_be_read_on_every_ground(name: str) -> None:
     c = theme.PALETTES[name].colours
     for ground in ("bg", "band", "now-bg", "you-bg", "stop-bg", "lane-band"):
         assert _contrast(c["text"], c[ground]) >= 7, ground
@@ -109,7 +109,7 @@ def test_text_can_be_read_on_every_ground(name):
         assert _contrast(c[role], c["bg"]) >= 4.3, role
 
 
-def test_the_256_palette_keeps_amber_and_red_grounds_apart():
+def test_the_256_palette_keeps_amber_and_red_grounds_apart() -> None:
     from rich.color import ColorSystem
 
     p = theme.PALETTES["256"]
@@ -120,12 +120,12 @@ def test_the_256_palette_keeps_amber_and_red_grounds_apart():
     assert len(grounds) == 4
 
 
-def test_without_colour_attributes_carry_the_meaning():
+def test_without_colour_attributes_carry_the_meaning() -> None:
     p = theme.PALETTES["mono"]
     assert p.style("text/now-bg").reverse
     assert p.style("now").bold
     assert not p.style("text").bold
 
 
-def test_strip_has_the_asked_width():
+def test_strip_has_the_asked_width() -> None:
     assert strip(row(("x", "text")), 7, theme.PALETTES["dark"], "…").cell_length == 7

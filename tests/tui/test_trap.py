@@ -41,14 +41,14 @@ def in_handler():
     return session
 
 
-def test_bits_and_columns_are_each_others_inverse():
+def test_bits_and_columns_are_each_others_inverse() -> None:
     columns = [bit_column(b) for b in range(32)]
     assert len(set(columns)) == 32
     assert [bit_at(c) for c in columns] == list(range(32))
     assert bit_at(bit_column(4) + 1) is None
 
 
-def test_picture_agrees_with_the_machine():
+def test_picture_agrees_with_the_machine() -> None:
     session = in_handler()
     trap = take(session)
     words = {w.name: w for w in trap.words}
@@ -68,20 +68,20 @@ def test_picture_agrees_with_the_machine():
     assert trap.log[-1].register == "HWW_WARP_ESR"
 
 
-def test_a_stop_in_the_handler_is_told_by_its_own_offset():
+def test_a_stop_in_the_handler_is_told_by_its_own_offset() -> None:
     view = view_of(in_handler())
     assert view.stops[-1].kind == "trap"
     line = stop_line(view.stops[-1], view.code, 1, True, look().glyphs)
     assert line.spans[-1][0] == "0008 trap_handler"
 
 
-def test_without_the_screen_nothing_is_collected():
+def test_without_the_screen_nothing_is_collected() -> None:
     assert view_of(open_first()).trap is None
     assert view_of(open_first(), trap=True).trap is not None
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
-async def test_inspector_shows_words_handler_and_log(size):
+async def test_inspector_shows_words_handler_and_log(size: tuple[int, int]) -> None:
     app = make_app(in_handler())
     async with app.run_test(size=size) as pilot:
         await settle(app, pilot)
@@ -105,7 +105,7 @@ async def test_inspector_shows_words_handler_and_log(size):
         assert not app.options.trap
 
 
-async def test_steps_move_the_handlers_pc_and_f_returns():
+async def test_steps_move_the_handlers_pc_and_f_returns() -> None:
     session = in_handler()
     app = make_app(session)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -122,7 +122,7 @@ async def test_steps_move_the_handlers_pc_and_f_returns():
         assert len(take(session).log) > lines
 
 
-async def test_fields_are_found_explained_and_edited():
+async def test_fields_are_found_explained_and_edited() -> None:
     session = in_handler()
     app = make_app(session)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -153,7 +153,7 @@ async def test_fields_are_found_explained_and_edited():
         assert any(r.kind == "write" for r in screen.log_pane.view.trap.log[-1:])
 
 
-async def test_folds_masks_and_clicks():
+async def test_folds_masks_and_clicks() -> None:
     session = in_handler()
     app = make_app(session)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -177,7 +177,7 @@ async def test_folds_masks_and_clicks():
         assert session.focus.warp == 1
 
 
-async def test_no_handler_and_no_warp_have_their_own_words():
+async def test_no_handler_and_no_warp_have_their_own_words() -> None:
     session = open_first()
     app = make_app(session)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -193,7 +193,7 @@ async def test_no_handler_and_no_warp_have_their_own_words():
         assert app.focused is app.screen.console.prompt
 
 
-async def test_the_card_at_a_handlers_entry_leads_to_the_inspector():
+async def test_the_card_at_a_handlers_entry_leads_to_the_inspector() -> None:
     app = make_app(in_handler())
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
@@ -205,7 +205,7 @@ async def test_the_card_at_a_handlers_entry_leads_to_the_inspector():
         assert isinstance(app.screen, TrapScreen)
 
 
-async def test_timeline_console_and_opening_by_itself():
+async def test_timeline_console_and_opening_by_itself() -> None:
     app = make_app(open_kernel(SCATTER))
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
@@ -229,7 +229,7 @@ async def test_timeline_console_and_opening_by_itself():
         assert not app.options.trap_opens
 
 
-async def test_small_inspector_brings_its_command_line_up():
+async def test_small_inspector_brings_its_command_line_up() -> None:
     app = make_app(open_kernel(SCATTER))
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(app, pilot)
@@ -242,7 +242,7 @@ async def test_small_inspector_brings_its_command_line_up():
         assert app.screen.timeline.display
 
 
-async def test_every_paused_warp_has_a_column():
+async def test_every_paused_warp_has_a_column() -> None:
     session = open_kernel(SCATTER, ["--block", "384"])
     session.step(3)
     session.command("trap stop")
@@ -280,7 +280,7 @@ async def test_every_paused_warp_has_a_column():
         assert not any(t.startswith(" Warp") for t in texts), "one warp is told in words"
 
 
-async def test_masks_are_open_while_rows_are_free():
+async def test_masks_are_open_while_rows_are_free() -> None:
     app = make_app(in_handler())
     async with app.run_test(size=(200, 60)) as pilot:
         await settle(app, pilot)
