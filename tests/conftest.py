@@ -1,22 +1,45 @@
-"""What all tests share: a cache of compiled code of their own."""
+"""What all tests share: a cache of compiled code of their own, Ctrl-C, and how hypothesis runs."""
 
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
+import threading
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from gpudbg.sm.engines.llvm import cache
 
+# How long an example takes says something about the machine's load, not about the code.
+settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("tests")
+
 
 def pytest_configure(config: pytest.Config) -> None:
+    """What holds before the first test, in each process that runs tests."""
+    heed_interrupts()
+    if not os.environ.get("PYTEST_XDIST_WORKER"):
+        use_own_cache(config)
+
+
+def heed_interrupts() -> None:
+    """Have Ctrl-C do what it does in a terminal.
+
+    A shell's background job and what nohup starts ignore the signal, and so do their children:
+    a test that interrupts a kernel would wait for ever.
+    """
+    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    if ignored and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def use_own_cache(config: pytest.Config) -> None:
     """Processes that tests begin have the same one; the user's is left alone.
 
     It is in pytest's own cache, so that the next run need not compile everything again.
     """
-    if os.environ.get("PYTEST_XDIST_WORKER"):
-        return
     kept = getattr(config, "cache", None)
     if kept is not None:
         folder = str(kept.mkdir("gpudbg-code"))

@@ -398,7 +398,7 @@ LINES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(LINES, max_size=30))
 def test_scheduled_code_has_no_hazards(lines: list[str]) -> None:
     """Whatever the program: the default scheduler's control words are clean."""
@@ -407,7 +407,7 @@ def test_scheduled_code_has_no_hazards(lines: list[str]) -> None:
     dual_free(assemble_file(text.replace("DEPBAR {0,1} ;", "DEPBAR {0,1}")))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.one_of(LINES, st.text(max_size=30)), max_size=12))
 def test_any_text_gives_words_or_an_error(lines: list[str]) -> None:
     try:

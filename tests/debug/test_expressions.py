@@ -178,7 +178,7 @@ def test_bad_text_is_refused_with_a_reason(text: str, message: str) -> None:
         evaluate(parse(text), FakeContext())
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.text(alphabet="()[]{}$RPcLD0123456789xX+-*/%&|^~!<>=?:.,@ \"'shared_int*tid", max_size=40)
 )
@@ -187,7 +187,7 @@ def test_any_text_gives_a_value_or_a_command_error(text: str) -> None:
         assert evaluate(parse(text), FakeContext()).values.shape == (32,)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.integers(-(2**31), 2**31 - 1), st.integers(-(2**31), 2**31 - 1), st.sampled_from("+-*&|^")
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -67,3 +69,19 @@ def test_a_handler_of_the_callers_own_stays(endless: gpudbg.DebugSession) -> Non
     finally:
         signal.signal(signal.SIGINT, before)
     assert seen == [1]
+
+
+def test_tests_heed_interrupts_that_their_parent_ignores() -> None:
+    """A shell's background job ignores the signal: these tests would wait for ever."""
+    this = f"{__file__}::test_run_and_cont"
+    words = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", this]
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        child = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    try:
+        assert child.communicate(timeout=60)[0].splitlines()[-1].endswith("[100%]")
+    finally:
+        child.kill()
+    assert child.returncode == 0

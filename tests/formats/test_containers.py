@@ -120,7 +120,7 @@ def test_truncated_containers() -> None:
             read_images(data[:length], "x")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.sampled_from(["lz4.fatbin", "plain.fatbin", "host.o"]), st.data())
 def test_mutated_containers(name: str, data: st.DataObject) -> None:
     body = bytearray((HERE / name).read_bytes())

@@ -66,7 +66,7 @@ def test_every_prefix(seed: int) -> None:
             read_cubin(data[:length], "fuzz.cubin")
 
 
-@settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=600, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_structural_mutations(data: st.DataObject) -> None:
     seed = data.draw(st.sampled_from(SEEDS))
@@ -80,14 +80,14 @@ def test_structural_mutations(data: st.DataObject) -> None:
     load(bytes(body[: len(seed)]))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.sampled_from(SEEDS), st.integers(0), st.binary(min_size=1, max_size=64))
 def test_random_overwrites(seed: bytes, at: int, junk: bytes) -> None:
     at %= len(seed)
     load(seed[:at] + junk + seed[at + len(junk) :])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.binary(max_size=300))
 def test_any_bytes_after_the_magic(tail: bytes) -> None:
     load(b"\x7fELF" + tail)

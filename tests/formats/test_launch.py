@@ -407,7 +407,7 @@ def test_arguments_by_name_that_are_none() -> None:
     assert launch_toml.flag_launch(NAMED, args=["m=7"]).args == NAMED.args
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.data())
 def test_any_mutated_table_is_a_launch_or_a_gpudbg_error(data: st.DataObject) -> None:
     lines = TABLE.splitlines()

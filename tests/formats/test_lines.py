@@ -108,7 +108,7 @@ def test_damaged_table_is_a_load_error(inlined) -> None:
         read_lines(replace(inlined, sections=sections))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.data())
 def test_mutated_tables_end_quickly(data: st.DataObject) -> None:
     program = read_cubin(HERE / "inlined.cubin")

@@ -156,7 +156,7 @@ def test_excluding_guards_are_no_hazard() -> None:
     assert kinds(*pair) == []
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.binary(min_size=32, max_size=32 * 6), st.sampled_from(["sm_50", "sm_61"]))
 def test_any_bytes_can_be_checked(code: bytes, arch: str) -> None:
     for finding in check_code(code, arch):

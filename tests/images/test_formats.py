@@ -81,7 +81,7 @@ def test_load(name: str, type_: str, texel: int, want: list[int]) -> None:
 SHARED = "E5B9G9R9_SHAREDEXP"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.data())
 def test_pack_undoes_unpack(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from([f.name for f in FORMATS.values() if f.modelled]))

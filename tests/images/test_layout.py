@@ -81,7 +81,7 @@ LAYOUT = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(LAYOUT, st.sampled_from(VIEWS), st.data())
 def test_offset_is_the_written_formula(layout: SurfaceLayout, view: str, data: Any) -> None:
     xb = data.draw(st.integers(0, layout.row_bytes - 1))
@@ -106,7 +106,7 @@ def test_offset_is_the_written_formula(layout: SurfaceLayout, view: str, data: A
     assert place.inside
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(LAYOUT, st.sampled_from(VIEWS), st.integers(0, 1 << 22))
 def test_every_offset_has_one_place(layout: SurfaceLayout, view: Any, offset: int) -> None:
     place = layout.place(offset, view)
@@ -150,7 +150,7 @@ def test_layouts_tile_256_bits() -> None:
         assert at == 256
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.sampled_from(texheader_schema.SCHEMAS), st.integers(0, (1 << 256) - 1))
 def test_construct_agrees_with_the_masks(name: str, value: int) -> None:
     parsed = texheader_schema.parse(name, value)
@@ -159,7 +159,7 @@ def test_construct_agrees_with_the_masks(name: str, value: int) -> None:
     assert texheader_schema.build(name, parsed) == value
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(0, (1 << 256) - 1))
 def test_any_header_decodes(value: int) -> None:
     found = split_words(value)

@@ -132,7 +132,7 @@ def test_every_layout() -> None:
             check("ADD", "U32", dim, layout, "NEAR", True, rng)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_any_combination(data: st.DataObject) -> None:
     op, size = data.draw(st.sampled_from(PAIRS))

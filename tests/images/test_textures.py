@@ -53,7 +53,7 @@ def linear_1d(row: Any, x: float, mode: str, border: float) -> float:
     return total
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.sampled_from(("wrap", "mirror", "clamp", "border")),
     st.sampled_from(("point", "linear")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpudbg.errors import AssembleError
@@ -120,13 +120,11 @@ def check_reading(text: str) -> None:
     assert column is not None
 
 
-@settings(deadline=None)
 @given(st.text(alphabet="IADDMOVR0123456789PTZ.,[]+-x c{}@!;|~", max_size=40))
 def test_any_text_is_a_word_or_an_assemble_error(text: str) -> None:
     check_reading(text)
 
 
-@settings(deadline=None)
 @given(st.sampled_from(range(2000)), st.integers(0, 60), st.characters(codec="ascii"))
 def test_damaged_texts_never_crash(index: int, at: int, char: str) -> None:
     text = compiled()[index * 7].text or ""

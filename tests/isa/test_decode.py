@@ -106,7 +106,6 @@ def test_every_architecture_has_the_instructions_of_sm_50() -> None:
     assert len(mnemonics("sm_50")) == 145
 
 
-@settings(deadline=None)
 @given(words, st.sampled_from(ARCHS))
 def test_any_word_decodes_or_is_refused_with_a_reason(word: int, arch: str) -> None:
     reason = "legal"
@@ -122,7 +121,7 @@ def test_any_word_decodes_or_is_refused_with_a_reason(word: int, arch: str) -> N
 
 
 @given(words, st.integers(0, 15))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_texts_that_were_kept_are_those_of_a_form_without_any(word: int, reuse: int) -> None:
     for form in all_forms()[:: 1 + word % 37]:
         tried = word & ~form.mask | form.value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpudbg.errors import AssembleError
@@ -17,13 +17,11 @@ IADD = 0x5C10000000070302
 MOV = 0x5C98078000270006
 
 
-@settings(deadline=None)
 @given(st.integers(0, (1 << 21) - 1))
 def test_groups_decode_and_encode_to_themselves(group: int) -> None:
     assert Control.decode(group).encode() == group
 
 
-@settings(deadline=None)
 @given(st.integers(0, (1 << 21) - 1))
 def test_the_notation_reads_back(group: int) -> None:
     control = Control.decode(group)
@@ -39,7 +37,6 @@ def test_fields_of_a_compiled_control_word() -> None:
     assert str(second) == "B------:R-:W0:-:S01:----"
 
 
-@settings(deadline=None)
 @given(st.tuples(*[st.integers(0, (1 << 21) - 1)] * 3))
 def test_three_groups_make_a_word(parts: tuple[int, int, int]) -> None:
     assert sched.groups(sched.pack(*parts)) == parts

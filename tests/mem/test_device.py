@@ -40,7 +40,7 @@ def expected_words(memory: DeviceMemory, address: int, size: int, signed: bool) 
 lane_plan = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 63)), min_size=32, max_size=32)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(lane_plan, st.sampled_from(SIZES), st.integers(1, FULL), st.booleans(), st.booleans())
 def test_gather_reads_what_each_lane_addresses(
     plan: list[tuple[int, int]], size: int, lanes: int, signed: bool, one: bool
@@ -62,7 +62,7 @@ def test_gather_reads_what_each_lane_addresses(
             assert words == [0] * len(words)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(lane_plan, st.sampled_from(SIZES), st.integers(1, FULL), st.integers(0, 2**32 - 1))
 def test_scatter_writes_ascending_so_the_highest_lane_wins(
     plan: list[tuple[int, int]], size: int, lanes: int, seed: int

@@ -23,7 +23,7 @@ def u32(values: list[int]) -> np.ndarray:
     return np.array(values, np.uint32)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     st.lists(st.integers(0, 9), min_size=32, max_size=32),
     st.sampled_from(SIZES),
@@ -92,7 +92,7 @@ def test_no_local_memory_at_all() -> None:
         LocalMemory(0).place(u32([0] * 32), 1, 4)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.integers(0, 300), min_size=32, max_size=32),
     st.sampled_from(SIZES),

@@ -83,7 +83,7 @@ def test_looking_for_completions_runs_nothing() -> None:
 
 
 @given(st.text(alphabet="dbgwarpinfo.()[]'\"0123456789 !$_/=", max_size=40))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_any_text(text: str) -> None:
     count, found = FINDER.matches(text)
     assert 0 <= count <= len(text)

@@ -220,7 +220,7 @@ def step(w: WarpState, op: str, following: int, taken: int, target: int) -> int:
     return following
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 2**32 - 1))
 def test_every_lane_goes_where_it_would_go_alone(seed: int, valid: int) -> None:
     p = Generator(seed).make()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gpudbg.sm.latest import Latest
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(1, 90), st.integers(0, 700), st.slices(700), st.booleans())
 def test_like_a_list_without_its_beginning(
     most: int, count: int, part: slice, weighed: bool

@@ -55,7 +55,7 @@ def test_printf_conversions(text: str, packed: bytes, expected: str) -> None:
     assert printf(text, packed, {16: "name"}) == expected
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(max_size=40), st.binary(max_size=64))
 def test_any_format_prints_something(text: str, packed: bytes) -> None:
     assert isinstance(printf(text, packed), str)

@@ -95,7 +95,7 @@ def lanes_of(operand: Any) -> list[int]:
     return spread(operand)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(word, min_size=32, max_size=32), st.lists(word, min_size=32, max_size=32))
 def test_32_bit_operations(a: list[int], b: list[int]) -> None:
     for x in shapes(a, np.uint32):
@@ -112,7 +112,7 @@ def test_32_bit_operations(a: list[int], b: list[int]) -> None:
                 assert got == sum(compare(p, q) << n for n, (p, q) in enumerate(pairs)), name
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.lists(wide, min_size=32, max_size=32),
     st.lists(wide, min_size=32, max_size=32),

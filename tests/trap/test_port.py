@@ -136,7 +136,7 @@ def test_run_trigger_alone_does_not_resume() -> None:
     assert bus.read(0, "DBGR_CONTROL0") == 1
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.tuples(st.sampled_from(REGISTERS), st.integers(0, 0xFFFF_FFFF), st.booleans()),
@@ -245,7 +245,7 @@ def test_every_judgement_of_the_options_is_a_policy() -> None:
 
 
 # ---- the launch table ------------------------------------------------------------------
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.dictionaries(
         st.sampled_from(["shader_type", "swept", "affinity", "queue", "max_warps", "x", "ticket"]),

@@ -164,7 +164,7 @@ FRAGMENTS = st.sampled_from(
     | st.text(max_size=60),
     st.sampled_from(["gfx700", "gfx803", "gfx900", "gfx1010", "gfx1200"]),
 )
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 def test_any_text_is_read_or_refused(text: str, mcpu: str) -> None:
     """Any text gives instructions or an error with a place inside the text."""
     chosen = processor(mcpu)

@@ -32,14 +32,14 @@ def test_decode_inverts_encode(operand: HwReg) -> None:
 
 @pytest.mark.parametrize("mcpu", CPUS)
 @given(operand=OPERANDS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_parse_inverts_print(mcpu: str, operand: HwReg) -> None:
     chosen = processor(mcpu)
     assert assemble_operand(operand.text(chosen), chosen) == operand.encode()
 
 
 @given(OPERANDS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_all_syntaxes_agree(operand: HwReg) -> None:
     chosen, value = processor("gfx1010"), operand.encode()
     for text in (
@@ -75,7 +75,7 @@ INSTRUCTIONS = st.one_of(
 
 @pytest.mark.parametrize("mcpu", CPUS)
 @given(instruction=INSTRUCTIONS)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_words_both_ways(mcpu: str, instruction: Instruction) -> None:
     chosen = processor(mcpu)
     words = instruction.words(chosen)

@@ -180,7 +180,7 @@ LINES = st.lists(
 
 
 @given(LINES | st.text(max_size=80), st.sampled_from(["gfx803", "gfx942", "gfx1010", "gfx1200"]))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_any_dump_is_told_or_refused(text: str, mcpu: str) -> None:
     try:
         report = wave(text, mcpu)

@@ -54,7 +54,7 @@ logs = st.sampled_from(VALID_LOG_ALLOC)
 
 
 @given(machines, st.sampled_from((1, 2)), logs, st.integers(0, 1), st.integers(0, (1 << 32) - 1))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_local_address_to_position_and_back(
     machine: tuple[Chip, Hierarchy], halfwarps: int, log: int, no_clamp: int, seed: int
 ) -> None:
@@ -72,7 +72,7 @@ def test_local_address_to_position_and_back(
 
 
 @given(machines, logs, st.integers(0, 1), st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_stack_position_to_address_and_back(
     machine: tuple[Chip, Hierarchy], log: int, no_clamp: int, data: st.DataObject
 ) -> None:

@@ -480,7 +480,7 @@ streams = st.one_of(
 
 
 @given(streams)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_any_bytes_parse_or_refuse(data: bytes) -> None:
     try:
         statements = stream.parse(data, "fuzz")
@@ -496,7 +496,7 @@ small = st.one_of(st.integers(0, 70), st.integers(0, (1 << 32) - 1), st.just(0x1
 
 
 @given(st.lists(st.tuples(offsets, small), max_size=60))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_any_method_writes_leave_a_state_that_can_be_shown(writes: list[tuple[int, int]]) -> None:
     run_all([
         stream.Statement("method", f"word {i}", i, "turing", offset, value)

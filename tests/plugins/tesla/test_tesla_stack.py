@@ -101,7 +101,7 @@ def test_pushes_spill_the_oldest_block_and_pops_fetch_it() -> None:
 
 
 @given(st.lists(st.integers(0, 3), max_size=120))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_stack_behaves_as_a_list(moves: list[int]) -> None:
     stack = WarpStack(layout(), 3, 0, 0, limit=24)
     model: list[StackEntry] = []

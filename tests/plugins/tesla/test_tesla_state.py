@@ -353,7 +353,7 @@ VALUES = (
 
 
 @given(st.sampled_from(DECODERS), st.lists(st.sampled_from(FLAGS + VALUES), max_size=6))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_no_arguments_make_a_decoder_fail(name: str, argv: list[str]) -> None:
     code, output = REGISTRY.run_decoder(name, argv)
     assert code in (0, 2) or (name == "method" and code == 4)
