@@ -16,18 +16,15 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from gpudbg.debug.api import LoadedProgram as LoadedProgram
-    from gpudbg.debug.api import assemble_program as assemble_program
-    from gpudbg.debug.api import compile as compile  # noqa: A004 - the public name
-    from gpudbg.debug.api import load as load
-    from gpudbg.debug.api import open as open  # noqa: A004 - the public name
-    from gpudbg.debug.breakpoints import Breakpoint as Breakpoint
+    from gpudbg.api.programs import LoadedProgram as LoadedProgram
+    from gpudbg.api.programs import assemble_program as assemble_program
+    from gpudbg.api.programs import compile as compile  # noqa: A004 - the public name
+    from gpudbg.api.programs import load as load
+    from gpudbg.api.programs import open as open  # noqa: A004 - the public name
+    from gpudbg.debug.breakpoints.events import Subscription as Subscription
+    from gpudbg.debug.breakpoints.table import Breakpoint as Breakpoint
     from gpudbg.debug.commands.registry import Output as Output
-    from gpudbg.debug.device import Device as Device
-    from gpudbg.debug.device import DeviceBuffer as DeviceBuffer
-    from gpudbg.debug.expr import Result as Result
-    from gpudbg.debug.focus import Focus as Focus
-    from gpudbg.debug.images import DeviceImage as DeviceImage
+    from gpudbg.debug.focus.focus import Focus as Focus
     from gpudbg.debug.look import InstructionInfo as InstructionInfo
     from gpudbg.debug.look import Memory as Memory
     from gpudbg.debug.look import SpecialValue as SpecialValue
@@ -36,20 +33,22 @@ if TYPE_CHECKING:
     from gpudbg.debug.snapshot import StackEntry as StackEntry
     from gpudbg.debug.snapshot import WarpDetail as WarpDetail
     from gpudbg.debug.snapshot import WarpRow as WarpRow
-    from gpudbg.debug.stop import CallSite as CallSite
-    from gpudbg.debug.stop import ErrorRecord as ErrorRecord
-    from gpudbg.debug.stop import KernelError as KernelError
-    from gpudbg.debug.stop import Stop as Stop
-    from gpudbg.debug.stop import StopKind as StopKind
-    from gpudbg.debug.stop import Trigger as Trigger
+    from gpudbg.debug.stops.stop import CallSite as CallSite
+    from gpudbg.debug.stops.stop import ErrorRecord as ErrorRecord
+    from gpudbg.debug.stops.stop import KernelError as KernelError
+    from gpudbg.debug.stops.stop import Stop as Stop
+    from gpudbg.debug.stops.stop import StopKind as StopKind
+    from gpudbg.debug.stops.stop import Trigger as Trigger
     from gpudbg.debug.symbols import Line as Line
-    from gpudbg.debug.trace_log import TraceEntry as TraceEntry
-    from gpudbg.debug.trace_log import TraceLog as TraceLog
+    from gpudbg.debug.trace.log import TraceEntry as TraceEntry
+    from gpudbg.debug.trace.log import TraceLog as TraceLog
     from gpudbg.debug.warp_view import LaneView as LaneView
     from gpudbg.debug.warp_view import PredicateFile as PredicateFile
     from gpudbg.debug.warp_view import RegisterFile as RegisterFile
     from gpudbg.debug.warp_view import WarpView as WarpView
-    from gpudbg.debug.watching import Subscription as Subscription
+    from gpudbg.device.device import Device as Device
+    from gpudbg.device.device import DeviceBuffer as DeviceBuffer
+    from gpudbg.device.images import DeviceImage as DeviceImage
     from gpudbg.errors import AssembleError as AssembleError
     from gpudbg.errors import CommandError as CommandError
     from gpudbg.errors import CompileError as CompileError
@@ -60,6 +59,7 @@ if TYPE_CHECKING:
     from gpudbg.errors import ModelGap as ModelGap
     from gpudbg.errors import PluginError as PluginError
     from gpudbg.errors import UsageError as UsageError
+    from gpudbg.expr import Result as Result
     from gpudbg.formats.program import Global as Global
     from gpudbg.formats.program import Kernel as Kernel
     from gpudbg.isa import BoundInstruction as BoundInstruction
@@ -70,27 +70,27 @@ if TYPE_CHECKING:
 _PUBLIC = {
     "AssembleError": "gpudbg.errors",
     "BoundInstruction": "gpudbg.isa",
-    "Breakpoint": "gpudbg.debug.breakpoints",
-    "CallSite": "gpudbg.debug.stop",
+    "Breakpoint": "gpudbg.debug.breakpoints.table",
+    "CallSite": "gpudbg.debug.stops.stop",
     "CommandError": "gpudbg.errors",
     "CompileError": "gpudbg.errors",
     "DebugSession": "gpudbg.debug.session",
     "DecodeError": "gpudbg.errors",
-    "Device": "gpudbg.debug.device",
-    "DeviceBuffer": "gpudbg.debug.device",
-    "DeviceImage": "gpudbg.debug.images",
-    "ErrorRecord": "gpudbg.debug.stop",
-    "Focus": "gpudbg.debug.focus",
+    "Device": "gpudbg.device.device",
+    "DeviceBuffer": "gpudbg.device.device",
+    "DeviceImage": "gpudbg.device.images",
+    "ErrorRecord": "gpudbg.debug.stops.stop",
+    "Focus": "gpudbg.debug.focus.focus",
     "Global": "gpudbg.formats.program",
     "GpudbgError": "gpudbg.errors",
     "InstructionInfo": "gpudbg.debug.look",
     "InternalError": "gpudbg.errors",
     "Kernel": "gpudbg.formats.program",
-    "KernelError": "gpudbg.debug.stop",
+    "KernelError": "gpudbg.debug.stops.stop",
     "LaneView": "gpudbg.debug.warp_view",
     "Line": "gpudbg.debug.symbols",
     "LoadError": "gpudbg.errors",
-    "LoadedProgram": "gpudbg.debug.api",
+    "LoadedProgram": "gpudbg.api.programs",
     "Memory": "gpudbg.debug.look",
     "ModelGap": "gpudbg.errors",
     "Observer": "gpudbg.sm.observer",
@@ -98,26 +98,26 @@ _PUBLIC = {
     "PluginError": "gpudbg.errors",
     "PredicateFile": "gpudbg.debug.warp_view",
     "RegisterFile": "gpudbg.debug.warp_view",
-    "Result": "gpudbg.debug.expr",
+    "Result": "gpudbg.expr",
     "Snapshot": "gpudbg.debug.snapshot",
     "SpecialValue": "gpudbg.debug.look",
     "StackEntry": "gpudbg.debug.snapshot",
-    "Stop": "gpudbg.debug.stop",
-    "StopKind": "gpudbg.debug.stop",
-    "Subscription": "gpudbg.debug.watching",
-    "TraceEntry": "gpudbg.debug.trace_log",
-    "TraceLog": "gpudbg.debug.trace_log",
-    "Trigger": "gpudbg.debug.stop",
+    "Stop": "gpudbg.debug.stops.stop",
+    "StopKind": "gpudbg.debug.stops.stop",
+    "Subscription": "gpudbg.debug.breakpoints.events",
+    "TraceEntry": "gpudbg.debug.trace.log",
+    "TraceLog": "gpudbg.debug.trace.log",
+    "Trigger": "gpudbg.debug.stops.stop",
     "UsageError": "gpudbg.errors",
     "WarpDetail": "gpudbg.debug.snapshot",
     "WarpRow": "gpudbg.debug.snapshot",
     "WarpView": "gpudbg.debug.warp_view",
     "assemble": "gpudbg.isa",
-    "assemble_program": "gpudbg.debug.api",
-    "compile": "gpudbg.debug.api",
+    "assemble_program": "gpudbg.api.programs",
+    "compile": "gpudbg.api.programs",
     "decode": "gpudbg.isa",
-    "load": "gpudbg.debug.api",
-    "open": "gpudbg.debug.api",
+    "load": "gpudbg.api.programs",
+    "open": "gpudbg.api.programs",
 }
 """Public name -> module that defines it."""
 

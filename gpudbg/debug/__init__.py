@@ -1,1 +1,1 @@
-"""gpudbg.debug."""
+"""A debug session: a launch that can be stopped, inspected, changed and stepped."""

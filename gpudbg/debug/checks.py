@@ -48,7 +48,7 @@ class CheckKind:
 
 CHECKS: dict[str, CheckKind] = {
     "hazards": CheckKind(
-        "gpudbg.debug.hazards",
+        "gpudbg.analysis.hazards",
         "HazardObserver",
         "control words: results read before stall counts or scoreboards allow it",
     ),

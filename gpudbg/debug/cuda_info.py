@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from gpudbg.debug import cuda_coords as coords
-from gpudbg.debug.cuda_coords import Place, Wanted
-from gpudbg.debug.cuda_exceptions import EXCEPTIONS, exception_of
-from gpudbg.debug.focus import Dim3
-from gpudbg.debug.frames import waiting_pc
-from gpudbg.debug.stop import dim
+from gpudbg.debug.focus import cuda_coords as coords
+from gpudbg.debug.focus.cuda_coords import Place, Wanted
+from gpudbg.debug.focus.focus import Dim3
+from gpudbg.debug.stops.cuda_exceptions import EXCEPTIONS, exception_of
+from gpudbg.debug.stops.stop import dim
+from gpudbg.debug.values.frames import waiting_pc
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:
@@ -275,7 +275,7 @@ def _lanes(session: DebugSession, wanted: Wanted) -> Table:
 # ---- software --------------------------------------------------------------------------
 def invocation(session: DebugSession) -> str:
     """`saxpy(n=1000,x=0x700000000)`"""
-    from gpudbg.debug.arguments import argument_rows
+    from gpudbg.debug.views.arguments import argument_rows
 
     arguments = ",".join(f"{a.name}={a.text}" for a in argument_rows(session))
     return f"{session.symbols.kernel_name}({arguments})"

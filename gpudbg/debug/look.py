@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from gpudbg.debug import access
-from gpudbg.debug.expr.evaluate import text_of
-from gpudbg.debug.given import whole
 from gpudbg.debug.part import Part
-from gpudbg.debug.public import public_names
-from gpudbg.debug.standing import standing_pc
+from gpudbg.debug.stops.standing import standing_pc
+from gpudbg.debug.values import access
 from gpudbg.errors import CommandError, UsageError
+from gpudbg.expr.evaluate import text_of
+from gpudbg.public import public_names
+from gpudbg.validation import whole
 
 if TYPE_CHECKING:
-    from gpudbg.debug.device import DeviceBuffer
-    from gpudbg.debug.expr import Result
-    from gpudbg.debug.focus import Focus
+    from gpudbg.debug.focus.focus import Focus
     from gpudbg.debug.symbols import Symbols
     from gpudbg.debug.warp_view import WarpView
+    from gpudbg.device.device import DeviceBuffer
+    from gpudbg.expr import Result
     from gpudbg.mem.device import Allocation
     from gpudbg.sm.state import WarpState
 
@@ -54,7 +54,7 @@ class Memory:
 
     def lines(self) -> list[str]:
         """A hexdump."""
-        from gpudbg.debug.views import hexdump
+        from gpudbg.debug.views.text import hexdump
 
         return hexdump(self.data, self.address)
 
@@ -62,7 +62,7 @@ class Memory:
         return f"<Memory {self.space} 0x{self.address:x}, {len(self.data)} bytes>"
 
     def _repr_html_(self) -> str:
-        from gpudbg.debug import html
+        from gpudbg.debug.views import html
 
         return html.heading(repr(self)[1:-1]) + html.pre(self.lines())
 
@@ -101,7 +101,7 @@ class SpecialValue:
         return f"<{self.name} of 32 lanes, 0x{self.value:x} in lane {self.lane}>"
 
     def _repr_html_(self) -> str:
-        from gpudbg.debug import html
+        from gpudbg.debug.views import html
 
         return html.pre(self.lines())
 
@@ -132,7 +132,7 @@ class InstructionInfo:
     line: str = ""
 
     def _repr_html_(self) -> str:
-        from gpudbg.debug import html
+        from gpudbg.debug.views import html
 
         return html.pre(self.lines())
 
@@ -189,7 +189,7 @@ class Looking(Part):
         >>> print("\\n".join(session.memory("in", 16).lines()))
         705000000  000000fa 000002cb 00000580 0000129d  ................
         """
-        from gpudbg.debug.memory_view import memory_at
+        from gpudbg.debug.views.memory import memory_at
 
         size = whole(size, "size", 0)
         if not isinstance(place, str):
@@ -233,7 +233,7 @@ class Looking(Part):
         >>> info.text, info.writes, info.line
         ('MOV R4, RZ', ('R4',), 'first_steps.cu:10')
         """
-        from gpudbg.debug.operands import instruction_at
+        from gpudbg.debug.values.operands import instruction_at
 
         place = None if offset is None else whole(offset, "offset", 0)
         state = self.warp().state if place is None else None

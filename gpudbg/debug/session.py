@@ -20,46 +20,47 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gpudbg.debug import focus as focus_module
-from gpudbg.debug import gathering, stepping
-from gpudbg.debug.breaking import Breaking
-from gpudbg.debug.context import WarpContext
+from gpudbg.debug import stepping
+from gpudbg.debug.breakpoints import gathering
+from gpudbg.debug.breakpoints.events import EVERY_STOP, Watching
+from gpudbg.debug.breakpoints.setting import Breaking
+from gpudbg.debug.breakpoints.watchpoints import Watchpoints, lines_of
 from gpudbg.debug.displays import Displays
-from gpudbg.debug.expr import Result, evaluate, parse, parse_condition
-from gpudbg.debug.expr.evaluate import uniform
-from gpudbg.debug.expr.types import I32
-from gpudbg.debug.focus import Focus
-from gpudbg.debug.frames import call_depth
-from gpudbg.debug.given import maybe_whole, one_of, whole
-from gpudbg.debug.given import text as given_text
+from gpudbg.debug.focus import focus as focus_module
+from gpudbg.debug.focus.focus import Focus
 from gpudbg.debug.interrupts import interruptible
 from gpudbg.debug.look import Looking
-from gpudbg.debug.public import public_names
 from gpudbg.debug.script import Line, Player, Scope, play
 from gpudbg.debug.script.blocks import statements
 from gpudbg.debug.script.host import SessionHost
 from gpudbg.debug.settings import SCOPES, Settings
 from gpudbg.debug.sources import SourcePath
-from gpudbg.debug.standing import standing_pc
-from gpudbg.debug.stop import Stop, Trigger, dim
-from gpudbg.debug.stop_maker import entry_stop, make_stop, opened_stop
+from gpudbg.debug.stops.maker import entry_stop, make_stop, opened_stop
+from gpudbg.debug.stops.standing import standing_pc
+from gpudbg.debug.stops.stop import Stop, Trigger, dim
 from gpudbg.debug.symbols import Symbols
-from gpudbg.debug.timeline import Timeline
+from gpudbg.debug.trace.timeline import Timeline
 from gpudbg.debug.traps import SessionTraps
+from gpudbg.debug.values.context import WarpContext
+from gpudbg.debug.values.frames import call_depth
 from gpudbg.debug.warp_view import WarpView, array_mask
-from gpudbg.debug.watching import EVERY_STOP, Watching
-from gpudbg.debug.watchpoints import Watchpoints, lines_of
 from gpudbg.errors import CommandError, GpudbgError, UsageError
+from gpudbg.expr import Result, evaluate, parse, parse_condition
+from gpudbg.expr.evaluate import uniform
+from gpudbg.expr.types import I32
 from gpudbg.formats.launch import MissingArguments
 from gpudbg.isa.spa5.sched import first_instruction
+from gpudbg.public import public_names
 from gpudbg.sm.events import StopEvent
 from gpudbg.sm.latest import Latest
+from gpudbg.validation import maybe_whole, one_of, whole
+from gpudbg.validation import text as given_text
 
 if TYPE_CHECKING:
+    from gpudbg.api.opening import Opening
+    from gpudbg.debug.breakpoints.events import Subscription
     from gpudbg.debug.commands.registry import Command, Output
-    from gpudbg.debug.opening import Opening
     from gpudbg.debug.snapshot import Snapshot
-    from gpudbg.debug.watching import Subscription
     from gpudbg.formats.program import CodeImage, Kernel, Program
     from gpudbg.sm.gpu import Grid
     from gpudbg.sm.grid import Look
@@ -194,7 +195,7 @@ class DebugSession(Watching, Breaking, Looking):
         return f"<DebugSession {head}: {self.stop.message if self.stop else 'not launched'}>"
 
     def _repr_html_(self) -> str:
-        from gpudbg.debug import html
+        from gpudbg.debug.views import html
 
         return html.session(self)
 
@@ -463,7 +464,7 @@ class DebugSession(Watching, Breaking, Looking):
         if self.settings.shown("stop-on-hang") == "off":
             return None
         # It leads to views, which sessions need first here.
-        from gpudbg.debug.hanging import hang_of
+        from gpudbg.debug.stops.hanging import hang_of
 
         return lambda times: hang_of(self, times)
 
@@ -836,11 +837,11 @@ class DebugSession(Watching, Breaking, Looking):
     def context(self) -> WarpContext:
         """What expressions see: the focused warp; at the end, what a launch leaves."""
         if self.focus is None and self._killed:
-            from gpudbg.debug.ended import BareContext
+            from gpudbg.debug.values.ended import BareContext
 
             return BareContext(self)
         if self.focus is None and self.grid.finished:
-            from gpudbg.debug.ended import EndedContext
+            from gpudbg.debug.values.ended import EndedContext
 
             return EndedContext(self)
         return WarpContext(self, self._focused(), self.frame_level)
@@ -983,6 +984,6 @@ class ClosedSession(DebugSession):
         return f"<closed session of {self.kernel.name}>"
 
     def _repr_html_(self) -> str:
-        from gpudbg.debug import html
+        from gpudbg.debug.views import html
 
         return html.heading(repr(self)[1:-1])

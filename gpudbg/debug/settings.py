@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.format import parse_int
+from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
 from gpudbg.options import JOBS
 

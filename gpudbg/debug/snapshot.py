@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpudbg.debug.focus import Focus
-from gpudbg.debug.spinning import known_spin
-from gpudbg.debug.standing import standing_pc
-from gpudbg.debug.stop import Stop
+from gpudbg.debug.focus.focus import Focus
+from gpudbg.debug.stops.spinning import known_spin
+from gpudbg.debug.stops.standing import standing_pc
+from gpudbg.debug.stops.stop import Stop
 from gpudbg.debug.warp_view import fixed
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class Snapshot:
         return f"<Snapshot {self.kernel}: {self.stop.kind}, {words}>"
 
     def _repr_html_(self) -> str:
-        from gpudbg.debug import html
+        from gpudbg.debug.views import html
 
         return html.snapshot(self)
 

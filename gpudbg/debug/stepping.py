@@ -23,7 +23,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.frames import call_depth, frames
+from gpudbg.debug.values.frames import call_depth, frames
 from gpudbg.errors import CommandError
 from gpudbg.isa.spa5.sched import first_instruction
 from gpudbg.sm import convergence
@@ -31,7 +31,7 @@ from gpudbg.sm.events import StopEvent
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
-    from gpudbg.debug.stop import Stop
+    from gpudbg.debug.stops.stop import Stop
     from gpudbg.debug.symbols import Line, Symbols
     from gpudbg.sm.state import WarpState
 

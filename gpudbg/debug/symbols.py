@@ -14,14 +14,14 @@ from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug.format import parse_int
-from gpudbg.debug.listing import WORD_BYTES, CodeLine, code_line, section_pcs
-from gpudbg.debug.standing import standing_pc
-from gpudbg.debug.stop import CallSite
-from gpudbg.debug.variable_types import source_name
+from gpudbg.debug.stops.standing import standing_pc
+from gpudbg.debug.stops.stop import CallSite
+from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
 from gpudbg.formats.names import plain_name
 from gpudbg.isa.spa5.sched import first_instruction
+from gpudbg.symbols.listing import WORD_BYTES, CodeLine, code_line, section_pcs
+from gpudbg.symbols.variable_types import source_name
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession

@@ -162,7 +162,7 @@ def read_handler(source: Any, arch: str) -> Program:
 
 
 def _assembled(path: Path, arch: str) -> Program:
-    from gpudbg.debug.assembler import assemble_file
+    from gpudbg.assembler import assemble_file
     from gpudbg.formats.cubin import read_cubin
 
     try:

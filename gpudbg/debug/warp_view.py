@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gpudbg.debug.focus import thread_of
-from gpudbg.debug.given import text as given_text
-from gpudbg.debug.given import whole
-from gpudbg.debug.public import public_names
-from gpudbg.debug.standing import standing_pc
+from gpudbg.debug.focus.focus import thread_of
+from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.errors import UsageError
+from gpudbg.public import public_names
+from gpudbg.validation import text as given_text
+from gpudbg.validation import whole
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -316,7 +316,7 @@ class LaneView:
     @property
     def pc(self) -> int:
         """Offset of the instruction with which the lane goes on."""
-        from gpudbg.debug.frames import waiting_pc
+        from gpudbg.debug.values.frames import waiting_pc
 
         return self._view.offset(waiting_pc(self._view.state, self.index))
 
@@ -346,8 +346,8 @@ class LaneView:
         Raises:
             CommandError: it has no value here.
         """
-        from gpudbg.debug.expr import evaluate, parse
         from gpudbg.errors import CommandError
+        from gpudbg.expr import evaluate, parse
 
         result = evaluate(parse(given_text(text, "expression")), self._view.context())
         if not result.valid[self.index]:
@@ -357,7 +357,7 @@ class LaneView:
     __dir__ = public_names
 
     def _repr_html_(self) -> str:
-        from gpudbg.debug import html
+        from gpudbg.debug.views import html
 
         return html.heading(repr(self)) if self._view.closed else html.lane(self)
 
@@ -493,13 +493,13 @@ class WarpView:
 
     def context(self) -> Any:
         """What expressions see of this warp."""
-        from gpudbg.debug.context import WarpContext
+        from gpudbg.debug.values.context import WarpContext
 
         return WarpContext(self._session, self.state)
 
     def evaluate(self, text: str) -> NDArray[Any]:
         """An expression's value in the 32 lanes (lanes without a value: 0)."""
-        from gpudbg.debug.expr import evaluate, parse
+        from gpudbg.expr import evaluate, parse
 
         tree = parse(given_text(text, "expression"))
         values: NDArray[Any] = evaluate(tree, self.context()).values
@@ -516,7 +516,7 @@ class WarpView:
     __dir__ = public_names
 
     def _repr_html_(self) -> str:
-        from gpudbg.debug import html
+        from gpudbg.debug.views import html
 
         return html.heading(repr(self)) if self.closed else html.warp(self)
 

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpudbg
+from gpudbg.analysis.hazards import check_code
+from gpudbg.assembler import SassProgram, assemble_file
+from gpudbg.assembler.patch import patch_cubin
 from gpudbg.cli import main
-from gpudbg.debug.assembler import SassProgram, assemble_file
-from gpudbg.debug.assembler.patch import patch_cubin
-from gpudbg.debug.hazards import check_code
 from gpudbg.formats.cubin import read_cubin
 from gpudbg.isa.spa5.sched import Control, instructions, pack
 from tests import kernel_cases

@@ -84,7 +84,7 @@ def against_grid(reps: int) -> list[Point]:
 def against_divergence(reps: int) -> list[Point]:
     """Seconds of 64 warps whose lanes take 1 to 32 paths of 2,000 rounds."""
     import gpudbg
-    from gpudbg.debug.assembler import assemble_file
+    from gpudbg.assembler import assemble_file
 
     program = gpudbg.load(assemble_file(divergent_kernel()).cubin(), engine="run")
     points = []

@@ -16,13 +16,13 @@ ROOT = Path(__file__).resolve().parents[2]
 FIRST = str(ROOT / "sessions" / "first_steps" / "first_steps.cubin")
 
 SCREENS = "textual rich prompt_toolkit IPython gpudbg.frontends.tui gpudbg.frontends.repl"
-COMPILERS = "llvmlite gpudbg.sm.engines.llvm.build ctypes.util subprocess gpudbg.debug.compile"
+COMPILERS = "llvmlite gpudbg.sm.engines.llvm.build ctypes.util subprocess gpudbg.toolchain.compile"
 RARE = (
     "construct importlib.metadata email asyncio logging gpudbg.isa.spa5.schema "
-    "gpudbg.debug.hazards gpudbg.debug.assembler gpudbg.formats.fatbin"
+    "gpudbg.analysis.hazards gpudbg.assembler gpudbg.formats.fatbin"
 )
 IMAGES = "gpudbg.sm.images.surfaces gpudbg.sm.images.textures gpudbg.mem.surface"
-MACHINE = "gpudbg.sm.begin gpudbg.sm.grid gpudbg.isa gpudbg.regs.port gpudbg.debug.expr"
+MACHINE = "gpudbg.sm.begin gpudbg.sm.grid gpudbg.isa gpudbg.regs.port gpudbg.expr"
 
 WAYS = {
     "import": ("import gpudbg", "numpy elftools gpudbg.debug"),
@@ -41,8 +41,8 @@ WAYS = {
     ),
     "tui": (
         "import gpudbg.frontends.tui.app",
-        "prompt_toolkit IPython llvmlite construct importlib.metadata gpudbg.debug.compile "
-        "gpudbg.debug.hazards gpudbg.debug.assembler gpudbg.frontends.mi.server",
+        "prompt_toolkit IPython llvmlite construct importlib.metadata gpudbg.toolchain.compile "
+        "gpudbg.analysis.hazards gpudbg.assembler gpudbg.frontends.mi.server",
     ),
 }
 """Way of starting -> Python text, modules that must not be loaded by it."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from gpudbg.debug.session import DebugSession
-from gpudbg.debug.stop import Stop
+from gpudbg.debug.stops.stop import Stop
 from gpudbg.errors import CommandError
 
 Make = Callable[[], DebugSession]

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import gpudbg
-from gpudbg.debug.stop import dim
+from gpudbg.debug.stops.stop import dim
 from gpudbg.debug.symbols import as_written
 from gpudbg.frontends.mi import shown, stops
 from gpudbg.frontends.tui.collect import Collector
@@ -167,7 +167,7 @@ def test_entry_breakpoints_steps_and_watchpoints() -> None:
 
 def session_lines(session: gpudbg.DebugSession) -> list[str]:
     """The card of the last stop, as the console prints it."""
-    from gpudbg.debug.views import stop_card
+    from gpudbg.debug.views.text import stop_card
 
     assert session.stop is not None
     return stop_card(session, session.stop)

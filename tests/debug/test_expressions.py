@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpudbg.debug.expr import assign, evaluate, parse
-from gpudbg.debug.expr.evaluate import Place, Result, per_lane, uniform
-from gpudbg.debug.expr.types import TYPES, U32
 from gpudbg.errors import CommandError
+from gpudbg.expr import assign, evaluate, parse
+from gpudbg.expr.evaluate import Place, Result, per_lane, uniform
+from gpudbg.expr.types import TYPES, U32
 
 LANE = np.arange(32, dtype=np.uint32)
 

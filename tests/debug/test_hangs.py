@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import gpudbg
+from gpudbg.assembler import assemble_file
 from gpudbg.cli import main
-from gpudbg.debug.assembler import assemble_file
-from gpudbg.debug.spinning import spin_lines
+from gpudbg.debug.stops.spinning import spin_lines
 from gpudbg.sm import looks
 from gpudbg.sm.engines.llvm import special
 from gpudbg.sm.sregs import LASTING

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gpudbg.debug.liveness import CALLS, Liveness, of_kernel
-from gpudbg.debug.nearby import Nearby
+from gpudbg.analysis.liveness import CALLS, Liveness, of_kernel
+from gpudbg.analysis.nearby import Nearby
 from gpudbg.debug.symbols import Symbols
 from gpudbg.formats.files import read_program
 from gpudbg.formats.layout import relocate
@@ -105,7 +105,7 @@ def programs():
 
 
 def test_where_somebody_looks_it_is_as_in_the_whole_walk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpudbg.debug.nearby.BUDGET", 1 << 30)
+    monkeypatch.setattr("gpudbg.analysis.nearby.BUDGET", 1 << 30)
     same = more = 0
     for name, symbols, live in programs():
         near = nearby(symbols)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import gpudbg
-from gpudbg.debug import breaking
-from gpudbg.debug.context import WarpContext
-from gpudbg.debug.expr import evaluate, parse
-from gpudbg.debug.expr.native import native
+from gpudbg.debug.breakpoints import setting as breaking
+from gpudbg.debug.values.context import WarpContext
 from gpudbg.debug.warp_view import mask_array
+from gpudbg.expr import evaluate, parse
+from gpudbg.expr.native import native
 from gpudbg.sm.engines.llvm.run import ENOUGH
 from tests.tui.helpers import ROOT
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import gpudbg
-from gpudbg.debug.never_written import never_written
-from gpudbg.debug.opening import add_launch_flags, open_session
+from gpudbg.api.opening import add_launch_flags, open_session
+from gpudbg.debug.values.never_written import never_written
 
 STORES = """\
 .kernel stores

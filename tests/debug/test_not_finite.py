@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import gpudbg
-from gpudbg.debug.contents import not_finite
-from gpudbg.debug.lane_shape import as_kind, guess_kind, shape
-from gpudbg.debug.views import array_words, shape_words
+from gpudbg.analysis.contents import not_finite
+from gpudbg.analysis.lane_shape import as_kind, guess_kind, shape
+from gpudbg.debug.views.text import array_words, shape_words
 from gpudbg.frontends.tui.collect_outputs import OutputTaker
 
 ALL = (1 << 32) - 1

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import gpudbg
+from gpudbg.api.opening import launch_parser, open_session
 from gpudbg.cli import main
-from gpudbg.debug.opening import launch_parser, open_session
 from gpudbg.debug.session import DebugSession
 from gpudbg.errors import CommandError, UsageError
 

@@ -11,11 +11,11 @@ import pytest
 
 import gpudbg
 from gpudbg.cli import main
-from gpudbg.debug.arguments import argument_doubts
-from gpudbg.debug.launch_template import template
 from gpudbg.debug.session import DebugSession
-from gpudbg.debug.signatures import from_text, parameters
+from gpudbg.debug.views.arguments import argument_doubts
 from gpudbg.formats.program import Kernel, Param
+from gpudbg.launch.template import template
+from gpudbg.toolchain.signatures import from_text, parameters
 from tests.tui.helpers import open_kernel
 
 FIRST = Path(__file__).resolve().parents[2] / "sessions" / "first_steps" / "first_steps.cubin"

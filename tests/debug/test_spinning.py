@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpudbg.debug.spinning import TRIED, hangs, known_spin, spin_lines, spin_of, spins
+from gpudbg.debug.stops.spinning import TRIED, hangs, known_spin, spin_lines, spin_of, spins
 from gpudbg.frontends.tui.collect import Collector
 from gpudbg.frontends.tui.view import Options
 from gpudbg.sm.scheduler import STAY

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpudbg.debug.fault_card import fault_card
-from gpudbg.debug.stack_words import stack_words
-from gpudbg.debug.views import stop_card
+from gpudbg.debug.stops.fault_card import fault_card
+from gpudbg.debug.stops.stack_sizes import stack_words
+from gpudbg.debug.views.text import stop_card
 from gpudbg.sm.launch import MAX_LOCAL_BYTES
 from tests.tui.helpers import open_kernel
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import gpudbg
-from gpudbg.debug import record as records
-from gpudbg.debug.record import Record, lane_counts
 from gpudbg.debug.stories import stories
+from gpudbg.debug.trace import record as records
+from gpudbg.debug.trace.record import Record, lane_counts
 from gpudbg.errors import CommandError
 
 FIRST = "first_steps"
@@ -283,7 +283,7 @@ def test_small_launches_are_recorded_from_their_first_instruction() -> None:
 def test_a_small_launch_that_gets_long_runs_on_unrecorded(
     engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gpudbg.debug.timeline.SMALL_TICKS", 20_000)
+    monkeypatch.setattr("gpudbg.debug.trace.timeline.SMALL_TICKS", 20_000)
     kernel = CUBINS / "fault_infinite_loop.cubin"
     arguments = ["flag=i32[1]:zeros", "out=i32[32]:zeros"]
     session = gpudbg.open(kernel, grid=1, block=32, args=arguments, engine=engine)
@@ -303,7 +303,7 @@ def test_a_small_launch_that_gets_long_runs_on_unrecorded(
 
 
 def test_large_launches_are_not_recorded_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpudbg.debug.timeline.SMALL_WARPS", 7)
+    monkeypatch.setattr("gpudbg.debug.trace.timeline.SMALL_WARPS", 7)
     session = opened()
     session.execute("set timeline small")
     assert session.grid.config.warps * session.grid.config.ctas == 8

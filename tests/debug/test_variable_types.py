@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import gpudbg
-from gpudbg.debug.declared import Declarations
 from gpudbg.debug.session import DebugSession
 from gpudbg.errors import CommandError
+from gpudbg.symbols.declared import Declarations
 from tests.mi.client import KERNELS
 
 VALUES = {

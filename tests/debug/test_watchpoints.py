@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 
 import gpudbg
-from gpudbg.debug.expr import evaluate, parse
 from gpudbg.debug.session import DebugSession
 from gpudbg.errors import CommandError
+from gpudbg.expr import evaluate, parse
 from tests.mi.client import KERNELS
 
 Make = Callable[[], DebugSession]

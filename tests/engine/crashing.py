@@ -17,7 +17,7 @@ import sys
 import numpy as np
 
 import gpudbg
-from gpudbg.debug.assembler import assemble_file
+from gpudbg.assembler import assemble_file
 from gpudbg.sm.engines.llvm import text
 from gpudbg.sm.engines.llvm.emitter import Emitter
 from tests.engine import guards

@@ -24,7 +24,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import gpudbg
-from gpudbg.debug.assembler import assemble_file
+from gpudbg.assembler import assemble_file
 from gpudbg.errors import GpudbgError
 from gpudbg.isa.spa5.decode import decode
 from gpudbg.sm.engines.llvm import build

@@ -13,7 +13,7 @@ import sys
 import numpy as np
 
 import gpudbg
-from gpudbg.debug.assembler import assemble_file
+from gpudbg.assembler import assemble_file
 from tests.engine import guards
 from tests.kernels_own import kit
 

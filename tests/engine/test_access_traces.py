@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import gpudbg
-from gpudbg.debug.assembler import assemble_file
-from gpudbg.debug.trace_addresses import Addresses
+from gpudbg.assembler import assemble_file
+from gpudbg.debug.trace.addresses import Addresses
 from gpudbg.errors import UsageError
 from gpudbg.sm import trace
 from gpudbg.sm.engines.step import StepEngine

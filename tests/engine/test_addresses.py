@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gpudbg
-from gpudbg.debug.assembler import assemble_file
+from gpudbg.assembler import assemble_file
 from tests.engine import machines
 
 BLOCK = 64

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gpudbg
-from gpudbg.debug.assembler import assemble_file
+from gpudbg.assembler import assemble_file
 from gpudbg.mem.faults import MemoryFault
 from gpudbg.mem.local import LocalMemory
 from gpudbg.sm.engines.llvm.emitter import Emitter

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gpudbg
-from gpudbg.debug.assembler import assemble_file
+from gpudbg.assembler import assemble_file
 from gpudbg.sm.engines.llvm import build, program
 from tests.engine import fuzz_mufu as campaign
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gpudbg
-from gpudbg.debug.assembler import assemble_file
+from gpudbg.assembler import assemble_file
 from gpudbg.isa.spa5.decode import decode
 from gpudbg.sm.engines.llvm.emitter import Emitter
 from gpudbg.sm.engines.llvm.listing import Listing

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudbg import assemble
-from gpudbg.debug.assembler import assemble_file
+from gpudbg.assembler import assemble_file
 from tests.engine import fuzz_random, machines
 from tests.engine.random_programs import RandomProgram, source
 

@@ -7,7 +7,7 @@ import random
 import pytest
 
 import gpudbg
-from gpudbg.debug.assembler import assemble_file
+from gpudbg.assembler import assemble_file
 from tests import kernel_cases as kc
 from tests.engine import fuzz_stops, machines
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from gpudbg.api.opening import launch_parser, open_session
 from gpudbg.cli import main
-from gpudbg.debug.opening import launch_parser, open_session
 from gpudbg.errors import LoadError
 from gpudbg.formats.files import kernel_names, read_program
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpudbg
-from gpudbg.debug.hazards import KINDS, Finding, check_code, check_program
+from gpudbg.analysis.hazards import KINDS, Finding, check_code, check_program
 from gpudbg.formats.cubin import read_cubin
 from gpudbg.isa.spa5.assemble import assemble
 from gpudbg.isa.spa5.forms import all_forms

@@ -14,8 +14,8 @@ import pytest
 
 import gpudbg
 from gpudbg import cli
-from gpudbg.debug import views_image
-from gpudbg.debug.picture import pixels_of, png, shades_of
+from gpudbg.debug.views import image as views_image
+from gpudbg.device.picture import pixels_of, png, shades_of
 from gpudbg.errors import CommandError
 from tests.kernel_cases import KERNELS
 

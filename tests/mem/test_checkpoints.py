@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import gpudbg
-from gpudbg.debug import launching
 from gpudbg.errors import UsageError
+from gpudbg.launch import prepare as launching
 from gpudbg.mem import device as device_module
 from gpudbg.mem.device import DeviceMemory
 from gpudbg.mem.windows import SM_5X

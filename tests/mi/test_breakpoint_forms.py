@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import gpudbg
-from gpudbg.debug.warp_ids import WarpIds
+from gpudbg.debug.focus.warp_ids import WarpIds
 from gpudbg.frontends.mi.records import result
 from gpudbg.frontends.mi.shown import thread_fields
 from tests.mi.client import KERNELS, Client, command, console_text

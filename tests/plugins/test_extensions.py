@@ -136,7 +136,7 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def session(plugin: Path):  # type: ignore[no-untyped-def]
     import argparse
 
-    from gpudbg.debug.opening import add_launch_flags, open_session
+    from gpudbg.api.opening import add_launch_flags, open_session
 
     parser = argparse.ArgumentParser()
     add_launch_flags(parser)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudbg.debug.opening import add_launch_flags, open_session
+from gpudbg.api.opening import add_launch_flags, open_session
 from gpudbg.debug.session import DebugSession
 from gpudbg.frontends.repl.shell import Shell
 from gpudbg.frontends.verbs.common import Parser

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gpudbg
-from gpudbg.debug import trace_log
+from gpudbg.debug.trace import log as trace_log
 from gpudbg.errors import CommandError, LoadError, UsageError
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -15,10 +15,10 @@ import pytest
 
 import gpudbg
 from gpudbg import cli
-from gpudbg.debug import compile as compiler
-from gpudbg.debug.compile import compile_cuda, target_of
-from gpudbg.debug.compile_options import CompileOptions, word_options
 from gpudbg.errors import CompileError, UsageError
+from gpudbg.toolchain import compile as compiler
+from gpudbg.toolchain.compile import compile_cuda, target_of
+from gpudbg.toolchain.options import CompileOptions, word_options
 
 ROOT = Path(__file__).resolve().parents[2]
 CUBIN = ROOT / "sessions/spin_lock/spin_lock.cubin"

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import gpudbg
-from gpudbg.debug.compile import find_nvrtc
 from gpudbg.errors import UsageError
+from gpudbg.toolchain.compile import find_nvrtc
 from tests.doc_blocks import ROOT, private_names
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -29,13 +29,13 @@ HANDED_OUT = set(
 NO_EXAMPLE = HANDED_OUT | {name for name in PUBLIC if name.endswith(("Error", "Gap"))}
 """Public names that explain themselves."""
 
-NEEDS_NVRTC = {"gpudbg.debug.api.compile"}
+NEEDS_NVRTC = {"gpudbg.api.programs.compile"}
 
 
 def modules() -> list[Any]:
     """Modules that define public names, and those that a session is made of."""
     names = {getattr(gpudbg, name).__module__ for name in PUBLIC} - {"typing"}
-    parts = {"gpudbg.debug.look", "gpudbg.debug.watching", "gpudbg.debug.warp_view"}
+    parts = {"gpudbg.debug.look", "gpudbg.debug.breakpoints.events", "gpudbg.debug.warp_view"}
     return [importlib.import_module(name) for name in sorted(names | parts)]
 
 

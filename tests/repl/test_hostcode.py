@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudbg.debug.hostcode import device_macros, split, template_kernels
+from gpudbg.toolchain.hostcode import device_macros, split, template_kernels
 
 WHOLE = """\
 #include <vector>

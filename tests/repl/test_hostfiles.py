@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import gpudbg
-from gpudbg.debug import compile as compiler
-from gpudbg.debug.hostfiles import Files
 from gpudbg.errors import CompileError, LoadError, UsageError
 from gpudbg.formats.lines import read_lines
+from gpudbg.toolchain import compile as compiler
+from gpudbg.toolchain.hostfiles import Files
 
 HEADER = """\
 #pragma once

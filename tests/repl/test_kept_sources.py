@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import gpudbg
-from gpudbg.debug.compile import Compiled, find_nvrtc, find_ptxas, program_of
-from gpudbg.debug.signatures import from_ptx, parameters
 from gpudbg.debug.sources import SourcePath
 from gpudbg.errors import UsageError
 from gpudbg.formats.files import read_program
+from gpudbg.toolchain.compile import Compiled, find_nvrtc, find_ptxas, program_of
+from gpudbg.toolchain.signatures import from_ptx, parameters
 
 ROOT = Path(__file__).resolve().parents[2]
 STORY = ROOT / "sessions/spin_lock"

@@ -53,7 +53,7 @@ def test_a_place_that_was_inlined_says_its_function_and_who_calls_it() -> None:
 
 def test_without_a_line_table_there_is_the_function_alone() -> None:
     text = ".kernel k\nMOV R0, RZ\nEXIT\n"
-    from gpudbg.debug.assembler import assemble_file
+    from gpudbg.assembler import assemble_file
 
     session = gpudbg.load(assemble_file(text).cubin()).launch("k")
     stop = session.step()

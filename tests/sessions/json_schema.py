@@ -22,9 +22,9 @@ from urllib.parse import quote
 import gpudbg
 from gpudbg import cli
 from gpudbg.debug.commands.registry import load
-from gpudbg.debug.json_text import plain
-from gpudbg.debug.stop import Stop
+from gpudbg.debug.stops.stop import Stop
 from gpudbg.debug.stories import sessions_folder, stories
+from gpudbg.debug.views.json_text import plain
 from gpudbg.frontends.console.console import Console
 from tests.sessions.json_samples import BY_HAND, ITEMS, LISTS, LOOKS, ROWS, SHARED, STATES, VERBS
 from tests.sessions.json_words import MAP_COMMANDS, MAP_KEYS, NULLABLE, WORDS

@@ -33,9 +33,9 @@ def transcript(name: str) -> tuple[str, str, int]:
 
 def build(folder: Path) -> None:
     """Make a story's cubins from its source."""
-    from gpudbg.debug.assembler import assemble_file
-    from gpudbg.debug.compile import compile_cuda
-    from gpudbg.debug.compile_options import word_options
+    from gpudbg.assembler import assemble_file
+    from gpudbg.toolchain.compile import compile_cuda
+    from gpudbg.toolchain.options import word_options
 
     for source in folder.glob("*.sass"):
         if source.with_suffix(".toml").is_file():

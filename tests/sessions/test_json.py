@@ -14,12 +14,12 @@ import jsonschema
 import pytest
 
 from gpudbg import cli
+from gpudbg.api.opening import add_launch_flags, open_session
+from gpudbg.debug.breakpoints.watchpoints import WatchKind
 from gpudbg.debug.commands.registry import load
-from gpudbg.debug.json_text import dumps, plain, schema
-from gpudbg.debug.opening import add_launch_flags, open_session
-from gpudbg.debug.stop import StopKind
+from gpudbg.debug.stops.stop import StopKind
 from gpudbg.debug.stories import COMMANDS, stories
-from gpudbg.debug.watchpoints import WatchKind
+from gpudbg.debug.views.json_text import dumps, plain, schema
 from gpudbg.frontends.console.console import Console
 from gpudbg.frontends.verbs.common import Parser
 from tests.sessions.json_schema import answers, outputs

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 import gpudbg
-from gpudbg.debug.assembler import assemble_file
+from gpudbg.assembler import assemble_file
 from gpudbg.debug.session import DebugSession
 from gpudbg.formats.cubin import read_cubin
 from gpudbg.formats.launch_machine import SpecialSetup

@@ -279,11 +279,11 @@ def test_stories_play(name: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_saving_handler_saves_and_ends_the_warp(tmp_path: Path) -> None:
-    from gpudbg.debug.opening import open_session
+    from gpudbg.api.opening import open_session
     from gpudbg.frontends.verbs.common import Parser
 
     p = Parser()
-    from gpudbg.debug.opening import add_launch_flags
+    from gpudbg.api.opening import add_launch_flags
 
     add_launch_flags(p)
     session = open_session(STORIES / "trap_handler" / "scatter.cubin", p.parse_args([]))
@@ -305,7 +305,7 @@ def test_the_saving_handler_saves_and_ends_the_warp(tmp_path: Path) -> None:
 
 
 def test_the_counting_handler_counts() -> None:
-    from gpudbg.debug.opening import add_launch_flags, open_session
+    from gpudbg.api.opening import add_launch_flags, open_session
     from gpudbg.frontends.verbs.common import Parser
 
     p = Parser()

@@ -12,7 +12,7 @@ from textual.keys import _character_to_key
 from textual.message import Message
 from textual.widgets import Input
 
-from gpudbg.debug.opening import add_launch_flags, open_session
+from gpudbg.api.opening import add_launch_flags, open_session
 from gpudbg.debug.session import DebugSession
 from gpudbg.frontends.tui import glyphs, theme
 from gpudbg.frontends.tui.app import GpudbgApp

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 import gpudbg
-from gpudbg.debug.timeline import BARRIER, RUNS
+from gpudbg.debug.trace.timeline import BARRIER, RUNS
 from gpudbg.frontends.tui.app import GpudbgApp
 from gpudbg.frontends.tui.collect_timeline import TimelinePicture, take, warp_of
 from gpudbg.frontends.tui.past import Past

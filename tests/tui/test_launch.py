@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input, Label, OptionList
 
-from gpudbg.debug.opening import launch_parser, open_session
+from gpudbg.api.opening import launch_parser, open_session
 from gpudbg.frontends.tui.app import GpudbgApp
 from gpudbg.frontends.tui.screens.launch import LaunchScreen
 from tests.tui.helpers import CUBINS, ROOT, make_app, press, screen_text, settle

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gpudbg.debug.contents import means, not_finite
-from gpudbg.debug.lane_shape import guess_kind, shape
-from gpudbg.debug.operands import float_words, next_words, operand_values
+from gpudbg.analysis.contents import means, not_finite
+from gpudbg.analysis.lane_shape import guess_kind, shape
 from gpudbg.debug.paths import letters, paths
 from gpudbg.debug.snapshot import StackEntry
+from gpudbg.debug.values.operands import float_words, next_words, operand_values
 from gpudbg.frontends.tui.glyphs import ASCII, UNICODE
 from gpudbg.frontends.tui.text import plain
 from gpudbg.frontends.tui.view import OutputRow

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from gpudbg.debug.liveness import MAX_INSTRUCTIONS, Liveness
-from gpudbg.debug.nearby import Nearby
+from gpudbg.analysis.liveness import MAX_INSTRUCTIONS, Liveness
+from gpudbg.analysis.nearby import Nearby
 from gpudbg.frontends.tui.collect import Collector
 from gpudbg.frontends.tui.view import Options
 from gpudbg.frontends.tui.widgets.base import LinePane

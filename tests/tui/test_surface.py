@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpudbg.debug.picture import ramp
+from gpudbg.device.picture import ramp
 from gpudbg.frontends.tui.collect_image import ImageTaker
 from gpudbg.frontends.tui.screens.main import MainScreen
 from gpudbg.frontends.tui.screens.surface import SurfaceScreen

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpudbg.debug import gdb_text
-from gpudbg.debug.access import check_names
 from gpudbg.debug.commands.registry import Output, command
-from gpudbg.debug.format import parse_int
 from gpudbg.debug.script.blocks import shown_lines
+from gpudbg.debug.values.access import check_names
+from gpudbg.debug.views import gdb_text
+from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:
+    from gpudbg.debug.breakpoints.watchpoints import WatchKind
     from gpudbg.debug.session import DebugSession
-    from gpudbg.debug.watchpoints import WatchKind
 
 LOCATIONS = """\
 LOCATION is one of
@@ -277,7 +277,7 @@ def ignore(session: DebugSession, argument: str) -> Output:
 )
 def info_breakpoints(session: DebugSession, argument: str) -> Output:
     """List breakpoints."""
-    from gpudbg.debug.views import table
+    from gpudbg.debug.views.text import table
 
     rows = [b.to_json() for b in session.breakpoints]
     if not rows:

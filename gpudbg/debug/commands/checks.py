@@ -52,7 +52,7 @@ def check(session: DebugSession, argument: str) -> Output:
 
 
 def _static(session: DebugSession) -> Output:
-    from gpudbg.debug.hazards import check_program
+    from gpudbg.analysis.hazards import check_program
 
     found = check_program(session.program, [session.kernel.section])
     lines = [f"{session.kernel.name}: {len(found)} findings over all paths"]

@@ -6,13 +6,13 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpudbg.debug import gdb_text
 from gpudbg.debug.commands.registry import Output, command
-from gpudbg.debug.format import parse_int
-from gpudbg.debug.listing import CodeLine
-from gpudbg.debug.standing import standing_pc
+from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.symbols import Line
+from gpudbg.debug.views import gdb_text
+from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
+from gpudbg.symbols.listing import CodeLine
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession

@@ -8,15 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpudbg.debug import gdb_text, views
-from gpudbg.debug.access import MAX_READ
-from gpudbg.debug.aggregates import Style, data_text, data_value
+from gpudbg.analysis.contents import not_finite
 from gpudbg.debug.commands.registry import Output, command
-from gpudbg.debug.contents import not_finite
-from gpudbg.debug.expr import Result
-from gpudbg.debug.expr.types import Array, Pointer, Scalar, Struct
-from gpudbg.debug.format import Spec, format_bits, parse_int, split_spec
-from gpudbg.debug.never_written import (
+from gpudbg.debug.stops.standing import standing_pc
+from gpudbg.debug.values.access import MAX_READ
+from gpudbg.debug.values.never_written import (
     WORDS,
     never_written,
     ranges_words,
@@ -24,8 +20,13 @@ from gpudbg.debug.never_written import (
     spans,
     untouched_registers,
 )
-from gpudbg.debug.standing import standing_pc
+from gpudbg.debug.views import gdb_text
+from gpudbg.debug.views import text as views
+from gpudbg.debug.views.aggregates import Style, data_text, data_value
+from gpudbg.debug.views.format import Spec, format_bits, parse_int, split_spec
 from gpudbg.errors import CommandError
+from gpudbg.expr import Result
+from gpudbg.expr.types import Array, Pointer, Scalar, Struct
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug import views
 from gpudbg.debug.commands.registry import Output, command
+from gpudbg.debug.views import text as views
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession

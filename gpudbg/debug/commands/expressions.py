@@ -6,12 +6,12 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug.commands.registry import Output, command, printed
-from gpudbg.debug.context import WarpContext
-from gpudbg.debug.escapes import unescaped
-from gpudbg.debug.expr import evaluate, parse
-from gpudbg.debug.expr.evaluate import text_of
-from gpudbg.debug.expr.types import VOID, Array, CType, Pointer, Struct
+from gpudbg.debug.values.context import WarpContext
 from gpudbg.errors import CommandError
+from gpudbg.expr import evaluate, parse
+from gpudbg.expr.escapes import unescaped
+from gpudbg.expr.evaluate import text_of
+from gpudbg.expr.types import VOID, Array, CType, Pointer, Struct
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession

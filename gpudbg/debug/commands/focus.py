@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpudbg.debug.commands.registry import Handler, Output, command
-from gpudbg.debug.focus import describe, thread_of
-from gpudbg.debug.standing import standing_pc
+from gpudbg.debug.focus.focus import describe, thread_of
+from gpudbg.debug.stops.standing import standing_pc
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession

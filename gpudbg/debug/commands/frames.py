@@ -6,11 +6,11 @@ import shlex
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from gpudbg.debug import gdb_text
-from gpudbg.debug.arguments import argument_doubts, argument_rows, frame_arguments
 from gpudbg.debug.commands.registry import Output, command, quoted_words
-from gpudbg.debug.format import parse_int
-from gpudbg.debug.frames import Frame, frames
+from gpudbg.debug.values.frames import Frame, frames
+from gpudbg.debug.views import gdb_text
+from gpudbg.debug.views.arguments import argument_doubts, argument_rows, frame_arguments
+from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:

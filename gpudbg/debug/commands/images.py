@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpudbg.debug import views, views_image
 from gpudbg.debug.commands.registry import Output, command
-from gpudbg.debug.export_image import export_image
-from gpudbg.debug.images import (
+from gpudbg.debug.views import image as views_image
+from gpudbg.debug.views import text as views
+from gpudbg.device.export_image import export_image
+from gpudbg.device.images import (
     DeviceImage,
     image_named,
     images_of,
@@ -19,7 +20,7 @@ from gpudbg.debug.images import (
     texel_place,
     unit_of,
 )
-from gpudbg.debug.picture import decoded_words, pixels_of, shades_of, slice_of
+from gpudbg.device.picture import decoded_words, pixels_of, shades_of, slice_of
 from gpudbg.errors import CommandError
 from gpudbg.mem.surface_bounds import CLAMPS
 from gpudbg.mem.surface_text import layout_data, steps

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug import gdb_text, snapshot, views
+from gpudbg.debug import snapshot
 from gpudbg.debug.commands.registry import Output, command
-from gpudbg.debug.expr.types import VOID
-from gpudbg.debug.focus import thread_of
-from gpudbg.debug.format import float_of, float_text, parse_int, split_spec
-from gpudbg.debug.never_written import WORDS, untouched_registers
-from gpudbg.debug.spinning import spins
-from gpudbg.debug.standing import standing_pc
-from gpudbg.debug.stop import dim
+from gpudbg.debug.focus.focus import thread_of
+from gpudbg.debug.stops.spinning import spins
+from gpudbg.debug.stops.standing import standing_pc
+from gpudbg.debug.stops.stop import dim
+from gpudbg.debug.values.never_written import WORDS, untouched_registers
+from gpudbg.debug.views import gdb_text
+from gpudbg.debug.views import text as views
+from gpudbg.debug.views.format import float_of, float_text, parse_int, split_spec
 from gpudbg.errors import CommandError
+from gpudbg.expr.types import VOID
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -174,7 +176,7 @@ def _register_table(session: DebugSession, wanted: list[str], letter: str | None
 
 
 def _register_text(bits: int, letter: str | None) -> tuple[str, str]:
-    from gpudbg.debug.format import format_bits
+    from gpudbg.debug.views.format import format_bits
 
     if letter:
         return format_bits(bits, 4, letter), ""

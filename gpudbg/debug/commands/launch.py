@@ -6,17 +6,17 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpudbg.api.opening import Opening
 from gpudbg.debug.commands.registry import Output, command, quoted_words
-from gpudbg.debug.launch_flags import flag_text, launch_parser
-from gpudbg.debug.opening import Opening
-from gpudbg.debug.views import table
+from gpudbg.debug.views.text import table
 from gpudbg.errors import CommandError
 from gpudbg.formats.launch import MissingArguments
+from gpudbg.launch.flags import flag_text, launch_parser
 
 if TYPE_CHECKING:
-    from gpudbg.debug.launch_form import LaunchForm
     from gpudbg.debug.session import DebugSession
     from gpudbg.formats.program import Kernel
+    from gpudbg.launch.form import LaunchForm
 
 SETTINGS = {
     "args": "",
@@ -147,9 +147,9 @@ def completed(session: DebugSession, argument: str) -> tuple[list[str], LaunchFo
 )
 def info_launch(session: DebugSession, argument: str) -> Output:
     """Show the next launch."""
-    from gpudbg.debug.launch_form import form_of as texts
-    from gpudbg.debug.launch_form import signature
     from gpudbg.errors import UsageError
+    from gpudbg.launch.form import form_of as texts
+    from gpudbg.launch.form import signature
 
     opening, kernel = planned_kernel(session)
     form = opening.form(session.program, kernel)

@@ -10,9 +10,9 @@ import numpy as np
 
 from gpudbg.debug.commands.expressions import split_arguments
 from gpudbg.debug.commands.registry import Output, command, quoted_words
-from gpudbg.debug.expr.evaluate import Place, per_lane, text_of, uniform
-from gpudbg.debug.expr.types import I32, U8, Array, Pointer, Scalar, Struct
 from gpudbg.errors import CommandError
+from gpudbg.expr.evaluate import Place, per_lane, text_of, uniform
+from gpudbg.expr.types import I32, U8, Array, Pointer, Scalar, Struct
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession

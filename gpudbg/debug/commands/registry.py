@@ -48,7 +48,7 @@ class Output:
         return "\n".join(self.lines)
 
     def _repr_html_(self) -> str:
-        from gpudbg.debug import html
+        from gpudbg.debug.views import html
 
         return html.output(self)
 

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 from gpudbg.debug.commands.launch import plan
 from gpudbg.debug.commands.registry import Output, command, quoted_words
-from gpudbg.debug.format import parse_int
 from gpudbg.debug.settings import SCOPES
+from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
-    from gpudbg.debug.stop import Stop
+    from gpudbg.debug.stops.stop import Stop
 
 
 def stop_output(session: DebugSession, stop: Stop) -> Output:
     """How the console announces a stop: the stop card, then the displays."""
-    from gpudbg.debug.views import stop_card
+    from gpudbg.debug.views.text import stop_card
 
     printed = session.take_printed()
     if session.scripting.silent and stop.kind == "breakpoint":

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpudbg.debug.commands.registry import Output, command, printed
-from gpudbg.debug.escapes import unescaped
 from gpudbg.debug.script.blocks import shown_lines
 from gpudbg.errors import CommandError
+from gpudbg.expr.escapes import unescaped
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -105,7 +105,7 @@ def user_commands(session: DebugSession) -> Output:
 )
 def show_convenience(session: DebugSession, argument: str) -> Output:
     """List variables."""
-    from gpudbg.debug.views import value_text
+    from gpudbg.debug.views.text import value_text
 
     lane = session.focus.lane if session.focus is not None else 0
     rows = session.scripting.scope.variables
@@ -122,8 +122,8 @@ def _shell(session: DebugSession, argument: str, text: str | None = None) -> Out
     """Run a command of the shell, `text` its input, and show what it printed."""
     import subprocess
 
-    from gpudbg.debug.expr.evaluate import uniform
-    from gpudbg.debug.expr.types import I32
+    from gpudbg.expr.evaluate import uniform
+    from gpudbg.expr.types import I32
 
     session.scripting.scope.require_shell()
     if not argument:

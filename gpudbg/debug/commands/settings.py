@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from gpudbg.debug.commands import launch, scripts
 from gpudbg.debug.commands.registry import TABLE, Command, Output, command
-from gpudbg.debug.expr.types import VOID
-from gpudbg.debug.format import parse_int
 from gpudbg.debug.settings import NO_SCREEN
+from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
+from gpudbg.expr.types import VOID
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -153,7 +153,7 @@ def set_(session: DebugSession, argument: str) -> Output:
     result = session.evaluate(argument)
     if result.type == VOID or _is_variable(session, argument):
         return Output()  # as gdb: nothing to say
-    from gpudbg.debug.views import value_text
+    from gpudbg.debug.views.text import value_text
 
     lane = session.focus.lane if session.focus else 0
     return Output((value_text(result, lane),), None)

@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug import gdb_text
 from gpudbg.debug.commands.break_ import TYPE_WORDS
 from gpudbg.debug.commands.registry import Output, command, joined, printed
-from gpudbg.debug.focus import Focus, describe, first_lane
+from gpudbg.debug.focus.focus import Focus, describe, first_lane
 from gpudbg.debug.script.blocks import shown_lines
+from gpudbg.debug.views import gdb_text
 from gpudbg.errors import CommandError, GpudbgError
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug import views
 from gpudbg.debug.commands.registry import Output, command
-from gpudbg.debug.ptx_values import read_ptx
+from gpudbg.debug.values.ptx_values import read_ptx
+from gpudbg.debug.views import text as views
 from gpudbg.errors import CommandError
 from gpudbg.regs.decoders import info_ptx
 from gpudbg.regs.explain import explain_sr

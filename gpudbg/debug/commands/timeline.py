@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug.commands.registry import Output, command
-from gpudbg.debug.format import parse_int
-from gpudbg.debug.stop import dim
-from gpudbg.debug.timeline import BARRIER, BEFORE, EXITED, UNKNOWN, Track
+from gpudbg.debug.stops.stop import dim
+from gpudbg.debug.trace.timeline import BARRIER, BEFORE, EXITED, UNKNOWN, Track
+from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:

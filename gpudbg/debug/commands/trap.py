@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug import trap_views, views
 from gpudbg.debug.commands.registry import Output, command
-from gpudbg.debug.format import parse_int
+from gpudbg.debug.views import text as views
+from gpudbg.debug.views import traps as trap_views
+from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError, UsageError
 from gpudbg.regs.explain import explain_esr
 from gpudbg.regs.port import DbgrControl0, find_word

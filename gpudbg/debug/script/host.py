@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.expr.types import VOID
 from gpudbg.debug.part import Attached
 from gpudbg.debug.script.blocks import Statement, head_of
 from gpudbg.debug.script.scope import Scope
 from gpudbg.errors import CommandError
+from gpudbg.expr.types import VOID
 
 if TYPE_CHECKING:
-    from gpudbg.debug.breakpoints import BreakpointTable
-    from gpudbg.debug.expr import Result
+    from gpudbg.debug.breakpoints.table import BreakpointTable
+    from gpudbg.expr import Result
 
 
 def holds(result: Result, text: str, lane: int) -> bool:

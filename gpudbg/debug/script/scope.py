@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:
-    from gpudbg.debug.expr import Result
     from gpudbg.debug.script.blocks import Statement
+    from gpudbg.expr import Result
 
 SHELL_REFUSED = "shell commands are off"
 SHELL_HINT = "start with `gpudbg --allow-shell …`; no command and no file can switch them on"

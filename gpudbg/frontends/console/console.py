@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, TextIO
 
 from gpudbg.debug import progress
 from gpudbg.debug.interrupts import interrupts
-from gpudbg.debug.json_text import dumps
 from gpudbg.debug.script import Line, Player, Reader, Statement, play
+from gpudbg.debug.views.json_text import dumps
 from gpudbg.errors import (
     EXIT_CLEAN,
     EXIT_FAULT,

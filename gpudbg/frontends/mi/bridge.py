@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from gpudbg.debug.breakpoints import BreakpointTable
-from gpudbg.debug.cuda_exceptions import signal_of
+from gpudbg.debug.breakpoints.table import BreakpointTable
+from gpudbg.debug.focus.warp_ids import WarpIds
 from gpudbg.debug.settings import Settings
 from gpudbg.debug.sources import SourcePath
-from gpudbg.debug.warp_ids import WarpIds
+from gpudbg.debug.stops.cuda_exceptions import signal_of
 from gpudbg.errors import CommandError, GpudbgError, UsageError
 from gpudbg.frontends.mi import records, shown, stops
 from gpudbg.frontends.mi.parser import MiError
@@ -36,10 +36,10 @@ from gpudbg.frontends.mi.varobj import VarObjects
 from gpudbg.sm.latest import Latest
 
 if TYPE_CHECKING:
-    from gpudbg.debug.expr import Result
     from gpudbg.debug.script import Player
     from gpudbg.debug.session import DebugSession
-    from gpudbg.debug.stop import Stop
+    from gpudbg.debug.stops.stop import Stop
+    from gpudbg.expr import Result
 
 Fields = dict[str, Any]
 MOST_VALUES = 10_000
@@ -206,7 +206,7 @@ class Bridge:
             if thread is not None:
                 self.ids.select(session, thread)
             if frame is not None:
-                from gpudbg.debug.frames import frames
+                from gpudbg.debug.values.frames import frames
 
                 if not 0 <= frame < len(frames(session)):
                     raise MiError("Invalid frame number.")
@@ -481,7 +481,7 @@ class Bridge:
 
     def _place(self) -> Place:
         """Function and call depth of the focused warp."""
-        from gpudbg.debug.frames import frames
+        from gpudbg.debug.values.frames import frames
 
         assert self.session is not None
         rows = frames(self.session)
@@ -588,7 +588,7 @@ class Bridge:
         }
 
     def _ended(self, session: DebugSession) -> None:
-        from gpudbg.debug.views import output_lines
+        from gpudbg.debug.views.text import output_lines
 
         for text in output_lines(session):
             self.say(f"{text}\n")

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, cast
 from gpudbg.debug.commands.frames import frame_row
 from gpudbg.debug.commands.launch import completed
 from gpudbg.debug.commands.registry import Command, load
-from gpudbg.debug.context import machine_name
-from gpudbg.debug.frames import frames
+from gpudbg.debug.focus.warp_ids import target_id
 from gpudbg.debug.script import Player, Statement
-from gpudbg.debug.warp_ids import target_id
+from gpudbg.debug.values.context import machine_name
+from gpudbg.debug.values.frames import frames
 from gpudbg.errors import CommandError, GpudbgError
 from gpudbg.frontends.mi import infos, settings, shown
 from gpudbg.frontends.mi.bridge import BUSY, INFERIOR, NOT_STARTED, NoProgram

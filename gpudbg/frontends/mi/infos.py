@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpudbg.debug.commands.frames import frame_row
-from gpudbg.debug.frames import frames
+from gpudbg.debug.focus.warp_ids import target_id
 from gpudbg.debug.script import shown_lines
 from gpudbg.debug.symbols import as_written
-from gpudbg.debug.warp_ids import target_id
+from gpudbg.debug.values.frames import frames
 from gpudbg.frontends.mi.bridge import BUSY
 from gpudbg.frontends.mi.parser import MiError
 
 if TYPE_CHECKING:
-    from gpudbg.debug.breakpoints import Breakpoint
+    from gpudbg.debug.breakpoints.table import Breakpoint
     from gpudbg.frontends.mi.bridge import Bridge
     from gpudbg.frontends.mi.ui import Ui
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.compile_options import CompileOptions, flag_options
-from gpudbg.debug.opening import launch_parser, open_program, open_session
+from gpudbg.api.opening import launch_parser, open_program, open_session
 from gpudbg.errors import UsageError
+from gpudbg.toolchain.options import CompileOptions, flag_options
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from gpudbg.debug.ended import BareContext
-from gpudbg.debug.expr import Result, evaluate, parse
 from gpudbg.debug.script import Scope, Statement
 from gpudbg.debug.script.blocks import head_of
 from gpudbg.debug.script.host import (
@@ -15,7 +13,9 @@ from gpudbg.debug.script.host import (
     is_command,
     keep_commands,
 )
+from gpudbg.debug.values.ended import BareContext
 from gpudbg.errors import CommandError
+from gpudbg.expr import Result, evaluate, parse
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 from gpudbg.debug.commands.launch import SETTINGS as LAUNCH
 from gpudbg.debug.commands.launch import plan
 from gpudbg.debug.commands.registry import load
-from gpudbg.debug.context import machine_name
+from gpudbg.debug.values.context import machine_name
 from gpudbg.errors import CommandError, GpudbgError
 from gpudbg.frontends.mi import words
 from gpudbg.frontends.mi.bridge import NoProgram

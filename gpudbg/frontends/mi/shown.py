@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug.arguments import frame_arguments
 from gpudbg.debug.commands.break_ import TYPE_WORDS
 from gpudbg.debug.commands.frames import frame_words, mid_line
-from gpudbg.debug.frames import Frame, frames
-from gpudbg.debug.stop import dim
+from gpudbg.debug.focus.warp_ids import target_id
+from gpudbg.debug.stops.stop import dim
 from gpudbg.debug.symbols import as_written
-from gpudbg.debug.warp_ids import target_id
+from gpudbg.debug.values.frames import Frame, frames
+from gpudbg.debug.views.arguments import frame_arguments
 from gpudbg.frontends.mi.records import Pairs
 
 if TYPE_CHECKING:
-    from gpudbg.debug.breakpoints import Breakpoint
+    from gpudbg.debug.breakpoints.table import Breakpoint
     from gpudbg.debug.session import DebugSession
     from gpudbg.debug.symbols import Line
     from gpudbg.sm.state import WarpState

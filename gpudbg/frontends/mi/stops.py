@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from gpudbg.debug import cuda_coords
-from gpudbg.debug.cuda_exceptions import signal_of
-from gpudbg.debug.frames import frames
-from gpudbg.debug.gathering import arrival_words
+from gpudbg.debug.breakpoints.gathering import arrival_words
+from gpudbg.debug.focus import cuda_coords
+from gpudbg.debug.stops.cuda_exceptions import signal_of
+from gpudbg.debug.values.frames import frames
 from gpudbg.errors import CommandError
 from gpudbg.frontends.mi.shown import Fields, frame_fields, position_lines
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
-    from gpudbg.debug.stop import Stop, Trigger
+    from gpudbg.debug.stops.stop import Stop, Trigger
 
 ASSERT = "CUDA_EXCEPTION_12"
 """The signal of a failed assertion."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from gpudbg.debug import views
-from gpudbg.debug.aggregates import Style, data_text
-from gpudbg.debug.expr.types import Array, Pointer, Scalar, Struct
-from gpudbg.debug.gdb_text import code_pointer
+from gpudbg.debug.views import text as views
+from gpudbg.debug.views.aggregates import Style, data_text
+from gpudbg.debug.views.gdb_text import code_pointer
 from gpudbg.errors import CommandError
+from gpudbg.expr.types import Array, Pointer, Scalar, Struct
 from gpudbg.frontends.mi.parser import MiError
 
 if TYPE_CHECKING:
-    from gpudbg.debug.expr import Result
     from gpudbg.debug.session import DebugSession
+    from gpudbg.expr import Result
 
 FORMATS = {
     "natural": None,
@@ -124,7 +124,7 @@ def value_text(session: DebugSession, result: Result, letter: str | None = None)
         return views.value_text(result, lane, style.letter(result.type, letter))
     bits = int(result.values[lane])
     if isinstance(result.type, Pointer):
-        from gpudbg.debug.format import format_bits
+        from gpudbg.debug.views.format import format_bits
 
         return format_bits(bits, 8, letter or "x")
     return data_text(result.type, session.fetch_bytes(result, lane), letter, style)

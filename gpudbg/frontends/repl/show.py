@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gpudbg.debug import views
-from gpudbg.debug.api import LoadedProgram
-from gpudbg.debug.breakpoints import Breakpoint
+from gpudbg.api.programs import LoadedProgram
+from gpudbg.debug.breakpoints.table import Breakpoint
 from gpudbg.debug.commands.registry import Output
-from gpudbg.debug.device import Device, DeviceBuffer
-from gpudbg.debug.expr import Result
 from gpudbg.debug.look import InstructionInfo, Memory, SpecialValue, meaning_of, names_of
 from gpudbg.debug.session import DebugSession
 from gpudbg.debug.snapshot import Snapshot, warp_row
-from gpudbg.debug.standing import standing_pc
-from gpudbg.debug.stop import ErrorRecord, Stop, dim
-from gpudbg.debug.trace_log import TraceEntry
+from gpudbg.debug.stops.standing import standing_pc
+from gpudbg.debug.stops.stop import ErrorRecord, Stop, dim
+from gpudbg.debug.trace.log import TraceEntry
+from gpudbg.debug.views import text as views
 from gpudbg.debug.warp_view import LaneView, PredicateFile, RegisterFile, WarpView
+from gpudbg.device.device import Device, DeviceBuffer
 from gpudbg.errors import GpudbgError
+from gpudbg.expr import Result
 from gpudbg.isa import BoundInstruction
 
 REGISTERS_SHOWN = 16

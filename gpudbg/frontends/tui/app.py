@@ -317,7 +317,7 @@ class GpudbgApp(App[int]):
         """Leave this program for another; nothing may run."""
         import argparse
 
-        from gpudbg.debug.opening import add_launch_flags, open_session
+        from gpudbg.api.opening import add_launch_flags, open_session
 
         parser = argparse.ArgumentParser()
         add_launch_flags(parser)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from gpudbg.debug.commands.code import source_text
 
 if TYPE_CHECKING:
-    from gpudbg.debug.listing import CodeLine
     from gpudbg.debug.session import DebugSession
     from gpudbg.debug.symbols import Line
+    from gpudbg.symbols.listing import CodeLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class CodeIndex:
 
     def target(self, pc: int) -> int | None:
         """Where a direct branch goes, as a pc."""
-        from gpudbg.debug.operands import instruction_at
+        from gpudbg.debug.values.operands import instruction_at
 
         insn = instruction_at(self._session, pc)
         if insn is None:

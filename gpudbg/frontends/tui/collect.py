@@ -9,18 +9,18 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from gpudbg.debug import never_written
+from gpudbg.analysis.liveness import Liveness, of_kernel
 from gpudbg.debug import snapshot as snapshots
-from gpudbg.debug.fault_card import fault_card
-from gpudbg.debug.fault_card import title as error_title
-from gpudbg.debug.focus import thread_of
-from gpudbg.debug.images import images_of
-from gpudbg.debug.liveness import Liveness, of_kernel
-from gpudbg.debug.operands import next_words, operand_values
+from gpudbg.debug.focus.focus import thread_of
 from gpudbg.debug.paths import letters, paths
-from gpudbg.debug.spinning import KINDS, hangs
-from gpudbg.debug.standing import standing_pc
-from gpudbg.debug.stop import Stop, Trigger
+from gpudbg.debug.stops.fault_card import fault_card
+from gpudbg.debug.stops.fault_card import title as error_title
+from gpudbg.debug.stops.spinning import KINDS, hangs
+from gpudbg.debug.stops.standing import standing_pc
+from gpudbg.debug.stops.stop import Stop, Trigger
+from gpudbg.debug.values import never_written
+from gpudbg.debug.values.operands import next_words, operand_values
+from gpudbg.device.images import images_of
 from gpudbg.errors import GpudbgError
 from gpudbg.frontends.tui import lane_rows
 from gpudbg.frontends.tui.code_index import CodeIndex
@@ -36,7 +36,7 @@ from gpudbg.frontends.tui.view import (
 )
 
 if TYPE_CHECKING:
-    from gpudbg.debug.nearby import Nearby
+    from gpudbg.analysis.nearby import Nearby
     from gpudbg.debug.session import DebugSession
     from gpudbg.debug.snapshot import Snapshot, WarpDetail
     from gpudbg.frontends.tui.collect_image import ImagePicture, ImageTaker

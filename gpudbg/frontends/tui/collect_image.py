@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gpudbg.debug.images import images_of, unit_of
-from gpudbg.debug.picture import Shades, components, decoded_words, shades_of, slice_of
+from gpudbg.device.images import images_of, unit_of
+from gpudbg.device.picture import Shades, components, decoded_words, shades_of, slice_of
 from gpudbg.mem.surface import GOB_BYTES
 from gpudbg.sm.images.access import Access, OutsideLane
 
 if TYPE_CHECKING:
-    from gpudbg.debug.images import DeviceImage
     from gpudbg.debug.session import DebugSession
+    from gpudbg.device.images import DeviceImage
 
 SIDES = {("x", "low"): "left", ("x", "high"): "right", ("y", "low"): "top", ("y", "high"): "bottom"}
 SLICES = {"z": "z slice", "l": "layer"}

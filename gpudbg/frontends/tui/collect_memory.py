@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.never_written import never_written
-from gpudbg.debug.signatures import known
+from gpudbg.debug.values.never_written import never_written
 from gpudbg.errors import CommandError
 from gpudbg.frontends.tui.coordinates import coordinates
 from gpudbg.frontends.tui.view import MemoryPage, Options
+from gpudbg.toolchain.signatures import known
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession

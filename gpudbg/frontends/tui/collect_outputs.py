@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpudbg.debug.contents import differing, means, not_finite
+from gpudbg.analysis.contents import differing, means, not_finite
 from gpudbg.frontends.tui.view import OutputRow
 
 if TYPE_CHECKING:

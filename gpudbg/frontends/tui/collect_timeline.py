@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpudbg.debug.timeline import (
+from gpudbg.debug.trace.timeline import (
     BEFORE,
     LETTERS,
     READY,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug import trap_views
-from gpudbg.debug.views import lane_list
+from gpudbg.debug.views import traps as trap_views
+from gpudbg.debug.views.text import lane_list
 from gpudbg.errors import GpudbgError
 from gpudbg.isa.spa5.sched import first_instruction
 from gpudbg.regs.explain import WordExplanation, explain_esr

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug.focus import first_lane
+from gpudbg.debug.focus.focus import first_lane
 from gpudbg.frontends.tui import layout
 from gpudbg.frontends.tui.widgets.code import CodePane
 from gpudbg.frontends.tui.widgets.console import ConsolePane

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.focus import first_lane
+from gpudbg.debug.focus.focus import first_lane
 from gpudbg.errors import GpudbgError
 from gpudbg.frontends.tui import explain, messages
 from gpudbg.frontends.tui.actions import key_name
@@ -133,7 +133,7 @@ def memory(screen: MainScreen) -> None:
 
 def memory_at(screen: MainScreen, text: str) -> None:
     """Show the memory an expression names: its space when it has one."""
-    from gpudbg.debug.expr.types import Array, Pointer, Scalar
+    from gpudbg.expr.types import Array, Pointer, Scalar
 
     session, options = screen.session, screen.options
     try:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpudbg.debug.never_written import ranges_words
-from gpudbg.debug.operands import instruction_at, next_words, operand_values
-from gpudbg.debug.spinning import spin_of
-from gpudbg.debug.views import lane_list
+from gpudbg.debug.stops.spinning import spin_of
+from gpudbg.debug.values.never_written import ranges_words
+from gpudbg.debug.values.operands import instruction_at, next_words, operand_values
+from gpudbg.debug.views.text import lane_list
 from gpudbg.frontends.tui.widgets.warps import why_words
 from gpudbg.sm.sregs import WARP_SIZE
 

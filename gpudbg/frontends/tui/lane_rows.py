@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpudbg.debug.expr.types import Scalar
-from gpudbg.debug.format import format_bits
-from gpudbg.debug.lane_shape import LaneShape, as_kind, guess_kind, shape
-from gpudbg.debug.never_written import WORDS
-from gpudbg.debug.views import value_text
+from gpudbg.analysis.lane_shape import LaneShape, as_kind, guess_kind, shape
+from gpudbg.debug.values.never_written import WORDS
+from gpudbg.debug.views.format import format_bits
+from gpudbg.debug.views.text import value_text
+from gpudbg.expr.types import Scalar
 from gpudbg.frontends.tui.view import LaneRow
 
 if TYPE_CHECKING:
-    from gpudbg.debug.expr import Result
     from gpudbg.debug.snapshot import WarpDetail
+    from gpudbg.expr import Result
 
 SPECIALS = ("SR_TID.X", "SR_TID.Y", "SR_TID.Z", "SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z",
             "SR_LANEID", "SR_LTMASK", "SR_CLOCKLO")  # fmt: skip

@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from gpudbg.debug.fault_card import FaultCard
-    from gpudbg.debug.lane_shape import LaneShape
-    from gpudbg.debug.liveness import Liveness
-    from gpudbg.debug.nearby import Nearby
+    from gpudbg.analysis.lane_shape import LaneShape
+    from gpudbg.analysis.liveness import Liveness
+    from gpudbg.analysis.nearby import Nearby
     from gpudbg.debug.paths import Path
     from gpudbg.debug.progress import Progress
     from gpudbg.debug.snapshot import Snapshot, WarpRow
-    from gpudbg.debug.stop import Stop
+    from gpudbg.debug.stops.fault_card import FaultCard
+    from gpudbg.debug.stops.stop import Stop
     from gpudbg.frontends.tui.code_index import CodeIndex
     from gpudbg.frontends.tui.collect_image import ImagePicture
     from gpudbg.frontends.tui.collect_trap import TrapPicture

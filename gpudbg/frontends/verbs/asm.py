@@ -8,9 +8,9 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpudbg.debug import assembler
-from gpudbg.debug.assembler import SassProgram, assemble_file
-from gpudbg.debug.assembler.loading import MAX_FILE_BYTES, text_of
+from gpudbg import assembler
+from gpudbg.assembler import SassProgram, assemble_file
+from gpudbg.assembler.loading import MAX_FILE_BYTES, text_of
 from gpudbg.errors import EXIT_CLEAN, EXIT_FINDINGS, LoadError, UsageError
 from gpudbg.formats.program import SUPPORTED_ARCHS
 from gpudbg.formats.reading import read_bytes
@@ -18,7 +18,7 @@ from gpudbg.frontends.verbs.common import Parser, emit_json
 from gpudbg.textlines import opened
 
 if TYPE_CHECKING:
-    from gpudbg.debug.hazards import Finding
+    from gpudbg.analysis.hazards import Finding
 
 
 def main(argv: list[str]) -> int:
@@ -110,14 +110,14 @@ def _write(path: str, data: bytes) -> None:
 def _cubin(program: SassProgram, template: str | None) -> bytes:
     if template is None:
         return program.cubin()
-    from gpudbg.debug.assembler.patch import patch_cubin
+    from gpudbg.assembler.patch import patch_cubin
 
     return patch_cubin(read_bytes(template), program, template)
 
 
 def _hazards(program: SassProgram) -> list[Finding]:
     """The hazards of every function."""
-    from gpudbg.debug.hazards import check_code
+    from gpudbg.analysis.hazards import check_code
 
     found: list[Finding] = []
     for function in program.functions:

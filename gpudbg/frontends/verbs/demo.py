@@ -54,7 +54,7 @@ def find(name: str) -> Path:
 
 def play(cubin: Path) -> int:
     """Play a story's commands and print each with its answer; comments are the narration."""
-    from gpudbg.debug.opening import add_launch_flags, open_session
+    from gpudbg.api.opening import add_launch_flags, open_session
     from gpudbg.frontends.console.console import PROMPT, Console
 
     p = Parser(prog="gpudbg demo")

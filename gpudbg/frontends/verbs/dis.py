@@ -10,16 +10,18 @@ from pathlib import Path, PurePath
 from textwrap import indent
 from typing import Any
 
-from gpudbg.debug import cfg, extensions, listing
-from gpudbg.debug.compile_options import add_compile_flags, flag_options
-from gpudbg.debug.json_text import dumps
-from gpudbg.debug.opening import open_programs
+from gpudbg.analysis import cfg
+from gpudbg.api.opening import open_programs
+from gpudbg.debug import extensions
+from gpudbg.debug.views.json_text import dumps
 from gpudbg.errors import EXIT_CLEAN, LoadError, UsageError
 from gpudbg.formats.program import SUPPORTED_ARCHS, Program
 from gpudbg.formats.reading import read_bytes
 from gpudbg.frontends.verbs.common import Parser, emit_json, known_names, plain_kernel
 from gpudbg.isa.spa5 import text
 from gpudbg.isa.spa5.sched import BUNDLE_BYTES
+from gpudbg.symbols import listing
+from gpudbg.toolchain.options import add_compile_flags, flag_options
 
 ADDRESS_COLUMNS = 16
 """Columns of `        /*0008*/`."""
@@ -123,7 +125,7 @@ def _listings(args: argparse.Namespace, low: int, high: int) -> Iterator[str]:
             yield "\n" + indent(dumps(_json(section, rows, args), indent=2), "  ")
             continue
         if args.directives and not args.cfg and section.program is not last:
-            from gpudbg.debug.assembler.emit import module_directives
+            from gpudbg.assembler.emit import module_directives
 
             assert section.program is not None
             yield "\n".join(module_directives(section.program))
@@ -212,7 +214,7 @@ def _function(section: Section, rows: list[text.Line], args: argparse.Namespace)
     """One function as cuobjdump -sass lays it out, with what the flags add."""
     yield f"\n\tcode for {section.arch}\n\t\tFunction : {section.name}"
     if args.directives and section.program is not None:
-        from gpudbg.debug.assembler.emit import function_directives
+        from gpudbg.assembler.emit import function_directives
 
         yield from function_directives(section.program, section.name)
     controls = dict(listing.control_words(section.code))

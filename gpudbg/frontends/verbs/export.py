@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from gpudbg.api.opening import add_launch_flags, open_session
 from gpudbg.debug.interrupts import interrupts
-from gpudbg.debug.opening import add_launch_flags, open_session
 from gpudbg.errors import EXIT_CLEAN, UsageError
 from gpudbg.frontends.verbs.common import Parser, emit_json
 from gpudbg.frontends.verbs.run import exit_code
@@ -32,8 +32,8 @@ def main(argv: list[str]) -> int:
     args = p.parse_args(argv)
     if not args.file.endswith((".png", ".npy")):
         raise UsageError(f"{args.file}: the name must end in .png or .npy")
-    from gpudbg.debug.export_image import export_image
-    from gpudbg.debug.images import image_named
+    from gpudbg.device.export_image import export_image
+    from gpudbg.device.images import image_named
 
     session = open_session(args.program, args)
     image = image_named(session, args.name, args.kind)

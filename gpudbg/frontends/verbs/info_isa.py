@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from gpudbg.debug.views import table
+from gpudbg.debug.views.text import table
 from gpudbg.errors import EXIT_CLEAN, UsageError
 from gpudbg.formats.program import SUPPORTED_ARCHS
 from gpudbg.frontends.verbs.common import emit_json

@@ -47,7 +47,7 @@ def _engine(words: Sequence[str]) -> Topic:
 
 def _special(words: Sequence[str]) -> Topic:
     """Special registers: all of them, or some with their fields."""
-    from gpudbg.debug.views import table
+    from gpudbg.debug.views.text import table
     from gpudbg.regs.special import SPECIAL_REGISTERS, find_special, nearest_special
 
     if not words:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 
+from gpudbg.api.opening import add_launch_flags, open_session
 from gpudbg.debug import progress
 from gpudbg.debug.checks import CHECKS, report
 from gpudbg.debug.interrupts import interrupts
-from gpudbg.debug.opening import add_launch_flags, open_session
-from gpudbg.debug.stop import Stop
-from gpudbg.debug.views import stop_card
+from gpudbg.debug.stops.stop import Stop
+from gpudbg.debug.views.text import stop_card
 from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT, EXIT_FINDINGS
 from gpudbg.frontends.verbs.common import Parser, emit_json
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpudbg.debug.access import check_names
-from gpudbg.debug.breakpoints import Breakpoint
+from gpudbg.debug.breakpoints.table import Breakpoint
+from gpudbg.debug.breakpoints.watchpoints import WatchKind
 from gpudbg.debug.script.blocks import statements
-from gpudbg.debug.watchpoints import WatchKind
+from gpudbg.debug.values.access import check_names
 from gpudbg.errors import CommandError
 from gpudbg.frontends.mi import shown
 from gpudbg.frontends.mi.commands.registry import Call, mi

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpudbg.debug import cuda_coords, cuda_info
+from gpudbg.debug import cuda_info
+from gpudbg.debug.focus import cuda_coords
 from gpudbg.errors import CommandError
 from gpudbg.frontends.mi import shown
 from gpudbg.frontends.mi.commands.registry import Call, Handler, mi

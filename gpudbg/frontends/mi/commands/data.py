@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug.format import format_bits
-from gpudbg.debug.gdb_text import code_pointer
-from gpudbg.debug.memory_view import MemoryRef, memory_at, read_prefix
-from gpudbg.debug.register_view import register_names, register_text
+from gpudbg.debug.views.format import format_bits
+from gpudbg.debug.views.gdb_text import code_pointer
+from gpudbg.debug.views.memory import MemoryRef, memory_at, read_prefix
+from gpudbg.debug.views.registers import register_names, register_text
 from gpudbg.errors import CommandError
 from gpudbg.frontends.mi.bridge import NO_REGISTERS
 from gpudbg.frontends.mi.commands.registry import Call, mi

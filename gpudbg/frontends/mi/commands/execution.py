@@ -12,7 +12,7 @@ from gpudbg.frontends.mi.shown import frame_fields, selected_frame
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
-    from gpudbg.debug.stop import Stop
+    from gpudbg.debug.stops.stop import Stop
     from gpudbg.frontends.mi.bridge import Bridge
 
 STEP_END = "end-stepping-range"
@@ -140,7 +140,7 @@ def exec_nexti(call: Call) -> Answer:
 
 def finish(bridge: Bridge) -> Answer:
     """Run to the caller of the selected frame."""
-    from gpudbg.debug.frames import frames
+    from gpudbg.debug.values.frames import frames
 
     session = bridge.process(NOT_STARTED)
     level = session.frame_level

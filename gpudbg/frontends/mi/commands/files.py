@@ -6,7 +6,6 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug.listing import CodeLine
 from gpudbg.debug.symbols import as_written
 from gpudbg.formats.names import plain_name
 from gpudbg.frontends.mi import shown
@@ -15,6 +14,7 @@ from gpudbg.frontends.mi.commands.registry import Call, mi
 from gpudbg.frontends.mi.parser import MiError, take_options
 from gpudbg.frontends.mi.records import Pairs
 from gpudbg.isa.spa5.sched import first_instruction
+from gpudbg.symbols.listing import CodeLine
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession

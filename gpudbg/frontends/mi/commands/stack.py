@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug.arguments import frame_arguments
-from gpudbg.debug.frames import Frame, frames
+from gpudbg.debug.values.frames import Frame, frames
+from gpudbg.debug.views.arguments import frame_arguments
 from gpudbg.frontends.mi import shown
 from gpudbg.frontends.mi.commands.registry import Call, mi
 from gpudbg.frontends.mi.parser import MiError, take_options

@@ -8,9 +8,9 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.events import Click
 
-from gpudbg.debug.fault_card import FaultCard
-from gpudbg.debug.operands import float_words
-from gpudbg.debug.stop import dim
+from gpudbg.debug.stops.fault_card import FaultCard
+from gpudbg.debug.stops.stop import dim
+from gpudbg.debug.values.operands import float_words
 from gpudbg.frontends.tui.coordinates import coordinates
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.look import Look

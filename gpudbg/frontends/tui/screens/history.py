@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
-from gpudbg.debug.timeline import first_stop
+from gpudbg.debug.trace.timeline import first_stop
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.collect_timeline import changes, chosen, differing, take, warp_of
 from gpudbg.frontends.tui.look import Look

@@ -23,8 +23,8 @@ from gpudbg.errors import GpudbgError
 from gpudbg.frontends.tui.widgets.options import Choices
 
 if TYPE_CHECKING:
-    from gpudbg.debug.launch_form import LaunchForm
     from gpudbg.debug.session import DebugSession
+    from gpudbg.launch.form import LaunchForm
 
 MAX_LISTED = 300
 """Kernels that the list shows at a time; typing in its box finds the others."""

@@ -14,10 +14,10 @@ from textual.events import Resize
 from textual.screen import Screen
 from textual.widget import Widget
 
-from gpudbg.debug.arguments import argument_doubts
 from gpudbg.debug.commands.registry import load
 from gpudbg.debug.script import Line, Reader, Statement
 from gpudbg.debug.stories import story_of
+from gpudbg.debug.views.arguments import argument_doubts
 from gpudbg.errors import GpudbgError
 from gpudbg.frontends.tui import arranging, doings_look, editing, layout, messages
 from gpudbg.frontends.tui.actions import ACTIONS, BY_ID, key_name

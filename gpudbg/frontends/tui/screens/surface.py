@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from textual.binding import Binding, BindingType
 
-from gpudbg.debug.picture import RAMPS
+from gpudbg.device.picture import RAMPS
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.screens.panes import PaneScreen

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
-from gpudbg.debug.focus import first_lane
+from gpudbg.debug.focus.focus import first_lane
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.screens.card import Card, Frame

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.timeline import first_stop
+from gpudbg.debug.trace.timeline import first_stop
 from gpudbg.frontends.tui.collect_timeline import Change, ChangesPicture
 from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.text import Row, Span, row

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from gpudbg.debug.fault_card import title
-from gpudbg.debug.stop import Stop
-from gpudbg.debug.views import number_text
+from gpudbg.debug.stops.fault_card import title
+from gpudbg.debug.stops.stop import Stop
+from gpudbg.debug.views.text import number_text
 from gpudbg.frontends.tui.code_index import CodeIndex
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.look import Look

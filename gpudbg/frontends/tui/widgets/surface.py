@@ -10,8 +10,8 @@ import numpy as np
 from textual.binding import Binding
 from textual.events import Click, Leave, MouseMove, MouseScrollDown, MouseScrollUp
 
-from gpudbg.debug.picture import RAMPS, Pixels, pixels_of, ramp
-from gpudbg.debug.views_image import UPPER, Window, fitting_zoom, halves
+from gpudbg.debug.views.image import UPPER, Window, fitting_zoom, halves
+from gpudbg.device.picture import RAMPS, Pixels, pixels_of, ramp
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.collect_image import ImagePicture
 from gpudbg.frontends.tui.look import Look

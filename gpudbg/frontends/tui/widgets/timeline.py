@@ -8,8 +8,8 @@ from typing import ClassVar
 from textual.binding import Binding
 from textual.events import Click, MouseDown, MouseMove, MouseScrollDown, MouseScrollUp
 
-from gpudbg.debug.stop import Stop
-from gpudbg.debug.timeline import BARRIER, BEFORE, EXITED, RUNS, UNKNOWN, Event
+from gpudbg.debug.stops.stop import Stop
+from gpudbg.debug.trace.timeline import BARRIER, BEFORE, EXITED, RUNS, UNKNOWN, Event
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.collect_timeline import TimelinePicture, WarpTrack, Writes
 from gpudbg.frontends.tui.glyphs import Glyphs

@@ -1,0 +1,1 @@
+"""Breakpoints and watchpoints: their table, what meets them, events for scripts."""

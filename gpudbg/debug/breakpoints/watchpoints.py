@@ -1,0 +1,321 @@
+"""Watchpoints: stop where memory or a register changes, or memory is read.
+
+    watch bins[3]                 when a store or an atomic changes it
+    rwatch *(@shared int*)0x20    when it is read           awatch …   read or written
+    watch $R4                     when it changes in the focused lane
+
+A watched place is fixed when the watchpoint is set: an address of device memory, of the focused
+CTA's shared memory, of the focused thread's local memory, or a register of the focused lane.  The
+stop is after the instruction that touched it.  While a watchpoint is enabled runs use the step
+engine, which tells of every access.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from gpudbg.debug.focus.focus import first_lane
+from gpudbg.debug.part import Attached
+from gpudbg.debug.stops.stop import Trigger
+from gpudbg.debug.values.access import resolve
+from gpudbg.debug.values.context import WarpContext
+from gpudbg.debug.views.format import format_value
+from gpudbg.errors import CommandError
+from gpudbg.expr import evaluate, parse
+from gpudbg.expr.evaluate import Result
+from gpudbg.expr.types import Array, Scalar
+from gpudbg.sm.observer import Observer
+
+if TYPE_CHECKING:
+    from gpudbg.debug.breakpoints.table import Breakpoint
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.sm.state import WarpState
+
+WatchKind = Literal["write", "read", "access"]
+KIND_WORDS: dict[str, str] = {
+    "write": "Hardware watchpoint",
+    "read": "Hardware read watchpoint",
+    "access": "Hardware access (read/write) watchpoint",
+}
+"""gdb's words, by kind."""
+TOUCHED_BY: dict[WatchKind, tuple[str, ...]] = {
+    "write": ("store", "atomic"),
+    "read": ("load", "atomic"),
+    "access": ("load", "store", "atomic"),
+}
+"""Kinds of access of `Observer.access` that a watchpoint looks at."""
+REGISTERS = ("register", "pair", "predicate", "flag", "cc")
+MAX_BYTES = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The watched place.
+
+    `space` is "register", or global, shared or local; `block` is the CTA of shared and local
+    memory and of a register, `warp` the warp's number in it and `lane` its lane (of local memory
+    and registers).
+    """
+
+    kind: WatchKind
+    space: str
+    address: int = 0
+    size: int = 0
+    block: tuple[int, int, int] | None = None
+    warp: int = 0
+    lane: int = 0
+
+    def owned_by(self, warp: WarpState) -> bool:
+        """Whether a warp can touch the place."""
+        if self.block is not None and warp.cta.block != self.block:
+            return False
+        return self.space in ("global", "shared") or warp.cta.warps.index(warp) == self.warp
+
+
+@dataclass(slots=True)
+class Watch:
+    """A breakpoint row's watched place and the value it had when last looked at."""
+
+    target: Target
+    type: Any
+    old: str
+
+    @property
+    def words(self) -> str:
+        """What gdb calls it."""
+        return KIND_WORDS[self.target.kind]
+
+
+def lines_of(trigger: Trigger) -> tuple[str, ...]:
+    """What a watchpoint saw, as gdb prints it."""
+    head = f"{KIND_WORDS[trigger.kind]} {trigger.number}: {trigger.expression}"
+    if trigger.old == trigger.new:
+        return (head, f"Value = {trigger.new}")
+    return (head, f"Old value = {trigger.old}", f"New value = {trigger.new}")
+
+
+class Watchpoints(Attached, Observer):
+    """The session's watchpoints at work; an observer only while one is enabled."""
+
+    def __init__(self, session: DebugSession) -> None:
+        super().__init__(session)
+        layout = session.grid.gpu.layout
+        self._windows = {"shared": layout.shared_window, "local": layout.local_window}
+        self._rows: list[Breakpoint] = []
+        self._touched: dict[int, tuple[WarpState, int, int]] = {}
+        self._owners: dict[int, WarpState] = {}
+        self._pc = 0
+        self._pcs: dict[tuple[int, int], int] = {}
+        self._last: tuple[Trigger, ...] = ()
+        self.notes: list[str] = []
+        """Conditions that could not be computed at the last `met`."""
+
+    # ---- setting -----------------------------------------------------------------------
+    def add(
+        self,
+        expression: str,
+        kind: WatchKind = "write",
+        condition: str | None = None,
+        temporary: bool = False,
+    ) -> Breakpoint:
+        """A watchpoint on the place an expression names in the focused lane.
+
+        Raises:
+            CommandError: the expression is not a place, or a register is to be watched for reads.
+        """
+        session = self._session
+        target, result = self._target(expression, kind)
+        row = session.breakpoints.add(expression, (), (_where(target),), condition, temporary)
+        assert session.focus is not None
+        warp = session.grid.warp(session.focus.sm, session.focus.warp)
+        row.watch = Watch(target, result.type, "")
+        row.watch.old = self._value(row, warp)
+        return row
+
+    def _target(self, expression: str, kind: WatchKind) -> tuple[Target, Result]:
+        session = self._session
+        session.require_stopped()
+        assert session.focus is not None
+        focus = session.focus
+        warp = session.grid.warp(focus.sm, focus.warp)
+        result = evaluate(parse(expression), WarpContext(session, warp))
+        place = result.place
+        if place is None or place.kind not in (*REGISTERS, "memory"):
+            raise CommandError(
+                f"cannot watch {expression}: it is a value, not a place",
+                "watch a variable, an element, *(TYPE *)ADDRESS or a register",
+            )
+        mine = warp.cta.warps.index(warp)
+        if place.kind != "memory":
+            if kind != "write":
+                raise CommandError("a register can only be watched for changes", "watch $R4")
+            size = result.type.size
+            return Target(kind, "register", 0, size, warp.cta.block, mine, focus.lane), result
+        assert place.addresses is not None
+        size = result.type.size
+        if not result.valid[focus.lane] or not 0 < size <= MAX_BYTES:
+            why = result.why or f"it has {size} bytes"
+            raise CommandError(f"cannot watch {expression}: {why}")
+        space, address = resolve(session, place.space, int(place.addresses[focus.lane]))
+        if space not in ("global", "shared", "local"):
+            raise CommandError(f"cannot watch {expression}: {space} memory is never written")
+        block = None if space == "global" else warp.cta.block
+        return Target(kind, space, address, size, block, mine, focus.lane), result
+
+    # ---- running -----------------------------------------------------------------------
+    def arm(self) -> bool:
+        """Get ready for a run or step; whether anything is watched."""
+        grid = self._session.grid
+        self._rows = [r for r in self._session.breakpoints if r.enabled and r.watch is not None]
+        self._touched, self._owners, self._last = {}, {}, ()
+        listening = self in grid.gpu.observers.members
+        if self._rows and not listening:
+            self._session.subscribe(self)
+        elif listening and not self._rows:
+            self._session.unsubscribe(self)
+        for row in self._rows:
+            watch = _watch(row)
+            owner = next((w for w in grid.warps() if watch.target.owned_by(w)), None)
+            if owner is None:
+                continue
+            # The user may have written there since the last stop.
+            watch.old = self._value(row, owner)
+            if watch.target.space == "register":
+                self._owners[row.number] = owner
+        return bool(self._rows)
+
+    def instruction(self, warp: WarpState, pc: int, instruction: Any, lanes: int) -> None:
+        """Remember the pc: at `met` the warp has moved on."""
+        self._pc = self._pcs[warp.sm, warp.slot] = pc
+
+    def access(
+        self, warp: WarpState, space: str, kind: str, address: Any, lanes: int, size: int
+    ) -> None:
+        """Note which watchpoints an access touches, and by which lanes."""
+        for row in self._rows:
+            target = _watch(row).target
+            if kind not in TOUCHED_BY[target.kind] or space not in (target.space, "generic"):
+                continue
+            if not target.owned_by(warp):
+                continue
+            at = address
+            if space == "generic" and target.space in self._windows:
+                at = np.asarray(address, np.uint64) - np.uint64(self._windows[target.space])
+            mask = lanes & 1 << target.lane if target.space == "local" else lanes
+            found = mask & _overlapping(at, size, target)
+            if found:
+                self._touched[row.number] = (warp, found, self._pc)
+
+    def met(self, warp: WarpState | None) -> bool:
+        """After an instruction of `warp` (None: of several): whether a watchpoint stops the run."""
+        if not self._touched and not self._owners:
+            return False
+        touched, self._touched = self._touched, {}
+        for number, owner in self._owners.items():
+            if warp is None or owner is warp:
+                lanes = 1 << _watch_of(self._rows, number).target.lane
+                touched[number] = (owner, lanes, self._pcs.get((owner.sm, owner.slot), owner.pc))
+        found = []
+        self.notes = []
+        for row in self._rows:
+            if row.number in touched:
+                trigger = self._trigger(row, *touched[row.number])
+                if trigger is not None:
+                    found.append(trigger)
+        self._last = tuple(found)
+        return bool(found)
+
+    def take(self) -> tuple[Trigger, ...]:
+        """What ended the last run or step; empty where it was something else, and the next time."""
+        taken, self._last = self._last, ()
+        return taken
+
+    def restore(self, seen: tuple[Trigger, ...]) -> None:
+        """Let `take` give back what it gave before."""
+        self._last = seen
+
+    @property
+    def seen(self) -> bool:
+        """Whether the last `met` was true, and nobody has taken what it saw."""
+        return bool(self._last)
+
+    @property
+    def watched(self) -> bool:
+        """Whether anything is watched in the run that goes on."""
+        return bool(self._rows)
+
+    def _trigger(self, row: Breakpoint, warp: WarpState, lanes: int, at: int) -> Trigger | None:
+        watch = _watch(row)
+        old, new = watch.old, self._value(row, warp)
+        watch.old = new
+        if watch.target.kind == "write" and old == new:
+            return None
+        tested = self._session.test(row, warp, lanes)
+        if not tested.stops:
+            return None
+        row.hits += 1
+        if row.ignore > 0 and not tested.note:
+            row.ignore -= 1
+            return None
+        lanes = tested.lanes or tested.failed
+        if tested.note:
+            self.notes.append(tested.note)
+        pc = self._session.symbols.offset(at)
+        # Of lanes that write one word, the last one's value stands: it is the lane to look at.
+        one_word = watch.target.kind == "write" and isinstance(watch.type, Scalar)
+        lane = lanes.bit_length() - 1 if one_word else first_lane(lanes)
+        who = (warp.sm, warp.slot, lane)
+        place = self._session.symbols.place(self._session.symbols.pc(pc)).fields()
+        return Trigger(row.number, row.location, watch.target.kind, old, new, pc, *who, **place)
+
+    def _value(self, row: Breakpoint, warp: WarpState) -> str:
+        watch = _watch(row)
+        target = watch.target
+        session = self._session
+        if target.space == "register":
+            result = evaluate(parse(row.location), WarpContext(session, warp))
+            return _scalar_text(result.values[target.lane], result.type)
+        raw = session.read_memory(target.space, target.address, target.size, warp, target.lane)
+        if isinstance(watch.type, Array):
+            element = watch.type.target
+            if not isinstance(element, Scalar):
+                return raw.hex(" ")
+            values = np.frombuffer(raw, element.dtype)
+            return "{" + ", ".join(_scalar_text(v, element) for v in values) + "}"
+        if isinstance(watch.type, Scalar):
+            return _scalar_text(np.frombuffer(raw, watch.type.dtype)[0], watch.type)
+        return f"0x{int.from_bytes(raw, 'little'):x}"
+
+
+def _watch(row: Breakpoint) -> Watch:
+    assert row.watch is not None
+    return row.watch
+
+
+def _watch_of(rows: list[Breakpoint], number: int) -> Watch:
+    return _watch(next(row for row in rows if row.number == number))
+
+
+def _overlapping(address: Any, size: int, target: Target) -> int:
+    """The lanes whose access of `size` bytes meets the watched bytes."""
+    at = np.broadcast_to(np.asarray(address), (32,)).astype(np.uint64)
+    low = np.uint64(max(target.address - size + 1, 0))
+    high = np.uint64(target.address + target.size - 1)
+    inside = (at >= low) & (at <= high)
+    return int(np.packbits(inside, bitorder="little").view("<u4")[0])
+
+
+def _where(target: Target) -> str:
+    if target.space == "register":
+        return f"warp {target.warp} lane {target.lane} of block {target.block}"
+    owner = "" if target.block is None else f" of block {target.block}"
+    if target.space == "local":
+        owner = f" of warp {target.warp} lane {target.lane}{owner}"
+    return f"{target.space} 0x{target.address:x}, {target.size} bytes{owner}"
+
+
+def _scalar_text(value: Any, type_: Any) -> str:
+    return format_value(value, getattr(type_, "kind", "u"), type_.size, None)

@@ -1,0 +1,116 @@
+"""Numbers for resident warps: 1, 2, … in the order they appear, kept for a warp's life.
+
+IDEs know threads; a warp is the thread they are shown (rocgdb does the same with waves).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gpudbg.debug.focus.focus import Focus, first_lane
+from gpudbg.debug.stops.stop import dim
+from gpudbg.errors import CommandError
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.sm.state import WarpState
+
+Key = tuple[tuple[int, int, int], int]
+"""Block and warp number in it: unique in a launch."""
+
+
+class WarpIds:
+    """The numbered warps of one launch that are resident and have not ended."""
+
+    def __init__(self) -> None:
+        self._ids: dict[Key, int] = {}
+        self._lanes: dict[int, int] = {}
+        self._next = 1
+
+    def clear(self) -> list[int]:
+        """Forget all of them and start from 1 again; the numbers that were known."""
+        gone = self.known()
+        self.__init__()  # type: ignore[misc]
+        return gone
+
+    def known(self) -> list[int]:
+        """Numbers in order."""
+        return sorted(self._ids.values())
+
+    def sync(self, session: DebugSession) -> tuple[list[int], list[int]]:
+        """Number new warps and drop ended ones: (new numbers, dropped numbers)."""
+        present = {_key(w) for w in self._live(session)}
+        gone = sorted(self._ids.pop(k) for k in list(self._ids) if k not in present)
+        new = []
+        for warp in self._live(session):
+            if _key(warp) not in self._ids:
+                self._ids[_key(warp)] = self._next
+                new.append(self._next)
+                self._next += 1
+        return new, gone
+
+    def _live(self, session: DebugSession) -> Iterator[WarpState]:
+        if session.finished:
+            return
+        for warp in session.grid.warps():
+            if warp.status != "exited":
+                yield warp
+
+    def title(self, number: int) -> str:
+        """`target_id` of a warp by its number, without a look at the machine."""
+        block, index = next(k for k, n in self._ids.items() if n == number)
+        return f"CUDA block {dim(block)} warp {index}"
+
+    def number(self, warp: WarpState) -> int | None:
+        """The number of a warp."""
+        return self._ids.get(_key(warp))
+
+    def key(self, number: int) -> Key:
+        """Block and warp number in it of a known number."""
+        return next(k for k, n in self._ids.items() if n == number)
+
+    def focused(self, session: DebugSession) -> int | None:
+        """The number of the focused warp."""
+        if session.focus is None or session.finished:
+            return None
+        return self.number(session.warp().state)
+
+    def warp(self, session: DebugSession, number: int) -> WarpState:
+        """The warp of a number.
+
+        Raises:
+            CommandError: gdb's words for a thread that does not exist.
+        """
+        for warp in self._live(session):
+            if self.number(warp) == number:
+                return warp
+        raise CommandError(f"Invalid thread id: {number}")
+
+    def warps(self, session: DebugSession) -> dict[int, WarpState]:
+        """Every known warp by its number, looked up at once."""
+        found = ((self.number(w), w) for w in self._live(session))
+        return dict(sorted((n, w) for n, w in found if n is not None))
+
+    def select(self, session: DebugSession, number: int) -> None:
+        """Move the focus to a warp; the lane is the one it had there last, or the first active."""
+        warp = self.warp(session, number)
+        focus = session.focus
+        if focus is not None:
+            here = self.focused(session)
+            if here == number:
+                return
+            if here is not None:
+                self._lanes[here] = focus.lane
+        lane = self._lanes.get(number, first_lane(warp.active or warp.valid & ~warp.exited))
+        session.focus = Focus(warp.sm, warp.slot, lane)
+        session.frame_level = 0
+
+
+def _key(warp: WarpState) -> Key:
+    return warp.cta.block, warp.index
+
+
+def target_id(warp: WarpState) -> str:
+    """`CUDA block (0,0,0) warp 0`"""
+    return f"CUDA block {dim(warp.cta.block)} warp {warp.index}"

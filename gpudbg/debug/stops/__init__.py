@@ -1,0 +1,1 @@
+"""Why the machine stopped: stop records, fault cards, exceptions, proven hangs."""

@@ -1,0 +1,105 @@
+"""Proof, in the middle of a run, that nothing can change any more; who holds what.
+
+A run is over for good when every warp that can run comes to repeat itself (`spinning`): none of
+them stores anything new, so memory stays as it is, so all of them do the same for ever.  Warps at a
+barrier wait for these, and blocks that have not begun wait for their places.  It is not said where
+something else could change memory or warps: an observer that does not promise otherwise
+(`Observer.looks_only`), a trap handler, single steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from gpudbg.debug.stops.spinning import TRIED, Spin, group_lines, spin_of
+from gpudbg.debug.stops.standing import standing_pc
+from gpudbg.debug.stops.stop import dim
+from gpudbg.debug.views.text import lane_list
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.sm.state import WarpState
+
+FIRST_TRIED: Final = 64
+"""Instructions of a warp that the first look tries; each look more tries twice as many."""
+MOST_LINES: Final = 8
+"""Barriers, and warps with parked lanes, that are told of."""
+
+
+def hang_of(session: DebugSession, times: int) -> tuple[WarpState, tuple[str, ...]] | None:
+    """A warp that repeats itself for ever and what is to be said, where all that can run do.
+
+    Args:
+        times: how often it was asked before, from 1.
+    """
+    if _others_act(session):
+        return None
+    tried = min(TRIED, FIRST_TRIED << min(times - 1, 8))
+    found: list[tuple[WarpState, Spin]] = []
+    for warp in session.grid.warps():
+        if warp.in_trap or warp.status == "trap":
+            return None
+        if warp.status != "ready":
+            continue
+        spin = spin_of(session, warp, tried)
+        if spin is None or not spin.repeats:
+            return None
+        found.append((warp, spin))
+    if not found:
+        return None
+    inside = next((warp for warp, spin in found if spin.inside), found[0][0])
+    return inside, tuple(_lines(session, found))
+
+
+def _others_act(session: DebugSession) -> bool:
+    """Whether somebody beside the warps could change something."""
+    grid = session.grid
+    if grid.traps.handler is not None or any(sm.trap.stepping for sm in grid.sms):
+        return True
+    return not all(member.looks_only for member in grid._observers.members)
+
+
+def _lines(session: DebugSession, found: list[tuple[WarpState, Spin]]) -> Iterator[str]:
+    yield "  hang    every warp that can run repeats a loop, and none stores what could end it"
+    yield from group_lines(spin for _, spin in found)
+    yield from _limited(_parked(session, [warp for warp, _ in found]), "warps with waiting lanes")
+    yield from _limited(_barriers(session), "barriers")
+    waiting = session.grid.ctas_waiting
+    if waiting:
+        many = "1 block has" if waiting == 1 else f"{waiting:,} blocks have"
+        yield f"  waits   {many} not begun: every place is taken by blocks that do not end"
+
+
+def _limited(lines: Iterator[str], what: str) -> Iterator[str]:
+    """The first lines, and how many there are more."""
+    every = list(lines)
+    yield from every[:MOST_LINES]
+    if len(every) > MOST_LINES:
+        yield f"  waits   … {len(every) - MOST_LINES} more {what}"
+
+
+def _parked(session: DebugSession, warps: list[WarpState]) -> Iterator[str]:
+    """Lanes of warps that go round which wait for those that do: what they hold they keep."""
+    for warp in warps:
+        seen = warp.active | warp.exited
+        for entry in reversed(warp.stack):
+            lanes = entry.mask & ~seen
+            seen |= lanes
+            if lanes:
+                place = session.symbols.describe_line(entry.target)
+                yield (
+                    f"  holds   warp {warp.slot} of block {dim(warp.cta.block)}: lanes "
+                    f"{lane_list(lanes)} wait at {place} for the lanes that repeat, and keep "
+                    "whatever lock they hold"
+                )
+
+
+def _barriers(session: DebugSession) -> Iterator[str]:
+    """Barriers at which warps wait for those that go round."""
+    for cta in session.grid.ctas():
+        for warp in cta.live:
+            words = session.grid.barrier_words(warp)
+            if words:
+                place = session.symbols.describe_line(standing_pc(session, warp))
+                yield f"  waits   warp {warp.slot} of block {dim(cta.block)} {words}, {place}"

@@ -1,0 +1,348 @@
+"""Warps that go round in circles: found by trying ahead, told with what they wait for.
+
+A ready warp runs on, on its own record, for some instructions; everything is then put back.  It
+*repeats itself* when its whole state comes back while memory stays as it is: without somebody
+else's store it does the same for ever.  It *goes round* when it only returns to a place several
+times and writes no memory.  Neither is said of a warp that reads a clock, waits at a barrier,
+calls the driver, or stores something new on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from gpudbg.debug.values.operands import instruction_at
+from gpudbg.errors import GpudbgError
+from gpudbg.isa.spa5.sched import first_instruction
+from gpudbg.sm import record as rec
+from gpudbg.sm.engines.values import lanes32, lanes64
+from gpudbg.sm.observer import Observer, Observers
+from gpudbg.sm.sregs import LASTING
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.isa.spa5.insn import Instruction
+    from gpudbg.sm.state import WarpState
+
+TRIED: Final = 512
+"""Instructions of a warp that are tried."""
+TRIED_IN_ALL: Final = 4096
+"""Of all warps together: a stop must not take long."""
+LAPS: Final = 3
+"""Returns to a place from which a warp goes round."""
+KINDS: Final = ("interrupted", "limit")
+"""Stops in the middle of a run, where it is asked who spins."""
+NEVER: Final = ("BAR", "BPT", "CCTL", "TEX", "TLD", "TXQ", "SU", "SETC", "RTT", "CS2R", "GETC")
+"""First letters of instructions that are not tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Poll:
+    """Memory that is read on the way round: `name` as the source has it (`lock[0]`), its value.
+
+    `more` is how many other places the same instruction reads.
+    """
+
+    name: str
+    value: str
+    more: int = 0
+
+    def __str__(self) -> str:
+        others = f" and {self.more} more" if self.more else ""
+        return f"{self.name} (now {self.value}){others}"
+
+
+@dataclass(frozen=True, slots=True)
+class Spin:
+    """A warp that goes round: offsets of its lowest and highest instruction, how many there are.
+
+    `repeats`: its state comes back exactly; `inside`: it is there now, not only on its way there;
+    `tried` instructions were looked at.
+    """
+
+    sm: int
+    slot: int
+    low: int
+    high: int
+    count: int
+    repeats: bool
+    inside: bool
+    tried: int
+    polls: tuple[Poll, ...]
+
+    @property
+    def words(self) -> str:
+        """In a clause: `repeats 0048..0068 (4 instructions) until another thread changes x[0]`."""
+        place = f"{self.low:04x}..{self.high:04x}" if self.high > self.low else f"{self.low:04x}"
+        many = f"({self.count} instruction{'s' * (self.count != 1)})"
+        what = " or ".join(map(str, self.polls))
+        if self.repeats:
+            wait = f"until another thread changes {what}" if what else "for ever, reading no memory"
+            return f"repeats {place} {many} {wait}"
+        reads = f", reads {what.replace(' or ', ', ')}" if what else ""
+        return f"goes round {place} {many}{reads}; the next {self.tried:,} write no memory"
+
+
+class _Probe(Observer):
+    """Sees the accesses of one instruction: what was there, so that it can be put back."""
+
+    def __init__(self, session: DebugSession) -> None:
+        self._session = session
+        self.reads: dict[int, list[tuple[str, int, int]]] = {}
+        self.before: dict[tuple[str, int, int], bytes] = {}
+        self.unknown = False
+        self.pc = 0
+
+    def access(
+        self, warp: WarpState, space: str, kind: str, address: Any, lanes: int, size: int
+    ) -> None:
+        """Before a load, store or atomic."""
+        parts = [(space, address, lanes)]
+        if space == "generic":
+            parts = self._session.grid.engine._generic(lanes64(address), lanes)
+        for where, given, part in parts:
+            spread = lanes64(given) if where == "global" else lanes32(given)
+            chosen = [(n, int(a)) for n, a in enumerate(spread.tolist()) if part >> n & 1]
+            self._note(warp, where, kind, chosen, size)
+
+    def _note(
+        self, warp: WarpState, space: str, kind: str, chosen: list[tuple[int, int]], size: int
+    ) -> None:
+        rows = self.reads.setdefault(self.pc, [])
+        for lane, address in chosen:
+            if kind != "store" and space != "local":
+                row = (space, address, size)
+                if row not in rows:
+                    rows.append(row)
+            if kind == "load":
+                continue
+            key = (space, address, lane if space == "local" else -1)
+            try:
+                self.before.setdefault(key, self.look(warp, key, size))
+            except GpudbgError:
+                self.unknown = True
+
+    def look(self, warp: WarpState, key: tuple[str, int, int], size: int) -> bytes:
+        """The bytes of a place."""
+        space, address, lane = key
+        if space == "global":
+            return bytes(self._session.grid.gpu.memory.read(address, size))
+        if space == "local":
+            return warp.local.read(lane, address, size)
+        return bytes(warp.cta.shared.data[address : address + size])
+
+    def put_back(self, warp: WarpState) -> bool:
+        """Undo the last instruction's stores; whether one of them had changed anything."""
+        changed = False
+        for key, old in self.before.items():
+            space, address, lane = key
+            if self.look(warp, key, len(old)) == old:
+                continue
+            changed = True
+            if space == "global":
+                self._session.grid.gpu.memory.write(address, old)
+            elif space == "local":
+                warp.local.write(lane, address, old)
+            else:
+                warp.cta.shared.data[address : address + len(old)] = np.frombuffer(old, np.uint8)
+        self.before.clear()
+        return changed
+
+
+def spin_of(session: DebugSession, warp: WarpState, budget: int = TRIED) -> Spin | None:
+    """How a warp goes round, or None: it does not, or that cannot be told.
+
+    Args:
+        budget: instructions that may be tried.
+    """
+    if warp.status != "ready" or warp.in_trap:
+        return None
+    engine, sm = session.grid.engine, session.grid.sms[warp.sm]
+    saved = warp.saved()
+    kept = (engine.observers, engine.fault, sm.issued, sm.clock_base)
+    probe = _Probe(session)
+    engine.observers = Observers([probe])
+    try:
+        return _try_ahead(session, warp, probe, budget)
+    except GpudbgError:
+        return None
+    finally:
+        probe.put_back(warp)
+        warp.put_back(saved)
+        engine.observers, engine.fault, sm.issued, sm.clock_base = kept
+
+
+def _try_ahead(session: DebugSession, warp: WarpState, probe: _Probe, budget: int) -> Spin | None:
+    """Brent's search for a cycle of the warp's states; the laps of its places beside it."""
+    engine, sm = session.grid.engine, session.grid.sms[warp.sm]
+    path: list[int] = []
+    laps: dict[int, int] = {}
+    mark, mark_at, power = _state(warp), 0, 1
+    gone = warp.exited
+    while len(path) < budget:
+        pc = first_instruction(warp.pc)
+        insn = instruction_at(session, pc)
+        if insn is None or insn.op.startswith(NEVER) or _changes_by_itself(insn):
+            return None
+        path.append(pc)
+        laps[pc] = laps.get(pc, 0) + 1
+        probe.pc = pc
+        ended = engine.run(warp, sm, 1)
+        if probe.put_back(warp) or probe.unknown or ended in ("fault", "trap", "blocked"):
+            return None
+        if warp.exited != gone:
+            # Lanes that end may be those that a barrier waits for.
+            return None
+        now = _state(warp)
+        if now == mark:
+            return _spin(session, warp, path, path[mark_at:], probe, True)
+        if len(path) - mark_at == power:
+            mark, mark_at, power = now, len(path), 2 * power
+    # The last lap: from where the last place was before.
+    last = path[-1]
+    if laps[last] < LAPS:
+        return None
+    back = len(path) - 1 - path[-2::-1].index(last) - 1
+    return _spin(session, warp, path, path[back:-1], probe, False)
+
+
+def _changes_by_itself(insn: Instruction) -> bool:
+    """Whether it reads a clock, a timer or a counter."""
+    return insn.op == "S2R" and getattr(insn.o["sr"], "index", -1) not in LASTING
+
+
+def _state(warp: WarpState) -> bytes:
+    """The warp's record without what only counts."""
+    copy = warp.saved()
+    quads = copy.view(np.uint64)
+    quads[rec.EXECUTED] = quads[rec.CAME_FROM] = 0
+    state: bytes = copy.tobytes()
+    return state
+
+
+def _spin(
+    session: DebugSession,
+    warp: WarpState,
+    path: list[int],
+    lap: list[int],
+    probe: _Probe,
+    repeats: bool,
+) -> Spin:
+    pcs = sorted(set(lap))
+    offsets = [session.symbols.offset(pc) for pc in pcs]
+    # Two or three names say enough.
+    polls = tuple(_poll(session, warp, probe, pc) for pc in pcs if probe.reads.get(pc))[:3]
+    inside = path[0] in pcs
+    low, high = offsets[0], offsets[-1]
+    return Spin(warp.sm, warp.slot, low, high, len(pcs), repeats, inside, len(path), polls)
+
+
+def _poll(session: DebugSession, warp: WarpState, probe: _Probe, pc: int) -> Poll:
+    rows = probe.reads[pc]
+    space, address, size = rows[0]
+    raw = probe.look(warp, (space, address, -1), size)
+    name, dtype = name_of(session, space, address)
+    value = np.frombuffer(raw[: dtype.itemsize], dtype)[0] if dtype is not None else None
+    text = f"{value}" if value is not None else f"0x{int.from_bytes(raw, 'little'):x}"
+    return Poll(name, text, len(rows) - 1)
+
+
+def name_of(session: DebugSession, space: str, address: int) -> tuple[str, np.dtype[Any] | None]:
+    """A place as people call it (`lock[0]`, `shared 0x10`), and the type of what is there."""
+    if space != "global":
+        return f"{space} 0x{address:x}", None
+    for argument in session.launch.arguments:
+        buffer = argument.buffer
+        if buffer is not None and buffer.address <= address < buffer.address + buffer.nbytes:
+            index, rest = divmod(address - buffer.address, buffer.dtype.itemsize)
+            return f"{argument.name}[{index}]", None if rest else buffer.dtype
+    return f"global 0x{address:x}", None
+
+
+_FOUND: WeakKeyDictionary[DebugSession, tuple[int, dict[tuple[int, int], Spin], bool]] = (
+    WeakKeyDictionary()
+)
+
+
+def spins(session: DebugSession) -> dict[tuple[int, int], Spin]:
+    """Warps that go round at the present stop, by (SM, slot); looked for once a stop."""
+    return _at_stop(session)[1]
+
+
+def known_spin(session: DebugSession, warp: WarpState) -> Spin | None:
+    """What has been found of a warp at this stop, without looking again."""
+    found = _FOUND.get(session)
+    if found is None or found[0] != len(session.stops):
+        return None
+    return found[1].get((warp.sm, warp.slot))
+
+
+def hangs(session: DebugSession) -> bool:
+    """Whether every warp that can run comes to repeat itself: nothing can change any more.
+
+    Blocks that wait for a place get none then, and warps at a barrier wait for these.
+    """
+    return _at_stop(session)[2]
+
+
+def _at_stop(session: DebugSession) -> tuple[int, dict[tuple[int, int], Spin], bool]:
+    number = len(session.stops)
+    found = _FOUND.get(session)
+    if found is None or found[0] != number:
+        found = (number, *_look(session))
+        _FOUND[session] = found
+    return found
+
+
+def _look(session: DebugSession) -> tuple[dict[tuple[int, int], Spin], bool]:
+    out: dict[tuple[int, int], Spin] = {}
+    stop = session.stop
+    if stop is None or session.finished or not (stop.kind in KINDS or stop.hang):
+        return out, False
+    focus = session.focus
+    warps = list(session.grid.warps())
+    if any(w.in_trap or w.status == "trap" for w in warps):
+        return out, False
+    warps.sort(key=lambda w: focus is None or (w.sm, w.slot) != (focus.sm, focus.warp))
+    left, every = TRIED_IN_ALL, True
+    for warp in warps:
+        if warp.status != "ready":
+            continue
+        if left <= 0:
+            return out, False
+        spin = spin_of(session, warp, min(TRIED, left))
+        left -= TRIED if spin is None else spin.tried
+        every = every and spin is not None and spin.repeats
+        if spin is not None and spin.inside:
+            out[warp.sm, warp.slot] = spin
+    return out, every and bool(out)
+
+
+def spin_lines(session: DebugSession) -> Iterator[str]:
+    """What is to be said of a stop in the middle of a run: who goes round, and a hang."""
+    if session.stop is not None and session.stop.hang:
+        # Its own details say it.
+        return
+    yield from group_lines(spins(session).values())
+    if hangs(session):
+        yield "  hang    every warp that can run comes to such a loop: nothing will change"
+
+
+def group_lines(found: Iterable[Spin]) -> Iterator[str]:
+    """Who goes round, a line for each loop."""
+    groups: dict[str, list[Spin]] = {}
+    for spin in found:
+        groups.setdefault(spin.words, []).append(spin)
+    for words, members in list(groups.items())[:4]:
+        first = members[0]
+        name = f"warp {first.slot}" if len(members) == 1 else f"{len(members)} warps"
+        verb = words if len(members) == 1 else words.replace("repeats", "repeat", 1)
+        verb = verb if len(members) == 1 else verb.replace("goes round", "go round", 1)
+        yield f"  spins   {name}: {verb}"
+    if len(groups) > 4:
+        yield f"  spins   … {len(groups) - 4} more loops; `info warps` has them all"

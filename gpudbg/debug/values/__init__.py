@@ -1,0 +1,1 @@
+"""What expressions read and write: names, registers, memory, call frames."""

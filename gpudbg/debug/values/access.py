@@ -1,0 +1,223 @@
+"""Memory and special registers of the stopped machine, read and written as one lane sees them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpudbg.debug.values.context import argument_names
+from gpudbg.errors import CommandError, UsageError
+from gpudbg.expr import evaluate, parse_condition
+from gpudbg.expr.evaluate import LANES, SPACE_ARRAYS, Result, per_lane
+from gpudbg.expr.parse import names
+from gpudbg.expr.types import U32, VOID, Array, Pointer, Struct
+from gpudbg.mem.windows import WINDOW_BYTES
+from gpudbg.sm.counters import NEED_EVENTS, keep
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.sm.state import WarpState
+
+MAX_READ = 1 << 24
+"""Bytes one command may read."""
+
+
+def read(
+    session: DebugSession, space: str, address: int, size: int, warp: WarpState | None, lane: int
+) -> bytes:
+    """Bytes of an address space.
+
+    Args:
+        warp: whose local and shared memory it is; None where no warp is there, so that both
+            have nothing.
+        space: global, shared, local, generic, const (bank 0 .. by address), code, or bank
+            (address = bank << 32 | offset).
+
+    Raises:
+        CommandError: outside it; says where the nearest memory is.
+    """
+    if size > MAX_READ:
+        raise CommandError(f"{size} bytes are too many for one read", f"at most {MAX_READ}")
+    space, address = resolve(session, space, address)
+    try:
+        if space == "global":
+            return session.grid.gpu.memory.read(address, size)
+        if warp is None and space in ("local", "shared"):
+            raise CommandError(f"no warp is there, so there is no {space} memory")
+        if space == "local" and warp is not None:
+            return warp.local.read(lane, address, size)
+        store, what = _store(session, space, address, warp)
+        offset = address & 0xFFFFFFFF if space in ("bank", "const") else address
+        _bounds(offset, size, len(store), what)
+        return bytes(store[offset : offset + size].tobytes())
+    except UsageError as e:
+        raise CommandError(e.message, e.hint) from None
+
+
+def read_global(session: DebugSession, address: int, size: int) -> bytes:
+    """Device memory without a warp to look from; errors as `read`."""
+    try:
+        return session.grid.gpu.memory.read(address, size)
+    except UsageError as e:
+        raise CommandError(e.message, e.hint) from None
+
+
+def write(
+    session: DebugSession, space: str, address: int, data: bytes, warp: WarpState, lane: int
+) -> None:
+    """Replace bytes; errors as `read`, and code cannot be written."""
+    space, address = resolve(session, space, address)
+    if space == "code":
+        raise CommandError("code cannot be written", "load another program instead")
+    written = session.grid.engine.written
+    try:
+        if space == "global":
+            session.grid.gpu.memory.write(address, data)
+            found = session.grid.gpu.memory.find(address)
+            if written is not None and found is not None:
+                written.note_bytes(space, found, lane, address - found.base, len(data))
+            return
+        if space == "local":
+            warp.local.write(lane, address, data)
+            if written is not None:
+                start = warp.local.column(address, len(data))
+                written.note_bytes(space, warp, lane, start, len(data))
+            return
+        store, what = _store(session, space, address, warp)
+        offset = address & 0xFFFFFFFF if space in ("bank", "const") else address
+        _bounds(offset, len(data), len(store), what)
+        store[offset : offset + len(data)] = np.frombuffer(data, np.uint8)
+        if written is not None and space == "shared":
+            written.note_bytes(space, warp.cta, lane, offset, len(data))
+    except UsageError as e:
+        raise CommandError(e.message, e.hint) from None
+
+
+def resolve(session: DebugSession, space: str, address: int) -> tuple[str, int]:
+    """Generic addresses to the space they look into; module constants lie in device memory."""
+    if space == "generic":
+        layout = session.grid.gpu.layout
+        if layout.shared_window <= address < layout.shared_window + WINDOW_BYTES:
+            return "shared", address - layout.shared_window
+        if layout.local_window <= address < layout.local_window + WINDOW_BYTES:
+            return "local", address - layout.local_window
+        return "global", address
+    if space == "const" and session.grid.gpu.memory.find(address) is not None:
+        return "global", address
+    return space, address
+
+
+def _store(
+    session: DebugSession, space: str, address: int, warp: WarpState | None
+) -> tuple[NDArray[np.uint8], str]:
+    if space == "shared" and warp is not None:
+        return warp.cta.shared.data, "shared memory of the block"
+    if space in ("bank", "const"):
+        bank = address >> 32
+        banks = session.grid.engine.constants.banks
+        if bank not in banks:
+            known = ", ".join(f"c[0x{b:x}]" for b in sorted(banks))
+            raise CommandError(f"there is no constant bank 0x{bank:x}", f"banks: {known}")
+        return banks[bank].data, f"constant bank 0x{bank:x}"
+    if space == "code":
+        image = session.symbols.image
+        return np.frombuffer(bytes(image.base) + image.code, np.uint8), "the program's code"
+    raise CommandError(f"unknown address space {space!r}")
+
+
+def _bounds(offset: int, size: int, limit: int, what: str) -> None:
+    if not 0 <= offset or offset + size > limit:
+        raise CommandError(f"0x{offset:x} is outside {what}", f"it has 0x{limit:x} bytes")
+
+
+# ---- special registers -----------------------------------------------------------------
+def special(session: DebugSession, warp: WarpState, text: str) -> Result | None:
+    """A special register (SR_TID.X, SR_LaneId) or PTX register (%tid.x) in 32 lanes."""
+    if text.startswith("%"):
+        return _ptx(session, warp, text)
+    number = _number(text)
+    if number is None:
+        return None
+    return per_lane(special_value(session, warp, number), U32)
+
+
+def special_value(
+    session: DebugSession, warp: WarpState, number: int, coupled: bool = False
+) -> NDArray[np.uint32]:
+    """A special register in 32 lanes, as S2R or (`coupled`) CS2R reads it."""
+    if number in NEED_EVENTS:
+        keep(session.grid)
+    file = session.grid.engine.sregs
+    read = file.read_coupled if coupled else file.read
+    values = np.asarray(read(warp, session.grid.sms[warp.sm], number), np.uint32)
+    return np.broadcast_to(values, LANES).copy()
+
+
+def _number(text: str) -> int | None:
+    from gpudbg.regs.special import find_special
+
+    if not re.match(r"(?i)sr_?[a-z0-9]", text):
+        return None
+    row = find_special(text)
+    return None if row is None else row.number
+
+
+def special_names() -> list[str]:
+    """nvdisasm's names of the special registers."""
+    from gpudbg.regs.special import SPECIAL_REGISTERS
+
+    return [row.nvdisasm for row in SPECIAL_REGISTERS if row.nvdisasm]
+
+
+def _ptx(session: DebugSession, warp: WarpState, text: str) -> Result | None:
+    from gpudbg.debug.values.ptx_values import read_ptx
+
+    return read_ptx(session, warp, text)
+
+
+# ---- names -----------------------------------------------------------------------------
+def check_names(session: DebugSession, text: str) -> None:
+    """Refuse a condition with names that no warp of the session knows.
+
+    A condition is evaluated at a stop only, where a misspelt name would come too late.
+
+    Raises:
+        CommandError: it does not parse, assigns, or names a register, symbol or `$variable` that
+            does not exist.
+    """
+    tree = parse_condition(text)
+    if session.focus is None:
+        return
+    context = session.context()
+    for name in names(tree):
+        if name.text not in SPACE_ARRAYS and evaluate(name, context).type == VOID:
+            raise CommandError(f"{name.text} is not set", "see `help expressions`")
+
+
+# ---- arrays ----------------------------------------------------------------------------
+def fetch_array(session: DebugSession, result: Result, lane: int) -> tuple[Result, NDArray[Any]]:
+    """The elements of an array result, read as `lane` of the focused warp sees them."""
+    assert isinstance(result.type, Array)
+    assert result.place is not None
+    target = result.type.target
+    if isinstance(target, Array | Struct):
+        raise CommandError(f"an array of {target} has no numbers of its own; index it")
+    dtype = np.dtype(np.uint64) if isinstance(target, Pointer) else target.dtype
+    count = min(result.type.count, MAX_READ // dtype.itemsize)
+    raw = session.read_focused(result.place.space, int(result.values[lane]), count * dtype.itemsize)
+    return result, np.frombuffer(raw, dtype).copy()
+
+
+def complete(session: DebugSession, text: str) -> list[str]:
+    """Names that could stand where an expression's last word is being typed."""
+    m = re.search(r"[$%]?[A-Za-z_][\w.]*$", text)
+    head, word = (text[: m.start()], m[0]) if m else (text, "")
+    names = [f"$R{i}" for i in range(int(session.warp().state.R.shape[0]))] if session.focus else []
+    names += [f"$P{i}" for i in range(7)] + ["$pc", "$CC", "$lane", "$warp", "$sm"]
+    names += [f"{v}.{a}" for v in ("threadIdx", "blockIdx", "blockDim", "gridDim") for a in "xyz"]
+    names += [*session.program.globals, "shared[", "local[", "global["]
+    names += argument_names(session) + special_names()
+    return [head + n for n in names if n.lower().startswith(word.lower())]

@@ -1,0 +1,91 @@
+"""Call frames of a warp: CAL/RET levels from the divergence stack, inlined calls from the lines.
+
+A CAL leaves a RET token with the return address (the ABI's return stack), so every RET token is a
+physical frame; the line table says which calls were inlined at a pc, and each of them is a frame
+of its own above the function that swallowed it.  Frame 0 is the innermost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpudbg.debug.stops.standing import in_machine_function, standing_pc
+from gpudbg.debug.symbols import Line
+from gpudbg.isa.spa5.sched import first_instruction
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.symbols import Symbols
+    from gpudbg.sm.state import WarpState
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One call frame.
+
+    Attributes:
+        level: 0 is the innermost.
+        pc: code address where the frame goes on (the return address above level 0).
+        function: its name.
+        line: source line, or None.
+        physical: CAL depth; frames inlined into each other share it.
+        inlined: the frame has no call of its own.
+    """
+
+    level: int
+    pc: int
+    function: str
+    line: Line | None
+    physical: int
+    inlined: bool
+
+
+def frames(session: DebugSession, warp: WarpState | None = None) -> tuple[Frame, ...]:
+    """The frames of a warp (the focused one), innermost first.
+
+    Call sites that a line step has not entered yet (`session.skipped_inline`) are left out for
+    the focused warp, so that a step shows the line that calls before the one that is called.
+    """
+    focused = session.warp().state
+    warp = warp or focused
+    returns = [int(target) for kind, _, target in reversed(warp.stack) if kind == "RET"]
+    returns = returns[1:] if in_machine_function(session, warp) else returns
+    out: list[Frame] = []
+    depth = len(returns)
+    for physical, pc in enumerate([standing_pc(session, warp), *returns]):
+        # A return address lies behind its call: the line is that of the call.
+        rows = _inline_rows(session.symbols, pc if physical == 0 else pc - 8)
+        if physical == 0 and warp is focused:
+            rows = rows[min(session.skipped_inline, len(rows) - 1) :]
+        for n, (function, line) in enumerate(rows):
+            inlined = n < len(rows) - 1
+            out.append(Frame(len(out), pc, function, line, depth - physical, inlined))
+    return tuple(out)
+
+
+def _inline_rows(symbols: Symbols, pc: int) -> list[tuple[str, Line | None]]:
+    """(function, line) of a pc, innermost first."""
+    line = symbols.line(pc)
+    name = symbols.function(pc) or symbols.describe(pc)
+    rows: list[tuple[str, Line | None]] = []
+    for call in symbols.calls(pc):
+        rows.append((call[0] or name, line))
+        line = call[1]
+    rows.append((name, line))
+    return rows
+
+
+def call_depth(warp: WarpState) -> int:
+    """How many calls the warp is in."""
+    return sum(1 for kind, _, _ in warp.stack if kind == "RET")
+
+
+def waiting_pc(warp: WarpState, lane: int) -> int:
+    """Where a lane goes on: the warp's pc when it is active, else its divergence token's target."""
+    if warp.active >> lane & 1:
+        return first_instruction(warp.pc)
+    for _, mask, target in reversed(warp.stack):
+        if mask >> lane & 1:
+            return first_instruction(int(target))
+    return first_instruction(warp.pc)

@@ -1,0 +1,72 @@
+"""PTX special registers in expressions: follow the recipe that ptxas lowers each of them to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpudbg.debug.values.access import special_value
+from gpudbg.errors import CommandError
+from gpudbg.expr.evaluate import LANES, Result, per_lane
+from gpudbg.expr.types import U32, U64
+from gpudbg.regs.ptx import Lowering, PtxRegister, Source, find_ptx, nearest_ptx
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.sm.state import WarpState
+
+
+def read_ptx(session: DebugSession, warp: WarpState, text: str) -> Result | None:
+    """`%tid.x` and the like in 32 lanes; None when no PTX register has this name.
+
+    Raises:
+        CommandError: it does not exist on this architecture.
+    """
+    row = find_ptx(text)
+    if row is None:
+        near = nearest_ptx(text)
+        if near:
+            raise CommandError(
+                f"no PTX register is called {text}", "did you mean " + ", ".join(near)
+            )
+        return None
+    lowering = _lowering(row, session.program.arch)
+    words = [_word(session, warp, lowering, i) for i in range(_count(lowering))]
+    if len(words) == 1:
+        return per_lane(words[0], U32)
+    wide = words[0].astype(np.uint64) | words[1].astype(np.uint64) << np.uint64(32)
+    return per_lane(wide, U64)
+
+
+def _lowering(row: PtxRegister, arch: str) -> Lowering:
+    version = (int(arch[3]), int(arch[4]))
+    fitting = [x for x in row.lowerings if x.since <= version]
+    if not fitting:
+        raise CommandError(f"{row.name} does not exist on {arch}")
+    return max(fitting, key=lambda x: x.since)
+
+
+def _count(lowering: Lowering) -> int:
+    if lowering.source in (Source.S2R, Source.CS2R):
+        return len(lowering.registers)
+    return lowering.words
+
+
+def _word(
+    session: DebugSession, warp: WarpState, lowering: Lowering, index: int
+) -> NDArray[np.uint32]:
+    if lowering.source is Source.IMMEDIATE:
+        value = (lowering.value or 0) >> 32 * index & 0xFFFFFFFF
+        return np.full(LANES, value, np.uint32)
+    if lowering.source is Source.CONSTANT:
+        assert lowering.offset is not None
+        raw = session.read_memory("bank", lowering.offset + 4 * index, 4, warp, 0)
+        return np.full(LANES, int.from_bytes(raw, "little"), np.uint32)
+    number = lowering.registers[index]
+    values = special_value(session, warp, number, lowering.source is Source.CS2R)
+    if lowering.bits is not None:
+        field = lowering.bits
+        values = (values >> np.uint32(field.lo)) & np.uint32((1 << field.width) - 1)
+    return values

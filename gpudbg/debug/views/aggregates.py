@@ -1,0 +1,100 @@
+"""Arrays and structures in memory as text and as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpudbg.debug.views.format import format_bits, format_value
+from gpudbg.expr.types import Array, CType, Pointer, Scalar, Struct
+
+if TYPE_CHECKING:
+    from gpudbg.debug.settings import Settings
+
+MAX_SHOWN = 1 << 16
+"""Elements of an array that are shown at most."""
+
+
+def data_value(type_: CType, raw: bytes) -> Any:
+    """Bytes as numbers, lists and dicts."""
+    match type_:
+        case Scalar():
+            return np.frombuffer(raw[: type_.size], type_.dtype)[0].item()
+        case Pointer():
+            return int.from_bytes(raw[: type_.size], "little")
+        case Array(target, count):
+            return [data_value(target, piece) for piece in _pieces(raw, target.size, count)]
+        case Struct(_, fields, _):
+            return {f.name: data_value(f.type, raw[f.offset :]) for f in fields}
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How values are shown: `set print elements`, `set output-radix`.
+
+    `limit` are the elements of an array that are shown; `radix` is the print letter of integers
+    that no other format was asked for.
+    """
+
+    limit: int = 64
+    radix: str | None = None
+
+    @classmethod
+    def of(cls, settings: Settings) -> Style:
+        """As the settings have it."""
+        limit = settings.number("print elements") or MAX_SHOWN
+        return cls(min(limit, MAX_SHOWN), RADIX[settings.shown("output-radix")])
+
+    def letter(self, type_: CType, asked: str | None) -> str | None:
+        """The print letter of a value of a type."""
+        if asked is None and isinstance(type_, Scalar) and type_.kind in "iu":
+            return self.radix
+        return asked
+
+
+RADIX = {"8": "o", "10": None, "16": "x"}
+"""`set output-radix` -> the print letter."""
+PLAIN = Style()
+
+
+def data_text(type_: CType, raw: bytes, letter: str | None = None, style: Style = PLAIN) -> str:
+    """Bytes as gdb prints a value: `{scale = 1.5, v = {1, 2, 3}}`, `"text"`."""
+    match type_:
+        case Scalar(_, kind, size):
+            value = np.frombuffer(raw[:size], type_.dtype)[0]
+            return format_value(value, kind, size, style.letter(type_, letter))
+        case Pointer():
+            number = int.from_bytes(raw[: type_.size], "little")
+            return format_bits(number, type_.size, letter or "x")
+        case Struct(_, fields, _):
+            parts = (
+                f"{f.name} = {data_text(f.type, raw[f.offset :], letter, style)}" for f in fields
+            )
+            return "{" + ", ".join(parts) + "}"
+        case Array(target, count):
+            if letter is None and isinstance(target, Scalar) and target.name == "char":
+                return char_text(raw[:count], style.limit)
+            shown = _pieces(raw, target.size, min(count, style.limit))
+            cells = [data_text(target, p, letter, style) for p in shown]
+            more = f", … {count - len(cells)} more" if count > len(cells) else ""
+            return "{" + ", ".join(cells) + more + "}"
+
+
+def char_text(raw: bytes, limit: int) -> str:
+    """An array of `char` as a C string; the zeros at its end but one are left out, as in gdb."""
+    text = raw.rstrip(b"\0")
+    cells = []
+    for byte in text[:limit]:
+        char = chr(byte)
+        if char in '"\\':
+            cells.append("\\" + char)
+        else:
+            cells.append(char if 32 <= byte < 127 else f"\\{byte:03o}")
+    return '"' + "".join(cells) + ('"' if len(text) <= limit else '"…')
+
+
+def _pieces(raw: bytes, size: int, count: int) -> list[bytes]:
+    shown = min(count, MAX_SHOWN, len(raw) // max(size, 1))
+    return [raw[n * size : (n + 1) * size] for n in range(shown)]

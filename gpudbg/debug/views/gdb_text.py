@@ -1,0 +1,185 @@
+"""gdb's and cuda-gdb's own lines for breakpoints, source lines, registers and memory.
+
+Commands answer with these under `set addresses code`, as GDB/MI and the gdb-like prompt have it,
+for the people and programs that read gdb.  Wording and columns: recorded from gdb 13.1; registers
+as in the CUDA-GDB manual ("Inspecting Program State").
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from gpudbg.debug.symbols import as_written
+from gpudbg.debug.views import text as views
+from gpudbg.debug.views.format import format_bits
+from gpudbg.debug.views.registers import (
+    PREDICATES,
+    register_bits,
+    register_names,
+    register_text,
+)
+from gpudbg.errors import CommandError
+from gpudbg.expr.types import VOID
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpudbg.debug.breakpoints.table import Breakpoint
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.symbols import Line
+
+PER_LINE = {1: 8, 2: 8, 4: 4, 8: 2}
+"""Bytes of a unit -> units in a line of `x`."""
+
+GROUPS = {"system": (*PREDICATES, "CC"), "general": (), "all": ()}
+"""Groups of `info registers`; an empty one stands for every register."""
+
+
+def wanted(session: DebugSession) -> bool:
+    """Whether commands answer as gdb does."""
+    return session.settings.shown("addresses") == "code"
+
+
+def place(session: DebugSession, pc: int) -> str:
+    """`0x1068 <walk+104>`; `walk+0x68` where offsets are shown."""
+    if not wanted(session):
+        return session.symbols.describe(pc)
+    return f"0x{pc:x}{label(session, pc)}"
+
+
+def error_pc(session: DebugSession) -> int | None:
+    """`$errorpc` of the focused warp, None where it has no error."""
+    focus, errors = session.focus, session.stop.errors if session.stop is not None else ()
+    if focus is None or (focus.sm, focus.warp) not in {(e.sm, e.warp) for e in errors}:
+        return None
+    return session.error_pc(session.warp().state)
+
+
+def mark(pc: int, here: int, error: int | None) -> str:
+    """What stands before an instruction: `=>` the pc, as in cuda-gdb `*>` the error, `*=>` both."""
+    if pc == error:
+        return "*=> " if pc == here else "*> "
+    return "=> " if pc == here else "   "
+
+
+def label(session: DebugSession, pc: int) -> str:
+    """` <walk+104>`, or nothing outside the code."""
+    name, offset = session.symbols.function_offset(pc)
+    return f" <{name}+{offset}>" if name else ""
+
+
+def code_pointer(session: DebugSession, expression: str) -> str | None:
+    """`$pc` as gdb shows it, a pointer with its place; None for any other expression."""
+    if not wanted(session) or expression.strip() not in ("$pc", "$errorpc") or not session.focus:
+        return None
+    pc = int(session.evaluate(expression).values[session.focus.lane])
+    return f"(void (*)()) 0x{pc:x}{label(session, pc)}"
+
+
+# ---- breakpoints -----------------------------------------------------------------------
+def announcement(session: DebugSession, row: Breakpoint) -> str:
+    """What is said of a breakpoint just set."""
+    if not wanted(session) or row.watch is not None:
+        return row.announce()
+    word = f"{'Temporary breakpoint' if row.temporary else 'Breakpoint'} {row.number}"
+    if not row.addresses:
+        return f"{word} ({row.location}) pending."
+    first = row.addresses[0]
+    line = row.line or session.symbols.line(first)
+    if len(row.addresses) > 1:
+        return f"{word} at 0x{first:x}: {line or row.location}. ({len(row.addresses)} locations)"
+    where = f": file {as_written(line.file)}, line {line.number}." if line else ""
+    return f"{word} at 0x{first:x}{where}"
+
+
+def display_lines(rows: Sequence[tuple[int, str]]) -> list[str]:
+    """`info display` of (number, expression) rows."""
+    if not rows:
+        return ["There are no auto-display expressions now."]
+    head = ["Auto-display expressions now in effect:", "Num Enb Expression"]
+    return head + [f"{number}:   y  {title}" for number, title in rows]
+
+
+# ---- source ----------------------------------------------------------------------------
+def line_words(session: DebugSession, pc: int, line: Line | None) -> str:
+    """One line of `info line`: where a source line's instructions begin and end."""
+    address = "address " if wanted(session) else ""
+    if line is None:
+        return f"No line number information available for {address}{place(session, pc)}"
+    name = PurePath(line.file).name
+    first, end = session.symbols.line_extent(pc)
+    return (
+        f'Line {line.number} of "{name}" starts at {address}{place(session, first)} '
+        f"and ends at {place(session, end)}."
+    )
+
+
+# ---- registers -------------------------------------------------------------------------
+def register_rows(
+    session: DebugSession, words: Sequence[str], letter: str | None
+) -> list[tuple[str, str, int | float]]:
+    """(name, line, value) of the registers `info registers` is asked for.
+
+    Raises:
+        CommandError: there is none of a name.
+    """
+    known = register_names(session)
+    by_lower = {n.lower(): n for n in known}
+    rows: list[tuple[str, str, int | float]] = []
+    for word in words or ("all",):
+        name = word.lstrip("$")
+        if name not in GROUPS and name.lower() not in by_lower:
+            rows.append(_other(session, name, letter))
+            continue
+        for one in (GROUPS[name] or known) if name in GROUPS else (by_lower[name.lower()],):
+            value = register_bits(session, one)[0]
+            rows.append((one, _register_line(session, one, letter), value))
+    return rows
+
+
+def _register_line(session: DebugSession, name: str, letter: str | None) -> str:
+    """`R0             0xf0                240`"""
+    if letter:
+        return f"{name:<15}{register_text(session, name, letter)}"
+    natural = register_text(session, name, "N")
+    return f"{name:<15}{register_text(session, name, 'x'):<19}{natural}"
+
+
+def _other(session: DebugSession, name: str, letter: str | None) -> tuple[str, str, int | float]:
+    """Special registers and coordinates."""
+    try:
+        result = session.evaluate("$" + name)
+    except CommandError:
+        result = None
+    if result is None or result.type == VOID or session.focus is None:
+        raise CommandError(f"Invalid register `{name}'")
+    lane = session.focus.lane
+    text = views.value_text(result, lane, letter)
+    return name, f"{name:<15}{text}", result.values[lane].item()
+
+
+# ---- memory ----------------------------------------------------------------------------
+def memory_lines(
+    session: DebugSession, space: str, address: int, values: Sequence[int], unit: int, letter: str
+) -> list[str]:
+    """`x`: address, variable, and units between tabs; hexadecimal ones with their zeros."""
+    shown = "z" if letter == "x" else letter
+    count = PER_LINE[unit]
+    lines = []
+    for at in range(0, len(values), count):
+        cells = [format_bits(v, unit, shown) for v in values[at : at + count]]
+        where = address + at * unit
+        lines.append(f"0x{where:x}{variable_label(session, space, where)}:\t" + "\t".join(cells))
+    return lines
+
+
+def variable_label(session: DebugSession, space: str, address: int) -> str:
+    """` <counter+4>` of a module variable, or nothing."""
+    if space not in ("global", "generic", "const"):
+        return ""
+    for name, row in session.program.globals.items():
+        offset = address - session.global_address(name)
+        if 0 <= offset < row.size:
+            return f" <{name}+{offset}>" if offset else f" <{name}>"
+    return ""

@@ -1,0 +1,198 @@
+"""State as lines of text: pure functions that TUI, console and tests share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpudbg.analysis.contents import not_finite
+from gpudbg.analysis.lane_shape import comparable, line_of, strange_words
+from gpudbg.debug.stops.spinning import spin_lines
+from gpudbg.debug.stops.stack_sizes import stack_words
+from gpudbg.debug.stops.standing import standing_pc
+from gpudbg.debug.stops.stop import ErrorRecord, Stop, dim
+from gpudbg.debug.views.format import float_text, format_value
+from gpudbg.expr.evaluate import Result
+from gpudbg.expr.types import VOID, Array, Pointer, Scalar, Struct
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.snapshot import WarpRow
+
+MARKS = {"active": "#", "inactive": "_", "exited": ".", "barrier": "=", "error": "X", "never": " "}
+"""One character per lane state; shape alone tells them apart."""
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows under a header, columns as wide as their widest cell."""
+    widths = [max(len(str(r[i])) for r in [header, *rows]) for i in range(len(header))]
+    return [
+        "  ".join(str(c).ljust(w) for c, w in zip(r, widths, strict=True)).rstrip()
+        for r in [header, *rows]
+    ]
+
+
+def lane_marks(row: WarpRow) -> str:
+    """32 characters: what each lane of a warp does."""
+    running = "barrier" if row.state == "barrier" else "active"
+    out = []
+    for lane in range(32):
+        bit = 1 << lane
+        if not row.valid & bit:
+            state = "never"
+        elif row.faulty & bit:
+            state = "error"
+        elif row.exited & bit:
+            state = "exited"
+        else:
+            state = running if row.active & bit else "inactive"
+        out.append(MARKS[state])
+    return "".join(out)
+
+
+def lane_list(mask: int) -> str:
+    """A lane mask as ranges: `0-3, 7`."""
+    lanes = [i for i in range(32) if mask >> i & 1]
+    parts: list[str] = []
+    i = 0
+    while i < len(lanes):
+        j = i
+        while j + 1 < len(lanes) and lanes[j + 1] == lanes[j] + 1:
+            j += 1
+        parts.append(str(lanes[i]) if i == j else f"{lanes[i]}-{lanes[j]}")
+        i = j + 1
+    return ", ".join(parts) or "none"
+
+
+def shape_words(values: NDArray[Any], mask: int, dtype_kind: str = "u") -> str:
+    """What the lanes' values have in common: `uniform`, `416+lane`, or how many differ."""
+    lanes = [i for i in range(32) if mask >> i & 1]
+    if not lanes:
+        return "no lane"
+    chosen = comparable(values[lanes], dtype_kind)
+    strange = strange_words(values, lanes)
+    if (chosen == chosen[0]).all():
+        return f"uniform, {strange}" if strange else "uniform"
+    line = line_of(chosen.tolist(), lanes) if dtype_kind in "iu" else None
+    if line is not None:
+        base, step = line
+        factor = "lane" if step == 1 else f"{step}*lane"
+        return factor if base == 0 else f"{base}+{factor}"
+    distinct = len(set(chosen.tolist()))
+    if dtype_kind == "f":
+        return f"{distinct} values" + (f", {strange}" if strange else "")
+    return f"{int(chosen.min())}..{int(chosen.max())}, {distinct} values"
+
+
+# ---- stops -----------------------------------------------------------------------------
+def stop_card(session: DebugSession, stop: Stop) -> list[str]:
+    """A stop for the console: why, where and who, then the instruction or the fault."""
+    lines = [stop.message]
+    for error in stop.errors:
+        lines += error_lines(session, error)
+    if not stop.errors:
+        lines += list(stop.detail)
+    if not stop.errors and session.focus is not None and stop.kind != "exited":
+        state = session.warp().state
+        code = session.symbols.instruction(standing_pc(session, state, stop.kind))
+        if code is not None:
+            lines.append(f"=> {code.offset:04x}  {code.text}")
+        lines += spin_lines(session)
+    if stop.kind == "exited":
+        lines += output_lines(session)
+    return lines
+
+
+def error_lines(session: DebugSession, error: ErrorRecord) -> list[str]:
+    """What, where, who, the instruction's operands, the address and its nearest allocation."""
+    pc = session.symbols.pc(error.pc)
+    code = session.symbols.instruction(pc)
+    lines = [
+        f"  error   {error.name} (0x{error.code:02x})"
+        + (f": {error.detail}" if error.detail else ""),
+        f"  where   {session.symbols.describe_line(pc)}",
+        f"  who     block {dim(error.block)} thread {dim(error.thread)}"
+        f"  sm {error.sm} warp {error.warp} lanes {lane_list(sum(1 << n for n in error.lanes))}",
+    ]
+    if code is not None:
+        lines.append(f"  insn    {code.offset:04x}  {code.text}")
+    if error.address is not None:
+        what = " ".join(str(w) for w in (error.space, error.access) if w)
+        lines.append(f"  address 0x{error.address:x}  {what}, {error.size} bytes")
+    if error.nearest:
+        lines.append(f"  nearest {error.nearest}")
+    place = (error.sm, error.warp)
+    warp = next((w for w in session.grid.warps() if (w.sm, w.slot) == place), None)
+    lines += [f"  stack   {words}" for words in stack_words(error, warp)]
+    return lines
+
+
+def output_lines(session: DebugSession) -> list[str]:
+    """The output buffers: those the launch marks, else every buffer the kernel was given."""
+    rows = [a for a in session.launch.arguments if a.buffer is not None]
+    marked = [a for a in rows if getattr(a, "output", False)] or rows
+    return [f"  {a.name:8} {array_words(a.buffer.array())}" for a in marked[:8]]
+
+
+def array_words(array: NDArray[Any], limit: int = 8) -> str:
+    """`i32[256]  3 5 8 13 …` for a buffer."""
+    flat = array.reshape(-1)
+    name = f"{array.dtype.kind}{array.dtype.itemsize * 8}"
+    shown = " ".join(number_text(v) for v in flat[:limit])
+    strange = not_finite(flat)
+    tail = f"  ({strange})" if strange else ""
+    return f"{name}[{flat.size}]  {shown}{' …' if flat.size > limit else ''}{tail}"
+
+
+def number_text(value: Any) -> str:
+    """One NumPy number, floats at shortest round-trip precision."""
+    if isinstance(value, np.floating):
+        return float_text(float(value), value.dtype.itemsize)
+    return str(value)
+
+
+# ---- values ----------------------------------------------------------------------------
+def value_text(result: Result, lane: int, letter: str | None = None) -> str:
+    """One lane's value as `print` shows it."""
+    if result.type == VOID:
+        return "void"
+    if not result.valid[lane]:
+        return f"<no value: {result.why or 'not readable'}>"
+    value = result.values[lane]
+    match result.type:
+        case Scalar(_, kind, size):
+            return format_value(value, kind, size, letter)
+        case Pointer():
+            return f"{result.type} 0x{int(value):x}"
+        case Array() | Struct():
+            return f"{result.type} at 0x{int(value):x}"
+
+
+def lanes_text(result: Result, mask: int, letter: str | None = None) -> list[str]:
+    """The 32 lanes' values in four rows of eight; lanes outside `mask` in parentheses."""
+    cells = []
+    for lane in range(32):
+        text = value_text(result, lane, letter) if result.valid[lane] else "-"
+        cells.append(text if mask >> lane & 1 else f"({text})")
+    width = max(len(c) for c in cells)
+    return [
+        f"  {row * 8:2}: " + "  ".join(c.rjust(width) for c in cells[row * 8 : row * 8 + 8])
+        for row in range(4)
+    ]
+
+
+# ---- memory ----------------------------------------------------------------------------
+def hexdump(data: bytes, address: int, width: int = 16) -> list[str]:
+    """Address, 32-bit words, and printable characters."""
+    lines = []
+    for at in range(0, len(data), width):
+        row = data[at : at + width]
+        words = " ".join(
+            f"{int.from_bytes(row[i : i + 4], 'little'):08x}" for i in range(0, len(row), 4)
+        )
+        text = "".join(chr(b) if 32 <= b < 127 else "." for b in row)
+        lines.append(f"{address + at:08x}  {words:<{width // 4 * 9}} {text}")
+    return lines

@@ -1,0 +1,1 @@
+"""A GPU as its host sees it: buffers, textures, surfaces, arrays of other libraries."""

@@ -1,0 +1,348 @@
+"""An emulated GPU and what lies in its memory: buffers, textures, surfaces."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpudbg.device.hostdata import converted, host_array
+from gpudbg.errors import UsageError
+from gpudbg.mem.device import Allocation
+from gpudbg.options import JOBS
+from gpudbg.public import public_names
+from gpudbg.sm.gpu import DEFAULT_HEAP_BYTES, DEFAULT_SMS, Gpu
+from gpudbg.validation import maybe_whole, whole
+
+if TYPE_CHECKING:
+    from gpudbg.api.programs import LoadedProgram, Source
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.device.images import DeviceImage
+    from gpudbg.formats.program import Program
+
+Array = npt.NDArray[Any]
+
+ENGINES = ("auto", "step", "run")
+"""Ways to execute: whatever is best, the step engine, compiled code from the start."""
+
+
+class Device:
+    """An emulated GPU of one's own choosing.
+
+    It lives as long as something uses it: a program, a session, a buffer; `close` or the end of a
+    `with` block ends it before that, with everything that is on it.
+
+    Attributes:
+        gpu: the machine below.
+        images: textures and surfaces that have not been freed.
+        closed: after `close`.
+
+    >>> device = gpudbg.Device(arch="sm_52", num_sms=4, seed=7)
+    >>> device
+    <Device sm_52, 4 SMs>
+    >>> program = device.load("sessions/first_steps/first_steps.cubin")
+    >>> image = device.texture(np.eye(4, dtype=np.float32), "2d", address="clamp", name="eye")
+    >>> surface = device.surface(np.zeros((8, 8), np.uint8), "2d", layout="pitch")
+    """
+
+    def __init__(
+        self,
+        arch: str = "sm_50",
+        num_sms: int | None = None,
+        seed: int | None = None,
+        *,
+        engine: str = "auto",
+        jobs: int = JOBS.default,
+        heap_bytes: int | None = None,
+        stack_bytes: int | None = None,
+    ) -> None:
+        """Make a device.
+
+        Args:
+            arch: "sm_50" .. "sm_62".
+            num_sms: streaming multiprocessors.
+            seed: of the schedule; 0 is round-robin.
+            engine: "step" for the step engine alone, "run" to compile at once, "auto" to
+                compile what turns out to run long.
+            jobs: host threads for compiled code; with more than one, the order of instructions
+                of different blocks is not the same from run to run.
+            heap_bytes: device heap.
+            stack_bytes: local stack of a thread; None is what the kernel is known to need.
+
+        Raises:
+            UsageError: a value outside its range.
+        """
+        if engine not in ENGINES:
+            raise UsageError(f"unknown engine {engine!r}", f"one of {', '.join(ENGINES)}")
+        if JOBS.trouble(whole(jobs, "jobs")):
+            raise UsageError(JOBS.trouble(jobs))
+        sizes = (num_sms, seed, heap_bytes, stack_bytes)
+        names = ("num_sms", "seed", "heap_bytes", "stack_bytes")
+        for name, value in zip(names, sizes, strict=True):
+            maybe_whole(value, name)
+        self.closed = False
+        self.images: list[DeviceImage] = []
+        self.sessions: weakref.WeakSet[DebugSession] = weakref.WeakSet()
+        self.gpu = Gpu(
+            arch,
+            DEFAULT_SMS if num_sms is None else num_sms,
+            seed or 0,
+            heap_bytes=DEFAULT_HEAP_BYTES if heap_bytes is None else heap_bytes,
+            stack_bytes=stack_bytes,
+            engine=engine,
+            jobs=jobs,
+        )
+
+    @property
+    def arch(self) -> str:
+        """Architecture."""
+        return self.gpu.arch
+
+    def __enter__(self) -> Device:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the device: its sessions are closed, its memory is freed, it takes nothing more.
+
+        Raises:
+            UsageError: a kernel is running on it.
+
+        >>> with gpudbg.Device() as small:
+        ...     numbers = small.buffer(np.arange(4))
+        >>> small.closed, numbers.freed
+        (True, True)
+        """
+        if self.closed:
+            return
+        for session in list(self.sessions):
+            session.close()
+        self.closed = True
+        self.images.clear()
+        for allocation in list(self.gpu.memory.allocations()):
+            self.gpu.memory.free(allocation)
+
+    def require_open(self) -> None:
+        """UsageError after `close`."""
+        if self.closed:
+            raise UsageError("the device is closed", "make another one with gpudbg.Device()")
+
+    def load(self, source: Source, *, options: Sequence[str] = ()) -> LoadedProgram:
+        """Read a program and place it on this device; arguments and errors as `gpudbg.load`."""
+        from gpudbg.api.programs import read
+
+        return self.adopt(read(source, self.arch, options))
+
+    def adopt(self, program: Program) -> LoadedProgram:
+        """Place a program that has been read already."""
+        from gpudbg.api.programs import LoadedProgram
+
+        self.require_open()
+        return LoadedProgram(self, self.gpu.load(program))
+
+    def buffer(self, array: npt.ArrayLike, name: str | None = None) -> DeviceBuffer:
+        """Device memory with a copy of an array in it, until it is freed or the device closed.
+
+        Args:
+            array: NumPy's or a list; what speaks DLPack or `__array__`.
+            name: for listings and messages.
+
+        Raises:
+            UsageError: not numbers, in a real GPU's memory, or the device is closed.
+        """
+        self.require_open()
+        host = host_array(array, "the array")
+        if host.dtype.hasobject:
+            raise UsageError(f"an array of {host.dtype} cannot be copied to the device")
+        host = host.astype(host.dtype.newbyteorder("<"), copy=False)
+        label = f"buffer {name}" if name else f"buffer {self.gpu.memory.live}"
+        made = DeviceBuffer(
+            self, self.gpu.memory.allocate(host.nbytes, label), host.dtype, host.shape
+        )
+        made.write(host)
+        return made
+
+    def texture(
+        self,
+        array: npt.ArrayLike,
+        dim: str | None = None,
+        *,
+        name: str | None = None,
+        levels: Sequence[npt.ArrayLike] = (),
+        **options: Any,
+    ) -> DeviceImage:
+        """A texture with a copy of an array in it; its `handle` is a kernel argument.
+
+        Args:
+            array: slowest axis first, channels last.
+            dim: "1d", "1d_buffer", "1d_array", "2d", "2d_array", "3d", "cube" or "cube_array";
+                None goes by the array's axes.
+            name: for listings.
+            levels: arrays of the mip levels after the first.
+            options: address, filter, normalized, read, border, srgb, layout, block_height, ...:
+                `gpudbg.device.images.ImageOptions`.
+
+        Raises:
+            UsageError: options that do not exist, or do not fit the array.
+        """
+        return self._image("texture", array, dim, name, levels, options)
+
+    def surface(
+        self,
+        array: npt.ArrayLike,
+        dim: str | None = None,
+        *,
+        name: str | None = None,
+        **options: Any,
+    ) -> DeviceImage:
+        """A surface with a copy of an array in it; read it back with `array()`.
+
+        Args:
+            array, dim, name: as for `texture`.
+            options: layout ("block_linear" or "pitch"), block_height and block_depth in GOBs,
+                format and type: `gpudbg.device.images.ImageOptions`.
+
+        Raises:
+            UsageError: options that do not exist, or do not fit the array.
+        """
+        return self._image("surface", array, dim, name, (), options)
+
+    def _image(
+        self, kind: str, array: npt.ArrayLike, dim: str | None, name: str | None,
+        levels: Sequence[npt.ArrayLike], options: dict[str, Any],
+    ) -> DeviceImage:  # fmt: skip
+        from gpudbg.device.images import make_image
+
+        self.require_open()
+        host = host_array(array, "the array")
+        levels = [host_array(level, f"level {n}") for n, level in enumerate(levels, 1)]
+        made = make_image(self, kind, host, dim, name, levels, options)
+        self.images.append(made)
+        return made
+
+    __dir__ = public_names
+
+    def __repr__(self) -> str:
+        return f"<Device {self.arch}, {self.gpu.num_sms} SMs>"
+
+
+class DeviceBuffer:
+    """Device memory that holds an array.
+
+    Attributes:
+        dtype, shape: of the array.
+
+    >>> y = program.device.buffer(np.arange(4, dtype=np.float32))
+    >>> y.write([1, 2, 3, 4])
+    >>> y.array(), y.nbytes, y.address % 256
+    (array([1., 2., 3., 4.], dtype=float32), 16, 0)
+    >>> y.free()
+    """
+
+    def __init__(
+        self, device: Device, allocation: Allocation, dtype: np.dtype[Any], shape: tuple[int, ...]
+    ) -> None:
+        self._keep(device)
+        self.allocation = allocation
+        self.dtype = dtype
+        self.shape = shape
+
+    def _keep(self, device: Device) -> None:
+        """Have the device stay as long as this is there."""
+        self._device = device
+
+    @property
+    def device(self) -> Device:
+        """The device it is on."""
+        return self._device
+
+    @property
+    def address(self) -> int:
+        """Device address of the first byte."""
+        return self.allocation.base
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes."""
+        return self.allocation.size
+
+    @property
+    def freed(self) -> bool:
+        """Whether it was freed: by `free`, or with the session or the device that had it."""
+        return self.allocation.freed
+
+    def require_live(self) -> None:
+        """UsageError if it was freed."""
+        if self.freed:
+            raise UsageError(
+                f"{self.allocation.name} at 0x{self.address:x} was freed",
+                "what a launch makes is freed with its session; a device's buffer by `free`",
+            )
+
+    def array(self) -> Array:
+        """A copy of what is in it now.
+
+        Raises:
+            UsageError: it was freed.
+        """
+        self.require_live()
+        made: Array = self.allocation.data.copy().view(self.dtype).reshape(self.shape)
+        return made
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
+        """What is in it now, for NumPy's functions: `np.testing.assert_allclose(buffer, …)`."""
+        if copy is False:
+            raise ValueError("a device buffer is read by a copy")
+        return self.array() if dtype is None else self.array().astype(dtype)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Elements as they are now; a copy, so that writing goes through `write`."""
+        return self.array()[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.array())
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a buffer without axes")
+        return self.shape[0]
+
+    def write(self, array: npt.ArrayLike) -> None:
+        """Replace the contents.
+
+        Raises:
+            UsageError: the array has another number of bytes, or the buffer was freed.
+        """
+        self.require_live()
+        host = converted(array, self.dtype, "the array")
+        if host.nbytes != self.nbytes:
+            mine, its = (f"{x.dtype}{list(x.shape)}" for x in (self, host))
+            raise UsageError(
+                f"{host.nbytes} bytes do not fill {self.nbytes}", f"the buffer is {mine}, not {its}"
+            )
+        self.allocation.writable()[:] = host.reshape(-1).view(np.uint8)
+        self.allocation.uninitialized = False
+
+    def free(self) -> None:
+        """Give the memory back; an access to it is an error from now on.
+
+        Raises:
+            UsageError: it was freed before.
+        """
+        self.device.gpu.memory.free(self.allocation)
+
+    __dir__ = public_names
+
+    def __repr__(self) -> str:
+        return f"<DeviceBuffer 0x{self.address:x}, {self.dtype}{list(self.shape)}>"

@@ -1,0 +1,567 @@
+"""Expression text to syntax tree: C operators over registers, memory and CUDA coordinates.
+
+    $R4  $F4 (R4 as float)  $D4 (R4:R5 as double)  $L4 (R4:R5 as u64)  $P0  $CC.Z  $pc  $warp
+    SR_TID.X  %tid.x  threadIdx.x  blockIdx  c[0x0][0x140]  shared[4]  *(@shared int*)0x20
+    symbol  symbol[3]  symbol[3]@4 (an array of four)  sizeof(int)  $1 $ $$2 (values printed)
+    config.scale  node->value  n@entry (what the launch passed for n)
+
+Nothing here evaluates; `evaluate.py` does.  Errors are `CommandError` with the column.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpudbg.errors import CommandError
+from gpudbg.expr.escapes import unescaped
+from gpudbg.expr.types import SPACES, TYPE_WORDS, TYPES, U8, CType, Pointer, Scalar
+
+CONST_BANK = "$_cuda_const_bank"
+MAX_DEPTH = 256
+"""Nested calls of the parser; one pair of brackets takes four."""
+MAX_POINTERS = 16
+"""Stars of one type."""
+MAX_TREE = 200
+"""Levels of a syntax tree; evaluating it calls itself that often."""
+MAX_DIGITS = 64
+"""Digits of a number that fits in 64 bits, in base two."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A literal."""
+
+    value: int | float
+    type: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A register, coordinate, special register or symbol; `$` and `%` kept."""
+
+    text: str
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConstBank:
+    """c[bank][offset]"""
+
+    bank: Node
+    offset: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """-x ~x !x *x &x +x sizeof x"""
+
+    op: str
+    operand: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """x op y"""
+
+    op: str
+    left: Node
+    right: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """c ? x : y"""
+
+    condition: Node
+    yes: Node
+    no: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """(type) x"""
+
+    type: CType
+    operand: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """x[i]"""
+
+    base: Node
+    index: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """x.name, or x->name where x is a pointer"""
+
+    base: Node
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """ "text": characters of the debugger's own, not in the program's memory"""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """$_isvoid(x) and gdb's other functions"""
+
+    name: str
+    arguments: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """x = y"""
+
+    target: Node
+    value: Node
+
+
+Node = (
+    Number
+    | Name
+    | ConstBank
+    | Unary
+    | Binary
+    | Conditional
+    | Cast
+    | Index
+    | Member
+    | Text
+    | Call
+    | Assign
+)
+NODES = (
+    Number,
+    Name,
+    ConstBank,
+    Unary,
+    Binary,
+    Conditional,
+    Cast,
+    Index,
+    Member,
+    Text,
+    Call,
+    Assign,
+)
+FUNCTIONS = {"$_isvoid": 1, "$_strlen": 1, "$_streq": 2, "$_regex": 2}
+"""gdb's convenience functions and how many arguments they take."""
+
+_TOKEN = re.compile(
+    r"""\s*(?:
+    (?P<float>(?:\d+\.\d*|\.\d+)(?:[eE][-+]?\d+)?[fF]?|\d+[eE][-+]?\d+[fF]?)
+  | (?P<int>0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)(?P<suffix>[uUlL]*)
+  | (?P<char>'(?:[^'\\]|\\.)')
+  | (?P<string>"(?:[^"\\]|\\.)*")
+  | (?P<after>(?:\+\+|--)(?=\s*(?:$|[;,)\]:?<>=!|/%^])))
+  | (?P<before>(?:\+\+|--)(?=\s*\$[A-Za-z_]))
+  | (?P<name>[$%]?[A-Za-z_][A-Za-z_0-9$]*(?:\.[A-Za-z_][A-Za-z_0-9]*)*(?:::[A-Za-z_][A-Za-z_0-9]*)*)
+  | (?P<member>(?:->\s*|\.)[A-Za-z_]\w*)
+  | (?P<history>\${1,2}\d*(?!\w))
+  | (?P<space>@[a-z]+)
+  | (?P<op>(?:<<|>>|[-+*/%&|^])=(?!=)|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^~!<>()\[\]?:=,@])
+    )""",
+    re.VERBOSE | re.ASCII,
+)
+
+_BINARY = {
+    "||": 1,
+    "&&": 2,
+    "|": 3,
+    "^": 4,
+    "&": 5,
+    "==": 6,
+    "!=": 6,
+    "<": 7,
+    "<=": 7,
+    ">": 7,
+    ">=": 7,
+    "<<": 8,
+    ">>": 8,
+    "@": 9,
+    "+": 10,
+    "-": 10,
+    "*": 11,
+    "/": 11,
+    "%": 11,
+}
+
+
+_COMPOUND = frozenset(f"{op}=" for op in ("<<", ">>", *"-+*/%&|^"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    kind: str
+    text: str
+    column: int
+    suffix: str = ""
+
+
+def _tokens(text: str) -> list[_Token]:
+    out: list[_Token] = []
+    pos = 0
+    end = len(text.rstrip())
+    while pos < end:
+        m = _TOKEN.match(text, pos)
+        if not m or m.end() == pos:
+            raise CommandError(
+                f"expression: unexpected {text[pos:].strip()[:1]!r} at column {pos + 1}"
+            )
+        kind = m.lastgroup or ""
+        if kind == "suffix":
+            kind = "int"
+        if kind == "history":
+            out.append(_Token("name", m.group(kind), m.start(kind) + 1))
+            pos = m.end()
+            continue
+        out.append(_Token(kind, m.group(kind), m.start(kind) + 1, m.group("suffix") or ""))
+        pos = m.end()
+    # `%tid` is a name, but `a %b` is a remainder; `@shared` is a space, but `a @n` makes an
+    # array: what stands before decides.
+    fixed: list[_Token] = []
+    for t in out:
+        previous = fixed[-1] if fixed else None
+        if previous is not None and previous.kind == "name" and t.text == "@entry":
+            fixed[-1] = _Token("name", previous.text + t.text, previous.column)
+            continue
+        operand_before = previous is not None and (
+            previous.kind in ("int", "float", "name") or previous.text in (")", "]")
+        )
+        if operand_before and (t.kind == "space" or (t.kind == "name" and t.text[0] == "%")):
+            fixed.append(_Token("op", t.text[0], t.column))
+            fixed.append(_Token("name", t.text[1:], t.column + 1))
+        else:
+            fixed.append(t)
+    return fixed
+
+
+def _short(text: str) -> str:
+    """Text for a message: its end, where it is long."""
+    return text if len(text) <= MAX_DIGITS else "…" + text[-MAX_DIGITS:]
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = _tokens(text)
+        self.at = 0
+        self.depth = 0
+
+    def peek(self, ahead: int = 0) -> _Token | None:
+        i = self.at + ahead
+        return self.tokens[i] if i < len(self.tokens) else None
+
+    def next(self) -> _Token:
+        t = self.peek()
+        if t is None:
+            raise CommandError(f"expression ends too early: {_short(self.text)!r}")
+        self.at += 1
+        return t
+
+    def accept(self, op: str) -> bool:
+        t = self.peek()
+        if t is not None and t.kind == "op" and t.text == op:
+            self.at += 1
+            return True
+        return False
+
+    def expect(self, op: str) -> None:
+        t = self.peek()
+        if not self.accept(op):
+            found = f"{t.text!r} at column {t.column}" if t else "the end"
+            raise CommandError(f"expression: expected {op!r}, found {found}")
+
+    def _deeper(self) -> None:
+        """Count a call of the parser by itself.
+
+        Whoever does takes it back on return; after an error the parser is not used again.
+        """
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise CommandError("expression: nested too deeply")
+
+    def expression(self) -> Node:
+        self._deeper()
+        node = self.conditional()
+        if self.accept("="):
+            node = Assign(node, self.expression())
+        elif (t := self.peek()) is not None and t.kind == "op" and t.text in _COMPOUND:
+            self.at += 1
+            node = Assign(node, Binary(t.text[:-1], node, self.expression()))
+        self.depth -= 1
+        return node
+
+    def conditional(self) -> Node:
+        self._deeper()
+        node = self.binary(1)
+        if self.accept("?"):
+            yes = self.expression()
+            self.expect(":")
+            node = Conditional(node, yes, self.conditional())
+        self.depth -= 1
+        return node
+
+    def binary(self, level: int) -> Node:
+        self._deeper()
+        left = self.unary()
+        while True:
+            t = self.peek()
+            if t is None or t.kind != "op" or _BINARY.get(t.text, 0) < level:
+                self.depth -= 1
+                return left
+            self.at += 1
+            left = Binary(t.text, left, self.binary(_BINARY[t.text] + 1))
+
+    def unary(self) -> Node:
+        self._deeper()
+        node = self._unary()
+        self.depth -= 1
+        return node
+
+    def _unary(self) -> Node:
+        t = self.peek()
+        if t is not None and t.kind == "op":
+            if t.text in ("-", "~", "!", "*", "&", "+"):
+                self.at += 1
+                return Unary(t.text, self.unary())
+            if t.text == "(" and self._type_follows(1):
+                self.at += 1
+                type_ = self.type_name()
+                self.expect(")")
+                return Cast(type_, self.unary())
+        if t is not None and t.kind == "name" and t.text == "sizeof":
+            self.at += 1
+            return self.sizeof()
+        if t is not None and t.kind == "before":
+            self.at += 1
+            return _moved(self.unary(), t.text[0])
+        return self.postfix()
+
+    def _type_follows(self, ahead: int) -> bool:
+        t = self.peek(ahead)
+        return t is not None and (t.kind == "space" or (t.kind == "name" and t.text in TYPE_WORDS))
+
+    def type_name(self) -> CType:
+        space = "generic"
+        t = self.peek()
+        if t is not None and t.kind == "space":
+            space = self.next().text[1:]
+            if space in ("constant", "param", "parameter"):
+                space = "const"
+            if space not in SPACES:
+                raise CommandError(
+                    f"unknown address space '@{space}' at column {t.column}",
+                    "one of " + ", ".join(SPACES),
+                )
+        words: list[str] = []
+        while (
+            (t := self.peek()) is not None and t.kind == "name" and t.text in TYPE_WORDS | {"const"}
+        ):
+            word = self.next().text
+            if word != "const":
+                words.append(word)
+        name = " ".join(words)
+        base: CType
+        if name == "void":
+            base = U8
+        elif name in TYPES:
+            base = TYPES[name]
+        else:
+            raise CommandError(f"unknown type {name!r}" if name else "expected a type name")
+        stars = 0
+        while self.accept("*"):
+            stars += 1
+            if stars > MAX_POINTERS:
+                raise CommandError(f"a type of more than {MAX_POINTERS} pointers")
+            base = Pointer(space, base)
+        return base
+
+    def postfix(self) -> Node:
+        node = self.primary()
+        while True:
+            t = self.peek()
+            if t is not None and t.kind == "member":
+                self.at += 1
+                node = Member(node, t.text.lstrip("->. "))
+                continue
+            if t is not None and t.kind == "after":
+                self.at += 1
+                back = "-" if t.text == "++" else "+"
+                node = Binary(back, _moved(node, t.text[0]), Number(1, TYPES["int"]))
+                continue
+            if not self.accept("["):
+                return node
+            index = self.expression()
+            self.expect("]")
+            if isinstance(node, Name) and node.text == "c":
+                self.expect("[")
+                node = ConstBank(index, self.expression())
+                self.expect("]")
+            else:
+                node = Index(node, index)
+
+    def primary(self) -> Node:
+        t = self.next()
+        if t.kind == "int":
+            return _integer(t)
+        if t.kind == "float":
+            single = t.text[-1] in "fF"
+            return Number(float(t.text.rstrip("fF")), TYPES["float" if single else "double"])
+        if t.kind == "char":
+            body = t.text[1:-1]
+            escapes = {"\\n": "\n", "\\t": "\t", "\\0": "\0", "\\\\": "\\", "\\'": "'"}
+            return Number(ord(escapes.get(body, body[-1])), TYPES["int"])
+        if t.kind == "name" and t.text == CONST_BANK:
+            return self.const_bank()
+        if t.kind == "string":
+            return self.string(t)
+        if t.kind == "name" and t.text in FUNCTIONS:
+            return self.call(t)
+        if t.kind == "name":
+            return Name(t.text, t.column)
+        if t.text == "(":
+            node = self.expression()
+            self.expect(")")
+            return node
+        raise CommandError(f"expression: unexpected {t.text!r} at column {t.column}")
+
+    def string(self, t: _Token) -> Node:
+        """A string; strings that follow each other are one."""
+        text = unescaped(t.text[1:-1])
+        while (more := self.peek()) is not None and more.kind == "string":
+            self.at += 1
+            text += unescaped(more.text[1:-1])
+        return Text(text)
+
+    def call(self, t: _Token) -> Node:
+        """gdb's `$_isvoid(x)` and the like."""
+        self.expect("(")
+        given = [] if self.accept(")") else [self.expression()]
+        while given and not self.accept(")"):
+            self.expect(",")
+            given.append(self.expression())
+        wanted = FUNCTIONS[t.text]
+        if len(given) != wanted:
+            raise CommandError(f"{t.text} takes {wanted} argument{'s' if wanted > 1 else ''}")
+        return Call(t.text, tuple(given))
+
+    def const_bank(self) -> Node:
+        """cuda-gdb's `$_cuda_const_bank(bank, offset)`."""
+        self.expect("(")
+        bank = self.expression()
+        self.expect(",")
+        offset = self.expression()
+        self.expect(")")
+        return ConstBank(bank, offset)
+
+    def sizeof(self) -> Node:
+        following = self.peek()
+        if following is not None and following.text == "(" and self._type_follows(1):
+            self.at += 1
+            type_ = self.type_name()
+            self.expect(")")
+            return Number(type_.size, TYPES["u64"])
+        return Unary("sizeof", self.unary())
+
+
+def children(node: Node) -> list[Node]:
+    """The nodes directly below one."""
+    if isinstance(node, Call):
+        return list(node.arguments)
+    return [c for f in node.__slots__ if isinstance(c := getattr(node, f), NODES)]
+
+
+def _moved(target: Node, op: str) -> Node:
+    """`++x` and `--x`."""
+    return Assign(target, Binary(op, target, Number(1, TYPES["int"])))
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """A tree's nodes, without calling itself: trees may be deep."""
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        yield one
+        waiting += reversed(children(one))
+
+
+def names(node: Node) -> list[Name]:
+    """Every name in a tree."""
+    return [one for one in walk(node) if isinstance(one, Name)]
+
+
+def _check_depth(tree: Node) -> None:
+    """Refuse trees that could not be evaluated: `1+1+1+…` is as deep as it is long."""
+    level, depth = [tree], 0
+    while level:
+        depth += 1
+        if depth > MAX_TREE:
+            raise CommandError(
+                f"expression: more than {MAX_TREE} operators deep",
+                "keep a part of it in a variable: set $part = …",
+            )
+        level = [c for node in level for c in children(node)]
+
+
+def _integer(t: _Token) -> Number:
+    digits = t.text.lstrip("0xXbB") if t.text[:1] == "0" else t.text
+    value = 1 << 64 if len(digits) > MAX_DIGITS else int(t.text, _base(t.text))
+    suffix = t.suffix.lower()
+    if value >= 1 << 64:
+        shown = t.text if len(t.text) <= MAX_DIGITS else f"of {len(t.text)} characters"
+        raise CommandError(f"number {shown} at column {t.column} does not fit in 64 bits")
+    unsigned = "u" in suffix
+    wide = "l" in suffix
+    if not wide and not unsigned and value < 1 << 31:
+        return Number(value, TYPES["int"])
+    if not wide and value < 1 << 32 and (unsigned or t.text.lower().startswith("0x")):
+        return Number(value, TYPES["u32"])
+    if not unsigned and value < 1 << 63:
+        return Number(value, TYPES["long"])
+    return Number(value, TYPES["u64"])
+
+
+def _base(text: str) -> int:
+    return {"0x": 16, "0b": 2}.get(text[:2].lower(), 10)
+
+
+def parse(text: str) -> Node:
+    """The syntax tree of an expression.
+
+    Raises:
+        CommandError: with the column of what was not understood.
+    """
+    if not text.strip():
+        raise CommandError("an expression is missing")
+    parser = _Parser(text)
+    node = parser.expression()
+    while parser.accept(","):
+        node = Binary(",", node, parser.expression())
+    rest = parser.peek()
+    if rest is not None:
+        raise CommandError(f"expression: unexpected {rest.text!r} at column {rest.column}")
+    _check_depth(node)
+    return node
+
+
+def parse_condition(text: str) -> Node:
+    """The syntax tree of a condition, which must not change what it looks at.
+
+    Raises:
+        CommandError: as `parse`, or it assigns.
+    """
+    tree = parse(text)
+    if any(isinstance(node, Assign) for node in walk(tree)):
+        raise CommandError(f"'=' in a condition would assign: {text.strip()}", "compare with ==")
+    return tree

@@ -1,0 +1,1 @@
+"""From a launch table, flags or a form to a launch with its arguments checked."""

@@ -1,0 +1,332 @@
+"""From a launch table to a launch: its buffers, images and parameter bytes on the device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpudbg.device.device import Device, DeviceBuffer
+from gpudbg.errors import UsageError
+from gpudbg.formats.initdata import dtype_of, make_array
+from gpudbg.formats.launch import (
+    BoundArg,
+    BufferArg,
+    ImageArg,
+    Launch,
+    ObjectArg,
+    ScalarArg,
+    bind,
+    check_geometry,
+    param_block,
+    pick_kernel,
+)
+from gpudbg.formats.program import CodeImage, Kernel, Program
+from gpudbg.launch.fitting import fitted
+from gpudbg.mem.checkpoint import Checkpoint
+from gpudbg.toolchain.options import looks_like_ptx
+from gpudbg.toolchain.signatures import known, names_of
+
+SMALL_BYTES = 1 << 24
+"""Argument buffers up to here are kept for a restart when a launch begins, larger ones when it is
+about to write to them."""
+
+if TYPE_CHECKING:
+    from gpudbg.api.programs import LoadedProgram
+    from gpudbg.debug.breakpoints.events import Subscription
+    from gpudbg.device.images import DeviceImage
+    from gpudbg.mem.device import Allocation
+    from gpudbg.sm.gpu import Grid
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument as it was launched.
+
+    Attributes:
+        name: of the buffer where it was given one, else the parameter's in the source, else
+            "argN".
+        value: the scalar, or the object's address or handle.
+        buffer: the device buffer, or None.
+        output: the launch table asks for it to be shown at the end.
+    """
+
+    name: str
+    value: Any
+    buffer: DeviceBuffer | None = None
+    output: bool = False
+
+
+class ProgramLaunch:
+    """A launch that can begin more than once (`gpudbg.debug.session.Launch`).
+
+    Attributes:
+        loaded: the program on its device.
+        kernel: what is launched.
+        table: the launch table.
+        arguments: as launched.
+        params: the parameter bytes.
+        subscriptions: observers that listen until the session ends.
+    """
+
+    ready = True
+
+    def __init__(
+        self,
+        loaded: LoadedProgram,
+        kernel: Kernel,
+        table: Launch,
+        arguments: tuple[Argument, ...],
+        params: bytes,
+        made: Made,
+    ) -> None:
+        """Args: made: what was made for it on the device."""
+        self.loaded = loaded
+        self.kernel = kernel
+        self.table = table
+        self._given = arguments
+        self.params = params
+        self.subscriptions: set[Subscription] = set()
+        self._made = made
+        self._grid: Grid | None = None
+        self._checkpoint: Checkpoint | None = None
+        self._heap: frozenset[Allocation] = frozenset()
+
+    @cached_property
+    def arguments(self) -> tuple[Argument, ...]:
+        """Arguments as launched; those without a name get their parameter's, by the source."""
+        names = names_of(self.program, self.kernel)
+        return tuple(
+            replace(a, name=names[n]) if a.name == f"arg{n}" else a
+            for n, a in enumerate(self._given)
+        )
+
+    @property
+    def program(self) -> Program:
+        """The program's file content."""
+        return self.loaded.program
+
+    @property
+    def image(self) -> CodeImage:
+        """The program at its addresses."""
+        return self.loaded.module.image
+
+    def begin(self) -> Grid:
+        """A new grid; the first call launches, later ones restore device memory first."""
+        memory, heap = self.loaded.device.gpu.memory, self.loaded.device.gpu.heap
+        if self._checkpoint is None:
+            self._checkpoint = memory.checkpoint()
+            self._heap = frozenset(heap.blocks)
+            for argument in self._given:
+                # What is small is copied sooner than compiled code could ask for it.
+                if argument.buffer is not None and argument.buffer.nbytes <= SMALL_BYTES:
+                    argument.buffer.allocation.writable()
+        else:
+            self._checkpoint.restore()
+            for block in heap.blocks - self._heap:
+                heap.used -= block.size
+                heap.blocks.discard(block)
+                memory.free(block)
+        if self._grid is not None:
+            self._grid.dispose()
+        table = self.table
+        self._grid = self.loaded.module.launch(
+            self.kernel.name, table.grid, table.block, self.params, table.shared_bytes
+        )
+        return self._grid
+
+    def release(self) -> None:
+        """Give back what the launch made and keeps on its device; no session runs it any more."""
+        for subscription in list(self.subscriptions):
+            subscription.cancel()
+        if self._grid is not None:
+            self._grid.dispose()
+            self._grid = None
+        self._checkpoint = None
+        self._made.free()
+
+
+class Made:
+    """Buffers and images that were made for a launch."""
+
+    def __init__(self) -> None:
+        self._objects: list[DeviceBuffer] = []
+
+    def add(self, made: DeviceBuffer) -> None:
+        """One more."""
+        self._objects.append(made)
+
+    def free(self) -> None:
+        """Free those that nobody has freed."""
+        for made in self._objects:
+            if not made.freed:
+                made.free()
+        self._objects.clear()
+
+
+class IdleLaunch:
+    """Stands for a launch while there is none (`gpudbg.debug.session.Launch`).
+
+    Attributes:
+        loaded: the program on its device.
+        kernel: the one that is looked at.
+        arguments: none.
+        subscriptions: observers that listen until the session ends.
+    """
+
+    ready = False
+
+    def __init__(self, loaded: LoadedProgram, kernel: Kernel) -> None:
+        self.subscriptions: set[Subscription] = set()
+        self._grid: Grid | None = None
+        self.loaded = loaded
+        self.kernel = kernel
+        self.arguments: tuple[Argument, ...] = ()
+
+    @property
+    def program(self) -> Program:
+        """The program's file content."""
+        return self.loaded.program
+
+    @property
+    def image(self) -> CodeImage:
+        """The program at its addresses."""
+        return self.loaded.module.image
+
+    def begin(self) -> Grid:
+        """A grid without a block: what commands ask of a machine at rest."""
+        if self._grid is None:
+            self._grid = self.loaded.module.launch(self.kernel.name, (1, 1, 1), (1, 1, 1), b"")
+            self._grid.abandon()
+            # Nothing was launched: the first launch has the first number.
+            self._grid.gpu.launches -= 1
+        return self._grid
+
+    def release(self) -> None:
+        """Nothing was made on the device; observers listen no longer."""
+        for subscription in list(self.subscriptions):
+            subscription.cancel()
+        if self._grid is not None:
+            self._grid.dispose()
+            self._grid = None
+
+
+def prepare(loaded: LoadedProgram, table: Launch) -> ProgramLaunch:
+    """Check a launch table against the program and make what it needs on the device."""
+    kernel = pick_kernel(loaded.program, kernel_name(loaded.program, table.kernel))
+    check_geometry(kernel, table.grid, table.block, table.shared_bytes)
+    if table.args and not kernel.params and _is_sass(loaded.program):
+        raise UsageError(
+            f"kernel {kernel.name} declares no parameters",
+            "in SASS text, `.param NAME SIZE` lines after `.kernel` do",
+        )
+    declared = known(loaded.program, kernel)
+    args = fitted(kernel, declared, table)
+    bound = bind(kernel, args, [parameter.name for parameter in declared])
+    made = Made()
+    try:
+        return _prepared(loaded, table, kernel, bound, made)
+    except BaseException:
+        made.free()
+        raise
+
+
+def _prepared(
+    loaded: LoadedProgram, table: Launch, kernel: Kernel, bound: tuple[BoundArg, ...], made: Made
+) -> ProgramLaunch:
+    """`prepare`, with what it makes in `made`."""
+    buffers = _make_buffers(loaded.device, table, made)
+    addresses = {name: buffer.address for name, buffer in buffers.items()}
+    images = _make_images(loaded, table, made)
+    handles = {name: image.handle for name, image in images.items()}
+    params = param_block(kernel, bound, addresses | handles)
+    for name, symbol in table.symbols.items():
+        content = make_array(symbol.dtype, symbol.count, symbol.init, addresses)
+        loaded.write_symbol(name, content)
+    marked = {output.buffer for output in table.outputs}
+    objects = buffers | images
+    arguments = tuple(_argument(n, item, objects, marked) for n, item in enumerate(bound))
+    return ProgramLaunch(loaded, kernel, table, arguments, params, made)
+
+
+def _is_sass(program: Program) -> bool:
+    """Whether a program was assembled from text, which alone says what parameters it has."""
+    return bool(program.marks) and not any(map(looks_like_ptx, program.sources.values()))
+
+
+def kernel_name(program: Program, name: str | None) -> str | None:
+    """A kernel's name in the program for how a person writes it.
+
+    `scale` is `_Z5scalePf`, and `_Z5scaleILi4EEvPf` where that is the only instance.
+    """
+    from gpudbg.formats.names import written_as
+
+    if name is None or name in program.kernels:
+        return name
+    found = [k for k in program.kernels if written_as(k, name)]
+    return found[0] if len(found) == 1 else name
+
+
+def _make_buffers(device: Device, table: Launch, held: Made) -> dict[str, DeviceBuffer]:
+    """The table's buffers; those whose contents point at others come last."""
+    made: dict[str, DeviceBuffer] = {}
+    order = sorted(table.buffers.values(), key=lambda spec: spec.init.rule == "pointers")
+    for spec in order:
+        empty = np.zeros(spec.shape, dtype_of(spec.dtype))
+        made[spec.name] = device.buffer(empty, spec.name)
+        held.add(made[spec.name])
+    addresses = {name: buffer.address for name, buffer in made.items()}
+    for spec in order:
+        content = make_array(spec.dtype, spec.count, spec.init, addresses)
+        made[spec.name].write(content.reshape(spec.shape))
+        if not spec.init.given:
+            device.gpu.memory.leave_uninitialized(made[spec.name].allocation)
+    return made
+
+
+def _make_images(loaded: LoadedProgram, table: Launch, held: Made) -> dict[str, DeviceImage]:
+    """The table's textures and surfaces, bound where they say so."""
+    made: dict[str, DeviceImage] = {}
+    for spec in table.images.values():
+        options = dict(spec.options)
+        channels = int(options.pop("channels", 1))
+        if "texel_type" in options:
+            # `type` is the array's in a launch table.
+            options["type"] = options.pop("texel_type")
+        shape = (*reversed(spec.size), *((channels,) if channels > 1 else ()))
+        content = make_array(spec.dtype, spec.count, spec.init).reshape(shape)
+        make = loaded.device.texture if spec.kind == "texture" else loaded.device.surface
+        made[spec.name] = make(content, spec.dim, name=spec.name, **options)
+        held.add(made[spec.name])
+        if spec.bind:
+            loaded.bind(spec.bind, made[spec.name])
+    return made
+
+
+def _argument(
+    number: int, item: BoundArg, buffers: Mapping[str, DeviceBuffer], marked: set[str]
+) -> Argument:
+    """One launched argument; its buffer is named after it for messages."""
+    plain = f"arg{number}"
+    match item.arg:
+        case BufferArg(buffer=name, offset=offset):
+            buffer = buffers[name]
+            named = f"argument {number}" if name == plain else f"buffer {name} (argument {number})"
+            buffer.allocation.name = named
+            return Argument(name, buffer.address + offset, buffer, name in marked)
+        case ImageArg(image=name):
+            image = buffers[name]
+            return Argument(name, getattr(image, "handle", 0), image, name in marked)
+        case ScalarArg(value=value):
+            return Argument(plain, value)
+        case ObjectArg(value=value, source=source):
+            if getattr(source, "handle", None) == value:
+                return Argument(getattr(source, "name", plain), value, source)
+            if isinstance(source, DeviceBuffer):
+                source.allocation.name = f"argument {number}"
+                return Argument(plain, value, source)
+            return Argument(plain, value)
+    return Argument(plain, None)

@@ -1,0 +1,37 @@
+"""A launch table to start from: `gpudbg info PROG --launch > PROG.toml`."""
+
+from __future__ import annotations
+
+from math import prod
+
+from gpudbg.formats.program import Kernel, Program
+from gpudbg.launch.form import BLOCKS, RAMP, proposed_arguments, proposed_block
+
+ZEROS = 'init = { rule = "zeros" }'
+ARANGE = 'init = { rule = "arange", start = 0, step = 1 }'
+
+
+def template(program: Program, kernel: Kernel) -> list[str]:
+    """Lines of a launch table that runs as it is: every buffer has an element for each thread.
+
+    Integers are taken for element counts, so they get the number of threads.
+    """
+    rows = proposed_arguments(program, kernel)
+    block = proposed_block(kernel)
+    out = [
+        f"# How gpudbg launches {kernel.name}: change sizes and contents to yours.",
+        f'kernel = "{kernel.name}"',
+        f"grid = {BLOCKS}",
+        f"block = {block[0] if len(block) == 1 else list(block)}",
+    ]
+    words = [f'"{row.name if row.pointer else text}"' for row, text in rows]
+    out.append(f"args = [{', '.join(words)}]")
+    buffers = [(row, text) for row, text in rows if row.pointer]
+    if buffers:
+        names = ", ".join(f'"{row.name}"' for row, _ in buffers)
+        out.append(f"outputs = [{names}]   # shown at the end of a run")
+    for row, text in buffers:
+        what = "" if row.short else f"   # {row.type or 'type not known'}"
+        out += ["", f"[buffers.{row.name}]", f'type = "{row.short or "u32"}"{what}']
+        out += [f"count = {BLOCKS * prod(block)}", ARANGE if text.endswith(RAMP) else ZEROS]
+    return out

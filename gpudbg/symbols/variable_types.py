@@ -1,0 +1,69 @@
+"""Types of a program's module and shared variables.
+
+A symbol gives an address and a size.  The type comes from the DWARF of a `-G` build, else from
+the declaration in the source file where that is at hand (as for kernel parameters, see
+`gpudbg.toolchain.signatures`), else from the PTX text of a line table for floats.  A type that does
+not have the symbol's size is not believed.
+"""
+
+from __future__ import annotations
+
+import re
+from weakref import WeakKeyDictionary
+
+from gpudbg.expr.types import F32, F64, CType
+from gpudbg.formats.names import plain_name
+from gpudbg.formats.program import Program
+from gpudbg.symbols.declared import Declarations
+from gpudbg.symbols.dwarf_types import read_variable_types
+from gpudbg.toolchain.signatures import source_texts
+
+_PTX_FLOAT = re.compile(r"\.(?:global|const|shared)\b[^;=\[]*\.f(32|64)\s+([\w$]+)\s*[=;]")
+PTX_SECTION = ".nv_debug_ptx_txt"
+_CACHE: WeakKeyDictionary[Program, VariableTypes]
+
+
+class VariableTypes:
+    """The types of one program's variables; sources are read when the first is asked for."""
+
+    def __init__(self, program: Program) -> None:
+        self._dwarf = read_variable_types(program)
+        self._declared = Declarations(source_texts(program))
+        text = program.sections[PTX_SECTION].data if PTX_SECTION in program.sections else b""
+        found = _PTX_FLOAT.findall(text.replace(b"\0", b"\n").decode("latin-1"))
+        self._floats: dict[str, CType] = {n: F32 if bits == "32" else F64 for bits, n in found}
+        self._known: dict[tuple[str, int], CType | None] = {}
+
+    def find(self, symbol: str, size: int) -> CType | None:
+        """The type of a variable of `size` bytes; None where nothing tells it."""
+        key = symbol, size
+        if key not in self._known:
+            self._known[key] = self._find(symbol, size)
+        return self._known[key]
+
+    def _find(self, symbol: str, size: int) -> CType | None:
+        candidates = (
+            self._dwarf.get(symbol),
+            self._declared.find(source_name(symbol), size),
+            self._floats.get(symbol),
+        )
+        return next((t for t in candidates if t is not None and t.size == size), None)
+
+
+def source_name(symbol: str) -> str:
+    """The name a variable was declared by: `tile` of `_ZZ1kE4tile`, `ns::lut` of `_ZN2ns3lutE`."""
+    local = re.search(r"_ZZ.*E(\d+)(\w+)$", symbol)
+    if local is not None:
+        return local[2][: int(local[1])]
+    return plain_name(symbol).rpartition("$")[2]
+
+
+_CACHE = WeakKeyDictionary()
+
+
+def variable_type(program: Program, symbol: str, size: int) -> CType | None:
+    """The type of a module or shared variable; None where nothing tells it."""
+    types = _CACHE.get(program)
+    if types is None:
+        types = _CACHE[program] = VariableTypes(program)
+    return types.find(symbol, size)

@@ -1,0 +1,1 @@
+"""CUDA C++ and PTX to cubins; what a source says of its kernels' parameters."""

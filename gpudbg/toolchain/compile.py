@@ -1,0 +1,449 @@
+"""CUDA C++ and PTX to cubins: NVRTC and ptxas, from the PyPI wheels of `gpudbg[cuda]`.
+
+    gpudbg.load("kernel.cu", arch="sm_52", options=["-DN=4"])
+    gpudbg.compile(source_text)
+    compile_file("kernel.ptx", CompileOptions(arch="sm_61")).cubin
+
+Neither tool needs a GPU, a driver or a CUDA installation.  GPUDBG_NVRTC and GPUDBG_PTXAS name
+others to use.  What the compilers say goes to the logger "gpudbg.compile" (standard error unless
+the program configures it), or into the `CompileError` when there is no result.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+from gpudbg.errors import CompileError, LoadError, UsageError
+from gpudbg.formats.cubin import read_cubin
+from gpudbg.formats.lines import PTX_LINE, read_lines
+from gpudbg.formats.program import SUPPORTED_ARCHS, Program
+from gpudbg.formats.reading import read_bytes
+from gpudbg.toolchain.hostcode import HostCode, split, template_kernels
+from gpudbg.toolchain.hostfiles import DEVICE_DEFAULT, Files, folders_of
+from gpudbg.toolchain.options import CompileOptions, looks_like_ptx
+
+LOG = logging.getLogger("gpudbg.compile")
+
+DEFAULT_ARCH = "sm_50"
+_DEPRECATED = re.compile(r"^nvrtc: warning ?:.*[Aa]rchitectures? .*deprecated")
+INSTALL = "pip install 'gpudbg[cuda]' brings it; no GPU is needed"
+TIMEOUT_S = 300
+"""Longest run of ptxas."""
+
+_EMPTY_HEADERS = """
+cuda.h cuda_runtime.h cuda_runtime_api.h device_launch_parameters.h device_functions.h
+assert.h cassert cstdio cstdlib cstring ctime errno.h memory.h stdio.h stdlib.h
+string.h strings.h stdarg.h cstdarg fcntl.h sys/stat.h sys/time.h time.h unistd.h
+algorithm array chrono fstream functional iomanip iostream map memory numeric random sstream
+stdexcept string thread tuple vector
+""".split()
+
+_INTEGERS = "".join(
+    f"typedef {sign}{words} {'u' if sign else ''}int{bits}_t;\n"
+    for bits, words in ((8, "char"), (16, "short"), (32, "int"), (64, "long long"))
+    for sign in ("", "unsigned ")
+).replace("typedef char", "typedef signed char")
+
+_CONSTANTS = (
+    ("M_E", "2.7182818284590452354"),
+    ("M_LOG2E", "1.4426950408889634074"),
+    ("M_LOG10E", "0.43429448190325182765"),
+    ("M_LN2", "0.69314718055994530942"),
+    ("M_LN10", "2.30258509299404568402"),
+    ("M_PI", "3.14159265358979323846"),
+    ("M_PI_2", "1.57079632679489661923"),
+    ("M_PI_4", "0.78539816339744830962"),
+    ("M_1_PI", "0.31830988618379067154"),
+    ("M_2_PI", "0.63661977236758134308"),
+    ("M_2_SQRTPI", "1.12837916709551257390"),
+    ("M_SQRT2", "1.41421356237309504880"),
+    ("M_SQRT1_2", "0.70710678118654752440"),
+    ("INFINITY", "__int_as_float(0x7f800000)"),
+    ("NAN", "__int_as_float(0x7fffffff)"),
+    ("HUGE_VAL", "__longlong_as_double(0x7ff0000000000000LL)"),
+)
+"""Of math.h."""
+
+_FUNCTIONS = (
+    "abs acos asin atan atan2 ceil cos cosh exp fabs floor fmax fmin fmod isfinite isinf isnan "
+    "ldexp log log10 max min pow round sin sinh sqrt tan tanh trunc"
+).split()
+"""Of math.h, by their names in std."""
+
+HEADERS: Mapping[str, str] = {
+    **dict.fromkeys(_EMPTY_HEADERS, "namespace std {}\n"),
+    **dict.fromkeys(
+        ("stdint.h", "cstdint"),
+        "#pragma once\n"
+        + _INTEGERS
+        + "typedef unsigned long long uintptr_t;\ntypedef long long intptr_t;\nnamespace std {}\n",
+    ),
+    **dict.fromkeys(
+        ("math.h", "cmath"),
+        "#pragma once\n"
+        + "".join(f"#define {name} {value}\n" for name, value in _CONSTANTS)
+        + f"namespace std {{ {' '.join(f'using ::{name};' for name in _FUNCTIONS)} }}\n",
+    ),
+    "sys/types.h": "#pragma once\ntypedef unsigned char u_char;\n"
+    + "".join(f"typedef unsigned {t} u{t};\n" for t in ("int", "short", "long")),
+    **dict.fromkeys(
+        ("cublas_v2.h", "cublasLt.h", "cublas.h", "cudnn.h"),
+        "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n",
+    ),
+    **dict.fromkeys(("stddef.h", "cstddef"), "#define NULL 0\nnamespace std {}\n"),
+    **dict.fromkeys(
+        ("limits.h", "climits"),
+        "#define CHAR_BIT 8\n#define INT_MAX 0x7fffffff\n#define INT_MIN (-INT_MAX - 1)\n"
+        "#define UINT_MAX 0xffffffffU\n#define LLONG_MAX 0x7fffffffffffffffLL\n"
+        "#define LLONG_MIN (-LLONG_MAX - 1)\n#define ULLONG_MAX 0xffffffffffffffffULL\n",
+    ),
+    **dict.fromkeys(
+        ("float.h", "cfloat"),
+        "#define FLT_MAX 3.402823466e+38F\n#define FLT_MIN 1.175494351e-38F\n"
+        "#define FLT_EPSILON 1.192092896e-07F\n#define DBL_MAX 1.7976931348623158e+308\n"
+        "#define DBL_MIN 2.2250738585072014e-308\n#define DBL_EPSILON 2.2204460492503131e-016\n",
+    ),
+}
+"""Stand-ins for host headers: device code has what it needs of them built in."""
+
+_DEVICE_STD = ("limits", "type_traits", "utility")
+_CUDA_STD = "#pragma once\n#include <cuda/std/{}>\nnamespace std {{ using namespace cuda::std; }}\n"
+"""Headers of the C++ library that device code uses as they are, in NVIDIA's version for devices."""
+
+_COMMON_HEADERS = ("stdint.h", "stddef.h", "limits.h", "float.h", "math.h", "sys/types.h")
+_PRE_INCLUDED = [f"--pre-include={name}" for name in _COMMON_HEADERS]
+"""What other host headers bring along."""
+
+_QUIET = ["-diag-suppress=47,177,20042,20044"]
+"""NVRTC's warnings about host declarations taken for the device's, and constants defined twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A compiler's result.
+
+    Attributes:
+        cubin: the file's bytes.
+        log: what the compiler said, word for word.
+        host: the host code that was left out, where there was any.
+        source: the text that was compiled.
+        left_out: what of its headers and declarations was left out, in words.
+    """
+
+    cubin: bytes
+    log: str = ""
+    host: HostCode | None = None
+    source: str = ""
+    left_out: str = ""
+
+
+# ---- finding the tools -----------------------------------------------------------------
+def find_nvrtc() -> Path | None:
+    """libnvrtc: of GPUDBG_NVRTC, else of the installed wheel, else of CUDA_PATH."""
+    return _find("GPUDBG_NVRTC", "cuda_nvrtc", ("lib/libnvrtc.so.12", "bin/nvrtc64_120_0.dll"))
+
+
+def find_ptxas() -> Path | None:
+    """ptxas: of GPUDBG_PTXAS, else of the installed wheel, else of CUDA_PATH."""
+    return _find("GPUDBG_PTXAS", "cuda_nvcc", ("bin/ptxas", "bin/ptxas.exe"))
+
+
+def _find(variable: str, package: str, names: Sequence[str]) -> Path | None:
+    named = os.environ.get(variable)
+    if named:
+        if not Path(named).is_file():
+            raise UsageError(f"{variable}={named}: no such file")
+        return Path(named)
+    for folder in _folders(package):
+        for name in names:
+            if (folder / name).is_file():
+                return folder / name
+    return None
+
+
+def _folders(package: str) -> Iterator[Path]:
+    """Where a wheel's files are, then a CUDA installation's."""
+    for entry in sys.path:
+        yield Path(entry or ".") / "nvidia" / package
+    for variable in ("CUDA_PATH", "CUDA_HOME"):
+        if os.environ.get(variable):
+            yield Path(os.environ[variable])
+            yield Path(os.environ[variable]) / "lib64"
+
+
+def _runtime_headers() -> list[str]:
+    """Folders with cuda_fp16.h and the like, and with nv/target and cuda/std, of the wheels."""
+    out = []
+    for package, has in (("cuda_runtime", "cuda_fp16.h"), ("cuda_cccl", "nv/target")):
+        found = (folder / "include" for folder in _folders(package))
+        out += [str(f) for f in found if (f / has).is_file()][:1]
+    return out
+
+
+# ---- compiling -------------------------------------------------------------------------
+def compile_file(path: str | os.PathLike[str], options: CompileOptions) -> Compiled:
+    """Compile a .cu or .ptx file.
+
+    Raises:
+        LoadError: the file cannot be read.
+        UsageError: the compiler is not installed, or an option does not fit.
+        CompileError: the compiler's own words.
+    """
+    name = os.fspath(path)
+    data = read_bytes(name)
+    if Path(name).suffix.lower() == ".ptx":
+        return compile_ptx(data, name, options)
+    here = str(Path(name).parent)
+    options = replace(options, include_dirs=(here, *options.include_dirs))
+    return compile_cuda(data, name, options)
+
+
+def program_of(name: str, made: Compiled) -> Program:
+    """The program a compiler made, with its source; what it said, and what was left out, goes to
+    the log.
+    """
+    try:
+        program = read_cubin(made.cubin, name)
+    except LoadError:
+        if names := template_kernels(made.source):
+            raise LoadError("contains no kernels", path=name, hint=_instance_words(names)) from None
+        raise
+    if made.source:
+        program = replace(program, sources={name: made.source})
+        if looks_like_ptx(made.source) and not read_lines(program).rows:
+            program = replace(program, marks=_ptx_marks(program))
+    if made.log:
+        LOG.warning("%s", made.log)
+    if made.left_out:
+        LOG.warning("%s: %s", name, made.left_out)
+    if made.host is not None and made.host.functions:
+        LOG.warning("%s", host_words(name, made.host, list(program.kernels)))
+    return program
+
+
+def _ptx_marks(program: Program) -> dict[str, tuple[tuple[int, int], ...]]:
+    """Lines of a PTX source without `.loc` of its own, as ptxas counts them."""
+    marks: dict[str, dict[int, int]] = {}
+    for row in read_lines(program, PTX_LINE).rows:
+        if row.end > row.start:
+            marks.setdefault(row.section, {})[row.start] = row.line
+    return {section: tuple(sorted(found.items())) for section, found in marks.items()}
+
+
+def _instance_words(kernels: Sequence[str]) -> str:
+    """What to do where a source has template kernels and nothing says their arguments."""
+    return (
+        f"no line names an instance of the template kernels {', '.join(kernels[:4])}; "
+        f"`template __global__ void {kernels[0]}<float>(float *);` with its own types, at the end "
+        "of the file, makes one"
+    )
+
+
+def host_words(name: str, host: HostCode, kernels: Sequence[str]) -> str:
+    """One line about host code that does not run, and the kernels that can be launched."""
+    functions = ", ".join(f"{n} (line {line})" for n, line in host.functions[:4])
+    more = " …" if len(host.functions) > 4 else ""
+    launches = ""
+    if host.launches:
+        lines = ", ".join(map(str, host.launches[:6]))
+        launches = f"; <<<>>> on line{'s' if len(host.launches) > 1 else ''} {lines}"
+    return (
+        f"{name}: host code is not run: {functions}{more}{launches}; a launch table, flags or "
+        f"Python say what to launch; kernels: {', '.join(kernels) or 'none'}"
+    )
+
+
+def compile_cuda(source: bytes | str, name: str, options: CompileOptions) -> Compiled:
+    """CUDA C++ to a cubin.
+
+    The text is compiled as it is; where that fails and it holds host functions, without them.
+
+    Args:
+        source: the text.
+        name: what messages and the line table call it.
+        options: how.
+
+    Raises:
+        UsageError: NVRTC is not installed.
+        CompileError: NVRTC's own words.
+    """
+    library = find_nvrtc()
+    if library is None:
+        raise UsageError(f"{name}: compiling CUDA C++ needs NVRTC", INSTALL)
+    text = source.decode("utf-8", "replace") if isinstance(source, bytes) else source
+    if "\0" in text:
+        raise CompileError(f"{name}: a NUL character at offset 0x{text.index(chr(0)):x}")
+    words = _nvrtc_words(options)
+    cubin, log = _Nvrtc(str(library)).compile(text, name, words, _stand_ins(options))
+    host = split(text) if cubin is None or "<<<" in text else None
+    if cubin is None and host is not None and host.functions:
+        nvrtc = _Nvrtc(str(library))
+        headers = _stand_ins(options)
+        cubin, log = nvrtc.compile(host.device, name, words, headers, host.instances)
+        if cubin is None and host.instances:
+            cubin, log = nvrtc.compile(host.device, name, words, headers)
+    left_out = ""
+    if cubin is None:
+        cubin, log, left_out = _without_host(_Nvrtc(str(library)), text, name, options)
+    if cubin is None:
+        note = f"\n{name}: {left_out}" if left_out else ""
+        raise CompileError(f"{name} does not compile\n{log.rstrip()}{note}")
+    return Compiled(cubin, log.rstrip(), host, text, left_out)
+
+
+def _without_host(
+    nvrtc: _Nvrtc, text: str, name: str, options: CompileOptions
+) -> tuple[bytes | None, str, str]:
+    """The cubin or None, the log, and what was left out of headers and declarations."""
+    files = Files(name, folders_of(options.include_dirs))
+    files.read(text)
+    words = [*_nvrtc_words(options), DEVICE_DEFAULT, *_PRE_INCLUDED, *_QUIET]
+    given = _stand_ins(options)
+    cubin, log = files.compile(
+        lambda main, headers, instances: nvrtc.compile(
+            main, name, words, {**dict.fromkeys(files.empty, ""), **given, **headers}, instances
+        )
+    )
+    return cubin, log, files.words()
+
+
+def _nvrtc_words(options: CompileOptions) -> list[str]:
+    words = [f"--gpu-architecture={options.arch or DEFAULT_ARCH}"]
+    words += [f"-I{d}" for d in (*options.include_dirs, *_runtime_headers())]
+    words += [f"-D{d}" for d in options.defines]
+    words += ["-G"] if options.debug else ["-lineinfo"] if options.lineinfo else []
+    words += [f"--std={options.std}"] if options.std else []
+    return [*words, *options.extra]
+
+
+def _stand_ins(options: CompileOptions) -> dict[str, str]:
+    """Stand-in headers, but for those that an include folder has itself."""
+    folders = [Path(d) for d in options.include_dirs]
+    headers = dict(HEADERS)
+    if any((Path(d) / "cuda/std/limits").is_file() for d in _runtime_headers()):
+        headers |= {n: _CUDA_STD.format(n) for n in _DEVICE_STD}
+    return {n: t for n, t in headers.items() if not any((d / n).is_file() for d in folders)}
+
+
+class _Nvrtc:
+    """libnvrtc through ctypes; functions as nvrtc.h declares them."""
+
+    def __init__(self, library: str) -> None:
+        self._lib = _library(library)
+
+    def compile(
+        self,
+        text: str,
+        name: str,
+        words: Sequence[str],
+        headers: Mapping[str, str],
+        instances: Sequence[str] = (),
+    ) -> tuple[bytes | None, str]:
+        """The cubin, or None, and the log."""
+        lib = self._lib
+        handle = ctypes.c_void_p()
+        count = len(headers)
+        texts = (ctypes.c_char_p * count)(*(t.encode() for t in headers.values()))
+        names = (ctypes.c_char_p * count)(*(n.encode() for n in headers))
+        made = lib.nvrtcCreateProgram(
+            ctypes.byref(handle), text.encode(), name.encode(), count, texts, names
+        )
+        if made:
+            return None, f"nvrtcCreateProgram: error {made}"
+        try:
+            for instance in instances:
+                lib.nvrtcAddNameExpression(handle, instance.encode())
+            array = (ctypes.c_char_p * len(words))(*(w.encode() for w in words))
+            failed = lib.nvrtcCompileProgram(handle, len(words), array)
+            log = _said(self._bytes(handle, "ProgramLog"))
+            if failed:
+                return None, log or f"nvrtcCompileProgram: error {failed}"
+            return self._bytes(handle, "CUBIN") or None, log
+        finally:
+            lib.nvrtcDestroyProgram(ctypes.byref(handle))
+
+    def _bytes(self, handle: ctypes.c_void_p, what: str) -> bytes:
+        size = ctypes.c_size_t()
+        if getattr(self._lib, f"nvrtcGet{what}Size")(handle, ctypes.byref(size)) or not size.value:
+            return b""
+        buffer = ctypes.create_string_buffer(size.value)
+        getattr(self._lib, f"nvrtcGet{what}")(handle, buffer)
+        return buffer.raw
+
+
+def _said(log: bytes) -> str:
+    """The log's text without the line that every build for these architectures begins with."""
+    lines = log.rstrip(b"\0").decode("utf-8", "replace").splitlines()
+    return "\n".join(line for line in lines if not _DEPRECATED.search(line)).strip("\n")
+
+
+@lru_cache(maxsize=4)
+def _library(path: str) -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL(path)
+    except OSError as e:
+        raise UsageError(f"{path} cannot be loaded as NVRTC: {e}") from None
+
+
+# ---- PTX -------------------------------------------------------------------------------
+def compile_ptx(source: bytes | str, name: str, options: CompileOptions) -> Compiled:
+    """PTX to a cubin.
+
+    Args:
+        source: the text.
+        name: what messages call it.
+        options: how; without an architecture the file's own `.target` counts.
+
+    Raises:
+        UsageError: ptxas is not installed, or options that only CUDA C++ has.
+        CompileError: ptxas's own words.
+    """
+    ptxas = find_ptxas()
+    if ptxas is None:
+        raise UsageError(f"{name}: assembling PTX needs ptxas", INSTALL)
+    if options.defines or options.include_dirs or options.std:
+        raise UsageError(f"{name}: -D, -I and --std are for CUDA C++; PTX has no preprocessor")
+    data = source.encode() if isinstance(source, str) else source
+    arch = options.arch or target_of(data)
+    with tempfile.TemporaryDirectory(prefix="gpudbg-") as folder:
+        here, out = Path(folder) / "in.ptx", Path(folder) / "out.cubin"
+        here.write_bytes(data)
+        # --generate-line-info keeps a PTX file's own .loc lines; -g gives lines of the PTX itself.
+        lines = ["-g"] if options.debug else ["-lineinfo"] if options.lineinfo else []
+        words = [str(ptxas), f"-arch={arch}", *lines, *options.extra, str(here), "-o", str(out)]
+        try:
+            done = subprocess.run(
+                words, capture_output=True, timeout=TIMEOUT_S, check=False, stdin=subprocess.DEVNULL
+            )
+        except OSError as e:
+            raise UsageError(f"{ptxas} cannot be run: {e.strerror}") from None
+        except subprocess.TimeoutExpired:
+            raise CompileError(f"{name}: ptxas ran longer than {TIMEOUT_S} s") from None
+        log = (done.stdout + done.stderr).decode("utf-8", "replace").replace(str(here), name)
+        if done.returncode or not out.is_file():
+            raise CompileError(f"{name} does not assemble\n{log.rstrip()}")
+        return Compiled(out.read_bytes(), log.rstrip(), source=data.decode("utf-8", "replace"))
+
+
+def target_of(ptx: bytes) -> str:
+    """The architecture of a PTX file's `.target`, the default where it asks for an older one."""
+    found = re.search(rb"^\s*\.target\s+(sm_\d+)", ptx, re.MULTILINE)
+    named = found[1].decode() if found else DEFAULT_ARCH
+    return named if named in SUPPORTED_ARCHS or int(named[3:]) > 50 else DEFAULT_ARCH
+
+
+def compile_text(text: str, options: CompileOptions, name: str | None = None) -> Compiled:
+    """CUDA C++ or PTX text to a cubin; errors as `compile_file`."""
+    if looks_like_ptx(text):
+        return compile_ptx(text, name or "source.ptx", options)
+    return compile_cuda(text, name or "source.cu", options)

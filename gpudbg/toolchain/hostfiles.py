@@ -1,0 +1,204 @@
+"""CUDA C++ that its compiler refuses as it is: host code of a program's headers, and headers of
+the host that are not there, are left out.
+
+A public program's kernel file includes its own headers (timers, checks, reference results) and
+those of libraries that no kernel needs (MPI, OpenGL, cuBLAS).  `Files` holds the program's texts
+as the device compiler is to see them, under the names the compiler and the line table use, and
+takes out what the compiler complains about as long as it is nothing for the device.  Every line
+keeps its number.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from gpudbg.toolchain.hostcode import HostCode, blanked, device_macros, split
+
+_INCLUDE = re.compile(r'^([ \t]*#[ \t]*include[ \t]*)(?:"([^"\n]+)"|<([^>\n]+)>)', re.MULTILINE)
+_ERROR = re.compile(r"^(.+)\((\d+)\): (?:catastrophic )?error", re.MULTILINE)
+_MISSING = re.compile(
+    r'^(.+)\((\d+)\): catastrophic error: cannot open source file "([^"]+)"', re.MULTILINE
+)
+
+DEVICE_DEFAULT = "-default-device"
+"""NVRTC's word for: a function or variable without a word is for the device."""
+
+ROUNDS = 40
+MAX_FILES = 1000
+MAX_BYTES = 32 << 20
+
+Compile = Callable[[str, Mapping[str, str], Sequence[str]], tuple[bytes | None, str]]
+"""(main text, headers by name, template instances) → the cubin or None, and the log."""
+
+
+@dataclass(slots=True)
+class _File:
+    """One text: as it is, what is host code in it, and what was taken out."""
+
+    text: str
+    host: HostCode
+    gone: set[tuple[int, int]] = field(default_factory=set)
+
+    def shown(self) -> str:
+        """The text as the compiler is to see it."""
+        return blanked(self.text, sorted(self.gone))
+
+    def take_out(self, line: int, extents: Iterable[tuple[int, int]]) -> bool:
+        """Take out that of `extents` that `line` is in; whether there was one."""
+        start = _offset(self.text, line)
+        end = self.text.find("\n", start)
+        end = len(self.text) if end < 0 else end
+        for extent in extents:
+            if extent[0] < end and start < extent[1] and extent not in self.gone:
+                self.gone.add(extent)
+                return True
+        return False
+
+
+@dataclass(slots=True)
+class Files:
+    """A program's own files.
+
+    Attributes:
+        name: the main file's.
+        folders: where headers are looked for.
+        files: texts by the name under which they are compiled.
+        empty: headers that are not there and were taken as empty.
+        dropped: (file, line) of declarations taken out.
+    """
+
+    name: str
+    folders: Sequence[str]
+    files: dict[str, _File] = field(default_factory=dict)
+    empty: list[str] = field(default_factory=list)
+    dropped: list[tuple[str, int]] = field(default_factory=list)
+
+    def read(self, text: str) -> None:
+        """Take the main text and the headers it includes that lie in `folders`."""
+        texts: dict[str, str] = {}
+        waiting = [(self.name, text)]
+        size = 0
+        while waiting and len(texts) < MAX_FILES and size < MAX_BYTES:
+            name, body = waiting.pop()
+            size += len(body)
+            found: dict[str, str] = {}
+            texts[name] = _INCLUDE.sub(partial(self._directive, name, found), body)
+            for path in found.values():
+                if path not in texts and all(path != other for other, _ in waiting):
+                    waiting.append((path, _read(path)))
+        macros: set[str] = set()
+        for body in texts.values():
+            macros = device_macros(body, macros)
+        for name, body in texts.items():
+            host = split(body, macros)
+            self.files[name] = _File(body, host)
+        main = self.files[self.name]
+        main.gone.update(main.host.extents)
+
+    def _directive(self, name: str, found: dict[str, str], match: re.Match[str]) -> str:
+        """An `#include` by the name under which its file is compiled."""
+        wanted = match[2] or match[3]
+        beside = [os.path.dirname(name)] if match[2] and name != self.name else []
+        for folder in (*beside, *self.folders):
+            path = os.path.normpath(os.path.join(folder, wanted))
+            if os.path.isfile(path) and not os.path.samefile(path, self.name_on_disk):
+                found[wanted] = path
+                return f'{match[1]}"{path}"'
+        return match[0]
+
+    @property
+    def name_on_disk(self) -> str:
+        """The main file, or what stands for it where there is none."""
+        return self.name if os.path.isfile(self.name) else os.devnull
+
+    def compile(self, compile_: Compile) -> tuple[bytes | None, str]:
+        """Compile, and again without what the compiler refused, while there is anything left."""
+        instances: Sequence[str] = self.files[self.name].host.instances
+        for _ in range(ROUNDS):
+            headers = dict.fromkeys(self.empty, "")
+            headers |= {n: f.shown() for n, f in self.files.items() if n != self.name}
+            main = self.files[self.name].shown()
+            made, log = compile_(main, headers, instances)
+            if made is not None:
+                return made, log
+            if not self._mend(log):
+                if not instances:
+                    return None, log
+                instances = ()
+        return None, log
+
+    def _mend(self, log: str) -> bool:
+        """Take out what `log` complains about; whether anything could be."""
+        missing = _MISSING.search(log)
+        if missing and self._without(missing[1], int(missing[2]), missing[3]):
+            return True
+        if any("/thrust/" in match[1] for match in _ERROR.finditer(log)) and self._hostless():
+            return True
+        places = dict.fromkeys((m[1], int(m[2])) for m in _ERROR.finditer(log))
+        ours = [(self.files[name], name, line) for name, line in places if name in self.files]
+        done = False
+        for file, name, line in ours:
+            if file.take_out(line, file.host.extents):
+                self.dropped.append((name, line))
+                done = True
+        if done:
+            return True
+        # Of other declarations one at a time: what follows may complain for want of it alone.
+        for file, name, line in ours:
+            if file.take_out(line, file.host.declarations):
+                self.dropped.append((name, line))
+                return True
+        return False
+
+    def _hostless(self) -> bool:
+        """Take Thrust, which calls kernels from the host, as empty; whether it was not."""
+        found = (m[3] for f in self.files.values() for m in _INCLUDE.finditer(f.text))
+        new = [h for h in dict.fromkeys(found) if h and h.startswith("thrust/")]
+        new = [h for h in new if h not in self.empty]
+        self.empty += new
+        return bool(new)
+
+    def _without(self, name: str, line: int, header: str) -> bool:
+        """A header that is not there is empty, where it is not one of the program's own."""
+        file = self.files.get(name)
+        written = file.text.splitlines()[line - 1] if file is not None else ""
+        if "<" not in written or header in self.empty:
+            return False
+        self.empty.append(header)
+        return True
+
+    def words(self) -> str:
+        """What was left out beside the main file's host functions; empty for nothing."""
+        out = []
+        if self.empty:
+            out.append(f"headers not found, taken as empty: {', '.join(self.empty)}")
+        if self.dropped:
+            places = [f"{name}:{line}" for name, line in self.dropped]
+            more = f" and {len(places) - 6} more" if len(places) > 6 else ""
+            out.append(f"declarations left out as host code: {', '.join(places[:6])}{more}")
+        return "; ".join(out)
+
+
+def _read(path: str) -> str:
+    data = Path(path).read_bytes()[:MAX_BYTES]
+    return data.decode("utf-8", "replace").replace("\0", " ")
+
+
+def _offset(text: str, line: int) -> int:
+    """Where a line, counted from 1, begins."""
+    at = 0
+    for _ in range(line - 1):
+        at = text.find("\n", at) + 1
+        if not at:
+            return len(text)
+    return at
+
+
+def folders_of(names: Iterable[str]) -> tuple[str, ...]:
+    """Folders without their doubles."""
+    return tuple(dict.fromkeys(n or "." for n in names))

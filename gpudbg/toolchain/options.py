@@ -1,0 +1,116 @@
+"""How sources are compiled: the options, and the flags that give them; nothing is compiled here.
+
+Every verb reads these flags; `gpudbg.toolchain.compile` is imported only for a source file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpudbg.errors import UsageError
+
+SUFFIXES = (".cu", ".ptx")
+"""Files that are compiled before they are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompileOptions:
+    """How a source file becomes a cubin.
+
+    Attributes:
+        arch: architecture; None is what a PTX file asks for, else sm_50.
+        include_dirs: -I, searched in order after the source's own folder.
+        defines: -D, "NAME" or "NAME=VALUE".
+        debug: -G, code as written with a location for every variable.
+        lineinfo: -lineinfo, a line table; True unless switched off.
+        std: --std, such as "c++17".
+        extra: further words for the compiler as they are.
+    """
+
+    arch: str | None = None
+    include_dirs: tuple[str, ...] = ()
+    defines: tuple[str, ...] = ()
+    debug: bool = False
+    lineinfo: bool = True
+    std: str | None = None
+    extra: tuple[str, ...] = ()
+
+
+def add_compile_flags(parser: argparse.ArgumentParser) -> None:
+    """The compiler's flags, the same on every verb that takes a program."""
+    group = parser.add_argument_group("compiling .cu and .ptx")
+    group.add_argument(
+        "-I",
+        dest="include_dirs",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="look for headers here",
+    )
+    group.add_argument(
+        "-D",
+        dest="defines",
+        action="append",
+        default=[],
+        metavar="NAME[=VALUE]",
+        help="define a macro",
+    )
+    group.add_argument("-G", dest="debug_code", action="store_true", help="unoptimised, debuggable")
+    group.add_argument(
+        "-lineinfo", "--lineinfo", action="store_true", help="a line table (default)"
+    )
+    group.add_argument("--std", "-std", metavar="c++NN", help="language, such as c++17")
+    group.add_argument(
+        "--nvcc-option", action="append", default=[], metavar="WORD", help="any other option"
+    )
+
+
+def flag_options(args: argparse.Namespace, arch: str | None = None) -> CompileOptions:
+    """`CompileOptions` of parsed flags."""
+    return CompileOptions(
+        arch,
+        tuple(args.include_dirs),
+        tuple(args.defines),
+        debug=args.debug_code,
+        std=args.std,
+        extra=tuple(args.nvcc_option),
+    )
+
+
+def word_options(words: Sequence[str], arch: str | None = None) -> CompileOptions:
+    """`CompileOptions` of compiler words such as ["-DN=4", "-I", "include", "-G"].
+
+    Raises:
+        UsageError: a flag without its value, or an architecture that contradicts `arch`.
+    """
+    parser = _Words(prog="options", add_help=False, allow_abbrev=False)
+    add_compile_flags(parser)
+    parser.add_argument("-arch", "--gpu-architecture", dest="arch")
+    args, rest = parser.parse_known_args([os.fspath(w) for w in words])
+    if args.arch and arch and args.arch != arch:
+        raise UsageError(f"options ask for {args.arch}, but arch is {arch}")
+    args.nvcc_option += rest
+    return flag_options(args, arch or args.arch)
+
+
+class _Words(argparse.ArgumentParser):
+    def error(self, message: str) -> Any:
+        """Complain."""
+        raise UsageError(f"compiler options: {message}")
+
+
+def is_source(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is compiled before it is read."""
+    return Path(path).suffix.lower() in SUFFIXES
+
+
+def looks_like_ptx(text: str) -> bool:
+    """Whether a source text is PTX: its first directive is .version."""
+    plain = re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
+    return plain.lstrip().startswith(".version")
