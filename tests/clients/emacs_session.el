@@ -89,6 +89,18 @@
   (type-line "quit")
   (wait-until "quit" (lambda () (not (process-live-p (get-buffer-process gud-comint-buffer))))))
 
+;; The first line typed at the prompt is answered at once: FIRST is the line, ANSWER what it says.
+(defun first-session ()
+  (gdb (concat (getenv "GDB") " -i=mi " (getenv "KERNELS") "/walk.cubin"))
+  (wait-until "prompt" #'ready)
+  (let ((begin (float-time)))
+    (type-line (getenv "FIRST"))
+    (wait-until "answer" (lambda () (console-has (getenv "ANSWER"))) 5)
+    (say "took %.0f ms" (* 1000 (- (float-time) begin))))
+  (type-line "info line digits")
+  (wait-until "second line" (lambda () (console-has "starts at address 0x")))
+  (wait-until "settled" #'settled))
+
 ;; M-x gud-gdb: a console that tells its place by `--fullname'.
 (defun gud-session ()
   (gud-gdb (concat (getenv "GDB") " --fullname " (getenv "KERNELS") "/walk.cubin"))
@@ -100,8 +112,7 @@
   (wait-until "source" (lambda () (string-match-p "walk.cu$" (car gud-last-last-frame))))
   (gud-call "tbreak digits")
   (wait-until "function" (lambda () (console-has "Temporary breakpoint 2 at")))
-  (gud-call "continue")
-  (wait-until "other warp" (lambda () (console-has "warp 1")))
+  (wait-until "warps gathered" (lambda () (console-has "4 warps, 128 threads are there")))
   (gud-call "delete 1")
   (gud-call "continue")
   (wait-until "in the function" (lambda () (equal (frame-line) 14)))

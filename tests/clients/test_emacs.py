@@ -24,3 +24,24 @@ def test_session(session: str, tmp_path: Path) -> None:
     lines = run_on_terminal(command, tmp_path, SESSION=session)
     assert [line for line in lines if line.startswith("FAIL")] == []
     assert len(lines) > 5
+
+
+FIRST = {
+    "break walk.cu:28": "^Breakpoint 1 at 0x",
+    "list": "int i = blockIdx.x",
+    "print counter": r"^\$1 = 5",
+    "info functions": "digits",
+    "x/4i walk": "MOV",
+    "help step": "step",
+}
+
+
+@pytest.mark.parametrize("line", FIRST)
+def test_first_line(line: str, tmp_path: Path) -> None:
+    """What is typed first at the prompt is answered; Emacs gives up on a slow answer."""
+    assert EMACS is not None
+    command = [EMACS, "-nw", "-Q", "-l", str(SCRIPT)]
+    given = {"SESSION": "first", "FIRST": line, "ANSWER": FIRST[line]}
+    lines = run_on_terminal(command, tmp_path, **given)
+    assert [row for row in lines if row.startswith("FAIL")] == []
+    assert "ok answer" in lines and "ok second line" in lines

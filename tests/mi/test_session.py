@@ -252,6 +252,27 @@ def test_interrupt_and_edits_while_running() -> None:
         assert client.process.wait(10) == 0
 
 
+def test_commands_of_a_breakpoint_after_an_interrupt() -> None:
+    """VS Code's log points are commands; a pause before takes none of them away."""
+    with Client("-q", "-i=mi2", ENDLESS) as client:
+        assert client.ask("-exec-run").name == "running"
+        time.sleep(0.2)
+        client.ok("-exec-interrupt")
+        client.stop()
+        client.ok("-break-insert endless.cu:6")
+        client.ok('-break-commands 1 "print blockDim.x"')
+        assert client.go("-exec-continue")["bkptno"] == "1"
+        assert "$1 = 64\n" in console_text(client.records)
+        # Breakpoints set while the program runs pause it: not an interrupt of the user's either.
+        client.ok("-break-delete 1")
+        assert client.ask("-exec-continue").name == "running"
+        client.ok("-break-insert endless.cu:6")
+        client.stop()
+        client.ok('-break-commands 2 "print blockDim.y"')
+        assert client.go("-exec-continue")["bkptno"] == "2"
+        assert "$2 = 1\n" in console_text(client.records)
+
+
 def test_a_client_that_vanishes_leaves_nothing() -> None:
     client = Client("-q", "-i=mi", ENDLESS)
     client.until(lambda r: r.kind == "prompt")

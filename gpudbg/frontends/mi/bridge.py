@@ -517,7 +517,8 @@ class Bridge:
         run = self.run
         if run is None:
             return None
-        self.interrupt()
+        if self.session is not None:
+            self.session.interrupt()
         waiting: list[Event] = []
         while True:
             event = self.events.get()

@@ -124,7 +124,10 @@ def _mi(bridge: Bridge, ui: Ui, name: str, text: str) -> Answer:
         raise MiError(f"Undefined MI command: {name}", "undefined-command")
     call = _call(bridge, ui, name, text)
     paused = None
-    if bridge.run is not None:
+    if bridge.run is None:
+        # What an earlier Ctrl-C stopped has stopped: commands of the next breakpoint are wanted.
+        bridge.host.interrupted = False
+    else:
         if row.running == "refuse":
             raise MiError(RUNNING)
         if row.running == "pause":
