@@ -44,4 +44,4 @@ def test_first_line(line: str, tmp_path: Path) -> None:
     given = {"SESSION": "first", "FIRST": line, "ANSWER": FIRST[line]}
     lines = run_on_terminal(command, tmp_path, **given)
     assert [row for row in lines if row.startswith("FAIL")] == []
-    assert "ok answer" in lines and "ok second line" in lines
+    assert {"ok answer", "ok second line"} <= set(lines)
