@@ -185,7 +185,7 @@ def test_debug_build_with_calls_round_trips(capsys: pytest.CaptureFixture[str]) 
     )
 
 
-def run_saxpy(program: gpudbg.LoadedProgram) -> None:  # type: ignore[name-defined]
+def run_saxpy(program: gpudbg.LoadedProgram) -> None:
     x, y = np.arange(50, dtype=np.float32), np.ones(50, np.float32)
     args = [x, y, np.int32(50), np.float32(3)]
     session = program.launch("saxpy", grid=2, block=32, args=args)

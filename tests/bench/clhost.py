@@ -1,121 +1,135 @@
 """Smallest OpenCL host that works through ctypes, so that oclgrind (preloaded) and PoCL (ICD) run
 the same code.  Under `oclgrind` the calls must be looked up in the process itself."""
 
+from __future__ import annotations
+
 import ctypes
 import os
 import time
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+
+P = ctypes.c_void_p
+DEVICE_TYPE_ALL = 0xFFFFFFFF
+PROGRAM_BUILD_LOG = 0x1183
+READ_WRITE, COPY_HOST_PTR = 1 << 0, 1 << 5
+HANDLES = (
+    "clCreateContext",
+    "clCreateCommandQueue",
+    "clCreateProgramWithSource",
+    "clCreateKernel",
+    "clCreateBuffer",
+)
+"""Functions that give a pointer."""
 
 
-def _lib():
+def _library() -> ctypes.CDLL:
     if "oclgrind" in os.environ.get("LD_PRELOAD", "") or os.environ.get("OCLGRIND"):
-        lib = ctypes.CDLL(None)
-        if hasattr(lib, "clGetPlatformIDs"):
-            return lib
+        library = ctypes.CDLL(None)
+        if hasattr(library, "clGetPlatformIDs"):
+            return library
     return ctypes.CDLL("libOpenCL.so.1")
 
 
-P = ctypes.c_void_p
+def _ok(code: int) -> None:
+    if code != 0:
+        raise RuntimeError(f"OpenCL error {code}")
 
 
 class CL:
+    """A context and a queue on the first device."""
+
     def __init__(self) -> None:
-        lib = self.lib = _lib()
-        for f in (
-            "clCreateContext",
-            "clCreateCommandQueue",
-            "clCreateProgramWithSource",
-            "clCreateKernel",
-            "clCreateBuffer",
-        ):
-            getattr(lib, f).restype = P
-        n = ctypes.c_uint()
-        plats = (P * 8)()
-        self._ok(lib.clGetPlatformIDs(8, plats, ctypes.byref(n)))
-        self.dev = P()
-        self._ok(
-            lib.clGetDeviceIDs(
-                P(plats[0]), ctypes.c_ulong(0xFFFFFFFF), 1, ctypes.byref(self.dev), None
-            )
+        self._library = _library()
+        for name in HANDLES:
+            getattr(self._library, name).restype = P
+        platforms = (P * 8)()
+        self._call("clGetPlatformIDs", 8, platforms, ctypes.byref(ctypes.c_uint()))
+        self._device = P()
+        self._call(
+            "clGetDeviceIDs", P(platforms[0]), ctypes.c_ulong(DEVICE_TYPE_ALL), 1,
+            ctypes.byref(self._device), None,
+        )  # fmt: skip
+        self._context = self._made(
+            "clCreateContext", None, 1, ctypes.byref(self._device), None, None
         )
-        e = ctypes.c_int()
-        self.ctx = P(
-            lib.clCreateContext(None, 1, ctypes.byref(self.dev), None, None, ctypes.byref(e))
+        self._queue = self._made(
+            "clCreateCommandQueue", self._context, self._device, ctypes.c_ulong(0)
         )
-        self._ok(e.value)
-        self.q = P(lib.clCreateCommandQueue(self.ctx, self.dev, ctypes.c_ulong(0), ctypes.byref(e)))
-        self._ok(e.value)
 
-    @staticmethod
-    def _ok(rc) -> None:
-        if rc != 0:
-            raise RuntimeError(f"OpenCL error {rc}")
+    def _call(self, name: str, *arguments: Any) -> None:
+        """A function that gives an error code."""
+        _ok(getattr(self._library, name)(*arguments))
 
-    def kernel(self, source, name, options=b""):
-        e = ctypes.c_int()
-        src = ctypes.c_char_p(source)
-        prog = P(
-            self.lib.clCreateProgramWithSource(
-                self.ctx, 1, ctypes.byref(src), None, ctypes.byref(e)
-            )
+    def _made(self, name: str, *arguments: Any) -> ctypes.c_void_p:
+        """A function that gives a handle, and an error code in its last argument."""
+        code = ctypes.c_int()
+        handle = P(getattr(self._library, name)(*arguments, ctypes.byref(code)))
+        _ok(code.value)
+        return handle
+
+    def kernel(self, source: bytes, name: str, options: bytes = b"") -> ctypes.c_void_p:
+        """A kernel of a program, compiled."""
+        text = ctypes.c_char_p(source)
+        program = self._made(
+            "clCreateProgramWithSource", self._context, 1, ctypes.byref(text), None
         )
-        self._ok(e.value)
-        rc = self.lib.clBuildProgram(prog, 1, ctypes.byref(self.dev), options, None, None)
-        if rc != 0:
-            buf = ctypes.create_string_buffer(1 << 16)
-            self.lib.clGetProgramBuildInfo(
-                prog, self.dev, 0x1183, ctypes.c_size_t(len(buf)), buf, None
+        code = self._library.clBuildProgram(
+            program, 1, ctypes.byref(self._device), options, None, None
+        )
+        if code != 0:
+            log = ctypes.create_string_buffer(1 << 16)
+            self._library.clGetProgramBuildInfo(
+                program, self._device, PROGRAM_BUILD_LOG, ctypes.c_size_t(len(log)), log, None
             )
-            raise RuntimeError(buf.value.decode())
-        k = P(self.lib.clCreateKernel(prog, name.encode(), ctypes.byref(e)))
-        self._ok(e.value)
-        return k
+            raise RuntimeError(log.value.decode())
+        return self._made("clCreateKernel", program, name.encode())
 
-    def run(self, k, bufs, scalars, grid, block):
+    def run(
+        self,
+        kernel: ctypes.c_void_p,
+        bufs: Sequence[npt.NDArray[Any]],
+        scalars: Sequence[np.generic],
+        grid: Sequence[int],
+        block: Sequence[int],
+    ) -> float:
         """One launch on fresh device buffers; returns seconds and leaves outputs in `bufs`."""
-        lib, e, mems = self.lib, ctypes.c_int(), []
-        for i, b in enumerate(bufs):
-            m = P(
-                lib.clCreateBuffer(
-                    self.ctx,
-                    ctypes.c_ulong(1 | 32),
-                    ctypes.c_size_t(b.nbytes),
-                    b.ctypes.data_as(P),
-                    ctypes.byref(e),
-                )
-            )
-            self._ok(e.value)
-            mems.append(m)
-            self._ok(lib.clSetKernelArg(k, i, ctypes.c_size_t(8), ctypes.byref(m)))
-        for j, s in enumerate(scalars):
-            v = np.array([s])
-            self._ok(
-                lib.clSetKernelArg(
-                    k, len(bufs) + j, ctypes.c_size_t(v.itemsize), v.ctypes.data_as(P)
-                )
-            )
-        d = len(grid)
-        g = (ctypes.c_size_t * d)(*[a * b for a, b in zip(grid, block, strict=True)])
-        local = (ctypes.c_size_t * d)(*block)
-        self._ok(lib.clFinish(self.q))
-        t = time.perf_counter()
-        self._ok(lib.clEnqueueNDRangeKernel(self.q, k, d, None, g, local, 0, None, None))
-        self._ok(lib.clFinish(self.q))
-        t = time.perf_counter() - t
-        for b, m in zip(bufs, mems, strict=True):
-            self._ok(
-                lib.clEnqueueReadBuffer(
-                    self.q,
-                    m,
-                    1,
-                    ctypes.c_size_t(0),
-                    ctypes.c_size_t(b.nbytes),
-                    b.ctypes.data_as(P),
-                    0,
-                    None,
-                    None,
-                )
-            )
-            lib.clReleaseMemObject(m)
-        return t
+        memories = [self._buffer(b) for b in bufs]
+        for i, memory in enumerate(memories):
+            self._call("clSetKernelArg", kernel, i, ctypes.c_size_t(8), ctypes.byref(memory))
+        for i, scalar in enumerate(scalars, len(bufs)):
+            value = np.array([scalar])
+            size = ctypes.c_size_t(value.itemsize)
+            self._call("clSetKernelArg", kernel, i, size, value.ctypes.data_as(P))
+        seconds = self._timed(kernel, grid, block)
+        for array, memory in zip(bufs, memories, strict=True):
+            self._call(
+                "clEnqueueReadBuffer", self._queue, memory, 1, ctypes.c_size_t(0),
+                ctypes.c_size_t(array.nbytes), array.ctypes.data_as(P), 0, None, None,
+            )  # fmt: skip
+            self._library.clReleaseMemObject(memory)
+        return seconds
+
+    def _buffer(self, array: npt.NDArray[Any]) -> ctypes.c_void_p:
+        """Device memory with a copy of an array."""
+        return self._made(
+            "clCreateBuffer", self._context, ctypes.c_ulong(READ_WRITE | COPY_HOST_PTR),
+            ctypes.c_size_t(array.nbytes), array.ctypes.data_as(P),
+        )  # fmt: skip
+
+    def _timed(self, kernel: ctypes.c_void_p, grid: Sequence[int], block: Sequence[int]) -> float:
+        """Seconds of a launch alone."""
+        dimensions = len(grid)
+        sizes = ctypes.c_size_t * dimensions
+        everything = sizes(*(a * b for a, b in zip(grid, block, strict=True)))
+        self._call("clFinish", self._queue)
+        start = time.perf_counter()
+        self._call(
+            "clEnqueueNDRangeKernel", self._queue, kernel, dimensions, None, everything,
+            sizes(*block), 0, None, None,
+        )  # fmt: skip
+        self._call("clFinish", self._queue)
+        return time.perf_counter() - start

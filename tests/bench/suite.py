@@ -5,47 +5,59 @@ Sizes: "full" (a fast peer, oclgrind about 1-20 s), "small" (slow peers), "tiny"
 Argument order of every GPU kernel: buffers first, then scalars, as listed here.
 """
 
+from __future__ import annotations
+
 import hashlib
 import struct
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-NAMES = [
-    "saxpy",
-    "sgemm",
-    "reduce",
-    "mandelbrot",
-    "nbody",
-    "sha256",
-    "histogram",
-    "bitonic",
-    "stencil",
-]
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float32]
+Words = npt.NDArray[np.uint32]
+Scalar = np.int32 | np.uint32 | np.float32
+Check = Callable[[list[Array]], bool]
+
 NO_FMA = {"mandelbrot"}  # built with contraction off, so results are bit equal
 
 
 @dataclass
 class Problem:
-    name: str
-    grid: tuple  # blocks
-    block: tuple  # threads per block
-    bufs: list  # numpy arrays, in argument order
-    outs: list  # indices of the buffers that are outputs
-    scalars: list  # numpy scalars, after the buffers
-    native_scalars: list = None  # where the plain C function takes something else
-    expect: object = None  # callable(outs) -> bool
-    tol: float = 0.0
-    note: dict = field(default_factory=dict)
+    """A kernel with its launch, its arguments and what is known of its output.
 
-    def fresh(self):
+    Attributes:
+        grid: blocks; block: threads per block.
+        bufs: arrays in argument order; scalars: what follows them.
+        outs: indices of the buffers that are outputs.
+        expect: whether these outputs are right.
+        native_scalars: where the plain C function takes something else.
+        note: facts for the report.
+    """
+
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    bufs: list[Array]
+    outs: list[int]
+    scalars: list[Scalar]
+    expect: Check
+    native_scalars: list[Scalar] | None = None
+    note: dict[str, int] = field(default_factory=dict)
+    name: str = ""
+
+    def fresh(self) -> list[Array]:
+        """Copies of the buffers as they are before a run."""
         return [b.copy() for b in self.bufs]
 
-    def threads(self):
+    def threads(self) -> int:
+        """Threads of the launch."""
         return int(np.prod(self.grid)) * int(np.prod(self.block))
 
-    def checksum(self, bufs):
+    def checksum(self, bufs: list[Array]) -> str:
         """Same string for equal outputs; floats are rounded to 3 significant digits of a sum."""
         parts = []
         for i in self.outs:
@@ -57,11 +69,15 @@ class Problem:
                 parts.append(f"{zlib.crc32(a.tobytes()):08x}")
         return " ".join(parts)
 
-    def correct(self, bufs):
-        return bool(self.expect([bufs[i] for i in self.outs]))
+    def correct(self, bufs: list[Array]) -> bool:
+        """Whether a run's buffers hold what the kernel should have written."""
+        return self.expect([bufs[i] for i in self.outs])
 
 
-def _u32(n, seed):
+# ---- inputs and checks -----------------------------------------------------------------------
+
+
+def _u32(n: int, seed: int) -> Words:
     """Deterministic 32-bit noise without a library generator (multiply-xorshift of the index)."""
     v = (np.arange(n, dtype=np.uint64) + np.uint64(seed * 7919 + 1)) * np.uint64(0x9E3779B97F4A7C15)
     v ^= v >> np.uint64(29)
@@ -70,150 +86,68 @@ def _u32(n, seed):
     return (v & np.uint64(0xFFFFFFFF)).astype(np.uint32)
 
 
-def _f32(n, seed):
+def _f32(n: int, seed: int) -> Floats:
+    """Noise in -1..1."""
     return (_u32(n, seed) >> np.uint32(8)).astype(np.float32) / np.float32(1 << 23) - np.float32(1)
 
 
-def _close(ref, tol):
-    def f(outs):
+def _close(ref: Array, tol: float) -> Check:
+    """The one output is this, but for rounding."""
+
+    def check(outs: list[Array]) -> bool:
         d = np.abs(outs[0].astype(np.float64) - ref)
-        return np.all(d <= tol * (np.abs(ref) + np.max(np.abs(ref)) * 1e-2 + 1e-12))
+        return bool(np.all(d <= tol * (np.abs(ref) + np.max(np.abs(ref)) * 1e-2 + 1e-12)))
 
-    return f
+    return check
 
 
-def _equal(ref):
+def _equal(ref: Array) -> Check:
+    """The one output is this, bit for bit."""
     return lambda outs: np.array_equal(outs[0], ref)
 
 
-def problem(name, size="full"):
-    def pick(full, small, tiny):
-        return {"full": full, "small": small, "tiny": tiny}[size]
-
-    i32, u32, f32 = np.int32, np.uint32, np.float32
-    if name == "saxpy":
-        n = pick(1 << 21, 1 << 14, 1 << 10)
-        x, y = _f32(n, 1), _f32(n, 2)
-        return Problem(
-            name,
-            (n // 256,),
-            (256,),
-            [x, y],
-            [1],
-            [i32(n), f32(1.5)],
-            expect=_close(1.5 * x.astype(np.float64) + y, 1e-5),
-        )
-    if name == "sgemm":
-        n = pick(256, 64, 16)
-        a, b = _f32(n * n, 3), _f32(n * n, 4)
-        ref = (a.reshape(n, n).astype(np.float64) @ b.reshape(n, n)).ravel()
-        return Problem(
-            name,
-            (n // 16, n // 16),
-            (16, 16),
-            [a, b, np.zeros(n * n, f32)],
-            [2],
-            [i32(n)],
-            expect=_close(ref, 1e-3),
-        )
-    if name == "reduce":
-        n, g = pick((1 << 22, 256), (1 << 15, 8), (1 << 10, 2))
-        x = (_u32(n, 5) & u32(1023)).astype(i32)
-        return Problem(
-            name,
-            (g,),
-            (256,),
-            [x, np.zeros(1, i32)],
-            [1],
-            [i32(n)],
-            expect=_equal(np.array([int(x.sum())], i32)),
-        )
-    if name == "mandelbrot":
-        w, it = pick((256, 256), (64, 64), (16, 32))
-        ref = _mandel(w, w, it)
-        return Problem(
-            name,
-            (w // 16, w // 16),
-            (16, 16),
-            [np.zeros(w * w, i32)],
-            [0],
-            [i32(w), i32(w), i32(it)],
-            expect=_equal(ref),
-            note={"iterations": int(ref.sum())},
-        )
-    if name == "nbody":
-        n = pick(2048, 256, 64)
-        p = _f32(n * 4, 6)
-        p[3::4] = np.abs(p[3::4])
-        return Problem(
-            name,
-            (n // 64,),
-            (64,),
-            [p, np.zeros(n * 4, f32)],
-            [1],
-            [i32(n)],
-            expect=_close(_nbody(p, n), 5e-3),
-        )
-    if name == "sha256":
-        n = pick(1 << 14, 512, 32)
-        ref = np.array(
-            [
-                struct.unpack(">8I", hashlib.sha256(struct.pack(">I", 1000 + i)).digest())
-                for i in range(n)
-            ],
-            u32,
-        ).ravel()
-        blk = min(n, 128)
-        return Problem(
-            name,
-            (n // blk,),
-            (blk,),
-            [np.zeros(n * 8, u32)],
-            [0],
-            [i32(n), u32(1000)],
-            expect=_equal(ref),
-        )
-    if name == "histogram":
-        n, g = pick((1 << 22, 64), (1 << 15, 4), (1 << 10, 1))
-        x = (_u32(n, 7) >> u32(9)).astype(np.uint8)
-        ref = np.bincount(x, minlength=256).astype(u32)
-        return Problem(
-            name, (g,), (256,), [x, np.zeros(256, u32)], [1], [i32(n)], expect=_equal(ref)
-        )
-    if name == "bitonic":
-        nb = pick(256, 8, 1)
-        x = _u32(nb * 512, 8)
-        return Problem(
-            name,
-            (nb,),
-            (256,),
-            [x],
-            [0],
-            [],
-            native_scalars=[i32(nb)],
-            expect=_equal(np.sort(x.reshape(nb, 512), axis=1).ravel()),
-        )
-    if name == "stencil":
-        w = pick(1024, 128, 32)
-        a = _f32(w * w, 9)
-        g = a.reshape(w, w).astype(np.float64)
-        ref = g.copy()
-        ref[1:-1, 1:-1] = 0.5 * g[1:-1, 1:-1] + 0.125 * (
-            g[1:-1, :-2] + g[1:-1, 2:] + g[:-2, 1:-1] + g[2:, 1:-1]
-        )
-        return Problem(
-            name,
-            (w // 16, w // 16),
-            (16, 16),
-            [a, np.zeros(w * w, f32)],
-            [1],
-            [i32(w), i32(w)],
-            expect=_close(ref.ravel(), 1e-4),
-        )
-    raise KeyError(name)
+# ---- kernels: a function of (full, small, tiny) index each -----------------------------------
 
 
-def _mandel(w, h, maxit):
+def _saxpy(size: int) -> Problem:
+    n = (1 << 21, 1 << 14, 1 << 10)[size]
+    x, y = _f32(n, 1), _f32(n, 2)
+    return Problem(
+        (n // 256,), (256,), [x, y], [1], [np.int32(n), np.float32(1.5)],
+        _close(1.5 * x.astype(np.float64) + y, 1e-5),
+    )  # fmt: skip
+
+
+def _sgemm(size: int) -> Problem:
+    n = (256, 64, 16)[size]
+    a, b = _f32(n * n, 3), _f32(n * n, 4)
+    ref = (a.reshape(n, n).astype(np.float64) @ b.reshape(n, n)).ravel()
+    return Problem(
+        (n // 16, n // 16), (16, 16), [a, b, np.zeros(n * n, np.float32)], [2], [np.int32(n)],
+        _close(ref, 1e-3),
+    )  # fmt: skip
+
+
+def _reduce(size: int) -> Problem:
+    n, blocks = ((1 << 22, 256), (1 << 15, 8), (1 << 10, 2))[size]
+    x = (_u32(n, 5) & np.uint32(1023)).astype(np.int32)
+    return Problem(
+        (blocks,), (256,), [x, np.zeros(1, np.int32)], [1], [np.int32(n)],
+        _equal(np.array([int(x.sum())], np.int32)),
+    )  # fmt: skip
+
+
+def _mandelbrot(size: int) -> Problem:
+    w, it = ((256, 256), (64, 64), (16, 32))[size]
+    ref = _mandelbrot_picture(w, w, it)
+    return Problem(
+        (w // 16, w // 16), (16, 16), [np.zeros(w * w, np.int32)], [0],
+        [np.int32(w), np.int32(w), np.int32(it)], _equal(ref),
+        note={"iterations": int(ref.sum())},
+    )  # fmt: skip
+
+
+def _mandelbrot_picture(w: int, h: int, maxit: int) -> npt.NDArray[np.int32]:
     f = np.float32
     px = np.arange(w).astype(f)
     py = np.arange(h).astype(f)
@@ -236,7 +170,17 @@ def _mandel(w, h, maxit):
     return it.ravel()
 
 
-def _nbody(p, n):
+def _nbody(size: int) -> Problem:
+    n = (2048, 256, 64)[size]
+    p = _f32(n * 4, 6)
+    p[3::4] = np.abs(p[3::4])
+    return Problem(
+        (n // 64,), (64,), [p, np.zeros(n * 4, np.float32)], [1], [np.int32(n)],
+        _close(_nbody_forces(p, n), 5e-3),
+    )  # fmt: skip
+
+
+def _nbody_forces(p: Floats, n: int) -> npt.NDArray[np.float64]:
     q = p.reshape(n, 4).astype(np.float64)
     out = np.zeros((n, 4))
     for i in range(n):
@@ -244,3 +188,68 @@ def _nbody(p, n):
         inv = 1.0 / np.sqrt((d * d).sum(axis=1) + 0.01)
         out[i, :3] = (d * (q[:, 3] * inv**3)[:, None]).sum(axis=0)
     return out.ravel()
+
+
+def _sha256(size: int) -> Problem:
+    n = (1 << 14, 512, 32)[size]
+    digests = (hashlib.sha256(struct.pack(">I", 1000 + i)).digest() for i in range(n))
+    ref = np.array([struct.unpack(">8I", digest) for digest in digests], np.uint32).ravel()
+    block = min(n, 128)
+    return Problem(
+        (n // block,), (block,), [np.zeros(n * 8, np.uint32)], [0], [np.int32(n), np.uint32(1000)],
+        _equal(ref),
+    )  # fmt: skip
+
+
+def _histogram(size: int) -> Problem:
+    n, blocks = ((1 << 22, 64), (1 << 15, 4), (1 << 10, 1))[size]
+    x = (_u32(n, 7) >> np.uint32(9)).astype(np.uint8)
+    return Problem(
+        (blocks,), (256,), [x, np.zeros(256, np.uint32)], [1], [np.int32(n)],
+        _equal(np.bincount(x, minlength=256).astype(np.uint32)),
+    )  # fmt: skip
+
+
+def _bitonic(size: int) -> Problem:
+    blocks = (256, 8, 1)[size]
+    x = _u32(blocks * 512, 8)
+    return Problem(
+        (blocks,), (256,), [x], [0], [], _equal(np.sort(x.reshape(blocks, 512), axis=1).ravel()),
+        native_scalars=[np.int32(blocks)],
+    )  # fmt: skip
+
+
+def _stencil(size: int) -> Problem:
+    w = (1024, 128, 32)[size]
+    a = _f32(w * w, 9)
+    g = a.reshape(w, w).astype(np.float64)
+    ref = g.copy()
+    ref[1:-1, 1:-1] = 0.5 * g[1:-1, 1:-1] + 0.125 * (
+        g[1:-1, :-2] + g[1:-1, 2:] + g[:-2, 1:-1] + g[2:, 1:-1]
+    )
+    return Problem(
+        (w // 16, w // 16), (16, 16), [a, np.zeros(w * w, np.float32)], [1],
+        [np.int32(w), np.int32(w)], _close(ref.ravel(), 1e-4),
+    )  # fmt: skip
+
+
+SIZES = ("full", "small", "tiny")
+PROBLEMS: dict[str, Callable[[int], Problem]] = {
+    "saxpy": _saxpy,
+    "sgemm": _sgemm,
+    "reduce": _reduce,
+    "mandelbrot": _mandelbrot,
+    "nbody": _nbody,
+    "sha256": _sha256,
+    "histogram": _histogram,
+    "bitonic": _bitonic,
+    "stencil": _stencil,
+}
+NAMES = list(PROBLEMS)
+
+
+def problem(name: str, size: str = "full") -> Problem:
+    """A kernel's problem of a size."""
+    made = PROBLEMS[name](SIZES.index(size))
+    made.name = name
+    return made

@@ -19,7 +19,7 @@ FIRST = ROOT / "sessions" / "first_steps" / "first_steps.cubin"
 KERNELS = ROOT / "tests" / "data" / "kernels"
 
 
-def run(*args: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+def run(*args: str | Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
     code = cli.main([str(a) for a in args])
     captured = capsys.readouterr()
     return code, captured.out, captured.err

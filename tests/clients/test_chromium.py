@@ -60,7 +60,7 @@ class Page:
             answer = await self._socket.receive_json(timeout=PATIENCE_S)
             if answer.get("id") == number:
                 assert "error" not in answer, answer
-                return answer["result"]
+                return dict(answer["result"])
 
     async def value(self, expression: str) -> Any:
         """What JavaScript says."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gpudbg.errors import LoadError, UsageError
 from gpudbg.formats import fatbin
-from gpudbg.formats.fatbin import read_images
+from gpudbg.formats.fatbin import Image, read_images
 from gpudbg.formats.files import pick, read_program
 from gpudbg.formats.launch import Launch, RawSpec, ScalarArg, SmSpec, pick_kernel
 from gpudbg.formats.layout import relocate
@@ -24,7 +24,7 @@ HERE = Path(__file__).resolve().parent / "data"
 SAXPY = (KERNELS / "cubin/sm_50/saxpy.cubin").read_bytes()
 
 
-def images(name: str):
+def images(name: str) -> tuple[Image, ...]:
     """Entries of a file in the data folder."""
     return read_images((HERE / name).read_bytes(), name)
 

@@ -11,7 +11,7 @@ from gpudbg.errors import LoadError
 from gpudbg.formats import nvinfo
 from gpudbg.formats.cubin import read_cubin
 from gpudbg.formats.layout import relocate
-from gpudbg.formats.program import CODE_ALIGN, Param, Program
+from gpudbg.formats.program import CODE_ALIGN, CodeImage, Function, Param, Program
 from gpudbg.formats.relocations import TYPES, type_name
 from tests.kernel_cases import DATA, KERNELS
 
@@ -24,15 +24,23 @@ def cubin(name: str, variant: str = "sm_50") -> Program:
     return read_cubin(KERNELS / "cubin" / variant / f"{name}.cubin")
 
 
-def placed(program: Program, base: int = 0x1000):
-    """The program at a base, its segments far above."""
+def placed(program: Program, base: int = 0x1000) -> tuple[CodeImage, dict[str, int]]:
+    """The program at a base, its segments far above, and where these are."""
     at = {name: 0x7F00_0000_0000 + 0x10000 * i for i, name in enumerate(program.segments)}
     return relocate(program, base, at), at
 
 
-def word(image, address: int) -> int:
+def function_at(image: CodeImage, address: int) -> tuple[Function, int]:
+    """The function that holds an address, and the offset in it."""
+    found = image.function_at(address)
+    assert found is not None
+    return found
+
+
+def word(image: CodeImage, address: int) -> int:
     """The code word at an address."""
-    return struct.unpack_from("<Q", image.code, address - image.base)[0]
+    start = address - image.base
+    return int.from_bytes(image.code[start : start + 8], "little")
 
 
 @pytest.mark.parametrize("path", CUBINS, ids=lambda p: f"{p.parent.name}-{p.stem}")
@@ -44,7 +52,7 @@ def test_every_sample_loads_and_places(path: Path) -> None:
         entry = image.entries[kernel.name]
         assert entry % CODE_ALIGN == 0
         assert image.describe(entry + 0x48) == f"{kernel.name}+0x48"
-        assert image.function_at(entry)[0].is_kernel
+        assert function_at(image, entry)[0].is_kernel
         assert kernel.param_base == 0x140
         images = 4 * len(image.bound_images[kernel.name])
         assert len(image.banks[kernel.name][0]) == 0x140 + kernel.param_bytes + images
@@ -112,7 +120,7 @@ def test_functions_inside_a_kernel() -> None:
     program = cubin("func_ptr")
     image, _ = placed(program)
     entry = image.entries["func_ptr"]
-    inner, offset = image.function_at(entry + 0x3A8)
+    inner, offset = function_at(image, entry + 0x3A8)
     assert (inner.label, offset, inner.is_kernel) == ("_Z6op_mulii", 8, False)
     assert image.describe(entry + 0x3A8) == "func_ptr+0x3a8"
     table = program.globals["table"]
@@ -150,7 +158,7 @@ def test_function_pointers_vtables_and_externs() -> None:
     ):
         entry = program.globals[name]
         values = struct.unpack_from(f"<{len(names)}Q", init, entry.offset)
-        got = [image.function_at(v)[0].name if v else None for v in values]
+        got = [function_at(image, v)[0].name if v else None for v in values]
         assert got == list(names)
     pairs = [r for r in program.relocations if r.type in (43, 44)]
     table = at[".nv.global.init"] + program.globals["table"].offset

@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from gpudbg.errors import GpudbgError, LoadError, UsageError
 from gpudbg.formats import initdata, launch, launch_text, launch_toml
 from gpudbg.formats.cubin import read_cubin
+from gpudbg.formats.program import Kernel
 from tests.kernel_cases import KERNELS
 
 
 @pytest.fixture(scope="module")
-def saxpy():
+def saxpy() -> Kernel:
     """Kernel saxpy(int n, float a, const float *x, float *y)."""
     return read_cubin(KERNELS / "cubin/sm_50/saxpy.cubin").kernels["saxpy"]
 
@@ -43,7 +44,7 @@ def test_generator_equals_its_recurrence(seed: int, count: int) -> None:
 
 def test_rules_by_hand() -> None:
     def make(dtype: str, count: int, text: str) -> list[object]:
-        return initdata.make_array(dtype, count, launch_text.parse_rule(text)).tolist()
+        return list(initdata.make_array(dtype, count, launch_text.parse_rule(text)).tolist())
 
     words = reference_lcg(5, 4)
     assert make("u32", 3, "zeros") == [0, 0, 0]
@@ -190,7 +191,7 @@ def test_any_text_is_an_argument_or_a_usage_error(text: str) -> None:
 # ---- binding -----------------------------------------------------------------------------
 
 
-def test_binding_fills_the_parameter_block(saxpy) -> None:
+def test_binding_fills_the_parameter_block(saxpy: Kernel) -> None:
     args, _, _ = launch_text.parse_args(["i32:1000", "f32:1.75", "x=f32[4]", "y=f32[4]"])
     block = launch.param_block(saxpy, launch.bind(saxpy, args), {"x": 0x1000, "y": 0x2000})
     assert block == struct.pack("<ifQQ", 1000, 1.75, 0x1000, 0x2000)
@@ -205,7 +206,7 @@ def test_binding_pads_to_natural_alignment() -> None:
     )
 
 
-def test_arguments_that_do_not_fit(saxpy) -> None:
+def test_arguments_that_do_not_fit(saxpy: Kernel) -> None:
     def bound(*texts: str) -> None:
         launch.bind(saxpy, launch_text.parse_args(texts)[0])
 
@@ -248,7 +249,7 @@ def test_python_arguments() -> None:
             launch.python_launch(None, bad, 1)
 
 
-def test_geometry_limits(saxpy) -> None:
+def test_geometry_limits(saxpy: Kernel) -> None:
     launch.check_geometry(saxpy, (2**31 - 1, 65535, 65535), (1024, 1, 1), 48 * 1024)
     for grid, block, shared, message in (
         ((1, 65536, 1), (1, 1, 1), 0, "grid.y is 65536"),
@@ -343,7 +344,9 @@ def test_toml_file_beside_a_program(tmp_path: Path) -> None:
     assert launch_toml.beside(tmp_path / "prog.bin") is None
     np.save(tmp_path / "y.npy", np.zeros(3, np.uint16))
     (tmp_path / "prog.toml").write_text('args = ["y"]\n[buffers.y]\nfile = "y.npy"\n')
-    table = launch_toml.read_launch(launch_toml.beside(tmp_path / "prog.bin"))
+    found = launch_toml.beside(tmp_path / "prog.bin")
+    assert found is not None
+    table = launch_toml.read_launch(found)
     assert (table.buffers["y"].dtype, table.buffers["y"].shape) == ("u16", (3,))
     with pytest.raises(LoadError, match=r"nothing\.toml: cannot be read"):
         launch_toml.read_launch(tmp_path / "nothing.toml")

@@ -13,16 +13,24 @@ from hypothesis import strategies as st
 
 from gpudbg.errors import LoadError
 from gpudbg.formats.cubin import read_cubin
-from gpudbg.formats.lines import DEBUG_LINE, PTX_LINE, ptx_text, read_lines
+from gpudbg.formats.lines import DEBUG_LINE, PTX_LINE, LineRow, LineTable, ptx_text, read_lines
+from gpudbg.formats.program import Program
 from tests.kernel_cases import DATA, KERNELS
 
 HERE = Path(__file__).resolve().parent / "data"
 
 
 @pytest.fixture(scope="module")
-def inlined():
+def inlined() -> Program:
     """Two kernels with calls inlined two deep (data/inlined.cu)."""
     return read_cubin(HERE / "inlined.cubin")
+
+
+def row_at(table: LineTable, section: str, offset: int) -> LineRow:
+    """The row of an instruction, which has one."""
+    row = table.lookup(section, offset)
+    assert row is not None
+    return row
 
 
 def test_rows_cover_every_instruction_once() -> None:
@@ -38,7 +46,7 @@ def test_rows_cover_every_instruction_once() -> None:
             assert rows[-1].end == len(kernel.code)
             assert all(a.end == b.start for a, b in pairwise(rows))
             for offset in range(0, len(kernel.code), 8):
-                row = table.lookup(kernel.section, offset)
+                row = row_at(table, kernel.section, offset)
                 assert row.start <= offset < row.end
             assert table.lookup(kernel.section, len(kernel.code)) is None
 
@@ -46,9 +54,9 @@ def test_rows_cover_every_instruction_once() -> None:
 def test_lines_of_saxpy() -> None:
     table = read_lines(read_cubin(KERNELS / "cubin/sm_50/saxpy.cubin"))
     assert table.files == ("/saxpy.cu",)
-    assert table.lookup(".text.daxpy", 0x8).line == 8
-    assert table.lookup(".text.daxpy", 0x68).line == 11
-    assert table.lookup(".text.saxpy", 0x68).line == 5
+    assert row_at(table, ".text.daxpy", 0x8).line == 8
+    assert row_at(table, ".text.daxpy", 0x68).line == 11
+    assert row_at(table, ".text.saxpy", 0x68).line == 5
     assert table.lookup(".text.other", 0) is None
     assert table.addresses("saxpy.cu", 11) == ((".text.daxpy", 0x68), (".text.daxpy", 0xF0))
     assert table.addresses("axpy.cu", 11) == ()
@@ -58,19 +66,19 @@ def test_lines_of_saxpy() -> None:
     assert table.lines_with_code("saxpy.cu") == (2, 4, 5, 6, 8, 10, 11, 12)
 
 
-def test_inlined_calls(inlined) -> None:
+def test_inlined_calls(inlined: Program) -> None:
     table = read_lines(inlined)
-    row = table.lookup(".text.inl", 0xB8)
+    row = row_at(table, ".text.inl", 0xB8)
     assert (row.line, [(c.line, c.function) for c in row.inlined]) == (
         2,
         [(5, "_Z4leaff"), (11, "_Z3midff")],
     )
-    row = table.lookup(".text.inl", 0xD0)
+    row = row_at(table, ".text.inl", 0xD0)
     assert (row.line, [(c.line, c.function) for c in row.inlined]) == (2, [(12, "_Z4leaff")])
-    assert table.lookup(".text.inl", 0xD8).inlined == ()
+    assert row_at(table, ".text.inl", 0xD8).inlined == ()
 
 
-def test_breakpoints_in_every_inlined_copy(inlined) -> None:
+def test_breakpoints_in_every_inlined_copy(inlined: Program) -> None:
     table = read_lines(inlined)
     assert table.breakpoints("inlined.cu", 2) == (
         (".text.inl", 0xB8),
@@ -92,15 +100,15 @@ def test_functions_in_their_own_sections() -> None:
     assert {r.section for r in table.rows} >= {".text.recursion", ".text._Z3fibi", ".text._Z3ackjj"}
 
 
-def test_ptx_lines(inlined) -> None:
+def test_ptx_lines(inlined: Program) -> None:
     table = read_lines(inlined, PTX_LINE)
     text = ptx_text(inlined)
-    row = table.lookup(".text.inl", 0x28)
+    row = row_at(table, ".text.inl", 0x28)
     assert table.files == ("<ptx>",)
     assert text[row.line - 1].startswith("mad.lo.s32")
 
 
-def test_damaged_table_is_a_load_error(inlined) -> None:
+def test_damaged_table_is_a_load_error(inlined: Program) -> None:
     sections = dict(inlined.sections)
     old = sections[DEBUG_LINE]
     sections[DEBUG_LINE] = replace(old, data=old.data[:30])

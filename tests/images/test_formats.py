@@ -22,16 +22,9 @@ def f32(value: float) -> int:
 
 
 def header(name: str, type_: str) -> TextureHeader:
-    types = (type_,) * 4
-    sources = ("R", "G", "B", "A")
+    types = (type_, type_, type_, type_)
     return TextureHeader(
-        "BLOCKLINEAR",
-        BY_NAME[name].code,
-        types,
-        sources,
-        "TWO_D",
-        0,
-        1,  # type: ignore[arg-type]
+        "BLOCKLINEAR", BY_NAME[name].code, types, ("R", "G", "B", "A"), "TWO_D", 0, 1
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from gpudbg.errors import ModelGap
+from gpudbg.isa.spa5.operands import Reg
 from gpudbg.sm.faults import WarpErrorRaised
 from tests.images.bench import ImageBench
 from tests.semantics.harness import EDGES, State, values
@@ -50,15 +51,15 @@ def test_random_words(op: str, arch: str) -> None:
             handle = rng.choice(made).handle if rng.randrange(8) else rng.getrandbits(32)
             word = insn.word
             if "tex" in insn.o:
-                slot = rng.randrange(0x100 if rng.randrange(8) else 0x2000)
-                word = word & ~(0x1FFF << 36) | slot << 36
-                if slot < 0x100:
-                    bench.bind(slot, handle)
+                place = rng.randrange(0x100 if rng.randrange(8) else 0x2000)
+                word = word & ~(0x1FFF << 36) | place << 36
+                if place < 0x100:
+                    bench.bind(place, handle)
             edges = rng.choice((EDGES, FLOATS, tuple(range(12))))
             registers = {n: values(rng, edges) for n in range(REGISTERS)}
             for slot in ("c", "b", "a"):
                 held = insn.o.get(slot)
-                if held is not None and held.index < REGISTERS and rng.randrange(2):
+                if isinstance(held, Reg) and held.index < REGISTERS and rng.randrange(2):
                     registers[held.index] = [handle] * 32
             state = State(registers, active=rng.choice((0xFFFFFFFF, rng.getrandbits(32) | 1)))
             outcomes[execute(bench, word, state)] += 1

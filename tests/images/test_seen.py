@@ -182,7 +182,7 @@ def test_export_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     photo = np.load(STORY / "photo.npy").astype(int)
     assert picture.shape == photo.shape
     wide = np.pad(photo, ((0, 0), (7, 7)), mode="edge")
-    right = sum(wide[:, n : n + 96] for n in range(15)) // 15
+    right = np.sum([wide[:, n : n + 96] for n in range(15)], axis=0) // 15
     assert np.array_equal(picture[:, 7:], right[:, 7:])
     # The wrong clamp: the left columns are darker, the more the nearer to the edge.
     assert (picture[:, :7] < right[:, :7]).all()

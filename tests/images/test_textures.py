@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpudbg.errors import ModelGap
+from gpudbg.sm.images.access import InvalidAccess
 from tests.images.bench import ImageBench
 
 LANES = range(32)
@@ -299,7 +300,9 @@ def test_invalid_handle_reads_zero() -> None:
     bench.bind(0x50, 77)
     after = bench.run("TEX.LZ R30, R4, RZ, 0x50, 2D, 0xf", {30: [9] * 32})
     assert [after[30 + n][0] for n in range(4)] == [0, 0, 0, 0]
-    assert "above the maximum" in bench.unit.log[-1].why
+    said = bench.unit.log[-1]
+    assert isinstance(said, InvalidAccess)
+    assert "above the maximum" in said.why
 
 
 def test_srgb() -> None:

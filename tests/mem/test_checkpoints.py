@@ -176,7 +176,7 @@ def test_kernels_come_back(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         for a in memory.allocations()
         if a.base in before and a.data.tobytes() != before[a.base]
     }
-    kept = {a.base for a in session.launch._checkpoint._contents}  # type: ignore[attr-defined]
+    kept = {a.base for a in session.launch._checkpoint._contents}
     assert changed
     assert changed <= kept
     session.restart()

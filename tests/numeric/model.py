@@ -145,10 +145,9 @@ def vectors(fmt: str, count: int, operands: int, seed: int) -> list[np.ndarray]:
     rng = np.random.default_rng(seed)
     dtype = {16: np.uint16, 32: np.uint32, 64: np.uint64}[width]
     m = precision - 1
-    e = lambda field, fraction=0, sign=0: sign << (width - 1) | field << m | fraction  # noqa: E731
     top = (1 << m) - 1
     edges = [
-        e(f, x, s)
+        s << (width - 1) | f << m | x
         for s in (0, 1)
         for f, x in (
             (0, 0), (0, 1), (0, top), (1, 0), (1, 1), (emax, 0), (emax, 1), (emax, top),

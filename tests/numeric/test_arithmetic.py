@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -58,7 +59,7 @@ def test_fma_of_near_ties(fmt: str) -> None:
     """Sums one bit away from a rounding tie: the case a second rounding gets wrong."""
     precision, emax, width = model.FORMATS[fmt]
     function = numeric.ffma if fmt == "f32" else numeric.dfma
-    dtype = np.uint32 if fmt == "f32" else np.uint64
+    dtype: Any = np.uint32 if fmt == "f32" else np.uint64
     m = precision - 1
     rng = np.random.default_rng(4)
     c = (rng.integers(0, 1 << m, 800).astype(np.uint64) | np.uint64(emax << m)).astype(dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +12,11 @@ import pytest
 from gpudbg.sm.engines import numeric
 from tests.numeric import model
 from tests.numeric.test_arithmetic import check
+
+STEPS: dict[str, Callable[[Fraction], int]] = {
+    "RN": round, "RM": math.floor, "RP": math.ceil, "RZ": math.trunc,
+}  # fmt: skip
+"""Rounding mode -> the integer a number goes to."""
 
 
 @pytest.mark.parametrize("mode", model.MODES)
@@ -125,6 +131,5 @@ def test_round_to_integral(fmt: str, mode: str) -> None:
             assert y == x
         else:
             v = model.value(x, fmt)
-            step = {"RN": round, "RM": math.floor, "RP": math.ceil, "RZ": math.trunc}[mode]
-            assert model.value(y, fmt) == step(v)
+            assert model.value(y, fmt) == STEPS[mode](v)
             assert y >> width - 1 == x >> width - 1

@@ -133,7 +133,7 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.fixture
-def session(plugin: Path):  # type: ignore[no-untyped-def]
+def session(plugin: Path) -> DebugSession:
     import argparse
 
     from gpudbg.api.opening import add_launch_flags, open_session
@@ -143,7 +143,7 @@ def session(plugin: Path):  # type: ignore[no-untyped-def]
     return open_session(FIRST, parser.parse_args([]))
 
 
-def test_commands_answer_and_defects_name_the_plugin(session: DebugSession, plugin: Path) -> None:  # type: ignore[no-untyped-def]
+def test_commands_answer_and_defects_name_the_plugin(session: DebugSession, plugin: Path) -> None:
     table = CommandTable()
     extensions.add_commands(table)
     row, rest = table.resolve("probe 'two words'")
@@ -151,24 +151,24 @@ def test_commands_answer_and_defects_name_the_plugin(session: DebugSession, plug
     assert out.lines == ("at 0x8 ['two words']",)
     assert out.data == {"pc": 8}
     row, rest = table.resolve("broken")
-    with pytest.raises(extensions.PluginError, match="plugin 'probe' failed in broken"):
+    with pytest.raises(PluginError, match="plugin 'probe' failed in broken"):
         session.dispatch(row, rest)
 
 
-def test_view_and_observer(session: DebugSession) -> None:  # type: ignore[no-untyped-def]
+def test_view_and_observer(session: DebugSession) -> None:
     assert session.execute("view probe-view") == ["8 warps of block_max"]
     session.command("observe probe-count")
-    session.run()
-    assert session.execute("observe probe-count off") == {"seen": session.stop.instructions}
+    stop = session.run()
+    assert session.execute("observe probe-count off") == {"seen": stop.instructions}
 
 
-def test_an_observer_is_a_plain_class(session: DebugSession) -> None:  # type: ignore[no-untyped-def]
+def test_an_observer_is_a_plain_class(session: DebugSession) -> None:
     session.command("observe probe-plain")
     session.run()
     assert session.command("observe probe-plain off").lines == ("probe-plain is off", "stores: 35")
 
 
-def test_a_hook_that_fails_names_the_plugin(session: DebugSession) -> None:  # type: ignore[no-untyped-def]
+def test_a_hook_that_fails_names_the_plugin(session: DebugSession) -> None:
     session.command("observe probe-broken")
     with pytest.raises(PluginError, match="plugin 'probe' failed in probe-broken: IndexError"):
         session.run()

@@ -86,7 +86,9 @@ def test_the_instruction_tables_print_the_same_names(arch: str) -> None:
 
 def test_warp_id_is_one_bit_wider_from_spa_53_on() -> None:
     def warp_bits(spa: str) -> tuple[int, int]:
-        return next(tuple(f.bits) for f in SPECIAL_REGISTERS[3].fields(spa) if f.name == "WarpId")
+        fields = SPECIAL_REGISTERS[3].fields(spa)
+        high, low = next(f.bits for f in fields if f.name == "WarpId")
+        return high, low
 
     assert warp_bits("5.0") == warp_bits("sm_52") == (13, 8)
     assert warp_bits("5.3") == warp_bits("sm_61") == (14, 8)

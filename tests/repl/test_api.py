@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -81,7 +82,12 @@ def test_a_trace_makes_entries_when_they_are_asked_for(
 ) -> None:
     made = []
     kind = trace_log.TraceEntry
-    monkeypatch.setattr(trace_log, "TraceEntry", lambda **given: made.append(1) or kind(**given))
+
+    def counted(**given: Any) -> trace_log.TraceEntry:
+        made.append(1)
+        return kind(**given)
+
+    monkeypatch.setattr(trace_log, "TraceEntry", counted)
     with session.trace("access", "barrier", "warp_end") as log:
         session.run()
     assert len(log) > 90

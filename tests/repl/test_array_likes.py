@@ -40,6 +40,11 @@ class Tensor:
         return self._device, 0
 
 
+def foreign(array: Any) -> Any:
+    """An array that NumPy's own types do not know."""
+    return array
+
+
 class Column:
     """What pandas' columns offer."""
 
@@ -136,17 +141,18 @@ def test_read_only_arrays_are_arguments(program: gpudbg.LoadedProgram) -> None:
 
 
 def test_buffers_take_and_are_array_likes(program: gpudbg.LoadedProgram) -> None:
-    buffer = program.device.buffer(Tensor(VALUES))
+    tensor, elsewhere = foreign(Tensor(VALUES)), foreign(OnDevice())
+    buffer = program.device.buffer(tensor)
     program.launch("add", args=[buffer]).run().check()
     np.testing.assert_array_equal(buffer, VALUES + 1)
-    assert (len(buffer), np.asarray(buffer, np.float64).dtype) == (32, np.float64)
+    assert (len(buffer), np.asarray(buffer, np.float64).dtype) == (32, np.dtype(np.float64))
     buffer.write(Column(VALUES))
     assert buffer.array().sum() == VALUES.sum()
     with pytest.raises(gpudbg.UsageError, match="GPU's memory"):
-        buffer.write(OnDevice())
+        buffer.write(elsewhere)
     with pytest.raises(gpudbg.UsageError, match="GPU's memory"):
-        program.device.buffer(OnDevice())
+        program.device.buffer(elsewhere)
     with pytest.raises(gpudbg.UsageError, match="no array"):
         program.device.buffer([[1], [2, 3]])
-    image = program.device.texture(Tensor(np.eye(4, dtype=np.float32)))
+    image = program.device.texture(foreign(Tensor(np.eye(4, dtype=np.float32))))
     assert (image.array() == np.eye(4)).all()

@@ -55,10 +55,14 @@ def test_none_of_nothing(session: Session, words: str) -> None:
 
 
 def test_numpy_integers_are_integers(session: Session) -> None:
-    assert session.step(np.int64(2)).pc == session.instruction(0x18).offset
-    assert session.warp(np.uint8(0)).lane(np.int32(5)).thread == (5, 0, 0)
-    assert session.buffer(np.int64(1)).shape == (4,)
-    assert session.run(max_instructions=np.int32(3)).kind == "limit"
+    zero: Any = np.uint8(0)
+    one: Any = np.int64(1)
+    two: Any = np.int64(2)
+    five: Any = np.int32(5)
+    assert session.step(two).pc == session.instruction(0x18).offset
+    assert session.warp(zero).lane(five).thread == (5, 0, 0)
+    assert session.buffer(one).shape == (4,)
+    assert session.run(max_instructions=five).kind == "limit"
 
 
 @pytest.mark.parametrize(
@@ -97,7 +101,8 @@ def test_an_offset_is_a_location_everywhere(session: Session) -> None:
     assert session.until(0x28).pc == 0x28
     session.jump(0x10)
     assert session.warp().pc == 0x10
-    with session.trace("barrier", at=0x1D8, block=1) as log:
+    number: Any = 1
+    with session.trace("barrier", at=0x1D8, block=number) as log:
         session.run()
     assert {entry.block for entry in log} == {(1, 0, 0)}
 
@@ -130,23 +135,23 @@ def test_launches_that_are_refused(given: dict[str, Any], words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "words"),
+    ("call", "value", "words"),
     [
-        (lambda: gpudbg.load(None), "cannot come from a NoneType"),
-        (lambda: gpudbg.load(3), "cannot come from a int"),
-        (lambda: gpudbg.compile(3), "text must be a text"),
-        (lambda: gpudbg.Device(num_sms=1.5), "num_sms must"),
-        (lambda: gpudbg.Device(seed="x"), "seed must"),
-        (lambda: gpudbg.Device(jobs=1.5), "jobs must"),
-        (lambda: gpudbg.Device(heap_bytes="1M"), "heap_bytes must"),
-        (lambda: gpudbg.assemble(3), "an instruction is a text"),
-        (lambda: gpudbg.decode("0x5C10000000370204"), "a word is an integer"),
-        (lambda: gpudbg.decode(1.5), "a word is an integer"),
+        (gpudbg.load, None, "cannot come from a NoneType"),
+        (gpudbg.load, 3, "cannot come from a int"),
+        (gpudbg.compile, 3, "text must be a text"),
+        (lambda v: gpudbg.Device(num_sms=v), 1.5, "num_sms must"),
+        (lambda v: gpudbg.Device(seed=v), "x", "seed must"),
+        (lambda v: gpudbg.Device(jobs=v), 1.5, "jobs must"),
+        (lambda v: gpudbg.Device(heap_bytes=v), "1M", "heap_bytes must"),
+        (gpudbg.assemble, 3, "an instruction is a text"),
+        (gpudbg.decode, "0x5C10000000370204", "a word is an integer"),
+        (gpudbg.decode, 1.5, "a word is an integer"),
     ],
 )
-def test_programs_and_devices(call: Callable[..., Any], words: str) -> None:
+def test_programs_and_devices(call: Callable[[Any], Any], value: object, words: str) -> None:
     with pytest.raises(gpudbg.UsageError, match=words):
-        call()
+        call(value)
 
 
 def test_bytes_of_any_kind_are_a_program() -> None:

@@ -167,7 +167,7 @@ def test_a_session_with_completion_and_ctrl_c(
 
 
 def test_ipython(start: Callable[..., Terminal], tmp_path: Path) -> None:
-    pytest.importorskip("IPython")
+
     terminal = start("repl", SPIN_LOCK)
     terminal.expect("In [1]: ")
     terminal.type("info thr\t")

@@ -271,7 +271,6 @@ def test_ipython_completes_and_complains_as_the_prompt_does(
     spoken: Spoken, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A real IPython shell, without a terminal."""
-    pytest.importorskip("IPython")
     from IPython.core.completer import provisionalcompleter
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config

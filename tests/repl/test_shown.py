@@ -180,7 +180,7 @@ def test_files_of_registers_and_buffers_are_sequences() -> None:
         [3, 12],
     )
     with pytest.raises(TypeError):
-        buffer[0] = 3  # type: ignore[index]
+        buffer[0] = 3
     assert str(session.output) == session.output.text
 
 

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import gpudbg
 from gpudbg.debug.session import DebugSession
@@ -52,9 +53,9 @@ def trouble(session: DebugSession, path: Path, text: str) -> str:
             session.interrupt()
         return DebugSession.evaluate(session, expression)
 
-    session.evaluate = tested  # type: ignore[method-assign]
     try:
-        session.command(f"source {path}")
+        with mock.patch.object(session, "evaluate", tested):
+            session.command(f"source {path}")
     except GpudbgError as error:
         said = str(error)
         if "\n" in said or len(said) > 3000:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import gpudbg
+from gpudbg.debug.expr import Result
 from gpudbg.debug.session import DebugSession
 from gpudbg.errors import CommandError
 from gpudbg.frontends.console.console import Console
@@ -119,14 +120,17 @@ def test_variables_without_a_warp(session: DebugSession) -> None:
         session.command("print $R4")
 
 
-def test_an_interrupt_ends_a_loop(session: DebugSession) -> None:
+def test_an_interrupt_ends_a_loop(session: DebugSession, monkeypatch: pytest.MonkeyPatch) -> None:
     session.command('define hook-echo\nprintf ""\nend')
     calls = []
-    session.evaluate = lambda text: (  # type: ignore[method-assign]
-        calls.append(text),
-        session.interrupt() if len(calls) == 50 else None,
-        type(session).evaluate(session, text),
-    )[2]
+
+    def evaluate(text: str) -> Result:
+        calls.append(text)
+        if len(calls) == 50:
+            session.interrupt()
+        return DebugSession.evaluate(session, text)
+
+    monkeypatch.setattr(session, "evaluate", evaluate)
     with pytest.raises(CommandError, match="interrupted"):
         session.command("while 1\nend")
     assert len(calls) == 50

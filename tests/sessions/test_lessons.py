@@ -121,7 +121,7 @@ def divergent_barrier(session: gpudbg.DebugSession) -> None:
     assert log[0].offset != log[2].offset
     assert [e.index for e in log[:3] if e.offset == log[2].offset] == [2]
     numbers, out = session.buffer("in"), session.buffer("out")
-    sums = numbers[:64] + numbers[:64].reshape(-1, 2)[:, ::-1].ravel()
+    sums = np.add(numbers[:64], numbers[:64].reshape(-1, 2)[:, ::-1].ravel())
     assert (out[:64] == sums).all()
     assert (out[64:] == numbers[:32]).all(), "warp 2 read the box too early"
 
@@ -189,7 +189,9 @@ def surface_clamp(session: gpudbg.DebugSession) -> None:
         "good": np.pad(photo, ((0, 0), (7, 7)), mode="edge"),
         "bad": np.pad(np.pad(photo, ((0, 0), (0, 7)), mode="edge"), ((0, 0), (7, 0))),
     }
-    blur = {k: sum(p[:, d : d + 96] for d in range(15)) // 15 for k, p in padded.items()}
+    blur = {
+        k: np.sum([p[:, d : d + 96] for d in range(15)], axis=0) // 15 for k, p in padded.items()
+    }
     blurred = session.buffer("blurred")
     assert (blurred == blur["bad"]).all()
     assert (blurred[:, 7:] == blur["good"][:, 7:]).all()

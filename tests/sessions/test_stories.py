@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpudbg.debug.stories import sessions_folder, stories, summary
+from gpudbg.debug.stories import COMMANDS, sessions_folder, stories, summary
 from gpudbg.errors import UsageError
 from gpudbg.frontends.verbs import demo
 from tests.sessions.stories import EXPECTED, transcript
@@ -72,10 +72,10 @@ def test_story_is_whole(name: str) -> None:
 def test_story_narrates(name: str) -> None:
     """Comments between the commands, not commands alone."""
     folder = STORIES[name].parent
-    if not (folder / demo.COMMANDS).is_file():
-        assert len(demo.summary(folder)) > 40
+    if not (folder / COMMANDS).is_file():
+        assert len(summary(folder)) > 40
         return
-    lines = (folder / demo.COMMANDS).read_text().splitlines()
+    lines = (folder / COMMANDS).read_text().splitlines()
     comments = sum(line.startswith("#") for line in lines)
     commands = sum(bool(line) and not line.startswith("#") for line in lines)
     assert commands >= 4

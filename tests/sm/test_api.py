@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -61,7 +63,7 @@ def test_restart_begins_with_the_same_memory() -> None:
 @pytest.mark.parametrize(
     ("grid", "block"), [(1, 128), ((1,), (128,)), ([2, 1], np.array([64, 1])), ((1, 1, 1), (16, 8))]
 )
-def test_dimensions_of_many_kinds(grid: object, block: object) -> None:
+def test_dimensions_of_many_kinds(grid: int | Sequence[int], block: int | Sequence[int]) -> None:
     x, y_host = arrays()
     program = gpudbg.load(SAXPY)
     session = program.launch("saxpy", grid, block, [np.int32(100), np.float32(2), x, y_host])
@@ -89,6 +91,7 @@ def test_arguments_that_do_not_fit(args: list[object], message: str) -> None:
 def test_launches_that_do_not_fit() -> None:
     program = gpudbg.load(SAXPY)
     args = [1, 1.0, 0, 0]
+    one: dict[str, Any] = {"grid": 1, "block": 32, "args": args}
     for options in (
         {"grid": 0},
         {"block": 2000},
@@ -97,7 +100,7 @@ def test_launches_that_do_not_fit() -> None:
         {"shared_bytes": 1.5},
     ):
         with pytest.raises(UsageError):
-            program.launch("saxpy", **{"grid": 1, "block": 32, "args": args, **options})
+            program.launch("saxpy", **(one | options))
     with pytest.raises(UsageError, match=r"no kernel 'sacksby'.*daxpy, saxpy"):
         program.launch("sacksby", 1, 32, args)
     with pytest.raises(UsageError, match="2 kernels"):
@@ -109,7 +112,7 @@ def test_buffers() -> None:
     assert device.gpu.num_sms == 4
     host = np.arange(6, dtype=np.int16).reshape(2, 3)
     buffer = device.buffer(host)
-    assert (buffer.shape, buffer.dtype, buffer.nbytes) == ((2, 3), np.int16, 12)
+    assert (buffer.shape, buffer.dtype, buffer.nbytes) == ((2, 3), np.dtype(np.int16), 12)
     assert buffer.array().tolist() == host.tolist()
     buffer.array()[0, 0] = 99
     assert buffer.array()[0, 0] == 0

@@ -244,7 +244,7 @@ def test_sides_run_fall_through_first() -> None:
     assert w.active == 0xFF
     assert convergence.pop(w, 48, "SSY", 0xFF) == 90
     assert w.active == 0xFFFFFFFF
-    assert w.stack == ()
+    assert not w.stack
 
 
 def test_indirect_targets_run_ascending_after_the_fall_through() -> None:

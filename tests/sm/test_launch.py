@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import struct
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,7 @@ def test_local_stack_sizes() -> None:
 
 
 def words_of(grid: Grid) -> dict[int, int]:
-    data = grid.engine.constants.banks[0].data
+    data = grid.engine.constants.banks[0].data.tobytes()
     return {n: struct.unpack_from("<I", data, n)[0] for n in range(0, len(data) - 3, 4)}
 
 
@@ -136,12 +137,18 @@ def test_parameters_that_are_too_long_are_refused() -> None:
 
 
 def test_devices_that_do_not_exist() -> None:
-    for options in (
-        {"arch": "sm_70"}, {"num_sms": 0}, {"quantum": 0}, {"heap_bytes": -1}, {"stack_bytes": -1},
-        {"seed": -1},
-    ):  # fmt: skip
+
+    makes: tuple[Callable[[], Gpu], ...] = (
+        lambda: Gpu("sm_70"),
+        lambda: Gpu("sm_50", num_sms=0),
+        lambda: Gpu("sm_50", quantum=0),
+        lambda: Gpu("sm_50", heap_bytes=-1),
+        lambda: Gpu("sm_50", stack_bytes=-1),
+        lambda: Gpu("sm_50", seed=-1),
+    )
+    for make in makes:
         with pytest.raises(UsageError):
-            Gpu(**{"arch": "sm_50", **options})
+            make()
 
 
 def test_code_runs_on_later_chips_of_the_same_major() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import select
 import signal
 import subprocess
@@ -13,8 +14,6 @@ from collections.abc import Iterator
 import pytest
 
 from .helpers import FIRST, PATIENCE_S
-
-pty = pytest.importorskip("pty")
 
 LEFT_THE_SCREEN = b"\x1b[?1049l"
 

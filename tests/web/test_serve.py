@@ -15,22 +15,20 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import aiohttp
 import pytest
+from aiohttp.test_utils import TestClient, TestServer
+from aiohttp.web import Application, Request
 
-aiohttp = pytest.importorskip("aiohttp")
-pytest.importorskip("textual_serve")
-
-from aiohttp.test_utils import TestClient, TestServer  # noqa: E402
-
-from gpudbg.cli import main  # noqa: E402
-from gpudbg.frontends.web.server import TokenServer  # noqa: E402
-from tests.tui.helpers import CUBINS, FIRST, LOOP, PATIENCE_S  # noqa: E402
+from gpudbg.cli import main
+from gpudbg.frontends.web.server import TokenServer
+from tests.tui.helpers import CUBINS, FIRST, LOOP, PATIENCE_S
 
 TOKEN = "0123456789abcdef"
 
 
 @asynccontextmanager
-async def client(server: TokenServer) -> AsyncIterator[TestClient]:
+async def client(server: TokenServer) -> AsyncIterator[TestClient[Request, Application]]:
     """A client of the server; its socket is on the loopback interface."""
     async with TestClient(TestServer(await server.app())) as made:
         yield made

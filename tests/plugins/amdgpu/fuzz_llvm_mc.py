@@ -1,4 +1,5 @@
-"""Differential fuzzing against llvm-mc 19: `python fuzz_llvm_mc.py [SECONDS] [SEED]`.
+"""Differential fuzzing against llvm-mc 19: `python -m tests.plugins.amdgpu.fuzz_llvm_mc
+[SECONDS] [SEED]`.
 
 Prints every source on which the assembler here and llvm-mc disagree.  Not collected by pytest;
 what it finds is recorded in `llvm_mc_cases.json`.
@@ -12,9 +13,8 @@ import sys
 import time
 from collections.abc import Iterator
 
-import amdgpu_llvm_mc as llvm_mc
-
 from gpudbg.plugin import discover
+from tests.plugins.amdgpu import amdgpu_llvm_mc as llvm_mc
 
 discover().import_module("amdgpu", "errors")
 

@@ -1,7 +1,8 @@
-"""Records what llvm-mc 19 answers: `python record_llvm_mc.py`, run where it is installed.
+"""Records what llvm-mc 19 answers: `python -m tests.plugins.amdgpu.record_llvm_mc`.
 
-Writes `llvm_mc_cases.json` (hand-picked and random sources) and `llvm_mc_processors.json`
-(names, ids and scalar registers of every processor, equal processors grouped).
+Run where it is installed.  Writes `llvm_mc_cases.json` (hand-picked and random sources) and
+`llvm_mc_processors.json` (names, ids and scalar registers of every processor, equal processors
+grouped).
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import amdgpu_llvm_mc as llvm_mc
-from fuzz_llvm_mc import CPUS, NAMES, SCALARS, Generator, mine
+from tests.plugins.amdgpu import amdgpu_llvm_mc as llvm_mc
+from tests.plugins.amdgpu.fuzz_llvm_mc import CPUS, NAMES, SCALARS, Generator, mine
 
 HERE = Path(__file__).parent
 RANDOM_CASES = 500
@@ -270,7 +271,7 @@ def row(mcpu: str, text: str, answer: llvm_mc.Answer) -> list[object]:
 
 def record_cases(program: str) -> list[list[object]]:
     """Hand-picked sources on four processors, then random ones."""
-    rows = []
+    rows: list[list[object]] = []
     for text in source_texts():
         for mcpu in ("gfx1010", "gfx900", "gfx90a", "gfx1200"):
             answer = llvm_mc.ask(program, text, mcpu)
@@ -327,10 +328,13 @@ def main() -> int:
     cases = record_cases(program)
     dump(HERE / "llvm_mc_cases.json", list(cases))
     dump(HERE / "llvm_mc_processors.json", record_processors(program))
-    wrong = [one for one in cases if row(one[0], one[1], mine(one[1], one[0])) != one]
-    for one in wrong:
-        print(one, "here:", row(one[0], one[1], mine(one[1], one[0])))
-    print(f"{len(cases)} cases, {len(wrong)} differ")
+    wrong = 0
+    for recorded in cases:
+        mcpu, text = str(recorded[0]), str(recorded[1])
+        if (here := row(mcpu, text, mine(text, mcpu))) != recorded:
+            print(recorded, "here:", here)
+            wrong += 1
+    print(f"{len(cases)} cases, {wrong} differ")
     return 0
 
 

@@ -176,9 +176,9 @@ def test_any_text_is_read_or_refused(text: str, mcpu: str) -> None:
             errors.append(error)
         else:
             assert isinstance(found, list) or 0 <= found <= 0xFFFF
-    for error in errors:
-        assert error.error
-        assert 1 <= error.line <= text.count("\n") + 1
-        assert 1 <= error.column <= len(text.encode("utf-8", "surrogatepass")) + 1
-        assert error.exit_code == 2
+    for told in errors:
+        assert told.error
+        assert 1 <= told.line <= text.count("\n") + 1
+        assert 1 <= told.column <= len(text.encode("utf-8", "surrogatepass")) + 1
+        assert told.exit_code == 2
     assert looks_like_source(text) in (True, False)

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpudbg.errors import GpudbgError, LoadError, ModelGap
+from gpudbg.plugin import parse_arguments
 
 #: Offsets of the notes: name, tesla, turing.
 DOCUMENTED = """\
@@ -267,7 +268,7 @@ read vram[0x1000]
 
 def steps_of(text: str) -> list[dict[str, Any]]:
     statements = stream.parse(text.encode(), "test")
-    built = run.build_machine(run.parse_arguments([], run._RUN), statements)
+    built = run.build_machine(parse_arguments([], run._RUN), statements)
     return list(run.run(built, statements))
 
 

@@ -87,13 +87,14 @@ def test_bad_entries(argv: list[str], words: str, refuse: Callable[..., str]) ->
 
 
 def test_pushes_spill_the_oldest_block_and_pops_fetch_it() -> None:
-    stack = WarpStack(layout(), 9, 1, 2, limit=32)
+    memory: dict[int, int] = {}
+    stack = WarpStack(layout(), 9, 1, 2, limit=32, memory=memory)
     pushed = [stack.push("call", 0x100 + 8 * i, 0xF0F0) for i in range(12)]
-    assert stack.memory == {}
+    assert memory == {}
     pushed.append(stack.push("joinat", 0x800, 0xFF))
     where = layout().address(0, 9, 1, 2)
-    assert stack.memory[where] == pushed[0].encode()[0]
-    assert len(stack.memory) == 8
+    assert memory[where] == pushed[0].encode()[0]
+    assert len(memory) == 8
     assert stack.events == [f"warp 9: block 0 spilled to 0x{where:08x}"]
     assert stack.entries() == pushed
     assert [stack.pop() for _ in range(13)] == pushed[::-1]
@@ -141,6 +142,7 @@ def test_aliased_warps_overwrite_each_other() -> None:
 def dump_of(stacks: list[WarpStack], size: int) -> bytes:
     data = bytearray(size)
     for stack in stacks:
+        assert isinstance(stack.memory, dict)
         for address, word in stack.memory.items():
             struct.pack_into("<I", data, address, word)
     return bytes(data)
