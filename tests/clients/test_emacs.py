@@ -41,7 +41,6 @@ def test_first_line(line: str, tmp_path: Path) -> None:
     """What is typed first at the prompt is answered; Emacs gives up on a slow answer."""
     assert EMACS is not None
     command = [EMACS, "-nw", "-Q", "-l", str(SCRIPT)]
-    given = {"SESSION": "first", "FIRST": line, "ANSWER": FIRST[line]}
-    lines = run_on_terminal(command, tmp_path, **given)
+    lines = run_on_terminal(command, tmp_path, SESSION="first", FIRST=line, ANSWER=FIRST[line])
     assert [row for row in lines if row.startswith("FAIL")] == []
     assert {"ok answer", "ok second line"} <= set(lines)

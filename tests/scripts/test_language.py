@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import gpudbg
-from gpudbg.debug.expr import Result
 from gpudbg.debug.session import DebugSession
 from gpudbg.errors import CommandError
+from gpudbg.expr.evaluate import Result
 from gpudbg.frontends.console.console import Console
 from tests.commands.fuzz_lines import FIRST
 
