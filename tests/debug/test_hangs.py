@@ -12,7 +12,7 @@ from gpudbg.assembler import assemble_file
 from gpudbg.cli import main
 from gpudbg.debug.stops.spinning import spin_lines
 from gpudbg.sm import looks
-from gpudbg.sm.engines.llvm import special
+from gpudbg.sm.engines.llvm.kernel import special
 from gpudbg.sm.sregs import LASTING
 from tests.tui.helpers import ROOT
 

@@ -17,11 +17,12 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from gpudbg.sm.engines.llvm import layout, text
+from gpudbg.sm.engines.llvm import layout
+from gpudbg.sm.engines.llvm.ir import builder
 from tests.engine import hostile
 
 LISTED = Path(__file__).with_suffix(".txt")
-FOLDER = Path(text.__file__).parent
+FOLDER = Path(layout.__file__).parent
 _ACCESS = re.compile(
     r"^(?:%[\w.]+ = )?(?:(load|store)(?: atomic)? (<[^>]*>|\w+)|(atomicrmw \w+|cmpxchg)"
     r"|(?:tail )?call .*?@llvm\.(masked\.\w+\.\w+))"
@@ -29,8 +30,12 @@ _ACCESS = re.compile(
 _EMITS = re.compile(r"\b(load|store|atomicrmw|cmpxchg) |masked\.")
 
 FIXED = {
-    "state": "registers, predicates, flags and counts at fixed places of the record",
-    "ways": "the same, and marks of the program's own blocks",
+    "registers": "registers, predicates and flags at fixed places of the record",
+    "exits": "the same, and counts there",
+    "merges": "the same, and marks of the program's own blocks",
+    "loops": "the same",
+    "pieces": "the same",
+    "edges": "the head of the record",
     "emitter": "the head of the record",
     "flow": "the head of the record, the divergence stack below its capacity",
     "special": "the head of the record, fields of the environment",
@@ -38,24 +43,24 @@ FIXED = {
     "loop": "what `arena` and `worker` lay out",
     "barriers": "the block of a CTA, by a number below 16",
     "team": "boxes of host threads",
-    "traced": "rows that a block has taken",
+    "trace_rows": "rows that a block has taken",
     "crash": "the context of a signal, words of the handler",
     "sink": "moves statements of others",
-    "text": "what all others emit with",
+    "builder": "what all others emit with",
 }
 """Modules whose pointers do not depend on what a program computes -> what they point to."""
 PYTHON = frozenset("build layout listing patterns program run shares start threads worker".split())
 """Modules that emit nothing."""
 FIXED_FUNCTIONS = {
-    "MemoryOps.function": "the table of library functions",
-    "MemoryOps.bank": "the table of constant banks",
-    "MemoryOps.row_of": "scratch rows",
-    "MemoryOps.outlined": "scratch rows",
-    "MemoryOps._words": "scratch rows",
-    "MemoryOps._site": "the table of sites",
-    "MemoryOps.in_window": "the environment",
-    "MemoryOps.lane_read": "scratch rows",
-    "MemoryOps.atomic": "scratch rows",
+    "RuntimeCalls.function": "the table of library functions",
+    "RuntimeCalls.row_of": "scratch rows",
+    "RuntimeCalls.outlined": "scratch rows",
+    "RuntimeCalls.words": "scratch rows",
+    "Constants.bank": "the table of constant banks",
+    "Sites.entry": "the table of sites",
+    "LibraryAccess.in_window": "the environment",
+    "LibraryAccess.atomic": "scratch rows",
+    "Shuffles.lane_read": "scratch rows",
     "Body.row": "a row that is passed",
     "outlined_functions": "rows that are passed",
     "MufuBodies._table": "256 entries, by 8 bits",
@@ -93,9 +98,9 @@ def _origin(frame: FrameType | None) -> tuple[str, str]:
     emitter, space = "", ""
     while frame is not None:
         path = Path(frame.f_code.co_filename)
-        if path.parent != FOLDER:
+        if FOLDER not in path.parents:
             break
-        if path.stem != "text" and not emitter:
+        if path.stem != "builder" and not emitter:
             if path.stem in FIXED:
                 return "", ""
             emitter = re.sub(r"\.<\w+>", "", frame.f_code.co_qualname)
@@ -108,21 +113,21 @@ def _origin(frame: FrameType | None) -> tuple[str, str]:
 def noting() -> Iterator[Notes]:
     """Note what is emitted meanwhile."""
     notes = Notes()
-    kept: Any = text.Text.op, text.Text.line
+    kept: Any = builder.Builder.op, builder.Builder.line
 
-    def op(self: text.Text, line: str) -> str:
+    def op(self: builder.Builder, line: str) -> str:
         notes.note(line)
         return str(kept[0](self, line))
 
-    def line(self: text.Text, what: str) -> None:
+    def line(self: builder.Builder, what: str) -> None:
         notes.note(what)
         kept[1](self, what)
 
-    text.Text.op, text.Text.line = op, line  # type: ignore[method-assign]
+    builder.Builder.op, builder.Builder.line = op, line  # type: ignore[method-assign]
     try:
         yield notes
     finally:
-        text.Text.op, text.Text.line = kept  # type: ignore[method-assign]
+        builder.Builder.op, builder.Builder.line = kept  # type: ignore[method-assign]
 
 
 def with_cases() -> tuple[set[Row], set[str]]:
@@ -147,7 +152,7 @@ def is_access(name: str) -> bool:
 def emitting_functions() -> set[str]:
     """Functions of the package with text or calls that make accesses, by their source."""
     found = set()
-    for path in FOLDER.glob("*.py"):
+    for path in FOLDER.rglob("*.py"):
         if path.stem not in FIXED and path.stem not in PYTHON:
             found |= set(_emitting(ast.parse(path.read_text()), ""))
     return found - set(FIXED_FUNCTIONS)
@@ -170,7 +175,10 @@ def _emits(function: ast.FunctionDef) -> bool:
         if isinstance(node, ast.FunctionDef):
             continue
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            mine = node.func.attr in ("get", "put") and isinstance(node.func.value, ast.Name)
+            given = node.func.value
+            # `ir.get` or `self.ir.get`, not that of a dictionary.
+            name = given.attr if isinstance(given, ast.Attribute) else getattr(given, "id", "")
+            mine = node.func.attr in ("get", "put") and name in ("ir", "f", "self")
             if mine and len(node.args) > 1:
                 return True
         if isinstance(node, ast.JoinedStr | ast.Constant) and _EMITS.search(ast.unparse(node)):

@@ -18,8 +18,8 @@ import numpy as np
 
 import gpudbg
 from gpudbg.assembler import assemble_file
-from gpudbg.sm.engines.llvm import text
-from gpudbg.sm.engines.llvm.emitter import Emitter
+from gpudbg.sm.engines.llvm.ir import builder
+from gpudbg.sm.engines.llvm.kernel.emitter import Emitter
 from tests.engine import guards
 
 BROKEN = {
@@ -46,7 +46,7 @@ def broken(how: str) -> str:
     """A kernel's function that crashes."""
     return (
         "declare void @llvm.trap()\n"
-        f"define i32 @warp(ptr %env, ptr %rec) {{\n{BROKEN[how]}\nret i32 0\n}}\n{text.ODDS}"
+        f"define i32 @warp(ptr %env, ptr %rec) {{\n{BROKEN[how]}\nret i32 0\n}}\n{builder.ODDS}"
     )
 
 

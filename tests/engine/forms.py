@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,8 @@ from gpudbg.isa.spa5.spec import Form
 from gpudbg.regs.special import coupled_numbers
 from gpudbg.sm import record as rec
 from gpudbg.sm.engines.llvm import build, layout
-from gpudbg.sm.engines.llvm.emitter import COMPILED_SREGS, Emitter
-from gpudbg.sm.engines.llvm.listing import Listing
+from gpudbg.sm.engines.llvm.kernel.emitter import COMPILED_SREGS, Emitter, Options
+from gpudbg.sm.engines.llvm.kernel.listing import Listing
 from gpudbg.sm.engines.values import const32
 from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
 from gpudbg.sm.sregs import ROWS
@@ -153,10 +154,11 @@ class Pair:
         self._codes = []
         self.slow: dict[int, str] = {}
         for full in (True, False):
-            emitter = Emitter(listing, full, 32, banks, COMPILED_SREGS)
+            options = Options(full, 32, banks, COMPILED_SREGS)
             if tuned:
-                emitter.wide_vectors = build.host().wide_vectors
-                emitter.start = build.host().start
+                host = build.host()
+                options = replace(options, wide_vectors=host.wide_vectors, start=host.start)
+            emitter = Emitter(listing, options)
             text = emitter.text("warp")
             code = build.Code(build.object_of(text, level))
             self._codes.append((code, code.address("warp")))

@@ -1,5 +1,5 @@
 """MUFU of compiled code has the bits of the definition: the part of the proof in
-`gpudbg.sm.engines.llvm.reciprocal` that is a search, and every operand there is.
+`gpudbg.sm.engines.llvm.kernel.reciprocals` that is a search, and every operand there is.
 
     python -m tests.engine.fuzz_mufu [--all]
 
@@ -19,8 +19,10 @@ import numpy.typing as npt
 
 from gpudbg.sm.engines import mufu
 from gpudbg.sm.engines.llvm import build, layout
-from gpudbg.sm.engines.llvm.floats import F32
-from gpudbg.sm.engines.llvm.reciprocal import STARTS, ReciprocalOps
+from gpudbg.sm.engines.llvm.ir.builder import Builder
+from gpudbg.sm.engines.llvm.ir.floats import F32
+from gpudbg.sm.engines.llvm.kernel.reciprocals import STARTS, Reciprocals
+from gpudbg.sm.engines.llvm.runtime.body import Body
 
 U32 = npt.NDArray[np.uint32]
 FUNCTIONS = ("RCP", "SQRT", "RSQ")
@@ -42,15 +44,19 @@ def starts() -> list[str]:
 
 @cache
 def _compiled(what: str, start: str) -> tuple[build.Code, Callable[..., None]]:
-    b = ReciprocalOps()
-    b.start = start
+    body = Body()
+    b, floats = body.ir, body.floats
+    mufu_of = Reciprocals(b, floats, floats.runtime, start)
     at = b.var("i64", 0)
     with b.loop() as (_, after):
         n = b.get("i64", at)
         b.unless(b.op(f"icmp uge i64 {n}, %rows"), after)
         row = b.op(f"shl i64 {n}, 7")
         x, y = (b.get(F32, p, row, 4) for p in ("%x", "%y"))
-        result = b.corrected(x, y) if what == "corrected" else b.f32(b.mufu(what, b.bits32(x)))
+        if what == "corrected":
+            result = mufu_of.corrected(x, y)
+        else:
+            result = floats.f32(mufu_of.mufu(what, floats.bits32(x)))
         b.put(F32, result, "%out", row, 4)
         b.put("i64", b.op(f"add i64 {n}, 1"), at)
     b.line("ret void")
@@ -71,7 +77,7 @@ def applied(what: str, start: str, x: U32, y: U32) -> U32:
 @cache
 def _loop() -> tuple[build.Code, Callable[..., None]]:
     """Calls a library function for rows of 32."""
-    b = ReciprocalOps()
+    b = Builder()
     at = b.var("i64", 0)
     with b.loop() as (_, after):
         n = b.get("i64", at)

@@ -32,10 +32,11 @@ from gpudbg.isa.spa5.decode import decode
 from gpudbg.mem.local import LocalMemory
 from gpudbg.mem.store import ByteStore
 from gpudbg.sm import record as rec
-from gpudbg.sm.engines.llvm import build, layout, library
-from gpudbg.sm.engines.llvm.emitter import COMPILED_SREGS, Emitter
+from gpudbg.sm.engines.llvm import build, layout
+from gpudbg.sm.engines.llvm.kernel.emitter import COMPILED_SREGS, Emitter, Options
+from gpudbg.sm.engines.llvm.kernel.listing import Listing, following
 from gpudbg.sm.engines.llvm.layout import Left
-from gpudbg.sm.engines.llvm.listing import Listing, following
+from gpudbg.sm.engines.llvm.runtime import library
 from gpudbg.sm.engines.step import Bound
 from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
 from gpudbg.sm.semantics import registry
@@ -224,19 +225,6 @@ def access_library(wide_vectors: bool) -> str:
     )
 
 
-class _Noted(Emitter):
-    """Notes which functions of the library the code calls."""
-
-    def __init__(self, calls: set[str], *about: Any) -> None:
-        super().__init__(*about)
-        self._calls = calls
-
-    def function(self, name: str) -> str:
-        found = super().function(name)
-        self._calls.add(name)
-        return found
-
-
 class Batch:
     """Sequences in compiled code, and the step engine beside it, on the same memory.
 
@@ -286,18 +274,27 @@ class Batch:
     def emitter(self, full: bool, tuned: bool = True) -> Emitter:
         """An emitter for the batch; its text is the code."""
         banks = {0: 0x400, 1: 0x400, 2: 20, 3: 64}
-        about = REGISTERS, banks, COMPILED_SREGS, self.run_length
-        made = _Noted(self.calls, self.listing, full, *about)
-        if tuned:
-            made.wide_vectors, made.start = build.host().wide_vectors, build.host().start
-        if not full:
-            made.first_site = len(self.listing.code)
+        host = build.host()
+        patterns = {}
         for n, each in enumerate(self.sequences):
             if each.pattern is not None:
                 pc = self.pc(n)
                 while pc != self.ends[n]:
-                    made.patterns[pc] = each.pattern
+                    patterns[pc] = each.pattern
                     pc = following(pc)
+        options = Options(
+            full,
+            REGISTERS,
+            banks,
+            COMPILED_SREGS,
+            self.run_length,
+            wide_vectors=tuned and host.wide_vectors,
+            start=host.start if tuned else "divide",
+            patterns=patterns,
+            first_site=0 if full else len(self.listing.code),
+        )
+        made = Emitter(self.listing, options)
+        made.runtime.called = self.calls
         return made
 
     # ---- memory ----------------------------------------------------------------------------

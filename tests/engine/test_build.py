@@ -13,7 +13,7 @@ import pytest
 import gpudbg
 from gpudbg.errors import UsageError
 from gpudbg.sm.engines.llvm import build, start
-from gpudbg.sm.engines.llvm.listing import Listing
+from gpudbg.sm.engines.llvm.kernel.listing import Listing
 from gpudbg.sm.engines.llvm.program import Program, Version
 from tests import kernel_cases as kc
 from tests.engine import machines

@@ -14,7 +14,7 @@ import gpudbg
 from gpudbg.assembler import assemble_file
 from gpudbg.mem.faults import MemoryFault
 from gpudbg.mem.local import LocalMemory
-from gpudbg.sm.engines.llvm.emitter import Emitter
+from gpudbg.sm.engines.llvm.kernel.emitter import Emitter, Options
 from tests import kernel_cases as kc
 from tests.engine import access_forms, guarded, machines, test_addresses
 
@@ -74,9 +74,8 @@ def test_forms_of_a_kernel_have_cases(kernel: str) -> None:
     made = session.grid.fast.engine.program
     with access_forms.noting() as notes:
         for full in (True, False):
-            emitter = Emitter(made.listing, full, made.registers, made.banks, made.sregs)
-            emitter.patterns = made.patterns
-            emitter.text("warp")
+            about = full, made.registers, made.banks, made.sregs
+            Emitter(made.listing, Options(*about, patterns=made.patterns)).text("warp")
     assert notes.rows
     assert notes.rows <= access_forms.listed()
 
@@ -90,10 +89,11 @@ def test_entries_for_accesses_do_not_outnumber_instructions() -> None:
     assert session.run().kind == "exited"
     made = session.grid.fast.engine.program
     for full in (True, False):
-        emitter = Emitter(made.listing, full, made.registers, made.banks, made.sregs)
+        options = Options(full, made.registers, made.banks, made.sregs)
+        emitter = Emitter(made.listing, options)
         text = emitter.text("warp")
         assert text.count("masked") + text.count("<16 x i32>, ptr") > made.sites
-        assert 0 < len(emitter._sites) <= made.sites // 2
+        assert 0 < len(emitter.sites.numbers) <= made.sites // 2
 
 
 @pytest.mark.parametrize("access", ["LDG.E R16", "STG.E", "LDG.E.128 R16", "LDG.E.64 R16"])

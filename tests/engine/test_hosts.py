@@ -11,8 +11,8 @@ import pytest
 
 import gpudbg
 from gpudbg.sm.engines.llvm import build, program, shares
-from gpudbg.sm.engines.llvm.emitter import Emitter
-from gpudbg.sm.engines.llvm.library import control_text, library_text
+from gpudbg.sm.engines.llvm.kernel.emitter import Emitter, Options
+from gpudbg.sm.engines.llvm.runtime.library import control_text, library_text
 from tests import kernel_cases as kc
 from tests.engine import machines, test_addresses
 
@@ -73,7 +73,7 @@ def test_aarch64_assembles() -> None:
     session.run(max_instructions=1)
     made = session.grid.fast.engine.program
     kernels = [
-        Emitter(made.listing, full, made.registers, made.banks, made.sregs).text("warp")
+        Emitter(made.listing, Options(full, made.registers, made.banks, made.sregs)).text("warp")
         for full in (True, False)
     ]
     for text in (library_text(False), control_text(), *kernels):

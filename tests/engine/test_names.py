@@ -11,9 +11,9 @@ import pytest
 import gpudbg
 from gpudbg.assembler import assemble_file
 from gpudbg.isa.spa5.decode import decode
-from gpudbg.sm.engines.llvm.emitter import Emitter
-from gpudbg.sm.engines.llvm.listing import Listing
-from gpudbg.sm.engines.llvm.sink import sink
+from gpudbg.sm.engines.llvm.kernel.emitter import Emitter, Options
+from gpudbg.sm.engines.llvm.kernel.listing import Listing
+from gpudbg.sm.engines.llvm.kernel.sink import sink
 from tests.engine import machines
 
 BENCH = Path(__file__).resolve().parents[1] / "data" / "bench" / "cubin"
@@ -99,7 +99,7 @@ def test_turns_end_only_where_the_step_engine_ends_them() -> None:
     add = decode(0x5C1000000007_0000, "sm_50")
     listing.code = dict.fromkeys((488, 496, 504, 520, 528, 536), add)
     listing.heads = {488, 504, 520}
-    text = Emitter(listing, True, 8, {}).text("warp")
+    text = Emitter(listing, Options(True, 8, {})).text("warp")
     assert "j504:" not in text
     assert "%c504" not in text
     assert "%b504" in text

@@ -13,7 +13,7 @@ import pytest
 
 import gpudbg
 from gpudbg.assembler import assemble_file
-from gpudbg.sm.engines.llvm import patterns
+from gpudbg.sm.engines.llvm.kernel import patterns
 from tests.engine import machines
 
 PROGRAM = """

@@ -1,23 +1,22 @@
 """The run engine: the semantics functions emit LLVM IR, compiled code runs the warps.
 
-    text     IR text: names, lines, structured control flow
-    lanes    values of the machine interface as IR: integers, masks
-    floats   its floating point; `convert`, `doubles`, `reciprocal`: what is done in place
-    scaled   where no subnormal is left to be flushed
-    memory   its loads, stores, atomics and constants; `addresses`: what is found out about them;
-             `inplace`: those with regular ones; `shared`: those in patterns that `patterns` guesses
-    flow     its branches, divergence stack, barriers
-    listing  the code a kernel can reach, cut into blocks
-    state    registers, predicates and flags in IR names, and exits that store them
-    ways     loops and pieces of code that names go on through
-    emitter  one function per kernel: basic blocks, dispatch
-    sink     what only exits need, moved into them
-    library  functions that compiled kernels call, with `body`, `atomics`, `mufu`, `mufu_steps`;
-             `stack` and `loop`: the divergence stack and the schedule among them
-    build    target machine, loading; `cache`: objects kept on disk
-    crash    what is said, and kept to be reported, when compiled code crashes all the same
-    team     host threads that run compiled code together
-    run      the engine: compiled code and the step engine taking turns on one grid
+    ir/         a builder of IR text; lane values, integer and floating-point operations
+    kernel/     one kernel's code
+        emitter, with listing, edges, loops, pieces, merges: its blocks, and what leads from one to
+            another
+        registers, exits, cursor: the warp's state in names, side exits that store it, the present
+            instruction
+        machine: the machine interface, and its parts: flow, special, constants, shuffles,
+            conversions, doubles, reciprocals
+        accesses: memory, by the first of patterned_access, regular_access and library_access that
+            fits; with addresses, patterns, moves, sites
+        trace_rows: what is noted for observers; sink: what only exits need, moved into them
+    runtime/    functions that compiled kernels call; stack, barriers, loop and team are of it too
+    outlined    those of them that compute on vectors; layout: where things lie
+    build       target machine, loading; cache: objects kept on disk
+    crash       what is said, and kept to be reported, when compiled code crashes all the same
+    run         the engine: compiled code and the step engine taking turns on one grid
+    shares      host threads that run compiled code together, with worker and threads
 
 The rule that makes every exit simple: at every exit the warp record holds the whole state before
 some instruction, after which memory has not changed.  Code may have gone on from there with values

@@ -214,7 +214,7 @@ class Library:
     """The functions that compiled kernels call, and the grid loop."""
 
     def __init__(self) -> None:
-        from gpudbg.sm.engines.llvm.library import CONTROL, control_text, library_text
+        from gpudbg.sm.engines.llvm.runtime.library import CONTROL, control_text, library_text
 
         both = (False, True)
         names = {layout.symbol(n, shared) for n in layout.FUNCTION_INDEX for shared in both}

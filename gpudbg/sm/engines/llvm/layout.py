@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final
 
-from gpudbg.sm.engines.llvm.floats import OUTLINED
+from gpudbg.sm.engines.llvm.outlined import OUTLINED
 
 VERSION: Final = "1"
 """Of generated code; part of the key of cached objects."""

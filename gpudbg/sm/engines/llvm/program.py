@@ -14,10 +14,9 @@ from dataclasses import dataclass, field
 from gpudbg.formats.program import CodeImage
 from gpudbg.sm.conditions import Condition
 from gpudbg.sm.engines.llvm import build, compiling
-from gpudbg.sm.engines.llvm.emitter import Emitter
-from gpudbg.sm.engines.llvm.listing import Listing, following
-from gpudbg.sm.engines.llvm.patterns import Pattern, patterns_of, row_of
-from gpudbg.sm.engines.llvm.traced import TracedEmitter
+from gpudbg.sm.engines.llvm.kernel.emitter import Emitter, Options
+from gpudbg.sm.engines.llvm.kernel.listing import Listing, following
+from gpudbg.sm.engines.llvm.kernel.patterns import Pattern, patterns_of, row_of
 
 QUICK, GOOD = 0, 1
 """Efforts of the code generator."""
@@ -124,24 +123,32 @@ class Program:
         start = time.perf_counter()
         # Lanes that usually follow one another in memory.
         run = 16 if self.row % 32 else 32
-        about = self.registers, self.banks, self.sregs, run, build.host().wide_vectors
-        if self.traced:
-            emitter: Emitter = TracedEmitter(self.traced, self.listing, full, *about)
-        else:
-            emitter = Emitter(self.listing, full, *about)
-        emitter.fixed = self.fixed
-        emitter.conditions = self.conditions
         if self.patterns is None:
             self.patterns = patterns_of(self.listing, self.row)
         with _KEEPING:
-            emitter.patterns, refuted = self.patterns, self.refuted
-        emitter.start = build.host().start
-        if not full:
-            emitter.first_site = len(self.listing.code)
+            patterns, refuted = self.patterns, self.refuted
+        host = build.host()
+        emitter = Emitter(
+            self.listing,
+            Options(
+                full,
+                self.registers,
+                self.banks,
+                self.sregs,
+                run,
+                host.wide_vectors,
+                host.start,
+                self.fixed,
+                self.conditions,
+                patterns,
+                0 if full else len(self.listing.code),
+                self.traced,
+            ),
+        )
         text = emitter.text(FUNCTION)
         code = build.Code(build.object_of(text, effort))
-        writes = frozenset(emitter.writes), frozenset(emitter.before_stores)
-        what = emitter.extents, emitter.slow, effort, refuted, code, *writes
+        writes = frozenset(emitter.sites.writes), frozenset(emitter.sites.before_stores)
+        what = emitter.blocks.extents, emitter.slow, effort, refuted, code, *writes
         made = Version(code.address(FUNCTION), *what)
         self.seconds += time.perf_counter() - start
         return made

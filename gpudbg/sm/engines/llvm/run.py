@@ -24,11 +24,11 @@ from gpudbg.mem.pages import address_of
 from gpudbg.sm import record as rec
 from gpudbg.sm.conditions import Condition, Conditions
 from gpudbg.sm.engines.llvm import layout, loop
+from gpudbg.sm.engines.llvm.kernel.listing import indirect_entries
+from gpudbg.sm.engines.llvm.kernel.special import FIXED, LAUNCH_SREGS
 from gpudbg.sm.engines.llvm.layout import Left
-from gpudbg.sm.engines.llvm.listing import indirect_entries
 from gpudbg.sm.engines.llvm.program import GOOD, QUICK, Program, program_of
 from gpudbg.sm.engines.llvm.shares import Shares
-from gpudbg.sm.engines.llvm.special import FIXED, LAUNCH_SREGS
 from gpudbg.sm.engines.llvm.threads import Ticker
 from gpudbg.sm.sregs import ROWS, SregFile, registers_read
 from gpudbg.sm.turns import LONGEST

@@ -11,18 +11,12 @@ from contextlib import contextmanager
 
 from gpudbg.sm import record as rec
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.engines.llvm.text import Text
+from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.record import FIELDS, TOKEN_CODE
 
 
-class Function(Text):
+class Function(Builder):
     """A function written by hand on record fields."""
-
-    def close(self, head: str) -> str:
-        """The function; variables belong to its first block."""
-        variables = [line for line in self.lines if " = alloca " in line]
-        rest = [line for line in self.lines if " = alloca " not in line]
-        return "\n".join([f"{head} {{", *variables, *rest, "}"])
 
     def field(self, name: str, record: str = "%rec") -> str:
         """A header field's value."""

@@ -1,0 +1,178 @@
+"""A builder of LLVM IR text: statements with fresh names, blocks, and structured `if` and loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+LANES = 32
+
+LIKELY, UNLIKELY = ", !prof !0", ", !prof !1"
+"""Odds of the first label of a branch, so that the other path does not cost registers."""
+ODDS = """
+!0 = !{!"branch_weights", i32 10000, i32 1}
+!1 = !{!"branch_weights", i32 1, i32 10000}
+!2 = !{}
+"""
+"""What a module with odds and held values ends with."""
+HELD = ", !held !2"
+"""Of a load of what the record holds until an exit stores something else."""
+
+
+def vector(kind: str) -> str:
+    """The type of 32 lanes of a scalar type."""
+    return f"<{LANES} x {kind}>"
+
+
+def splat(kind: str, value: int | str) -> str:
+    """A constant with one number in all lanes, without its type."""
+    return f"splat ({kind} {value})"
+
+
+def signed(value: int, bits: int) -> int:
+    """An unsigned number as IR writes it: signed constants are shorter and always legal."""
+    return value - (1 << bits) if value >> (bits - 1) & 1 else value
+
+
+class Builder:
+    """Builds one function body as lines of IR.
+
+    Attributes:
+        lines: the body so far.
+        tail: blocks out of the way, such as side exits; they come behind the body.
+    """
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.tail: list[str] = []
+        self._names = 0
+
+    def line(self, text: str) -> None:
+        """A statement without a result."""
+        self.lines.append("  " + text)
+
+    def op(self, text: str) -> str:
+        """A statement whose result gets a fresh name."""
+        self._names += 1
+        name = f"%v{self._names}"
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def fresh(self, hint: str) -> str:
+        """A label name not used yet."""
+        self._names += 1
+        return f"{hint}{self._names}"
+
+    def label(self, name: str) -> None:
+        """Begin a basic block."""
+        self.lines.append(f"{name}:")
+
+    def br(self, target: str) -> None:
+        """Go to a label."""
+        self.line(f"br label %{target}")
+
+    def choose(self, condition: str, then: str, otherwise: str, odds: str = "") -> None:
+        """Go to one of two labels by an i1; `odds`: `LIKELY` or `UNLIKELY`, for kernels."""
+        self.line(f"br i1 {condition}, label %{then}, label %{otherwise}{odds}")
+
+    def at(self, pointer: str, offset: int | str) -> str:
+        """A pointer moved by bytes."""
+        return pointer if offset == 0 else self.op(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+
+    def get(self, kind: str, pointer: str, offset: int | str = 0, align: int = 0) -> str:
+        """The value at a pointer."""
+        place = self.at(pointer, offset)
+        return self.op(f"load {kind}, ptr {place}" + (f", align {align}" if align else ""))
+
+    def put(
+        self, kind: str, value: int | str, pointer: str, offset: int | str = 0, align: int = 0
+    ) -> None:
+        """Write a value at a pointer."""
+        place = self.at(pointer, offset)
+        self.line(f"store {kind} {value}, ptr {place}" + (f", align {align}" if align else ""))
+
+    # ---- structure ---------------------------------------------------------------------
+
+    def var(self, kind: str, value: int | str) -> str:
+        """A local variable, as a pointer; for use outside of loops only."""
+        place = self.op(f"alloca {kind}")
+        self.put(kind, value, place)
+        return place
+
+    @contextmanager
+    def when(self, condition: str) -> Iterator[None]:
+        """Statements for a true i1."""
+        then, after = self.fresh("then"), self.fresh("after")
+        self.choose(condition, then, after)
+        self.label(then)
+        yield
+        self.br(after)
+        self.label(after)
+
+    @contextmanager
+    def returning(self, condition: str) -> Iterator[None]:
+        """Statements for a true i1 that end by leaving."""
+        then, after = self.fresh("then"), self.fresh("after")
+        self.choose(condition, then, after)
+        self.label(then)
+        yield
+        self.label(after)
+
+    @contextmanager
+    def loop(self) -> Iterator[tuple[str, str]]:
+        """Statements repeated for ever; yields (label to continue, label to leave)."""
+        head, after = self.fresh("head"), self.fresh("done")
+        self.br(head)
+        self.label(head)
+        yield head, after
+        self.br(head)
+        self.label(after)
+
+    def unless(self, condition: str, target: str, odds: str = "") -> None:
+        """Go on only if the i1 is false, else go to a label."""
+        on = self.fresh("on")
+        self.choose(condition, target, on, odds)
+        self.label(on)
+
+    def provided(self, condition: str, otherwise: str) -> None:
+        """Go on if the i1 is true, as it nearly always is, else go to a label."""
+        on = self.fresh("on")
+        self.choose(condition, on, otherwise, LIKELY)
+        self.label(on)
+
+    def end_block(self, target: str) -> str:
+        """Go to a label from a block with a name, which is returned for phis."""
+        name = self.fresh("end")
+        self.br(name)
+        self.label(name)
+        self.br(target)
+        return name
+
+    def close(self, head: str) -> str:
+        """The function with this head; variables belong to its first block."""
+        variables = [line for line in self.lines if " = alloca " in line]
+        rest = [line for line in self.lines if " = alloca " not in line]
+        return "\n".join([f"{head} {{", *variables, *rest, "}"])
+
+    # ---- out of the way ----------------------------------------------------------------
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Statements for blocks of the tail."""
+        kept, self.lines = self.lines, []
+        yield
+        self.tail += self.lines
+        self.lines = kept
+
+    def later(self, label: str, lines: list[str]) -> None:
+        """A block of the tail."""
+        self.tail += [f"{label}:", *(f"  {line}" for line in lines)]
+
+    def mark(self) -> tuple[int, int]:
+        """What has been built so far, for `revert`."""
+        return len(self.lines), len(self.tail)
+
+    def revert(self, mark: tuple[int, int]) -> None:
+        """Forget what was built since a mark."""
+        del self.lines[mark[0] :]
+        del self.tail[mark[1] :]

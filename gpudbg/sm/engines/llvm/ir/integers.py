@@ -1,0 +1,374 @@
+"""Masks, 32-bit and 64-bit integers of the machine interface as IR.
+
+Operations on constants are folded; operations on uniform values are scalar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gpudbg.sm.engines.llvm.ir.builder import Builder, signed, splat, vector
+from gpudbg.sm.engines.llvm.ir.values import FULL, ONES64, Mask, Msk, Num, Val, Values
+
+
+class Integers:
+    """Integer, mask and cross-lane operations."""
+
+    def __init__(self, ir: Builder, values: Values) -> None:
+        self.ir, self.values = ir, values
+        self._halves: dict[str, tuple[Val, int]] = {}
+        """Word of an f64 result -> that result, and which word it is."""
+        self._opposites: dict[str, str] = {}
+        """Mask -> its complement, in both directions."""
+
+    def _word_of(self, w: Val, number: int) -> Val:
+        """The low or the high word of what an f64 operation gave."""
+        words = self.ir.op(f"bitcast {vector('i64')} {w.ref} to <64 x i32>")
+        order = ", ".join(f"i32 {2 * n + number}" for n in range(32))
+        what = f"shufflevector <64 x i32> {words}, <64 x i32> poison, <32 x i32> <{order}>"
+        half = Val(32, self.ir.op(what))
+        self._halves[half.ref] = w, number
+        return half
+
+    def _two(self, what: str, a: Num, b: Num, bits: int) -> Val:
+        """A binary operation on lanes or, of uniform operands, on scalars."""
+        values = self.values
+        if values.uniform(a, b):
+            left, right = values.scalar(a, bits), values.scalar(b, bits)
+            return Val(bits, self.ir.op(f"{what} i{bits} {left}, {right}"), True)
+        right = values.bare(b, bits)
+        left = values.whole(a, bits)
+        return Val(bits, self.ir.op(f"{what} {left}, {right}"))
+
+    def _fold(self, what: str, a: Num, b: Num, bits: int, known: Callable[[int, int], int]) -> Num:
+        """`_two`, or the number where both operands are known."""
+        if isinstance(a, int) and isinstance(b, int):
+            full = (1 << bits) - 1
+            return known(a & full, b & full) & full
+        return self._two(what, a, b, bits)
+
+    def _compare(self, what: str, a: Num, b: Num, bits: int) -> Mask:
+        values = self.values
+        if values.uniform(a, b):
+            left, right = values.scalar(a, bits), values.scalar(b, bits)
+            truth = self.ir.op(f"icmp {what} i{bits} {left}, {right}")
+            return Msk(bits=self.ir.op(f"sext i1 {truth} to i32"))
+        right = values.bare(b, bits)
+        return Msk(self.ir.op(f"icmp {what} {values.whole(a, bits)}, {right}"))
+
+    def _masks(self, what: str, a: Mask, b: Mask) -> Mask:
+        values = self.values
+        if (isinstance(a, int) or a.bits) and (isinstance(b, int) or b.bits):
+            return Msk(bits=self.ir.op(f"{what} i32 {values.mask_bits(a)}, {values.mask_bits(b)}"))
+        left, right = values.mask_lanes(a), values.mask_lanes(b)
+        return Msk(self.ir.op(f"{what} <32 x i1> {left}, {right}"))
+
+    def mask(self, bits: int) -> Mask:
+        return bits & FULL
+
+    def true(self) -> Mask:
+        return FULL
+
+    def false(self) -> Mask:
+        return 0
+
+    def mand(self, a: Mask, b: Mask) -> Mask:
+        if isinstance(a, int) and isinstance(b, int):
+            return a & b
+        for known, other in ((a, b), (b, a)):
+            if isinstance(known, int) and known & FULL in (0, FULL):
+                return other if known & FULL else 0
+        return self._masks("and", a, b)
+
+    def mor(self, a: Mask, b: Mask) -> Mask:
+        if isinstance(a, int) and isinstance(b, int):
+            return a | b
+        for known, other in ((a, b), (b, a)):
+            if isinstance(known, int) and known & FULL in (0, FULL):
+                return FULL if known & FULL else other
+        return self._masks("or", a, b)
+
+    def mxor(self, a: Mask, b: Mask) -> Mask:
+        if isinstance(a, int) and isinstance(b, int):
+            return (a ^ b) & FULL
+        for known, other in ((a, b), (b, a)):
+            if isinstance(known, int) and not known & FULL:
+                return other
+        return self._masks("xor", a, b)
+
+    def mnot(self, a: Mask) -> Mask:
+        if isinstance(a, int):
+            return a ^ FULL
+        if a.bits:
+            return Msk(bits=self._opposite(a.bits, "i32", "-1"))
+        return Msk(self._opposite(a.lanes, "<32 x i1>", "splat (i1 true)"))
+
+    def _opposite(self, ref: str, kind: str, ones: str) -> str:
+        """All bits turned round, once."""
+        if ref not in self._opposites:
+            turned = self.ir.op(f"xor {kind} {ref}, {ones}")
+            # What a name comes from is there wherever the name is.
+            self._opposites[turned] = ref
+            return turned
+        return self._opposites[ref]
+
+    def mselect(self, c: Mask, a: Mask, b: Mask) -> Mask:
+        return self.mor(self.mand(a, c), self.mand(b, self.mnot(c)))
+
+    def bit(self, a: Num, n: int) -> Mask:
+        if isinstance(a, int):
+            return FULL if a >> n & 1 else 0
+        if n == 31:
+            return self._compare("slt", a, 0, 32)
+        return self._compare("ne", self.and_(a, 1 << n), 0, 32)
+
+    def from_mask(self, a: Mask) -> Num:
+        if isinstance(a, int) and a & FULL in (0, FULL):
+            return 1 if a & FULL else 0
+        return Val(32, self.ir.op(f"zext <32 x i1> {self.values.mask_lanes(a)} to <32 x i32>"))
+
+    def add(self, a: Num, b: Num) -> Num:
+        for known, other in ((a, b), (b, a)):
+            if known == 0:
+                return other
+        total = self._fold("add", a, b, 32, lambda x, y: x + y)
+        for known, other in ((a, b), (b, a)):
+            if isinstance(known, int) and isinstance(other, Val) and isinstance(total, Val):
+                base, offset = other.origin or (other, 0)
+                total.origin = base, (offset + known) & FULL
+        return total
+
+    def sub(self, a: Num, b: Num) -> Num:
+        return a if b == 0 else self._fold("sub", a, b, 32, lambda x, y: x - y)
+
+    def mul(self, a: Num, b: Num) -> Num:
+        return self._fold("mul", a, b, 32, lambda x, y: x * y)
+
+    def and_(self, a: Num, b: Num) -> Num:
+        for known, other in ((a, b), (b, a)):
+            if isinstance(known, int) and known & FULL in (0, FULL):
+                return other if known & FULL else 0
+        return self._fold("and", a, b, 32, lambda x, y: x & y)
+
+    def or_(self, a: Num, b: Num) -> Num:
+        for known, other in ((a, b), (b, a)):
+            if known == 0:
+                return other
+        return self._fold("or", a, b, 32, lambda x, y: x | y)
+
+    def xor(self, a: Num, b: Num) -> Num:
+        for known, other in ((a, b), (b, a)):
+            if known == 0:
+                return other
+        return self._fold("xor", a, b, 32, lambda x, y: x ^ y)
+
+    def not_(self, a: Num) -> Num:
+        return self.xor(a, FULL)
+
+    def _shift(self, what: str, a: Num, n: Num, bits: int) -> Num:
+        """A shift whose count may exceed the width."""
+        if isinstance(n, int):
+            n &= FULL
+            if n >= bits:
+                if what != "ashr":
+                    return 0
+                n = bits - 1
+            if n == 0:
+                return a
+            if isinstance(a, int):
+                full = (1 << bits) - 1
+                if what == "ashr":
+                    return signed(a & full, bits) >> n & full
+                return (a << n if what == "shl" else (a & full) >> n) & full
+            return self._two(what, a, n, bits)
+        inside = self.ult(n, bits)
+        count: Num = n if bits == 32 else self.zext(n)
+        if what == "ashr":
+            choose = self.select if bits == 32 else self.wselect
+            return self._two(what, a, choose(inside, count, bits - 1), bits)
+        kept = self._two("and", count, bits - 1, bits)
+        moved = self._two(what, a, kept, bits)
+        return self.select(inside, moved, 0) if bits == 32 else self.wselect(inside, moved, 0)
+
+    def shl(self, a: Num, n: Num) -> Num:
+        return self._shift("shl", a, n, 32)
+
+    def shr(self, a: Num, n: Num) -> Num:
+        return self._shift("lshr", a, n, 32)
+
+    def sar(self, a: Num, n: Num) -> Num:
+        return self._shift("ashr", a, n, 32)
+
+    def _pick(self, c: Mask, a: Num, b: Num, bits: int) -> Num:
+        if isinstance(c, int) and c & FULL in (0, FULL):
+            return a if c & FULL else b
+        if isinstance(a, int) and isinstance(b, int) and not (a ^ b) & (1 << bits) - 1:
+            return a
+        chosen = self.values.mask_lanes(c)
+        left, right = self.values.whole(a, bits), self.values.whole(b, bits)
+        return Val(bits, self.ir.op(f"select <32 x i1> {chosen}, {left}, {right}"))
+
+    def select(self, c: Mask, a: Num, b: Num) -> Num:
+        return self._pick(c, a, b, 32)
+
+    def _one(self, what: str, a: Num, extra: str = "") -> Val:
+        """An intrinsic of one operand; uniform values are spread: such code is rare."""
+        return Val(
+            32,
+            self.ir.op(f"call <32 x i32> @llvm.{what}.v32i32({self.values.whole(a, 32)}{extra})"),
+        )
+
+    def popc(self, a: Num) -> Num:
+        return self._one("ctpop", a)
+
+    def clz(self, a: Num) -> Num:
+        return self._one("ctlz", a, ", i1 false")
+
+    def brev(self, a: Num) -> Num:
+        return self._one("bitreverse", a)
+
+    def eq(self, a: Num, b: Num) -> Mask:
+        if isinstance(a, int) and isinstance(b, int):
+            return 0 if (a ^ b) & FULL else FULL
+        return self._compare("eq", a, b, 32)
+
+    def ult(self, a: Num, b: Num) -> Mask:
+        if isinstance(a, int) and isinstance(b, int):
+            return FULL if a & FULL < b & FULL else 0
+        return self._compare("ult", a, b, 32)
+
+    def slt(self, a: Num, b: Num) -> Mask:
+        if isinstance(a, int) and isinstance(b, int):
+            return FULL if signed(a & FULL, 32) < signed(b & FULL, 32) else 0
+        return self._compare("slt", a, b, 32)
+
+    def wide(self, lo: Num, hi: Num) -> Num:
+        if isinstance(lo, int) and isinstance(hi, int):
+            return (hi & FULL) << 32 | lo & FULL
+        if isinstance(lo, Val) and isinstance(hi, Val):
+            low, high = self._halves.get(lo.ref), self._halves.get(hi.ref)
+            if low and high and low[0] is high[0] and (low[1], high[1]) == (0, 1):
+                return low[0]
+        return Val(64, "", self.values.uniform(lo, hi), pair=(lo, hi, 0))
+
+    def lo(self, w: Num) -> Num:
+        if isinstance(w, int):
+            return w & FULL
+        if w.pair is not None:
+            return self.add(w.pair[0], w.pair[2] & FULL)
+        if w.word is not None:
+            return w.word
+        self.values.joined(w)
+        if w.double:
+            return self._word_of(w, 0)
+        kind = "i64" if w.one else vector("i64")
+        part = "i32" if w.one else vector("i32")
+        return Val(32, self.ir.op(f"trunc {kind} {w.ref} to {part}"), w.one)
+
+    def hi(self, w: Num) -> Num:
+        if isinstance(w, int):
+            return w >> 32 & FULL
+        if w.pair is not None and not w.pair[2]:
+            return w.pair[1]
+        self.values.joined(w)
+        if w.double:
+            return self._word_of(w, 1)
+        return self.lo(self._two("lshr", Val(64, w.ref, w.one), 32, 64))
+
+    def zext(self, a: Num) -> Num:
+        return a & FULL if isinstance(a, int) else self.wide(a, 0)
+
+    def sext(self, a: Num) -> Num:
+        if isinstance(a, int):
+            return signed(a & FULL, 32) & ONES64
+        kind = "i64" if a.one else vector("i64")
+        part = "i32" if a.one else vector("i32")
+        wide = Val(64, self.ir.op(f"sext {part} {a.ref} to {kind}"), a.one)
+        wide.word = a
+        return wide
+
+    def wadd(self, a: Num, b: Num) -> Num:
+        for known, other in ((a, b), (b, a)):
+            if isinstance(known, int) and isinstance(other, Val) and other.pair is not None:
+                low, high, add = other.pair
+                total = (add + known) & ONES64
+                return Val(64, "", other.one, pair=(low, high, total))
+        return self._fold("add", a, b, 64, lambda x, y: x + y)
+
+    def wsub(self, a: Num, b: Num) -> Num:
+        return self._fold("sub", a, b, 64, lambda x, y: x - y)
+
+    def wmul(self, a: Num, b: Num) -> Num:
+        return self._fold("mul", a, b, 64, lambda x, y: x * y)
+
+    def wand(self, a: Num, b: Num) -> Num:
+        return self._fold("and", a, b, 64, lambda x, y: x & y)
+
+    def wor(self, a: Num, b: Num) -> Num:
+        return self._fold("or", a, b, 64, lambda x, y: x | y)
+
+    def wxor(self, a: Num, b: Num) -> Num:
+        return self._fold("xor", a, b, 64, lambda x, y: x ^ y)
+
+    def wnot(self, a: Num) -> Num:
+        return self.wxor(a, ONES64)
+
+    def _words_moved(self, what: str, a: Num, n: Num) -> Num:
+        """A shift of 64 bits; of words that are not joined by a number, one by one."""
+        words = a.pair if isinstance(a, Val) and not a.ref else None
+        if words is None or isinstance(words[1], int) or words[2]:
+            return self._shift(what, a, n, 64)
+        if not (isinstance(n, int) and 0 < n < 64):
+            return self._shift(what, a, n, 64)
+        low, high, _ = words
+        if what == "shl":
+            if n >= 32:
+                return self.wide(0, self.shl(low, n - 32))
+            return self.wide(self.shl(low, n), self._funnel(high, low, n))
+        move, top = (self.shr, 0) if what == "lshr" else (self.sar, self.sar(high, 31))
+        if n >= 32:
+            return self.wide(move(high, n - 32), top)
+        return self.wide(self._funnel(high, low, 32 - n), move(high, n))
+
+    def _funnel(self, high: Num, low: Num, n: int) -> Num:
+        """The high word of both moved to the left by less than 32."""
+        values = self.values
+        if values.uniform(high, low):
+            words = f"i32 {values.scalar(high, 32)}, i32 {values.scalar(low, 32)}, i32 {n}"
+            return Val(32, self.ir.op(f"call i32 @llvm.fshl.i32({words})"), True)
+        kind = vector("i32")
+        words = f"{values.whole(high, 32)}, {values.whole(low, 32)}, {kind} {splat('i32', n)}"
+        return Val(32, self.ir.op(f"call {kind} @llvm.fshl.v32i32({words})"))
+
+    def wshl(self, a: Num, n: Num) -> Num:
+        return self._words_moved("shl", a, n)
+
+    def wshr(self, a: Num, n: Num) -> Num:
+        return self._words_moved("lshr", a, n)
+
+    def wsar(self, a: Num, n: Num) -> Num:
+        return self._words_moved("ashr", a, n)
+
+    def weq(self, a: Num, b: Num) -> Mask:
+        if isinstance(a, int) and isinstance(b, int):
+            return 0 if (a ^ b) & ONES64 else FULL
+        return self._compare("eq", a, b, 64)
+
+    def wult(self, a: Num, b: Num) -> Mask:
+        if isinstance(a, int) and isinstance(b, int):
+            return FULL if a & ONES64 < b & ONES64 else 0
+        return self._compare("ult", a, b, 64)
+
+    def wslt(self, a: Num, b: Num) -> Mask:
+        if isinstance(a, int) and isinstance(b, int):
+            return FULL if signed(a & ONES64, 64) < signed(b & ONES64, 64) else 0
+        return self._compare("slt", a, b, 64)
+
+    def wselect(self, c: Mask, a: Num, b: Num) -> Num:
+        return self._pick(c, a, b, 64)
+
+    def lane_id(self) -> Num:
+        return Val(32, "<" + ", ".join(f"i32 {n}" for n in range(32)) + ">")
+
+    def ballot(self, c: Mask) -> Num:
+        return c & FULL if isinstance(c, int) else Val(32, self.values.mask_bits(c), True)

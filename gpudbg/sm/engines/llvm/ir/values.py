@@ -1,0 +1,188 @@
+"""Lane values as IR operands.
+
+A Python int is a constant in all lanes (of a Mask: its bits).  `Val` is an IR value, either varying
+(`<32 x i32>`, `<32 x i64>`: a number in each lane) or uniform (one scalar for all lanes).  A 64-bit
+value built of two words stays a pair until it is needed whole, and a constant added to it stays
+apart, so address arithmetic costs nothing.  `Msk` is a mask as lane vector, as 32 bits, or both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gpudbg.sm.engines.llvm.ir.builder import Builder, signed, splat, vector
+
+FULL = 0xFFFF_FFFF
+ONES64 = 0xFFFF_FFFF_FFFF_FFFF
+
+
+class Slow(Exception):  # noqa: N818 - not an error: the instruction is left to the step engine
+    """This form has no compiled version."""
+
+
+class Val:
+    """32 lanes of integers.
+
+    Attributes:
+        bits: 32 or 64.
+        ref: IR name, or "" where `pair` has not been joined or `late` not been called.
+        one: the name is a scalar that stands for all lanes.
+        row: number of the register whose row in the record holds exactly this, or -1.
+        pair: (low word, high word, constant to add) of an unjoined 64-bit value.
+        origin: (value, constant) whose sum this is, for addresses with different offsets.
+        single: IR name of the same as floats, except that NaNs need not be canonical.
+        late: emits it when its 64 bits are wanted.
+        word: what it is the sign extension of.
+        thin: an f32 with the value of this f64, or also NaN.
+        double: IR name of the same as f64.
+        raw: the same for the lanes that executed when it was written, anything in the others.
+        under: what those lanes were (`state.Under`).
+        whole: what this is the `raw` of.
+    """
+
+    __slots__ = (
+        "bits", "double", "late", "one", "origin", "pair", "raw", "ref", "row", "single", "thin",
+        "under", "whole", "word",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        bits: int,
+        ref: str,
+        one: bool = False,
+        row: int = -1,
+        pair: tuple[Num, Num, int] | None = None,
+    ) -> None:
+        self.bits = bits
+        self.ref = ref
+        self.one = one
+        self.row = row
+        self.pair = pair
+        self.origin: tuple[Val, int] | None = None
+        self.single = ""
+        self.late: Callable[[], Num] | None = None
+        self.word: Val | None = None
+        self.thin: Num | None = None
+        self.double = ""
+        self.raw: Val | None = None
+        self.under: object = None
+        self.whole: Val | None = None
+
+
+class Msk:
+    """32 lanes of bool; `lanes` is a `<32 x i1>`, `bits` an i32; one of them is there."""
+
+    __slots__ = ("bits", "lanes")
+
+    def __init__(self, lanes: str = "", bits: str = "") -> None:
+        self.lanes = lanes
+        self.bits = bits
+
+
+Num = Val | int
+Mask = Msk | int
+
+
+def copy_of(mask: Mask) -> Mask:
+    """The mask in the forms it has now: later ones may not be known on this path."""
+    return mask if isinstance(mask, int) else Msk(mask.lanes, mask.bits)
+
+
+def alike(a: Mask, b: Mask) -> bool:
+    """Whether masks are known to be the same."""
+    if isinstance(a, Msk) and isinstance(b, Msk):
+        return bool(a.bits) and a.bits == b.bits
+    return a == b
+
+
+class Values:
+    """IR operands of values and masks, in the form that a statement takes."""
+
+    def __init__(self, ir: Builder) -> None:
+        self.ir = ir
+
+    def whole(self, a: Num, bits: int) -> str:
+        """All lanes as a typed IR operand."""
+        kind = f"i{bits}"
+        if isinstance(a, int):
+            return f"{vector(kind)} {splat(kind, signed(a & (1 << bits) - 1, bits))}"
+        self.joined(a)
+        return f"{vector(kind)} {self.spread(a.ref, bits) if a.one else a.ref}"
+
+    def bare(self, a: Num, bits: int) -> str:
+        """All lanes as an IR operand without its type."""
+        return self.whole(a, bits)[len(vector(f"i{bits}")) + 1 :]
+
+    def spread(self, ref: str, bits: int) -> str:
+        """A scalar in all lanes."""
+        kind = vector(f"i{bits}")
+        first = self.ir.op(f"insertelement {kind} poison, i{bits} {ref}, i64 0")
+        return self.ir.op(
+            f"shufflevector {kind} {first}, {kind} poison, <32 x i32> zeroinitializer"
+        )
+
+    def scalar(self, a: Num, bits: int) -> str:
+        """A uniform value as an IR operand without its type."""
+        if isinstance(a, int):
+            return str(signed(a & (1 << bits) - 1, bits))
+        self.joined(a)
+        return a.ref
+
+    def joined(self, a: Val) -> None:
+        """Give an unjoined pair, or what is emitted late, its name."""
+        ir = self.ir
+        if a.ref:
+            return
+        if a.late is not None:
+            made = a.late()
+            a.ref = self.bare(made, a.bits)
+            a.double = made.double if isinstance(made, Val) else ""
+        if a.pair is None:
+            return
+        low, high, add = a.pair
+        kind = "i64" if a.one else vector("i64")
+        part = "i32" if a.one else vector("i32")
+        form = self.scalar if a.one else self.bare
+        if not (a.one or self.uniform(low) or self.uniform(high)):
+            joined = self._interleaved(low, high)
+        elif isinstance(high, int) and not high & FULL:
+            joined = ir.op(f"zext {part} {form(low, 32)} to {kind}")
+        else:
+            up = ir.op(f"zext {part} {form(high, 32)} to {kind}")
+            up = ir.op(f"shl {kind} {up}, {'32' if a.one else splat('i64', 32)}")
+            down = ir.op(f"zext {part} {form(low, 32)} to {kind}")
+            joined = ir.op(f"or {kind} {up}, {down}")
+        if add:
+            number = signed(add, 64)
+            joined = ir.op(f"add {kind} {joined}, {number if a.one else splat('i64', number)}")
+        a.ref = joined
+
+    def _interleaved(self, low: Num, high: Num) -> str:
+        """Words in all lanes as 64-bit lanes."""
+        order = ", ".join(f"i32 {n}, i32 {n + 32}" for n in range(32))
+        pair = f"{self.whole(low, 32)}, {self.whole(high, 32)}"
+        mixed = self.ir.op(f"shufflevector {pair}, <64 x i32> <{order}>")
+        return self.ir.op(f"bitcast <64 x i32> {mixed} to {vector('i64')}")
+
+    @staticmethod
+    def uniform(*values: Num) -> bool:
+        """Whether every value is one number for all lanes."""
+        return all(isinstance(v, int) or v.one for v in values)
+
+    def mask_bits(self, a: Mask) -> str:
+        """A mask as an i32 operand without its type."""
+        if isinstance(a, int):
+            return str(signed(a & FULL, 32))
+        if not a.bits:
+            a.bits = self.ir.op(f"bitcast <32 x i1> {a.lanes} to i32")
+        return a.bits
+
+    def mask_lanes(self, a: Mask) -> str:
+        """A mask as a <32 x i1> operand without its type."""
+        if isinstance(a, int):
+            if a & FULL in (0, FULL):
+                return "splat (i1 true)" if a & FULL else "zeroinitializer"
+            return "<" + ", ".join(f"i1 {a >> n & 1}" for n in range(32)) + ">"
+        if not a.lanes:
+            a.lanes = self.ir.op(f"bitcast i32 {a.bits} to <32 x i1>")
+        return a.lanes

@@ -1,0 +1,65 @@
+"""Which way an access to memory is done: with a guessed pattern, with regular addresses, or by the
+run-time library; the first that takes it emits it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpudbg.sm.engines.llvm.ir.builder import Builder
+from gpudbg.sm.engines.llvm.ir.values import Num
+from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
+from gpudbg.sm.engines.llvm.kernel.patterned_access import PatternedAccess
+from gpudbg.sm.engines.llvm.kernel.regular_access import RegularAccess
+from gpudbg.sm.engines.llvm.kernel.shared_sums import SharedSums
+from gpudbg.sm.engines.llvm.kernel.trace_rows import TraceRows
+
+
+class Accesses:
+    """Loads, stores and atomics of the machine interface."""
+
+    def __init__(
+        self,
+        ir: Builder,
+        patterned: PatternedAccess,
+        regular: RegularAccess,
+        sums: SharedSums,
+        library: LibraryAccess,
+        rows: TraceRows | None,
+    ) -> None:
+        """Args: rows: of traces, where observers read them."""
+        self.ir, self.patterned, self.regular = ir, patterned, regular
+        self.sums, self.library, self.rows = sums, library, rows
+
+    def load(self, space: str, address: Num, size: int, signed: bool) -> Sequence[Num]:
+        """The words of a load."""
+        if self.rows is not None:
+            self.rows.note_access("load", space, address, size)
+        found = self.patterned.load(space, address, size, signed)
+        if found is None:
+            found = self.regular.load(space, address, size, signed)
+        if found is None:
+            found = self.library.load(space, address, size, signed)
+        return found
+
+    def store(self, space: str, address: Num, size: int, values: Sequence[Num]) -> None:
+        """Write words."""
+        if self.rows is not None:
+            self.rows.note_access("store", space, address, size)
+        if not (
+            self.patterned.store(space, address, size, values)
+            or self.regular.store(space, address, size, values)
+        ):
+            self.library.store(space, address, size, values)
+
+    def atomic(self, space: str, op: str, type_: str, address: Num, operands: Sequence[Num]) -> Num:
+        """What was there before."""
+        if self.rows is not None:
+            self.rows.note_atomic(space, op, type_, address)
+        if self.sums.add(space, op, type_, address, operands):
+            return 0
+        return self.library.atomic(space, op, type_, address, operands)
+
+    def fence(self, block: bool) -> None:
+        """Order accesses: those of a block are, since its warps share a host thread."""
+        if not block:
+            self.ir.line("fence seq_cst")

@@ -1,0 +1,287 @@
+"""What compiled code finds out about the addresses of an access before it touches memory.
+
+How the lanes lie to one another is found once for the words that hold the addresses; that they are
+inside an allocation is found by an access for itself and at once for the accesses after it that
+begin at the same words, where it is usual: the elements before and behind, fields, what is loaded
+and stored again.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gpudbg.sm.engines.llvm import layout
+from gpudbg.sm.engines.llvm.ir.builder import LIKELY, UNLIKELY, Builder, signed
+from gpudbg.sm.engines.llvm.ir.integers import Integers
+from gpudbg.sm.engines.llvm.ir.values import FULL, Val, Values
+from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
+from gpudbg.sm.engines.llvm.kernel.sites import Sites
+
+HALF = 16
+
+LANES16 = f"<{HALF} x i32>"
+
+LANES32 = "<32 x i32>"
+
+_FAR = 1 << 16
+"""Bytes from which accesses with the same registers are not looked after together."""
+
+
+class Shape:
+    """What was found about the addresses in a value: names of IR values.
+
+    Attributes:
+        regular, single: `<32 x i1>`: the lane follows the first one of its run; is at the same
+            address.
+        firsts: i64, zero-extended: the low word of each run's first lane.
+    """
+
+    __slots__ = ("firsts", "regular", "single")
+
+    def __init__(self, regular: str, single: str, firsts: list[str]) -> None:
+        self.regular = regular
+        self.single = single
+        self.firsts = firsts
+
+
+class Near(Shape):
+    """Memory around a whole warp's access.
+
+    Attributes:
+        add: the constant of the access's address.
+        pc, site: its instruction's address, number of its cache entry.
+        places: host pointers of lanes 0 and 16 in it.
+        begin, end: bytes from there that this access and those after it touch.
+        good: i1: all that is inside, and the places are right.
+        begins, room: lines where these numbers are written.
+    """
+
+    __slots__ = ("add", "begin", "begins", "end", "good", "pc", "places", "room", "site")
+
+    def __init__(self, add: int, end: int, places: list[str], pc: int, site: int) -> None:
+        super().__init__("", "", [])
+        self.add, self.places, self.pc, self.site = add, places, pc, site
+        self.begin, self.end = 0, end
+        self.begins: list[int] = []
+        self.room = 0
+        self.good = ""
+
+
+class Where(NamedTuple):
+    """An address taken apart: lanes of low words, of high words, and a constant."""
+
+    low: Val
+    high: Val | int
+    add: int
+
+
+class Addresses:
+    """Checks of addresses.
+
+    Attributes:
+        run: lanes, 16 or 32, that usually follow one another in memory: what rows of threads allow.
+        shapes: by the names of low words and the size; for the present block.
+        same: name of high words -> i1 vector: as in lane 0; for the present block.
+    """
+
+    def __init__(
+        self, ir: Builder, values: Values, ints: Integers, cursor: Cursor, sites: Sites, run: int
+    ) -> None:
+        self.ir, self.values, self.ints = ir, values, ints
+        self.cursor, self.sites, self.run = cursor, sites, run
+        self.shapes: dict[tuple[str, int], Shape] = {}
+        self.same: dict[str, str] = {}
+
+    def mark(self) -> tuple[dict[tuple[str, int], Shape], dict[str, str]]:
+        """What has been found out so far, for `revert`."""
+        return dict(self.shapes), dict(self.same)
+
+    def revert(self, mark: tuple[dict[tuple[str, int], Shape], dict[str, str]]) -> None:
+        """Forget what was found out since a mark."""
+        self.shapes, self.same = mark
+
+    def parts(self, space: str, address: Val) -> Where:
+        if space == "shared":
+            base, add = address.origin or (address, 0)
+            return Where(Val(32, self.values.bare(base, 32), row=base.row), 0, add)
+        if address.pair is None:
+            low, high, add = self.ints.lo(address), self.ints.hi(address), 0
+        else:
+            low, high, add = address.pair
+        row = low.row if isinstance(low, Val) else -1
+        whole = Val(32, self.values.bare(low, 32), row=row)
+        if isinstance(high, Val):
+            high = Val(32, self.values.bare(high, 32), row=high.row)
+        return Where(whole, high, add)
+
+    def shape(self, low: Val, size: int) -> Shape:
+        """How low words lie to one another, found once in a block."""
+        ir = self.ir
+        known = self.shapes.get((low.ref, size))
+        if known is not None:
+            return known
+        picks = ", ".join(f"i32 {n - n % self.run}" for n in range(32))
+        first = ir.op(f"shufflevector {LANES32} {low.ref}, {LANES32} poison, <32 x i32> <{picks}>")
+        steps = ir.op(f"sub {LANES32} {low.ref}, {first}")
+        line = ", ".join(f"i32 {size * (n % self.run)}" for n in range(32))
+        regular = ir.op(f"icmp eq {LANES32} {steps}, <{line}>")
+        single = ir.op(f"icmp eq {LANES32} {steps}, zeroinitializer")
+        firsts = []
+        for lane in range(0, 32, self.run):
+            word = ir.op(f"extractelement {LANES32} {low.ref}, i64 {lane}")
+            firsts.append(ir.op(f"zext i32 {word} to i64"))
+        known = Shape(regular, single, firsts)
+        self.shapes[low.ref, size] = known
+        return known
+
+    def same_high(self, high: Val | int) -> str:
+        """Lanes whose high word is that of lane 0; "" for a constant."""
+        if isinstance(high, int):
+            return ""
+        known = self.same.get(high.ref)
+        if known is None:
+            first = self.ir.op(
+                f"shufflevector {LANES32} {high.ref}, {LANES32} poison, <32 x i32> zeroinitializer"
+            )
+            known = self.ir.op(f"icmp eq {LANES32} {high.ref}, {first}")
+            self.same[high.ref] = known
+        return known
+
+    def every(self, lanes: str, more: str) -> str:
+        """Whether a condition, and another one if there is one, holds in all lanes."""
+        if more:
+            lanes = self.ir.op(f"and <32 x i1> {lanes}, {more}")
+        bits = self.ir.op(f"bitcast <32 x i1> {lanes} to i32")
+        return self.ir.op(f"icmp eq i32 {bits}, -1")
+
+    def places(
+        self, space: str, site: str, where: Where, shape: Shape, size: int, count: int, slow: str
+    ) -> list[str]:
+        """Pointers to the memory of lanes 0 and 16; goes to `slow` unless `count` accesses of
+        each run's first lane and on are inside and aligned.
+
+        Low words that wrap around lie apart.  Without a constant the window excludes that
+        (`_global_start`), with one it must be looked for.
+        """
+        ir = self.ir
+        if space == "shared":
+            base = ir.get("ptr", "%rec", layout.SHARED_POINTER)
+            limit = ir.get("i64", "%env", layout.SHARED_BYTES)
+            start = ""
+        else:
+            base, limit = ir.get("ptr", site, 16), ir.get("i64", site, 8)
+            start = self.global_start(where, site)
+        turn = size.bit_length() - 1
+        room = self._room_for(limit, str(size * (count - 1)), turn)
+        places = []
+        for first in shape.firsts:
+            if space != "shared":
+                offset = ir.op(f"add i64 {start}, {first}")
+            elif where.add:
+                # As in 32 bits.
+                offset = ir.op(f"and i64 {ir.op(f'add i64 {first}, {where.add}')}, {FULL}")
+            else:
+                offset = first
+            outside = ir.op(f"icmp uge i64 {self._turned(offset, turn)}, {room}")
+            if space != "shared" and where.add and count > 1:
+                wraps = ir.op(f"icmp ugt i64 {first}, {FULL - size * (count - 1)}")
+                outside = ir.op(f"or i1 {outside}, {wraps}")
+            ir.unless(outside, slow, UNLIKELY)
+            places.append(ir.at(base, offset))
+        if self.run > HALF:
+            places.append(ir.at(places[0], HALF * size if count > 1 else 0))
+        return places
+
+    def _room_for(self, limit: str, more: str, turn: int) -> str:
+        """How many places there are for elements of 1 << `turn` bytes and `more` bytes behind."""
+        room = self.ir.op(f"call i64 @llvm.usub.sat.i64(i64 {limit}, i64 {more})")
+        return self.ir.op(f"lshr i64 {room}, {turn}")
+
+    def _turned(self, offset: str, turn: int) -> str:
+        """An offset turned right by the bits that must be 0: it is huge unless they are."""
+        return self.ir.op(f"call i64 @llvm.fshr.i64(i64 {offset}, i64 {offset}, i64 {turn})")
+
+    def global_start(self, where: Where, site: str) -> str:
+        """What is added to a low word: the offset in the site's window of such a lane.
+
+        A window lies between two multiples of 4 GiB: if one lane is inside and another one too
+        by its distance, its low word does not wrap around unless a constant is added to it.
+        """
+        ir = self.ir
+        start = ir.op(f"sub i64 {where.add}, {ir.get('i64', site)}")
+        if isinstance(where.high, Val):
+            top = ir.op(f"extractelement {LANES32} {where.high.ref}, i64 0")
+            up = ir.op(f"shl i64 {ir.op(f'zext i32 {top} to i64')}, 32")
+            return ir.op(f"add i64 {start}, {up}")
+        return ir.op(f"add i64 {start}, {where.high << 32}") if where.high else start
+
+    def _near_key(self, where: Where, size: int) -> tuple[str, int]:
+        high = where.high.ref if isinstance(where.high, Val) else where.high
+        # Accesses that are misaligned to one another are not looked after together.
+        return f"{where.low.ref} {high} {where.add % size}", size
+
+    def near(self, where: Where, size: int) -> Near | None:
+        """What an earlier access found out for this one too, if there was one."""
+        near = self.shapes.get(self._near_key(where, size))
+        if not isinstance(near, Near):
+            return None
+        begin = self._distance(near, where)
+        end = begin + size * self.run
+        if max(abs(begin), near.end, -near.begin) > _FAR:
+            return None
+        near.begin, near.end = min(near.begin, begin), max(near.end, end)
+        for at in near.begins:
+            self.write(at, near.begin)
+        self.write(near.room, f"{near.end - near.begin - size})")
+        return near
+
+    def write(self, at: int, number: int | str) -> None:
+        """Put another number at the end of a line."""
+        line = self.ir.lines[at]
+        self.ir.lines[at] = f"{line[: line.rindex(' ')]} {number}"
+
+    def look_around(
+        self, site: str, where: Where, places: list[str], size: int
+    ) -> tuple[Near, str]:
+        """What later accesses may want to know of places that are inside; i1: it is all so."""
+        ir = self.ir
+        turn = size.bit_length() - 1
+        base, limit = ir.get("i64", site, 16), ir.get("i64", site, 8)
+        near = Near(where.add, size * self.run, places, self.cursor.pc, self.sites.number())
+        near.room = len(ir.lines)
+        room = self._room_for(limit, "0", turn)
+        good = "true"
+        for place in places[: len(places) if self.run == HALF else 1]:
+            there = ir.op(f"ptrtoint ptr {place} to i64")
+            offset = ir.op(f"sub i64 {there}, {base}")
+            near.begins.append(len(ir.lines))
+            offset = ir.op(f"add i64 {offset}, 0")
+            inside = ir.op(f"icmp ult i64 {self._turned(offset, turn)}, {room}")
+            good = ir.op(f"and i1 {good}, {inside}")
+        return near, good
+
+    def meet(self, where: Where, size: int, begun: tuple[Near, str], ways: list[str]) -> None:
+        """At a label where ways meet: what was begun holds if the first of them led there."""
+        near, good = begun
+        way, *others = ways
+        rest = "".join(f", [ false, %{other} ]" for other in others)
+        near.good = self.ir.op(f"phi i1 [ {good}, %{way} ]{rest}")
+        rest = "".join(f", [ null, %{other} ]" for other in others)
+        near.places = [self.ir.op(f"phi ptr [ {place}, %{way} ]{rest}") for place in near.places]
+        self.shapes[self._near_key(where, size)] = near
+
+    def is_near(self, near: Near) -> str:
+        """Go on if an earlier access's findings hold for this one; the label for when not."""
+        ir = self.ir
+        here, far = ir.fresh("near"), ir.fresh("far")
+        ir.choose(near.good, here, far, LIKELY)
+        ir.label(here)
+        return far
+
+    def from_near(self, near: Near, where: Where) -> list[str]:
+        """The places of an access near another one."""
+        return [self.ir.at(place, self._distance(near, where)) for place in near.places]
+
+    @staticmethod
+    def _distance(near: Near, where: Where) -> int:
+        return signed(where.add - near.add & (1 << 64) - 1, 64)

@@ -1,0 +1,53 @@
+"""Where the emitter is: the present instruction, and the lanes that execute it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gpudbg.sm.engines.llvm.ir.values import FULL, Mask, copy_of
+from gpudbg.sm.engines.llvm.kernel.listing import following
+
+
+class Executing(NamedTuple):
+    """The lanes that execute: the active ones, and of them those with a guard (index, negated, and
+    the predicate's value), or None: all."""
+
+    active: Mask
+    guard: tuple[int, bool, Mask] | None
+
+
+class Cursor:
+    """The present instruction.
+
+    Attributes:
+        pc: its address.
+        index: instructions of the block before it.
+        budget: IR name of the turn's budget at the block's head.
+        active: the active lanes.
+        exec: the lanes that execute.
+        executing: the same as active lanes and guard.
+        guarded: it has a guard.
+        wants_old: it has a use for what an atomic finds.
+        ended: the present block has its terminator.
+    """
+
+    def __init__(self) -> None:
+        self.pc = self.index = 0
+        self.budget = ""
+        self.active: Mask = FULL
+        self.exec: Mask = FULL
+        self.executing = Executing(FULL, None)
+        self.guarded = self.wants_old = self.ended = False
+
+    @property
+    def next_pc(self) -> int:
+        """The address of the instruction after this one in straight code."""
+        return following(self.pc)
+
+    def mark(self) -> Mask:
+        """What is known of the active lanes, for `revert`."""
+        return copy_of(self.active)
+
+    def revert(self, mark: Mask) -> None:
+        """The block goes on with what was known then."""
+        self.active, self.ended = mark, False

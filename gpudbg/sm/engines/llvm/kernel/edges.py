@@ -1,0 +1,143 @@
+"""Control edges between blocks: into a copy of the next block, round the loop, or by the record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpudbg.sm.engines.llvm.ir.builder import UNLIKELY, Builder
+from gpudbg.sm.engines.llvm.ir.values import Mask, copy_of
+from gpudbg.sm.engines.llvm.kernel.addresses import Addresses, Shape
+from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
+from gpudbg.sm.engines.llvm.kernel.exits import Exits
+from gpudbg.sm.engines.llvm.kernel.listing import Listing
+from gpudbg.sm.engines.llvm.kernel.loops import Loop
+from gpudbg.sm.engines.llvm.kernel.registers import NamedState, Registers
+from gpudbg.sm.engines.llvm.layout import Left
+
+
+@dataclass(slots=True)
+class Fallthrough:
+    """A block that the present one falls into.
+
+    Attributes:
+        label: its own.
+        pc: its head.
+        behind: instructions before it in the blocks that led there.
+        left: name of the budget at its head.
+        names: the state there.
+        shapes, same: what was found about addresses.
+        piece: it is the next piece of straight code; `label` is where it is gone to from.
+        active: the lanes that are active there, if that is known.
+    """
+
+    label: str
+    pc: int
+    behind: int
+    left: tuple[str, int]
+    names: NamedState
+    shapes: dict[tuple[str, int], Shape]
+    same: dict[str, str]
+    piece: bool = False
+    active: Mask | None = None
+
+
+class Edges:
+    """Labels to go on at.
+
+    Attributes:
+        checked: heads that are gone to where the turn may end.
+        missing: places that are gone to and are not in this code.
+        ahead: the block that the present one falls into.
+        behind: instructions of the trace before the present block.
+        longest: instructions of a trace, at most.
+    """
+
+    def __init__(
+        self,
+        ir: Builder,
+        cursor: Cursor,
+        registers: Registers,
+        exits: Exits,
+        addresses: Addresses,
+        listing: Listing,
+        loop: Loop,
+    ) -> None:
+        self.ir, self.cursor, self.registers, self.exits = ir, cursor, registers, exits
+        self.addresses, self.listing, self.loop = addresses, listing, loop
+        self.checked: set[int] = set()
+        self.missing: set[int] = set()
+        self.ahead: Fallthrough | None = None
+        self.behind = self.longest = 0
+
+    def mark(self) -> tuple[set[int], set[int]]:
+        """Where the code goes so far, for `revert`."""
+        return set(self.checked), set(self.missing)
+
+    def revert(self, mark: tuple[set[int], set[int]]) -> None:
+        """Forget edges since a mark."""
+        self.checked, self.missing = mark
+        self.ahead = None
+
+    def edge(self, pc: int, turn: bool = True) -> str:
+        ir = self.ir
+        if pc == self.loop.head and turn:
+            if self.loop.carried is not None:
+                return self.loop.back_edge(self.loop.carried)
+            self.loop.back_edges.append(self.registers.now.dirty())
+        goal = self._goal(pc, turn)
+        label = ir.fresh("o")
+        with ir.aside():
+            ir.label(label)
+            self.registers.store(self.registers.now.dirty())
+            self.exits.store_budget(self.cursor.budget, self.cursor.index + 1)
+            ir.br(goal)
+        return label
+
+    def _goal(self, pc: int, turn: bool) -> str:
+        """A label at a pc, for which the record is up to date."""
+        if pc not in self.listing.heads or pc not in self.listing.code:
+            self.missing.add(pc)
+            if not turn:
+                return f"m{pc}"
+        if not turn:
+            return f"b{pc}"
+        self.checked.add(pc)
+        return f"c{pc}"
+
+    def falls(self, same: bool = False) -> str:
+        cursor = self.cursor
+        pc = cursor.next_pc
+        behind = self.behind + cursor.index + 1
+        if pc not in self.listing.code or behind + self.listing.stretch(pc) > self.longest:
+            return self.edge(pc)
+        left = cursor.budget, cursor.index + 1
+        self.ahead = Fallthrough(
+            self.ir.fresh("f"),
+            pc,
+            behind,
+            left,
+            self.registers.now.copy(),
+            dict(self.addresses.shapes),
+            dict(self.addresses.same),
+        )
+        if same:
+            self.ahead.active = copy_of(cursor.active)
+        return self.ahead.label
+
+    def text(self) -> list[str]:
+        """Blocks on the way to a head where the turn may end, and to code that is not here."""
+        lines = []
+        for pc in sorted(self.checked):
+            goal = f"m{pc}" if pc in self.missing else f"b{pc}"
+            lines += [
+                f"c{pc}:",
+                f"  %cl{pc} = load i64, ptr %budget",
+                f"  %cc{pc} = icmp sle i64 %cl{pc}, 0",
+                f"  br i1 %cc{pc}, label %t{pc}, label %{goal}{UNLIKELY}",
+                f"t{pc}:",
+                f"  store i64 {pc}, ptr %pcs",
+                f"  ret i32 {int(Left.TURN)}",
+            ]
+        for pc in sorted(self.missing):
+            lines += [f"m{pc}:", f"  store i64 {pc}, ptr %pcs", f"  ret i32 {int(Left.MISS)}"]
+        return lines

@@ -1,0 +1,444 @@
+"""One function for all code a kernel can reach: basic blocks, exits and dispatch.
+
+`Emitter` runs the semantics function of each instruction once, against a machine whose parts emit
+IR (`machine`).  There are two versions of a function: for warps whose 32 lanes are all active,
+where unguarded writes replace all lanes, and for any mask.
+
+A trace is a block and what follows it: blocks it falls into (a copy of them), the next piece of
+straight code (which then has a second way in), and back to its own head, where the code is a loop.
+Along a trace registers, predicates and flags stay in IR names (`registers`); what leaves it for
+another block stores them on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from gpudbg.isa.spa5.operands import PT, RZ, Reg
+from gpudbg.sm.conditions import Condition
+from gpudbg.sm.engines.llvm import layout
+from gpudbg.sm.engines.llvm.ir.builder import ODDS, UNLIKELY, Builder
+from gpudbg.sm.engines.llvm.ir.floats import Floats
+from gpudbg.sm.engines.llvm.ir.integers import Integers
+from gpudbg.sm.engines.llvm.ir.values import Msk, Slow, Values
+from gpudbg.sm.engines.llvm.kernel.accesses import Accesses
+from gpudbg.sm.engines.llvm.kernel.addresses import Addresses
+from gpudbg.sm.engines.llvm.kernel.constants import Constants
+from gpudbg.sm.engines.llvm.kernel.conversions import Conversions
+from gpudbg.sm.engines.llvm.kernel.cursor import Cursor, Executing
+from gpudbg.sm.engines.llvm.kernel.doubles import Doubles
+from gpudbg.sm.engines.llvm.kernel.edges import Edges, Fallthrough
+from gpudbg.sm.engines.llvm.kernel.exits import BUDGET, Exits
+from gpudbg.sm.engines.llvm.kernel.flow import ACTIVE, CAME_FROM, Flow
+from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
+from gpudbg.sm.engines.llvm.kernel.listing import Listing, following
+from gpudbg.sm.engines.llvm.kernel.loops import Loop
+from gpudbg.sm.engines.llvm.kernel.machine import KernelMachine
+from gpudbg.sm.engines.llvm.kernel.merges import Merges
+from gpudbg.sm.engines.llvm.kernel.moves import Moves
+from gpudbg.sm.engines.llvm.kernel.patterned_access import PatternedAccess
+from gpudbg.sm.engines.llvm.kernel.patterns import Pattern
+from gpudbg.sm.engines.llvm.kernel.pieces import Blocks, Pieces
+from gpudbg.sm.engines.llvm.kernel.reciprocals import Reciprocals
+from gpudbg.sm.engines.llvm.kernel.registers import NamedState, Registers
+from gpudbg.sm.engines.llvm.kernel.regular_access import RegularAccess
+from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
+from gpudbg.sm.engines.llvm.kernel.shared_sums import SharedSums
+from gpudbg.sm.engines.llvm.kernel.shuffles import Shuffles
+from gpudbg.sm.engines.llvm.kernel.sink import sink
+from gpudbg.sm.engines.llvm.kernel.sites import Sites
+from gpudbg.sm.engines.llvm.kernel.special import COMPILED_SREGS, SpecialRegisters
+from gpudbg.sm.engines.llvm.kernel.trace_rows import TraceRows
+from gpudbg.sm.engines.llvm.layout import Left
+from gpudbg.sm.record import FIELDS
+from gpudbg.sm.semantics import registry
+from gpudbg.sm.semantics.control import PUSHES
+from gpudbg.sm.semantics.machine import Machine
+from gpudbg.sm.turns import FLOW, starts_piece
+
+PC = FIELDS["pc"].offset
+
+_CHANGES_MEMORY = frozenset(("ST", "STG", "STS", "STL", "ATOM", "ATOMS", "RED", *PUSHES))
+"""Instructions that must not be done twice; the divergence stack is memory in the record."""
+
+_MAY_LEAVE = frozenset(("LD", "LDG", "LDS", "LDL", "LDC", *_CHANGES_MEMORY))
+"""Instructions before which loops have deoptimisation points, so that what is dead before them need
+not be carried round."""
+
+_MOST_POINTS = 4
+"""Of them in a loop: each is a block that stores the state."""
+
+ON_STACK = 'alignstack(64) "probe-stack"="inline-asm"'
+"""Vectors that do not find a register lie in lines of their own on the stack, of which every page
+is touched in turn: a host's guard page ends who has too little."""
+
+_LONGEST_TRACE = 64
+"""Instructions of a block and the copies of blocks that follow it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a listing is compiled.
+
+    Attributes:
+        full: for warps whose lanes are all active.
+        registers: registers of a warp's record.
+        banks: bytes of the constant banks.
+        sregs: special registers with a compiled version.
+        run: lanes, 16 or 32, that usually follow one another in memory.
+        wide_vectors: the host has AVX-512.
+        start: how the host estimates 1/sqrt(x): a key of `reciprocals.STARTS`, or "".
+        fixed: values of the special registers that do not change during the launch.
+        conditions: of breakpoints, by pc.
+        patterns: address of an access to the pattern that its lanes are guessed to lie in.
+        first_site: cache entries before those of this code.
+        traced: what is noted for observers, of `trace.BATCHED`.
+    """
+
+    full: bool
+    registers: int
+    banks: Mapping[int, int]
+    sregs: frozenset[int] = COMPILED_SREGS
+    run: int = 16
+    wide_vectors: bool = False
+    start: str = "divide"
+    fixed: Mapping[int, int] = field(default_factory=dict)
+    conditions: Mapping[int, Condition] = field(default_factory=dict)
+    patterns: Mapping[int, Pattern] = field(default_factory=dict)
+    first_site: int = 0
+    traced: tuple[str, ...] = ()
+
+
+class _Revertible(Protocol):
+    """A part whose state can be put back to where an instruction began."""
+
+    def mark(self) -> Any:
+        """The state now."""
+
+    def revert(self, mark: Any) -> None:
+        """Back to the state at a mark."""
+
+
+class Emitter:
+    """Emits one version of a listing's function.
+
+    Attributes:
+        slow: instructions left to the step engine, address to reason.
+        blocks: what has been emitted.
+        sites: cache entries of its accesses.
+        runtime: its calls of the library.
+    """
+
+    def __init__(self, listing: Listing, options: Options) -> None:
+        self.listing = listing
+        self.full = options.full
+        self.conditions = options.conditions
+        self.slow: dict[int, str] = {}
+        self.blocks = Blocks()
+        self._table = registry.table()
+        self._spare = 0
+        self._parts(options)
+        self.machine: Machine = self._machine(options)
+        self._revertible: list[_Revertible] = [
+            self.ir,
+            self.cursor,
+            self.registers,
+            self.exits,
+            self.edges,
+            self.addresses,
+        ]
+        if self.rows is not None:
+            self._revertible.append(self.rows)
+
+    def _parts(self, options: Options) -> None:
+        """What blocks, edges and side exits are made with."""
+        ir, cursor, listing = Builder(), Cursor(), self.listing
+        values = Values(ir)
+        ints = Integers(ir, values)
+        self.ir, self.cursor, self.values, self.ints = ir, cursor, values, ints
+        self.runtime = RuntimeCalls(ir, values)
+        self.floats = Floats(ir, values, ints, self.runtime, options.wide_vectors)
+        self.registers = registers = Registers(
+            ir, values, ints, self.floats, cursor, options.registers, listing.written()
+        )
+        self.exits = exits = Exits(ir, registers, cursor)
+        self.rows = TraceRows(ir, values, cursor, exits, options.traced) if options.traced else None
+        self.sites = Sites(ir, cursor, options.first_site)
+        self.addresses = Addresses(ir, values, ints, cursor, self.sites, options.run)
+        self.merges = Merges(
+            ir, values, self.floats, cursor, registers, exits, self.addresses, listing
+        )
+        self.loop = Loop(ir, self.floats, registers, self.merges)
+        self.edges = Edges(ir, cursor, registers, exits, self.addresses, listing, self.loop)
+        self.pieces = Pieces(ir, registers, exits, self.edges, self.merges, listing, self.blocks)
+
+    def _machine(self, options: Options) -> KernelMachine:
+        """What instructions are emitted with."""
+        ir, values, ints, cursor = self.ir, self.values, self.ints, self.cursor
+        floats, exits, runtime, sites = self.floats, self.exits, self.runtime, self.sites
+        doubles = Doubles(ir, floats, runtime)
+        moves = Moves(ir, values, cursor)
+        library = LibraryAccess(ir, values, ints, cursor, exits, runtime, sites)
+        about = ir, values, cursor, exits, runtime, sites, self.addresses, moves, library
+        regular = RegularAccess(*about)
+        patterned = PatternedAccess(*about, regular, options.patterns)
+        sums = SharedSums(ir, values, cursor, runtime, self.addresses, library)
+        return KernelMachine(
+            cursor,
+            self.registers,
+            Constants(
+                ir, values, ints, cursor, exits, runtime, self.addresses, moves, options.banks
+            ),
+            SpecialRegisters(ir, ints, cursor, options.sregs, options.fixed),
+            ints,
+            floats,
+            doubles,
+            Conversions(ir, values, ints, floats, doubles, runtime),
+            Reciprocals(ir, floats, runtime, options.start),
+            Shuffles(ir, values, runtime, options.wide_vectors),
+            Accesses(ir, patterned, regular, sums, library, self.rows),
+            library,
+            Flow(ir, values, ints, cursor, exits, self.edges, runtime, options.full),
+        )
+
+    # ---- the function --------------------------------------------------------------------
+
+    def text(self, name: str) -> str:
+        """The function."""
+        ir = self.ir
+        heads = sorted(self.listing.heads)
+        body: list[str] = []
+        tail: list[str] = []
+        entry = self.listing.entry
+        if entry in self.listing.code:
+            self._trace(entry, fresh=True)
+            body, tail = sink([*ir.lines, *self.loop.latches], ir.tail)
+        for head in heads:
+            if head in self.listing.code and head not in self.blocks.placed:
+                following_head = self._whole(head)
+                if following_head is not None:
+                    heads.append(following_head)
+                lines, aside = sink([*ir.lines, *self.loop.latches], ir.tail)
+                body += lines
+                tail += aside
+        lines = [
+            f"define i32 @{name}(ptr noalias %env, ptr noalias %rec) {ON_STACK} {{",
+            "entry:",
+            f"  %came_from = getelementptr i8, ptr %rec, i64 {CAME_FROM}",
+            f"  %budget = getelementptr i8, ptr %rec, i64 {BUDGET}",
+            f"  %pcs = getelementptr i8, ptr %rec, i64 {PC}",
+            f"  %actives = getelementptr i8, ptr %rec, i64 {ACTIVE}",
+            f"  %markp = getelementptr i8, ptr %env, i64 {layout.MARKS}",
+            "  %marks = load ptr, ptr %markp",
+            # The loop calls what fits the lanes, and only for a turn.
+            "  br label %seek",
+            "dispatch:",
+            "  %left = load i64, ptr %budget",
+            "  %over = icmp sle i64 %left, 0",
+            "  br i1 %over, label %over.now, label %go",
+            "over.now:",
+            f"  ret i32 {int(Left.TURN)}",
+            "go:",
+            "  %lanes = load i32, ptr %actives",
+            f"  %other = icmp {'ne' if self.full else 'eq'} i32 %lanes, -1",
+            "  br i1 %other, label %switch, label %seek",
+            "switch:",
+            f"  ret i32 {int(Left.SWITCH)}",
+            "miss:",
+            f"  ret i32 {int(Left.MISS)}",
+            "seek:",
+            "  %at = load i64, ptr %pcs",
+            "  switch i64 %at, label %miss [",
+            *(f"    i64 {pc | layout.FRESH}, label %z{pc}" for pc in self.blocks.fresh),
+            *(f"    i64 {pc}, label %b{pc}" for pc in self.blocks.order),
+            "  ]",
+        ]
+        return "\n".join([*lines, *body, *tail, *self.edges.text(), "}", ODDS])
+
+    # ---- blocks --------------------------------------------------------------------------
+
+    def _whole(self, head: int) -> int | None:
+        """Emit a trace, twice where it is a loop: the first time shows what goes round."""
+        edges = self.edges
+        kept = set(edges.checked), set(edges.missing), len(self.blocks.order)
+        placed = set(self.blocks.placed)
+        cut = self._trace(head)
+        if self.loop.back_edges:
+            carried = self.loop.carried_state()
+            edges.checked, edges.missing, count = kept
+            self.blocks.placed = placed
+            del self.blocks.order[count:]
+            again = self._trace(head, carried)
+            cut = cut if again is None else again
+        return cut
+
+    def _trace(
+        self, head: int, carried: NamedState | None = None, fresh: bool = False
+    ) -> int | None:
+        """Emit a block and copies of those it falls into; a new head where one was cut short."""
+        edges = self.edges
+        self.ir.lines, self.ir.tail = [], []
+        self.registers.read = set()
+        self.loop.begin(-1 if fresh else head, carried)
+        self._spare = _MOST_POINTS
+        edges.longest = 0 if head == self.listing.entry and not fresh else _LONGEST_TRACE
+        edges.behind = 0
+        if fresh:
+            self.blocks.fresh.append(head)
+        cut = self._straight(head, None)
+        while edges.ahead is not None:
+            ahead, edges.ahead = edges.ahead, None
+            again = self._straight(ahead.pc, ahead)
+            cut = cut if again is None else again
+        if cut is None or cut in self.listing.heads:
+            return None
+        self.listing.heads.add(cut)
+        return cut
+
+    def _straight(self, head: int, ahead: Fallthrough | None) -> int | None:
+        """Emit one block; the following address where it was cut short, else None."""
+        exits = self.exits
+        self._begin(head, ahead)
+        pc, count = head, 0
+        cut: int | None = None
+        while True:
+            insn = self.listing.code[pc]
+            self.cursor.pc, self.cursor.index = pc, count
+            self.registers.clock += 1
+            early = self.loop.carried is not None and insn.op in _MAY_LEAVE and self._spare > 0
+            self._spare -= early
+            if exits.memory_changed or early:
+                exits.new_point()
+            if not self._try(insn):
+                exits.new_point()
+                self.ir.br(exits.side_exit(Left.STEP, pc))
+                # What follows is a head of its own: there the step engine hands over again.
+                cut = following(pc)
+                break
+            count += 1
+            after = following(pc)
+            if self.cursor.ended:
+                break
+            if self.pieces.begins(insn, after):
+                self.pieces.end_piece(after)
+                break
+            if insn.op in FLOW or after in self.listing.heads or after not in self.listing.code:
+                self.ir.br(self.edges.edge(after, insn.op in FLOW or starts_piece(after)))
+                break
+            pc = after
+        self.blocks.extents[head] = pc
+        if self.rows is not None:
+            self.rows.finish_block()
+        exits.write_exits()
+        return cut
+
+    def _begin(self, head: int, ahead: Fallthrough | None) -> None:
+        """The head of a block."""
+        ir, cursor, exits = self.ir, self.cursor, self.exits
+        cursor.pc, cursor.index = head, 0
+        cursor.ended = False
+        if self.rows is not None:
+            self.rows.clear()
+        if ahead is None:
+            self.edges.behind = 0
+            self.registers.now, self.addresses.shapes, self.addresses.same = NamedState(), {}, {}
+            if self.loop.head < 0:
+                ir.label(f"z{head}")
+                self.registers.now = self.registers.initial()
+            else:
+                self.blocks.order.append(head)
+                ir.label(f"b{head}")
+            cursor.budget = ir.op("load i64, ptr %budget")
+            exits.new_point()
+            if self.loop.carried is not None:
+                # Who comes round asks for the mark there, where what is dead here is at hand.
+                entry = ir.fresh("w")
+                ir.choose(
+                    self.merges.marked(head),
+                    exits.exit_at(exits.point, Left.MARK),
+                    entry,
+                    UNLIKELY,
+                )
+                ir.label(entry)
+                self.loop.phis = self.merges.enter(
+                    entry, f"l{head}", self.loop.carried, self.loop.single
+                )
+                exits.new_point()
+        elif ahead.piece:
+            self.pieces.begin_piece(ahead)
+        else:
+            self._continue(ahead)
+        if ahead is not None or self.loop.carried is None:
+            ir.unless(self.merges.marked(head), exits.exit_at(exits.point, Left.MARK), UNLIKELY)
+        if not self.full:
+            known = None if ahead is None else ahead.active
+            cursor.active = known or Msk(bits=ir.op("load i32, ptr %actives"))
+        if self.rows is not None:
+            self.rows.begin_block()
+
+    def _continue(self, ahead: Fallthrough) -> None:
+        """The head of a block's copy: what was known before it is known."""
+        ir = self.ir
+        self.edges.behind = ahead.behind
+        self.registers.now, self.addresses.shapes, self.addresses.same = (
+            ahead.names,
+            ahead.shapes,
+            ahead.same,
+        )
+        ir.label(ahead.label)
+        before, executed = ahead.left
+        self.cursor.budget = ir.op(f"sub i64 {before}, {executed}")
+        self.exits.new_point()
+        over = ir.op(f"icmp sle i64 {self.cursor.budget}, 0")
+        ir.unless(over, self.exits.exit_at(self.exits.point, Left.TURN), UNLIKELY)
+
+    def _try(self, insn: Any) -> bool:
+        """Emit one instruction; False, and nothing emitted, where it has no compiled version."""
+        marks = [part.mark() for part in self._revertible]
+        try:
+            self._emit(insn)
+            self.exits.memory_changed |= insn.op in _CHANGES_MEMORY
+            return True
+        except Slow as why:
+            self.slow[self.cursor.pc] = str(why)
+        for part, mark in zip(self._revertible, marks, strict=True):
+            part.revert(mark)
+        return False
+
+    def _emit(self, insn: Any) -> None:
+        """Emit one instruction."""
+        self.runtime.begin_instruction()
+        function = self._table.get(insn.op)
+        if function is None:
+            raise Slow("no semantics")
+        if registry.missing_registers(insn, self.registers.count):
+            # Also where its meaning uses none, such as a prefetch.
+            raise Slow("a register the warp does not have")
+        condition = self.conditions.get(self.cursor.pc)
+        if condition is not None:
+            self._stops_where(condition)
+        self._guard(*insn.guard)
+        if self.rows is not None:
+            self.rows.note_instruction()
+        self.cursor.wants_old = "d" in insn.o and insn.o["d"] != Reg(RZ)
+        function(self.machine, insn)
+
+    def _stops_where(self, condition: Condition) -> None:
+        """Leave before the instruction where a breakpoint's condition holds in some lane."""
+        self.cursor.exec = self.cursor.active
+        lanes = self.ints.mand(self.cursor.active, condition.holds(self.machine))
+        bits = self.values.mask_bits(lanes)
+        self.exits.bail_unless(self.ir.op(f"icmp eq i32 {bits}, 0"))
+
+    def _guard(self, index: int, negated: bool) -> None:
+        """Set the execution mask."""
+        cursor = self.cursor
+        cursor.guarded = index != PT or negated
+        cursor.exec = cursor.active
+        cursor.executing = Executing(cursor.active, None)
+        if cursor.guarded:
+            held = self.registers.pred(index)
+            cursor.executing = Executing(cursor.active, (index, negated, held))
+            cursor.exec = self.ints.mand(cursor.active, self.ints.mnot(held) if negated else held)

@@ -1,0 +1,150 @@
+"""Side exits, and the deoptimisation points they go back to.
+
+A `DeoptPoint` is a place before an instruction with what was known there.  A side exit to it
+stores, out of the way, what the record lacks of the state at that place.  Bailing out to the step
+engine means to begin again at the last point, so nothing that cannot be done twice may lie behind
+it: after a change of memory or of the divergence stack a new point is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from gpudbg.sm.engines.llvm.ir.builder import Builder
+from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
+from gpudbg.sm.engines.llvm.kernel.registers import NamedState, Registers
+from gpudbg.sm.engines.llvm.layout import Left
+from gpudbg.sm.record import FIELDS
+
+BUDGET = FIELDS["budget"].offset
+
+TraceRows = tuple[tuple[str, str, int], ...]
+"""Of each trace: pointer to the number of its rows, that number at the block's head, and how many
+more belong to executed instructions."""
+
+
+@dataclass(slots=True)
+class DeoptPoint:
+    """A place that an exit goes back to.
+
+    Attributes:
+        pc: of the next instruction there.
+        left: name of the budget at the head of its block.
+        executed: instructions of the block before it.
+        names: what the record lacks.
+        rows: of each trace: pointer to their number, their number at the block's head, and how many
+            more belong to executed instructions.
+        labels: code that the function returns -> label that goes there.
+    """
+
+    pc: int
+    left: str
+    executed: int
+    names: NamedState
+    rows: tuple[tuple[str, str, int], ...] = ()
+    labels: dict[int, str] = field(default_factory=dict)
+
+
+class Exits:
+    """The points and side exits of the present trace.
+
+    Attributes:
+        points: those that may have exits.
+        point: where a bail-out goes back to.
+        memory_changed: memory, or the divergence stack, has changed since that point.
+        rows_of: rows of traces after some instructions of the block, where code is traced.
+    """
+
+    def __init__(self, ir: Builder, registers: Registers, cursor: Cursor) -> None:
+        self.ir, self.registers, self.cursor = ir, registers, cursor
+        self.points: list[DeoptPoint] = []
+        self.point = DeoptPoint(0, "", 0, NamedState())
+        self.memory_changed = False
+        self.rows_of: Callable[[int], TraceRows] = lambda executed: ()
+
+    def mark(self) -> tuple[int, DeoptPoint, dict[int, str], bool]:
+        """What has been taken so far, for `revert`."""
+        return len(self.points), self.point, dict(self.point.labels), self.memory_changed
+
+    def revert(self, mark: tuple[int, DeoptPoint, dict[int, str], bool]) -> None:
+        """Forget points and exits since a mark."""
+        count, self.point, self.point.labels, self.memory_changed = mark
+        del self.points[count:]
+
+    def new_point(self) -> None:
+        """Exits to the step engine come back here, before the present instruction."""
+        self.point = self._point_at(self.cursor.pc, self.cursor.index)
+        self.memory_changed = False
+
+    def _point_at(self, pc: int, executed: int) -> DeoptPoint:
+        rows = self.rows_of(executed)
+        point = DeoptPoint(pc, self.cursor.budget, executed, self.registers.now.dirty(), rows)
+        self.points.append(point)
+        return point
+
+    def side_exit(self, why: Left, pc: int, extra: int = 0, undone: bool = True) -> str:
+        """A label that leaves the function; `undone`: this instruction has not executed."""
+        if why is Left.STEP:
+            return self.exit_at(self.point, why)
+        point = self._point_at(pc, self.cursor.index + (0 if undone else 1))
+        if why is Left.BARRIER:
+            # The grid loop executes a BAR by itself; where it cannot, its row is taken back there.
+            point.rows = self.rows_of(point.executed + 1)
+        return self.exit_at(point, why, extra)
+
+    def exit_at(self, point: DeoptPoint, why: Left, extra: int = 0) -> str:
+        """A label that leaves the function, with the state as it was at a point."""
+        code = int(why) | extra << 8
+        label = point.labels.get(code)
+        if label is None:
+            label = point.labels[code] = self.ir.fresh("x")
+        return label
+
+    def write_exits(self) -> None:
+        """The code of all exits so far."""
+        for point in self.points:
+            if point.labels:
+                with self.ir.aside():
+                    self._write_exit(point)
+        self.points.clear()
+
+    def _write_exit(self, point: DeoptPoint) -> None:
+        ir = self.ir
+        out = ir.fresh("s")
+        for label in point.labels.values():
+            ir.label(label)
+            ir.br(out)
+        ir.label(out)
+        codes = ", ".join(f"[ {code}, %{label} ]" for code, label in point.labels.items())
+        code = ir.op(f"phi i32 {codes}")
+        self.registers.store(point.names)
+        self.store_budget(point.left, point.executed)
+        for place, first, more in point.rows:
+            ir.put("i64", ir.op(f"add i64 {first}, {more}"), place)
+        ir.line(f"store i64 {point.pc}, ptr %pcs")
+        ir.line(f"ret i32 {code}")
+
+    def store_budget(self, left: str, executed: int) -> None:
+        """Write what is left of a budget after some instructions."""
+        rest = self.ir.op(f"sub i64 {left}, {executed}") if executed else left
+        self.ir.line(f"store i64 {rest}, ptr %budget")
+
+    def settle(self) -> None:
+        """Bring the record up to date, before the present instruction."""
+        self.registers.store(self.registers.now.dirty())
+        now = self.registers.now
+        now.dirty_regs, now.dirty_preds, now.dirty_flags = set(), set(), set()
+        self.new_point()
+
+    def spend(self) -> None:
+        """Take what has executed off the budget in the record, with the present instruction."""
+        self.store_budget(self.cursor.budget, self.cursor.index + 1)
+
+    def bail_unless(self, good: str) -> None:
+        """Bail out to the step engine, at the last point, unless an i1 holds."""
+        self.ir.provided(good, self.side_exit(Left.STEP, self.cursor.pc))
+
+    def speculate(self, good: str) -> None:
+        """Leave for code without the guess, at the last point, unless an i1 holds."""
+        self.ir.provided(good, self.exit_at(self.point, Left.GUESS))

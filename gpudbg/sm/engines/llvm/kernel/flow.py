@@ -1,0 +1,220 @@
+"""Branches, the divergence stack, exits and barriers of the machine interface as LLVM IR.
+
+The uniform cases go from block to block; the others change the stack in the record as
+`gpudbg.sm.convergence` does.  An instruction that would raise leaves before it begins.
+"""
+
+from __future__ import annotations
+
+from gpudbg.sm.engines.llvm import barriers, loop
+from gpudbg.sm.engines.llvm.ir.builder import Builder
+from gpudbg.sm.engines.llvm.ir.integers import Integers
+from gpudbg.sm.engines.llvm.ir.values import FULL, Mask, Msk, Num, Slow, Val, Values
+from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
+from gpudbg.sm.engines.llvm.kernel.edges import Edges
+from gpudbg.sm.engines.llvm.kernel.exits import Exits
+from gpudbg.sm.engines.llvm.kernel.listing import landing
+from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
+from gpudbg.sm.engines.llvm.layout import Left
+from gpudbg.sm.record import DONE, FIELDS, FLAG_IDE, TOKEN_CODE
+
+ACTIVE = FIELDS["active"].offset
+DEPTH = FIELDS["depth"].offset
+CAPACITY = FIELDS["capacity"].offset
+STACK, STEP = (FIELDS[name].offset for name in ("stack", "stack_step"))
+STATUS = FIELDS["status"].offset
+EXITED = FIELDS["exited"].offset
+VALID = FIELDS["valid"].offset
+FLAGS = FIELDS["flags"].offset
+CAME_FROM = FIELDS["came_from"].offset
+BAR_COUNT = FIELDS["bar_count"].offset
+BAR_PRED = FIELDS["bar_pred"].offset
+
+
+class Flow:
+    """Control operations.
+
+    Attributes:
+        full: all lanes are active in this version of the code.
+    """
+
+    def __init__(
+        self,
+        ir: Builder,
+        values: Values,
+        ints: Integers,
+        cursor: Cursor,
+        exits: Exits,
+        edges: Edges,
+        runtime: RuntimeCalls,
+        full: bool,
+    ) -> None:
+        self.ir, self.values, self.ints, self.cursor = ir, values, ints, cursor
+        self.exits, self.edges, self.runtime = exits, edges, runtime
+        self.full = full
+
+    def _active_bits(self) -> str:
+        """The mask of the active lanes as an i32 operand."""
+        return self.values.mask_bits(self.cursor.active)
+
+    def _room(self) -> str:
+        """The depth; leaves when the stack is full."""
+        depth = self.ir.get("i32", "%rec", DEPTH)
+        capacity = self.ir.get("i32", "%rec", CAPACITY)
+        self.exits.bail_unless(self.ir.op(f"icmp ult i32 {depth}, {capacity}"))
+        return depth
+
+    def _push(self, depth: str, kind: str, lanes: str, target: int | str) -> None:
+        ir = self.ir
+        base = ir.get("i64", "%rec", STACK)
+        stack = ir.at("%rec", base)
+        step = ir.get("i32", "%rec", STEP)
+        wide = [ir.op(f"zext i32 {each} to i64") for each in (depth, step)]
+        entry = ir.at(stack, ir.op(f"mul i64 {wide[0]}, {wide[1]}"))
+        ir.put("i32", TOKEN_CODE[kind], entry)
+        ir.put("i32", lanes, entry, 4)
+        ir.put("i64", target, entry, 8)
+        ir.put("i32", ir.op(f"add i32 {depth}, 1"), "%rec", DEPTH)
+
+    def push(self, kind: str, target: int | Num) -> None:
+        if self.cursor.guarded or not isinstance(target, int) or target < 0:
+            raise Slow("a guarded or computed token, or one that wraps around address 0")
+        self._push(self._room(), kind, self._active_bits(), target)
+
+    def _flow(self, target: int) -> str:
+        """A label: the flow changes to `target`."""
+        if target == self.cursor.next_pc:
+            return self.edges.edge(landing(target))
+        here, goal = self.ir.fresh("taken"), self.edges.edge(landing(target))
+        self.ir.later(here, [f"store i64 {self.cursor.pc}, ptr %came_from", f"br label %{goal}"])
+        return here
+
+    def branch(self, mask: Mask, target: int | Num) -> None:
+        ir, cursor = self.ir, self.cursor
+        if not isinstance(target, int):
+            self._jump(mask, target)
+            return
+        if target < 0:
+            raise Slow("a target that wraps around address 0")
+        if isinstance(mask, int) and mask == FULL and self.full:
+            ir.br(self._flow(target))
+            cursor.ended = True
+            return
+        lanes, active = self.values.mask_bits(mask), self._active_bits()
+        falls, taken = self.edges.falls(), self._flow(target)
+        ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), falls)
+        ir.unless(ir.op(f"icmp eq i32 {lanes}, {active}"), taken)
+        self._push(self._room(), "DIV", lanes, target)
+        stay = ir.op(f"xor i32 {active}, {lanes}")
+        ir.put("i32", stay, "%rec", ACTIVE)
+        ir.br(
+            self.exits.side_exit(Left.SWITCH, cursor.next_pc, undone=False) if self.full else falls
+        )
+        cursor.ended = True
+
+    def _jump(self, mask: Mask, target: Num) -> None:
+        """A branch to computed places."""
+        ir, values, cursor = self.ir, self.values, self.cursor
+        exits, runtime = self.exits, self.runtime
+        exits.settle()
+        lanes, active = values.mask_bits(mask), self._active_bits()
+        if values.uniform(target):
+            exits.bail_unless(ir.op(f"icmp eq i32 {lanes}, {active}"))
+            self._arrive(ir.op(f"zext i32 {values.scalar(target, 32)} to i64"))
+            return
+        if cursor.guarded:
+            ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), self.edges.edge(cursor.next_pc))
+        row, spread = runtime.row_of(target, 32), runtime.function("spread")
+        goal = ir.op(f"call i64 {spread}(ptr %rec, ptr {row}, i32 {lanes}, i64 {cursor.next_pc})")
+        exits.bail_unless(ir.op(f"icmp sge i64 {goal}, 0"))
+        self._arrive(goal)
+
+    def _arrive(self, goal: str) -> None:
+        """Go on at a computed place, which may end the turn or change the version."""
+        ir, cursor = self.ir, self.cursor
+        moved = ir.op(f"icmp ne i64 {goal}, {cursor.next_pc}")
+        before = ir.get("i64", "%came_from")
+        ir.put("i64", ir.op(f"select i1 {moved}, i64 {cursor.pc}, i64 {before}"), "%came_from")
+        low = ir.op(f"and i64 {goal}, 31")
+        even = ir.op(f"icmp eq i64 {low}, 0")
+        skip = ir.op(f"select i1 {even}, i64 8, i64 0")
+        ir.put("i64", ir.op(f"add i64 {goal}, {skip}"), "%rec", FIELDS["pc"].offset)
+        self.exits.spend()
+        ir.br("dispatch")
+        cursor.ended = True
+
+    def call(self, target: int | Num) -> None:
+        if self.cursor.guarded or not isinstance(target, int) or target < 0:
+            raise Slow("a guarded or computed call, or one that wraps around address 0")
+        self._push(self._room(), "RET", self._active_bits(), self.cursor.next_pc)
+        self.ir.br(self._flow(target))
+        self.cursor.ended = True
+
+    def pop(self, kind: str, mask: Mask) -> None:
+        self._release("pop", f"i32 {TOKEN_CODE[kind]}, ", mask)
+
+    def exit(self, mask: Mask) -> None:
+        self._release("exit", "", mask)
+
+    def _release(self, function: str, first: str, mask: Mask) -> None:
+        """Lanes stop running: the library finds who goes on, and where."""
+        ir, cursor, exits, edges = self.ir, self.cursor, self.exits, self.edges
+        if mask == 0:
+            ir.br(edges.edge(cursor.next_pc))
+            cursor.ended = True
+            return
+        lanes = self.values.mask_bits(mask)
+        if not isinstance(mask, int):
+            ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), edges.falls(True))
+        exits.settle()
+        if function == "exit":
+            self._exit_whole(lanes)
+        target = self.runtime.function(function)
+        goal = ir.op(f"call i64 {target}(ptr %rec, {first}i32 {lanes}, i64 {cursor.next_pc})")
+        exits.bail_unless(ir.op(f"icmp ne i64 {goal}, -1"))
+        if function == "exit":
+            status = ir.get("i32", "%rec", STATUS)
+            over = ir.op(f"icmp ne i32 {status}, 0")
+            ir.unless(over, exits.side_exit(Left.DONE, cursor.pc, undone=False))
+        self._arrive(goal)
+
+    def _exit_whole(self, lanes: str) -> None:
+        """The usual end: no lane is left and none waits."""
+        ir = self.ir
+        rest = ir.op(f"xor i32 {self._active_bits()}, {lanes}")
+        inside = ir.op(f"and i32 {ir.get('i32', '%rec', FLAGS)}, {FLAG_IDE}")
+        depth = ir.get("i32", "%rec", DEPTH)
+        gone = ir.op(f"or i32 {ir.get('i32', '%rec', EXITED)}, {lanes}")
+        lost = ir.op(f"xor i32 {ir.get('i32', '%rec', VALID)}, {gone}")
+        first, second = ir.op(f"or i32 {rest}, {inside}"), ir.op(f"or i32 {depth}, {lost}")
+        whole, part = ir.fresh("whole"), ir.fresh("part")
+        odd = ir.op(f"or i32 {first}, {second}")
+        ir.choose(ir.op(f"icmp eq i32 {odd}, 0"), whole, part)
+        ir.label(whole)
+        ir.put("i32", gone, "%rec", EXITED)
+        ir.put("i32", 0, "%rec", ACTIVE)
+        ir.put("i32", DONE, "%rec", STATUS)
+        ir.br(self.exits.side_exit(Left.DONE, self.cursor.pc, undone=False))
+        ir.label(part)
+
+    def barrier(
+        self, mode: str, barrier_id: Num, count: Num | None, reduce_op: str, pred: Mask | None
+    ) -> None:
+        ir, values, cursor = self.ir, self.values, self.cursor
+        threads = 0 if count is None else count
+        if not isinstance(threads, int) or not isinstance(barrier_id, int) or barrier_id > 15:
+            raise Slow("a barrier whose number or size is computed")
+        lanes = values.mask_bits(cursor.exec)
+        if cursor.guarded:
+            ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), self.edges.edge(cursor.next_pc))
+        if mode == "RED":
+            voted = values.mask_bits(self.ints.mand(FULL if pred is None else pred, cursor.exec))
+            for name, mask in (("voted", voted), ("voters", lanes)):
+                ir.put("i64", ir.op(f"zext i32 {mask} to i64"), "%env", loop.FIELD[name])
+        code = barriers.code_of(mode, barrier_id, reduce_op, threads)
+        ir.br(self.exits.side_exit(Left.BARRIER, cursor.pc, code))
+        cursor.ended = True
+
+    def barrier_result(self) -> tuple[Num, Mask]:
+        count = Val(32, self.ir.get("i32", "%rec", BAR_COUNT), True)
+        return count, Msk(bits=self.ir.get("i32", "%rec", BAR_PRED))

@@ -1,0 +1,116 @@
+"""Accesses to memory by the run-time library, which checks lane by lane.
+
+Every access function gets pointers to rows of addresses and data.  It returns whether all
+executing lanes were good; if not, nothing has happened and the step engine takes over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpudbg.sm.engines.llvm import layout
+from gpudbg.sm.engines.llvm.ir.builder import Builder
+from gpudbg.sm.engines.llvm.ir.integers import Integers
+from gpudbg.sm.engines.llvm.ir.values import FULL, Mask, Num, Val, Values
+from gpudbg.sm.engines.llvm.kernel.addresses import Where
+from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
+from gpudbg.sm.engines.llvm.kernel.exits import Exits
+from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
+from gpudbg.sm.engines.llvm.kernel.sites import Sites
+
+
+class LibraryAccess:
+    """Loads, stores and atomics of any form."""
+
+    def __init__(
+        self,
+        ir: Builder,
+        values: Values,
+        ints: Integers,
+        cursor: Cursor,
+        exits: Exits,
+        runtime: RuntimeCalls,
+        sites: Sites,
+    ) -> None:
+        self.ir, self.values, self.ints, self.cursor = ir, values, ints, cursor
+        self.exits, self.runtime, self.sites = exits, runtime, sites
+
+    def _where(self, space: str, address: Num) -> str:
+        """The address arguments of a library function: low row, high row, constant."""
+        if space in ("shared", "local"):
+            if isinstance(address, int):
+                return f"ptr {self.ir.at('%env', layout.ZERO)}, i64 {address & FULL}"
+            return f"ptr {self.runtime.row_of(address, 32)}, i64 0"
+        zero = self.ir.at("%env", layout.ZERO)
+        if isinstance(address, int):
+            return f"ptr {zero}, ptr {zero}, i64 {address}"
+        if address.pair is None:
+            low, high, add = self.ints.lo(address), self.ints.hi(address), 0
+        else:
+            low, high, add = address.pair
+        return f"ptr {self.runtime.row_of(low, 32)}, ptr {self.runtime.row_of(high, 32)}, i64 {add}"
+
+    def _call(self, name: str, space: str, address: Num, tail: str) -> None:
+        """Call an access function and leave unless it succeeded."""
+        where = self._where(space, address)
+        known = space in ("global", "generic")
+        site = self.sites.entry(not name.startswith("load")) if known else "null"
+        mask = self.values.mask_bits(self.cursor.exec)
+        good = self.ir.op(
+            f"call i1 {self.runtime.function(name)}(ptr %env, ptr %rec, ptr {site}, {where}, "
+            f"i32 {mask}{tail})"
+        )
+        self.exits.bail_unless(good)
+
+    def load(self, space: str, address: Num, size: int, signed: bool) -> Sequence[Num]:
+        """By the library."""
+        out = self.runtime.new_row()
+        if size > 8:
+            self.runtime.new_row()
+        name = f"load.{space}.{size}{'s' if signed else ''}"
+        self._call(name, space, address, f", ptr {out}")
+        return self.runtime.words(out, size)
+
+    def store(self, space: str, address: Num, size: int, values: Sequence[Num]) -> None:
+        """By the library."""
+        data = [self.runtime.row_of(v, 32) for v in values]
+        tail = "".join(f", ptr {row}" for row in data)
+        self._call(f"store.{space}.{size}", space, address, tail)
+
+    def atomic(self, space: str, op: str, type_: str, address: Num, operands: Sequence[Num]) -> Num:
+        bits = layout.ATOMICS.get(f"{op}.{type_}", 0)
+        rows = [self.runtime.row_of(v, bits) for v in operands]
+        if space == "shared" and op == "ADD" and type_ in layout.SUMS and not self.cursor.wants_old:
+            self._call(f"sum.shared.{type_}", space, address, f", ptr {rows[0]}")
+            return 0
+        rows += [self.ir.at("%env", layout.ZERO)] * (2 - len(rows))
+        out = self.runtime.new_row()
+        tail = "".join(f", ptr {row}" for row in (*rows, out))
+        self._call(f"atomic.{space}.{op}.{type_}", space, address, tail)
+        return Val(bits, self.ir.get(f"<32 x i{bits}>", out, 0, 64))
+
+    def in_window(self, address: Num) -> Mask:
+        window = Val(64, self.ir.get("i64", "%env", layout.SHARED_WINDOW), True)
+        return self.ints.wult(self.ints.wsub(address, window), 1 << 25)
+
+    def load_at(
+        self, space: str, site: str, where: Where, size: int, signed: bool, mask: str
+    ) -> list[Val]:
+        out = self.runtime.new_row()
+        if size > 8:
+            self.runtime.new_row()
+        name = f"load.{space}.{size}{'s' if signed else ''}"
+        self.call_at(name, space, site, where, mask, f", ptr {out}")
+        return [word for word in self.runtime.words(out, size) if isinstance(word, Val)]
+
+    def call_at(self, name: str, space: str, site: str, where: Where, mask: str, tail: str) -> None:
+        """Call an access function on prepared addresses."""
+        runtime = self.runtime
+        rows = f"ptr {runtime.row_of(where.low, 32)}"
+        if space == "global":
+            rows += f", ptr {runtime.row_of(where.high, 32)}"
+        good = self.ir.op(
+            f"call i1 {runtime.function(name)}(ptr %env, ptr %rec, ptr {site or 'null'}, {rows}, "
+            f"i64 {where.add}, i32 {mask}{tail})"
+        )
+        self.exits.bail_unless(good)

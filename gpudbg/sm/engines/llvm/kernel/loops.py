@@ -1,0 +1,76 @@
+"""A trace that leads back to its own head: loop phis carry what stays in names."""
+
+from __future__ import annotations
+
+from gpudbg.sm.engines.llvm.ir.builder import Builder
+from gpudbg.sm.engines.llvm.ir.floats import Floats
+from gpudbg.sm.engines.llvm.kernel.merges import Key, Merges
+from gpudbg.sm.engines.llvm.kernel.registers import NamedState, Registers
+
+MOST_ROUND = 12
+"""Registers that stay in names around a loop."""
+
+
+class Loop:
+    """The loop of the present trace.
+
+    Attributes:
+        head: of the trace; -1: nothing leads back to it.
+        back_edges: what is dirty where the trace leads back to its head.
+        carried: what goes round the loop in names, once that is known.
+        latches: blocks that lead back.
+        phis: loop phis, to their lines, which are completed when it is known what comes round.
+        single: registers that go round the loop as floats.
+    """
+
+    def __init__(self, ir: Builder, floats: Floats, registers: Registers, merges: Merges) -> None:
+        self.ir, self.floats, self.registers, self.merges = ir, floats, registers, merges
+        self.head = 0
+        self.back_edges: list[NamedState] = []
+        self.carried: NamedState | None = None
+        self.latches: list[str] = []
+        self.phis: dict[Key, int] = {}
+        self.single: set[int] = set()
+
+    def begin(self, head: int, carried: NamedState | None) -> None:
+        """Begin a trace; `carried`: what a first emission has shown to go round."""
+        self.head, self.carried = head, carried
+        self.back_edges, self.latches, self.phis = [], [], {}
+
+    def carried_state(self) -> NamedState:
+        """What stays in names from one turn of a loop to the next; without values."""
+        found = NamedState()
+        for late in self.back_edges:
+            found.dirty_regs |= late.dirty_regs
+            found.dirty_preds |= late.dirty_preds
+            found.dirty_flags |= late.dirty_flags
+        first = sorted(found.dirty_regs & self.registers.read)
+        rest = sorted(found.dirty_regs - self.registers.read)
+        found.dirty_regs = set((first + rest)[:MOST_ROUND])
+        # Results of floating-point operations on all ways round, in all lanes.
+        self.single = {
+            n
+            for n in found.dirty_regs
+            if all(
+                n in way.dirty_regs and self.floats.is_canonical(way.regs[n])
+                for way in self.back_edges
+            )
+        }
+        return found
+
+    def back_edge(self, carried: NamedState) -> str:
+        """A label that goes round the loop."""
+        ir, registers = self.ir, self.registers
+        label, way = ir.fresh("r"), ir.fresh("k")
+        kept, main = registers.now, ir.lines
+        registers.now, ir.lines = kept.copy(), []
+        ir.label(label)
+        registers.store(registers.now.spill(carried))
+        left = self.merges.turn_ends(self.head, way, True)
+        values = self.merges.incoming(self.phis, left, self.single)
+        for key, line in self.phis.items():
+            main[line] += f", [ {values[key]}, %{way} ]"
+        ir.br(f"l{self.head}")
+        self.latches += ir.lines
+        ir.lines, registers.now = main, kept
+        return label

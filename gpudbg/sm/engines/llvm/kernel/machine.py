@@ -1,0 +1,128 @@
+"""The machine interface of a kernel that is compiled: every operation is that of one part."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpudbg.sm.engines.llvm.ir.floats import Floats
+from gpudbg.sm.engines.llvm.ir.integers import Integers
+from gpudbg.sm.engines.llvm.ir.values import Mask, Slow
+from gpudbg.sm.engines.llvm.kernel.accesses import Accesses
+from gpudbg.sm.engines.llvm.kernel.constants import Constants
+from gpudbg.sm.engines.llvm.kernel.conversions import Conversions
+from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
+from gpudbg.sm.engines.llvm.kernel.doubles import Doubles
+from gpudbg.sm.engines.llvm.kernel.flow import Flow
+from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
+from gpudbg.sm.engines.llvm.kernel.reciprocals import Reciprocals
+from gpudbg.sm.engines.llvm.kernel.registers import Registers
+from gpudbg.sm.engines.llvm.kernel.shuffles import Shuffles
+from gpudbg.sm.engines.llvm.kernel.special import SpecialRegisters
+
+
+class KernelMachine:
+    """What semantics functions are given (`gpudbg.sm.semantics.machine.Machine`)."""
+
+    def __init__(
+        self,
+        cursor: Cursor,
+        registers: Registers,
+        constants: Constants,
+        special: SpecialRegisters,
+        ints: Integers,
+        floats: Floats,
+        doubles: Doubles,
+        conversions: Conversions,
+        reciprocals: Reciprocals,
+        shuffles: Shuffles,
+        accesses: Accesses,
+        library: LibraryAccess,
+        flow: Flow,
+    ) -> None:
+        self._cursor = cursor
+        # State.
+        self.reg, self.reg_pair = registers.reg, registers.reg_pair
+        self.reg_write, self.reg_pair_write = registers.reg_write, registers.reg_pair_write
+        self.pred, self.pred_write = registers.pred, registers.pred_write
+        self.cc_read, self.cc_write = registers.cc_read, registers.cc_write
+        self.const, self.const_pair = constants.const, constants.const_pair
+        self.const_load = constants.const_load
+        self.sreg, self.sreg_coupled = special.sreg, special.sreg_coupled
+        # Masks.
+        self.mask, self.true, self.false = ints.mask, ints.true, ints.false
+        self.mand, self.mor, self.mxor, self.mnot = ints.mand, ints.mor, ints.mxor, ints.mnot
+        self.mselect, self.bit, self.from_mask = ints.mselect, ints.bit, ints.from_mask
+        # Integers; what changes a sign bit may be an operation on floats.
+        self.add, self.sub, self.mul = ints.add, ints.sub, ints.mul
+        self.and_, self.or_, self.xor, self.not_ = floats.and_, ints.or_, floats.xor, ints.not_
+        self.shl, self.shr, self.sar = ints.shl, ints.shr, ints.sar
+        self.select, self.popc, self.clz, self.brev = ints.select, ints.popc, ints.clz, ints.brev
+        self.eq, self.ult, self.slt = ints.eq, ints.ult, ints.slt
+        self.wide, self.lo, self.hi = ints.wide, ints.lo, ints.hi
+        self.zext, self.sext = ints.zext, ints.sext
+        self.wadd, self.wsub, self.wmul = ints.wadd, ints.wsub, ints.wmul
+        self.wand, self.wor, self.wxor, self.wnot = floats.wand, ints.wor, floats.wxor, ints.wnot
+        self.wshl, self.wshr, self.wsar = ints.wshl, ints.wshr, ints.wsar
+        self.weq, self.wult, self.wslt = ints.weq, ints.wult, ints.wslt
+        self.wselect, self.lane_id, self.ballot = ints.wselect, ints.lane_id, ints.ballot
+        # Floating point.
+        self.fadd, self.fmul, self.ffma, self.ftz = (
+            floats.fadd,
+            floats.fmul,
+            floats.ffma,
+            floats.ftz,
+        )
+        self.flt, self.feq, self.fnan = floats.flt, floats.feq, floats.fnan
+        self.fround, self.mufu = floats.fround, reciprocals.mufu
+        self.dadd, self.dmul, self.dfma = doubles.dadd, doubles.dmul, doubles.dfma
+        self.dlt, self.deq, self.dnan = floats.dlt, floats.deq, floats.dnan
+        self.dround = conversions.dround
+        self.f32_to_f64, self.f64_to_f32 = conversions.f32_to_f64, conversions.f64_to_f32
+        self.f16_to_f64, self.f64_to_f16 = conversions.f16_to_f64, conversions.f64_to_f16
+        self.int_to_f64, self.int_to_f32 = conversions.int_to_f64, conversions.int_to_f32
+        self.f64_to_int = conversions.f64_to_int
+        # Memory and control.
+        self.lane_read = shuffles.lane_read
+        self.load, self.store, self.atomic = accesses.load, accesses.store, accesses.atomic
+        self.fence, self.in_window = accesses.fence, library.in_window
+        self.branch, self.push, self.pop = flow.branch, flow.push, flow.pop
+        self.call, self.exit = flow.call, flow.exit
+        self.barrier, self.barrier_result = flow.barrier, flow.barrier_result
+
+    def pc(self) -> int:
+        """The address of the present instruction."""
+        return self._cursor.pc
+
+    def next_pc(self) -> int:
+        """The address of the one after it."""
+        return self._cursor.next_pc
+
+    def lanes(self) -> Mask:
+        """The executing lanes."""
+        return self._cursor.exec
+
+    def active(self) -> Mask:
+        """The active lanes."""
+        return self._cursor.active
+
+    # ---- what has no compiled version ------------------------------------------------------
+
+    def quad_activate(self, on: bool) -> None:
+        """Left to the step engine."""
+        raise Slow("SAM and RAM")
+
+    def system(self, name: str, **arguments: Any) -> Any:
+        """Left to the step engine."""
+        raise Slow(f"system instruction {name}")
+
+    def surface(self, name: str, i: Any) -> None:
+        """Left to the step engine."""
+        raise Slow("textures and surfaces")
+
+    def gap(self, what: str) -> None:
+        """Left to the step engine."""
+        raise Slow(what)
+
+    def warp_error(self, code: str, lanes: Mask | None = None, detail: str = "") -> None:
+        """Left to the step engine."""
+        raise Slow(code)

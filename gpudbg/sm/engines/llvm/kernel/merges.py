@@ -1,0 +1,140 @@
+"""Ways that meet: into a loop and round it, into a piece of code from the one before or a turn.
+
+Where two ways meet, what is in names on one of them comes from the record on the other, and phis
+choose.  NamedState are carried on only as far as a host has registers for them.  Results of
+floating-point operations go round a loop as floats, so that only who wants their bits makes NaNs
+canonical; what comes from the record may be any bits, so it is told where a value comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gpudbg.sm.engines.llvm.ir.builder import UNLIKELY, Builder
+from gpudbg.sm.engines.llvm.ir.floats import F32, I32, Floats
+from gpudbg.sm.engines.llvm.ir.values import Msk, Val, Values, copy_of
+from gpudbg.sm.engines.llvm.kernel.addresses import Addresses
+from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
+from gpudbg.sm.engines.llvm.kernel.exits import BUDGET, DeoptPoint, Exits
+from gpudbg.sm.engines.llvm.kernel.listing import Listing
+from gpudbg.sm.engines.llvm.kernel.registers import PRED, NamedState, Registers, flag_place
+from gpudbg.sm.engines.llvm.layout import Left
+from gpudbg.sm.record import HEADER_BYTES, ROW_BYTES
+
+Key = tuple[str, int | str]
+"""What a phi is of: ("regs", number), ("preds", number), ("flags", letter) or `LEFT`."""
+
+LEFT: Key = ("left", "")
+"""The budget."""
+
+HELD: Key = ("held", "")
+"""i1: all comes from the record."""
+
+
+class Merges:
+    """Heads with two ways in: from the record, and with values in names."""
+
+    def __init__(
+        self,
+        ir: Builder,
+        values: Values,
+        floats: Floats,
+        cursor: Cursor,
+        registers: Registers,
+        exits: Exits,
+        addresses: Addresses,
+        listing: Listing,
+    ) -> None:
+        self.ir, self.values, self.floats, self.cursor = ir, values, floats, cursor
+        self.registers, self.exits = registers, exits
+        self.addresses, self.listing = addresses, listing
+
+    def enter(self, entry: str, meet: str, late: NamedState, floats: set[int]) -> dict[Key, int]:
+        """From the record into code that is also come to from elsewhere, with names.
+
+        Args:
+            entry, meet: labels of the present block and of that code.
+            late: what comes in names; its values do not matter.
+            floats: registers of it that come as floats.
+
+        Returns:
+            The phis, to their lines.
+        """
+        ir = self.ir
+        rows: list[tuple[Key, str, int, int]] = [(LEFT, "i64", BUDGET, 8)]
+        places = [(n, HEADER_BYTES + ROW_BYTES * n) for n in sorted(late.dirty_regs)]
+        rows += [(("regs", n), F32 if n in floats else I32, place, 64) for n, place in places]
+        rows += [(("preds", n), "i32", PRED + 4 * n, 4) for n in sorted(late.dirty_preds)]
+        rows += [(("flags", f), "i32", flag_place(f), 4) for f in sorted(late.dirty_flags)]
+        held = [ir.get(kind, "%rec", place, align) for _, kind, place, align in rows]
+        ir.br(meet)
+        ir.label(meet)
+        phis, names = {}, {}
+        for (key, kind, _, _), value in zip(rows, held, strict=True):
+            phis[key] = len(ir.lines)
+            names[key] = ir.op(f"phi {kind} [ {value}, %{entry} ]")
+        if floats:
+            phis[HELD] = len(ir.lines)
+            names[HELD] = ir.op(f"phi i1 [ true, %{entry} ]")
+        self.cursor.budget = names[LEFT]
+        regs = {n: Val(32, names["regs", n]) for n in late.dirty_regs - floats}
+        regs |= {n: self._bits_of(names["regs", n], names[HELD]) for n in floats}
+        self.registers.now = NamedState(
+            {**regs},
+            {n: Msk(bits=names["preds", n]) for n in late.dirty_preds},
+            {f: Msk(bits=names["flags", f]) for f in late.dirty_flags},
+            set(late.dirty_regs),
+            set(late.dirty_preds),
+            set(late.dirty_flags),
+        )
+        self.addresses.shapes, self.addresses.same = {}, {}
+        return phis
+
+    def _bits_of(self, single: str, held: str) -> Val:
+        """A register that has come as floats, from the record where an i1 says so."""
+        bits, other = (
+            self.floats.bits32(single).ref,
+            self.values.bare(self.floats.canonical(single), 32),
+        )
+        value = Val(32, self.ir.op(f"select i1 {held}, {I32} {bits}, {I32} {other}"))
+        value.single = single
+        return value
+
+    def incoming(self, keys: Iterable[Key], left: str, floats: set[int]) -> dict[Key, str]:
+        """Present values for phis."""
+        registers = self.registers
+        found = {LEFT: left, HELD: "false"}
+        for kind, key in keys:
+            if kind == "regs" and key in floats:
+                found[kind, key] = self.floats.f32(registers.whole(int(key)))
+            elif kind == "regs":
+                found[kind, key] = self.values.bare(registers.whole(int(key)), 32)
+            elif kind == "preds":
+                found[kind, key] = self.values.mask_bits(copy_of(registers.pred(int(key))))
+            elif kind == "flags":
+                found[kind, key] = self.values.mask_bits(copy_of(registers.cc_read(str(key))))
+        return found
+
+    def marked(self, head: int) -> str:
+        """i1: there is a breakpoint in the block at a head."""
+        mark = self.ir.get("i8", "%marks", (head - self.listing.base) // 8)
+        return self.ir.op(f"icmp ne i8 {mark}, 0")
+
+    def turn_ends(self, pc: int, way: str, marked: bool = False) -> str:
+        """Begin the block `way` to a head, unless the turn ends there; the budget's name.
+
+        Args:
+            marked: leave before a mark, too.
+        """
+        ir = self.ir
+        left = ir.op(f"sub i64 {self.cursor.budget}, {self.cursor.index + 1}")
+        point = DeoptPoint(pc, left, 0, self.registers.now.dirty())
+        self.exits.points.append(point)
+        over = ir.op(f"icmp sle i64 {left}, 0")
+        if marked:
+            ir.unless(over, self.exits.exit_at(point, Left.TURN), UNLIKELY)
+            over = self.marked(pc)
+        why = Left.MARK if marked else Left.TURN
+        ir.choose(over, self.exits.exit_at(point, why), way, UNLIKELY)
+        ir.label(way)
+        return left

@@ -1,0 +1,99 @@
+"""Data between memory at checked places and lanes."""
+
+from __future__ import annotations
+
+from gpudbg.sm.engines.llvm.ir.builder import Builder
+from gpudbg.sm.engines.llvm.ir.values import FULL, Values
+from gpudbg.sm.engines.llvm.kernel.addresses import HALF, LANES16
+from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
+
+
+def _range(first: int, step: int = 1) -> str:
+    """Indices of 16 elements, as a shuffle mask."""
+    numbers = ", ".join(f"i32 {first + step * n}" for n in range(HALF))
+    return f"<{HALF} x i32> <{numbers}>"
+
+
+class Moves:
+    """Vectors of 16 lanes at a host pointer, and words of one lane."""
+
+    def __init__(self, ir: Builder, values: Values, cursor: Cursor) -> None:
+        self.ir, self.values, self.cursor = ir, values, cursor
+
+    def half_of(self, ref: str, half: int) -> str:
+        kind = "<32 x i32>"
+        return self.ir.op(f"shufflevector {kind} {ref}, {kind} poison, {_range(HALF * half)}")
+
+    def splat16(self, scalar: str) -> str:
+        first = self.ir.op(f"insertelement {LANES16} poison, i32 {scalar}, i64 0")
+        return self.ir.op(
+            f"shufflevector {LANES16} {first}, {LANES16} poison, <{HALF} x i32> zeroinitializer"
+        )
+
+    def load_splat(self, places: list[str], size: int, signed: bool) -> list[str]:
+        """All lanes of each word, from one place for each 16 lanes."""
+        halves = [
+            [self.splat16(word) for word in self.load_words(place, size, signed)]
+            for place in dict.fromkeys(places)
+        ]
+        return [self.both(a, b) for a, b in zip(halves[0], halves[-1], strict=True)]
+
+    def load_words(self, place: str, size: int, signed: bool) -> list[str]:
+        """The words of one lane."""
+        kind = f"i{8 * min(size, 4)}"
+        words = []
+        for n in range(max(1, size // 4)):
+            value = self.ir.get(kind, place, 4 * n, min(size, 4))
+            if size < 4:
+                value = self.ir.op(f"{'sext' if signed else 'zext'} {kind} {value} to i32")
+            words.append(value)
+        return words
+
+    def load_line(self, pointer: str, size: int, signed: bool) -> list[str]:
+        ir = self.ir
+        if size < 4:
+            kind = f"<{HALF} x i{8 * size}>"
+            value = ir.get(kind, pointer, 0, size)
+            return [ir.op(f"{'sext' if signed else 'zext'} {kind} {value} to {LANES16}")]
+        count = size // 4
+        if count == 1:
+            return [ir.get(LANES16, pointer, 0, 4)]
+        kind = f"<{HALF * count} x i32>"
+        value = ir.get(kind, pointer, 0, 4)
+        return [
+            ir.op(f"shufflevector {kind} {value}, {kind} poison, {_range(n, count)}")
+            for n in range(count)
+        ]
+
+    def both(self, a: str, b: str) -> str:
+        indices = ", ".join(f"i32 {n}" for n in range(32))
+        return self.ir.op(f"shufflevector {LANES16} {a}, {LANES16} {b}, <32 x i32> <{indices}>")
+
+    def store_piece(self, place: str, data: list[str], half: int) -> None:
+        """16 lanes of each word next to each other."""
+        ir = self.ir
+        parts = [self.half_of(d, half) for d in data]
+        count = len(parts)
+        if count == 1 and self.cursor.exec != FULL:
+            lanes = self.values.mask_lanes(self.cursor.exec)
+            chosen = ir.op(
+                f"shufflevector <32 x i1> {lanes}, <32 x i1> poison, {_range(HALF * half)}"
+            )
+            ir.line(
+                f"call void @llvm.masked.store.v16i32.p0({LANES16} {parts[0]}, "
+                f"ptr align 4 {place}, <{HALF} x i1> {chosen})"
+            )
+            return
+        kind, value = LANES16, parts[0]
+        width = HALF
+        while len(parts) > 1:
+            # Pairs n and n + half the count, so that words end up interleaved.
+            middle = len(parts) // 2
+            order = ", ".join(f"i32 {k + width * p}" for k in range(width) for p in range(2))
+            joined = f"<{2 * width} x i32>"
+            parts = [
+                ir.op(f"shufflevector {kind} {a}, {kind} {b}, <{2 * width} x i32> <{order}>")
+                for a, b in zip(parts[:middle], parts[middle:], strict=True)
+            ]
+            kind, width, value = joined, 2 * width, parts[0]
+        ir.put(kind, value, place, 0, 4)

@@ -1,0 +1,373 @@
+"""Shared memory with guessed patterns of lanes (`patterns`): vectors, shuffled where need be.
+
+Whether a register's lanes lie as guessed, and all that the block does with it is inside shared
+memory, is found once in a block.  Where it is not so the guess was wrong, and there will be other
+code (`Left.GUESS`).  Under a guard each access decides, since lanes that do not execute may point
+anywhere, and what is not as guessed goes to the library.  Lanes with gaps between them in global
+memory (fields of structures) are done alike, with a check for each access.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from gpudbg.sm.engines.llvm import layout
+from gpudbg.sm.engines.llvm.ir.builder import LIKELY, Builder, signed
+from gpudbg.sm.engines.llvm.ir.values import FULL, Num, Val, Values
+from gpudbg.sm.engines.llvm.kernel.addresses import LANES16, LANES32, Addresses, Shape, Where
+from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
+from gpudbg.sm.engines.llvm.kernel.exits import Exits
+from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
+from gpudbg.sm.engines.llvm.kernel.moves import Moves
+from gpudbg.sm.engines.llvm.kernel.patterns import (
+    HALF,
+    Part,
+    Pattern,
+    Piece,
+    load_parts,
+    store_pieces,
+)
+from gpudbg.sm.engines.llvm.kernel.regular_access import RegularAccess
+from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
+from gpudbg.sm.engines.llvm.kernel.sites import Sites
+
+
+class Region(Shape):
+    """A register whose lanes point into shared memory in a pattern.
+
+    Attributes:
+        good: i1: they do, and all accesses so far are inside.
+        sure: the code goes on only if it is so.
+        place: host pointer of what lane 0 points to.
+        begin, end: bytes from there that accesses so far touch.
+        begin_at, room_at: lines where these numbers are written.
+    """
+
+    __slots__ = ("begin", "begin_at", "end", "good", "place", "room_at", "sure")
+
+    def __init__(self, begin: int, end: int) -> None:
+        super().__init__("", "", [])
+        self.begin, self.end = begin, end
+        self.begin_at = self.room_at = 0
+        self.good = self.place = ""
+        self.sure = False
+
+
+class PatternedAccess:
+    """Loads and stores of lanes in a guessed pattern.
+
+    Attributes:
+        patterns: address of an instruction to its pattern.
+    """
+
+    def __init__(
+        self,
+        ir: Builder,
+        values: Values,
+        cursor: Cursor,
+        exits: Exits,
+        runtime: RuntimeCalls,
+        sites: Sites,
+        addresses: Addresses,
+        moves: Moves,
+        library: LibraryAccess,
+        regular: RegularAccess,
+        patterns: Mapping[int, Pattern],
+    ) -> None:
+        self.ir, self.values, self.cursor, self.exits = ir, values, cursor, exits
+        self.runtime, self.sites, self.addresses = runtime, sites, addresses
+        self.moves, self.library, self.regular = moves, library, regular
+        self.patterns = patterns
+
+    def load(self, space: str, address: Num, size: int, signed: bool) -> Sequence[Num] | None:
+        """The words of a load; None, and nothing emitted, where no pattern is of use."""
+        ir = self.ir
+        if space == "shared" and isinstance(address, int) and self.cursor.exec == FULL:
+            return self._load_constant(address, size, signed)
+        pattern = self.patterns.get(self.cursor.pc) if space in self.regular.SPACES else None
+        words = None if pattern is None else load_parts(pattern, size)
+        if pattern is None or words is None or isinstance(address, int) or address.one:
+            return None
+        parts = [part for word in words for part in word]
+        if space == "global" and all(part.kind != "pick" for part in parts):
+            return None
+        where = self.addresses.parts(space, address)
+        mask = self.values.mask_bits(self.cursor.exec)
+        ends = min(p.offset for p in parts), max(p.end(size) for p in parts)
+        site, good, place, add = self._found(space, where, pattern, size, *ends)
+        if not good:
+            quick = self._quick(words, place, add, size, signed)
+            return [Val(32, word) for word in quick]
+        fast, slow, none, done = (ir.fresh(hint) for hint in ("fast", "slow", "none", "done"))
+        ir.choose(good, fast, slow, LIKELY)
+        ir.label(fast)
+        quick = self._quick(words, place, add, size, signed)
+        quick_end = ir.end_block(done)
+        ir.label(slow)
+        self._nobody(mask, none)
+        late = self.library.load_at(space, site, where, size, signed, mask)
+        late_end = ir.end_block(done)
+        ir.label(none)
+        ir.br(done)
+        ir.label(done)
+        zero = "zeroinitializer"
+        return [
+            Val(
+                32,
+                ir.op(
+                    f"phi {LANES32} [ {a}, %{quick_end} ], [ {b.ref}, %{late_end} ], "
+                    f"[ {zero}, %{none} ]"
+                ),
+            )
+            for a, b in zip(quick, late, strict=True)
+        ]
+
+    def _quick(
+        self,
+        words: tuple[tuple[Part, Part], ...],
+        place: str,
+        add: int,
+        size: int,
+        signed: bool,
+    ) -> list[str]:
+        """What a load finds where the guess is right."""
+        known: dict[int, str] = {}
+        return [
+            self.moves.both(*(self._part(place, add, part, size, signed, known) for part in word))
+            for word in words
+        ]
+
+    def _load_constant(self, address: int, size: int, signed: bool) -> Sequence[Num] | None:
+        """A load of all lanes from an address in the instruction."""
+        ir = self.ir
+        address &= FULL
+        if address % size:
+            return None
+        region = self.addresses.shapes.get(("", 0))
+        if not isinstance(region, Region):
+            region = self.addresses.shapes["", 0] = Region(0, 0)
+            region.place = ir.get("ptr", "%rec", layout.SHARED_POINTER)
+            limit = ir.get("i64", "%env", layout.SHARED_BYTES)
+            region.room_at = len(ir.lines)
+            self.exits.bail_unless(ir.op(f"icmp uge i64 {limit}, 0"))
+        region.end = max(region.end, address + size)
+        self.addresses.write(region.room_at, region.end)
+        words = self.moves.load_words(ir.at(region.place, address), size, signed)
+        return [Val(32, word, True) for word in words]
+
+    def store(self, space: str, address: Num, size: int, values: Sequence[Num]) -> bool:
+        """Write words; False, and nothing emitted, where no pattern is of use."""
+        ir = self.ir
+        pattern = self.patterns.get(self.cursor.pc) if space in self.regular.SPACES else None
+        pieces = None if pattern is None else store_pieces(pattern, size)
+        if pattern is None or pieces is None or isinstance(address, int) or address.one:
+            return False
+        if space == "global" and all(None not in piece.words for piece in pieces):
+            return False
+        where, mask, rows = self.regular.to_store(space, address, values)
+        ends = min(pattern), max(pattern) + size
+        site, good, place, add = self._found(space, where, pattern, size, *ends, writes=True)
+        if not good:
+            for piece in pieces:
+                self._store_words(ir.at(place, add + piece.offset), piece, rows)
+            return True
+        fast, slow, done = ir.fresh("fast"), ir.fresh("slow"), ir.fresh("done")
+        ir.choose(good, fast, slow, LIKELY)
+        ir.label(fast)
+        for piece in pieces:
+            self._store_words(ir.at(place, add + piece.offset), piece, rows)
+        ir.br(done)
+        ir.label(slow)
+        self._nobody(mask, done)
+        tail = "".join(f", ptr {self.runtime.row_of(row, 32)}" for row in rows)
+        self.library.call_at(f"store.{space}.{size}", space, site, where, mask, tail)
+        ir.br(done)
+        ir.label(done)
+        return True
+
+    def _nobody(self, mask: str, target: str) -> None:
+        """Go to a label if no lane executes."""
+        if self.cursor.exec != FULL:
+            self.ir.unless(self.ir.op(f"icmp eq i32 {mask}, 0"), target)
+
+    def _found(
+        self, space: str, where: Where, pattern: Pattern, size: int, begin: int, end: int,
+        writes: bool = False,
+    ) -> tuple[str, str, str, int]:  # fmt: skip
+        """(Site, i1: the lanes lie as guessed and inside, "" where that is sure, a host pointer,
+        bytes from there to offset 0 of the pattern).
+
+        Args:
+            begin, end: offsets in the pattern that the access touches.
+            writes: it writes there.
+        """
+        ir = self.ir
+        steps = tuple(place - pattern[0] for place in pattern)
+        if space == "shared":
+            region, add = self._region(where, steps, size, begin - pattern[0], end - pattern[0])
+            return "", "" if region.sure else region.good, region.place, add - pattern[0]
+        site = self.sites.entry(writes)
+        same, first = self._lie(where.low, steps)
+        every = self.addresses.every(same, self.addresses.same_high(where.high))
+        offset = ir.op(f"add i64 {self.addresses.global_start(where, site)}, {first}")
+        limit = ir.get("i64", site, 8)
+        start = ir.op(f"add i64 {offset}, {begin - pattern[0]}")
+        room = ir.op(f"call i64 @llvm.usub.sat.i64(i64 {limit}, i64 {end - begin - 1})")
+        wrong = ir.op(f"and i64 {offset}, {size - 1}")
+        aligned = ir.op(f"icmp eq i64 {wrong}, 0")
+        good = ir.op(f"and i1 {ir.op(f'icmp ult i64 {start}, {room}')}, {aligned}")
+        if where.add:
+            # As in `_places`.
+            least = ir.op(f"add i64 {first}, {min(steps)}")
+            flat = ir.op(f"icmp ult i64 {least}, {FULL + 1 - max(steps) + min(steps)}")
+            good = ir.op(f"and i1 {good}, {flat}")
+        place = ir.op(f"getelementptr i8, ptr {ir.get('ptr', site, 16)}, i64 {offset}")
+        return site, ir.op(f"and i1 {good}, {every}"), place, -pattern[0]
+
+    def _lie(self, low: Val, steps: Pattern) -> tuple[str, str]:
+        """(`<32 x i1>`: which lanes lie to lane 0 as guessed, its low word as i64)."""
+        ir = self.ir
+        key = f"{low.ref} {steps}", 0
+        known = self.addresses.shapes.get(key)
+        if known is None:
+            first = ir.op(f"extractelement {LANES32} {low.ref}, i64 0")
+            every = self.values.spread(first, 32)
+            lie = ir.op(f"sub {LANES32} {low.ref}, {every}")
+            numbers = ", ".join(f"i32 {signed(step & FULL, 32)}" for step in steps)
+            same = ir.op(f"icmp eq {LANES32} {lie}, <{numbers}>")
+            known = Shape(same, "", [ir.op(f"zext i32 {first} to i64")])
+            self.addresses.shapes[key] = known
+        return known.regular, known.firsts[0]
+
+    def _region(
+        self, where: Where, steps: Pattern, size: int, begin: int, end: int
+    ) -> tuple[Region, int]:
+        """What is known of a register that points into shared memory, and the bytes from there
+        to where lane 0 points.
+
+        Args:
+            begin, end: bytes from lane 0 that the access touches.
+        """
+        addresses = self.addresses
+        add = signed(where.add & FULL, 32)
+        begin, end = begin + add, end + add
+        # Accesses that are misaligned to one another are not looked after together.
+        name = f"{where.low.ref} {where.add % size} {steps}"
+        region = addresses.shapes.get((name, size))
+        if self.cursor.exec != FULL and not (
+            isinstance(region, Region) and region.begin <= begin and end <= region.end
+        ):
+            # What a guard keeps from executing must not turn the others' guess wrong.
+            name = f"{name} ?"
+            region = addresses.shapes.get((name, size))
+        if not isinstance(region, Region):
+            region = self._new_region(where, steps, size, begin, end)
+            addresses.shapes[name, size] = region
+        region.begin, region.end = min(region.begin, begin), max(region.end, end)
+        addresses.write(region.begin_at, region.begin)
+        addresses.write(region.room_at, f"{region.end - region.begin - 1})")
+        return region, add
+
+    def _new_region(self, where: Where, steps: Pattern, size: int, begin: int, end: int) -> Region:
+        ir = self.ir
+        region = Region(begin, end)
+        lie, offset = self._lie(where.low, steps)
+        same = self.addresses.every(lie, "")
+        base = ir.get("ptr", "%rec", layout.SHARED_POINTER)
+        limit = ir.get("i64", "%env", layout.SHARED_BYTES)
+        region.begin_at = len(ir.lines)
+        start = ir.op(f"add i64 {offset}, 0")
+        region.room_at = len(ir.lines)
+        room = ir.op(f"call i64 @llvm.usub.sat.i64(i64 {limit}, i64 0)")
+        inside = ir.op(f"icmp ult i64 {start}, {room}")
+        wrong = ir.op(f"add i64 {offset}, {where.add % size}")
+        wrong = ir.op(f"and i64 {wrong}, {size - 1}")
+        aligned = ir.op(f"icmp eq i64 {wrong}, 0")
+        if self.cursor.exec == FULL:
+            region.sure = True
+            for good in (same, inside, aligned):
+                self.exits.speculate(good)
+        else:
+            region.good = ir.op(f"and i1 {ir.op(f'and i1 {inside}, {aligned}')}, {same}")
+        region.place = ir.op(f"getelementptr i8, ptr {base}, i64 {offset}")
+        return region
+
+    def _part(
+        self, place: str, add: int, part: Part, size: int, signed: bool, known: dict[int, str]
+    ) -> str:
+        """16 lanes of a word; `known`: pieces that have been loaded, by offset."""
+
+        ir = self.ir
+
+        def piece(offset: int) -> str:
+            if offset not in known:
+                known[offset] = ir.get(LANES16, place, add + offset, 4)
+            return known[offset]
+
+        if part.kind == "splat":
+            bits = 8 * min(size, 4)
+            word = ir.get(f"i{bits}", place, add + part.offset, min(size, 4))
+            if bits < 32:
+                word = ir.op(f"{'sext' if signed else 'zext'} i{bits} {word} to i32")
+            return self.moves.splat16(word)
+        if part.kind == "line":
+            if size < 4:
+                return self.moves.load_line(ir.at(place, add + part.offset), size, signed)[0]
+            return piece(part.offset)
+        return self._picked(
+            [piece(part.offset + at) for at in range(0, part.end(4) - part.offset, 64)], part.picks
+        )
+
+    def _picked(self, pieces: list[str], picks: tuple[int, ...]) -> str:
+        """Words of up to four vectors."""
+        if len(pieces) > 2:
+            low = self._picked(pieces[:2], tuple(n if n < 2 * HALF else 0 for n in picks))
+            high = tuple(n - 2 * HALF if n >= 2 * HALF else 0 for n in picks)
+            parts = [low, self._picked(pieces[2:], high)]
+            picks = tuple(lane + HALF * (n >= 2 * HALF) for lane, n in enumerate(picks))
+            pieces = parts
+        one, two = pieces[0], pieces[1] if len(pieces) > 1 else "poison"
+        order = ", ".join(f"i32 {n}" for n in picks)
+        return self.ir.op(
+            f"shufflevector {LANES16} {one}, {LANES16} {two}, <{HALF} x i32> <{order}>"
+        )
+
+    def _store_words(self, place: str, piece: Piece, rows: list[Val]) -> None:
+        """One piece, or the words of it that are written."""
+        ir = self.ir
+        sources = piece.sources
+        picks = ", ".join(
+            f"i32 {0 if word is None else HALF * _place(sources, word) + word[1] % HALF}"
+            for word in piece.words
+        )
+        picks = f"<{HALF} x i32> <{picks}>"
+        halves = [self.moves.half_of(rows[n].ref, half) for n, half in (*sources, sources[0])]
+        value = ir.op(f"shufflevector {LANES16} {halves[0]}, {LANES16} {halves[1]}, {picks}")
+        whole = None not in piece.words
+        if whole and self.cursor.exec == FULL:
+            ir.put(LANES16, value, place, 0, 4)
+            return
+        chosen = ", ".join(f"i1 {int(word is not None)}" for word in piece.words)
+        chosen = f"<{chosen}>"
+        if self.cursor.exec != FULL:
+            lanes = f"<32 x i1> {self.values.mask_lanes(self.cursor.exec)}"
+            kind = f"<{HALF} x i1>"
+            parts = [
+                ir.op(f"shufflevector {lanes}, <32 x i1> poison, {self._indices(half)}")
+                for _, half in (*sources, sources[0])
+            ]
+            mask = ir.op(f"shufflevector {kind} {parts[0]}, {kind} {parts[1]}, {picks}")
+            chosen = mask if whole else ir.op(f"and {kind} {mask}, {chosen}")
+        ir.line(
+            f"call void @llvm.masked.store.v{HALF}i32.p0({LANES16} {value}, "
+            f"ptr align 4 {place}, <{HALF} x i1> {chosen})"
+        )
+
+    @staticmethod
+    def _indices(half: int) -> str:
+        numbers = ", ".join(f"i32 {HALF * half + n}" for n in range(HALF))
+        return f"<{HALF} x i32> <{numbers}>"
+
+
+def _place(sources: list[tuple[int, int]], word: tuple[int, int]) -> int:
+    return sources.index((word[0], word[1] // HALF))

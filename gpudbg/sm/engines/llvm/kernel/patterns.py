@@ -1,0 +1,274 @@
+"""How the lanes of a warp will lie to one another in memory, guessed before code is made.
+
+The integer instructions of a listing are executed once in the order of their addresses for two
+sample warps, with any numbers for what is not known.  Where the addresses of an access differ from
+lane to lane in the same way in both, code is made for that pattern.  It is a guess: the code checks
+it (`shared`).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from gpudbg.isa.spa5.operands import RZ, Reg
+from gpudbg.mem.lanes import FULL, LANE_IDS, U32, U64
+from gpudbg.sm.engines.values import ValueOps, const32, join, lanes32, lanes64
+from gpudbg.sm.semantics import registry
+from gpudbg.sm.semantics.memory import SIZES, address_of
+
+if TYPE_CHECKING:
+    from gpudbg.sm.engines.llvm.kernel.listing import Listing
+
+_SAMPLES = (1, 2)
+"""Warps of a block."""
+_LINE = 64
+"""Bytes at multiples of which a pattern begins, where both samples allow it."""
+_BLOCK_WIDTH = (0, 8)
+"""Constant bank and offset of the threads of a block in x (ABI of the driver)."""
+_SIMPLE = frozenset(
+    "MOV MOV32I S2R IADD IADD32I IADD3 ISCADD ISCADD32I LEA LOP LOP32I LOP3 SHL SHR SHF BFE BFI "
+    "PRMT IMUL IMUL32I IMAD IMAD32I IMADSP XMAD SEL".split()
+)
+_ACCESSES = frozenset(("LDS", "STS", "LDG", "STG"))
+HALF = 16
+"""Lanes in a vector."""
+_PIECES = 4
+"""Of 64 bytes, that words are picked from."""
+
+
+Pattern = tuple[int, ...]
+"""Addresses of an access by lane: bytes from one that is the same for all lanes."""
+
+
+class _UnknownError(Exception):
+    """A value that is not known before the kernel runs."""
+
+
+class _Sample(ValueOps):
+    """One warp's registers, as far as they are known."""
+
+    __slots__ = ("_number", "_regs", "_row")
+
+    def __init__(self, number: int, row: int) -> None:
+        self._number, self._row = number, row
+        self._regs: dict[int, U32] = {}
+
+    def forget(self, first: int, count: int) -> None:
+        """Registers that get values nobody knows."""
+        for index in range(first, first + count):
+            self._regs.pop(index, None)
+
+    def reg(self, index: int) -> U32:
+        if index == RZ:
+            return const32(0)
+        if index not in self._regs:
+            raise _UnknownError
+        return self._regs[index]
+
+    def reg_pair(self, index: int) -> U64:
+        return join(self.reg(index), self.reg(index + 1))
+
+    def reg_write(self, index: int, value: U32 | int) -> None:
+        if index != RZ:
+            self._regs[index] = const32(value) if isinstance(value, int) else value
+
+    def reg_pair_write(self, index: int, value: U64) -> None:
+        self.reg_write(index, self.lo(value))
+        self.reg_write(index + 1, self.hi(value))
+
+    def pred(self, index: int) -> int:
+        return FULL
+
+    def pred_write(self, index: int, value: int) -> None:
+        """Not kept."""
+
+    def cc_read(self, flag: str) -> int:
+        return 0
+
+    def cc_write(self, flag: str, value: int) -> None:
+        """Not kept."""
+
+    def const(self, bank: int, offset: int) -> U32:
+        # Strides are more often even than not; a number that differs between the samples shows
+        # whether the pattern hangs on it.
+        return const32(self._row if (bank, offset) == _BLOCK_WIDTH else 1024 * self._number)
+
+    def sreg(self, index: int) -> U32:
+        thread = LANE_IDS + np.uint32(32 * self._number)
+        known = {0: LANE_IDS, 33: thread % np.uint32(self._row), 34: thread // np.uint32(self._row)}
+        return known.get(index, const32(0))
+
+    def lanes(self) -> int:
+        return FULL
+
+
+def row_of(width: int) -> int:
+    """A number of threads in x that blocks have patterns in common with.
+
+    Args:
+        width: of the launch.
+    """
+    if width % 32 == 0:
+        return min(width, 64)
+    return width if 32 % width == 0 else 16
+
+
+def patterns_of(listing: Listing, row: int) -> dict[int, Pattern]:
+    """Address of an instruction to the pattern of its access, where there is one.
+
+    Args:
+        row: threads of a block in x (`row_of`).
+    """
+    if not any(insn.op in _ACCESSES for insn in listing.code.values()):
+        return {}
+    # A row of 64 stands for all that are longer.
+    samples = [_Sample(number, row if row < 64 else 1024) for number in _SAMPLES]
+    found = {}
+    table = registry.table()
+    for pc in sorted(listing.code):
+        insn = listing.code[pc]
+        places = [_address(sample, table, insn) for sample in samples]
+        pattern = _pattern(*places)
+        if pattern is not None:
+            found[pc] = pattern
+    return found
+
+
+def _address(sample: Any, table: dict[str, Any], insn: Any) -> U64 | None:
+    """Execute an instruction for a sample; the addresses of an access."""
+    try:
+        if insn.op in _SIMPLE:
+            table[insn.op](sample, insn)
+            return None
+        if insn.op in _ACCESSES:
+            address = address_of(sample, insn)
+            wide = isinstance(address, np.ndarray) and address.dtype == np.uint64
+            return lanes64(address if wide else sample.zext(lanes32(address)))
+    except (_UnknownError, AttributeError, KeyError, ValueError):
+        # Operations that samples lack are among what may be missing.
+        pass
+    finally:
+        goal = insn.o.get("d")
+        if isinstance(goal, Reg) and insn.op not in _SIMPLE:
+            size = SIZES.get(insn.m.get("size"), (4, False))[0]
+            sample.forget(goal.index, max(1, size // 4))
+    return None
+
+
+def _pattern(first: U64 | None, second: U64 | None) -> Pattern | None:
+    """What two samples' addresses have in common."""
+    if first is None or second is None:
+        return None
+    lows = [int(places.min()) for places in (first, second)]
+    if (
+        max(int(places.max()) - low for places, low in zip((first, second), lows, strict=True))
+        > FULL
+    ):
+        return None
+    inside = lows[0] % _LINE if lows[0] % _LINE == lows[1] % _LINE else 0
+    lanes, others = (
+        places - np.uint64(low - inside) for places, low in zip((first, second), lows, strict=True)
+    )
+    return tuple(lanes.tolist()) if np.array_equal(lanes, others) else None
+
+
+# ---- how an access is made of vectors ------------------------------------------------------
+
+
+class Part(NamedTuple):
+    """16 lanes of one word.
+
+    Attributes:
+        kind: "splat": one word for all; "line": words that follow one another; "pick": words
+            of up to four pieces of 64 bytes in a row.
+        offset: of the first byte.
+        picks: for "pick", the word of each lane.
+    """
+
+    kind: str
+    offset: int
+    picks: tuple[int, ...] = ()
+
+    def end(self, size: int) -> int:
+        """The offset behind what is loaded of a word of an access of `size` bytes."""
+        if self.kind == "splat":
+            return self.offset + min(size, 4)
+        if self.kind == "line":
+            return self.offset + HALF * min(size, 4)
+        return self.offset + _LINE * (max(self.picks) // HALF + 1)
+
+
+class Piece(NamedTuple):
+    """64 bytes to be stored: for each word whose it is, as (word, lane), or None.
+
+    Attributes:
+        offset: of the first byte.
+        words: 16 of them.
+    """
+
+    offset: int
+    words: tuple[tuple[int, int] | None, ...]
+
+    @property
+    def sources(self) -> list[tuple[int, int]]:
+        """The (word, half of the warp) pairs it takes data from."""
+        return sorted({(word[0], word[1] // HALF) for word in self.words if word is not None})
+
+
+@cache
+def load_parts(pattern: Pattern, size: int) -> tuple[tuple[Part, Part], ...] | None:
+    """For each word, how both halves of a warp load it; None: not by vectors."""
+    if _crooked(pattern, size):
+        return None
+    words = []
+    for n in range(max(1, size // 4)):
+        places = [place + 4 * n for place in pattern]
+        halves = [_part(places[:HALF], size), _part(places[HALF:], size)]
+        if halves[0] is None or halves[1] is None:
+            return None
+        words.append((halves[0], halves[1]))
+    return tuple(words)
+
+
+def _crooked(pattern: Pattern, size: int) -> bool:
+    """Whether some lanes are misaligned if others are not."""
+    return any((place - pattern[0]) % size for place in pattern)
+
+
+def _part(places: list[int], size: int) -> Part | None:
+    first = places[0]
+    if len(set(places)) == 1:
+        return Part("splat", first)
+    step = min(size, 4)
+    if places == list(range(first, first + HALF * step, step)):
+        return Part("line", first)
+    start = min(places) // _LINE * _LINE
+    if size < 4 or any(place % 4 for place in places) or max(places) >= start + _PIECES * _LINE:
+        return None
+    return Part("pick", start, tuple((place - start) // 4 for place in places))
+
+
+@cache
+def store_pieces(pattern: Pattern, size: int) -> tuple[Piece, ...] | None:
+    """The pieces of memory that a warp writes; None: it cannot be done by vectors."""
+    words: dict[int, tuple[int, int]] = {}
+    for lane, place in enumerate(pattern):
+        for n in range(size // 4):
+            words[place + 4 * n] = n, lane
+    if size < 4 or len(words) < 32 * size // 4 or _crooked(pattern, size) or pattern[0] % 4:
+        return None
+    lines = [pattern[:HALF], pattern[HALF:]]
+    pieces = []
+    if size == 4 and all(line == tuple(range(line[0], line[0] + _LINE, 4)) for line in lines):
+        starts = [line[0] for line in lines]
+    else:
+        starts = sorted({place // _LINE * _LINE for place in words})
+    for start in starts:
+        piece = Piece(start, tuple(words.get(start + 4 * n) for n in range(HALF)))
+        if len(piece.sources) > 2:
+            return None
+        pieces.append(piece)
+    return tuple(pieces)

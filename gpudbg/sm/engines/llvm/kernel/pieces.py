@@ -1,0 +1,96 @@
+"""From one piece of straight code to the next, which a turn may also begin with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpudbg.sm.engines.llvm.ir.builder import Builder
+from gpudbg.sm.engines.llvm.kernel.edges import Edges, Fallthrough
+from gpudbg.sm.engines.llvm.kernel.exits import Exits
+from gpudbg.sm.engines.llvm.kernel.listing import Listing
+from gpudbg.sm.engines.llvm.kernel.merges import Merges
+from gpudbg.sm.engines.llvm.kernel.registers import NamedState, Registers
+from gpudbg.sm.turns import FLOW, starts_piece
+
+MOST_ON = 3
+"""Registers that stay in names from one piece of straight code to the next: those used last."""
+
+
+@dataclass(slots=True)
+class Blocks:
+    """Blocks that have been emitted.
+
+    Attributes:
+        order: heads that can be entered.
+        placed: pieces that have been gone on to.
+        fresh: heads that warps which begin enter with zeros.
+        extents: block head to the address of its last instruction.
+    """
+
+    order: list[int] = field(default_factory=list)
+    placed: set[int] = field(default_factory=set)
+    fresh: list[int] = field(default_factory=list)
+    extents: dict[int, int] = field(default_factory=dict)
+
+
+class Pieces:
+    """Ends of pieces, and heads of the pieces that follow."""
+
+    def __init__(
+        self,
+        ir: Builder,
+        registers: Registers,
+        exits: Exits,
+        edges: Edges,
+        merges: Merges,
+        listing: Listing,
+        blocks: Blocks,
+    ) -> None:
+        self.ir, self.registers, self.exits, self.edges = ir, registers, exits, edges
+        self.merges, self.listing, self.blocks = merges, listing, blocks
+
+    def begins(self, insn: Any, after: int) -> bool:
+        """Whether the next piece of straight code begins here, for the first time."""
+        listing = self.listing
+        return (
+            starts_piece(after)
+            and after in listing.code
+            and after not in listing.joins
+            and after not in self.blocks.placed
+            and after not in self.blocks.order
+            and insn.op not in FLOW
+        )
+
+    def _trim(self, most: int) -> None:
+        """Store registers, but for so many that were used last."""
+        now = self.registers.now
+        numbers = {n for n in now.dirty_regs if isinstance(now.regs[n], int)}
+        late = sorted(now.dirty_regs - numbers, key=lambda n: -self.registers.used.get(n, 0))
+        kept = set(late[:most])
+        self.registers.store(
+            now.spill(NamedState({}, {}, {}, kept, now.dirty_preds, now.dirty_flags))
+        )
+
+    def end_piece(self, pc: int) -> None:
+        """Go on in the next piece, which a turn may also begin with."""
+        self._trim(MOST_ON)
+        self.blocks.placed.add(pc)
+        way = self.ir.fresh("k")
+        left = self.merges.turn_ends(pc, way)
+        self.edges.ahead = Fallthrough(
+            way, pc, self.edges.behind, (left, 0), self.registers.now, {}, {}, True
+        )
+
+    def begin_piece(self, ahead: Fallthrough) -> None:
+        """The head of a piece: from the one before and from the record."""
+        pc = ahead.pc
+        self.edges.behind, self.registers.now = ahead.behind, ahead.names
+        late = self.registers.now.dirty()
+        here = self.merges.incoming(late.dirty_keys(), ahead.left[0], set())
+        self.ir.br(f"j{pc}")
+        self.blocks.order.append(pc)
+        self.ir.label(f"b{pc}")
+        for key, line in self.merges.enter(f"b{pc}", f"j{pc}", late, set()).items():
+            self.ir.lines[line] += f", [ {here[key]}, %{ahead.label} ]"
+        self.exits.new_point()

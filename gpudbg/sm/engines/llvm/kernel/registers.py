@@ -1,0 +1,276 @@
+"""The warp's state while code is emitted: registers, predicates and flags as IR names.
+
+Values stay in names until something outside the code needs them; until the record holds them too
+they are dirty.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpudbg.isa.spa5.insn import Access
+from gpudbg.isa.spa5.operands import PT, RZ
+from gpudbg.sm.engines.llvm.ir.builder import HELD, Builder
+from gpudbg.sm.engines.llvm.ir.floats import F32, Floats
+from gpudbg.sm.engines.llvm.ir.integers import Integers
+from gpudbg.sm.engines.llvm.ir.values import FULL, Mask, Msk, Num, Slow, Val, Values, alike, copy_of
+from gpudbg.sm.engines.llvm.kernel.cursor import Cursor, Executing
+from gpudbg.sm.record import FIELDS, HEADER_BYTES, ROW_BYTES
+
+PRED = FIELDS["pred"].offset
+FLAGS = "ZSCOK"
+
+
+def flag_place(flag: str) -> int:
+    """Where a flag's mask lies in the record."""
+    return FIELDS["cc"].offset + 4 * FLAGS.index(flag)
+
+
+def _copies(masks: dict[Any, Mask]) -> dict[Any, Mask]:
+    return {key: copy_of(mask) for key, mask in masks.items()}
+
+
+@dataclass(slots=True)
+class NamedState:
+    """What is known of a warp's state in IR names.
+
+    Attributes:
+        regs, preds, flags: by number or letter.
+        dirty_regs, dirty_preds, dirty_flags: those of them that the record does not hold yet.
+    """
+
+    regs: dict[int, Num] = field(default_factory=dict)
+    preds: dict[int, Mask] = field(default_factory=dict)
+    flags: dict[str, Mask] = field(default_factory=dict)
+    dirty_regs: set[int] = field(default_factory=set)
+    dirty_preds: set[int] = field(default_factory=set)
+    dirty_flags: set[str] = field(default_factory=set)
+
+    def copy(self) -> NamedState:
+        """As it is now."""
+        return NamedState(
+            dict(self.regs),
+            _copies(self.preds),
+            _copies(self.flags),
+            set(self.dirty_regs),
+            set(self.dirty_preds),
+            set(self.dirty_flags),
+        )
+
+    def dirty(self) -> NamedState:
+        """Only what the record does not hold yet, as it is now."""
+        return NamedState(
+            {n: self.regs[n] for n in self.dirty_regs},
+            {n: copy_of(self.preds[n]) for n in self.dirty_preds},
+            {n: copy_of(self.flags[n]) for n in self.dirty_flags},
+            set(self.dirty_regs),
+            set(self.dirty_preds),
+            set(self.dirty_flags),
+        )
+
+    def spill(self, kept: NamedState) -> NamedState:
+        """Take out what the record does not hold yet, except for what is late in `kept`."""
+        gone = self.dirty()
+        gone.dirty_regs -= kept.dirty_regs
+        gone.dirty_preds -= kept.dirty_preds
+        gone.dirty_flags -= kept.dirty_flags
+        self.dirty_regs -= gone.dirty_regs
+        self.dirty_preds -= gone.dirty_preds
+        self.dirty_flags -= gone.dirty_flags
+        for index in gone.dirty_regs:
+            del self.regs[index]
+        return gone
+
+    def dirty_keys(self) -> list[tuple[str, int | str]]:
+        """What the record does not hold yet: ("regs", number) and so on."""
+        found: list[tuple[str, int | str]] = [("regs", n) for n in sorted(self.dirty_regs)]
+        found += [("preds", n) for n in sorted(self.dirty_preds)]
+        return found + [("flags", f) for f in sorted(self.dirty_flags)]
+
+
+class Registers:
+    """State of the machine interface.
+
+    Attributes:
+        now: the state as names.
+        count: registers of the record.
+        written: what the code writes.
+        read: registers of the record that the present trace has read.
+        used: register to when it was last used, by `clock`.
+        clock: instructions emitted so far.
+    """
+
+    def __init__(
+        self,
+        ir: Builder,
+        values: Values,
+        ints: Integers,
+        floats: Floats,
+        cursor: Cursor,
+        count: int,
+        written: Access,
+    ) -> None:
+        self.ir, self.values, self.ints, self.floats = ir, values, ints, floats
+        self.cursor, self.count, self.written = cursor, count, written
+        self.now = NamedState()
+        self.read: set[int] = set()
+        self.used: dict[int, int] = {}
+        self.clock = 0
+
+    def mark(self) -> NamedState:
+        """The state, for `revert`."""
+        return self.now.copy()
+
+    def revert(self, mark: NamedState) -> None:
+        """The state as it was."""
+        self.now = mark
+
+    def store(self, names: NamedState) -> None:
+        """Write late state to the record; names it makes are for this path only."""
+        ir = self.ir
+        for index in sorted(names.dirty_regs):
+            place = ir.at("%rec", HEADER_BYTES + ROW_BYTES * index)
+            ir.line(f"store {self.values.whole(names.regs[index], 32)}, ptr {place}, align 64")
+        for index in sorted(names.dirty_preds):
+            bits = self.values.mask_bits(names.preds[index])
+            ir.put("i32", bits, "%rec", PRED + 4 * index)
+        for flag in sorted(names.dirty_flags):
+            bits = self.values.mask_bits(names.flags[flag])
+            ir.put("i32", bits, "%rec", flag_place(flag))
+
+    def whole(self, index: int) -> Num:
+        """A register with all its lanes."""
+        if index == RZ:
+            return 0
+        self.used[index] = self.clock
+        found = self.now.regs.get(index)
+        if found is None:
+            if index >= self.count:
+                raise Slow("a register the warp does not have")
+            place = HEADER_BYTES + ROW_BYTES * index
+            row = self.ir.at("%rec", place)
+            found = Val(32, self.ir.op(f"load <32 x i32>, ptr {row}, align 64{HELD}"), row=index)
+            self.now.regs[index] = found
+            self.read.add(index)
+        return found
+
+    def reg(self, index: int) -> Num:
+        found = self.whole(index)
+        if isinstance(found, Val) and found.raw is not None:
+            under = found.under
+            assert isinstance(under, Executing)
+            if alike(under.active, self.cursor.active) and under.guard in (
+                None,
+                self.cursor.executing.guard,
+            ):
+                return found.raw
+        return found
+
+    def reg_pair(self, index: int) -> Num:
+        if index == RZ:
+            return 0
+        if index & 1:
+            raise Slow("an odd register pair")
+        return self.ints.wide(self.reg(index), self.reg(index + 1))
+
+    def reg_write(self, index: int, value: Num) -> None:
+        cursor = self.cursor
+        if index == RZ:
+            return
+        if index >= self.count:
+            raise Slow("a register the warp does not have")
+        assert index in self.written.registers
+        single, origin = "", None
+        if isinstance(value, Val):
+            single, origin = value.single, value.origin
+        if cursor.exec != FULL:
+            old, given = self.whole(index), value
+            value = self.ints.select(cursor.exec, value, old)
+            self.floats.subnormals.note_merged(cursor.exec, given, old, value)
+            if single:
+                single = self.floats.pick(cursor.exec, F32, single, self.floats.f32(old))
+            origin = None
+        if isinstance(value, Val):
+            self.values.joined(value)
+            value = Val(32, value.ref, value.one)
+            value.single, value.origin = single, origin
+            if cursor.exec != FULL:
+                value.raw, value.under = self._raw(given, value), cursor.executing
+        self.used[index] = self.clock
+        self.now.regs[index] = value
+        self.now.dirty_regs.add(index)
+
+    def _raw(self, given: Num, whole: Val) -> Val | None:
+        """What has been written, as a value of its own; None for a number."""
+        if isinstance(given, int):
+            return None
+        self.values.joined(given)
+        raw = Val(32, given.ref, given.one)
+        raw.single, raw.origin, raw.whole = given.single, given.origin, whole
+        return raw
+
+    def reg_pair_write(self, index: int, value: Num) -> None:
+        if index == RZ:
+            return
+        if index & 1:
+            raise Slow("an odd register pair")
+        low, high = self.ints.lo(value), self.ints.hi(value)
+        self.reg_write(index, low)
+        self.reg_write(index + 1, high)
+
+    def _merged(self, old: Mask | None, value: Mask) -> Mask:
+        """A mask with the executing lanes replaced, as bits: cheaper than on lanes."""
+        values = self.values
+        if old is None:
+            return value
+        here = Msk(bits=values.mask_bits(self.cursor.exec))
+        new = Msk(bits=values.mask_bits(value))
+        was = Msk(bits=values.mask_bits(old))
+        # (old & ~here) | (new & here) takes one operation less as old ^ ((old ^ new) & here).
+        both = self.ints.mxor(was, self.ints.mand(self.ints.mxor(was, new), here))
+        return Msk(bits=values.mask_bits(both))
+
+    def pred(self, index: int) -> Mask:
+        if index == PT:
+            return FULL
+        found = self.now.preds.get(index)
+        if found is None:
+            found = Msk(bits=self.ir.get("i32", "%rec", PRED + 4 * index))
+            self.now.preds[index] = found
+        return found
+
+    def pred_write(self, index: int, value: Mask) -> None:
+        if index == PT:
+            return
+        assert index in self.written.predicates
+        old = None if self.cursor.exec == FULL else self.pred(index)
+        self.now.preds[index] = self._merged(old, value)
+        self.now.dirty_preds.add(index)
+
+    def cc_read(self, flag: str) -> Mask:
+        found = self.now.flags.get(flag)
+        if found is None:
+            found = Msk(bits=self.ir.get("i32", "%rec", flag_place(flag)))
+            self.now.flags[flag] = found
+        return found
+
+    def cc_write(self, flag: str, value: Mask) -> None:
+        assert self.written.cc
+        old = None if self.cursor.exec == FULL else self.cc_read(flag)
+        self.now.flags[flag] = self._merged(old, value)
+        self.now.dirty_flags.add(flag)
+
+    def initial(self) -> NamedState:
+        """The state of a warp that begins: the record holds zeros where no code writes."""
+        preds, flags = dict.fromkeys(range(PT), 0), dict.fromkeys(FLAGS, 0)
+        regs = dict.fromkeys(range(self.count), 0)
+        written = self.written
+        return NamedState(
+            {**regs},
+            {**preds},
+            {**flags},
+            set(regs) & written.registers,
+            set(written.predicates),
+            set(flags) if written.cc else set(),
+        )

@@ -1,0 +1,81 @@
+"""Atomic additions to shared memory whose result nobody wants, done in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpudbg.sm.engines.llvm import layout
+from gpudbg.sm.engines.llvm.ir.builder import LIKELY, Builder, signed, splat
+from gpudbg.sm.engines.llvm.ir.values import FULL, Num, Val, Values
+from gpudbg.sm.engines.llvm.kernel.addresses import LANES32, Addresses
+from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
+from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
+from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
+
+
+class SharedSums:
+    """RED.ADD to shared memory under a full mask: word by word, since the lanes of a warp, and the
+    warps of a block, take turns on one host thread."""
+
+    def __init__(
+        self,
+        ir: Builder,
+        values: Values,
+        cursor: Cursor,
+        runtime: RuntimeCalls,
+        addresses: Addresses,
+        library: LibraryAccess,
+    ) -> None:
+        self.ir, self.values, self.cursor = ir, values, cursor
+        self.runtime, self.addresses, self.library = runtime, addresses, library
+
+    def add(self, space: str, op: str, type_: str, address: Num, operands: Sequence[Num]) -> bool:
+        """Emit an atomic; False, and nothing emitted, where it is of another kind."""
+        ir = self.ir
+        plain = space == "shared" and op == "ADD" and type_ in ("U32", "S32")
+        if not plain or self.cursor.wants_old or self.cursor.exec != FULL:
+            return False
+        if isinstance(address, int) or address.one:
+            return False
+        where = self.addresses.parts(space, address)
+        fast, slow, done = ir.fresh("fast"), ir.fresh("slow"), ir.fresh("done")
+        mask, data = self.values.mask_bits(self.cursor.exec), operands[0]
+        number = self.values.scalar(data, 32) if self.values.uniform(data) else ""
+        row = "" if number else self.runtime.row_of(data, 32)
+        whole = ir.op(f"add {LANES32} {where.low.ref}, {splat('i32', signed(where.add, 32))}")
+        ir.choose(self._all_inside(whole), fast, slow, LIKELY)
+        ir.label(fast)
+        base = ir.get("ptr", "%rec", layout.SHARED_POINTER)
+        places = self.runtime.row_of(Val(32, whole), 32)
+        # Two lanes at a time: what was just stored comes back slowly by single words.
+        for lane in range(0, 32, 2):
+            offsets = self._two_words(places, lane)
+            given = self._two_words(row, lane) if row else ()
+            for n, offset in enumerate(offsets):
+                cell = ir.at(base, offset)
+                add = ir.op(f"trunc i64 {given[n]} to i32") if given else number
+                ir.put("i32", ir.op(f"add i32 {ir.get('i32', cell)}, {add}"), cell)
+        ir.br(done)
+        ir.label(slow)
+        tail = f", ptr {row or self.runtime.row_of(data, 32)}"
+        self.library.call_at(f"sum.shared.{type_}", space, "", where, mask, tail)
+        ir.br(done)
+        ir.label(done)
+        return True
+
+    def _two_words(self, row: str, lane: int) -> tuple[str, str]:
+        """Words of a row, of a lane and the next one, as i64."""
+        both = self.ir.get("i64", row, 4 * lane, 8)
+        return self.ir.op(f"and i64 {both}, {FULL}"), self.ir.op(f"lshr i64 {both}, 32")
+
+    def _all_inside(self, places: str) -> str:
+        """i1: all lanes point to aligned words of shared memory."""
+        ir = self.ir
+        # Turned right by the bits that must be 0, an offset is huge unless they are.
+        pair = f"{LANES32} {places}, {LANES32} {places}, {LANES32} {splat('i32', 2)}"
+        turned = ir.op(f"call {LANES32} @llvm.fshr.v32i32({pair})")
+        limit = ir.get("i64", "%env", layout.SHARED_BYTES)
+        room = ir.op(f"trunc i64 {ir.op(f'lshr i64 {limit}, 2')} to i32")
+        return self.addresses.every(
+            ir.op(f"icmp ult {LANES32} {turned}, {self.values.spread(room, 32)}"), ""
+        )

@@ -1,0 +1,113 @@
+"""Special registers in compiled code: by lane, from the warp record, fixed in a launch, clocks.
+
+A clock counts instructions (`gpudbg.sm.sregs`): those of the SM, or of the launch, when the turn in
+progress began, and those of the turn so far.  Other registers are read by the step engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from gpudbg.regs.special import coupled_numbers
+from gpudbg.sm import arena
+from gpudbg.sm.engines.llvm import layout, loop
+from gpudbg.sm.engines.llvm.ir.builder import Builder
+from gpudbg.sm.engines.llvm.ir.integers import Integers
+from gpudbg.sm.engines.llvm.ir.values import FULL, Num, Slow, Val
+from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
+from gpudbg.sm.record import FIELDS
+from gpudbg.sm.sregs import TIMER_STEP
+
+LANE_MASKS: dict[int, Callable[[int], int]] = {
+    0: lambda n: n,
+    56: lambda n: 1 << n,
+    57: lambda n: (1 << n) - 1,
+    58: lambda n: (2 << n) - 1,
+    59: lambda n: FULL & ~((2 << n) - 1),
+    60: lambda n: FULL & ~((1 << n) - 1),
+}
+"""Special registers that depend on the lane only."""
+
+VIRTUAL_ID = 3
+
+TIDS = {33: 0, 34: 1, 35: 2}
+
+CTAIDS = {37: 0, 38: 1, 39: 2}
+
+CLOCKS = {80: 0, 81: 32}
+"""SM clock -> first bit of the count."""
+
+TIMERS = {82: 0, 83: 32}
+
+FIXED = frozenset((2, *range(46, 56), 61, 62))
+"""Registers that have one value throughout a launch."""
+
+COMPILED_SREGS = frozenset((*LANE_MASKS, *TIDS, *CTAIDS))
+"""Registers that the record alone tells."""
+
+LAUNCH_SREGS = COMPILED_SREGS | {VIRTUAL_ID, *CLOCKS, *TIMERS}
+"""Registers that the grid loop's bytes tell too."""
+
+TID = FIELDS["tid"].offset
+
+CTAID = FIELDS["ctaid"].offset
+
+VIRTUAL = FIELDS["virtual_id"].offset
+
+
+class SpecialRegisters:
+    """Reads of special registers.
+
+    Attributes:
+        sregs: registers with a compiled version.
+        fixed: values of the registers that do not change during the launch.
+    """
+
+    def __init__(
+        self,
+        ir: Builder,
+        ints: Integers,
+        cursor: Cursor,
+        sregs: frozenset[int],
+        fixed: Mapping[int, int],
+    ) -> None:
+        self.ir, self.ints, self.cursor = ir, ints, cursor
+        self.sregs, self.fixed = sregs, fixed
+
+    def sreg(self, index: int) -> Num:
+        if index in self.fixed:
+            return self.fixed[index]
+        if index not in self.sregs:
+            raise Slow("a special register that is read by the step engine")
+        if index in LANE_MASKS:
+            numbers = ", ".join(f"i32 {LANE_MASKS[index](n)}" for n in range(32))
+            return Val(32, f"<{numbers}>")
+        if index in TIDS:
+            return Val(32, self.ir.get("<32 x i32>", "%rec", TID + 128 * TIDS[index], 64))
+        if index in CTAIDS:
+            return Val(32, self.ir.get("i32", "%rec", CTAID + 4 * CTAIDS[index]), True)
+        if index == VIRTUAL_ID:
+            return self.ints.or_(Val(32, self.ir.get("i32", "%rec", VIRTUAL), True), self.sreg(0))
+        return self._clock(index)
+
+    def sreg_coupled(self, index: int) -> Num:
+        return self.sreg(index) if index in coupled_numbers() else 0
+
+    def _clock(self, index: int) -> Val:
+        """Half of a count of instructions."""
+        ir, cursor = self.ir, self.cursor
+        left = ir.get("i64", "%env", loop.FIELD["left"])
+        turn = ir.op(f"sub i64 {left}, {cursor.budget}")
+        if index in CLOCKS:
+            cta = ir.get("ptr", "%rec", layout.CTA_POINTER)
+            before = ir.get("i64", ir.get("ptr", cta, arena.ISSUED))
+            shift = CLOCKS[index]
+        else:
+            before = ir.get("i64", "%env", loop.FIELD["total"])
+            before = ir.op(f"add i64 {before}, {ir.get('i64', '%env', loop.FIELD['before'])}")
+            shift = TIMERS[index]
+        now = ir.op(f"add i64 {ir.op(f'add i64 {before}, {turn}')}, {cursor.index}")
+        if index in TIMERS:
+            now = ir.op(f"and i64 {now}, {-TIMER_STEP}")
+        half = ir.op(f"lshr i64 {now}, {shift}")
+        return Val(32, ir.op(f"trunc i64 {half} to i32"), True)

@@ -1,0 +1,165 @@
+"""Code that notes instructions and accesses for observers of batches (`gpudbg.sm.trace`).
+
+A block takes rows for all it notes at its head, where it leaves if there is no room; an exit in its
+middle gives back those of what has not executed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from gpudbg.sm.engines.llvm import layout
+from gpudbg.sm.engines.llvm.ir.builder import Builder, vector
+from gpudbg.sm.engines.llvm.ir.values import FULL, Num, Values
+from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
+from gpudbg.sm.engines.llvm.kernel.exits import Exits
+from gpudbg.sm.engines.llvm.kernel.special import VIRTUAL
+from gpudbg.sm.engines.llvm.layout import Left
+from gpudbg.sm.record import FIELDS
+from gpudbg.sm.trace import ACCESS_BYTES, ACCESSES, ROW_BYTES, ROWS, WORDS, what_of
+from gpudbg.sm.turns import LONGEST
+
+INDEX = FIELDS["index"].offset
+SIZES = {"instructions": (ROWS, ROW_BYTES), "accesses": (ACCESSES, ACCESS_BYTES)}
+"""Rows of a trace and bytes of one."""
+
+
+@dataclass(slots=True)
+class _Taken:
+    """Rows of one trace that the present block has taken.
+
+    Attributes:
+        place: where their number is.
+        first: their number before.
+        next: the first one taken.
+        line: index of the line that takes them.
+        by: index in the block of the instruction each one belongs to; one at most of each.
+    """
+
+    place: str
+    first: str
+    next: str
+    line: int
+    by: list[int] = field(default_factory=list)
+
+
+class TraceRows:
+    """Rows of the traces that code fills.
+
+    Attributes:
+        traced: what is noted, of `trace.BATCHED`.
+    """
+
+    def __init__(
+        self,
+        ir: Builder,
+        values: Values,
+        cursor: Cursor,
+        exits: Exits,
+        traced: tuple[str, ...],
+    ) -> None:
+        self.ir, self.values, self.cursor, self.exits = ir, values, cursor, exits
+        self.traced = traced
+        self._taken: dict[str, _Taken] = {}
+        self._who = self._index_word = self._warp = ""
+        exits.rows_of = self._rows
+
+    def mark(self) -> int:
+        """The present instruction, for `revert`."""
+        return self.cursor.index
+
+    def revert(self, mark: int) -> None:
+        """Forget rows of an instruction."""
+        for rows in self._taken.values():
+            rows.by = [index for index in rows.by if index < mark]
+
+    def clear(self) -> None:
+        """The present block has taken no rows yet."""
+        self._taken = {}
+
+    def begin_block(self) -> None:
+        """Take rows, at the block's head."""
+        ir = self.ir
+        taken = {kind: self._take(kind) for kind in self.traced}
+        for kind, rows in taken.items():
+            rows.line = len(ir.lines)
+            number = ir.op(f"add i64 {rows.first}, 0")
+            ir.put("i64", number, rows.place)
+            size = SIZES[kind][1]
+            offset = ir.op(f"mul i64 {rows.first}, {size}")
+            rows.next = ir.at(ir.at(rows.place, size), offset)
+        cta = ir.get("i64", ir.get("ptr", "%rec", layout.CTA_POINTER))
+        cta = ir.op(f"shl i64 {cta}, 32")
+        index = ir.op(f"zext i32 {ir.get('i32', '%rec', INDEX)} to i64")
+        self._who = ir.op(f"or i64 {cta}, {index}")
+        if "accesses" in taken:
+            self._index_word = ir.op(f"shl i64 {index}, 48")
+            place = ir.op(f"zext i32 {ir.get('i32', '%rec', VIRTUAL)} to i64")
+            self._warp = ir.op(f"or i64 {cta}, {place}")
+        self._taken = taken
+        self.exits.new_point()
+
+    def _take(self, kind: str) -> _Taken:
+        """Leave unless there is room for all that a block can note."""
+        ir = self.ir
+        place = ir.get("ptr", "%env", layout.TRACES[kind])
+        first = ir.get("i64", place)
+        full = self.exits.exit_at(self.exits.point, Left.FULL)
+        ir.unless(ir.op(f"icmp ugt i64 {first}, {SIZES[kind][0] - LONGEST}"), full)
+        return _Taken(place, first, "", 0)
+
+    def _rows(self, executed: int) -> tuple[tuple[str, str, int], ...]:
+        return tuple(
+            (rows.place, rows.first, sum(index < executed for index in rows.by))
+            for rows in self._taken.values()
+        )
+
+    def _row_here(self, kind: str) -> str:
+        """A pointer to the present instruction's row."""
+        rows = self._taken[kind]
+        assert self.cursor.index not in rows.by
+        rows.by.append(self.cursor.index)
+        return self.ir.at(rows.next, SIZES[kind][1] * (len(rows.by) - 1))
+
+    def _executing(self) -> str:
+        """The executing lanes as an i64 operand."""
+        lanes = FULL if self.cursor.exec == FULL else self.values.mask_bits(self.cursor.exec)
+        return self.ir.op(f"zext i32 {lanes} to i64") if isinstance(lanes, str) else str(lanes)
+
+    def note_instruction(self) -> None:
+        """Write the row of the present instruction."""
+        if "instructions" in self._taken:
+            row = self._row_here("instructions")
+            self.ir.put("i64", self.cursor.pc, row)
+            self.ir.put("i64", self._executing(), row, 8)
+            self.ir.put("i64", self._who, row, 16)
+
+    def note_access(self, kind: str, space: str, address: Num, size: int) -> None:
+        """Write the row of an access, which is given back where the access leaves."""
+        ir = self.ir
+        if "accesses" not in self._taken:
+            return
+        row = self._row_here("accesses")
+        what = ir.op(f"or i64 {self._index_word}, {what_of(kind, space, size) << 32}")
+        ir.put("i64", self.cursor.pc, row)
+        ir.put("i64", ir.op(f"or i64 {what}, {self._executing()}"), row, 8)
+        ir.put("i64", self._warp, row, 16)
+        if space in ("shared", "local"):
+            wide = vector("i64")
+            places = f"{wide} {ir.op(f'zext {self.values.whole(address, 32)} to {wide}')}"
+        else:
+            places = self.values.whole(address, 64)
+        ir.line(f"store {places}, ptr {ir.at(row, 8 * WORDS)}, align 8")
+
+    def note_atomic(self, space: str, op: str, type_: str, address: Num) -> None:
+        """Write the row of an atomic, if it has a compiled version."""
+        bits = layout.ATOMICS.get(f"{op}.{type_}", 0)
+        if bits and f"atomic.{space}.{op}.{type_}" in layout.FUNCTION_INDEX:
+            self.note_access("atomic", space, address, bits // 8)
+
+    def finish_block(self) -> None:
+        """Write how many rows the block takes, where it takes them."""
+        for rows in self._taken.values():
+            assert len(rows.by) <= LONGEST
+            line = self.ir.lines[rows.line]
+            self.ir.lines[rows.line] = line[: line.rindex(",")] + f", {len(rows.by)}"

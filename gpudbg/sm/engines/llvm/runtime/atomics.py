@@ -1,0 +1,192 @@
+"""Read-modify-write accesses of the library as LLVM IR."""
+
+from __future__ import annotations
+
+from gpudbg.sm.engines.llvm import layout
+from gpudbg.sm.engines.llvm.ir.builder import signed
+from gpudbg.sm.engines.llvm.ir.floats import NAN64, QUIET64
+from gpudbg.sm.engines.llvm.ir.values import Val
+from gpudbg.sm.engines.llvm.runtime.body import (
+    I64,
+    PLACES,
+    Body,
+    arguments,
+    nothing_to_do,
+)
+
+
+def _updated(b: Body, op: str, kind: str, old: str, given: str, other: str) -> str:
+    """The new value of one element."""
+    ir = b.ir
+    bits = f"i{layout.ATOMICS[f'{op}.{kind}']}"
+    plain = {"ADD": "add", "AND": "and", "OR": "or", "XOR": "xor"}
+    if kind == "F32":
+        return _float_sum(b, old, given)
+    if kind == "F64":
+        return _double_sum(b, old, given)
+    if op in plain:
+        return ir.op(f"{plain[op]} {bits} {old}, {given}")
+    if op == "EXCH":
+        return given
+    if op == "CAS":
+        same = ir.op(f"icmp eq {bits} {old}, {given}")
+        return ir.op(f"select i1 {same}, {bits} {other}, {bits} {old}")
+    if op in ("MIN", "MAX"):
+        order = ("s" if kind[0] == "S" else "u") + ("lt" if op == "MIN" else "gt")
+        first = ir.op(f"icmp {order} {bits} {given}, {old}")
+        return ir.op(f"select i1 {first}, {bits} {given}, {bits} {old}")
+    if op == "INC":
+        stop = ir.op(f"icmp uge i32 {old}, {given}")
+        return ir.op(f"select i1 {stop}, i32 0, i32 {ir.op(f'add i32 {old}, 1')}")
+    zero = ir.op(f"icmp eq i32 {old}, 0")
+    above = ir.op(f"icmp ugt i32 {old}, {given}")
+    wrap = ir.op(f"or i1 {zero}, {above}")
+    return ir.op(f"select i1 {wrap}, i32 {given}, i32 {ir.op(f'sub i32 {old}, 1')}")
+
+
+def _float_sum(b: Body, old: str, given: str) -> str:
+    """f32 addition with flushed operands and result."""
+
+    ir = b.ir
+
+    def flushed(bits: str) -> str:
+        exponent = ir.op(f"and i32 {bits}, 2139095040")
+        tiny = ir.op(f"icmp eq i32 {exponent}, 0")
+        sign = ir.op(f"and i32 {bits}, -2147483648")
+        return ir.op(f"select i1 {tiny}, i32 {sign}, i32 {bits}")
+
+    x, y = (ir.op(f"bitcast i32 {flushed(v)} to float") for v in (old, given))
+    total = ir.op(f"fadd float {x}, {y}")
+    nan = ir.op(f"fcmp uno float {total}, {total}")
+    bits = flushed(ir.op(f"bitcast float {total} to i32"))
+    return ir.op(f"select i1 {nan}, i32 2147483647, i32 {bits}")
+
+
+def _double_sum(b: Body, old: str, given: str) -> str:
+    """f64 addition; a NaN is the first NaN operand quieted, else the machine's own."""
+    ir = b.ir
+    x, y = (ir.op(f"bitcast i64 {v} to double") for v in (old, given))
+    total = ir.op(f"fadd double {x}, {y}")
+    payload = str(signed(NAN64, 64))
+    for bits, value in ((given, y), (old, x)):
+        quiet = ir.op(f"or i64 {bits}, {QUIET64}")
+        nan = ir.op(f"fcmp uno double {value}, {value}")
+        payload = ir.op(f"select i1 {nan}, i64 {quiet}, i64 {payload}")
+    nan = ir.op(f"fcmp uno double {total}, {total}")
+    return ir.op(f"select i1 {nan}, i64 {payload}, i64 {ir.op(f'bitcast double {total} to i64')}")
+
+
+def atomic_functions() -> list[str]:
+    """Read-modify-write by lane in ascending order; old values go to `%out`."""
+    functions = []
+    for space, threads in (("global", False), ("global", True), ("shared", False)):
+        for what, bits in layout.ATOMICS.items():
+            functions.append(_atomic(space, what, bits, threads))
+    return functions
+
+
+_ATOMIC = {
+    "ADD": "add", "AND": "and", "OR": "or", "XOR": "xor", "EXCH": "xchg",
+    "MIN.U": "umin", "MAX.U": "umax", "MIN.S": "min", "MAX.S": "max",
+}  # fmt: skip
+"""Operations (with the first letter of the type, where it matters) that IR has as one."""
+
+
+def _exchanged(b: Body, op: str, kind: str, cell: str, given: str, other: str) -> str:
+    """Update an element that other host threads may be at; the old value."""
+    ir = b.ir
+    bits = f"i{layout.ATOMICS[f'{op}.{kind}']}"
+    plain = _ATOMIC.get(op) or _ATOMIC.get(f"{op}.{kind[0]}")
+    if plain and kind[0] in "US":
+        return ir.op(f"atomicrmw {plain} ptr {cell}, {bits} {given} seq_cst")
+    if op == "CAS":
+        pair = ir.op(f"cmpxchg ptr {cell}, {bits} {given}, {bits} {other} seq_cst seq_cst")
+        return ir.op(f"extractvalue {{ {bits}, i1 }} {pair}, 0")
+    seen = ir.op(f"alloca {bits}")
+    ir.put(
+        bits, ir.op(f"load atomic {bits}, ptr {cell} monotonic, align {int(bits[1:]) // 8}"), seen
+    )
+    with ir.loop() as (_, after):
+        old = ir.get(bits, seen)
+        new = _updated(b, op, kind, old, given, other)
+        pair = ir.op(f"cmpxchg ptr {cell}, {bits} {old}, {bits} {new} seq_cst seq_cst")
+        ir.put(bits, ir.op(f"extractvalue {{ {bits}, i1 }} {pair}, 0"), seen)
+        ir.unless(ir.op(f"extractvalue {{ {bits}, i1 }} {pair}, 1"), after)
+    return ir.get(bits, seen)
+
+
+def _atomic(space: str, what: str, bits: int, threads: bool) -> str:
+    op, kind = what.split(".")
+    b = Body()
+    b.ir.line(f"store <32 x i{bits}> zeroinitializer, ptr %out, align 64")
+    nothing_to_do(b)
+    inside, base = PLACES[space](b, bits // 8)
+    inside = Val(64, b.values.bare(inside if inside.bits == 64 else b.ints.zext(inside), 64))
+    places = b.ir.op("alloca <32 x i64>, align 64")
+    b.ir.put(I64, inside.ref, places, 0, 64)
+    left = b.ir.op("alloca i32")
+    b.ir.put("i32", "%mask", left)
+    with b.ir.loop():
+        mask = b.ir.get("i32", left)
+        lane = b.ir.op(f"call i32 @llvm.cttz.i32(i32 {mask}, i1 false)")
+        index = b.ir.op(f"zext i32 {lane} to i64")
+        offset = b.ir.op(
+            f"load i64, ptr {b.ir.op(f'getelementptr i64, ptr {places}, i64 {index}')}"
+        )
+        cell = b.ir.at(base, offset)
+
+        def lane_of(row: str, index: str = index) -> str:
+            return b.ir.op(f"getelementptr i{bits}, ptr {row}, i64 {index}")
+
+        given = b.ir.get(f"i{bits}", lane_of("%d0"))
+        other = b.ir.get(f"i{bits}", lane_of("%d1"))
+        if threads:
+            old = _exchanged(b, op, kind, cell, given, other)
+        else:
+            old = b.ir.get(f"i{bits}", cell)
+            b.ir.put(f"i{bits}", _updated(b, op, kind, old, given, other), cell)
+        b.ir.put(f"i{bits}", old, lane_of("%out"))
+        rest = b.ir.op(f"and i32 {mask}, {b.ir.op(f'sub i32 {mask}, 1')}")
+        b.ir.put("i32", rest, left)
+        with b.ir.returning(b.ir.op(f"icmp eq i32 {rest}, 0")):
+            b.ir.line("ret i1 true")
+    b.ir.line("unreachable")
+    name = layout.symbol(f"atomic.{space}.{what}", threads)
+    return b.close(f"define i1 @{name}({arguments(space)}, ptr %d0, ptr %d1, ptr %out)")
+
+
+def sum_functions() -> list[str]:
+    """ADD to shared memory whose old values nobody wants."""
+    return [_sum(kind) for kind in layout.SUMS]
+
+
+def _sum(kind: str) -> str:
+    """Element by element; without a loop when all lanes execute."""
+    b = Body()
+    nothing_to_do(b)
+    low, base = PLACES["shared"](b, 4)
+    places = b.ir.op("alloca <32 x i32>, align 64")
+    b.ir.put("<32 x i32>", low.ref, places, 0, 64)
+
+    def one(index: int | str) -> None:
+        offset = b.ir.get("i32", b.ir.op(f"getelementptr i32, ptr {places}, i64 {index}"))
+        given = b.ir.get("i32", b.ir.op(f"getelementptr i32, ptr %d0, i64 {index}"))
+        cell = b.ir.at(base, b.ir.op(f"zext i32 {offset} to i64"))
+        b.ir.put("i32", _updated(b, "ADD", kind, b.ir.get("i32", cell), given, ""), cell)
+
+    with b.ir.returning(b.ir.op("icmp eq i32 %mask, -1")):
+        for n in range(32):
+            one(n)
+        b.ir.line("ret i1 true")
+    left = b.ir.var("i32", "%mask")
+    with b.ir.loop():
+        mask = b.ir.get("i32", left)
+        lane = b.ir.op(f"call i32 @llvm.cttz.i32(i32 {mask}, i1 false)")
+        one(b.ir.op(f"zext i32 {lane} to i64"))
+        rest = b.ir.op(f"and i32 {mask}, {b.ir.op(f'sub i32 {mask}, 1')}")
+        b.ir.put("i32", rest, left)
+        with b.ir.returning(b.ir.op(f"icmp eq i32 {rest}, 0")):
+            b.ir.line("ret i1 true")
+    b.ir.line("unreachable")
+    name = layout.symbol(f"sum.shared.{kind}")
+    return b.close(f"define i1 @{name}({arguments('shared')}, ptr %d0)")
