@@ -58,8 +58,8 @@ def _rows() -> dict[str, Outlined]:
             rows[f"{name}.{rnd}"] = Outlined((64,) * count, 64, "directed", about)
         for sign in (False, True):
             name = f"int_to_f64.{'S' if sign else 'U'}.{rnd}"
-            about = {"signed": sign, "rnd": rnd}
-            rows[name] = Outlined((64,), 64, "int_to_f64_directed", about)
+            given = {"signed": sign, "rnd": rnd}
+            rows[name] = Outlined((64,), 64, "int_to_f64_directed", given)
     for name in ("RSQ", "LG2", "EX2", "SIN", "COS", "RCP64H", "RSQ64H"):
         rows[f"mufu.{name}"] = Outlined((32,), 32, "mufu", {"function": name})
     rows["dadd.RN"] = Outlined((64, 64), 64, "dadd")
