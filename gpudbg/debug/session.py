@@ -62,10 +62,10 @@ if TYPE_CHECKING:
     from gpudbg.debug.commands.registry import Command, Output
     from gpudbg.debug.snapshot import Snapshot
     from gpudbg.formats.program import CodeImage, Kernel, Program
+    from gpudbg.sm.device_output import DeviceOutput
     from gpudbg.sm.gpu import Grid
     from gpudbg.sm.grid import Look
     from gpudbg.sm.state import WarpState
-    from gpudbg.sm.syscalls import DeviceOutput
 
 Dim3 = tuple[int, int, int]
 MOST_STOPS = 10_000

@@ -183,7 +183,7 @@ def warp_row(session: DebugSession, warp: WarpState) -> WarpRow:
         faulty=faulty,
         barrier=-1 if number is None else number,
         arrived=barriers.slots[number].arrived if number is not None else 0,
-        expected=barriers.expected(number) if number is not None else 0,
+        expected=barriers.expected(number, len(warp.cta.live)) if number is not None else 0,
     )
 
 

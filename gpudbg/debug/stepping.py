@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from gpudbg.debug.values.frames import call_depth, frames
 from gpudbg.errors import CommandError
 from gpudbg.isa.spa5.sched import first_instruction
-from gpudbg.sm import convergence
+from gpudbg.sm.divergence import step as divergence
 from gpudbg.sm.events import StopEvent
 
 if TYPE_CHECKING:
@@ -250,6 +250,6 @@ def leave_function(session: DebugSession, warp: WarpState) -> None:
             f"Can not force return from the middle of {name}: it may have saved registers",
             "break at its entry and return from there, or use finish",
         )
-    warp.pc = convergence.pop(warp, warp.pc, "RET", warp.active)
+    warp.pc = divergence.pop(warp, warp.pc, "RET", warp.active)
     warp.shown = warp.executed
     session.frame_level = session.skipped_inline = 0

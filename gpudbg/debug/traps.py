@@ -15,7 +15,7 @@ from gpudbg.debug.symbols import Symbols
 from gpudbg.errors import CommandError, LoadError, UsageError
 from gpudbg.formats.launch import Launch as Table
 from gpudbg.formats.program import Program
-from gpudbg.sm.counters import keep, reads_counters
+from gpudbg.sm.counters import reads_counters
 from gpudbg.sm.driver import SmDriver
 from gpudbg.sm.trap.handler import BANK, Handler, choose
 from gpudbg.textlines import opened
@@ -121,7 +121,7 @@ class SessionTraps(Attached):
         handler = Handler(found.program, found.name, argument)
         session.grid.install(handler)
         if reads_counters(session.grid.code.code):
-            keep(session.grid)
+            session.grid.keep_counters()
         gpu.handler = handler
         self.attach()
         return handler

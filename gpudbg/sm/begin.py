@@ -11,7 +11,7 @@ from gpudbg.errors import UsageError
 from gpudbg.formats.layout import CONST_PREFIX, bank_section
 from gpudbg.mem.constant import ConstantBanks
 from gpudbg.mem.store import ByteStore
-from gpudbg.sm import sregs
+from gpudbg.sm import sregs, syscalls
 from gpudbg.sm.counters import Counters, reads_counters
 from gpudbg.sm.engines.llvm.start import FastEngine
 from gpudbg.sm.engines.step import StepEngine
@@ -19,8 +19,9 @@ from gpudbg.sm.grid import Grid
 from gpudbg.sm.images.pools import DESCRIPTOR_TABLES, UNBOUND
 from gpudbg.sm.images.unit import ImageUnit
 from gpudbg.sm.launch import LIMITS, Dim, constant_bank_0, plan
-from gpudbg.sm.residency import Residency
-from gpudbg.sm.scheduler import Schedule
+from gpudbg.sm.launched import Launched
+from gpudbg.sm.residency.step import Residency
+from gpudbg.sm.schedule.step import Schedule
 from gpudbg.sm.stackuse import grows_stack
 from gpudbg.sm.trap.unit import TrapUnit
 
@@ -90,12 +91,22 @@ def begin(
         traps,
         gpu.output,
         gpu.heap,
+        syscalls.function_of,
     )
     covered = special.coverage if special.shader_type == "pixel" else ()
     engine.images = ImageUnit(gpu.images, grid, config.warps, covered)
-    grid_object = Grid(
-        gpu, config, image, residency, engine, Schedule(gpu.seed, gpu.quantum), traps
+    launched = Launched(
+        config,
+        image,
+        gpu.memory,
+        gpu.jobs,
+        residency,
+        Schedule(gpu.seed, gpu.quantum),
+        engine.constants,
+        engine.sregs,
+        traps,
     )
+    grid_object = Grid(gpu, launched, engine)
     if gpu.handler is not None:
         grid_object.install(gpu.handler)
     if reads_counters(grid_object.code.code):
@@ -103,7 +114,7 @@ def begin(
     grid_object.start()
     if gpu.engine != "step":
         start = image.entries[kernel]
-        grid_object.fast = FastEngine(grid_object, start, gpu.engine, module.compiled)
+        grid_object.fast = FastEngine(launched, start, gpu.engine, module.compiled)
     return grid_object
 
 

@@ -15,16 +15,13 @@ counts and is exact without it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from gpudbg.isa.spa5.sreg_reads import registers_read
+from gpudbg.sm.barriers.phase import Arrival
+from gpudbg.sm.events import WarpFault
 from gpudbg.sm.observer import Observer
-from gpudbg.sm.sregs import registers_read
-
-if TYPE_CHECKING:
-    from gpudbg.sm.barrier import Arrival
-    from gpudbg.sm.events import WarpFault
-    from gpudbg.sm.grid import Grid
-    from gpudbg.sm.state import Cta, Sm, WarpState
+from gpudbg.sm.state import Cta, Sm, WarpState
 
 PARTITIONS = 4
 COUNT = 8
@@ -138,16 +135,3 @@ class Counters(Observer):
 def reads_counters(code: bytes) -> bool:
     """Whether a program's code reads a performance counter."""
     return not NUMBERS.isdisjoint(registers_read(code))
-
-
-def keep(grid: Grid) -> bool:
-    """Keep a launch's counters, unless instructions have passed uncounted; whether it does."""
-    counters = grid.engine.sregs.machine.counters
-    if grid.counters is None and counters is not None and grid.total == 0:
-        resident = [warp for sm in grid.sms for warp in sm.resident()]
-        for warp in resident:
-            counters.warp_begin(warp)
-        for cta in {id(warp.cta): warp.cta for warp in resident}.values():
-            counters.cta_begin(cta)
-        grid.counters = counters
-    return grid.counters is not None

@@ -58,3 +58,11 @@ class DeferredRaised(TrapRaised):
     def __init__(self) -> None:
         super().__init__("TRAP", 0)
         self.args = ("IDE.EN",)
+
+
+class AssertRaised(TrapRaised):
+    """`assert` failed in a lane: a trap that says where and what."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__("TRAP", 1)
+        self.args = (text,)

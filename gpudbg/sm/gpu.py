@@ -20,10 +20,10 @@ from gpudbg.formats.layout import relocate
 from gpudbg.formats.program import SUPPORTED_ARCHS, CodeImage, Kernel, Program, runs_on
 from gpudbg.mem.device import Allocation, DeviceMemory
 from gpudbg.mem.windows import AddressLayout, layout_for
+from gpudbg.sm.device_output import DeviceOutput, Heap
 from gpudbg.sm.images.pools import ImagePools
 from gpudbg.sm.observer import Observer, Observers
-from gpudbg.sm.scheduler import DEFAULT_QUANTUM
-from gpudbg.sm.syscalls import DeviceOutput, Heap
+from gpudbg.sm.schedule.step import DEFAULT_QUANTUM
 from gpudbg.sm.trap.options import TrapOptions
 
 if TYPE_CHECKING:

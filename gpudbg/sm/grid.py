@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
 from gpudbg.bits import lanes_of
 from gpudbg.errors import UsageError
@@ -13,26 +14,36 @@ from gpudbg.formats.program import CodeImage, Kernel
 from gpudbg.isa.spa5.sched import instruction_before
 from gpudbg.mem.constant import ConstantBanks
 from gpudbg.sm import record as rec
+from gpudbg.sm.barriers.step import warp_exited
 from gpudbg.sm.conditions import Conditions
+from gpudbg.sm.counters import Counters
+from gpudbg.sm.engines.contract import (
+    AtBreakpoint,
+    Finished,
+    HandOver,
+    NeedsStep,
+    Request,
+    Tick,
+    Vacant,
+    WarpEnded,
+    WarpEngine,
+)
 from gpudbg.sm.engines.step import NO_TURN, StepEngine
 from gpudbg.sm.events import StopEvent, StopKind, WarpFault
 from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
 from gpudbg.sm.launch import Dim, LaunchConfig
+from gpudbg.sm.launched import Launched
 from gpudbg.sm.looks import Looks
 from gpudbg.sm.observer import Observers
 from gpudbg.sm.reports import fault_of, merged
-from gpudbg.sm.residency import Residency
-from gpudbg.sm.scheduler import Schedule
+from gpudbg.sm.schedule.step import Schedule
 from gpudbg.sm.state import Cta, WarpState
-from gpudbg.sm.trace import BATCHED, Trace, told
+from gpudbg.sm.trace import BATCHED, Trace
 from gpudbg.sm.trap.flow import TrapFlow, following
 from gpudbg.sm.trap.handler import Handler
 from gpudbg.sm.trap.handler import install as place_handler
-from gpudbg.sm.trap.unit import TrapUnit
 
 if TYPE_CHECKING:
-    from gpudbg.sm.counters import Counters
-    from gpudbg.sm.engines.llvm.start import FastEngine
     from gpudbg.sm.gpu import Gpu
 
 _NO_SKID = frozenset(("EXIT", "BAR", "BPT", "RTT", "IDE", ""))
@@ -47,59 +58,83 @@ Accept = Callable[[WarpState], bool]
 Look = Callable[[int], tuple[WarpState, tuple[str, ...]] | None]
 
 
+Arguments = ParamSpec("Arguments")
+
+
+def _flushes(
+    method: Callable[Concatenate[Grid, Arguments], StopEvent],
+) -> Callable[Concatenate[Grid, Arguments], StopEvent]:
+    """A way to advance a grid, at whose end observers have been told of all instructions."""
+
+    @functools.wraps(method)
+    def call(grid: Grid, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> StopEvent:
+        try:
+            return method(grid, *args, **kwargs)
+        finally:
+            if grid.trace is not None:
+                grid.trace.flush()
+
+    return call
+
+
 class Grid:
     """One launch: resident CTAs, waiting CTAs, and the ways to advance them.
 
     Attributes:
         gpu: the `Gpu` it runs on.
-        config: kernel, dimensions and sizes.
-        code: the program at its code addresses; pcs are addresses in it.
+        launched: the state that it shares with its engines.
         sms: the SMs; `sm.warps[slot]` is a warp or None.
-        schedule: who runs next.
-        engine: what executes.
+        engine: executes one warp.
+        fast: runs all warps in compiled code; None where only the step engine runs.
         faults: warp errors so far, in order.
-        total: warp instructions issued since launch.
-        fast: the way to compiled code, or None where only the step engine runs.
         traps: status words, and the trap handler if there is one.
         flow: what a run does about traps.
-        trace: instructions and accesses not yet handed to observers, where they take them in
-            batches.
         counters: performance counters to keep, where the program reads one.
     """
 
-    def __init__(
-        self,
-        gpu: Gpu,
-        config: LaunchConfig,
-        code: CodeImage,
-        residency: Residency,
-        engine: StepEngine,
-        schedule: Schedule,
-        traps: TrapUnit,
-    ) -> None:
+    def __init__(self, gpu: Gpu, launched: Launched, engine: StepEngine) -> None:
         self.gpu: Gpu = gpu
-        self.config = config
-        self.code = code
+        self.launched = launched
         self.engine = engine
-        self.schedule = schedule
         self.faults: list[WarpFault] = []
-        self.total = 0
-        self.fast: FastEngine | None = None
-        self._residency = residency
-        self.sms = residency.sms
-        self._observers = gpu.observers
+        self.fast: WarpEngine | None = None
+        self.traps = launched.traps
+        self._residency = launched.residency
+        self.sms = launched.sms
+        launched.observers = gpu.observers
         self._interrupt = threading.Event()
         self._started = False
         self._halted: list[WarpState] = []
         self._looks = Looks()
-        self.traps = traps
-        self.flow = TrapFlow(self, traps)
+        self.flow = TrapFlow(self, launched.traps)
         self.counters: Counters | None = None
-        self.trace: Trace | None = None
-        self._kernel_banks = engine.constants
-        self.handler_banks: ConstantBanks | None = None
 
     # ---- looking -----------------------------------------------------------------------
+
+    @property
+    def config(self) -> LaunchConfig:
+        """Kernel, dimensions and sizes."""
+        return self.launched.config
+
+    @property
+    def code(self) -> CodeImage:
+        """The program at its code addresses; pcs are addresses in it."""
+        return self.launched.code
+
+    @property
+    def schedule(self) -> Schedule:
+        """Who runs next."""
+        return self.launched.schedule
+
+    @property
+    def total(self) -> int:
+        """Warp instructions issued since launch."""
+        return self.launched.total
+
+    @property
+    def trace(self) -> Trace | None:
+        """Instructions and accesses not yet handed to observers who take them in batches."""
+        return self.launched.trace
 
     @property
     def kernel(self) -> Kernel:
@@ -119,7 +154,7 @@ class Grid:
     @property
     def finished(self) -> bool:
         """Every CTA has ended."""
-        return self._residency.ended == self.config.ctas
+        return self.launched.finished
 
     @property
     def ctas_done(self) -> int:
@@ -154,7 +189,7 @@ class Grid:
 
     def ctas(self) -> Iterator[Cta]:
         """Resident CTAs by (sm, slot)."""
-        return (cta for sm in self.sms for cta in sm.ctas if cta is not None)
+        return self._residency.ctas()
 
     def find_block(self, block: Dim) -> Cta | None:
         """The resident CTA with these coordinates; None: waiting or finished."""
@@ -166,12 +201,13 @@ class Grid:
         if number is None:
             return ""
         barriers = warp.cta.barriers
-        arrived, expected = barriers.slots[number].arrived, barriers.expected(number)
+        live = len(warp.cta.live)
+        arrived, expected = barriers.slots[number].arrived, barriers.expected(number, live)
         return f"waits at barrier {number}: {arrived} of {expected} threads arrived"
 
     # ---- advancing ---------------------------------------------------------------------
 
-    @told
+    @_flushes
     def step_warp(
         self,
         warp: WarpState,
@@ -212,7 +248,7 @@ class Grid:
             return self.event("exited", None, before)
         return self.event("step", warp, before)
 
-    @told
+    @_flushes
     def run_warp(
         self,
         warp: WarpState,
@@ -250,22 +286,22 @@ class Grid:
                 return event
         return None
 
-    @told
+    @_flushes
     def step_cta(self, cta: Cta) -> StopEvent:
         """One instruction of every ready warp of the CTA, by slot."""
         return self._step_each(cta.warps)
 
-    @told
+    @_flushes
     def step_sm(self, sm: int) -> StopEvent:
         """One instruction of every ready warp of the SM, by slot."""
         return self._step_each(list(self.sms[sm].resident()))
 
-    @told
+    @_flushes
     def step_all(self) -> StopEvent:
         """One instruction of every ready warp of every SM, by (sm, slot)."""
         return self._step_each(self._residency.ring)
 
-    @told
+    @_flushes
     def run(
         self,
         *,
@@ -301,9 +337,10 @@ class Grid:
         while True:
             if self._interrupted():
                 return self.event("interrupted", self.schedule.warp, before)
-            if fast is not None:
+            if fast is not None and self._ready(fast):
                 soon = None if look is None else self._looks.at
-                stopped = fast.advance(before, stops, accept, last, soon, conditions)
+                request = Request(stops or frozenset(), conditions, last, soon)
+                stopped = self._run_compiled(fast, request, accept, before)
                 if stopped is not None:
                     return stopped
                 if self.finished:
@@ -312,7 +349,8 @@ class Grid:
                 self._listen()
                 continue
             if look is not None and self.total >= self._looks.at and self.schedule.between:
-                found = look(self._looks.times) if self._looks.due(self) else None
+                due = self._looks.due(self.total, self.ctas_done)
+                found = look(self._looks.times) if due else None
                 if found is not None:
                     return replace(self.event("deadlock", found[0], before, found[1]), hang=True)
                 continue
@@ -336,6 +374,50 @@ class Grid:
                 return event
             self.tick()
 
+    def _ready(self, fast: WarpEngine) -> bool:
+        """Whether there is compiled code to run; waits for code that is nearly there."""
+        while fast.compiling():
+            self.tick()
+            if self._interrupt.is_set():
+                return False
+        if not fast.ready():
+            return False
+        # Compiled code does not mark what it stores.
+        self.engine.written = None
+        return True
+
+    def _run_compiled(
+        self, fast: WarpEngine, request: Request, accept: Accept | None, before: int
+    ) -> StopEvent | None:
+        """Have compiled code run; the event that ends the run, None: the step engine goes on."""
+        try:
+            while not self.unread():
+                self.tick()
+                if self._interrupted():
+                    return self.event("interrupted", self.schedule.warp, before)
+                reason = fast.advance(request)
+                match reason:
+                    case HandOver() | Finished():
+                        return None
+                    case Tick():
+                        continue
+                    case Vacant():
+                        self.fill()
+                    case WarpEnded(warp):
+                        self.warp_done(warp)
+                    case AtBreakpoint(warp):
+                        if self._meets(warp, request.stops, accept):
+                            return self.event("breakpoint", warp, before)
+                    case NeedsStep(warp, count):
+                        left = self.schedule.left
+                        event = self._advance(warp, count, before, request.stops, None, left)
+                        if event is not None:
+                            return event
+            return None
+        finally:
+            for warp in fast.suspend():
+                self.warp_done(warp)
+
     def interrupt(self) -> None:
         """Ask a running method to stop with kind `interrupted`; safe from any thread or signal."""
         self._interrupt.set()
@@ -351,11 +433,29 @@ class Grid:
         placed = place_handler(
             handler, self.code, self.gpu.memory, self.config.registers, len(self.sms)
         )
+        launched = self.launched
         self.traps.handler = placed
-        self.code = self.engine.code = placed.image
+        launched.code = self.engine.code = placed.image
         if self.fast is not None and not self.total:
             self.fast.renew()
-        self.handler_banks = ConstantBanks({**self._kernel_banks.banks, **placed.banks})
+        launched.handler_banks = ConstantBanks({**launched.constants.banks, **placed.banks})
+
+    def keep_counters(self) -> bool:
+        """Keep performance counters, unless instructions have passed uncounted; whether it does."""
+        counters = self.engine.sregs.machine.counters
+        if self.counters is None and counters is not None and self.total == 0:
+            resident = [warp for sm in self.sms for warp in sm.resident()]
+            for warp in resident:
+                counters.warp_begin(warp)
+            for cta in {id(warp.cta): warp.cta for warp in resident}.values():
+                counters.cta_begin(cta)
+            self.counters = counters
+        return self.counters is not None
+
+    @property
+    def watched_only(self) -> bool:
+        """Every observer promises to change nothing."""
+        return all(member.looks_only for member in self.launched.observers.members)
 
     def abandon(self) -> None:
         """Give the launch up: no CTA is left, none begins."""
@@ -370,8 +470,8 @@ class Grid:
         self.schedule.warp = None
         self.traps.on_event = lambda sm, text: None
         self.engine.let_go()
-        self._observers = Observers()
-        self.trace = None
+        self.launched.observers = Observers()
+        self.launched.trace = None
         if self.fast is not None:
             self.fast.dispose()
             self.fast = None
@@ -385,22 +485,22 @@ class Grid:
         if not self._started:
             self._started = True
             if self.counters is not None:
-                self._observers = self._observers.with_added(self.counters)
+                launched = self.launched
+                launched.observers = launched.observers.with_added(self.counters)
             self.fill()
 
     def observed(self, event: str | None = None) -> bool:
         """Whether anybody listens: at all, or to one event."""
-        found = self._observers
-        return bool(found.members if event is None else found.hooks[event])
+        return self.launched.observed(event)
 
     def tick(self) -> None:
         """A run goes on: tell of its progress, now and then."""
         if self.gpu.on_progress is not None:
             self.gpu.on_progress(self)
 
-    def _fast_engine(self) -> FastEngine | None:
+    def _fast_engine(self) -> WarpEngine | None:
         """The run engine, where this launch has one and nobody observes single instructions."""
-        if self.fast is None or self._observers.steps or self.traps.needs_step_engine:
+        if self.fast is None or self.launched.observers.steps or self.traps.needs_step_engine:
             return None
         return self.fast
 
@@ -428,13 +528,12 @@ class Grid:
         if self.counters is not None:
             observers = observers.with_added(self.counters)
         kinds = tuple(event for event in BATCHED if observers.hooks[event])
-        if kinds:
-            if self.trace is None or self.trace.kinds != kinds:
-                self.trace = Trace(kinds, self.gpu.layout.shared_window)
-            observers = Observers(observers.members, self.trace)
-        else:
-            self.trace = None
-        self._observers = observers
+        trace = self.trace if kinds else None
+        if kinds and (trace is None or trace.kinds != kinds):
+            trace = Trace(kinds, self.gpu.layout.shared_window)
+        if trace is not None:
+            observers = Observers(observers.members, trace)
+        self.launched.trace, self.launched.observers = trace, observers
         self.engine.observers = observers if observers.members else None
 
     def _advance(
@@ -448,13 +547,15 @@ class Grid:
     ) -> StopEvent | None:
         """Execute instructions of a ready warp; the event that ended it, if it is one."""
         executed = warp.executed
-        if self.handler_banks is not None:
-            self.engine.constants = self.handler_banks if warp.in_trap else self._kernel_banks
+        launched = self.launched
+        if launched.handler_banks is not None:
+            banks = launched.handler_banks if warp.in_trap else launched.constants
+            self.engine.constants = banks
         try:
             ended = self.engine.run(warp, self.sms[warp.sm], count, stops, until, turn)
         finally:
             spent = warp.executed - executed
-            self.total += spent
+            launched.total += spent
             self.schedule.spend(warp, spent)
             if turn != NO_TURN:
                 self.schedule.settle(self.engine.turn_over)
@@ -527,18 +628,18 @@ class Grid:
     def warp_done(self, warp: WarpState) -> None:
         """A warp has exited: what follows for its CTA and its SM."""
         cta = warp.cta
-        self._observers.emit("warp_end", warp)
-        cta.barriers.warp_exited()
+        self.launched.observers.emit("warp_end", warp)
+        warp_exited(cta)
         if not cta.live:
-            self._observers.emit("cta_end", cta)
+            self.launched.observers.emit("cta_end", cta)
             following = self._residency.retire(cta)
             if following is not None:
                 self._announce(following)
 
     def _announce(self, cta: Cta) -> None:
         for warp in cta.warps:
-            self._observers.emit("warp_begin", warp)
-        self._observers.emit("cta_begin", cta)
+            self.launched.observers.emit("warp_begin", warp)
+        self.launched.observers.emit("cta_begin", cta)
 
     def _interrupted(self) -> bool:
         if self._interrupt.is_set():
@@ -592,7 +693,7 @@ class Grid:
         """Where every live warp waits, and what its barriers hold."""
         lines = []
         for cta in self.ctas():
-            lines += [f"block {cta.block}: {line}" for line in cta.barriers.describe()]
+            lines += [f"block {cta.block}: {line}" for line in cta.barriers.describe(len(cta.live))]
             for warp in cta.live:
                 state = self.barrier_words(warp) or warp.status
                 waits = warp.status == "barrier"
@@ -613,12 +714,12 @@ class Grid:
 
     def tell_trap(self, warp: WarpState, trap: TrapRaised) -> None:
         """Tell the observers of a trap."""
-        self._observers.emit("trap", warp, trap.mode, trap.imm)
+        self.launched.observers.emit("trap", warp, trap.mode, trap.imm)
 
     def count_issued(self, warp: WarpState) -> None:
         """One more instruction of a warp, which the engine did not count."""
         self.sms[warp.sm].issued += 1
-        self.total += 1
+        self.launched.total += 1
         self.schedule.spend(warp, 1)
 
     def _faulted(self, warp: WarpState, before: int) -> StopEvent | None:
@@ -632,9 +733,9 @@ class Grid:
         lanes = lanes_of(error.lanes or self.engine.exec & warp.active or warp.active)
         if self.flow.is_late(warp, error):
             self._skid(warp)
-        fault = fault_of(self, warp, error, lanes, origin)
+        fault = fault_of(self.gpu.memory, self.code, warp, error, lanes, origin)
         self.faults.append(fault)
-        self._observers.emit("fault", warp, fault)
+        self.launched.observers.emit("fault", warp, fault)
         entry = self.flow.faulted(warp, error, fault)
         if warp.words[rec.STATUS] == rec.DONE:
             self.warp_done(warp)
@@ -664,7 +765,7 @@ class Grid:
             executed = warp.executed
             ended = self.engine.run(warp, self.sms[warp.sm], 1)
             spent = warp.executed - executed
-            self.total += spent
+            self.launched.total += spent
             self.schedule.spend(warp, spent)
             if ended in ("fault", "trap", "blocked"):
                 break

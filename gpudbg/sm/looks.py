@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from gpudbg.sm.grid import Grid
+from typing import Final
 
 FIRST: Final = 1 << 16
 """Warp instructions before the first look."""
@@ -28,10 +25,10 @@ class Looks:
     def __init__(self) -> None:
         self.at, self.times, self._done = FIRST, 0, 0
 
-    def due(self, grid: Grid) -> bool:
+    def due(self, total: int, ctas_done: int) -> bool:
         """Whether it is worth looking, now that the total has been reached: no CTA has ended since
         the last time.  Settles when the next is due."""
-        ended, self._done = grid.ctas_done != self._done, grid.ctas_done
-        self.at = grid.total * (AFTER_PROGRESS if ended else AFTER_LOOK)
+        ended, self._done = ctas_done != self._done, ctas_done
+        self.at = total * (AFTER_PROGRESS if ended else AFTER_LOOK)
         self.times += not ended
         return not ended

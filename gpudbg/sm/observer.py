@@ -7,13 +7,12 @@ an event nobody wants costs nothing.  A hook must not run the grid, prompt or bl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from gpudbg.sm.barrier import Arrival
-    from gpudbg.sm.events import WarpFault
-    from gpudbg.sm.state import Cta, WarpState
-    from gpudbg.sm.trace import AccessBatch, Batch, Trace
+from gpudbg.sm.barriers.phase import Arrival
+from gpudbg.sm.events import WarpFault
+from gpudbg.sm.state import Cta, WarpState
+from gpudbg.sm.trace import AccessBatch, Batch, Trace
 
 EVENTS = (
     "instruction",

@@ -12,7 +12,7 @@ stacks stay shallow, and memory that is never touched costs nothing.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -155,3 +155,9 @@ def new_record(registers: int, capacity: int) -> npt.NDArray[np.uint8]:
     lay_out(record, registers, capacity)
     record.view(np.uint64)[SELF] = address_of(record)
     return record
+
+
+def virtual_id(sm: Any, cta_slot: Any, slot: Any) -> Any:
+    """SR_VirtId of lane 0, from ints or arrays: SM, CTA slot, warp slot."""
+    upper, lower = cta_slot >> 4, cta_slot & 15
+    return slot << 8 | lower << 16 | sm << 20 | upper << 29

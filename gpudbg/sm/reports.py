@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from gpudbg.mem.device import place_words, unwrapped
+from gpudbg.formats.program import CodeImage
+from gpudbg.mem.device import DeviceMemory, place_words, unwrapped
 from gpudbg.mem.windows import WINDOW_BYTES
 from gpudbg.regs.warp_errors import WARP_ERROR_BY_NAME
 from gpudbg.sm.events import StopEvent, WarpFault
 from gpudbg.sm.faults import WarpErrorRaised
-
-if TYPE_CHECKING:
-    from gpudbg.sm.grid import Grid
-    from gpudbg.sm.state import WarpState
+from gpudbg.sm.state import WarpState
 
 ADDRESS_BITS = 32
 """An address of shared or local memory is one register."""
 
 
-def nearest(grid: Grid, error: WarpErrorRaised, warp: WarpState) -> str:
+def nearest(memory: DeviceMemory, error: WarpErrorRaised, warp: WarpState) -> str:
     """Where a bad address lies, in words."""
     address, size = error.address, error.size or 1
     if address is None:
         return ""
     if error.space == "global":
-        return grid.gpu.memory.describe(address, size)
+        return memory.describe(address, size)
     if error.space == "shared":
         total = warp.cta.shared.size
         owner = f"the block's shared memory ({total} bytes)"
@@ -38,7 +35,8 @@ def nearest(grid: Grid, error: WarpErrorRaised, warp: WarpState) -> str:
 
 
 def fault_of(
-    grid: Grid,
+    memory: DeviceMemory,
+    code: CodeImage,
     warp: WarpState,
     error: WarpErrorRaised,
     lanes: tuple[int, ...],
@@ -47,7 +45,7 @@ def fault_of(
     """The record of an error; `origin` is the pc of the guilty instruction."""
     detail = error.detail
     if origin != warp.pc:
-        detail += f"; imprecise: the access was at {grid.code.describe(origin)}"
+        detail += f"; imprecise: the access was at {code.describe(origin)}"
     return WarpFault(
         error.code,
         WARP_ERROR_BY_NAME[error.code].code,
@@ -60,7 +58,7 @@ def fault_of(
         error.space,
         error.access,
         error.size,
-        nearest(grid, error, warp),
+        nearest(memory, error, warp),
         detail,
         origin == warp.pc,
     )

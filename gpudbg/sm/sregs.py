@@ -10,30 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import Any
 
 import numpy as np
 
 from gpudbg.formats.launch_machine import SHADER_TYPES, TPC_PLACES, SpecialSetup
-from gpudbg.isa.spa5.sched import BUNDLE_BYTES
 from gpudbg.mem.lanes import FULL, LANE_IDS, U32
 from gpudbg.mem.windows import WINDOW_BYTES, AddressLayout
 from gpudbg.regs.special import SPECIAL_REGISTERS, Shaders, coupled_numbers
+from gpudbg.sm.counters import Counters
 from gpudbg.sm.engines.values import const32
-
-if TYPE_CHECKING:
-    from gpudbg.sm.counters import Counters
-    from gpudbg.sm.state import Sm, WarpState
-    from gpudbg.sm.trap.unit import TrapUnit
+from gpudbg.sm.record import virtual_id
+from gpudbg.sm.state import Sm, WarpState
+from gpudbg.sm.trap.unit import TrapUnit
 
 WARP_SIZE = 32
 WARP_SLOTS = 64
 SHARED_BANKS = 32
 MAX_TASKS = 32
 IS_QUEUE = 1 << 31
-_S2R, _CS2R, _OPCODE = 0xF0C8, 0x50C8, 0xFFF8
-"""The top 16 bits of the instructions that read one, and the mask of those that count."""
 TIMER_STEP = 32
 """Resolution of the global timer in nanoseconds (*documented*)."""
 
@@ -94,12 +90,6 @@ def _virt_cfg(m: Machine, warp: WarpState, sm: Sm) -> int:
         | len(m.sms) << 20
         | upper << 29
     )
-
-
-def virtual_id(sm: Any, cta_slot: Any, slot: Any) -> Any:
-    """SR_VirtId of lane 0, from ints or arrays: SM, CTA slot, warp slot."""
-    upper, lower = cta_slot >> 4, cta_slot & 15
-    return slot << 8 | lower << 16 | sm << 20 | upper << 29
 
 
 def _virt_id(m: Machine, warp: WarpState, sm: Sm) -> U32:
@@ -272,15 +262,6 @@ VALID_IN: dict[Shaders, tuple[str, ...]] = {
 @cache
 def _coupled() -> frozenset[int]:
     return coupled_numbers()
-
-
-@lru_cache(maxsize=64)
-def registers_read(code: bytes) -> frozenset[int]:
-    """Special registers that code, from its first bundle on, names in S2R and CS2R."""
-    words = np.frombuffer(code, "<u8", len(code) // 8)
-    reads = np.isin(words >> np.uint64(48) & np.uint64(_OPCODE), (_S2R, _CS2R))
-    reads[:: BUNDLE_BYTES // 8] = False
-    return frozenset((words[reads] >> np.uint64(20) & np.uint64(0xFF)).tolist())
 
 
 class SregFile:

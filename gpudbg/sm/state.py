@@ -12,11 +12,9 @@ from gpudbg.mem.lanes import FULL, U32
 from gpudbg.mem.local import LocalMemory
 from gpudbg.mem.store import ByteStore
 from gpudbg.sm import record as rec
+from gpudbg.sm.barriers.phase import Barriers
+from gpudbg.sm.residency.arena import Arena
 from gpudbg.sm.trap.state import SmTrap
-
-if TYPE_CHECKING:
-    from gpudbg.sm.arena import Arena
-    from gpudbg.sm.barrier import Barriers
 
 RZ = 255
 ZERO_ROW: U32 = np.zeros(32, np.uint32)
@@ -285,26 +283,26 @@ class Cta:
         shared: its shared memory.
         barriers: its 16 barriers.
         home, place: the memory it is in, and which of the CTAs there it is.
-        told: what compiled code knows of it (`gpudbg.sm.arena`), as i64.
+        descriptor: what compiled code knows of it (`residency.arena`), as i64.
     """
 
     __slots__ = (
         "__weakref__",
         "barriers",
         "block",
+        "descriptor",
         "home",
         "number",
         "place",
         "shared",
         "slot",
         "sm",
-        "told",
         "warps",
     )
 
     barriers: Barriers
     shared: ByteStore
-    told: memoryview
+    descriptor: memoryview
 
     def __init__(
         self,
@@ -326,7 +324,7 @@ class Cta:
         if home is None:
             self.shared = ByteStore(shared_bytes)
         else:
-            self.told = home.block(place)
+            self.descriptor = home.block(place)
         self.warps: list[WarpState] = []
 
     if not TYPE_CHECKING:

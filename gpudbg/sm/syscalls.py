@@ -14,95 +14,22 @@ import re
 import struct
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gpudbg.bits import lanes_of
 from gpudbg.errors import UsageError
+from gpudbg.mem.device import DeviceMemory
 from gpudbg.mem.windows import WINDOW_BYTES
-from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
-from gpudbg.sm.latest import Latest
-
-if TYPE_CHECKING:
-    from gpudbg.mem.device import Allocation, DeviceMemory
-    from gpudbg.sm.engines.step import StepEngine
-    from gpudbg.sm.state import WarpState
+from gpudbg.sm.engines.step import StepEngine
+from gpudbg.sm.faults import AssertRaised, WarpErrorRaised
+from gpudbg.sm.state import WarpState
 
 FIRST_ARGUMENT = 4
 """Register of the first argument and of the result."""
 
 MAX_STRING = 1 << 16
-MAX_OUTPUT_CHARS = 1 << 24
-"""Characters of output kept, in whole pieces; older ones are dropped, as the real printf buffer
-does."""
-PIECE_CHARS = 64
-"""What a piece of text costs beside its characters."""
-
-
-@dataclass(slots=True)
-class DeviceOutput:
-    """What device code printed, in order; `listeners` hear each piece as it comes."""
-
-    pieces: Latest[str] = field(
-        default_factory=lambda: Latest(MAX_OUTPUT_CHARS, lambda text: len(text) + PIECE_CHARS)
-    )
-    listeners: list[Callable[[str], None]] = field(default_factory=list)
-
-    @property
-    def dropped(self) -> int:
-        """Pieces that are kept no longer."""
-        return self.pieces.first
-
-    def write(self, text: str) -> None:
-        """Add a piece of text."""
-        self.pieces.append(text)
-        for listener in self.listeners:
-            listener(text)
-
-    @property
-    def text(self) -> str:
-        """Everything that was kept."""
-        return "".join(self.pieces)
-
-    def __str__(self) -> str:
-        return self.text
-
-
-@dataclass(slots=True)
-class Heap:
-    """The device heap: malloc takes from it until `limit` bytes are out.
-
-    Attributes:
-        used: bytes that are out.
-        blocks: what malloc gave and nobody has freed.
-    """
-
-    limit: int
-    used: int = 0
-    blocks: set[Allocation] = field(default_factory=set)
-
-
-class AssertRaised(TrapRaised):
-    """`assert` failed in a lane: a trap that says where and what."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__("TRAP", 1)
-        self.args = (text,)
-
-
-@dataclass(frozen=True, slots=True)
-class SystemCall:
-    """Stands where an instruction would: its text is what a debugger shows."""
-
-    name: str
-    word: int = 0
-    op: str = "SYSCALL"
-
-    def text(self, pc: int = 0, control: int = 0) -> str:
-        """The name, as a pseudo instruction."""
-        return f"(system call {self.name})"
 
 
 def function_of(name: str) -> Callable[[Any, Any], None] | None:

@@ -10,21 +10,16 @@ of the warp, and the CTA's number (high half); and the addresses of 32 lanes.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from gpudbg.mem.lanes import FULL
 from gpudbg.mem.windows import WINDOW_BYTES
-
-if TYPE_CHECKING:
-    from gpudbg.sm.events import StopEvent
-    from gpudbg.sm.grid import Grid
-    from gpudbg.sm.state import WarpState
+from gpudbg.sm.state import WarpState
 
 ROWS: Final = 16384
 """Instructions of a batch at most."""
@@ -259,22 +254,3 @@ def _by_space(rows: npt.NDArray[np.int64], window: int) -> npt.NDArray[np.int64]
     # One copy in any case: the buffer is filled anew.
     found: npt.NDArray[np.int64] = rows[rows[:, 1] & FULL != 0]
     return found
-
-
-Arguments = ParamSpec("Arguments")
-
-
-def told(
-    method: Callable[Concatenate[Grid, Arguments], StopEvent],
-) -> Callable[Concatenate[Grid, Arguments], StopEvent]:
-    """A way to advance a grid, at whose end observers have been told of all instructions."""
-
-    @functools.wraps(method)
-    def call(grid: Grid, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> StopEvent:
-        try:
-            return method(grid, *args, **kwargs)
-        finally:
-            if grid.trace is not None:
-                grid.trace.flush()
-
-    return call

@@ -8,18 +8,16 @@ first instruction on nothing is known any more (`FastEngine.advance` drops the m
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
+from gpudbg.mem.device import Allocation
 from gpudbg.mem.lanes import FULL, LANE_IDS, bools
 from gpudbg.mem.store import padded_size
-
-if TYPE_CHECKING:
-    from gpudbg.mem.device import Allocation
-    from gpudbg.sm.state import Cta, WarpState
+from gpudbg.sm.state import Cta, WarpState
 
 Marks = npt.NDArray[np.bool_]
 

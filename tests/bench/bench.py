@@ -163,9 +163,10 @@ def gpudbg_run(problem: Any, jobs: int, report: dict[str, Any], engine: str = "r
         spent = time.perf_counter() - start
         report["thread_instructions"] = 32 * session.grid.total
         fast = session.grid.fast
-        if fast is not None and fast.engine is not None:
-            report["compile_s"] = fast.engine.program.seconds
-            report["exits"] = sum(fast.engine.exits.values())
+        ran = fast.report() if fast is not None else None
+        if ran is not None:
+            report["compile_s"] = ran.seconds
+            report["exits"] = sum(ran.exits.values())
         return spent, [b.array() for b in buffers]
 
     return once

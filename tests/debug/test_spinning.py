@@ -7,7 +7,7 @@ import pytest
 from gpudbg.debug.stops.spinning import TRIED, hangs, known_spin, spin_lines, spin_of, spins
 from gpudbg.frontends.tui.collect import Collector
 from gpudbg.frontends.tui.view import Options
-from gpudbg.sm.scheduler import STAY
+from gpudbg.sm.schedule.step import STAY
 from tests import kernel_cases as kc
 from tests.engine.machines import difference, grid_state, launch
 from tests.tui.helpers import ROOT, open_kernel

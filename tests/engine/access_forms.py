@@ -39,17 +39,16 @@ FIXED = {
     "emitter": "the head of the record",
     "flow": "the head of the record, the divergence stack below its capacity",
     "special": "the head of the record, fields of the environment",
-    "stack": "the divergence stack below its depth or capacity",
-    "loop": "what `arena` and `worker` lay out",
-    "barriers": "the block of a CTA, by a number below 16",
-    "team": "boxes of host threads",
+    "compiled": "the divergence stack below its depth, what `arena` and `worker` lay out",
+    "control": "the same",
+    "work_stealing": "boxes of host threads",
     "trace_rows": "rows that a block has taken",
     "crash": "the context of a signal, words of the handler",
     "sink": "moves statements of others",
     "builder": "what all others emit with",
 }
 """Modules whose pointers do not depend on what a program computes -> what they point to."""
-PYTHON = frozenset("build layout listing patterns program run shares start threads worker".split())
+PYTHON = frozenset("build layout listing patterns program run start threads worker workers".split())
 """Modules that emit nothing."""
 FIXED_FUNCTIONS = {
     "RuntimeCalls.function": "the table of library functions",

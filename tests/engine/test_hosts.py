@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import gpudbg
-from gpudbg.sm.engines.llvm import build, program, shares
+from gpudbg.sm.engines.llvm import build, program, workers
 from gpudbg.sm.engines.llvm.kernel.emitter import Emitter, Options
 from gpudbg.sm.engines.llvm.runtime.library import control_text, library_text
 from tests import kernel_cases as kc
@@ -21,7 +21,7 @@ HOSTS = {"x86-64-v3": "+avx2,+fma", "x86-64": ""}
 
 def _forget() -> None:
     """Code for the host as it was."""
-    for cached in (build._machine, build._library, shares._functions, shares._loop):
+    for cached in (build._machine, build._library, workers._functions, workers._loop):
         cached.cache_clear()
     program._programs.clear()
 

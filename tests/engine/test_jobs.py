@@ -16,9 +16,9 @@ import gpudbg
 from gpudbg.assembler import assemble_file
 from gpudbg.errors import CommandError, UsageError
 from gpudbg.sm import record as rec
-from gpudbg.sm.engines.llvm import shares, threads
+from gpudbg.sm.engines.llvm import threads, workers
 from gpudbg.sm.engines.llvm.threads import Team
-from gpudbg.sm.residency import Residency
+from gpudbg.sm.residency.step import Residency
 from tests import kernel_cases as kc
 
 KERNELS = (
@@ -287,7 +287,7 @@ def test_option() -> None:
 
 def test_blocks_taken_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads take several blocks at a time; stops and other numbers of threads lose none."""
-    monkeypatch.setattr(shares, "WORTH", 2000)
+    monkeypatch.setattr(workers, "WORTH", 2000)
     blocks = 12_000
     program = _load(COUNT, jobs=2)
     out = program.device.buffer(np.zeros(blocks, np.int32))
@@ -318,7 +318,7 @@ def moved(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 def test_blocks_handed_over(monkeypatch: pytest.MonkeyPatch, moved: list[bool]) -> None:
     """Threads without work take blocks of others: each block runs once, stops and counts hold."""
-    monkeypatch.setattr(shares, "WORTH", 2000)
+    monkeypatch.setattr(workers, "WORTH", 2000)
     blocks, rounds = 40, 150
     program = _load(UNEVEN, jobs=4)
     deadline = time.monotonic() + 60
@@ -344,7 +344,7 @@ def test_blocks_handed_over(monkeypatch: pytest.MonkeyPatch, moved: list[bool]) 
 @pytest.mark.parametrize("slice_", [700, 20_000])
 def test_blocks_that_wait_for_the_one_before(monkeypatch: pytest.MonkeyPatch, slice_: int) -> None:
     """As in a scan with look-back: a later block must not keep an earlier one from its place."""
-    monkeypatch.setattr(shares, "WORTH", 2000)
+    monkeypatch.setattr(workers, "WORTH", 2000)
     blocks = 300
     program = _load(CHAIN, jobs=2)
     flags = program.device.buffer(np.array([1] + [0] * blocks, np.int32))
@@ -376,8 +376,8 @@ def test_later_blocks_leave_room_for_those_given_back() -> None:
 
 def test_numbers_handed_over(monkeypatch: pytest.MonkeyPatch, moved: list[bool]) -> None:
     """A thread has taken blocks that would keep it busy long after the others are done."""
-    monkeypatch.setattr(shares, "WORTH", 2000)
-    monkeypatch.setattr(shares, "EVEN", 1)
+    monkeypatch.setattr(workers, "WORTH", 2000)
+    monkeypatch.setattr(workers, "EVEN", 1)
     blocks, rounds = 400, 20
     backwards = "S2R R9, SR_CTAID.X ;\n    IADD R9, -R9, c[0x0][last] ;"
     source = UNEVEN.replace("S2R R9, SR_CTAID.X ;", backwards)

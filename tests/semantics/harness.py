@@ -16,7 +16,7 @@ from gpudbg.mem.local import LocalMemory
 from gpudbg.mem.store import ByteStore
 from gpudbg.mem.windows import layout_for
 from gpudbg.sm import record as rec
-from gpudbg.sm.barrier import Barriers
+from gpudbg.sm.barriers.phase import Barriers
 from gpudbg.sm.engines.step import Bound, StepEngine
 from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
 from gpudbg.sm.semantics import registry
@@ -65,7 +65,7 @@ class Bench:
         self.memory = DeviceMemory(layout_for(arch))
         self.banks = {n: ByteStore(0x400) for n in (0, 1, 2, 3)}
         self.cta = Cta(0, (0, 0, 0), 0, 0, shared)
-        self.cta.barriers = Barriers(self.cta, 16)
+        self.cta.barriers = Barriers(16)
         self.sm = Sm(0, 64, 32)
         self.engine = StepEngine(
             _NoCode(), self.memory, ConstantBanks(self.banks), _SameSreg(), TrapPolicy()

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from gpudbg.mem.local import LocalMemory
 from gpudbg.sm import record as rec
-from gpudbg.sm.atomics import SIZES, UPDATES
-from gpudbg.sm.barrier import Arrival, Barriers
+from gpudbg.sm.atomics.step import SIZES, UPDATES
+from gpudbg.sm.barriers import step as barriers
+from gpudbg.sm.barriers.phase import Arrival, Barriers
 from gpudbg.sm.engines import numeric
 from gpudbg.sm.faults import WarpErrorRaised
 from gpudbg.sm.state import Cta, WarpState
@@ -23,7 +24,7 @@ FULL = 0xFFFFFFFF
 
 def cta_of(warps: int, allocated: int = 16) -> Cta:
     cta = Cta(0, (0, 0, 0), 0, 0, 0)
-    cta.barriers = Barriers(cta, allocated)
+    cta.barriers = Barriers(allocated)
     for n in range(warps):
         warp = WarpState(cta, n, n, 1, 8, LocalMemory(0))
         warp.words[rec.VALID] = FULL
@@ -43,7 +44,7 @@ def arrive(
     pred: int = FULL,
 ) -> list[int]:
     arrival = Arrival(mode, barrier, count, reduce, lanes, pred)
-    return [w.index for w in cta.barriers.arrive(cta.warps[warp], arrival)]
+    return [w.index for w in barriers.arrive(cta.warps[warp], arrival)]
 
 
 def waiting(cta: Cta) -> list[int]:
@@ -52,7 +53,7 @@ def waiting(cta: Cta) -> list[int]:
 
 def finish(cta: Cta, warp: int) -> list[int]:
     cta.warps[warp].words[rec.STATUS] = rec.DONE
-    return [w.index for w in cta.barriers.warp_exited()]
+    return [w.index for w in barriers.warp_exited(cta)]
 
 
 def test_sync_waits_for_all() -> None:
@@ -60,10 +61,10 @@ def test_sync_waits_for_all() -> None:
     assert arrive(cta, 0) == []
     assert arrive(cta, 2) == []
     assert waiting(cta) == [0, 2]
-    assert cta.barriers.describe() == ["barrier 0 holds 64 of 96"]
+    assert cta.barriers.describe(len(cta.live)) == ["barrier 0 holds 64 of 96"]
     assert arrive(cta, 1) == [0, 2, 1]
     assert waiting(cta) == []
-    assert cta.barriers.describe() == []
+    assert cta.barriers.describe(len(cta.live)) == []
 
 
 def test_named_barriers_with_counts_are_independent() -> None:
@@ -87,7 +88,7 @@ def test_producers_arrive_without_waiting() -> None:
 def test_counts_are_rounded_up_to_warps() -> None:
     cta = cta_of(3)
     arrive(cta, 0, count=33)
-    assert cta.barriers.expected(0) == 64
+    assert cta.barriers.expected(0, len(cta.live)) == 64
     assert arrive(cta, 1, count=33) == [0, 1]
 
 

@@ -1,8 +1,8 @@
 """The divergence stack against a model that runs every lane alone.
 
 Random structured programs (if/else, loops with BRK and CONT, calls, early exits) are run twice:
-as a warp through `gpudbg.sm.convergence`, and lane by lane where each lane has its own stack and
-a consumer takes the topmost token of its kind.  Every lane must visit the same instructions.
+as a warp through `gpudbg.sm.divergence.step`, and lane by lane where each lane has its own stack
+and a consumer takes the topmost token of its kind.  Every lane must visit the same instructions.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpudbg.mem.local import LocalMemory
-from gpudbg.sm import convergence
 from gpudbg.sm import record as rec
+from gpudbg.sm.divergence import step as divergence
 from gpudbg.sm.faults import WarpErrorRaised
 from gpudbg.sm.state import Cta, StackEntry, WarpState
 
@@ -200,23 +200,23 @@ def step(w: WarpState, op: str, following: int, taken: int, target: int) -> int:
     if not taken:
         return following
     if op == "EXIT":
-        return convergence.exit_lanes(w, following, taken)
+        return divergence.exit_lanes(w, following, taken)
     if op in PUSHES:
-        convergence.push(w, PUSHES[op], target)
+        divergence.push(w, PUSHES[op], target)
     elif op == "CAL":
-        convergence.push(w, "RET", following)
-        return convergence.branch(w, following, taken, target)
+        divergence.push(w, "RET", following)
+        return divergence.branch(w, following, taken, target)
     elif op == "BRA":
-        return convergence.branch(w, following, taken, target)
+        return divergence.branch(w, following, taken, target)
     elif op == "BRX":
         goals: dict[int, int] = {}
         for lane in range(32):
             if taken >> lane & 1:
                 goal = target + 2 * (lane % 3)
                 goals[goal] = goals.get(goal, 0) | 1 << lane
-        return convergence.branch_each(w, following, goals)
+        return divergence.branch_each(w, following, goals)
     elif op in POPS:
-        return convergence.pop(w, following, POPS[op], taken)
+        return divergence.pop(w, following, POPS[op], taken)
     return following
 
 
@@ -236,61 +236,61 @@ def test_every_lane_goes_where_it_would_go_alone(seed: int, valid: int) -> None:
 
 def test_sides_run_fall_through_first() -> None:
     w = warp()
-    convergence.push(w, "SSY", 90)
-    assert convergence.branch(w, 8, 0xFF, 40) == 8
+    divergence.push(w, "SSY", 90)
+    assert divergence.branch(w, 8, 0xFF, 40) == 8
     assert w.active == 0xFFFFFF00
     assert w.stack == (StackEntry("SSY", 0xFFFFFFFF, 90), StackEntry("DIV", 0xFF, 40))
-    assert convergence.pop(w, 16, "SSY", 0xFFFFFF00) == 40
+    assert divergence.pop(w, 16, "SSY", 0xFFFFFF00) == 40
     assert w.active == 0xFF
-    assert convergence.pop(w, 48, "SSY", 0xFF) == 90
+    assert divergence.pop(w, 48, "SSY", 0xFF) == 90
     assert w.active == 0xFFFFFFFF
     assert not w.stack
 
 
 def test_indirect_targets_run_ascending_after_the_fall_through() -> None:
     w = warp(0xF)
-    assert convergence.branch_each(w, 8, {64: 0b0010, 32: 0b0100}) == 8
+    assert divergence.branch_each(w, 8, {64: 0b0010, 32: 0b0100}) == 8
     assert w.active == 0b1001
     assert [e.target for e in w.stack] == [64, 32]
     w = warp(0b110)
-    assert convergence.branch_each(w, 8, {64: 0b010, 32: 0b100}) == 32
+    assert divergence.branch_each(w, 8, {64: 0b010, 32: 0b100}) == 32
 
 
 def test_branch_taken_by_all_or_none_pushes_nothing() -> None:
     w = warp(0b11)
-    assert convergence.branch(w, 8, 0b11, 40) == 40
-    assert convergence.branch(w, 8, 0, 40) == 8
+    assert divergence.branch(w, 8, 0b11, 40) == 40
+    assert divergence.branch(w, 8, 0, 40) == 8
     assert w.stack == ()
 
 
 def test_pexit_turns_an_exit_into_a_jump() -> None:
     w = warp(0b11)
-    convergence.push(w, "PEXIT", 72)
-    assert convergence.exit_lanes(w, 8, 0b11) == 72
+    divergence.push(w, "PEXIT", 72)
+    assert divergence.exit_lanes(w, 8, 0b11) == 72
     assert w.exited == 0
-    assert convergence.exit_lanes(w, 80, 0b11) == 80
+    assert divergence.exit_lanes(w, 80, 0b11) == 80
     assert w.status == "exited"
 
 
 def test_longjmp_drops_what_was_pushed_since() -> None:
     w = warp(0b1111)
-    convergence.push(w, "PLONGJMP", 200)
-    convergence.push(w, "RET", 16)
-    convergence.push(w, "SSY", 24)
-    assert convergence.pop(w, 8, "PLONGJMP", 0b0011) == 8
+    divergence.push(w, "PLONGJMP", 200)
+    divergence.push(w, "RET", 16)
+    divergence.push(w, "SSY", 24)
+    assert divergence.pop(w, 8, "PLONGJMP", 0b0011) == 8
     assert [e.mask for e in w.stack] == [0b1111, 0b1100, 0b1100]
-    assert convergence.pop(w, 8, "PLONGJMP", 0b1100) == 200
+    assert divergence.pop(w, 8, "PLONGJMP", 0b1100) == 200
     assert w.active == 0b1111
 
 
 def test_missing_tokens_are_errors_without_effect() -> None:
     w = warp()
     with pytest.raises(WarpErrorRaised) as caught:
-        convergence.pop(w, 8, "RET", 1)
+        divergence.pop(w, 8, "RET", 1)
     assert caught.value.code == "RET_EMPTY_STACK_ERROR"
-    convergence.push(w, "SSY", 24)
+    divergence.push(w, "SSY", 24)
     with pytest.raises(WarpErrorRaised) as caught:
-        convergence.pop(w, 8, "PBK", 1)
+        divergence.pop(w, 8, "PBK", 1)
     assert caught.value.code == "STACK_ERROR"
     assert w.active == 0xFFFFFFFF
     assert len(w.stack) == 1
@@ -298,12 +298,12 @@ def test_missing_tokens_are_errors_without_effect() -> None:
 
 def test_full_stack_overflows_without_effect() -> None:
     w = warp(capacity=2)
-    convergence.push(w, "SSY", 8)
-    convergence.push(w, "SSY", 8)
+    divergence.push(w, "SSY", 8)
+    divergence.push(w, "SSY", 8)
     for attempt in (
-        lambda: convergence.push(w, "RET", 8),
-        lambda: convergence.branch(w, 8, 1, 40),
-        lambda: convergence.branch_each(w, 8, {40: 1}),
+        lambda: divergence.push(w, "RET", 8),
+        lambda: divergence.branch(w, 8, 1, 40),
+        lambda: divergence.branch_each(w, 8, {40: 1}),
     ):
         with pytest.raises(WarpErrorRaised) as caught:
             attempt()
@@ -315,7 +315,7 @@ def test_full_stack_overflows_without_effect() -> None:
 def test_sam_activates_whole_quads_and_ram_restores() -> None:
     w = warp()
     w.active = 0x0000_0210
-    convergence.activate_quads(w, True)
+    divergence.activate_quads(w, True)
     assert w.active == 0x0000_0FF0
-    convergence.activate_quads(w, False)
+    divergence.activate_quads(w, False)
     assert w.active == 0x0000_0210

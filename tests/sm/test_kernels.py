@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import gpudbg
-from gpudbg.sm import convergence
+from gpudbg.sm.divergence import step as divergence
 from gpudbg.sm.observer import Observer
 from gpudbg.sm.record import TOKEN_CODE
 from gpudbg.sm.state import WarpState
@@ -74,7 +74,7 @@ class Targets(Observer):
             row = warp.R[target.base.index]
             return {(base + int(row[n])) & 0xFFFFFFFF for n in range(32) if lanes >> n & 1}
         kind = CONSUMED[instruction.op]
-        found = convergence._find(warp, TOKEN_CODE[kind], lanes)
+        found = divergence._find(warp, TOKEN_CODE[kind], lanes)
         return {warp.entry(n).target for n, _ in found}
 
 

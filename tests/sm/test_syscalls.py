@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpudbg
-from gpudbg.sm.syscalls import PIECE_CHARS, DeviceOutput, _Arguments, format_printf
+from gpudbg.sm.device_output import PIECE_CHARS, DeviceOutput
+from gpudbg.sm.syscalls import _Arguments, format_printf
 
 CUBINS = Path(__file__).resolve().parent / "data"
 
@@ -62,7 +63,7 @@ def test_any_format_prints_something(text: str, packed: bytes) -> None:
 
 
 def test_output_drops_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpudbg.sm.syscalls.MAX_OUTPUT_CHARS", 2 * (1 + PIECE_CHARS))
+    monkeypatch.setattr("gpudbg.sm.device_output.MAX_OUTPUT_CHARS", 2 * (1 + PIECE_CHARS))
     out = DeviceOutput()
     heard: list[str] = []
     out.listeners.append(heard.append)

@@ -85,7 +85,7 @@ def _odd_register(session: DebugSession) -> None:
     image = session.grid.code
     code = bytearray(image.code)
     code[8] |= 1
-    session.grid.code = session.grid.engine.code = replace(image, code=bytes(code))
+    session.grid.launched.code = session.grid.engine.code = replace(image, code=bytes(code))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)

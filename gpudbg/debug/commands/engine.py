@@ -9,7 +9,7 @@ from gpudbg.debug.views import text as views
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
-    from gpudbg.sm.engines.llvm.run import RunEngine
+    from gpudbg.sm.engines.contract import EngineReport
 
 SHOWN = 20
 
@@ -27,37 +27,34 @@ def info_engine(session: DebugSession, argument: str) -> Output:
     data: dict[str, Any] = {"engine": grid.gpu.engine, "compiled": False, "exits": []}
     if grid.fast is None:
         return Output(("engine: step",), data)
-    engine = grid.fast.engine
-    if engine is None:
+    report = grid.fast.report()
+    if report is None:
         why = grid.fast.trouble or "nothing is compiled yet"
         return Output((f"engine: {grid.gpu.engine}; {why}",), data | {"why": why})
-    return _compiled(session, engine, data | {"compiled": True})
+    return _compiled(session, report, data | {"compiled": True})
 
 
-def _compiled(session: DebugSession, engine: RunEngine, data: dict[str, Any]) -> Output:
+def _compiled(session: DebugSession, report: EngineReport, data: dict[str, Any]) -> Output:
     """The table of a launch with compiled code."""
-    grid, program = session.grid, engine.program
-    slow: dict[int, str] = {}
-    for version in (program.full, program.masked):
-        slow |= version.slow if version is not None else {}
-    total = sum(engine.exits.values())
+    grid = session.grid
+    total = sum(report.exits.values())
     lines = [
-        f"engine: {grid.gpu.engine}; {len(program.listing.code)} instructions compiled "
-        f"in {program.seconds * 1e3:.0f} ms, {len(slow)} without a compiled version",
+        f"engine: {grid.gpu.engine}; {len(report.code)} instructions compiled "
+        f"in {report.seconds * 1e3:.0f} ms, {len(report.slow)} without a compiled version",
         f"{total} of {grid.total} warp instructions left compiled code",
     ]
     rows = []
-    for pc, count in engine.exits.most_common(SHOWN):
-        insn = program.listing.code.get(pc)
+    for pc, count in report.exits.most_common(SHOWN):
+        insn = report.code.get(pc)
         text = insn.text(pc) if insn is not None else ""
-        why = slow.get(pc, "data, a fault or a breakpoint")
+        why = report.slow.get(pc, "data, a fault or a breakpoint")
         rows.append((f"{count}", grid.code.describe(pc), text, why))
         data["exits"].append({"pc": pc, "count": count, "instruction": text, "why": why})
     if rows:
         lines += views.table(("Exits", "Where", "Instruction", "Why"), rows)
     data |= {
-        "instructions": len(program.listing.code),
-        "compile_seconds": program.seconds,
+        "instructions": len(report.code),
+        "compile_seconds": report.seconds,
         "total_exits": total,
         "total": grid.total,
     }

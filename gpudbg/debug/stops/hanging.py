@@ -57,7 +57,7 @@ def _others_act(session: DebugSession) -> bool:
     grid = session.grid
     if grid.traps.handler is not None or any(sm.trap.stepping for sm in grid.sms):
         return True
-    return not all(member.looks_only for member in grid._observers.members)
+    return not grid.watched_only
 
 
 def _lines(session: DebugSession, found: list[tuple[WarpState, Spin]]) -> Iterator[str]:

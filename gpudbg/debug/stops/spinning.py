@@ -21,7 +21,7 @@ from gpudbg.errors import GpudbgError
 from gpudbg.isa.spa5.sched import first_instruction
 from gpudbg.sm import record as rec
 from gpudbg.sm.engines.values import lanes32, lanes64
-from gpudbg.sm.observer import Observer, Observers
+from gpudbg.sm.observer import Observer
 from gpudbg.sm.sregs import LASTING
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class _Probe(Observer):
         """Before a load, store or atomic."""
         parts = [(space, address, lanes)]
         if space == "generic":
-            parts = self._session.grid.engine._generic(lanes64(address), lanes)
+            parts = self._session.grid.engine.by_space(lanes64(address), lanes)
         for where, given, part in parts:
             spread = lanes64(given) if where == "global" else lanes32(given)
             chosen = [(n, int(a)) for n, a in enumerate(spread.tolist()) if part >> n & 1]
@@ -163,18 +163,14 @@ def spin_of(session: DebugSession, warp: WarpState, budget: int = TRIED) -> Spin
     if warp.status != "ready" or warp.in_trap:
         return None
     engine, sm = session.grid.engine, session.grid.sms[warp.sm]
-    saved = warp.saved()
-    kept = (engine.observers, engine.fault, sm.issued, sm.clock_base)
     probe = _Probe(session)
-    engine.observers = Observers([probe])
-    try:
-        return _try_ahead(session, warp, probe, budget)
-    except GpudbgError:
-        return None
-    finally:
-        probe.put_back(warp)
-        warp.put_back(saved)
-        engine.observers, engine.fault, sm.issued, sm.clock_base = kept
+    with engine.trial(warp, sm, probe):
+        try:
+            return _try_ahead(session, warp, probe, budget)
+        except GpudbgError:
+            return None
+        finally:
+            probe.put_back(warp)
 
 
 def _try_ahead(session: DebugSession, warp: WarpState, probe: _Probe, budget: int) -> Spin | None:

@@ -18,7 +18,7 @@ from gpudbg.debug.views.text import lane_list
 from gpudbg.debug.warp_view import LANES
 from gpudbg.isa.spa5.sched import first_instruction
 from gpudbg.sm import record as rec
-from gpudbg.sm.residency import coordinates
+from gpudbg.sm.residency.step import coordinates
 from gpudbg.sm.trace import kind_of
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from gpudbg.expr.evaluate import LANES, SPACE_ARRAYS, Result, per_lane
 from gpudbg.expr.parse import names
 from gpudbg.expr.types import U32, VOID, Array, Pointer, Struct
 from gpudbg.mem.windows import WINDOW_BYTES
-from gpudbg.sm.counters import NEED_EVENTS, keep
+from gpudbg.sm.counters import NEED_EVENTS
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -149,7 +149,7 @@ def special_value(
 ) -> NDArray[np.uint32]:
     """A special register in 32 lanes, as S2R or (`coupled`) CS2R reads it."""
     if number in NEED_EVENTS:
-        keep(session.grid)
+        session.grid.keep_counters()
     file = session.grid.engine.sregs
     read = file.read_coupled if coupled else file.read
     values = np.asarray(read(warp, session.grid.sms[warp.sm], number), np.uint32)

@@ -60,7 +60,7 @@ def _code(session: DebugSession, view: View, key: Any) -> list[str]:
 def barrier_lines(session: DebugSession, cta: Cta, number: int) -> list[str]:
     """What a barrier of a block waits for, who has arrived, and where the others are."""
     slot = cta.barriers.slots[number]
-    expected = cta.barriers.expected(number)
+    expected = cta.barriers.expected(number, len(cta.live))
     block = ",".join(map(str, cta.block))
     whom = "all live threads" if slot.count is None else "as many as its instruction says"
     lines = [

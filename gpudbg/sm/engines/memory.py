@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,14 +14,12 @@ from gpudbg.mem.faults import MemoryFault
 from gpudbg.mem.lanes import U32, U64, first_lane, pack
 from gpudbg.mem.local import STACK_REACH
 from gpudbg.mem.windows import WINDOW_BYTES
-from gpudbg.sm.atomics import SIZES, UPDATES
+from gpudbg.sm.atomics.step import SIZES, UPDATES
 from gpudbg.sm.engines.values import Value, Wide, join, lanes32, lanes64
 from gpudbg.sm.faults import WarpErrorRaised
-
-if TYPE_CHECKING:
-    from gpudbg.sm.observer import Observers
-    from gpudbg.sm.state import WarpState
-    from gpudbg.sm.written import Written
+from gpudbg.sm.observer import Observers
+from gpudbg.sm.state import WarpState
+from gpudbg.sm.written import Written
 
 
 class MemoryOps:
@@ -77,7 +75,7 @@ class MemoryOps:
 
     def _load(self, space: str, address: Any, lanes: int, size: int, signed: bool) -> list[U32]:
         if space == "generic":
-            parts = self._generic(lanes64(address), lanes)
+            parts = self.by_space(lanes64(address), lanes)
             return _merge([self._load(s, a, part, size, signed) for s, a, part in parts])
         if self.observers is not None:
             self.observers.emit("access", self.warp, space, "load", address, lanes, size)
@@ -125,7 +123,7 @@ class MemoryOps:
             self.written.note_local(self.warp, places, lanes, size)
 
     def _store_generic(self, address: U64, size: int, data: list[U32]) -> None:
-        parts = self._generic(address, self.exec)
+        parts = self.by_space(address, self.exec)
         if len(parts) > 1:
             # No part may be written before all are known to be good.
             for space, where, lanes in parts:
@@ -143,7 +141,7 @@ class MemoryOps:
         else:
             self.warp.local.place(address, lanes, size)
 
-    def _generic(self, address: U64, lanes: int) -> list[tuple[str, Any, int]]:
+    def by_space(self, address: U64, lanes: int) -> list[tuple[str, Any, int]]:
         """(space, addresses, lanes) of each space that generic addresses point into."""
         layout = self.memory.layout
         into = address - np.uint64(layout.shared_window)
@@ -216,7 +214,7 @@ class MemoryOps:
         assert self.written is not None
         parts: list[tuple[str, Any, int]] = [(space, address, lanes)]
         if space == "generic":
-            parts = self._generic(lanes64(address), lanes)
+            parts = self.by_space(lanes64(address), lanes)
         for where, at, part in parts:
             if where == "shared":
                 self.written.note_shared(self.warp.cta, lanes32(at), part, size)
@@ -229,7 +227,7 @@ class MemoryOps:
         places: list[tuple[Any, int]] = [(None, 0)] * 32
         lanes = self.exec
         if space == "generic":
-            parts = self._generic(lanes64(address), lanes)
+            parts = self.by_space(lanes64(address), lanes)
         else:
             if space == "global":
                 self._no_window(lanes64(address), lanes)

@@ -8,7 +8,9 @@ and a function may compute with values that are views of registers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
@@ -20,20 +22,22 @@ from gpudbg.isa.spa5.insn import Instruction
 from gpudbg.mem.constant import ConstantBanks
 from gpudbg.mem.device import DeviceMemory
 from gpudbg.mem.lanes import FULL, U32, U64, bools, first_lane
-from gpudbg.sm import convergence, syscalls
 from gpudbg.sm import record as rec
-from gpudbg.sm.barrier import Arrival
+from gpudbg.sm.barriers.phase import Arrival
+from gpudbg.sm.barriers.step import arrive
+from gpudbg.sm.device_output import DeviceOutput, Heap
+from gpudbg.sm.divergence import step as divergence
 from gpudbg.sm.engines.floats import FloatOps
 from gpudbg.sm.engines.memory import MemoryOps
 from gpudbg.sm.engines.values import Mask, Value, ValueOps, Wide, const32, join, lanes32
 from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
-from gpudbg.sm.observer import Observers
+from gpudbg.sm.observer import Observer, Observers
 from gpudbg.sm.record import ACTIVE, CC_INDEX, EXECUTED, PC, PRED, STATUS
+from gpudbg.sm.schedule.turns import FLOW, starts_piece
 from gpudbg.sm.semantics import registry
 from gpudbg.sm.sregs import SregFile
 from gpudbg.sm.state import RZ, Sm, WarpState
 from gpudbg.sm.trap.instructions import TrapPolicy
-from gpudbg.sm.turns import FLOW, starts_piece
 from gpudbg.sm.written import Written
 
 PT = 7
@@ -44,6 +48,23 @@ ZERO_WIDE.setflags(write=False)
 
 Ended = Literal["budget", "turn", "blocked", "breakpoint", "until", "fault", "trap"]
 """Why `run` returned: its count is used up, the warp waits or has exited, ..."""
+
+
+Function = Callable[[Any, Any], None]
+"""What executes an instruction: of the machine and the instruction."""
+
+
+@dataclass(frozen=True, slots=True)
+class SystemCall:
+    """Stands where an instruction would: its text is what a debugger shows."""
+
+    name: str
+    word: int = 0
+    op: str = "SYSCALL"
+
+    def text(self, pc: int = 0, control: int = 0) -> str:
+        """The name, as a pseudo instruction."""
+        return f"(system call {self.name})"
 
 
 class Bound(NamedTuple):
@@ -85,6 +106,7 @@ class StepEngine(ValueOps, FloatOps, MemoryOps):
         "_functions",
         "_next",
         "_pc",
+        "_system_function",
         "_writes",
         "code",
         "constants",
@@ -110,11 +132,13 @@ class StepEngine(ValueOps, FloatOps, MemoryOps):
         constants: ConstantBanks,
         sregs: SregFile,
         traps: TrapPolicy,
-        output: syscalls.DeviceOutput | None = None,
-        heap: syscalls.Heap | None = None,
+        output: DeviceOutput | None = None,
+        heap: Heap | None = None,
+        system_function: Callable[[str], Function | None] = lambda name: None,
     ) -> None:
-        self.output = output or syscalls.DeviceOutput()
-        self.heap = heap or syscalls.Heap(0)
+        self.output = output or DeviceOutput()
+        self.heap = heap or Heap(0)
+        self._system_function = system_function
         self.code = code
         self.memory = memory
         self.constants = constants
@@ -137,6 +161,19 @@ class StepEngine(ValueOps, FloatOps, MemoryOps):
             if hasattr(self, name):
                 delattr(self, name)
 
+    @contextmanager
+    def trial(self, warp: WarpState, sm: Sm, observer: Observer) -> Iterator[None]:
+        """Execute instructions of a warp on trial: only `observer` is told of them, and the warp's
+        state and the engine's are put back at the end.  Memory is the caller's to put back."""
+        saved = warp.saved()
+        kept = self.observers, self.fault, sm.issued, sm.clock_base
+        self.observers = Observers([observer])
+        try:
+            yield
+        finally:
+            warp.put_back(saved)
+            self.observers, self.fault, sm.issued, sm.clock_base = kept
+
     # ---- running -----------------------------------------------------------------------
 
     def run(
@@ -154,7 +191,7 @@ class StepEngine(ValueOps, FloatOps, MemoryOps):
             breakpoints: pcs to stop before, or None; the first instruction is not looked up.
             until: called after each instruction; true ends the run.
             turn: instructions left of the warp's turn: it ends at the first turn point at or
-                after them (`gpudbg.sm.turns`).
+                after them (`gpudbg.sm.schedule.turns`).
         """
         self.warp, self.sm = warp, sm
         self.turn_over = False
@@ -298,10 +335,10 @@ class StepEngine(ValueOps, FloatOps, MemoryOps):
         """A function of the driver's at a stub address, bound as if it were an instruction."""
         name = self.code.externs.get(pc & ~31)
         if name is not None:
-            function = syscalls.function_of(name)
+            function = self._system_function(name)
             if function is None:
                 raise ModelGap(f"the program calls {name}, which it does not contain")
-            found = Bound(pc, pc + 8, PT, False, syscalls.SystemCall(name), function)
+            found = Bound(pc, pc + 8, PT, False, SystemCall(name), function)
             self._bound[pc] = found
             return found
         raise self._bad_pc("PC_OVERFLOW", f"pc 0x{pc:x} is outside the program's code")
@@ -389,7 +426,7 @@ class StepEngine(ValueOps, FloatOps, MemoryOps):
     def branch(self, mask: Mask, target: int | Value) -> None:
         if mask:
             if isinstance(target, int):
-                self._next = convergence.branch(self.warp, self._next, mask, target)
+                self._next = divergence.branch(self.warp, self._next, mask, target)
             else:
                 self._next = self._spread(mask, target)
 
@@ -399,30 +436,30 @@ class StepEngine(ValueOps, FloatOps, MemoryOps):
         for lane, goal in enumerate(lanes32(target).tolist()):
             if mask >> lane & 1:
                 goals[goal] = goals.get(goal, 0) | 1 << lane
-        return convergence.branch_each(self.warp, self._next, goals)
+        return divergence.branch_each(self.warp, self._next, goals)
 
     def push(self, kind: str, target: int | Value) -> None:
         goal = target if isinstance(target, int) else int(lanes32(target)[first_lane(self.exec)])
-        convergence.push(self.warp, kind, goal)
+        divergence.push(self.warp, kind, goal)
 
     def pop(self, kind: str, mask: Mask) -> None:
         if mask:
-            self._next = convergence.pop(self.warp, self._next, kind, mask)
+            self._next = divergence.pop(self.warp, self._next, kind, mask)
 
     def call(self, target: int | Value) -> None:
         self.traps.check_call(self.warp)
         if isinstance(target, int) and target < 0:
             # Nothing may change before the error: the branch would notice it after the push.
-            convergence.branch(self.warp, self._next, self.exec, target)
-        convergence.push(self.warp, "RET", self._next)
+            divergence.branch(self.warp, self._next, self.exec, target)
+        divergence.push(self.warp, "RET", self._next)
         self.branch(self.exec, target)
 
     def exit(self, mask: Mask) -> None:
         if mask:
-            self._next = convergence.exit_lanes(self.warp, self._next, mask)
+            self._next = divergence.exit_lanes(self.warp, self._next, mask)
 
     def quad_activate(self, on: bool) -> None:
-        convergence.activate_quads(self.warp, on)
+        divergence.activate_quads(self.warp, on)
 
     def barrier(
         self, mode: str, barrier_id: Value, count: Value | None, reduce_op: str, pred: Mask | None
@@ -436,7 +473,7 @@ class StepEngine(ValueOps, FloatOps, MemoryOps):
             self.exec,
             FULL if pred is None else pred,
         )
-        released = self.warp.cta.barriers.arrive(self.warp, arrival)
+        released = arrive(self.warp, arrival)
         if self.observers is not None:
             self.observers.emit("barrier", self.warp, arrival, released)
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gpudbg.mem.lanes import U64, bools
 from gpudbg.mem.surface_bounds import AXIS_NAMES, Landing
 from gpudbg.sm.images.pools import Image
-
-if TYPE_CHECKING:
-    from gpudbg.sm.state import WarpState
+from gpudbg.sm.state import WarpState
 
 KINDS = {"SULD": "load", "SUST": "store", "SURED": "reduction", "SUATOM": "atomic"}
 

@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gpudbg.mem.lanes import U32
+from gpudbg.sm.engines.step import StepEngine
 from gpudbg.sm.images.vectors import read_rows
-
-if TYPE_CHECKING:
-    from gpudbg.sm.engines.step import StepEngine
 
 SHORT = ("TEXS", "TLDS", "TLD4S")
 WITH_LEVEL = ("LL", "LB", "LLA", "LBA")

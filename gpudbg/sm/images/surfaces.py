@@ -17,7 +17,7 @@ from gpudbg.mem.faults import MemoryFault
 from gpudbg.mem.lanes import U32, U64, first_lane, pack
 from gpudbg.mem.surface_bounds import AXIS_NAMES, DIMS, coordinates, land
 from gpudbg.regs.texheader import split_handle
-from gpudbg.sm.atomics import SIZES, UPDATES, Update
+from gpudbg.sm.atomics.step import SIZES, UPDATES, Update
 from gpudbg.sm.faults import WarpErrorRaised
 from gpudbg.sm.images import texels
 from gpudbg.sm.images.access import KINDS, Access, InvalidAccess
@@ -122,7 +122,7 @@ def _aligned(register: int, multiple: int, what: str) -> None:
 
 
 def _plain(size: str) -> str:
-    """An atomic size as `gpudbg.sm.atomics` calls it, SD types as unsigned."""
+    """An atomic size as `gpudbg.sm.atomics.step` calls it, SD types as unsigned."""
     word = size.split(".")[0]
     return {"SD32": "U32", "SD64": "U64"}.get(word, word)
 

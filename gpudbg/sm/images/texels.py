@@ -8,7 +8,7 @@ back is to nearest even (*modelled*).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +17,7 @@ from gpudbg.mem.device import DeviceMemory
 from gpudbg.mem.lanes import U32, U64
 from gpudbg.regs.texformats import Part
 from gpudbg.regs.texheader import TextureHeader
-
-if TYPE_CHECKING:
-    from gpudbg.sm.images.access import Access
+from gpudbg.sm.images.access import Access
 
 Bits = npt.NDArray[np.uint32]
 ONE_F32 = 0x3F80_0000

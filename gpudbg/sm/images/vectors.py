@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gpudbg.mem.lanes import U32
+from gpudbg.sm.engines.step import StepEngine
 from gpudbg.sm.faults import WarpErrorRaised
-
-if TYPE_CHECKING:
-    from gpudbg.sm.engines.step import StepEngine
 
 RZ = 255
 

@@ -5,9 +5,3 @@ instructions   what BPT, RTT, IDE and the per-warp pointers do
 handler        a handler's code, constants and memory
 unit           status words, entering and leaving
 """
-
-from __future__ import annotations
-
-from .instructions import TrapPolicy
-
-__all__ = ["TrapPolicy"]

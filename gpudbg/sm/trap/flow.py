@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpudbg.regs.global_errors import GlobalEsr
-from gpudbg.sm import convergence
 from gpudbg.sm import record as rec
+from gpudbg.sm.divergence import step as divergence
 from gpudbg.sm.events import StopEvent, WarpFault
-from gpudbg.sm.faults import DeferredRaised, ReturnRaised, TrapRaised, WarpErrorRaised
-from gpudbg.sm.syscalls import AssertRaised
+from gpudbg.sm.faults import AssertRaised, DeferredRaised, ReturnRaised, TrapRaised, WarpErrorRaised
 from gpudbg.sm.trap.state import Cause
 from gpudbg.sm.trap.unit import TrapUnit
 
@@ -88,7 +87,7 @@ class TrapFlow:
         text = f"{trap} at {self._grid.code.describe(at)}"
         if isinstance(trap, AssertRaised):
             # The trap is inside the driver's function: the warp goes on where that returns.
-            goal = convergence.pop(warp, at, "RET", warp.active)
+            goal = divergence.pop(warp, at, "RET", warp.active)
         else:
             goal = following(at)
         self._issued(warp)

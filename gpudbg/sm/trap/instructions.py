@@ -8,16 +8,14 @@ handler; this class alone serves a warp without an SM.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from gpudbg.errors import ModelGap
 from gpudbg.mem.lanes import first_lane, pack
 from gpudbg.mem.local import STACK_REACH
 from gpudbg.sm import record as rec
 from gpudbg.sm.faults import DeferredRaised, ReturnRaised, TrapRaised, WarpErrorRaised
-
-if TYPE_CHECKING:
-    from gpudbg.sm.state import WarpState
+from gpudbg.sm.state import WarpState
 
 STOPPING_MODES = frozenset(("TRAP", "PAUSE", "PAUSE_QUIET", "CAL"))
 """BPT modes that the machine acts upon."""

@@ -8,7 +8,7 @@ RTT undoes that.  Which of this is documented and which modelled is in `gpudbg.s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from gpudbg.errors import ModelGap
 from gpudbg.mem.local import LocalMemory
@@ -17,13 +17,11 @@ from gpudbg.regs.port import DbgrControl0, TpcException
 from gpudbg.regs.warp_errors import warp_error
 from gpudbg.sm import record as rec
 from gpudbg.sm.faults import WarpErrorRaised
+from gpudbg.sm.state import Sm, WarpState
 from gpudbg.sm.trap.handler import NO_BARRIER, SCRATCH_BYTES, Installed
 from gpudbg.sm.trap.instructions import TrapPolicy
 from gpudbg.sm.trap.options import TrapOptions
 from gpudbg.sm.trap.state import REPORT_MASKS, STEP_OR_STOP, Cause, SmTrap
-
-if TYPE_CHECKING:
-    from gpudbg.sm.state import Sm, WarpState
 
 ADDR_VALID = 1 << 24
 """HWW_WARP_ESR of Pascal: the error has an address."""

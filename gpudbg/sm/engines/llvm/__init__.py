@@ -11,12 +11,13 @@
         accesses: memory, by the first of patterned_access, regular_access and library_access that
             fits; with addresses, patterns, moves, sites
         trace_rows: what is noted for observers; sink: what only exits need, moved into them
-    runtime/    functions that compiled kernels call; stack, barriers, loop and team are of it too
+    runtime/    functions that compiled kernels call; those of the schedule, barriers, residency,
+                divergence and atomics are beside the step engine's, in the folder of each concept
     outlined    those of them that compute on vectors; layout: where things lie
     build       target machine, loading; cache: objects kept on disk
     crash       what is said, and kept to be reported, when compiled code crashes all the same
     run         the engine: compiled code and the step engine taking turns on one grid
-    shares      host threads that run compiled code together, with worker and threads
+    workers     host threads that run compiled code together, with worker and threads
 
 The rule that makes every exit simple: at every exit the warp record holds the whole state before
 some instruction, after which memory has not changed.  Code may have gone on from there with values

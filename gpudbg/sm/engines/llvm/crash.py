@@ -182,9 +182,9 @@ ret void
 
 
 class Launched(Protocol):
-    """What is told of a launch: `shares.Shares`."""
+    """What is reported of a launch: `workers.Workers`."""
 
-    grid: Any
+    launched: Any
     workers: Any
 
 
@@ -319,23 +319,23 @@ def _launch(shares: Launched) -> dict[str, Any]:
     """The launch, and where its warps were."""
     from gpudbg.sm.engines.llvm import build
 
-    grid = shares.grid
-    config, host = grid.config, build.host()
-    bank = grid.engine.constants.banks.get(0)
+    launched = shares.launched
+    config, host = launched.config, build.host()
+    bank = launched.constants.banks.get(0)
     return {
         "host": [host.triple, host.cpu, host.features],
-        "program": grid.code.program.path,
-        "arch": grid.code.program.arch,
-        "kernel": grid.kernel.name,
+        "program": launched.code.program.path,
+        "arch": launched.code.program.arch,
+        "kernel": config.kernel.name,
         "grid": config.grid,
         "block": config.block,
         "shared_bytes": config.shared_bytes,
         "local_bytes": config.local_bytes,
         "jobs": len(shares.workers),
-        "instructions": grid.total,
+        "instructions": launched.total,
         "turns": [turn for turn in (worker.running() for worker in shares.workers) if turn],
         "constants": "" if bank is None else bank.data.tobytes().hex(),
-        "memory": [(a.name, hex(a.base), a.size) for a in grid.gpu.memory.allocations()],
+        "memory": [(a.name, hex(a.base), a.size) for a in launched.memory.allocations()],
     }
 
 
@@ -351,7 +351,7 @@ def _report(facts: dict[str, Any]) -> str:
         archive.writestr("crash.json", json.dumps(facts, indent=1, default=str))
         shares = next((s for s in (r() for r in reversed(_running)) if s is not None), None)
         if shares is not None:
-            archive.writestr("program", bytes(shares.grid.code.program.data))
+            archive.writestr("program", bytes(shares.launched.code.program.data))
     try:
         handle, path = tempfile.mkstemp(prefix="gpudbg-crash-", suffix=".zip")
         with os.fdopen(handle, "wb") as file:

@@ -36,7 +36,7 @@ LOCAL_LOW: Final = 0x48
 LOCAL_START: Final = 0x50
 LOCAL_BYTES: Final = 0x58
 LOOP: Final = 0x60
-"""First byte of the grid loop's fields (`gpudbg.sm.engines.llvm.loop`)."""
+"""First byte of the grid loop's fields (`gpudbg.sm.schedule.compiled`)."""
 TRACE: Final = 0x138
 """ptr: rows of executed instructions (`gpudbg.sm.trace`), where somebody reads them."""
 BANKS: Final = 0x140
@@ -69,6 +69,55 @@ SITE_LAST, SITE_STEP, SITE_STRIDE = 24, 32, 40
 last such number that came twice in a row."""
 SITE_WRITES: Final = 48
 """i64: not 0: the access writes to what it finds here, or one that relies on it."""
+
+# ---- the grid loop ---------------------------------------------------------------------------
+
+# Environment fields of the loop, i64 each.  `next` points to the number of the next CTA, which all
+# threads share; `ctas`: the number at which that count ends for now; `tell`: Python wants to know
+# of every warp that ends; `epoch`: a number for the time since somebody else may have written to
+# local memory; `before`: instructions of the launch at the call; from `own` before `own_end`:
+# numbers of CTAs that this thread has taken for itself, one of `spread` that wait, but at most
+# `chunk` at a time, or 0: no other thread takes any; `stained`: warps hold something where no code
+# writes; `local_bytes`: the kernel's local memory of a thread; `issued`: where this thread counts
+# instructions issued on each SM.
+_LOOP_NAMES = (
+    "ring",
+    "ring_count",
+    "position",
+    "current",
+    "left",
+    "quantum",
+    "total",
+    "limit",
+    "next",
+    "ended",
+    "ctas",
+    "grid_x",
+    "grid_y",
+    "entry",
+    "stay",
+    "tell",
+    "epoch",
+    "before",
+    "voted",
+    "voters",
+    "own",
+    "own_end",
+    "chunk",
+    "stained",
+    "local_bytes",
+    "issued",
+    "spread",
+)
+FIELD: Final = {name: LOOP + 8 * n for n, name in enumerate(_LOOP_NAMES)}
+"""Field of the grid loop -> offset in the environment."""
+
+assert LOOP + 8 * len(_LOOP_NAMES) <= TRACE
+
+IDLE: Final = 256
+LIMIT: Final = 257
+"""Results of the loop that are not a `Left`: no warp is ready; asked to stop, or the limit."""
+GRID_LOOP: Final = "gpudbg_grid"
 
 # ---- record fields that only compiled code uses ---------------------------------------------
 

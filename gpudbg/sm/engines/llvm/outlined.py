@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from gpudbg.sm.engines.llvm import directed
+from gpudbg.sm.engines.llvm.runtime import directed
 
 
 class Outlined(NamedTuple):

@@ -1,43 +1,52 @@
-"""The run engine: compiled code takes turns as the schedule says, the step engine does the rest.
+"""The run engine: compiled code takes turns as the schedule says, and says what it needs.
 
-`RunEngine.advance` runs a grid until something needs attention.  While it does, the state of the
-schedule, of barriers and of which CTA is where belongs to compiled code (`loop`); it is written
-back before the step engine executes an instruction, as far as that can see it, and completely
-before `advance` returns.  Registers, masks, stacks and memory are shared all the time.
+`RunEngine.advance` runs a launch until something needs attention, and returns what (`contract`).
+While it is in a run, the state of the schedule, of barriers and of which CTA is where belongs to
+compiled code (`schedule.compiled`); it is written back before the step engine executes an
+instruction, as far as that can see it, and completely by `suspend`.  Registers, masks, stacks and
+memory are shared all the time.
 
-With several host threads (`team`) each has a share of the CTAs (`worker`).  Whatever needs Python
-stops all of them at the ends of their turns; it is then handled as on one thread (policy
-`host-threads`).
+With several host threads each has some of the CTAs (`worker`).  Whatever needs Python stops all of
+them at the ends of their turns; it is then handled as on one thread (policy `host-threads`).
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING
+from collections.abc import Generator, Iterator
 
 import numpy as np
 
+from gpudbg.isa.spa5.sreg_reads import registers_read
 from gpudbg.mem.lanes import FULL
 from gpudbg.mem.pages import address_of
 from gpudbg.sm import record as rec
 from gpudbg.sm.conditions import Condition, Conditions
-from gpudbg.sm.engines.llvm import layout, loop
+from gpudbg.sm.engines.contract import (
+    AtBreakpoint,
+    EngineReport,
+    ExitReason,
+    Finished,
+    HandOver,
+    NeedsStep,
+    Request,
+    Tick,
+    Vacant,
+    WarpEnded,
+)
+from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.kernel.listing import indirect_entries
 from gpudbg.sm.engines.llvm.kernel.special import FIXED, LAUNCH_SREGS
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.engines.llvm.program import GOOD, QUICK, Program, program_of
-from gpudbg.sm.engines.llvm.shares import Shares
 from gpudbg.sm.engines.llvm.threads import Ticker
-from gpudbg.sm.sregs import ROWS, SregFile, registers_read
-from gpudbg.sm.turns import LONGEST
-
-if TYPE_CHECKING:
-    from gpudbg.sm.engines.llvm.worker import Worker
-    from gpudbg.sm.events import StopEvent
-    from gpudbg.sm.grid import Grid
-    from gpudbg.sm.state import WarpState
+from gpudbg.sm.engines.llvm.worker import Worker
+from gpudbg.sm.engines.llvm.workers import Workers
+from gpudbg.sm.launched import Launched
+from gpudbg.sm.schedule.turns import LONGEST
+from gpudbg.sm.sregs import ROWS
+from gpudbg.sm.state import WarpState
 
 CALL = 4_000_000
 """Warp instructions of a thread's calls at the beginning of a run: tens of milliseconds."""
@@ -57,15 +66,15 @@ class RunEngine:
     """Compiled execution of one launch.
 
     Attributes:
-        grid: the launch.
+        launched: the launch.
         program: its code.
         exits: pc of an instruction that the step engine executed -> how often.
-        shares: its CTAs as host threads have them.
+        workers: its CTAs as host threads have them.
     """
 
-    def __init__(self, grid: Grid, entry: int, good: bool = True) -> None:
+    def __init__(self, launched: Launched, entry: int, good: bool = True) -> None:
         """Args: good: compile well at once; else quickly, and improve in the background."""
-        self.grid = grid
+        self.launched = launched
         self.good = good
         self.entry = entry
         self.exits: Counter[int] = Counter()
@@ -76,43 +85,50 @@ class RunEngine:
         self._asked: Conditions | None = None
         self._refused: Counter[int] = Counter()
         self._ahead: tuple[object, ...] | None = None
+        self._running: Generator[ExitReason, None, None] | None = None
+        self._unattended: list[Worker] = []
         self.program = self._program(self._entries)
-        self.shares = Shares(grid, entry, self._equip)
+        self.workers = Workers(launched, entry, self._equip)
 
     def dispose(self) -> None:
-        """Nobody runs the launch any more: its shares need not keep it."""
-        del self.shares
+        """Nobody runs the launch any more: its workers need not keep it."""
+        del self.workers
+
+    def report(self) -> EngineReport:
+        """How the launch has run so far."""
+        program = self.program
+        slow: dict[int, str] = {}
+        for version in (program.full, program.masked):
+            slow |= version.slow if version is not None else {}
+        return EngineReport(program.listing.code, program.seconds, slow, self.exits)
 
     # ---- set-up ------------------------------------------------------------------------
 
     def _program(self, entries: set[int]) -> Program:
-        grid = self.grid
-        engine = grid.engine
-        banks = {n: engine.constants.bound(n) for n in engine.constants.banks}
-        sregs: frozenset[int] = frozenset()
-        if isinstance(engine.sregs, SregFile):
-            rows = engine.sregs.rows
-            sregs = frozenset([n for n in LAUNCH_SREGS if rows.get(n) is ROWS.get(n)])
-        self._marks = np.zeros(len(grid.code.code) // 8 + 64, np.uint8)
-        registers, row = grid.config.registers, grid.config.block[0]
-        traced = self._traced()
-        fixed = self._fixed()
-        about = registers, banks, sregs, row, traced, fixed, self._conditions
-        return program_of(grid.code, self.entry, entries, *about)
+        launched = self.launched
+        config, constants = launched.config, launched.constants
+        banks = {n: constants.bound(n) for n in constants.banks}
+        rows = launched.sregs.rows
+        sregs = frozenset([n for n in LAUNCH_SREGS if rows.get(n) is ROWS.get(n)])
+        self._marks = np.zeros(len(launched.code.code) // 8 + 64, np.uint8)
+        traced, fixed = self._traced(), self._fixed()
+        about = config.registers, banks, sregs, config.block[0], traced, fixed, self._conditions
+        return program_of(launched.code, self.entry, entries, *about)
 
     def _traced(self) -> tuple[str, ...]:
         """What code notes for observers."""
-        return () if self.grid.trace is None else self.grid.trace.kinds
+        trace = self.launched.trace
+        return () if trace is None else trace.kinds
 
     def _fixed(self) -> dict[int, int]:
         """Special registers that the code reads and that do not change during the launch."""
-        grid = self.grid
-        file = grid.engine.sregs
-        read = FIXED & registers_read(grid.code.code)
-        warp = next(iter(grid.warps()), None)
-        if not read or warp is None or not isinstance(file, SregFile):
+        launched = self.launched
+        file = launched.sregs
+        read = FIXED & registers_read(launched.code.code)
+        warp = next(iter(launched.residency.ring), None)
+        if not read or warp is None:
             return {}
-        sm = grid.sms[warp.sm]
+        sm = launched.sms[warp.sm]
         values = ((n, file.rows.get(n)) for n in sorted(read))
         found = {n: 0 if row is None else row(file.machine, warp, sm) for n, row in values}
         return {n: value & FULL for n, value in found.items() if isinstance(value, int)}
@@ -120,7 +136,7 @@ class RunEngine:
     def _renew_program(self) -> None:
         """Other entries or another kind of code."""
         self.program = self._program(self._entries)
-        self.shares.equip_all()
+        self.workers.equip_all()
 
     def _equip(self, worker: Worker) -> None:
         """What depends on the program."""
@@ -129,199 +145,191 @@ class RunEngine:
 
     # ---- running -----------------------------------------------------------------------
 
-    def advance(
-        self,
-        before: int,
-        stops: Collection[int] | None,
-        accept: Callable[[WarpState], bool] | None,
-        last: int | None,
-        soon: int | None = None,
-        conditions: Conditions | None = None,
-    ) -> StopEvent | None:
-        """Run the grid by its schedule.
+    def advance(self, request: Request) -> ExitReason:
+        """Run the launch by its schedule; why it returned."""
+        if self._running is None:
+            limit, soon = self._limits(request)
+            if self.launched.total >= min(limit, soon) or self.launched.schedule.seed:
+                return HandOver()
+            self._running = self._run(request, limit, soon)
+        reason = next(self._running, None)
+        if reason is None:
+            self._running = None
+            return HandOver()
+        return reason
 
-        Args:
-            before: instructions of the launch when the present run began.
-            stops: breakpoint addresses.
-            accept: as for `Grid.run`.
-            last: instructions of the launch at which to stop, or None.
-            conditions: of breakpoints, as for `Grid.run`.
-            soon: instructions of the launch at which to return at the end of a turn, or None.
+    def suspend(self) -> list[WarpState]:
+        """Leave everything to the launch's state; warps whose end nobody was told of."""
+        if self._running is None:
+            return []
+        schedule = self.launched.schedule
+        ended = []
+        for worker in self._unattended:
+            # What else they stand before they will stand before in the next run.
+            if worker.why & 255 == Left.DONE:
+                kept = schedule.turn
+                warp = worker.see()
+                schedule.turn = kept
+                assert warp is not None
+                ended.append(warp)
+        self._unattended = []
+        running, self._running = self._running, None
+        running.close()
+        return ended
 
-        Returns:
-            The event that ended the run; None: the step engine must take it from here.
-        """
-        grid = self.grid
-        longest = grid.schedule.quantum + LONGEST + 1
-        limit = NO_LIMIT if last is None else last - longest
-        if grid.total >= (limit if soon is None else min(limit, soon)) or grid.schedule.seed:
-            return None
-        self._asked = conditions
+    def _limits(self, request: Request) -> tuple[int, int]:
+        """Instructions of the launch to run to at most, and those at which to hand over."""
+        longest = self.launched.schedule.quantum + LONGEST + 1
+        limit = NO_LIMIT if request.last is None else request.last - longest
+        return limit, limit if request.soon is None else request.soon
+
+    def _run(self, request: Request, limit: int, soon: int) -> Generator[ExitReason, None, None]:
+        """A run, as what it needs; closing it leaves everything to the launch's state."""
+        self._asked = request.conditions
+        stops = request.stops
         kept = {pc: c for pc, c in self._conditions.items() if self._condition(pc, stops) == c}
         if self.program.traced != self._traced() or kept != self._conditions:
             self._conditions = kept
             self._renew_program()
         try:
-            self._prepare(self.shares.gather(limit), frozenset(stops or ()))
-            return self._rounds(before, stops, accept, limit, limit if soon is None else soon)
+            self._prepare(self.workers.gather(limit), stops)
+            yield from self._rounds(stops, limit, soon)
         finally:
-            self.shares.part()
+            self.workers.part()
 
-    def _rounds(
-        self,
-        before: int,
-        stops: Collection[int] | None,
-        accept: Callable[[WarpState], bool] | None,
-        limit: int,
-        soon: int,
-    ) -> StopEvent | None:
-        """`advance`, once everything is prepared."""
-        grid, shares = self.grid, self.shares
+    def _rounds(self, stops: frozenset[int], limit: int, soon: int) -> Iterator[ExitReason]:
+        """Calls of compiled code, once everything is prepared."""
+        launched, workers = self.launched, self.workers
+        residency = launched.residency
         ticker: Ticker | None = None
         began = time.monotonic()
         try:
             while True:
-                shares.ask_to_stop(False)
-                grid.tick()
-                if grid._interrupted():
-                    return self._stop("interrupted", before)
                 goal = min(limit, self._goal(soon))
-                shares.run(goal if ticker else CALL * len(shares.workers), goal)
-                if grid.finished:
-                    return None
-                event = self._after(before, stops, accept)
-                if event is not None:
-                    return event
-                returned = grid._residency.returned and grid.fill()
-                if not returned:
-                    over = grid.total >= min(limit, soon) or grid.unread()
-                    if over or shares.all_idle():
-                        return None
+                workers.run(goal if ticker else CALL * len(workers.workers), goal)
+                # Whoever asked is heard when this returns.
+                workers.ask_to_stop(False)
+                if launched.finished:
+                    yield Finished()
+                yield from self._attend_all(stops)
+                placed = residency.placed
+                if residency.returned:
+                    yield Vacant()
+                filled = residency.placed != placed
+                if not filled:
+                    if launched.total >= min(limit, soon) or workers.all_idle():
+                        return
                     if ticker is None and time.monotonic() - began > SOON:
-                        ticker = Ticker(shares.ask_to_stop)
-                if returned or shares.unbalanced(limit):
-                    shares.leave()
-                    shares.share(shares.jobs(limit))
+                        ticker = Ticker(workers.ask_to_stop)
+                if filled or workers.unbalanced(limit):
+                    workers.leave()
+                    workers.share(workers.jobs(limit))
                     self._use_code()
+                yield Tick()
         finally:
             if ticker is not None:
                 ticker.stop()
-            shares.leave()
+            workers.leave()
 
     def _goal(self, soon: int) -> int:
         """Instructions of the launch to run to, so that there are `soon` and not many more."""
-        jobs, total = len(self.shares.workers), self.grid.total
+        jobs, total = len(self.workers.workers), self.launched.total
         if jobs == 1 or soon >= NO_LIMIT:
             return soon
         # Threads end before a limit, by what their turns may take; each does something.
-        return max(soon, total + SOME) + jobs * (self.grid.schedule.quantum + LONGEST)
+        return max(soon, total + SOME) + jobs * (self.launched.schedule.quantum + LONGEST)
 
     def ask_to_stop(self) -> None:
         """Have compiled code return to Python soon; safe from any thread."""
-        self.shares.ask_to_stop()
+        self.workers.ask_to_stop()
 
-    def _after(
-        self,
-        before: int,
-        stops: Collection[int] | None,
-        accept: Callable[[WarpState], bool] | None,
-    ) -> StopEvent | None:
-        """Do what each worker left to Python; the event that ends the run, if one does.
+    def _attend_all(self, stops: frozenset[int]) -> Iterator[ExitReason]:
+        """What each worker left to Python, one after another.
 
-        A warp that needs Python stands before its instruction, unless it has exited: after an
-        event the others of that kind may wait for the next run.
+        A warp that needs Python stands before its instruction, unless it has exited.
         """
-        event: StopEvent | None = None
-        shares = self.shares
-        for worker in shares.workers:
-            if worker.why in (loop.IDLE, loop.LIMIT):
-                if worker is shares.lead:
+        workers = self.workers
+        self._unattended = list(workers.workers)
+        while self._unattended:
+            worker = self._unattended.pop(0)
+            if worker.why in (layout.IDLE, layout.LIMIT):
+                if worker is workers.lead:
                     worker.see()
                 continue
-            if event is not None and worker.why & 255 != Left.DONE:
-                continue
-            kept = self.grid.schedule.turn
             worker.see()
-            found = self._attend(worker, before, stops, accept)
-            if event is None:
-                event, shares.lead = found, worker
-            else:
-                self.grid.schedule.turn = kept
+            workers.lead = worker
+            yield from self._attend(worker, stops)
         if self._code != self._addresses():
             # Better code has come; its blocks need their marks.
             self._mark(self._stops)
-        return event
 
-    def _stop(self, kind: str, before: int) -> StopEvent:
-        return self.grid.event(kind, self.grid.schedule.warp, before)  # type: ignore[arg-type]
-
-    def _attend(
-        self,
-        worker: Worker,
-        before: int,
-        stops: Collection[int] | None,
-        accept: Callable[[WarpState], bool] | None,
-    ) -> StopEvent | None:
-        """Do what compiled code left to Python; the event that ends the run, if it does."""
-        grid = self.grid
-        warp = grid.schedule.warp
+    def _attend(self, worker: Worker, stops: frozenset[int]) -> Iterator[ExitReason]:
+        """What a worker left to Python."""
+        launched = self.launched
+        warp = launched.schedule.warp
         assert warp is not None
         why = worker.why & 255
         if why == Left.SWITCH:
-            self.program.version(False, GOOD if self.good else QUICK)
-            if not self.good:
-                self.program.improve_later()
-            self._mark(self._stops)
-            return None
-        if why == Left.FULL and grid.trace is not None:
-            grid.trace.flush()
+            self._compile_other()
+        elif why == Left.FULL and launched.trace is not None:
+            launched.trace.flush()
             # Observers may have written to what compiled code relies on.
-            self.shares.tell(worker)
-            return None
-        if why == Left.DONE:
-            grid.warp_done(warp)
-            self.shares.place(worker)
-            return None
-        if why == Left.MISS and self._grown(warp.pc):
-            return None
-        if stops and warp.pc in stops:
-            if grid._meets(warp, stops, accept):
-                return grid.event("breakpoint", warp, before)
-            self._refuse(warp.pc, stops)
-        if why == Left.BARRIER and grid.trace is not None and grid.trace.instructions is not None:
-            grid.trace.instructions.count -= 1
+            self.workers.tell(worker)
+        elif why == Left.DONE:
+            yield WarpEnded(warp)
+            self.workers.place(worker)
+        elif why != Left.MISS or not self._grown(warp.pc):
+            if warp.pc in stops:
+                yield AtBreakpoint(warp)
+                self._refuse(warp.pc, stops)
+            yield from self._step(worker, warp, why)
+
+    def _compile_other(self) -> None:
+        """Have code for warps some of whose lanes are not active."""
+        self.program.version(False, GOOD if self.good else QUICK)
+        if not self.good:
+            self.program.improve_later()
+        self._mark(self._stops)
+
+    def _step(self, worker: Worker, warp: WarpState, why: int) -> Iterator[ExitReason]:
+        """Have the step engine execute what compiled code cannot, from a warp's pc on."""
+        launched, program = self.launched, self.program
+        if why == Left.BARRIER and launched.trace is not None:
+            rows = launched.trace.instructions
+            if rows is not None:
+                rows.count -= 1
         if why == Left.GUESS:
-            self.program.refute(warp.pc, GOOD if self.good else QUICK)
+            program.refute(warp.pc, GOOD if self.good else QUICK)
             if not self.good:
-                self.program.improve_later()
+                program.improve_later()
             self._mark(self._stops)
-        if warp.pc not in self.program.listing.code:
-            self.shares.stain(True)
+        if warp.pc not in program.listing.code:
+            self.workers.stain(True)
         count = 1
-        if why != Left.STEP or not self.program.is_slow(warp.pc):
-            count = self.program.stretch(warp.pc)
+        if why != Left.STEP or not program.is_slow(warp.pc):
+            count = program.stretch(warp.pc)
         self.exits[warp.pc] += 1
-        resident = grid._residency.ended
+        ended = launched.residency.ended
         # Such a load would leave to the step engine again and again if its store never comes.
-        grid.gpu.memory.load_for_store = self.program.before_store(warp.pc)
+        launched.memory.load_for_store = program.before_store(warp.pc)
         try:
-            return grid._advance(warp, count, before, stops, None, grid.schedule.left)
+            yield NeedsStep(warp, count)
         finally:
-            grid.gpu.memory.load_for_store = False
+            launched.memory.load_for_store = False
             # Also where an instruction without semantics ends the run.
-            if grid._residency.ended != resident or warp.words[rec.STATUS] == rec.DONE:
-                self.shares.place(worker)
+            if launched.residency.ended != ended or warp.words[rec.STATUS] == rec.DONE:
+                self.workers.place(worker)
             else:
-                self.shares.tell(worker)
+                self.workers.tell(worker)
 
     def _grown(self, pc: int) -> bool:
         """Take code that only computed branches reach into the program; false: it is there, or
         the program has grown often enough."""
         known = self.program.listing
-        inside = not pc & 7 and self.grid.code.placement_at(pc) is not None
+        inside = not pc & 7 and self.launched.code.placement_at(pc) is not None
         if pc in known.heads or len(self._entries) >= MOST_ENTRIES or not inside:
             return False
-        more = self._entries | indirect_entries(self.grid.code, pc)
+        more = self._entries | indirect_entries(self.launched.code, pc)
         if pc in known.code:
             # In the middle of a block after a stop: the step engine goes to its end.
             return False
@@ -343,11 +351,11 @@ class RunEngine:
             if any(head <= pc <= end for pc in stops if pc not in self._conditions):
                 self._marks[(head - base) // 8] = 1
 
-    def _condition(self, pc: int, stops: Collection[int] | None) -> Condition | None:
+    def _condition(self, pc: int, stops: frozenset[int]) -> Condition | None:
         """What compiled code can test at a breakpoint instead of leaving."""
-        return self._asked(pc) if self._asked is not None and stops and pc in stops else None
+        return self._asked(pc) if self._asked is not None and pc in stops else None
 
-    def _refuse(self, pc: int, stops: Collection[int]) -> None:
+    def _refuse(self, pc: int, stops: frozenset[int]) -> None:
         """A breakpoint's condition did not hold: soon code is compiled that tests it."""
         self._refused[pc] += 1
         if self._refused[pc] != ENOUGH or pc in self._conditions:
@@ -362,7 +370,7 @@ class RunEngine:
         """Have the best code there is run."""
         self.program.version(True, GOOD if self.good else QUICK)
         self._code = self._addresses()
-        self.shares.use(*self._code, self.program.writes())
+        self.workers.use(*self._code, self.program.writes())
 
     def _addresses(self) -> tuple[int, int]:
         """Where the best code is, for full warps and for any; 0: there is none."""
@@ -374,29 +382,30 @@ class RunEngine:
 
     def _prepare(self, jobs: int, stops: frozenset[int]) -> None:
         """Share the CTAs and have code and marks in place, unless that was done ahead."""
-        shares = self.shares
+        workers = self.workers
         ahead, self._ahead = self._ahead, None
         if ahead is None or stops or ahead != self._seen(jobs) or not self._plain():
-            shares.share(jobs)
+            workers.share(jobs)
             self._mark(stops)
-            shares.stain(bool(stops) or shares.stained(self.program.listing.written()))
+            workers.stain(bool(stops) or workers.stained(self.program.listing.written()))
 
     def prepare_ahead(self) -> None:
         """Do what the first run needs before it: as a rule it finds everything still so."""
         if self._plain():
-            jobs = self.shares.jobs(NO_LIMIT)
-            self.shares.share(jobs)
+            jobs = self.workers.jobs(NO_LIMIT)
+            self.workers.share(jobs)
             self._mark(frozenset())
             self._ahead = self._seen(jobs)
-            self.shares.look_ahead()
+            self.workers.look_ahead()
 
     def _seen(self, jobs: int) -> tuple[object, ...]:
         """What the CTAs are shared by, and where the code is."""
-        return jobs, self.grid.gpu.memory.changes, self.grid.schedule.quantum, self._addresses()
+        launched = self.launched
+        return jobs, launched.memory.changes, launched.schedule.quantum, self._addresses()
 
     def _plain(self) -> bool:
         """Whether warps are as they were placed, and nobody wants to be told of more."""
-        grid = self.grid
-        begun = grid.total or grid._residency.ended
-        told = grid.observed() or grid.traps.handler is not None
-        return not (begun or told or self.shares.touched())
+        launched = self.launched
+        begun = launched.total or launched.residency.ended
+        watched = launched.observed() or launched.traps.handler is not None
+        return not (begun or watched or self.workers.touched())

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
-from gpudbg.sm.conditions import Conditions
+from gpudbg.sm.engines.contract import EngineReport, ExitReason, HandOver, Request
 from gpudbg.sm.engines.llvm import CompileError, available, compiling
+from gpudbg.sm.launched import Launched
+from gpudbg.sm.state import WarpState
 
 if TYPE_CHECKING:
     from gpudbg.sm.engines.llvm.run import RunEngine
-    from gpudbg.sm.events import StopEvent
-    from gpudbg.sm.grid import Grid
-    from gpudbg.sm.state import WarpState
 
 COLD = 3000
 """Instructions of a launch that the step engine takes before anything is compiled."""
@@ -40,14 +38,15 @@ class FastEngine:
         trouble: why there is none, or "".
     """
 
-    def __init__(self, grid: Grid, entry: int, mode: str, compiled: set[int]) -> None:
+    def __init__(self, launched: Launched, entry: int, mode: str, compiled: set[int]) -> None:
         """A way to compiled code, that has it already where an earlier launch was given it.
 
         Args:
             mode: "run" compiles well at the first run, "auto" quickly when it is hot.
             compiled: entries of the program whose code is there.
         """
-        self._grid, self._entry, self._compiled = grid, entry, compiled
+        self._launched, self._entry, self._compiled = launched, entry, compiled
+        self._end = 0.0
         self._eager = mode == "run"
         self._worker: threading.Thread | None = None
         self._decided = threading.Event()
@@ -74,55 +73,56 @@ class FastEngine:
         """The code has changed before anything ran."""
         self.engine = None
 
-    def advance(
-        self,
-        before: int,
-        stops: Collection[int] | None,
-        accept: Callable[[WarpState], bool] | None,
-        last: int | None,
-        soon: int | None = None,
-        conditions: Conditions | None = None,
-    ) -> StopEvent | None:
+    def ready(self) -> bool:
+        """Whether there is compiled code, which is made now where that has been decided."""
+        if self.engine is None and not self.trouble:
+            if self._eager or self._entry in self._compiled:
+                self._compile()
+        return self.engine is not None
+
+    def compiling(self) -> bool:
+        """Whether quick code is worth waiting for; waits for a moment.
+
+        Begins to compile where the launch has proved to be long.
+        """
+        if self.engine is not None or self.trouble or self._eager:
+            return False
+        if self._worker is None and self._entry not in self._compiled:
+            if self._launched.total < COLD:
+                return False
+            self._worker = compiling(self._compile)
+            self._end = time.monotonic() + PATIENCE
+        waits = self._worker is not None and time.monotonic() < self._end
+        return waits and not self._decided.wait(LOOK)
+
+    def advance(self, request: Request) -> ExitReason:
         """`RunEngine.advance`, or nothing while there is no compiled code."""
-        engine = self.engine or self._start()
-        if engine is None:
-            return None
-        # Compiled code does not mark what it stores.
-        self._grid.engine.written = None
+        if self.engine is None:
+            return HandOver()
         try:
-            return engine.advance(before, stops, accept, last, soon, conditions)
+            return self.engine.advance(request)
         except CompileError as error:
             # What ran so far is in the records: the step engine goes on from there.
             self.engine, self.trouble = None, f"the compiler failed: {error}"
-            return None
+            return HandOver()
+
+    def suspend(self) -> list[WarpState]:
+        """`RunEngine.suspend`."""
+        return [] if self.engine is None else self.engine.suspend()
+
+    def report(self) -> EngineReport | None:
+        """How compiled code has run the launch."""
+        return None if self.engine is None else self.engine.report()
 
     def ask_to_stop(self) -> None:
         """Have compiled code return to Python soon; safe from any thread."""
         if self.engine is not None:
             self.engine.ask_to_stop()
 
-    def _start(self) -> RunEngine | None:
-        if self.trouble:
-            return None
-        if self._eager or self._entry in self._compiled:
-            self._compile()
-        elif self._worker is None and self._grid.total >= COLD:
-            self._worker = compiling(self._compile)
-            self._wait()
-        return self.engine
-
-    def _wait(self) -> None:
-        """Until there is quick code, or trouble, or an interrupt, or no more patience."""
-        end = time.monotonic() + PATIENCE
-        while not self._decided.wait(LOOK):
-            self._grid.tick()
-            if self._grid._interrupt.is_set() or time.monotonic() > end:
-                return
-
     def _made(self) -> RunEngine:
         from gpudbg.sm.engines.llvm.run import RunEngine
 
-        return RunEngine(self._grid, self._entry, good=self._eager)
+        return RunEngine(self._launched, self._entry, good=self._eager)
 
     def _compile(self) -> None:
         """Make the engine; in the background quick code comes first, then good code."""

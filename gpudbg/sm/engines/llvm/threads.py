@@ -13,9 +13,10 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 from gpudbg.mem.pages import address_of, zeroed
-from gpudbg.sm import arena
-from gpudbg.sm.engines.llvm import build, for_ever, team
+from gpudbg.sm.engines.llvm import build, for_ever
+from gpudbg.sm.engines.llvm.runtime import work_stealing as team
 from gpudbg.sm.engines.llvm.worker import Worker
+from gpudbg.sm.residency import arena
 
 TICK_SECONDS = 0.05
 """How long compiled code runs at most before Python looks for interrupts and tells of progress."""

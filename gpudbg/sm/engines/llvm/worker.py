@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import itertools
 from collections.abc import Container, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,22 +17,21 @@ from gpudbg.mem.local import LocalMemory
 from gpudbg.mem.pages import address_of, zeroed
 from gpudbg.mem.store import ByteStore
 from gpudbg.mem.windows import WINDOW_BYTES
-from gpudbg.sm import arena
 from gpudbg.sm import record as rec
-from gpudbg.sm.barrier import Barriers
-from gpudbg.sm.engines.llvm import barriers, layout, loop
-from gpudbg.sm.residency import coordinates
+from gpudbg.sm.barriers import descriptor
+from gpudbg.sm.barriers.phase import Barriers
+from gpudbg.sm.engines.llvm import layout
+from gpudbg.sm.launched import Launched
+from gpudbg.sm.residency import arena
+from gpudbg.sm.residency.step import coordinates
+from gpudbg.sm.schedule.step import Schedule
 from gpudbg.sm.state import Cta, WarpState
-
-if TYPE_CHECKING:
-    from gpudbg.sm.grid import Grid
-    from gpudbg.sm.scheduler import Schedule
 
 ISSUED = layout.ENVIRONMENT_BYTES // 8
 """First word behind a worker's environment: instructions issued on each SM, then its ring."""
 _NUMBER, _LIVE, _ISSUED = arena.NUMBER // 8, arena.LIVE // 8, arena.ISSUED // 8
 _RENEWED, _RECORDS = arena.RENEWED // 8, arena.BLOCK_BYTES // 8
-_AT = {name: offset // 8 for name, offset in loop.FIELD.items()}
+_AT = {name: offset // 8 for name, offset in layout.FIELD.items()}
 """Field of the grid loop -> word of the environment."""
 _STOP, _LIMIT = layout.STOP // 8, _AT["limit"]
 _TOTAL, _ENDED, _BEFORE = _AT["total"], _AT["ended"], _AT["before"]
@@ -49,22 +47,22 @@ class Worker:
     """What one host thread needs to run compiled code.
 
     Attributes:
-        grid: the launch.
+        launched: the launch.
         address: of its environment, behind which it has the counts and the ring it writes.
         ctas: its CTAs by identity; in the ring, each has its warps in a row, in this order.
         why: what the last call returned.
         linked: its function table is filled: for one thread (False) or for several (True).
     """
 
-    def __init__(self, grid: Grid, counter: int, first: bool) -> None:
+    def __init__(self, launched: Launched, counter: int, first: bool) -> None:
         """A worker without CTAs.
 
         Args:
             counter: address of the number of the next CTA, shared by all workers.
             first: runs in the caller's thread, and counts where the launch has room for it.
         """
-        self.grid = grid
-        config, sms = grid.config, len(grid.sms)
+        self.launched = launched
+        config, sms = launched.config, len(launched.sms)
         self._first = first
         self._ring = ISSUED + sms
         words = self._ring + sms * config.ctas_per_sm * config.warps
@@ -74,11 +72,11 @@ class Worker:
         self._fields = memory.data.cast("q")
         self._issued = self._fields[ISSUED : self._ring]
         if first:
-            self._issued = grid._residency.issued[:sms]
+            self._issued = launched.residency.issued[:sms]
         self._issued_at = address_of(np.asarray(self._issued))
         self.ctas: dict[int, Cta] = {}
         self._before = [0] * sms
-        self.why = loop.LIMIT
+        self.why = layout.LIMIT
         self.linked: bool | None = None
         self.set(layout.LOCAL_START, WINDOW_BYTES)
         self.put("next", counter)
@@ -160,27 +158,27 @@ class Worker:
             self._fields[self._ring : self._ring + len(home.ring)] = home.ring
         else:
             self._tell_all(ctas, known)
-        self.put("ring_count", len(ctas) * self.grid.config.warps)
+        self.put("ring_count", len(ctas) * self.launched.config.warps)
         self.show_local()
 
     def _untouched(self) -> bool:
         """Whether the blocks are as this worker needs them until somebody writes to them."""
-        grid = self.grid
-        handler = grid.traps.handler is not None
-        return self._first and not (grid.total or handler or grid.observed("barrier"))
+        launched = self.launched
+        handler = launched.traps.handler is not None
+        return self._first and not (launched.total or handler or launched.observed("barrier"))
 
     def _tell_all(self, ctas: list[Cta], known: Container[int]) -> None:
         """Fill in the ring and the blocks of CTAs, of known ones what can have changed."""
-        at, count, fields = self._ring, self.grid.config.warps, self._fields
-        begun, ask = self.grid.total > 0, self.grid.observed("barrier")
+        at, count, fields = self._ring, self.launched.config.warps, self._fields
+        begun, ask = self.launched.total > 0, self.launched.observed("barrier")
         for cta in ctas:
-            told = cta.told
+            words = cta.descriptor
             if id(cta) not in known:
-                told[_ISSUED] = self._issued_at + 8 * cta.sm
-                barriers.tell(cta, ask)
+                words[_ISSUED] = self._issued_at + 8 * cta.sm
+                descriptor.write(cta, ask)
             if begun:
-                told[_LIVE] = len(cta.live)
-            fields[at : at + count] = told[_RECORDS : _RECORDS + count]
+                words[_LIVE] = len(cta.live)
+            fields[at : at + count] = words[_RECORDS : _RECORDS + count]
             at += count
         for home in {id(cta.home): cta.home for cta in ctas}.values():
             if home is not None:
@@ -189,7 +187,7 @@ class Worker:
     def show_local(self) -> None:
         """Which local addresses there are: none for compiled code while some warp is in the trap
         handler, where it has other local memory; records point to that of the kernel."""
-        config = self.grid.config
+        config = self.launched.config
         if not self.ctas or not (config.local_bytes or config.local_low):
             return
         high, low, start = LocalMemory.ranges(config.local_bytes, config.local_low)
@@ -205,15 +203,15 @@ class Worker:
 
     def tell(self) -> None:
         """What a step of the present warp can have changed."""
-        schedule = self.grid.schedule
+        schedule = self.launched.schedule
         self.put("left", schedule.left)
-        self.put("position", schedule._position)
-        self.put("stay", schedule._stay)
+        self.put("position", schedule.position)
+        self.put("stay", schedule.stay)
         self.put("current", self._place_of(schedule))
         warp = schedule.warp
         if warp is not None and id(warp.cta) in self.ctas:
-            barriers.tell(warp.cta, self.grid.observed("barrier"))
-            warp.cta.told[_LIVE] = len(warp.cta.live)
+            descriptor.write(warp.cta, self.launched.observed("barrier"))
+            warp.cta.descriptor[_LIVE] = len(warp.cta.live)
 
     def give(self, numbers: range, chunk: int, spread: int) -> None:
         """CTAs to begin before it takes others from the count.
@@ -246,18 +244,18 @@ class Worker:
         self._sites_used = True
         self._fields[_LIMIT] = limit
         issued, before = self._issued, self._before
-        for n, sm in enumerate(self.grid.sms):
+        for n, sm in enumerate(self.launched.sms):
             issued[n] = before[n] = sm.issued
-        self._fields[_BEFORE] = self.grid.total
+        self._fields[_BEFORE] = self.launched.total
 
     # ---- from compiled code ----------------------------------------------------------------
 
     def account(self) -> int:
         """Add what the last call did to the launch's counts; CTAs that ended in it."""
         fields, issued, before = self._fields, self._issued, self._before
-        for n, sm in enumerate(self.grid.sms):
+        for n, sm in enumerate(self.launched.sms):
             sm.issued += issued[n] - before[n]
-        self.grid.total += fields[_TOTAL]
+        self.launched.total += fields[_TOTAL]
         ended = fields[_ENDED]
         fields[_TOTAL] = fields[_ENDED] = 0
         return ended
@@ -270,9 +268,9 @@ class Worker:
 
     def gone(self) -> list[Cta]:
         """CTAs that ended while none was waiting; they are no longer its own."""
-        if self.field("ring_count") == len(self.ctas) * self.grid.config.warps:
+        if self.field("ring_count") == len(self.ctas) * self.launched.config.warps:
             return []
-        found = [cta for cta in self.ctas.values() if cta.told[_NUMBER] < 0]
+        found = [cta for cta in self.ctas.values() if cta.descriptor[_NUMBER] < 0]
         for cta in found:
             del self.ctas[id(cta)]
         return found
@@ -283,14 +281,14 @@ class Worker:
         Args:
             known: CTAs by the address of the first warp's record.
         """
-        end, step = self._ring + self.field("ring_count"), self.grid.config.warps
+        end, step = self._ring + self.field("ring_count"), self.launched.config.warps
         ctas = [known[at] for at in self._fields[self._ring : end : step].tolist()]
         self.ctas = {id(cta): cta for cta in ctas}
 
     def see(self) -> WarpState | None:
         """Take its turn over into the schedule, with the CTA whose turn it is; the warp."""
-        schedule, fields = self.grid.schedule, self._fields
-        schedule._position, schedule._stay = fields[_POSITION], fields[_STAY]
+        schedule, fields = self.launched.schedule, self._fields
+        schedule.position, schedule.stay = fields[_POSITION], fields[_STAY]
         warp = self.current()
         if warp is None:
             schedule.left = 0
@@ -304,7 +302,7 @@ class Worker:
         place = self._fields[_CURRENT]
         if place < 0:
             return None
-        number, index = divmod(place, self.grid.config.warps)
+        number, index = divmod(place, self.launched.config.warps)
         cta = next(itertools.islice(self.ctas.values(), number, None))
         return cta.warps[index]
 
@@ -315,17 +313,17 @@ class Worker:
 
     def see_cta(self, cta: Cta) -> None:
         """One CTA's place in the grid and barriers."""
-        told = cta.told
-        if told[_RENEWED]:
-            told[_RENEWED] = 0
-            cta.number = told[_NUMBER]
-            cta.block = coordinates(cta.number, self.grid.config.grid)
-            cta.barriers = Barriers(cta, self.grid.config.barriers)
+        words = cta.descriptor
+        if words[_RENEWED]:
+            words[_RENEWED] = 0
+            cta.number = words[_NUMBER]
+            cta.block = coordinates(cta.number, self.launched.config.grid)
+            cta.barriers = Barriers(self.launched.config.barriers)
             for warp in cta.warps:
                 warp.shown = -1
                 if warp.quads[rec.PC] & layout.FRESH:
                     _clear(warp)
-        barriers.see(cta)
+        descriptor.read(cta)
 
 
 def find_all(workers: Sequence[Worker]) -> list[Cta]:

@@ -53,10 +53,10 @@ from gpudbg.sm.engines.llvm.kernel.special import COMPILED_SREGS, SpecialRegiste
 from gpudbg.sm.engines.llvm.kernel.trace_rows import TraceRows
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.record import FIELDS
+from gpudbg.sm.schedule.turns import FLOW, starts_piece
 from gpudbg.sm.semantics import registry
 from gpudbg.sm.semantics.control import PUSHES
 from gpudbg.sm.semantics.machine import Machine
-from gpudbg.sm.turns import FLOW, starts_piece
 
 PC = FIELDS["pc"].offset
 

@@ -1,12 +1,13 @@
 """Branches, the divergence stack, exits and barriers of the machine interface as LLVM IR.
 
 The uniform cases go from block to block; the others change the stack in the record as
-`gpudbg.sm.convergence` does.  An instruction that would raise leaves before it begins.
+`gpudbg.sm.divergence.step` does.  An instruction that would raise leaves before it begins.
 """
 
 from __future__ import annotations
 
-from gpudbg.sm.engines.llvm import barriers, loop
+from gpudbg.sm.barriers import compiled as barriers
+from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.integers import Integers
 from gpudbg.sm.engines.llvm.ir.values import FULL, Mask, Msk, Num, Slow, Val, Values
@@ -210,7 +211,7 @@ class Flow:
         if mode == "RED":
             voted = values.mask_bits(self.ints.mand(FULL if pred is None else pred, cursor.exec))
             for name, mask in (("voted", voted), ("voters", lanes)):
-                ir.put("i64", ir.op(f"zext i32 {mask} to i64"), "%env", loop.FIELD[name])
+                ir.put("i64", ir.op(f"zext i32 {mask} to i64"), "%env", layout.FIELD[name])
         code = barriers.code_of(mode, barrier_id, reduce_op, threads)
         ir.br(self.exits.side_exit(Left.BARRIER, cursor.pc, code))
         cursor.ended = True

@@ -11,7 +11,7 @@ from gpudbg.formats.program import CodeImage
 from gpudbg.isa.spa5.decode import decode
 from gpudbg.isa.spa5.insn import Access
 from gpudbg.isa.spa5.operands import PT
-from gpudbg.sm.turns import FLOW, starts_piece
+from gpudbg.sm.schedule.turns import FLOW, starts_piece
 
 STOPS_FLOW = frozenset(("BRA", "BRX", "JMP", "JMX", "EXIT", "KIL", "RET", "SYNC", "BRK", "CONT"))
 

@@ -11,7 +11,7 @@ from gpudbg.sm.engines.llvm.kernel.exits import Exits
 from gpudbg.sm.engines.llvm.kernel.listing import Listing
 from gpudbg.sm.engines.llvm.kernel.merges import Merges
 from gpudbg.sm.engines.llvm.kernel.registers import NamedState, Registers
-from gpudbg.sm.turns import FLOW, starts_piece
+from gpudbg.sm.schedule.turns import FLOW, starts_piece
 
 MOST_ON = 3
 """Registers that stay in names from one piece of straight code to the next: those used last."""

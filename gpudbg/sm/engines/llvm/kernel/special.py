@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from gpudbg.regs.special import coupled_numbers
-from gpudbg.sm import arena
-from gpudbg.sm.engines.llvm import layout, loop
+from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.integers import Integers
 from gpudbg.sm.engines.llvm.ir.values import FULL, Num, Slow, Val
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.record import FIELDS
+from gpudbg.sm.residency import arena
 from gpudbg.sm.sregs import TIMER_STEP
 
 LANE_MASKS: dict[int, Callable[[int], int]] = {
@@ -96,15 +96,15 @@ class SpecialRegisters:
     def _clock(self, index: int) -> Val:
         """Half of a count of instructions."""
         ir, cursor = self.ir, self.cursor
-        left = ir.get("i64", "%env", loop.FIELD["left"])
+        left = ir.get("i64", "%env", layout.FIELD["left"])
         turn = ir.op(f"sub i64 {left}, {cursor.budget}")
         if index in CLOCKS:
             cta = ir.get("ptr", "%rec", layout.CTA_POINTER)
             before = ir.get("i64", ir.get("ptr", cta, arena.ISSUED))
             shift = CLOCKS[index]
         else:
-            before = ir.get("i64", "%env", loop.FIELD["total"])
-            before = ir.op(f"add i64 {before}, {ir.get('i64', '%env', loop.FIELD['before'])}")
+            before = ir.get("i64", "%env", layout.FIELD["total"])
+            before = ir.op(f"add i64 {before}, {ir.get('i64', '%env', layout.FIELD['before'])}")
             shift = TIMERS[index]
         now = ir.op(f"add i64 {ir.op(f'add i64 {before}, {turn}')}, {cursor.index}")
         if index in TIMERS:

@@ -16,8 +16,8 @@ from gpudbg.sm.engines.llvm.kernel.exits import Exits
 from gpudbg.sm.engines.llvm.kernel.special import VIRTUAL
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.record import FIELDS
+from gpudbg.sm.schedule.turns import LONGEST
 from gpudbg.sm.trace import ACCESS_BYTES, ACCESSES, ROW_BYTES, ROWS, WORDS, what_of
-from gpudbg.sm.turns import LONGEST
 
 INDEX = FIELDS["index"].offset
 SIZES = {"instructions": (ROWS, ROW_BYTES), "accesses": (ACCESSES, ACCESS_BYTES)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gpudbg.sm.engines.llvm import directed
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.floats import (
     F32,
@@ -22,6 +21,7 @@ from gpudbg.sm.engines.llvm.ir.floats import (
 )
 from gpudbg.sm.engines.llvm.ir.integers import Integers
 from gpudbg.sm.engines.llvm.ir.values import FULL, Mask, Num, Val, Values
+from gpudbg.sm.engines.llvm.runtime import directed
 
 
 class FloatBodies:

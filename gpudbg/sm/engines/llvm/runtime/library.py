@@ -7,15 +7,15 @@ are gathered and scattered in ascending lane order.
 
 from __future__ import annotations
 
+from gpudbg.sm.atomics.compiled import atomic_functions, sum_functions
+from gpudbg.sm.barriers.compiled import barrier_functions
+from gpudbg.sm.divergence.compiled import stack_functions
 from gpudbg.sm.engines import mufu
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.engines.llvm.barriers import barrier_functions
-from gpudbg.sm.engines.llvm.directed import directed_functions
 from gpudbg.sm.engines.llvm.ir.builder import splat
 from gpudbg.sm.engines.llvm.ir.values import FULL, Msk, Val
-from gpudbg.sm.engines.llvm.loop import SYMBOL, loop_function
+from gpudbg.sm.engines.llvm.layout import GRID_LOOP
 from gpudbg.sm.engines.llvm.outlined import OUTLINED
-from gpudbg.sm.engines.llvm.runtime.atomics import atomic_functions, sum_functions
 from gpudbg.sm.engines.llvm.runtime.body import (
     I1,
     I32,
@@ -26,10 +26,12 @@ from gpudbg.sm.engines.llvm.runtime.body import (
     nothing_to_do,
     refuse,
 )
+from gpudbg.sm.engines.llvm.runtime.directed import directed_functions
 from gpudbg.sm.engines.llvm.runtime.float_bodies import FloatBodies
 from gpudbg.sm.engines.llvm.runtime.mufu import MufuBodies
-from gpudbg.sm.engines.llvm.stack import stack_functions
-from gpudbg.sm.engines.llvm.team import FOLLOW, LEAD, team_functions
+from gpudbg.sm.engines.llvm.runtime.work_stealing import FOLLOW, LEAD, team_functions
+from gpudbg.sm.residency.compiled import residency_functions
+from gpudbg.sm.schedule.compiled import grid_loop
 
 CHUNK = 16
 PTRS = "<32 x ptr>"
@@ -409,14 +411,21 @@ def library_text(wide_vectors: bool) -> str:
     )
 
 
-CONTROL = frozenset((SYMBOL, LEAD, FOLLOW, *map(layout.symbol, ("pop", "exit", "spread"))))
+CONTROL = frozenset((GRID_LOOP, LEAD, FOLLOW, *map(layout.symbol, ("pop", "exit", "spread"))))
 """The functions of `control_text`."""
 
 
 def control_text() -> str:
     """The module of the grid loop and the divergence stack: variables and branches."""
-    team = team_functions()
-    return "\n".join([*stack_functions(), *barrier_functions(), loop_function(), *team])
+    return "\n".join(
+        [
+            *stack_functions(),
+            *barrier_functions(),
+            *residency_functions(),
+            grid_loop(),
+            *team_functions(),
+        ]
+    )
 
 
 __all__ = ["CONTROL", "Msk", "control_text", "library_text", "splat"]

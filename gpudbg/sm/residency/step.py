@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from gpudbg.mem.pages import address_of, zeroed
-from gpudbg.sm.arena import LINE, Arena, Place
-from gpudbg.sm.barrier import Barriers
+from gpudbg.sm.barriers.phase import Barriers
 from gpudbg.sm.launch import Dim, LaunchConfig
+from gpudbg.sm.residency.arena import LINE, Arena, Place
 from gpudbg.sm.state import Cta, Sm, WarpState
 
 
@@ -29,6 +29,7 @@ class Residency:
         started: number of the first CTA that nobody has taken.
         returned: numbers below it that a host thread took and gave back, ascending.
         ended: CTAs so far.
+        placed: CTAs that Python has placed so far.
         issued: instructions issued by SM, as compiled code on the caller's thread counts them.
     """
 
@@ -39,11 +40,15 @@ class Residency:
         self.ring: list[WarpState] = []
         self.started = 0
         self.returned: list[int] = []
-        self.ended = 0
+        self.ended = self.placed = 0
         self._cleared: list[list[Cta | None]] = []
         counts = zeroed(8 * num_sms + LINE)
         self.issued = counts.data.cast("q")
         self._issued_at = address_of(counts)
+
+    def ctas(self) -> Iterator[Cta]:
+        """Resident CTAs by (SM, slot)."""
+        return (cta for sm in self.sms for cta in sm.ctas if cta is not None)
 
     @property
     def waiting(self) -> int:
@@ -137,7 +142,7 @@ class Residency:
         for n, (number, index, slot) in enumerate(places):
             sm = self.sms[index]
             cta = Cta(number, coordinates(number, config.grid), index, slot, home=home, place=n)
-            cta.barriers = Barriers(cta, config.barriers)
+            cta.barriers = Barriers(config.barriers)
             # All CTAs have as many, so their slots lie in a row.
             at = slot * config.warps
             cta.warps = [
@@ -147,4 +152,5 @@ class Residency:
             sm.ctas[slot] = cta
             sm.warps[at : at + config.warps] = cta.warps
             made.append(cta)
+        self.placed += len(made)
         return made

@@ -7,25 +7,16 @@ it waits for, 0 for all live ones.  The votes of a BAR.RED are in the loop's fie
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-import numpy as np
-import numpy.typing as npt
-
-from gpudbg.sm import arena
 from gpudbg.sm import record as rec
-from gpudbg.sm.barrier import BARRIER_COUNT
-from gpudbg.sm.engines.llvm.loop import Loop
-from gpudbg.sm.state import Cta
+from gpudbg.sm.engines.llvm.runtime.control import ControlCode
+from gpudbg.sm.residency import arena
 
 MODES: Final = ("SYNC", "ARV", "RED")
 REDUCTIONS: Final = ("", "POPC", "AND", "OR")
 SOME_FALSE, SOME_TRUE = 1, 2
 """Votes seen so far."""
-
-_SPECIAL, _IN_USE = arena.SPECIAL // 8, arena.IN_USE // 8
-
-Words = npt.NDArray[np.int32]
 
 
 def code_of(mode: str, number: int, reduction: str, threads: int) -> int:
@@ -33,17 +24,14 @@ def code_of(mode: str, number: int, reduction: str, threads: int) -> int:
     return number | MODES.index(mode) << 4 | REDUCTIONS.index(reduction) << 6 | threads << 8
 
 
-# ---- compiled -----------------------------------------------------------------------------------
-
-
-def _slot(f: Loop, table: int) -> str:
+def _slot(f: ControlCode, table: int) -> str:
     """A pointer to the barrier's word in a table of a CTA."""
     return f.op(f"getelementptr i32, ptr {f.at('%cta', table)}, i64 %number")
 
 
 def _settle() -> str:
     """Release a barrier if all it waits for have arrived."""
-    f = Loop()
+    f = ControlCode()
     arrived = f.get("i32", _slot(f, arena.ARRIVED))
     threads = f.get("i32", _slot(f, arena.THREADS))
     live = f.op(f"trunc i64 {f.get('i64', '%cta', arena.LIVE)} to i32")
@@ -77,7 +65,7 @@ def _settle() -> str:
 
 def _arrive() -> str:
     """A BAR (`code_of`); false: Python must do it."""
-    f = Loop()
+    f = ControlCode()
     f.line("%number = and i64 %bar, 15")
     with f.returning(f.op(f"icmp uge i64 %number, {f.get('i64', '%cta', arena.ALLOCATED)}")):
         f.line("ret i1 false")
@@ -112,7 +100,7 @@ def _arrive() -> str:
     return f.close("define private i1 @arrive(ptr %env, ptr %cta, ptr %rec, i64 %bar)")
 
 
-def _unusual(f: Loop) -> None:
+def _unusual(f: ControlCode) -> None:
     """Thread counts and reductions."""
     threads = f.op(f"trunc i64 {f.op('lshr i64 %bar, 8')} to i32")
     with f.when(f.op(f"icmp ne i32 {threads}, 0")):
@@ -139,64 +127,3 @@ def _unusual(f: Loop) -> None:
 def barrier_functions() -> list[str]:
     """What the grid loop calls."""
     return [_settle(), _arrive()]
-
-
-# ---- in Python ----------------------------------------------------------------------------------
-
-
-def _cells(cta: Cta) -> Words:
-    """The block of a CTA as words of its barriers."""
-    cells: Words = np.asarray(cta.told).view(np.int32)
-    return cells
-
-
-def tell(cta: Cta, ask: bool) -> None:
-    """A CTA's barriers to its block; `ask`: Python wants every arrival."""
-    if not (ask or cta.barriers.used or cta.told[_SPECIAL]):
-        return
-    used = [(n, b) for n, b in enumerate(cta.barriers.slots) if b.arrived]
-    cells = _cells(cta)
-    for table in arena.PHASE:
-        cells[table // 4 : table // 4 + BARRIER_COUNT] = 0
-    cells[arena.SPECIAL // 4 : arena.SPECIAL // 4 + BARRIER_COUNT] = -1 if ask else 0
-    cta.told[arena.IN_USE // 8] = bool(used)
-    for n, barrier in used:
-        cells[arena.ARRIVED // 4 + n] = barrier.arrived
-        cells[arena.THREADS // 4 + n] = barrier.count or 0
-        cells[arena.TOTAL // 4 + n] = barrier.total
-        votes = SOME_TRUE if barrier.any_true else 0
-        cells[arena.VOTES // 4 + n] = votes | (0 if barrier.all_true else SOME_FALSE)
-        for kind, table in zip(REDUCTIONS[1:], arena.REDUCED, strict=True):
-            mask = sum(1 << index for index, what in barrier.waiting.items() if what == kind)
-            cells[table // 4 + n] = np.uint32(mask).view(np.int32)
-
-
-def see(cta: Cta) -> None:
-    """What became of a CTA's barriers in compiled code."""
-    if not (cta.barriers.used or cta.told[_IN_USE]):
-        return
-    cells = _cells(cta)
-    for n, barrier in enumerate(cta.barriers.slots):
-        arrived = int(cells[arena.ARRIVED // 4 + n])
-        if not (arrived or barrier.arrived) or cells[arena.SPECIAL // 4 + n]:
-            continue
-        votes = int(cells[arena.VOTES // 4 + n])
-        barrier.arrived = arrived
-        barrier.count = int(cells[arena.THREADS // 4 + n]) or None
-        barrier.total = int(cells[arena.TOTAL // 4 + n])
-        barrier.all_true = not votes & SOME_FALSE
-        barrier.any_true = bool(votes & SOME_TRUE)
-        barrier.waiting = {
-            warp.index: _reduction(cells, n, warp.index)
-            for warp in cta.warps
-            if warp.words[rec.STATUS] == rec.AT_BARRIER and warp.words[rec.BAR_WAIT] == n
-        }
-
-
-def _reduction(cells: Words, barrier: int, index: int) -> str:
-    """What a waiting warp wants to know at the end."""
-    pairs: list[tuple[str, Any]] = list(zip(REDUCTIONS[1:], arena.REDUCED, strict=True))
-    for kind, table in pairs:
-        if int(cells[table // 4 + barrier]) >> index & 1:
-            return kind
-    return ""

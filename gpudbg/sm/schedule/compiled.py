@@ -1,276 +1,23 @@
 """The grid loop: `Schedule.next` with seed 0, turns, barriers and new CTAs in compiled code.
 
-It takes the turns of the step engine's schedule exactly (`gpudbg.sm.scheduler`, `gpudbg.sm.turns`)
+It takes the turns of the step engine's schedule exactly (`schedule.step`, `schedule.turns`)
 and returns when Python is needed: an instruction for the step engine, a mark, no warp ready, or
-enough instructions.  A CTA that ends makes room for the next one in the same records and memory.
+enough instructions.
 
-A CTA here is its block (`gpudbg.sm.arena`).
+A CTA here is its descriptor (`residency.arena`).
 """
 
 from __future__ import annotations
 
-from typing import Final
-
-from gpudbg.sm import arena
 from gpudbg.sm import record as rec
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.engines.llvm.layout import Left
-from gpudbg.sm.engines.llvm.stack import Function
-from gpudbg.sm.record import FIELDS
-from gpudbg.sm.scheduler import STAY
-
-# Environment fields of the loop, i64 each.  `next` points to the number of the next CTA, which all
-# threads share; `ctas`: the number at which that count ends for now; `tell`: Python wants to know
-# of every warp that ends; `epoch`: a number for the time since somebody else may have written to
-# local memory; `before`: instructions of the launch at the call; from `own` before `own_end`:
-# numbers of CTAs that this thread has taken for itself, one of `spread` that wait, but at most
-# `chunk` at a time, or 0: no other thread takes any; `stained`: warps hold something where no code
-# writes; `local_bytes`: the kernel's local memory of a thread; `issued`: where this thread counts
-# instructions issued on each SM.
-_NAMES = (
-    "ring",
-    "ring_count",
-    "position",
-    "current",
-    "left",
-    "quantum",
-    "total",
-    "limit",
-    "next",
-    "ended",
-    "ctas",
-    "grid_x",
-    "grid_y",
-    "entry",
-    "stay",
-    "tell",
-    "epoch",
-    "before",
-    "voted",
-    "voters",
-    "own",
-    "own_end",
-    "chunk",
-    "stained",
-    "local_bytes",
-    "issued",
-    "spread",
-)
-FIELD: Final = {name: layout.LOOP + 8 * n for n, name in enumerate(_NAMES)}
-"""Field of the loop -> offset in the environment."""
-
-assert layout.LOOP + 8 * len(_NAMES) <= layout.TRACE
-
-IDLE: Final = 256
-LIMIT: Final = 257
-"""Results of the loop that are not a `Left`."""
-
-SYMBOL: Final = "gpudbg_grid"
-_RESET = (
-    "exited",
-    "depth",
-    "budget",
-    "status",
-    "saved",
-    "quad",
-    "executed",
-    "trap_seen",
-    "bar_count",
-    "bar_pred",
-    "bar_wait",
-    "crs",
-    "came_from",
-    "lmem",
-    "flags",
-)
+from gpudbg.sm.engines.llvm.layout import FIELD, GRID_LOOP, IDLE, LIMIT, Left
+from gpudbg.sm.engines.llvm.runtime.control import ControlCode
+from gpudbg.sm.residency import arena
+from gpudbg.sm.schedule.step import STAY
 
 
-class Loop(Function):
-    """The loop's function, with names for its fields."""
-
-    def loop_get(self, name: str) -> str:
-        return self.get("i64", "%env", FIELD[name])
-
-    def loop_put(self, name: str, value: int | str) -> None:
-        self.put("i64", value, "%env", FIELD[name])
-
-    def element(self, table: str, index: str) -> str:
-        """Pointer number `index` of a table of pointers."""
-        return self.get("ptr", self.op(f"getelementptr ptr, ptr {table}, i64 {index}"))
-
-    def clear(self, pointer: str, count: str, step: int = 16) -> None:
-        """Zero bytes, `step` at a time; there is room for the last ones."""
-        n = self.var("i64", 0)
-        with self.loop() as (_, after):
-            at = self.get("i64", n)
-            self.unless(self.op(f"icmp uge i64 {at}, {count}"), after)
-            self.put(f"<{step // 4} x i32>", "zeroinitializer", self.at(pointer, at), 0, 4)
-            self.put("i64", self.op(f"add i64 {at}, {step}"), n)
-
-    def each_warp(self, cta: str) -> _Each:
-        """Loop over a CTA's warps; the body sees the record."""
-        return _Each(self, self.at(cta, arena.BLOCK_BYTES), self.get("i64", cta, arena.WARPS))
-
-
-class _Each:
-    """`with loop.each_warp(cta) as record:`"""
-
-    def __init__(self, f: Loop, table: str, count: str) -> None:
-        self._f, self._table, self._count = f, table, count
-
-    def __enter__(self) -> str:
-        f = self._f
-        self._n = f.op("alloca i64")
-        f.put("i64", 0, self._n)
-        self._head, self._after = f.fresh("warp"), f.fresh("warps")
-        f.br(self._head)
-        f.label(self._head)
-        at = f.get("i64", self._n)
-        f.unless(f.op(f"icmp uge i64 {at}, {self._count}"), self._after)
-        f.put("i64", f.op(f"add i64 {at}, 1"), self._n)
-        return f.element(self._table, at)
-
-    def __exit__(self, *_: object) -> None:
-        self._f.br(self._head)
-        self._f.label(self._after)
-
-
-def _renew() -> str:
-    """Begin CTA `%number` in the place of one that ended."""
-    f = Loop()
-    number = "%number"
-    f.put("i64", number, "%cta", arena.NUMBER)
-    f.put("i64", f.get("i64", "%cta", arena.WARPS), "%cta", arena.LIVE)
-    f.put("i64", 1, "%cta", arena.RENEWED)
-    with f.when(f.op(f"icmp ne i64 {f.get('i64', '%cta', arena.IN_USE)}, 0")):
-        # A barrier for a number of threads may have waited for more to come.
-        for table in arena.PHASE:
-            for part in range(0, 64, 16):
-                f.put("<4 x i32>", "zeroinitializer", "%cta", table + part, 8)
-    f.put("i64", 0, "%cta", arena.IN_USE)
-    f.clear(f.get("ptr", "%cta", arena.SHARED), f.get("i64", "%cta", arena.SHARED_SIZE))
-    width, height = f.loop_get("grid_x"), f.loop_get("grid_y")
-    row = f.op(f"udiv i64 {number}, {width}")
-    place = (
-        f.op(f"urem i64 {number}, {width}"),
-        f.op(f"urem i64 {row}, {height}"),
-        f.op(f"udiv i64 {row}, {height}"),
-    )
-    local = f.op(f"mul i64 {f.loop_get('local_bytes')}, 32")
-    epoch, stained = f.loop_get("epoch"), f.loop_get("stained")
-    with f.each_warp("%cta") as record:
-        # What code writes is zero then, and is written once, when the warp ends or leaves its
-        # first block.
-        f.set("pc", f.op(f"or i64 {f.loop_get('entry')}, {layout.FRESH}"), record)
-        f.set("active", f.field("valid", record), record)
-        for name in _RESET:
-            f.set(name, 0, record)
-        for n, value in enumerate(place):
-            short = f.op(f"trunc i64 {value} to i32")
-            f.put("i32", short, record, FIELDS["ctaid"].offset + 4 * n)
-        with f.when(f.op(f"icmp ne i64 {stained}, 0")):
-            f.line(f"call void @wipe(ptr {record})")
-        clear = f.op(f"icmp ne i64 {f.get('i64', record, layout.LOCAL_CLEAR)}, {epoch}")
-        with f.when(clear):
-            f.clear(f.get("ptr", record, layout.LOCAL_POINTER), local, 128)
-            f.put("i64", epoch, record, layout.LOCAL_CLEAR)
-    f.line("ret void")
-    return f.close("define private void @renew(ptr %env, ptr %cta, i64 %number)")
-
-
-def _wipe() -> str:
-    """Zero all registers, predicates and flags of a warp."""
-    f = Loop()
-    registers = f.op(f"zext i32 {f.field('registers')} to i64")
-    size = f.op(f"mul i64 {registers}, {rec.ROW_BYTES}")
-    f.clear(f.at("%rec", rec.HEADER_BYTES), size, rec.ROW_BYTES)
-    for name, count in (("pred", 7), ("cc", 5)):
-        for n in range(count):
-            f.put("i32", 0, "%rec", FIELDS[name].offset + 4 * n)
-    f.line("ret void")
-    return f.close("define private void @wipe(ptr %rec)")
-
-
-def _remove() -> str:
-    """Take a finished CTA's warps out of the ring."""
-    f = Loop()
-    f.put("i64", -1, "%cta", arena.NUMBER)
-    ring, count = f.get("ptr", "%env", FIELD["ring"]), f.loop_get("ring_count")
-    n, kept = f.var("i64", 0), f.var("i64", 0)
-    with f.loop() as (_, after):
-        at = f.get("i64", n)
-        f.unless(f.op(f"icmp uge i64 {at}, {count}"), after)
-        f.put("i64", f.op(f"add i64 {at}, 1"), n)
-        record = f.element(ring, at)
-        owner = f.get("ptr", record, layout.CTA_POINTER)
-        with f.when(f.op(f"icmp ne ptr {owner}, %cta")):
-            place = f.get("i64", kept)
-            f.put("ptr", record, f.op(f"getelementptr ptr, ptr {ring}, i64 {place}"))
-            f.put("i64", f.op(f"add i64 {place}, 1"), kept)
-    f.loop_put("ring_count", f.get("i64", kept))
-    f.line("ret void")
-    return f.close("define private void @remove(ptr %env, ptr %cta)")
-
-
-def _finished() -> str:
-    """A warp has exited: barriers, and the CTA if it was the last; false: Python must do it."""
-    f = Loop()
-    with f.returning(f.op(f"icmp ne i64 {f.loop_get('tell')}, 0")):
-        f.line("ret i1 false")
-    in_use = f.op(f"icmp ne i64 {f.get('i64', '%cta', arena.IN_USE)}, 0")
-    with f.when(in_use):
-        for n in range(16):
-            arrived = f.get("i32", "%cta", arena.ARRIVED + 4 * n)
-            special = f.get("i32", "%cta", arena.SPECIAL + 4 * n)
-            with f.returning(f.op(f"icmp ne i32 {f.op(f'and i32 {arrived}, {special}')}, 0")):
-                f.line("ret i1 false")
-    live = f.op(f"sub i64 {f.get('i64', '%cta', arena.LIVE)}, 1")
-    f.put("i64", live, "%cta", arena.LIVE)
-    with f.when(in_use):
-        for n in range(16):
-            arrived = f.get("i32", "%cta", arena.ARRIVED + 4 * n)
-            threads = f.get("i32", "%cta", arena.THREADS + 4 * n)
-            some = f.op(f"icmp ne i32 {arrived}, 0")
-            every = f.op(f"icmp eq i32 {threads}, 0")
-            with f.when(f.op(f"and i1 {some}, {every}")):
-                f.line(f"call void @settle(ptr %cta, i64 {n})")
-    with f.returning(f.op(f"icmp ne i64 {live}, 0")):
-        f.line("ret i1 true")
-    f.loop_put("ended", f.op(f"add i64 {f.loop_get('ended')}, 1"))
-    own = f.loop_get("own")
-    with f.returning(f.op(f"icmp ult i64 {own}, {f.loop_get('own_end')}")):
-        f.loop_put("own", f.op(f"add i64 {own}, 1"))
-        f.line(f"call void @renew(ptr %env, ptr %cta, i64 {own})")
-        f.line("ret i1 true")
-    ctas, chunk, spread = (f.loop_get(name) for name in ("ctas", "chunk", "spread"))
-    following = f.get("ptr", "%env", FIELD["next"])
-    with f.returning(f.op(f"icmp eq i64 {chunk}, 0")):
-        # An atomic addition would wait for all that has been stored.
-        number = f.get("i64", following)
-        with f.returning(f.op(f"icmp ult i64 {number}, {ctas}")):
-            f.put("i64", f.op(f"add i64 {number}, 1"), following)
-            f.line(f"call void @renew(ptr %env, ptr %cta, i64 {number})")
-            f.line("ret i1 true")
-        f.line("call void @remove(ptr %env, ptr %cta)")
-        f.line("ret i1 true")
-    waiting = f.op(f"sub i64 {ctas}, {f.get('i64', following)}")
-    some = f.op(f"sdiv i64 {waiting}, {spread}")
-    some = f.op(f"select i1 {f.op(f'icmp sgt i64 {some}, 1')}, i64 {some}, i64 1")
-    chunk = f.op(f"select i1 {f.op(f'icmp slt i64 {some}, {chunk}')}, i64 {some}, i64 {chunk}")
-    number = f.op(f"atomicrmw add ptr {following}, i64 {chunk} monotonic")
-    with f.returning(f.op(f"icmp ult i64 {number}, {ctas}")):
-        end = f.op(f"add i64 {number}, {chunk}")
-        f.loop_put("own", f.op(f"add i64 {number}, 1"))
-        whole = f.op(f"icmp ult i64 {end}, {ctas}")
-        f.loop_put("own_end", f.op(f"select i1 {whole}, i64 {end}, i64 {ctas}"))
-        f.line(f"call void @renew(ptr %env, ptr %cta, i64 {number})")
-        f.line("ret i1 true")
-    f.line("call void @remove(ptr %env, ptr %cta)")
-    f.line("ret i1 true")
-    return f.close("define private i1 @finished(ptr %env, ptr %cta)")
-
-
-def _place(f: Loop) -> tuple[str, str, str]:
+def _place(f: ControlCode) -> tuple[str, str, str]:
     """(ring place of its block's first warp, warp index, block's warps) of the last turn."""
     ring, count = f.get("ptr", "%env", FIELD["ring"]), f.loop_get("ring_count")
     last, wrapped = f.op("alloca i64"), f.op(f"sub i64 {f.loop_get('position')}, 1")
@@ -286,13 +33,13 @@ def _place(f: Loop) -> tuple[str, str, str]:
     return f.op(f"sub i64 {last}, {index}"), index, warps
 
 
-def _below(f: Loop, number: str, limit: str) -> str:
+def _below(f: ControlCode, number: str, limit: str) -> str:
     """A number below twice the limit, modulo the limit."""
     less = f.op(f"sub i64 {number}, {limit}")
     return f.op(f"select i1 {f.op(f'icmp uge i64 {number}, {limit}')}, i64 {less}, i64 {number}")
 
 
-def _try(f: Loop, place: str, ready: str, stay: bool) -> None:
+def _try(f: ControlCode, place: str, ready: str, stay: bool) -> None:
     """Take the warp at a ring place if it is ready."""
     record = f.element(f.get("ptr", "%env", FIELD["ring"]), place)
     with f.returning(f.op(f"icmp eq i32 {f.field('status', record)}, {rec.READY}")):
@@ -304,7 +51,7 @@ def _try(f: Loop, place: str, ready: str, stay: bool) -> None:
         f.br(ready)
 
 
-def _choose(f: Loop, ready: str) -> None:
+def _choose(f: ControlCode, ready: str) -> None:
     """`Schedule.next`: set `current`; returns IDLE when no warp is ready."""
     n, start = f.op("alloca i64"), f.op("alloca i64")
     f.put("i64", 0, start)
@@ -336,7 +83,7 @@ def _choose(f: Loop, ready: str) -> None:
     f.line("unreachable")
 
 
-class _Turns(Loop):
+class _Turns(ControlCode):
     """The loop itself.
 
     While the turn goes from a warp to the next one of its block, as it nearly always does, what
@@ -537,10 +284,9 @@ def _grid() -> str:
     f.label("leave")
     f.flush()
     f.line(f"ret i32 {ended}")
-    return f.close(f"define i32 @{SYMBOL}(ptr %env)")
+    return f.close(f"define i32 @{GRID_LOOP}(ptr %env)")
 
 
-def loop_function() -> str:
-    """The loop and what it calls."""
-    parts = (_wipe(), _renew(), _remove(), _finished(), _grid())
-    return "\n".join(parts)
+def grid_loop() -> str:
+    """The loop."""
+    return _grid()

@@ -1,8 +1,9 @@
 """Which host thread has which CTAs of a launch, and how they run together.
 
 Each thread has a `Worker` with some of the resident CTAs and takes new ones from a counter that all
-share (`team`, `worker`).  What they did is counted in the launch when a call returns; the rest is
-taken over as far as it is needed, and all of it at last (`Shares.leave`).
+share; one that has none steals some (`runtime.work_stealing`).  What they did is counted in the
+launch when a call returns; the rest is taken over as far as it is needed, and all of it at last
+(`Workers.leave`).
 """
 
 from __future__ import annotations
@@ -12,22 +13,18 @@ import itertools
 from array import array
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpudbg.isa.spa5.insn import Access
 from gpudbg.mem.pages import address_of, zeroed
-from gpudbg.sm import arena
-from gpudbg.sm.engines.llvm import build, crash, layout, loop
+from gpudbg.sm.engines.llvm import build, crash, layout
 from gpudbg.sm.engines.llvm.threads import Team, leave_team, look_ahead, take_team
 from gpudbg.sm.engines.llvm.worker import Worker, find_all, pointer
-from gpudbg.sm.turns import LONGEST
-
-if TYPE_CHECKING:
-    from gpudbg.isa.spa5.insn import Access
-    from gpudbg.sm.arena import Arena
-    from gpudbg.sm.grid import Grid
-    from gpudbg.sm.state import Cta
+from gpudbg.sm.launched import Launched
+from gpudbg.sm.residency import arena
+from gpudbg.sm.schedule.turns import LONGEST
+from gpudbg.sm.state import Cta
 
 WORTH = 1_000_000
 """Warp instructions of a run from which several threads pay."""
@@ -55,35 +52,35 @@ def _functions(library: build.Library, shared: bool) -> memoryview:
 def _loop(library: build.Library) -> Callable[[int], int]:
     """The grid loop."""
     prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
-    return prototype(library.address(loop.SYMBOL))
+    return prototype(library.address(layout.GRID_LOOP))
 
 
-class Shares:
+class Workers:
     """The workers of a launch.
 
     Attributes:
-        grid: the launch.
+        launched: the launch.
         workers: the host threads' shares; the first one runs in the caller's thread.
         lead: the one whose turn is the schedule's.
     """
 
-    def __init__(self, grid: Grid, entry: int, equip: Callable[[Worker], None]) -> None:
+    def __init__(self, launched: Launched, entry: int, equip: Callable[[Worker], None]) -> None:
         """Nothing is shared out yet.
 
         Args:
             entry: where warps begin.
             equip: tells a new worker what depends on the program.
         """
-        self.grid = grid
+        self.launched = launched
         self._entry, self._equip = entry, equip
         self._counter = zeroed(arena.LINE).data.cast("q")
-        self._last = grid.config.ctas
-        self._table = grid.gpu.memory.table()
+        self._last = launched.config.ctas
+        self._table = launched.memory.table()
         self._memory_changes = -1
         self._has_stains = False
         self._short = self._alone_until = 0
         self._team: Team | None = None
-        self._homes: set[Arena | None] = set()
+        self._homes: set[arena.Arena | None] = set()
         self._call = _loop(build.library())
         crash.install()
         self.made = [self._worker(n == 0) for n in range(self._most())]
@@ -92,12 +89,12 @@ class Shares:
 
     def _worker(self, first: bool = False) -> Worker:
         """One more, with what does not change during the launch."""
-        grid = self.grid
-        config = grid.config
-        worker = Worker(grid, address_of(np.asarray(self._counter)), first)
-        worker.set(layout.SHARED_WINDOW, grid.gpu.layout.shared_window)
+        launched = self.launched
+        config = launched.config
+        worker = Worker(launched, address_of(np.asarray(self._counter)), first)
+        worker.set(layout.SHARED_WINDOW, launched.memory.layout.shared_window)
         worker.set(layout.SHARED_BYTES, config.shared_bytes)
-        constants = grid.engine.constants
+        constants = launched.constants
         for number, store in constants.banks.items():
             worker.set(layout.BANKS + 16 * number, pointer(store))
             worker.set(layout.BANKS + 16 * number + 8, constants.bound(number))
@@ -123,24 +120,24 @@ class Shares:
 
     def jobs(self, limit: int) -> int:
         """Host threads to use now, on the way to `limit` instructions."""
-        grid = self.grid
-        if grid.total < self._alone_until or grid.observed():
+        launched = self.launched
+        if launched.total < self._alone_until or launched.observed():
             return 1
-        return 1 if limit - grid.total < WORTH else self._most()
+        return 1 if limit - launched.total < WORTH else self._most()
 
     def _most(self) -> int:
         """Host threads that there is work for."""
-        jobs = self.grid.gpu.jobs if self._team is None else self._team.most + 1
+        jobs = self.launched.jobs if self._team is None else self._team.most + 1
         if jobs == 1:
             return 1
-        return max(1, min(jobs, len(self.grid._residency.ring) // self.grid.config.warps))
+        return max(1, min(jobs, len(self.launched.residency.ring) // self.launched.config.warps))
 
     def gather(self, limit: int) -> int:
         """Have threads look out for work, where there may be work for several; how many there are
         with the caller's."""
-        if self.grid.gpu.jobs == 1:
+        if self.launched.jobs == 1:
             return 1
-        self._team = take_team(self.grid.gpu.jobs - 1)
+        self._team = take_team(self.launched.jobs - 1)
         jobs = self.jobs(limit)
         self._team.wake(jobs - 1)
         return jobs
@@ -154,28 +151,28 @@ class Shares:
     def look_ahead(self) -> None:
         """Work is to come soon."""
         if len(self.workers) > 1:
-            look_ahead(self.grid.gpu.jobs - 1, len(self.workers) - 1)
+            look_ahead(self.launched.jobs - 1, len(self.workers) - 1)
 
     def ask_to_stop(self, stop: bool = True) -> None:
         """Have compiled code return to Python soon; safe from any thread."""
-        for worker in self.workers:
+        for worker in self.made:
             worker.ask_to_stop(stop)
 
     def all_idle(self) -> bool:
         """No warp could run."""
-        return all(worker.why == loop.IDLE for worker in self.workers)
+        return all(worker.why == layout.IDLE for worker in self.workers)
 
     def run(self, most: int, limit: int) -> None:
         """Run all workers until one needs Python, or for about `most` instructions."""
-        grid, workers = self.grid, self.workers
-        jobs, start, residency = len(workers), grid.total, grid._residency
+        launched, workers = self.launched, self.workers
+        jobs, start, residency = len(workers), launched.total, launched.residency
         # Every thread ends its turn; the way to a limit is finished on one.
-        spare = jobs * (grid.schedule.quantum + LONGEST) if jobs > 1 else 0
+        spare = jobs * (launched.schedule.quantum + LONGEST) if jobs > 1 else 0
         most = min(most, limit - start - spare)
-        memory = grid.gpu.memory
+        memory = launched.memory
         for worker in workers:
             worker.prepare(most // jobs)
-            if grid.handler_banks is not None:
+            if launched.handler_banks is not None:
                 worker.show_local()
         memory.running(1)
         try:
@@ -190,12 +187,12 @@ class Shares:
             residency.ended += worker.account()
         residency.started = min(self._counter[0], self._last)
         self._take_off()
-        if jobs > 1 and not grid.finished:
-            needed = any(w.why not in (loop.LIMIT, loop.IDLE) for w in workers)
-            short = needed and grid.total - start < SHORT
+        if jobs > 1 and not launched.finished:
+            needed = any(w.why not in (layout.LIMIT, layout.IDLE) for w in workers)
+            short = needed and launched.total - start < SHORT
             self._short = self._short + 1 if short else 0
             if self._short >= MOST_SHORT:
-                self._short, self._alone_until = 0, grid.total + ALONE
+                self._short, self._alone_until = 0, launched.total + ALONE
 
     # ---- what others may have written ----------------------------------------------------
 
@@ -213,8 +210,8 @@ class Shares:
         Args:
             written: what the code writes.
         """
-        grid = self.grid
-        if grid.observed() or grid.traps.handler is not None:
+        launched = self.launched
+        if launched.observed() or launched.traps.handler is not None:
             return True
         for home in self._homes:
             if home is None:
@@ -234,28 +231,29 @@ class Shares:
     def unbalanced(self, limit: int) -> bool:
         """Whether the workers should share the CTAs anew."""
         if len(self.workers) == 1:
-            return self.grid.gpu.jobs > 1 and self.jobs(limit) > 1
+            return self.launched.jobs > 1 and self.jobs(limit) > 1
         counts = [len(worker.ctas) for worker in self.workers]
         return self.jobs(limit) == 1 or (min(counts) == 0 and max(counts) > 1)
 
     def share(self, jobs: int) -> None:
         """Give the resident CTAs to workers, and the schedule's turn to the one that has it."""
-        grid = self.grid
-        residency = grid._residency
+        launched = self.launched
+        residency = launched.residency
         self._give_out(jobs)
         self._counter[0] = residency.started
         chunk = MOST_TAKEN if jobs > 1 else 0
         self._memory_changes = -1
+        buffers = {} if launched.trace is None else launched.trace.buffers()
         for worker in self.workers:
-            for kind, buffer in ({} if grid.trace is None else grid.trace.buffers()).items():
+            for kind, buffer in buffers.items():
                 worker.set(layout.TRACES[kind], address_of(buffer.words))
-            worker.put("tell", bool(grid.observed("warp_end") or grid.observed("cta_end")))
-            worker.put("quantum", grid.schedule.quantum)
+            worker.put("tell", bool(launched.observed("warp_end") or launched.observed("cta_end")))
+            worker.put("quantum", launched.schedule.quantum)
             worker.put("stained", self._has_stains)
             worker.give(residency.hand_out(), chunk, EVEN * jobs)
             worker.begin_anywhere()
         # What comes later may wait for numbers that were given back, and must not take their room.
-        self._last = residency.started if residency.returned else grid.config.ctas
+        self._last = residency.started if residency.returned else launched.config.ctas
         for worker in self.workers:
             worker.put("ctas", self._last)
         self.lead = self.workers[0]
@@ -276,7 +274,7 @@ class Shares:
     def _residents(self) -> list[Cta]:
         """Resident CTAs: for one thread as the schedule has them; for several in the order of their
         numbers, in which those follow one another that wait for the one before."""
-        ctas = list(self.grid.ctas())
+        ctas = list(self.launched.residency.ctas())
         self._homes = {cta.home for cta in ctas}
         if len(self.workers) > 1:
             ctas.sort(key=lambda cta: cta.number)
@@ -290,7 +288,7 @@ class Shares:
 
     def place(self, worker: Worker) -> None:
         """A CTA of the worker's has ended in Python: the one in its place is its own too."""
-        self._counter[0] = self.grid._residency.started
+        self._counter[0] = self.launched.residency.started
         others = {key for w in self.workers if w is not worker for key in w.ctas}
         worker.place([cta for cta in self._residents() if id(cta) not in others], keep=True)
         self.tell(worker)
@@ -301,7 +299,7 @@ class Shares:
         epoch = next(_EPOCHS) if self._local_touched() else arena.UNTOUCHED
         for each in self.workers:
             each.put("epoch", epoch)
-        memory = self.grid.gpu.memory
+        memory = self.launched.memory
         if memory.changes != self._memory_changes:
             self._memory_changes = memory.changes
             self._table = memory.table()
@@ -313,8 +311,8 @@ class Shares:
 
     def _take_off(self) -> None:
         """Free the places of CTAs that ended while none was waiting."""
-        residency = self.grid._residency
-        if residency.ended == self.grid.config.ctas:
+        residency = self.launched.residency
+        if residency.ended == self.launched.config.ctas:
             residency.clear()
             for worker in self.workers:
                 worker.ctas.clear()
@@ -328,15 +326,16 @@ class Shares:
 
     def leave(self) -> None:
         """Take over everything compiled code did."""
-        grid, schedule = self.grid, self.grid.schedule
+        launched, schedule = self.launched, self.launched.schedule
         self.lead.see()
-        if grid.finished:
+        if launched.finished:
             return
         for worker in self.workers:
             worker.see_all()
             if unused := worker.unused():
-                grid._residency.hand_back(unused)
+                launched.residency.hand_back(unused)
         if len(self.workers) > 1:
             # The place in the ring of all warps; turns of other threads end here.
-            places = (n for n, warp in enumerate(grid._residency.ring, 1) if warp is schedule.warp)
-            schedule._position = next(places, 0)
+            ring = launched.residency.ring
+            places = (n for n, warp in enumerate(ring, 1) if warp is schedule.warp)
+            schedule.position = next(places, 0)

@@ -16,9 +16,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from gpudbg.sm import arena
-from gpudbg.sm.engines.llvm import layout, loop
-from gpudbg.sm.engines.llvm.loop import FIELD, IDLE, LIMIT, Loop
+from gpudbg.sm.engines.llvm import layout
+from gpudbg.sm.engines.llvm.layout import FIELD, GRID_LOOP, IDLE, LIMIT
+from gpudbg.sm.engines.llvm.runtime.control import ControlCode
+from gpudbg.sm.residency import arena
 
 ASLEEP, CALLED, GO, WORKS, DONE, WAITED = range(6)
 
@@ -48,7 +49,7 @@ LEAD: Final = "gpudbg_lead"
 FOLLOW: Final = "gpudbg_follow"
 
 
-class _Member(Loop):
+class _Member(ControlCode):
     """A function of the leader's or a follower's."""
 
     def box(self, number: str) -> str:
@@ -109,7 +110,7 @@ class _Member(Loop):
         self.br(again)
         self.label(again)
         self.publish(1, box, RUNS)
-        found = self.op(f"call i32 @{loop.SYMBOL}(ptr {environment}) noinline")
+        found = self.op(f"call i32 @{GRID_LOOP}(ptr {environment}) noinline")
         self.put("i64", self.op(f"zext i32 {found} to i64"), box, WHY)
         self.line(
             f"switch i32 {found}, label %{other} [ i32 {IDLE}, label %{idle} "

@@ -1,4 +1,4 @@
-"""The divergence stack in compiled code: `gpudbg.sm.convergence` on the record's bytes.
+"""The divergence stack in compiled code: `gpudbg.sm.divergence.step` on the record's bytes.
 
 The functions return the pc to continue at, or -1 and have changed nothing: then the step engine
 executes the instruction and raises what there is to raise.
@@ -11,45 +11,17 @@ from contextlib import contextmanager
 
 from gpudbg.sm import record as rec
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.engines.llvm.ir.builder import Builder
-from gpudbg.sm.record import FIELDS, TOKEN_CODE
+from gpudbg.sm.engines.llvm.runtime.control import ControlCode
+from gpudbg.sm.record import TOKEN_CODE
 
 
-class Function(Builder):
-    """A function written by hand on record fields."""
-
-    def field(self, name: str, record: str = "%rec") -> str:
-        """A header field's value."""
-        slot = FIELDS[name]
-        return self.get(f"i{8 * slot.width}", record, slot.offset)
-
-    def set(self, name: str, value: int | str, record: str = "%rec") -> None:
-        """Write a header field."""
-        slot = FIELDS[name]
-        self.put(f"i{8 * slot.width}", value, record, slot.offset)
-
-    def entry(self, index: str) -> str:
-        """A pointer to a divergence-stack entry."""
-        stack = self.at("%rec", self.field("stack"))
-        return self.at(stack, self.times(index, self.field("stack_step")))
-
-    def times(self, a: str, b: str) -> str:
-        """The product of two u32, as i64."""
-        wide = [self.op(f"zext i32 {each} to i64") for each in (a, b)]
-        return self.op(f"mul i64 {wide[0]}, {wide[1]}")
-
-    def less(self, a: str, b: str) -> str:
-        """a without the bits of b."""
-        return self.op(f"and i32 {a}, {self.op(f'xor i32 {b}, -1')}")
-
-
-def _downwards(f: Function, depth: str) -> str:
+def _downwards(f: ControlCode, depth: str) -> str:
     """A variable that counts entries from the top."""
     return f.var("i32", depth)
 
 
 def _pop() -> str:
-    f = Function()
+    f = ControlCode()
     depth = f.field("depth")
     n, missing = _downwards(f, depth), f.var("i32", "%lanes")
     with f.loop() as (_, after):
@@ -83,7 +55,7 @@ def _pop() -> str:
     return f.close(head)
 
 
-def _leave(f: Function) -> None:
+def _leave(f: ControlCode) -> None:
     """The lanes stop running; continue with the others or with the top entry."""
     active = f.less(f.field("active"), "%lanes")
     f.set("active", active)
@@ -107,7 +79,7 @@ def _leave(f: Function) -> None:
 
 
 def _exit() -> str:
-    f = Function()
+    f = ControlCode()
     critical = f.op(f"and i32 {f.field('flags')}, {rec.FLAG_IDE}")
     with f.returning(f.op(f"icmp ne i32 {critical}, 0")):
         f.line("ret i64 -1")
@@ -134,7 +106,7 @@ def _exit() -> str:
     return f.close(f"define i64 @{layout.symbol('exit')}(ptr %rec, i32 %lanes, i64 %next)")
 
 
-def _group(f: Function, rest: str, greatest: bool) -> tuple[str, str]:
+def _group(f: ControlCode, rest: str, greatest: bool) -> tuple[str, str]:
     """(target, its lanes) of the first lane of a mask, or of the greatest target in it."""
     if not greatest:
         lane = f.op(f"call i32 @llvm.cttz.i32(i32 {rest}, i1 false)")
@@ -154,7 +126,7 @@ def _group(f: Function, rest: str, greatest: bool) -> tuple[str, str]:
 
 
 @contextmanager
-def _each_lane(f: Function, mask: str) -> Iterator[str]:
+def _each_lane(f: ControlCode, mask: str) -> Iterator[str]:
     """Statements for each lane of a mask; yields the pointer to its word of `%row`."""
     left = f.var("i32", mask)
     with f.loop() as (_, after):
@@ -167,7 +139,7 @@ def _each_lane(f: Function, mask: str) -> Iterator[str]:
 
 def _spread() -> str:
     """Lanes go to the places in a row (`convergence.branch_each`)."""
-    f = Function()
+    f = ControlCode()
     depth, active = f.field("depth"), f.field("active")
     stay = f.less(active, "%lanes")
     rest, count = f.var("i32", "%lanes"), f.var("i32", depth)

@@ -4,7 +4,7 @@ A launch places as many CTAs as fit, hundreds of warps; one piece of memory for 
 by rows, is made in a fraction of the time of an array for every warp.  A CTA that Python puts in
 the place of another gets memory of its own, so that who still holds the old one sees its end.
 
-The *block* of a CTA is what compiled code knows of it (`gpudbg.sm.engines.llvm.loop`), then the
+The *descriptor* of a CTA is what compiled code knows of it (`schedule.compiled`), then the
 addresses of its warps' records.  Offsets are bytes, words are i64 unless said otherwise: number
 (-1: it has ended and nothing followed), warps that have not exited, warps, pointer to the count of
 instructions issued on its SM, shared memory and its size, barriers allocated, whether it began
@@ -27,7 +27,6 @@ from gpudbg.mem.local import LocalMemory
 from gpudbg.mem.pages import address_of, zeroed, zeroed_part
 from gpudbg.mem.store import ByteStore, padded_size
 from gpudbg.sm import record as rec
-from gpudbg.sm.sregs import virtual_id
 
 if TYPE_CHECKING:
     from gpudbg.sm.launch import Dim, LaunchConfig
@@ -143,7 +142,7 @@ class Arena:
         for n, value in enumerate((number % x, number // x % y, number // (x * y))):
             words[..., rec.CTAID + n] = value[:, None]
         warp = slot[:, None] * config.warps + np.arange(config.warps)
-        words[..., rec.VIRTUAL_ID] = virtual_id(sm[:, None], slot[:, None], warp) & FULL
+        words[..., rec.VIRTUAL_ID] = rec.virtual_id(sm[:, None], slot[:, None], warp) & FULL
         first = self.stride * np.arange(count * config.warps).reshape(count, config.warps)
         row = self._step // count
         cta, warp = np.arange(count)[:, None] * row, np.arange(config.warps) * rec.ENTRY_BYTES

@@ -1,21 +1,11 @@
-"""The order in which warps run: a deterministic policy with a seed.
-
-A turn gives one warp `quantum` instructions and those up to the next turn point.  With seed 0 the
-ready warps of a block take turns round robin; when none of them is ready, or the blocks in that
-place of the SM have had `STAY` instructions, the next block by (SM, slot) has its turns.  Any other
-seed draws the warp and the length of its turn from a generator.  The turn in progress is part of
-the state, so a stop in its middle does not change what runs afterwards.
-"""
+"""The schedule of a launch in Python: the warp to run next, and its turn."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from gpudbg.sm import record as rec
-
-if TYPE_CHECKING:
-    from gpudbg.sm.state import WarpState
+from gpudbg.sm.state import WarpState
 
 DEFAULT_QUANTUM = 64
 STAY = 32768
@@ -30,27 +20,29 @@ class Schedule:
         seed: 0 for round-robin.
         quantum: most instructions of a turn.
         warp, left: the turn in progress.
+        position: place in the order behind the warp that had the last turn; 0: none had any.
+        stay: instructions left before the blocks of another place have their turns.
     """
 
-    __slots__ = ("_draw", "_position", "_stay", "left", "quantum", "seed", "warp")
+    __slots__ = ("_draw", "left", "position", "quantum", "seed", "stay", "warp")
 
     def __init__(self, seed: int = 0, quantum: int = DEFAULT_QUANTUM) -> None:
         self.seed = seed
         self.quantum = quantum
         self.warp: WarpState | None = None
         self.left = 0
-        self._position = 0
-        self._stay = 0
+        self.position = 0
+        self.stay = 0
         self._draw = (seed * 0x9E37_79B9_7F4A_7C15 + 1) & 0xFFFF_FFFF_FFFF_FFFF
 
     @property
     def turn(self) -> tuple[WarpState | None, int, int, int]:
         """The turn in progress and the place in the order, to be given back."""
-        return self.warp, self.left, self._position, self._stay
+        return self.warp, self.left, self.position, self.stay
 
     @turn.setter
     def turn(self, kept: tuple[WarpState | None, int, int, int]) -> None:
-        self.warp, self.left, self._position, self._stay = kept
+        self.warp, self.left, self.position, self.stay = kept
 
     def next(self, ring: Sequence[WarpState]) -> WarpState | None:
         """The warp to run, for up to `left` instructions; None when none is ready.
@@ -63,11 +55,11 @@ class Schedule:
             return warp
         if self.seed:
             return self._drawn(ring)
-        return self._stayed(ring) if self._stay > 0 and ring else self._moved(ring)
+        return self._stayed(ring) if self.stay > 0 and ring else self._moved(ring)
 
     def _stayed(self, ring: Sequence[WarpState]) -> WarpState | None:
         """The next ready warp of the block in the place that had the last turn."""
-        last = (self._position - 1) % len(ring)
+        last = (self.position - 1) % len(ring)
         block = ring[last].cta.warps
         index = ring[last].index
         for n in range(1, len(block) + 1):
@@ -82,18 +74,18 @@ class Schedule:
             return None
         count = len(ring)
         start = 0
-        if self._position:
-            last = (self._position - 1) % count
+        if self.position:
+            last = (self.position - 1) % count
             start = last - ring[last].index + len(ring[last].cta.warps)
         for n in range(count):
             place = (start + n) % count
             if ring[place].words[rec.STATUS] == rec.READY:
-                self._stay = STAY
+                self.stay = STAY
                 return self._take(ring[place], place)
         return None
 
     def _take(self, warp: WarpState, place: int) -> WarpState:
-        self._position = place + 1
+        self.position = place + 1
         self.warp, self.left = warp, self.quantum
         return warp
 
@@ -108,12 +100,12 @@ class Schedule:
         """`warp` has executed `count` instructions; they are taken off its turn."""
         if warp is self.warp:
             self.left -= count
-            self._stay -= count
+            self.stay -= count
 
     def settle(self, over: bool) -> None:
         """Say whether the turn in progress is over, after its instructions were spent.
 
-        It lasts to the next turn point (`gpudbg.sm.turns`), so its count may be used up before.
+        It lasts to the next turn point (`schedule.turns`), so its count may be used up before.
         """
         self.left = 0 if over else max(self.left, 1)
 

@@ -1,0 +1,76 @@
+"""Barriers from the step engine's objects to a CTA's descriptor, where compiled code has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpudbg.sm import record as rec
+from gpudbg.sm.barriers.compiled import REDUCTIONS, SOME_FALSE, SOME_TRUE
+from gpudbg.sm.barriers.phase import BARRIER_COUNT
+from gpudbg.sm.residency import arena
+from gpudbg.sm.state import Cta
+
+_SPECIAL, _IN_USE = arena.SPECIAL // 8, arena.IN_USE // 8
+
+Words = npt.NDArray[np.int32]
+
+
+def _cells(cta: Cta) -> Words:
+    """The descriptor of a CTA as words of its barriers."""
+    cells: Words = np.asarray(cta.descriptor).view(np.int32)
+    return cells
+
+
+def write(cta: Cta, ask: bool) -> None:
+    """A CTA's barriers to its descriptor; `ask`: Python wants every arrival."""
+    if not (ask or cta.barriers.used or cta.descriptor[_SPECIAL]):
+        return
+    used = [(n, b) for n, b in enumerate(cta.barriers.slots) if b.arrived]
+    cells = _cells(cta)
+    for table in arena.PHASE:
+        cells[table // 4 : table // 4 + BARRIER_COUNT] = 0
+    cells[arena.SPECIAL // 4 : arena.SPECIAL // 4 + BARRIER_COUNT] = -1 if ask else 0
+    cta.descriptor[arena.IN_USE // 8] = bool(used)
+    for n, barrier in used:
+        cells[arena.ARRIVED // 4 + n] = barrier.arrived
+        cells[arena.THREADS // 4 + n] = barrier.count or 0
+        cells[arena.TOTAL // 4 + n] = barrier.total
+        votes = SOME_TRUE if barrier.any_true else 0
+        cells[arena.VOTES // 4 + n] = votes | (0 if barrier.all_true else SOME_FALSE)
+        for kind, table in zip(REDUCTIONS[1:], arena.REDUCED, strict=True):
+            mask = sum(1 << index for index, what in barrier.waiting.items() if what == kind)
+            cells[table // 4 + n] = np.uint32(mask).view(np.int32)
+
+
+def read(cta: Cta) -> None:
+    """What became of a CTA's barriers in compiled code."""
+    if not (cta.barriers.used or cta.descriptor[_IN_USE]):
+        return
+    cells = _cells(cta)
+    for n, barrier in enumerate(cta.barriers.slots):
+        arrived = int(cells[arena.ARRIVED // 4 + n])
+        if not (arrived or barrier.arrived) or cells[arena.SPECIAL // 4 + n]:
+            continue
+        votes = int(cells[arena.VOTES // 4 + n])
+        barrier.arrived = arrived
+        barrier.count = int(cells[arena.THREADS // 4 + n]) or None
+        barrier.total = int(cells[arena.TOTAL // 4 + n])
+        barrier.all_true = not votes & SOME_FALSE
+        barrier.any_true = bool(votes & SOME_TRUE)
+        barrier.waiting = {
+            warp.index: _reduction(cells, n, warp.index)
+            for warp in cta.warps
+            if warp.words[rec.STATUS] == rec.AT_BARRIER and warp.words[rec.BAR_WAIT] == n
+        }
+
+
+def _reduction(cells: Words, barrier: int, index: int) -> str:
+    """What a waiting warp wants to know at the end."""
+    pairs: list[tuple[str, Any]] = list(zip(REDUCTIONS[1:], arena.REDUCED, strict=True))
+    for kind, table in pairs:
+        if int(cells[table // 4 + barrier]) >> index & 1:
+            return kind
+    return ""

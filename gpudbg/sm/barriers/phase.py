@@ -1,0 +1,82 @@
+"""What a barrier has seen of its present phase, and one arrival."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from gpudbg.mem.lanes import WARP_SIZE
+
+BARRIER_COUNT = 16
+
+
+@dataclass(slots=True)
+class Barrier:
+    """One barrier's present phase.
+
+    Attributes:
+        arrived: threads that have arrived.
+        count: threads it waits for; None means all live ones.
+        waiting: warps that wait, index -> reduction ("" for BAR.SYNC).
+        total, all_true, any_true: what BAR.RED has seen.
+    """
+
+    arrived: int = 0
+    count: int | None = None
+    waiting: dict[int, str] = field(default_factory=dict)
+    total: int = 0
+    all_true: bool = True
+    any_true: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A BAR instruction of one warp: mode SYNC ARV RED, operands, predicate by lane."""
+
+    mode: str
+    barrier: int
+    count: int | None
+    reduce: str
+    lanes: int
+    pred: int
+
+
+class Barriers:
+    """The barriers of one CTA.
+
+    Attributes:
+        slots: present phases, by barrier number.
+        allocated: barriers the kernel asked for; using another is an error.
+        used: whether `slots` exist; they are made when somebody first asks for them.
+    """
+
+    __slots__ = ("allocated", "slots", "used")
+
+    slots: list[Barrier]
+
+    def __init__(self, allocated: int) -> None:
+        self.allocated = allocated
+        self.used = False
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """`slots`: most CTAs come and go in compiled code, and nobody looks at theirs."""
+            if name != "slots":
+                raise AttributeError(name)
+            self.used = True
+            self.slots = [Barrier() for _ in range(BARRIER_COUNT)]
+            return self.slots
+
+    def expected(self, number: int, live: int) -> int:
+        """Threads the barrier waits for now; `live`: warps that have not exited."""
+        count = self.slots[number].count
+        return WARP_SIZE * live if count is None else count + -count % WARP_SIZE
+
+    def describe(self, live: int) -> list[str]:
+        """A line for each barrier that holds threads: "barrier 1 holds 32 of 64"."""
+        return [
+            f"barrier {n} holds {slot.arrived} of {self.expected(n, live)}"
+            for n, slot in enumerate(self.slots)
+            if slot.arrived
+        ]

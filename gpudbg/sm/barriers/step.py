@@ -1,0 +1,69 @@
+"""Barriers as the step engine executes them."""
+
+from __future__ import annotations
+
+from gpudbg.mem.lanes import FULL, WARP_SIZE
+from gpudbg.sm import record as rec
+from gpudbg.sm.barriers.phase import Arrival, Barrier
+from gpudbg.sm.faults import WarpErrorRaised
+from gpudbg.sm.state import Cta, WarpState
+
+
+def arrive(warp: WarpState, arrival: Arrival) -> list[WarpState]:
+    """A warp arrives at a barrier of its CTA; unless the mode is ARV it waits for the rest.
+
+    Returns:
+        The warps that this arrival released.
+
+    Raises:
+        WarpErrorRaised: ILLEGAL_INSTR_PARAM2 for a barrier that is not allocated.
+    """
+    number, barriers = arrival.barrier, warp.cta.barriers
+    if number >= barriers.allocated:
+        text = f"barrier {number} is not one of the kernel's {barriers.allocated}"
+        raise WarpErrorRaised("ILLEGAL_INSTR_PARAM2", arrival.lanes, text)
+    slot = barriers.slots[number]
+    slot.arrived += WARP_SIZE
+    if arrival.count is not None:
+        slot.count = arrival.count
+    if arrival.mode == "RED":
+        voted = arrival.pred & arrival.lanes
+        slot.total += voted.bit_count()
+        slot.all_true = slot.all_true and voted == arrival.lanes
+        slot.any_true = slot.any_true or voted != 0
+    if arrival.mode != "ARV":
+        slot.waiting[warp.index] = arrival.reduce
+        warp.words[rec.STATUS] = rec.AT_BARRIER
+        warp.words[rec.BAR_WAIT] = number
+    return _release(warp.cta, number)
+
+
+def warp_exited(cta: Cta) -> list[WarpState]:
+    """A warp of a CTA has exited: barriers for all threads may be complete now."""
+    barriers = cta.barriers
+    released: list[WarpState] = []
+    for number, slot in enumerate(barriers.slots if barriers.used else ()):
+        if slot.arrived and slot.count is None:
+            released += _release(cta, number)
+    return released
+
+
+def _release(cta: Cta, number: int) -> list[WarpState]:
+    """Release a barrier if enough threads have arrived."""
+    barriers = cta.barriers
+    slot = barriers.slots[number]
+    if slot.arrived < barriers.expected(number, len(cta.live)):
+        return []
+    released = []
+    for index, reduce in slot.waiting.items():
+        warp = cta.warps[index]
+        if not warp.words[rec.FLAGS] & rec.FLAG_TRAP:
+            # A warp taken off the barrier by its trap handler goes on when that returns.
+            warp.words[rec.STATUS] = rec.READY
+        if reduce:
+            truth = slot.all_true if reduce == "AND" else slot.any_true
+            warp.words[rec.BAR_COUNT] = slot.total
+            warp.words[rec.BAR_PRED] = FULL if truth else 0
+        released.append(warp)
+    barriers.slots[number] = Barrier()
+    return released

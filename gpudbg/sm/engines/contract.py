@@ -1,0 +1,128 @@
+"""What the kernel run and an engine that runs many warps agree on.
+
+The kernel run calls `advance` again and again.  The engine runs warps by the schedule of the launch
+until something needs attention, and returns what that is; it calls nobody.  Before the kernel run
+does anything else with the launch it calls `suspend`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from gpudbg.isa.spa5.insn import Instruction
+from gpudbg.sm.conditions import Conditions
+from gpudbg.sm.state import WarpState
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Where a run is to stop.
+
+    Attributes:
+        stops: breakpoint addresses.
+        conditions: of a breakpoint's pc, the condition under which it stops a warp.
+        last: instructions of the launch at which to stop, or None.
+        soon: instructions of the launch at which to hand over at the end of a turn, or None.
+    """
+
+    stops: frozenset[int] = frozenset()
+    conditions: Conditions | None = None
+    last: int | None = None
+    soon: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HandOver:
+    """The step engine takes the next turn: near a limit, no warp is ready, no compiled code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """Every CTA has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Nothing but that some time has passed: interrupts and progress are looked after now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vacant:
+    """CTAs that had been taken were given back: they may begin where there is room."""
+
+
+@dataclass(frozen=True, slots=True)
+class WarpEnded:
+    """A warp has exited; barriers, its CTA and observers have not been told."""
+
+    warp: WarpState
+
+
+@dataclass(frozen=True, slots=True)
+class AtBreakpoint:
+    """A warp stands at a breakpoint's address; calling `advance` again lets it go on."""
+
+    warp: WarpState
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsStep:
+    """A warp stands before instructions for the step engine, which it executes before `advance` is
+    called again; the schedule's turn is the warp's."""
+
+    warp: WarpState
+    count: int
+
+
+ExitReason = HandOver | Finished | Tick | Vacant | WarpEnded | AtBreakpoint | NeedsStep
+
+
+@dataclass(frozen=True, slots=True)
+class EngineReport:
+    """How an engine has run a launch so far.
+
+    Attributes:
+        code: instructions it has compiled, by address.
+        seconds: spent compiling.
+        slow: instructions without a compiled version, address to reason.
+        exits: pc of an instruction that the step engine executed -> how often.
+    """
+
+    code: Mapping[int, Instruction]
+    seconds: float
+    slow: Mapping[int, str]
+    exits: Counter[int]
+
+
+class WarpEngine(Protocol):
+    """An engine that runs all warps of a launch."""
+
+    trouble: str
+    """Why there is no code, or ""."""
+
+    def report(self) -> EngineReport | None:
+        """How it has run the launch; None: nothing is compiled."""
+
+    def compiling(self) -> bool:
+        """Whether it is worth waiting for code; waits for a moment."""
+
+    def ready(self) -> bool:
+        """Whether there is code, which is made now where that has been decided."""
+
+    def advance(self, request: Request) -> ExitReason:
+        """Run warps until something needs attention."""
+
+    def suspend(self) -> list[WarpState]:
+        """Leave everything to the launch's state; warps whose end nobody was told of."""
+
+    def ask_to_stop(self) -> None:
+        """Have `advance` return soon; safe from any thread."""
+
+    def renew(self) -> None:
+        """The launch's code has changed before anything ran."""
+
+    def dispose(self) -> None:
+        """Nobody runs the launch any more."""
