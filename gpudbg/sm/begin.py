@@ -105,6 +105,7 @@ def begin(
         engine.constants,
         engine.sregs,
         traps,
+        gpu.observers,
     )
     grid_object = Grid(gpu, launched, engine)
     if gpu.handler is not None:

@@ -101,7 +101,6 @@ class Grid:
         self.traps = launched.traps
         self._residency = launched.residency
         self.sms = launched.sms
-        launched.observers = gpu.observers
         self._interrupt = threading.Event()
         self._started = False
         self._halted: list[WarpState] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from gpudbg.formats.program import CodeImage
 from gpudbg.mem.constant import ConstantBanks
@@ -31,9 +31,9 @@ class Launched:
         constants: the kernel's constant banks.
         sregs: special registers.
         traps: status words, and the trap handler if there is one.
+        observers: who is told of events.
         handler_banks: constant banks of warps in the trap handler.
         total: warp instructions issued so far.
-        observers: who is told of events.
         trace: instructions and accesses not yet handed to observers, where they take them in
             batches.
     """
@@ -47,9 +47,9 @@ class Launched:
     constants: ConstantBanks
     sregs: SregFile
     traps: TrapUnit
+    observers: Observers
     handler_banks: ConstantBanks | None = None
     total: int = 0
-    observers: Observers = field(default_factory=Observers)
     trace: Trace | None = None
 
     @property

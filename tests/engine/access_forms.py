@@ -23,6 +23,11 @@ from tests.engine import hostile
 
 LISTED = Path(__file__).with_suffix(".txt")
 FOLDER = Path(layout.__file__).parent
+SHARED = FOLDER.parents[1]
+COMPILED = [SHARED / name / "compiled.py" for name in (
+    "atomics", "barriers", "divergence", "residency", "schedule",
+)]  # fmt: skip
+"""Compiled implementations beside the step engine's."""
 _ACCESS = re.compile(
     r"^(?:%[\w.]+ = )?(?:(load|store)(?: atomic)? (<[^>]*>|\w+)|(atomicrmw \w+|cmpxchg)"
     r"|(?:tail )?call .*?@llvm\.(masked\.\w+\.\w+))"
@@ -39,8 +44,11 @@ FIXED = {
     "emitter": "the head of the record",
     "flow": "the head of the record, the divergence stack below its capacity",
     "special": "the head of the record, fields of the environment",
-    "compiled": "the divergence stack below its depth, what `arena` and `worker` lay out",
-    "control": "the same",
+    "divergence.compiled": "the divergence stack below its depth or capacity",
+    "barriers.compiled": "the descriptor of a CTA, by a number below 16",
+    "residency.compiled": "what `arena` and `worker` lay out",
+    "schedule.compiled": "the same",
+    "control": "what all these emit with",
     "work_stealing": "boxes of host threads",
     "trace_rows": "rows that a block has taken",
     "crash": "the context of a signal, words of the handler",
@@ -97,15 +105,20 @@ def _origin(frame: FrameType | None) -> tuple[str, str]:
     emitter, space = "", ""
     while frame is not None:
         path = Path(frame.f_code.co_filename)
-        if FOLDER not in path.parents:
+        if FOLDER not in path.parents and path not in COMPILED:
             break
         if path.stem != "builder" and not emitter:
-            if path.stem in FIXED:
+            if _module(path) in FIXED:
                 return "", ""
             emitter = re.sub(r"\.<\w+>", "", frame.f_code.co_qualname)
         space = space or str(frame.f_locals.get("space", ""))
         frame = frame.f_back
     return emitter, space
+
+
+def _module(path: Path) -> str:
+    """The name of a module in the tables."""
+    return f"{path.parent.name}.compiled" if path.stem == "compiled" else path.stem
 
 
 @contextmanager
@@ -151,8 +164,8 @@ def is_access(name: str) -> bool:
 def emitting_functions() -> set[str]:
     """Functions of the package with text or calls that make accesses, by their source."""
     found = set()
-    for path in FOLDER.rglob("*.py"):
-        if path.stem not in FIXED and path.stem not in PYTHON:
+    for path in (*FOLDER.rglob("*.py"), *COMPILED):
+        if _module(path) not in FIXED and path.stem not in PYTHON:
             found |= set(_emitting(ast.parse(path.read_text()), ""))
     return found - set(FIXED_FUNCTIONS)
 

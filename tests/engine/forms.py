@@ -19,6 +19,7 @@ from gpudbg.isa.spa5.decode import decode
 from gpudbg.isa.spa5.spec import Form
 from gpudbg.regs.special import coupled_numbers
 from gpudbg.sm import record as rec
+from gpudbg.sm.barriers.phase import Barriers
 from gpudbg.sm.engines.llvm import build, layout
 from gpudbg.sm.engines.llvm.kernel.emitter import COMPILED_SREGS, Emitter, Options
 from gpudbg.sm.engines.llvm.kernel.listing import Listing
@@ -233,8 +234,7 @@ class Pair:
         words = self.bench.warp.words
         words[rec.DEPTH] = 0
         words[rec.BAR_WAIT] = 0
-        barriers = self.bench.cta.barriers
-        barriers.__init__(self.bench.cta, 16)  # type: ignore[misc]
+        self.bench.cta.barriers = Barriers(16)
         tid = self.bench.warp.tid
         tid[:] = np.arange(96, dtype=np.uint32).reshape(3, 32)
 
