@@ -64,12 +64,14 @@ def given_args(
     if named and all(name in places for name, _ in pairs):
         return _replaced(base, pairs, places, count, parameters)
     if parameters is not None and named and len(texts) != count:
-        unknown = next(name for name, _ in pairs if name not in places)
-        known = list(parameters)
-        raise UsageError(f"no argument is called '{unknown}'", suggest(unknown, known))
+        unknown, value = next(pair for pair in pairs if pair[0] not in places)
+        with text.of_flag("--arg", f"{unknown}={value}"):
+            hint = suggest(unknown, list(parameters))
+            raise UsageError(f"no argument is called '{unknown}'", hint)
     if parameters is None and named:
         for name, value in pairs:
-            text.parse_value(name, value)
+            with text.of_flag("--arg", f"{name}={value}"):
+                text.parse_value(name, value)
         return GivenArgs(None)
     return GivenArgs(*text.parse_args(texts))
 
@@ -96,7 +98,8 @@ def _replaced(
     buffers: dict[str, BufferSpec] = {}
     images: dict[str, ImageSpec] = {}
     for name, value in pairs:
-        read = text.parse_value(name, value)
+        with text.of_flag("--arg", f"{name}={value}"):
+            read = text.parse_value(name, value)
         args[places[name]] = read.arg
         if read.buffer is not None:
             buffers[name] = read.buffer

@@ -28,12 +28,13 @@ Outputs: `y`, `y[0:16]`, `y/x` (hexadecimal).  Grid and block: `4`, `4,2`, `8x8x
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpudbg.errors import UsageError
+from gpudbg.errors import GpudbgError, UsageError
 from gpudbg.formats.initdata import (
     DTYPES,
     LIST_OPTIONS,
@@ -86,6 +87,22 @@ class ArgText:
     arg: Arg
     buffer: BufferSpec | None = None
     image: ImageSpec | None = None
+
+
+@contextmanager
+def of_flag(flag: str, value: str) -> Iterator[None]:
+    """Errors of reading a command-line flag's value say which flag and value it was."""
+    try:
+        yield
+    except GpudbgError as error:
+        error.message = f"{flag} {value}: {error.message}"
+        raise
+
+
+def reference_in(value: str) -> str:
+    """The buffer or image that an argument's value names (`x`, `&x`, `x+8`); "" for a value."""
+    found = _REFERENCE.fullmatch(value)
+    return found[1] if found is not None and parse_number(value) is None else ""
 
 
 def parse_arg(text: str, index: int, folder: str = "") -> ArgText:
@@ -392,7 +409,7 @@ def parse_dim3(text: str, what: str) -> Dim3:
 def parse_args(
     texts: Sequence[str], folder: str = ""
 ) -> tuple[tuple[Arg, ...], dict[str, BufferSpec], dict[str, ImageSpec]]:
-    """A whole argument list.
+    """The argument list of `--arg` flags.
 
     Returns:
         The arguments, and the buffers and images they declare.
@@ -405,7 +422,8 @@ def parse_args(
     buffers: dict[str, BufferSpec] = {}
     images: dict[str, ImageSpec] = {}
     for index, text in enumerate(texts):
-        read = parse_arg(text, index, folder)
+        with of_flag("--arg", text):
+            read = parse_arg(text, index, folder)
         for made in (read.buffer, read.image):
             if made is not None and (made.name in buffers or made.name in images):
                 raise UsageError(f"two arguments are named '{made.name}'")

@@ -51,11 +51,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from gpudbg.errors import LoadError, UsageError
 from gpudbg.formats import launch_text as text
@@ -73,6 +73,7 @@ from gpudbg.formats.launch import (
     Arg,
     BufferArg,
     BufferSpec,
+    Dim3,
     ImageArg,
     ImageSpec,
     Launch,
@@ -477,17 +478,18 @@ def flag_launch(
     """
     base = base or Launch(source="command line")
     told = given_args(base, args, parameters)
-    given = [text.parse_symbol(s) for s in symbols]
+    given = [_read("--symbol", s, text.parse_symbol) for s in symbols]
+    shown = [_read("--output", o, text.parse_output) for o in outputs]
     changed = base.replaced(
         kernel=kernel,
-        grid=text.parse_dim3(grid, "grid") if grid is not None else None,
-        block=text.parse_dim3(block, "block") if block is not None else None,
+        grid=_size(grid, "grid"),
+        block=_size(block, "block"),
         shared_bytes=shared_bytes,
         args=told.args,
         buffers=told.buffers,
         images=told.images,
         symbols={s.name: s for s in given},
-        outputs=tuple(text.parse_output(o) for o in outputs) or None,
+        outputs=tuple(shown) or None,
         raw=raw,
     )
     if sm is not None:
@@ -496,28 +498,52 @@ def flag_launch(
                   for k in _SM_KEYS}  # fmt: skip
         changed = changed.replaced(sm=SmSpec(**fields))
     whole = changed.replaced(args=text.resolve_references(changed.args, changed.images))
-    check_names(whole)
+    flags = {text.reference_in(text.split_name(a)[1]): f"--arg {a}" for a in args}
+    flags |= {o.buffer: f"--output {said}" for o, said in zip(shown, outputs, strict=True)}
+    check_names(whole, flags)
     return whole
 
 
-def check_names(launch: Launch) -> None:
+Read = TypeVar("Read")
+
+
+def _read(flag: str, value: str, read: Callable[[str], Read]) -> Read:
+    """A flag's value as `read` reads it; its errors name the flag."""
+    with text.of_flag(flag, value):
+        return read(value)
+
+
+def _size(value: str | None, name: str) -> Dim3 | None:
+    """--grid or --block; None where it is not given."""
+    if value is None:
+        return None
+    return _read(f"--{name}", value, lambda words: text.parse_dim3(words, name))
+
+
+def check_names(launch: Launch, flags: Mapping[str, str] | None = None) -> None:
     """Check that arguments and outputs name buffers that the table has.
+
+    Args:
+        launch: the launch.
+        flags: which command-line flag gave a name, where it was none of the table's.
 
     Raises:
         UsageError: a name that nothing declares.
     """
+    flags = flags or {}
     known = [*launch.buffers, *launch.images]
     for arg in launch.args:
         name = arg.buffer if isinstance(arg, BufferArg) else None
         name = arg.image if isinstance(arg, ImageArg) else name
         if name is not None and name not in known:
             raise UsageError(
-                f"{launch.source}: argument names '{name}', which is not declared",
+                f"{flags.get(name, launch.source)}: argument names '{name}', which is not declared",
                 suggest(name, known) if known else None,
             )
     for output in launch.outputs:
         if output.buffer not in known:
             raise UsageError(
-                f"{launch.source}: output names '{output.buffer}', which is not declared",
+                f"{flags.get(output.buffer, launch.source)}: output names '{output.buffer}', "
+                "which is not declared",
                 suggest(output.buffer, known) if known else None,
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import copy
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -23,6 +23,22 @@ if TYPE_CHECKING:
 MAX_SMS = 256
 
 
+def whole(least: int, most: int | None = None) -> Callable[[str], int]:
+    """An argparse type: a whole number in a range; argparse names the flag where it is none."""
+
+    def read(text: str) -> int:
+        try:
+            value = int(text, 0)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+        if value < least or (most is not None and value > most):
+            words = f"at least {least}" if most is None else f"between {least} and {most}"
+            raise argparse.ArgumentTypeError(f"{value} is not {words}")
+        return value
+
+    return read
+
+
 def add_launch_flags(parser: argparse.ArgumentParser) -> None:
     """The launch table as flags, the same on every verb that launches."""
     group = parser.add_argument_group("launch (flags win over PROG.toml)")
@@ -32,7 +48,7 @@ def add_launch_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--kernel", "-k", metavar="NAME", help="entry point")
     group.add_argument("--grid", "-g", metavar="X[,Y[,Z]]", help="blocks")
     group.add_argument("--block", "-b", metavar="X[,Y[,Z]]", help="threads of a block")
-    group.add_argument("--shared", type=int, metavar="BYTES", help="dynamic shared memory")
+    group.add_argument("--shared", type=whole(0), metavar="BYTES", help="dynamic shared memory")
     group.add_argument(
         "--arg",
         "-a",
@@ -48,13 +64,15 @@ def add_launch_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--output", "-o", action="append", default=[], metavar="NAME[A:B]", help="show at the end"
     )
-    group.add_argument("--num-sms", type=int, metavar="N", help="SMs of the emulated GPU")
     group.add_argument(
-        "--seed", type=int, metavar="N", help="schedule seed (default 0: round robin)"
+        "--num-sms", type=whole(1, MAX_SMS), metavar="N", help="SMs of the emulated GPU"
+    )
+    group.add_argument(
+        "--seed", type=whole(0), metavar="N", help="schedule seed (default 0: round robin)"
     )
     group.add_argument("--arch", choices=SUPPORTED_ARCHS, help="architecture (of raw words)")
-    group.add_argument("--heap", type=int, metavar="BYTES", help="device heap")
-    group.add_argument("--stack", type=int, metavar="BYTES", help="local stack of a thread")
+    group.add_argument("--heap", type=whole(0), metavar="BYTES", help="device heap")
+    group.add_argument("--stack", type=whole(0), metavar="BYTES", help="local stack of a thread")
     group.add_argument(
         "--engine",
         choices=("auto", "step", "run"),
@@ -62,7 +80,11 @@ def add_launch_flags(parser: argparse.ArgumentParser) -> None:
         help="step by step, compiled code, or whatever is best (default)",
     )
     group.add_argument(
-        f"--{JOBS.name}", type=int, metavar="N", default=JOBS.default, help=JOBS.help
+        f"--{JOBS.name}",
+        type=whole(JOBS.least, JOBS.most),
+        metavar="N",
+        default=JOBS.default,
+        help=JOBS.help,
     )
     add_compile_flags(parser)
 
@@ -170,8 +192,6 @@ def table_over(
     from gpudbg.formats.launch_toml import flag_launch
 
     base = _fitting(base, args.kernel, program)
-    if args.num_sms is not None and not 1 <= args.num_sms <= MAX_SMS:
-        raise UsageError(f"--num-sms {args.num_sms}: between 1 and {MAX_SMS}")
     return flag_launch(
         base,
         kernel=args.kernel,

@@ -119,7 +119,7 @@ def test_no_room_for_what_is_written() -> None:
 def test_a_wrong_argument_names_the_verb_once(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run("run", "--jobs", "two", "x", capsys=capsys)
     assert code == EXIT_USAGE
-    assert err.startswith("gpudbg: run: argument --jobs: invalid int value: 'two' (see")
+    assert err.startswith("gpudbg: run: argument --jobs: 'two' is not a whole number (see")
     code, _, err = run("--jobs", "two", "x", capsys=capsys)
     assert err.startswith("gpudbg: argument --jobs: invalid int value: 'two' (see")
 

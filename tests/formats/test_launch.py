@@ -16,6 +16,7 @@ from gpudbg.errors import GpudbgError, LoadError, UsageError
 from gpudbg.formats import initdata, launch, launch_text, launch_toml
 from gpudbg.formats.cubin import read_cubin
 from gpudbg.formats.program import Kernel
+from gpudbg.launch.flags import launch_parser
 from tests.kernel_cases import KERNELS
 
 
@@ -370,6 +371,47 @@ def test_flags_win_over_the_table() -> None:
         launch_toml.flag_launch(base, args=["z"])
     with pytest.raises(UsageError, match=r"output names 'xx'.*did you mean 'x'"):
         launch_toml.flag_launch(base, outputs=["xx"])
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ({"args": ["arg1=abc"]}, "--arg arg1=abc: argument names 'abc', which is not declared"),
+        ({"args": ["abc"]}, "--arg abc: argument names 'abc'"),
+        ({"args": ["i32:zz"]}, "--arg i32:zz: 'zz' is no number"),
+        ({"args": ["x=i32:zz"]}, "--arg x=i32:zz: 'zz' is no number"),
+        ({"args": ["m=7"], "parameters": ["x", "n"]}, "--arg m=7: no argument is called 'm'"),
+        ({"args": ["m=@/none.npy"]}, "--arg m=@/none.npy: /none.npy: cannot be read"),
+        ({"grid": "1,x"}, "--grid 1,x: grid '1,x' is not up to three integers"),
+        ({"block": "0"}, "--block 0: block dimensions must be at least 1"),
+        ({"symbols": ["k"]}, "--symbol k: cannot read symbol 'k'"),
+        ({"symbols": ["k=f32:zz"]}, "--symbol k=f32:zz: 'zz' is no number"),
+        ({"outputs": ["a[["]}, "--output a[[: cannot read output"),
+        ({"outputs": ["xx"]}, "--output xx: output names 'xx'"),
+    ],
+)
+def test_errors_of_a_flag_name_it(flags: dict[str, Any], said: str) -> None:
+    """Not the launch table, whose file is innocent."""
+    base = launch_toml.parse_launch('args=["x", 3]\n[buffers.x]\ntype="f32"\ncount=3')
+    with pytest.raises(GpudbgError) as error:
+        launch_toml.flag_launch(base, **flags)
+    assert str(error.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("flag", "said"),
+    [
+        ("--shared=-5", "argument --shared: -5 is not at least 0"),
+        ("--num-sms=0", "argument --num-sms: 0 is not between 1 and 256"),
+        ("--heap=-1", "argument --heap: -1 is not at least 0"),
+        ("--stack=x", "argument --stack: 'x' is not a whole number"),
+        ("--seed=-1", "argument --seed: -1 is not at least 0"),
+        ("--jobs=0", "argument --jobs: 0 is not between 1 and 256"),
+    ],
+)
+def test_numbers_out_of_range_name_their_flag(flag: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        launch_parser().parse_args([flag])
 
 
 NAMED = launch_toml.parse_launch(

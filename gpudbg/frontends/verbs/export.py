@@ -9,6 +9,7 @@ from gpudbg.debug.interrupts import interrupts
 from gpudbg.errors import EXIT_CLEAN, UsageError
 from gpudbg.frontends.verbs.common import Parser, emit_json
 from gpudbg.frontends.verbs.run import exit_code
+from gpudbg.launch.flags import whole
 
 KINDS = ("surface", "texture")
 
@@ -25,9 +26,9 @@ def main(argv: list[str]) -> int:
     p.add_argument("file", help="ends in .png (a picture) or .npy (the whole array)")
     add_launch_flags(p)
     p.add_argument("--until", metavar="PLACE", help="stop there instead of running to the end")
-    p.add_argument("--slice", type=int, default=0, help="layer, face or z slice of a picture")
-    p.add_argument("--zoom", type=int, default=1, help="pixels across per texel of a picture")
-    p.add_argument("--max-instructions", type=int, metavar="N")
+    p.add_argument("--slice", type=whole(0), default=0, help="layer, face or z slice of a picture")
+    p.add_argument("--zoom", type=whole(1), default=1, help="pixels across per texel of a picture")
+    p.add_argument("--max-instructions", type=whole(1), metavar="N")
     p.add_argument("--json", action="store_true", help="the file and how the run ended, as JSON")
     args = p.parse_args(argv)
     if not args.file.endswith((".png", ".npy")):

@@ -12,6 +12,7 @@ from gpudbg.debug.stops.stop import Stop
 from gpudbg.debug.views.text import stop_card
 from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT, EXIT_FINDINGS
 from gpudbg.frontends.verbs.common import Parser, emit_json
+from gpudbg.launch.flags import whole
 
 
 def main(argv: list[str]) -> int:
@@ -20,7 +21,7 @@ def main(argv: list[str]) -> int:
     p.add_argument("program")
     add_launch_flags(p)
     p.add_argument(
-        "--max-instructions", type=int, metavar="N", help="stop after N warp instructions"
+        "--max-instructions", type=whole(1), metavar="N", help="stop after N warp instructions"
     )
     p.add_argument(
         "--check",
