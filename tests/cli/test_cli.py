@@ -121,7 +121,7 @@ def test_a_wrong_argument_names_the_verb_once(capsys: pytest.CaptureFixture[str]
     assert code == EXIT_USAGE
     assert err.startswith("gpudbg: run: argument --jobs: 'two' is not a whole number (see")
     code, _, err = run("--jobs", "two", "x", capsys=capsys)
-    assert err.startswith("gpudbg: argument --jobs: invalid int value: 'two' (see")
+    assert err.startswith("gpudbg: argument --jobs: 'two' is not a whole number (see")
 
 
 @pytest.mark.parametrize("cut", [0, 3, 16, 63, 64, 200, 2000])
