@@ -13,7 +13,7 @@ from typing import Protocol
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.integers import Integers
 from gpudbg.sm.engines.llvm.ir.subnormals import Subnormals
-from gpudbg.sm.engines.llvm.ir.values import Mask, Msk, Num, Val, Values
+from gpudbg.sm.engines.llvm.ir.values import VARYING, Mask, Msk, Num, Val, Values
 
 F32 = "<32 x float>"
 
@@ -96,22 +96,31 @@ class Floats:
         self.wide_vectors = wide_vectors
         self.subnormals = Subnormals()
         self._canonical: set[str] = set()
+        self.singles: dict[Val, str] = {}
+        """Value -> name of the same as floats, except that NaNs need not be canonical."""
+
+    def single(self, a: Num) -> str:
+        """A Value as floats that are there already, or ""."""
+        return self.singles.get(a, "") if isinstance(a, Val) else ""
 
     def f32(self, a: Num) -> str:
         """A Value as floats; its NaNs need not be canonical."""
-        if isinstance(a, Val) and a.single:
-            return a.single
+        single = self.single(a)
+        if single:
+            return single
         return self.ir.op(f"bitcast {self.values.whole(a, 32)} to {F32}")
 
     def loose(self, a: Num) -> Num:
         """A Value whose NaNs need not be canonical."""
-        return self.bits32(a.single) if isinstance(a, Val) and a.single else a
+        single = self.single(a)
+        return self.bits32(single) if single else a
 
     def f64(self, a: Num) -> str:
         """A Wide as doubles."""
         whole = self.values.whole(a, 64)
-        if isinstance(a, Val) and a.double:
-            return a.double
+        double = self.ints.doubles.get(a) if isinstance(a, Val) else None
+        if double is not None:
+            return double
         return self.ir.op(f"bitcast {whole} to {F64}")
 
     def wider(self, a: Num) -> str:
@@ -125,7 +134,7 @@ class Floats:
     def bits64(self, ref: str) -> Val:
         """The bits of doubles."""
         value = Val(64, self.ir.op(f"bitcast {F64} {ref} to {I64}"))
-        value.double = ref
+        self.ints.doubles[value] = ref
         return value
 
     def test(self, how: str, kind: str, a: str, b: str) -> Msk:
@@ -144,7 +153,7 @@ class Floats:
             nan = self.test("uno", F32, ref, ref)
             value = self.ints.select(nan, NAN32, self.bits32(ref))
         if isinstance(value, Val):
-            value.single = ref
+            self.singles[value] = ref
             self._canonical.add(value.ref)
         return value
 
@@ -167,17 +176,19 @@ class Floats:
 
     def xor(self, a: Num, b: Num) -> Num:
         result = self.ints.xor(a, b)
-        if isinstance(a, Val) and a.single and b == SIGN32 and isinstance(result, Val):
-            result.single = self.ir.op(f"fneg {F32} {a.single}")
+        single = self.single(a)
+        if single and b == SIGN32 and isinstance(result, Val):
+            self.singles[result] = self.ir.op(f"fneg {F32} {single}")
         return self._as_normal(result, a) if b == SIGN32 else result
 
     def and_(self, a: Num, b: Num) -> Num:
         result = self.ints.and_(a, b)
-        if isinstance(a, Val) and a.single and b == NAN32 and isinstance(result, Val):
-            size = f"call {F32} @llvm.fabs.v32f32({F32} {a.single})"
-            result.single = self.ir.op(size)
+        single = self.single(a)
+        if single and b == NAN32 and isinstance(result, Val):
+            size = f"call {F32} @llvm.fabs.v32f32({F32} {single})"
+            self.singles[result] = self.ir.op(size)
         if b == NAN32:
-            self.subnormals.note_size(result, a)
+            self.subnormals.note_size(result, a, single)
             return self._as_normal(result, a)
         return result
 
@@ -188,12 +199,12 @@ class Floats:
         return result
 
     def wxor(self, a: Num, b: Num) -> Num:
-        if isinstance(a, Val) and not a.one and b == SIGN64:
+        if isinstance(a, Val) and a.shape is VARYING and b == SIGN64:
             return self.bits64(self.ir.op(f"fneg {F64} {self.f64(a)}"))
         return self.ints.wxor(a, b)
 
     def wand(self, a: Num, b: Num) -> Num:
-        if isinstance(a, Val) and not a.one and b == MAGNITUDE64:
+        if isinstance(a, Val) and a.shape is VARYING and b == MAGNITUDE64:
             return self.bits64(self.ir.op(f"call {F64} @llvm.fabs.v32f64({F64} {self.f64(a)})"))
         return self.ints.wand(a, b)
 
@@ -256,7 +267,7 @@ class Floats:
         if self.subnormals.absent(a):
             return a
         value = self._flushed_bits(self.loose(a))
-        if a.single:
+        if a in self.singles:
             ref = self.f32(value)
             if self.is_canonical(a):
                 value = self.canonical(ref)
@@ -264,7 +275,7 @@ class Floats:
                 # A NaN whose sign was changed keeps it; these bits cost nothing unless wanted.
                 value = self._flushed_bits(a)
                 if isinstance(value, Val):
-                    value.single = ref
+                    self.singles[value] = ref
         self.subnormals.note_absent(value)
         return value
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpudbg.sm.engines.llvm.ir.builder import Builder, signed, splat, vector
-from gpudbg.sm.engines.llvm.ir.values import FULL, ONES64, Mask, Msk, Num, Val, Values
+from gpudbg.sm.engines.llvm.ir.values import FULL, ONES64, UNIFORM, Mask, Msk, Num, Val, Values
 
 
 class Integers:
@@ -20,6 +20,20 @@ class Integers:
         """Word of an f64 result -> that result, and which word it is."""
         self._opposites: dict[str, str] = {}
         """Mask -> its complement, in both directions."""
+        self._words: dict[Val, Val] = {}
+        """Sign extension -> the word that was extended."""
+        self.origins: dict[Val, tuple[Val, int]] = {}
+        """Value -> (value, constant) whose sum it is, for addresses with different offsets."""
+        self.doubles: dict[Val, str] = {}
+        """Value of 64 bits -> name of the same as f64."""
+
+    def origin(self, a: Num) -> tuple[Val, int] | None:
+        """(Value, constant) whose sum a value is, if that is known."""
+        return self.origins.get(a) if isinstance(a, Val) else None
+
+    def word(self, a: Num) -> Val | None:
+        """What a value is the sign extension of, if it is one."""
+        return self._words.get(a) if isinstance(a, Val) else None
 
     def _word_of(self, w: Val, number: int) -> Val:
         """The low or the high word of what an f64 operation gave."""
@@ -35,7 +49,7 @@ class Integers:
         values = self.values
         if values.uniform(a, b):
             left, right = values.scalar(a, bits), values.scalar(b, bits)
-            return Val(bits, self.ir.op(f"{what} i{bits} {left}, {right}"), True)
+            return Val(bits, self.ir.op(f"{what} i{bits} {left}, {right}"), UNIFORM)
         right = values.bare(b, bits)
         left = values.whole(a, bits)
         return Val(bits, self.ir.op(f"{what} {left}, {right}"))
@@ -134,8 +148,8 @@ class Integers:
         total = self._fold("add", a, b, 32, lambda x, y: x + y)
         for known, other in ((a, b), (b, a)):
             if isinstance(known, int) and isinstance(other, Val) and isinstance(total, Val):
-                base, offset = other.origin or (other, 0)
-                total.origin = base, (offset + known) & FULL
+                base, offset = self.origins.get(other) or (other, 0)
+                self.origins[total] = base, (offset + known) & FULL
         return total
 
     def sub(self, a: Num, b: Num) -> Num:
@@ -249,21 +263,22 @@ class Integers:
             low, high = self._halves.get(lo.ref), self._halves.get(hi.ref)
             if low and high and low[0] is high[0] and (low[1], high[1]) == (0, 1):
                 return low[0]
-        return Val(64, "", self.values.uniform(lo, hi), pair=(lo, hi, 0))
+        return Val(64, "", self.values.shape(lo, hi), pair=(lo, hi, 0))
 
     def lo(self, w: Num) -> Num:
         if isinstance(w, int):
             return w & FULL
         if w.pair is not None:
             return self.add(w.pair[0], w.pair[2] & FULL)
-        if w.word is not None:
-            return w.word
+        word = self._words.get(w)
+        if word is not None:
+            return word
         self.values.joined(w)
-        if w.double:
+        if w in self.doubles:
             return self._word_of(w, 0)
-        kind = "i64" if w.one else vector("i64")
-        part = "i32" if w.one else vector("i32")
-        return Val(32, self.ir.op(f"trunc {kind} {w.ref} to {part}"), w.one)
+        kind = "i64" if w.shape is UNIFORM else vector("i64")
+        part = "i32" if w.shape is UNIFORM else vector("i32")
+        return Val(32, self.ir.op(f"trunc {kind} {w.ref} to {part}"), w.shape)
 
     def hi(self, w: Num) -> Num:
         if isinstance(w, int):
@@ -271,9 +286,9 @@ class Integers:
         if w.pair is not None and not w.pair[2]:
             return w.pair[1]
         self.values.joined(w)
-        if w.double:
+        if w in self.doubles:
             return self._word_of(w, 1)
-        return self.lo(self._two("lshr", Val(64, w.ref, w.one), 32, 64))
+        return self.lo(self._two("lshr", Val(64, w.ref, w.shape), 32, 64))
 
     def zext(self, a: Num) -> Num:
         return a & FULL if isinstance(a, int) else self.wide(a, 0)
@@ -281,10 +296,10 @@ class Integers:
     def sext(self, a: Num) -> Num:
         if isinstance(a, int):
             return signed(a & FULL, 32) & ONES64
-        kind = "i64" if a.one else vector("i64")
-        part = "i32" if a.one else vector("i32")
-        wide = Val(64, self.ir.op(f"sext {part} {a.ref} to {kind}"), a.one)
-        wide.word = a
+        kind = "i64" if a.shape is UNIFORM else vector("i64")
+        part = "i32" if a.shape is UNIFORM else vector("i32")
+        wide = Val(64, self.ir.op(f"sext {part} {a.ref} to {kind}"), a.shape)
+        self._words[wide] = a
         return wide
 
     def wadd(self, a: Num, b: Num) -> Num:
@@ -292,7 +307,7 @@ class Integers:
             if isinstance(known, int) and isinstance(other, Val) and other.pair is not None:
                 low, high, add = other.pair
                 total = (add + known) & ONES64
-                return Val(64, "", other.one, pair=(low, high, total))
+                return Val(64, "", other.shape, pair=(low, high, total))
         return self._fold("add", a, b, 64, lambda x, y: x + y)
 
     def wsub(self, a: Num, b: Num) -> Num:
@@ -335,7 +350,7 @@ class Integers:
         values = self.values
         if values.uniform(high, low):
             words = f"i32 {values.scalar(high, 32)}, i32 {values.scalar(low, 32)}, i32 {n}"
-            return Val(32, self.ir.op(f"call i32 @llvm.fshl.i32({words})"), True)
+            return Val(32, self.ir.op(f"call i32 @llvm.fshl.i32({words})"), UNIFORM)
         kind = vector("i32")
         words = f"{values.whole(high, 32)}, {values.whole(low, 32)}, {kind} {splat('i32', n)}"
         return Val(32, self.ir.op(f"call {kind} @llvm.fshl.v32i32({words})"))
@@ -371,4 +386,4 @@ class Integers:
         return Val(32, "<" + ", ".join(f"i32 {n}" for n in range(32)) + ">")
 
     def ballot(self, c: Mask) -> Num:
-        return c & FULL if isinstance(c, int) else Val(32, self.values.mask_bits(c), True)
+        return c & FULL if isinstance(c, int) else Val(32, self.values.mask_bits(c), UNIFORM)

@@ -18,8 +18,8 @@ class Subnormals:
     def __init__(self) -> None:
         self._normal: set[str] = set()
         """Values without a subnormal."""
-        self._sizes: dict[str, Val] = {}
-        """|x| -> x."""
+        self._sizes: dict[str, tuple[str, str]] = {}
+        """|x| -> x, and x as floats."""
         self._small: dict[str, str] = {}
         """Lanes in which x is zero or subnormal -> x."""
         self._scaled: dict[str, str] = {}
@@ -34,21 +34,21 @@ class Subnormals:
         if isinstance(a, Val):
             self._normal.add(a.ref)
 
-    def note_size(self, size: Num, x: Num) -> None:
-        """A value is |x|."""
+    def note_size(self, size: Num, x: Num, single: str) -> None:
+        """A value is |x|; `single`: x as floats, or ""."""
         if isinstance(size, Val) and isinstance(x, Val):
-            self._sizes[size.ref] = x
+            self._sizes[size.ref] = x.ref, single
 
     def floats_of(self, size: Num) -> str:
         """x as floats where a value is |x|, or ""."""
-        x = self._sizes.get(size.ref) if isinstance(size, Val) else None
-        return "" if x is None else x.single
+        known = self._sizes.get(size.ref) if isinstance(size, Val) else None
+        return "" if known is None else known[1]
 
     def note_small(self, lanes: Mask, size: Num) -> None:
         """A mask is where |x| is below the smallest normal number."""
         if isinstance(lanes, Msk) and isinstance(size, Val):
-            x = self._sizes.get(size.ref)
-            self._small[lanes.lanes] = "" if x is None else x.ref
+            known = self._sizes.get(size.ref)
+            self._small[lanes.lanes] = "" if known is None else known[0]
 
     def note_scaled(self, product: Num, x: Num) -> None:
         """A value is x times a number large enough to make subnormals normal."""

@@ -9,6 +9,8 @@ apart, so address arithmetic costs nothing.  `Msk` is a mask as lane vector, as 
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum
+from typing import TypeGuard
 
 from gpudbg.sm.engines.llvm.ir.builder import Builder, signed, splat, vector
 
@@ -20,53 +22,46 @@ class Slow(Exception):  # noqa: N818 - not an error: the instruction is left to 
     """This form has no compiled version."""
 
 
+class Shape(Enum):
+    """How a value differs from lane to lane."""
+
+    UNIFORM = "uniform"
+    """One scalar for all lanes."""
+    VARYING = "varying"
+    """A vector with a number for each lane."""
+
+
+UNIFORM, VARYING = Shape.UNIFORM, Shape.VARYING
+
+
 class Val:
-    """32 lanes of integers.
+    """32 lanes of integers; a key by its identity in what parts know of values.
 
     Attributes:
         bits: 32 or 64.
         ref: IR name, or "" where `pair` has not been joined or `late` not been called.
-        one: the name is a scalar that stands for all lanes.
+        shape: uniform, where the name is a scalar, or varying.
         row: number of the register whose row in the record holds exactly this, or -1.
         pair: (low word, high word, constant to add) of an unjoined 64-bit value.
-        origin: (value, constant) whose sum this is, for addresses with different offsets.
-        single: IR name of the same as floats, except that NaNs need not be canonical.
-        late: emits it when its 64 bits are wanted.
-        word: what it is the sign extension of.
-        thin: an f32 with the value of this f64, or also NaN.
-        double: IR name of the same as f64.
-        raw: the same for the lanes that executed when it was written, anything in the others.
-        under: what those lanes were (`state.Under`).
-        whole: what this is the `raw` of.
+        late: emits its 64 bits, when they are wanted, and gives their name.
     """
 
-    __slots__ = (
-        "bits", "double", "late", "one", "origin", "pair", "raw", "ref", "row", "single", "thin",
-        "under", "whole", "word",
-    )  # fmt: skip
+    __slots__ = ("bits", "late", "pair", "ref", "row", "shape")
 
     def __init__(
         self,
         bits: int,
         ref: str,
-        one: bool = False,
+        shape: Shape = VARYING,
         row: int = -1,
         pair: tuple[Num, Num, int] | None = None,
     ) -> None:
         self.bits = bits
         self.ref = ref
-        self.one = one
+        self.shape = shape
         self.row = row
         self.pair = pair
-        self.origin: tuple[Val, int] | None = None
-        self.single = ""
-        self.late: Callable[[], Num] | None = None
-        self.word: Val | None = None
-        self.thin: Num | None = None
-        self.double = ""
-        self.raw: Val | None = None
-        self.under: object = None
-        self.whole: Val | None = None
+        self.late: Callable[[], str] | None = None
 
 
 class Msk:
@@ -81,6 +76,11 @@ class Msk:
 
 Num = Val | int
 Mask = Msk | int
+
+
+def varying(a: Num) -> TypeGuard[Val]:
+    """Whether a value is a vector."""
+    return isinstance(a, Val) and a.shape is VARYING
 
 
 def copy_of(mask: Mask) -> Mask:
@@ -107,7 +107,7 @@ class Values:
         if isinstance(a, int):
             return f"{vector(kind)} {splat(kind, signed(a & (1 << bits) - 1, bits))}"
         self.joined(a)
-        return f"{vector(kind)} {self.spread(a.ref, bits) if a.one else a.ref}"
+        return f"{vector(kind)} {self.spread(a.ref, bits) if a.shape is UNIFORM else a.ref}"
 
     def bare(self, a: Num, bits: int) -> str:
         """All lanes as an IR operand without its type."""
@@ -134,27 +134,26 @@ class Values:
         if a.ref:
             return
         if a.late is not None:
-            made = a.late()
-            a.ref = self.bare(made, a.bits)
-            a.double = made.double if isinstance(made, Val) else ""
+            a.ref = a.late()
         if a.pair is None:
             return
         low, high, add = a.pair
-        kind = "i64" if a.one else vector("i64")
-        part = "i32" if a.one else vector("i32")
-        form = self.scalar if a.one else self.bare
-        if not (a.one or self.uniform(low) or self.uniform(high)):
+        kind = "i64" if a.shape is UNIFORM else vector("i64")
+        part = "i32" if a.shape is UNIFORM else vector("i32")
+        form = self.scalar if a.shape is UNIFORM else self.bare
+        if not (a.shape is UNIFORM or self.uniform(low) or self.uniform(high)):
             joined = self._interleaved(low, high)
         elif isinstance(high, int) and not high & FULL:
             joined = ir.op(f"zext {part} {form(low, 32)} to {kind}")
         else:
             up = ir.op(f"zext {part} {form(high, 32)} to {kind}")
-            up = ir.op(f"shl {kind} {up}, {'32' if a.one else splat('i64', 32)}")
+            up = ir.op(f"shl {kind} {up}, {'32' if a.shape is UNIFORM else splat('i64', 32)}")
             down = ir.op(f"zext {part} {form(low, 32)} to {kind}")
             joined = ir.op(f"or {kind} {up}, {down}")
         if add:
             number = signed(add, 64)
-            joined = ir.op(f"add {kind} {joined}, {number if a.one else splat('i64', number)}")
+            same = number if a.shape is UNIFORM else splat("i64", number)
+            joined = ir.op(f"add {kind} {joined}, {same}")
         a.ref = joined
 
     def _interleaved(self, low: Num, high: Num) -> str:
@@ -165,9 +164,14 @@ class Values:
         return self.ir.op(f"bitcast <64 x i32> {mixed} to {vector('i64')}")
 
     @staticmethod
+    def shape(*values: Num) -> Shape:
+        """Of a value that is made of others."""
+        return UNIFORM if Values.uniform(*values) else VARYING
+
+    @staticmethod
     def uniform(*values: Num) -> bool:
         """Whether every value is one number for all lanes."""
-        return all(isinstance(v, int) or v.one for v in values)
+        return all(isinstance(v, int) or v.shape is UNIFORM for v in values)
 
     def mask_bits(self, a: Mask) -> str:
         """A mask as an i32 operand without its type."""

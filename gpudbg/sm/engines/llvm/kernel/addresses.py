@@ -102,7 +102,7 @@ class Addresses:
 
     def parts(self, space: str, address: Val) -> Where:
         if space == "shared":
-            base, add = address.origin or (address, 0)
+            base, add = self.ints.origin(address) or (address, 0)
             return Where(Val(32, self.values.bare(base, 32), row=base.row), 0, add)
         if address.pair is None:
             low, high, add = self.ints.lo(address), self.ints.hi(address), 0

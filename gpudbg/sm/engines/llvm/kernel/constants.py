@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import LIKELY, Builder
 from gpudbg.sm.engines.llvm.ir.integers import Integers
-from gpudbg.sm.engines.llvm.ir.values import Num, Slow, Val, Values
+from gpudbg.sm.engines.llvm.ir.values import UNIFORM, Num, Slow, Val, Values, varying
 from gpudbg.sm.engines.llvm.kernel.addresses import LANES32, Addresses
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
@@ -45,7 +45,7 @@ class Constants:
     def const(self, bank: int, offset: int) -> Num:
         if offset % 4 or not 0 <= offset <= self.banks.get(bank, 0) - 4:
             raise Slow("a constant outside its bank")
-        return Val(32, self.ir.get("i32", self.bank(bank), offset), True)
+        return Val(32, self.ir.get("i32", self.bank(bank), offset), UNIFORM)
 
     def const_pair(self, bank: int, offset: int) -> Num:
         if offset & 7:
@@ -56,7 +56,7 @@ class Constants:
         """In place where all lanes have one offset, as they nearly always do."""
         ir, values = self.ir, self.values
         known = isinstance(bank, int) and self.banks.get(bank, 0) >= size
-        if not known or not isinstance(offset, Val) or offset.one or not isinstance(bank, int):
+        if not (known and isinstance(bank, int) and varying(offset)):
             return self._anywhere(bank, offset, size, signed)
         low = Val(32, values.bare(offset, 32), row=offset.row)
         mask = values.mask_bits(self.cursor.exec)

@@ -1,11 +1,13 @@
 """Conversions between f32, f16 and integers of at most 32 bits in place.
 
 The semantics convert by way of f64 and 64-bit integers (`gpudbg.sm.semantics.convert`).  What comes
-from 32 bits remembers them (`Val.thin`, `Val.word`), so the way there and back is not gone unless
+from 32 bits remembers them (`_thin`, `Integers.word`), so the way there and back is not gone unless
 somebody wants the 64 bits.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.floats import F32, F64, I32, ROUND, Floats, Outlining, places
@@ -39,14 +41,26 @@ class Conversions:
     ) -> None:
         self.ir, self.values, self.ints, self.floats = ir, values, ints, floats
         self.doubles, self.runtime = doubles, runtime
+        self._thin: dict[Val, Num] = {}
+        """Value of 64 bits -> an f32 with its value, or also NaN."""
+
+    def _later(self, wide: Val, emit: Callable[[], str]) -> None:
+        """Have doubles emitted when somebody wants the 64 bits of a value."""
+
+        def named() -> str:
+            made = self.floats.bits64(emit())
+            self.ints.doubles[wide] = self.ints.doubles[made]
+            return made.ref
+
+        wide.late = named
 
     def f32_to_f64(self, a: Num) -> Num:
         if isinstance(a, int):
             return self.runtime.outlined("f32_to_f64", (a,))
         wide = Val(64, "")
-        wide.thin = a
+        self._thin[wide] = a
         # The host keeps a NaN's payload and makes it quiet, as the definition does.
-        wide.late = lambda: self.floats.bits64(self.ir.op(f"fpext {F32} {self.form(a)} to {F64}"))
+        self._later(wide, lambda: self.ir.op(f"fpext {F32} {self.form(a)} to {F64}"))
         return wide
 
     def form(self, a: Num) -> str:
@@ -58,12 +72,11 @@ class Conversions:
         if isinstance(a, int):
             return self.runtime.outlined(f"dround.{mode}", (a,))
         rounded = Val(64, "")
-        if a.thin is not None:
-            rounded.thin = self.floats.fround(a.thin, mode)
+        thin = self._thin.get(a)
+        if thin is not None:
+            self._thin[rounded] = self.floats.fround(thin, mode)
         how = f"@llvm.{ROUND[mode]}.v32f64"
-        rounded.late = lambda: self.floats.bits64(
-            self.ir.op(f"call {F64} {how}({F64} {self.floats.f64(a)})")
-        )
+        self._later(rounded, lambda: self.ir.op(f"call {F64} {how}({F64} {self.floats.f64(a)})"))
         return rounded
 
     def f64_to_int(self, a: Num, signed: bool, bits: int) -> Num:
@@ -72,7 +85,8 @@ class Conversions:
             return self.runtime.outlined(f"f64_to_int.{'S' if signed else 'U'}{bits}", (a,))
         low = -(1 << bits - 1) if signed else 0
         high = low + (1 << bits) - 1
-        kind, x = (F64, floats.f64(a)) if a.thin is None else (F32, floats.f32(a.thin))
+        thin = self._thin.get(a)
+        kind, x = (F64, floats.f64(a)) if thin is None else (F32, floats.f32(thin))
         # An f32 does not hold the upper limit of 32 bits.
         exact = kind == F64 or bits < 32
         # Also NaN becomes the lower limit.
@@ -94,8 +108,9 @@ class Conversions:
 
     def f64_to_f32(self, a: Num, rnd: str, flush: bool = False) -> Num:
         floats = self.floats
-        if isinstance(a, Val) and a.thin is not None and not flush:
-            return floats.canonical(floats.f32(a.thin))
+        thin = self._thin.get(a) if isinstance(a, Val) else None
+        if thin is not None and not flush:
+            return floats.canonical(floats.f32(thin))
         if rnd != "RN" or flush:
             return self.runtime.outlined(f"f64_to_f32.{rnd}{'.FTZ' if flush else ''}", (a,))
         return floats.canonical(self.ir.op(f"fptrunc {F64} {floats.f64(a)} to {F32}"))
@@ -108,16 +123,17 @@ class Conversions:
         half = ir.op(f"bitcast {I16} {short} to {F16}")
         single = ir.op(f"fpext {F16} {half} to {F32}")
         wide = Val(64, "")
-        wide.thin = self.floats.bits32(single)
-        wide.late = lambda: self.floats.bits64(ir.op(f"fpext {F32} {single} to {F64}"))
+        self._thin[wide] = self.floats.bits32(single)
+        self._later(wide, lambda: ir.op(f"fpext {F32} {single} to {F64}"))
         return wide
 
     def f64_to_f16(self, a: Num, rnd: str) -> Num:
         """Of an f32 in one step, where the host has instructions."""
         if isinstance(a, int) or rnd != "RN" or not self.floats.wide_vectors:
             return self.runtime.outlined(f"f64_to_f16.{rnd}", (a,))
-        if a.thin is not None:
-            return self.f32_to_f16(self.floats.f32(a.thin))
+        thin = self._thin.get(a)
+        if thin is not None:
+            return self.f32_to_f16(self.floats.f32(thin))
         return self._by_odd(a)
 
     def _by_odd(self, a: Val) -> Num:
@@ -151,8 +167,9 @@ class Conversions:
 
     def _short(self, a: Num, signed: bool) -> tuple[Num | None, str]:
         """The 32 bits that an integer was extended from, if it was; s or u."""
-        if isinstance(a, Val) and a.word is not None and signed:
-            return a.word, "s"
+        word = self.ints.word(a)
+        if word is not None and signed:
+            return word, "s"
         if isinstance(a, Val) and a.pair is not None and a.pair[1:] == (0, 0):
             return a.pair[0], "u"
         return None, ""
@@ -201,5 +218,5 @@ class Conversions:
     def number(self, ref: str) -> Val:
         """Bits of floats none of which is NaN."""
         value = self.floats.bits32(ref)
-        value.single = ref
+        self.floats.singles[value] = ref
         return value

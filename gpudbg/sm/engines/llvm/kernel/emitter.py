@@ -197,7 +197,7 @@ class Emitter:
             doubles,
             Conversions(ir, values, ints, floats, doubles, runtime),
             Reciprocals(ir, floats, runtime, options.start),
-            Shuffles(ir, values, runtime, options.wide_vectors),
+            Shuffles(ir, values, self.registers, runtime, options.wide_vectors),
             Accesses(ir, patterned, regular, sums, library, self.rows),
             library,
             Flow(ir, values, ints, cursor, exits, self.edges, runtime, options.full),

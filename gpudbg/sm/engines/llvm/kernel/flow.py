@@ -10,7 +10,7 @@ from gpudbg.sm.barriers import compiled as barriers
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.integers import Integers
-from gpudbg.sm.engines.llvm.ir.values import FULL, Mask, Msk, Num, Slow, Val, Values
+from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Mask, Msk, Num, Slow, Val, Values
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.edges import Edges
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
@@ -217,5 +217,5 @@ class Flow:
         cursor.ended = True
 
     def barrier_result(self) -> tuple[Num, Mask]:
-        count = Val(32, self.ir.get("i32", "%rec", BAR_COUNT), True)
+        count = Val(32, self.ir.get("i32", "%rec", BAR_COUNT), UNIFORM)
         return count, Msk(bits=self.ir.get("i32", "%rec", BAR_PRED))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.integers import Integers
-from gpudbg.sm.engines.llvm.ir.values import FULL, Mask, Num, Val, Values
+from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Mask, Num, Val, Values
 from gpudbg.sm.engines.llvm.kernel.addresses import Where
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
@@ -90,7 +90,7 @@ class LibraryAccess:
         return Val(bits, self.ir.get(f"<32 x i{bits}>", out, 0, 64))
 
     def in_window(self, address: Num) -> Mask:
-        window = Val(64, self.ir.get("i64", "%env", layout.SHARED_WINDOW), True)
+        window = Val(64, self.ir.get("i64", "%env", layout.SHARED_WINDOW), UNIFORM)
         return self.ints.wult(self.ints.wsub(address, window), 1 << 25)
 
     def load_at(

@@ -97,7 +97,7 @@ class Merges:
             self.values.bare(self.floats.canonical(single), 32),
         )
         value = Val(32, self.ir.op(f"select i1 {held}, {I32} {bits}, {I32} {other}"))
-        value.single = single
+        self.floats.singles[value] = single
         return value
 
     def incoming(self, keys: Iterable[Key], left: str, floats: set[int]) -> dict[Key, str]:

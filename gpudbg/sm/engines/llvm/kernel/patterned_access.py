@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import LIKELY, Builder, signed
-from gpudbg.sm.engines.llvm.ir.values import FULL, Num, Val, Values
+from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Num, Val, Values, varying
 from gpudbg.sm.engines.llvm.kernel.addresses import LANES16, LANES32, Addresses, Shape, Where
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
@@ -86,7 +86,7 @@ class PatternedAccess:
             return self._load_constant(address, size, signed)
         pattern = self.patterns.get(self.cursor.pc) if space in self.regular.SPACES else None
         words = None if pattern is None else load_parts(pattern, size)
-        if pattern is None or words is None or isinstance(address, int) or address.one:
+        if pattern is None or words is None or not varying(address):
             return None
         parts = [part for word in words for part in word]
         if space == "global" and all(part.kind != "pick" for part in parts):
@@ -153,14 +153,19 @@ class PatternedAccess:
         region.end = max(region.end, address + size)
         self.addresses.write(region.room_at, region.end)
         words = self.moves.load_words(ir.at(region.place, address), size, signed)
-        return [Val(32, word, True) for word in words]
+        return [Val(32, word, UNIFORM) for word in words]
 
     def store(self, space: str, address: Num, size: int, values: Sequence[Num]) -> bool:
         """Write words; False, and nothing emitted, where no pattern is of use."""
         ir = self.ir
         pattern = self.patterns.get(self.cursor.pc) if space in self.regular.SPACES else None
         pieces = None if pattern is None else store_pieces(pattern, size)
-        if pattern is None or pieces is None or isinstance(address, int) or address.one:
+        if (
+            pattern is None
+            or pieces is None
+            or isinstance(address, int)
+            or address.shape is UNIFORM
+        ):
             return False
         if space == "global" and all(None not in piece.words for piece in pieces):
             return False

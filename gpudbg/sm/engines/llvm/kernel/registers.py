@@ -117,6 +117,10 @@ class Registers:
         self.read: set[int] = set()
         self.used: dict[int, int] = {}
         self.clock = 0
+        self._masked: dict[Val, tuple[Val, Executing]] = {}
+        """Register -> what was written to it under a mask, and the lanes for which it is that."""
+        self._wholes: dict[Val, Val] = {}
+        """What was written under a mask -> the register."""
 
     def mark(self) -> NamedState:
         """The state, for `revert`."""
@@ -157,14 +161,15 @@ class Registers:
 
     def reg(self, index: int) -> Num:
         found = self.whole(index)
-        if isinstance(found, Val) and found.raw is not None:
-            under = found.under
+        written = self._masked.get(found) if isinstance(found, Val) else None
+        if written is not None:
+            raw, under = written
             assert isinstance(under, Executing)
             if alike(under.active, self.cursor.active) and under.guard in (
                 None,
                 self.cursor.executing.guard,
             ):
-                return found.raw
+                return raw
         return found
 
     def reg_pair(self, index: int) -> Num:
@@ -183,7 +188,7 @@ class Registers:
         assert index in self.written.registers
         single, origin = "", None
         if isinstance(value, Val):
-            single, origin = value.single, value.origin
+            single, origin = self.floats.single(value), self.ints.origin(value)
         if cursor.exec != FULL:
             old, given = self.whole(index), value
             value = self.ints.select(cursor.exec, value, old)
@@ -193,10 +198,12 @@ class Registers:
             origin = None
         if isinstance(value, Val):
             self.values.joined(value)
-            value = Val(32, value.ref, value.one)
-            value.single, value.origin = single, origin
+            value = Val(32, value.ref, value.shape)
+            self._note(value, single, origin)
             if cursor.exec != FULL:
-                value.raw, value.under = self._raw(given, value), cursor.executing
+                raw = self._raw(given, value)
+                if raw is not None:
+                    self._masked[value] = raw, cursor.executing
         self.used[index] = self.clock
         self.now.regs[index] = value
         self.now.dirty_regs.add(index)
@@ -206,9 +213,21 @@ class Registers:
         if isinstance(given, int):
             return None
         self.values.joined(given)
-        raw = Val(32, given.ref, given.one)
-        raw.single, raw.origin, raw.whole = given.single, given.origin, whole
+        raw = Val(32, given.ref, given.shape)
+        self._note(raw, self.floats.single(given), self.ints.origin(given))
+        self._wholes[raw] = whole
         return raw
+
+    def _note(self, value: Val, single: str, origin: tuple[Val, int] | None) -> None:
+        """What is known of a value beside its bits."""
+        if single:
+            self.floats.singles[value] = single
+        if origin is not None:
+            self.ints.origins[value] = origin
+
+    def every_lane(self, a: Num) -> Num:
+        """A value as other lanes than the executing ones have it."""
+        return self._wholes.get(a, a) if isinstance(a, Val) else a
 
     def reg_pair_write(self, index: int, value: Num) -> None:
         if index == RZ:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import LIKELY, UNLIKELY, Builder
-from gpudbg.sm.engines.llvm.ir.values import FULL, Num, Val, Values
+from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Num, Val, Values
 from gpudbg.sm.engines.llvm.kernel.addresses import LANES32, Addresses, Where
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
@@ -197,7 +197,7 @@ class RegularAccess:
         # Without executing lanes nothing is wrong, but the step engine has the least to do then.
         self.exits.bail_unless(good)
         words = self.moves.load_words(ir.at(base, offset), size, signed)
-        return [Val(32, word, True) for word in words]
+        return [Val(32, word, UNIFORM) for word in words]
 
     def _resolved(self, site: str, address: str, size: int) -> str:
         """The offset of an address in its allocation; the site is filled if it was another's."""
@@ -225,7 +225,7 @@ class RegularAccess:
     def _row(self, address: Val, size: int, slow: str) -> str:
         """The row of a local address that is the same in the executing lanes."""
         ir = self.ir
-        if address.one:
+        if address.shape is UNIFORM:
             first = address.ref
         else:
             lanes = self.values.mask_bits(self.cursor.exec)

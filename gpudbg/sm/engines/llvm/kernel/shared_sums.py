@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import LIKELY, Builder, signed, splat
-from gpudbg.sm.engines.llvm.ir.values import FULL, Num, Val, Values
+from gpudbg.sm.engines.llvm.ir.values import FULL, Num, Val, Values, varying
 from gpudbg.sm.engines.llvm.kernel.addresses import LANES32, Addresses
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
@@ -35,7 +35,7 @@ class SharedSums:
         plain = space == "shared" and op == "ADD" and type_ in ("U32", "S32")
         if not plain or self.cursor.wants_old or self.cursor.exec != FULL:
             return False
-        if isinstance(address, int) or address.one:
+        if not varying(address):
             return False
         where = self.addresses.parts(space, address)
         fast, slow, done = ir.fresh("fast"), ir.fresh("slow"), ir.fresh("done")

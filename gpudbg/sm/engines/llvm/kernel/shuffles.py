@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.values import Num, Val, Values
+from gpudbg.sm.engines.llvm.kernel.registers import Registers
 from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
 
 
@@ -15,15 +16,19 @@ class Shuffles:
     """
 
     def __init__(
-        self, ir: Builder, values: Values, runtime: RuntimeCalls, wide_vectors: bool
+        self,
+        ir: Builder,
+        values: Values,
+        registers: Registers,
+        runtime: RuntimeCalls,
+        wide_vectors: bool,
     ) -> None:
-        self.ir, self.values, self.runtime = ir, values, runtime
+        self.ir, self.values, self.registers, self.runtime = ir, values, registers, runtime
         self.wide_vectors = wide_vectors
 
     def lane_read(self, a: Num, lane: Num) -> Num:
         """For each lane the value of another one, which may be one that does not execute."""
-        if isinstance(a, Val):
-            a = a.whole or a
+        a = self.registers.every_lane(a)
         runtime = self.runtime
         if self.values.uniform(a):
             return a

@@ -12,7 +12,7 @@ from gpudbg.regs.special import coupled_numbers
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.integers import Integers
-from gpudbg.sm.engines.llvm.ir.values import FULL, Num, Slow, Val
+from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Num, Slow, Val
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.record import FIELDS
 from gpudbg.sm.residency import arena
@@ -85,9 +85,11 @@ class SpecialRegisters:
         if index in TIDS:
             return Val(32, self.ir.get("<32 x i32>", "%rec", TID + 128 * TIDS[index], 64))
         if index in CTAIDS:
-            return Val(32, self.ir.get("i32", "%rec", CTAID + 4 * CTAIDS[index]), True)
+            return Val(32, self.ir.get("i32", "%rec", CTAID + 4 * CTAIDS[index]), UNIFORM)
         if index == VIRTUAL_ID:
-            return self.ints.or_(Val(32, self.ir.get("i32", "%rec", VIRTUAL), True), self.sreg(0))
+            return self.ints.or_(
+                Val(32, self.ir.get("i32", "%rec", VIRTUAL), UNIFORM), self.sreg(0)
+            )
         return self._clock(index)
 
     def sreg_coupled(self, index: int) -> Num:
@@ -110,4 +112,4 @@ class SpecialRegisters:
         if index in TIMERS:
             now = ir.op(f"and i64 {now}, {-TIMER_STEP}")
         half = ir.op(f"lshr i64 {now}, {shift}")
-        return Val(32, ir.op(f"trunc i64 {half} to i32"), True)
+        return Val(32, ir.op(f"trunc i64 {half} to i32"), UNIFORM)

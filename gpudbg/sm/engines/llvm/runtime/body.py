@@ -7,7 +7,7 @@ from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder, vector
 from gpudbg.sm.engines.llvm.ir.floats import Floats
 from gpudbg.sm.engines.llvm.ir.integers import Integers
-from gpudbg.sm.engines.llvm.ir.values import Num, Slow, Val, Values
+from gpudbg.sm.engines.llvm.ir.values import UNIFORM, Num, Slow, Val, Values
 
 I32 = "<32 x i32>"
 I64 = "<32 x i64>"
@@ -69,7 +69,7 @@ def places_global(b: Body, size: int) -> tuple[Val, str]:
     """(offsets in the allocation, its host pointer) of checked global addresses."""
     ir = b.ir
     whole = b.ints.wide(b.row(32, "%lo"), b.row(32, "%hi"))
-    add = Val(64, "%add", True)
+    add = Val(64, "%add", UNIFORM)
     address = b.ints.wadd(Val(64, b.values.bare(whole, 64)), add)
     assert isinstance(address, Val)
     back, good, resolve = ir.fresh("check"), ir.fresh("good"), ir.fresh("resolve")
@@ -77,8 +77,8 @@ def places_global(b: Body, size: int) -> tuple[Val, str]:
     ir.put("i1", "false", tried)
     ir.br(back)
     ir.label(back)
-    base = Val(64, ir.get("i64", "%site", layout.SITE_WHOLE), True)
-    bytes_ = Val(64, ir.get("i64", "%site", layout.SITE_WHOLE + 8), True)
+    base = Val(64, ir.get("i64", "%site", layout.SITE_WHOLE), UNIFORM)
+    bytes_ = Val(64, ir.get("i64", "%site", layout.SITE_WHOLE + 8), UNIFORM)
     inside = b.ints.wsub(address, base)
     bad = bad_lanes(b, inside, bytes_, size)
     ir.choose(ir.op(f"icmp eq i32 {bad}, 0"), good, resolve)
@@ -104,7 +104,7 @@ def bad_lanes(b: Body, inside: Num, limit: Val, size: int) -> str:
     ir, ints = b.ir, b.ints
     too_short = ir.op(f"icmp ult i64 {limit.ref}, {size}")
     last = ir.op(f"sub i64 {limit.ref}, {size}")
-    beyond = ints.wult(Val(64, last, True), inside)
+    beyond = ints.wult(Val(64, last, UNIFORM), inside)
     bad = beyond
     if size > 1:
         bad = ints.mor(bad, ints.mnot(ints.weq(b.floats.wand(inside, size - 1), 0)))
@@ -115,7 +115,7 @@ def bad_lanes(b: Body, inside: Num, limit: Val, size: int) -> str:
 def places_shared(b: Body, size: int) -> tuple[Val, str]:
     """(offsets of 32 bits, host pointer) of checked shared addresses."""
     ir = b.ir
-    low = b.ints.add(b.row(32, "%lo"), Val(32, ir.op("trunc i64 %add to i32"), True))
+    low = b.ints.add(b.row(32, "%lo"), Val(32, ir.op("trunc i64 %add to i32"), UNIFORM))
     assert isinstance(low, Val)
     turn = size.bit_length() - 1
     turned = low
@@ -124,7 +124,7 @@ def places_shared(b: Body, size: int) -> tuple[Val, str]:
         pair = f"{I32} {low.ref}, {I32} {low.ref}, {b.values.whole(turn, 32)}"
         turned = Val(32, ir.op(f"call {I32} @llvm.fshr.v32i32({pair})"))
     bytes_ = ir.op(f"trunc i64 {ir.get('i64', '%env', layout.SHARED_BYTES)} to i32")
-    room = Val(32, ir.op(f"lshr i32 {bytes_}, {turn}"), True)
+    room = Val(32, ir.op(f"lshr i32 {bytes_}, {turn}"), UNIFORM)
     bad = b.values.mask_bits(b.ints.mnot(b.ints.ult(turned, room)))
     refuse(b, ir.op(f"and i32 {bad}, %mask"))
     return low, ir.get("ptr", "%rec", layout.SHARED_POINTER)
@@ -133,15 +133,15 @@ def places_shared(b: Body, size: int) -> tuple[Val, str]:
 def places_local(b: Body, size: int) -> tuple[Val, str]:
     """(positions of the bytes in the interleaved store, host pointer) of local addresses."""
     ir, ints = b.ir, b.ints
-    low = ints.add(b.row(32, "%lo"), Val(32, ir.op("trunc i64 %add to i32"), True))
+    low = ints.add(b.row(32, "%lo"), Val(32, ir.op("trunc i64 %add to i32"), UNIFORM))
     address = Val(64, b.values.bare(ints.zext(low), 64))
-    low_bytes = Val(64, ir.get("i64", "%env", layout.LOCAL_LOW), True)
-    start = Val(64, ir.get("i64", "%env", layout.LOCAL_START), True)
+    low_bytes = Val(64, ir.get("i64", "%env", layout.LOCAL_LOW), UNIFORM)
+    start = Val(64, ir.get("i64", "%env", layout.LOCAL_START), UNIFORM)
     moved = ints.wadd(ints.wsub(address, start), low_bytes)
     # Between the ranges there is nothing.
     moved = ints.wselect(ints.wult(address, start), NOWHERE, moved)
     place = ints.wselect(ints.wult(address, low_bytes), address, moved)
-    limit = Val(64, ir.get("i64", "%env", layout.LOCAL_BYTES), True)
+    limit = Val(64, ir.get("i64", "%env", layout.LOCAL_BYTES), UNIFORM)
     refuse(b, bad_lanes(b, place, limit, size))
     word = ints.wshl(b.floats.wand(place, 0xFFFF_FFFF_FFFF_FFFC), 5)
     lanes = Val(64, b.constants("i64", range(0, 128, 4)))

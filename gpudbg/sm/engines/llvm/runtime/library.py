@@ -13,7 +13,7 @@ from gpudbg.sm.divergence.compiled import stack_functions
 from gpudbg.sm.engines import mufu
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import splat
-from gpudbg.sm.engines.llvm.ir.values import FULL, Msk, Val
+from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Msk, Val
 from gpudbg.sm.engines.llvm.layout import GRID_LOOP
 from gpudbg.sm.engines.llvm.outlined import OUTLINED
 from gpudbg.sm.engines.llvm.runtime.body import (
@@ -98,7 +98,7 @@ def _window(b: Body, base: str, inside: Val) -> None:
     lane = ir.op("call i32 @llvm.cttz.i32(i32 %mask, i1 false)")
     first = ir.op(f"extractelement {I32} {inside.ref}, i32 {lane}")
     piece = ir.op(f"and i32 {first}, -256")
-    apart = b.values.mask_bits(ints.mnot(ints.ult(ints.sub(inside, Val(32, piece, True)), 256)))
+    apart = b.values.mask_bits(ints.mnot(ints.ult(ints.sub(inside, Val(32, piece, UNIFORM)), 256)))
     near = ir.op(f"icmp eq i32 {ir.op(f'and i32 {apart}, %mask')}, 0")
     bytes_ = ir.get("i64", "%env", layout.SHARED_BYTES)
     start = ir.op(f"zext i32 {piece} to i64")
@@ -268,8 +268,8 @@ def _generic(name: str, tail: str) -> str:
     b = Body()
     nothing_to_do(b)
     whole = b.ints.wide(b.row(32, "%lo"), b.row(32, "%hi"))
-    address = b.ints.wadd(Val(64, b.values.bare(whole, 64)), Val(64, "%add", True))
-    window = Val(64, b.ir.get("i64", "%env", layout.SHARED_WINDOW), True)
+    address = b.ints.wadd(Val(64, b.values.bare(whole, 64)), Val(64, "%add", UNIFORM))
+    window = Val(64, b.ir.get("i64", "%env", layout.SHARED_WINDOW), UNIFORM)
     into = b.ints.wsub(address, window)
     both = b.ir.op(f"and i32 {b.values.mask_bits(b.ints.wult(into, 1 << 25))}, %mask")
     shared = b.ir.op(f"and i32 {b.values.mask_bits(b.ints.wult(into, 1 << 24))}, %mask")
@@ -304,7 +304,7 @@ def constant_functions() -> list[str]:
             b = Body()
             nothing_to_do(b)
             inside = Val(64, b.values.bare(b.ints.zext(b.row(32, "%lo")), 64))
-            limit = Val(64, b.ir.get("i64", "%bank", 8), True)
+            limit = Val(64, b.ir.get("i64", "%bank", 8), UNIFORM)
             refuse(b, bad_lanes(b, inside, limit, size))
             # Lanes that do not execute may point anywhere: the gathers are masked.
             _gather(b, size, signed, False, b.ir.get("ptr", "%bank"), inside)
