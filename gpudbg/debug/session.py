@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from gpudbg.formats.program import CodeImage, Kernel, Program
     from gpudbg.sm.device_output import DeviceOutput
     from gpudbg.sm.gpu import Grid
-    from gpudbg.sm.grid import Look
+    from gpudbg.sm.grid import HangCheck
     from gpudbg.sm.state import WarpState
 
 Dim3 = tuple[int, int, int]
@@ -433,8 +433,8 @@ class DebugSession(Watching, Breaking, Looking):
         if (untold := self._untold()) is not None:
             return untold
         self.traps.running(stop_on_entry=False)
-        look = self._look() if most is None else None
-        return self.end_run(self.grid.run(max_instructions=most, look=look))
+        check = self._hang_check() if most is None else None
+        return self.end_run(self.grid.run(max_instructions=most, hang_check=check))
 
     @interruptible
     def run_to_stop(self, max_instructions: int | None = None) -> Stop:
@@ -446,20 +446,20 @@ class DebugSession(Watching, Breaking, Looking):
         event = gathering.next_event(self)
         if event is None:
             # Whoever sets a limit has it: what goes round is told at the limit.
-            look = self._look() if max_instructions is None else None
+            check = self._hang_check() if max_instructions is None else None
             event = self.grid.run(
                 breakpoints=addresses,
                 accept=self.accepts if addresses else None,
                 until=self.watchpoints.met if watching else None,
                 max_instructions=max_instructions,
-                look=look,
+                hang_check=check,
                 conditions=self.native_condition if addresses else None,
             )
         if event.kind == "breakpoint" and self.settings.shown("gather") == "on":
             event = gathering.gather(self, event, self.focus)
         return self.end_run(event)
 
-    def _look(self) -> Look | None:
+    def _hang_check(self) -> HangCheck | None:
         """What proves a hang while the machine runs, where it is asked to."""
         if self.settings.shown("stop-on-hang") == "off":
             return None

@@ -31,9 +31,9 @@ from gpudbg.sm.engines.contract import (
 from gpudbg.sm.engines.step import NO_TURN, StepEngine
 from gpudbg.sm.events import StopEvent, StopKind, WarpFault
 from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
+from gpudbg.sm.hang_checks import HangChecks
 from gpudbg.sm.launch import Dim, LaunchConfig
 from gpudbg.sm.launched import Launched
-from gpudbg.sm.looks import Looks
 from gpudbg.sm.observer import Observers
 from gpudbg.sm.reports import fault_of, merged
 from gpudbg.sm.schedule.step import Schedule
@@ -55,7 +55,7 @@ RELEASE_ATTEMPT = 100_000
 """Instructions a barrier's CTA gets alone before the whole grid runs to release a stepped warp."""
 
 Accept = Callable[[WarpState], bool]
-Look = Callable[[int], tuple[WarpState, tuple[str, ...]] | None]
+HangCheck = Callable[[int], tuple[WarpState, tuple[str, ...]] | None]
 
 
 Arguments = ParamSpec("Arguments")
@@ -104,7 +104,7 @@ class Grid:
         self._interrupt = threading.Event()
         self._started = False
         self._halted: list[WarpState] = []
-        self._looks = Looks()
+        self._hang_checks = HangChecks()
         self.flow = TrapFlow(self, launched.traps)
         self.counters: Counters | None = None
 
@@ -308,7 +308,7 @@ class Grid:
         accept: Accept | None = None,
         until: Callable[[WarpState], bool] | None = None,
         max_instructions: int | None = None,
-        look: Look | None = None,
+        hang_check: HangCheck | None = None,
         conditions: Conditions | None = None,
     ) -> StopEvent:
         """Run by the schedule to a stop.
@@ -322,9 +322,9 @@ class Grid:
                 with kind `step`.
             conditions: of a breakpoint's pc, the condition under which `accept` would say yes.
             max_instructions: stop with kind `limit` after this many.
-            look: called now and then, at the same places on every engine, where no CTA has ended
-                for long, with how often it was; the warp and the words of a hang if it proves one,
-                which then ends the run with kind `deadlock`.  Must not run the grid.
+            hang_check: called now and then, at the same places on every engine, where no CTA
+                has ended for long, with how often it was; the warp and the words of a hang if it
+                proves one, which then ends the run with kind `deadlock`.  Must not run the grid.
 
         Raises:
             ModelGap: an instruction or register without semantics; the warp stands at it.
@@ -337,7 +337,7 @@ class Grid:
             if self._interrupted():
                 return self.event("interrupted", self.schedule.warp, before)
             if fast is not None and self._ready(fast):
-                soon = None if look is None else self._looks.at
+                soon = None if hang_check is None else self._hang_checks.at
                 request = Request(stops or frozenset(), conditions, last, soon)
                 stopped = self._run_compiled(fast, request, accept, before)
                 if stopped is not None:
@@ -347,9 +347,13 @@ class Grid:
             if self.unread():
                 self._listen()
                 continue
-            if look is not None and self.total >= self._looks.at and self.schedule.between:
-                due = self._looks.due(self.total, self.ctas_done)
-                found = look(self._looks.times) if due else None
+            if (
+                hang_check is not None
+                and self.total >= self._hang_checks.at
+                and self.schedule.between
+            ):
+                due = self._hang_checks.due(self.total, self.ctas_done)
+                found = hang_check(self._hang_checks.times) if due else None
                 if found is not None:
                     return replace(self.event("deadlock", found[0], before, found[1]), hang=True)
                 continue

@@ -11,7 +11,7 @@ import gpudbg
 from gpudbg.assembler import assemble_file
 from gpudbg.cli import main
 from gpudbg.debug.stops.spinning import spin_lines
-from gpudbg.sm import looks
+from gpudbg.sm import hang_checks
 from gpudbg.sm.engines.llvm.kernel import special
 from gpudbg.sm.sregs import LASTING
 from tests.tui.helpers import ROOT
@@ -37,8 +37,8 @@ SET = "MOV32I R5, 0x1; STG.E [R2], R5;"
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Look early, so that a test need not run long."""
-    monkeypatch.setattr(looks, "FIRST", 2000)
+    """HangCheck early, so that a test need not run long."""
+    monkeypatch.setattr(hang_checks, "FIRST", 2000)
 
 
 def session(body: str, engine: str, grid: int = 1, block: int = 64, jobs: int = 1) -> Any:
@@ -148,7 +148,7 @@ def test_a_loop_that_a_clock_ends(name: str) -> None:
     s = session(f"S2R R10, SR_{name}; IADD32I R9, R10, {limit};" + TIMEOUT.format(name), "run")
     stop = s.run()
     assert stop.kind == "exited"
-    assert stop.instructions > 10 * looks.FIRST
+    assert stop.instructions > 10 * hang_checks.FIRST
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -158,7 +158,7 @@ def test_a_flag_that_comes_late(engine: str, who: str) -> None:
     body = f"ISETP.GE.AND P1, PT, {who}, PT; @!P1 BRA `(W);" + COUNT.format(3000) + SET
     stop = session(body + "EXIT;" + WAIT + "EXIT", engine, grid=2).run()
     assert stop.kind == "exited"
-    assert stop.instructions > 2 * looks.FIRST
+    assert stop.instructions > 2 * hang_checks.FIRST
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -168,7 +168,7 @@ def test_blocks_that_begin_later_end_it(engine: str) -> None:
     body += "ISETP.EQ.AND P1, PT, R7, 0x5, PT; @!P1 EXIT;" + SET + "EXIT;" + WAIT + "EXIT"
     stop = session(body, engine, grid=6, block=1024).run()
     assert stop.kind == "exited"
-    assert stop.instructions > 2 * looks.FIRST
+    assert stop.instructions > 2 * hang_checks.FIRST
 
 
 def test_an_observer_may_end_it() -> None:

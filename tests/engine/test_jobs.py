@@ -17,7 +17,7 @@ from gpudbg.assembler import assemble_file
 from gpudbg.errors import CommandError, UsageError
 from gpudbg.sm import record as rec
 from gpudbg.sm.engines.llvm import threads, workers
-from gpudbg.sm.engines.llvm.threads import Team
+from gpudbg.sm.engines.llvm.threads import ThreadPool
 from gpudbg.sm.residency.step import Residency
 from tests import kernel_cases as kc
 
@@ -154,8 +154,8 @@ def _contend(rounds: int, **options: Any) -> tuple[Any, np.ndarray]:
 
 def test_atomics_lose_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     together: list[int] = []
-    real = Team.run
-    monkeypatch.setattr(Team, "run", lambda s, w: (together.append(len(w)), real(s, w))[1])
+    real = ThreadPool.run
+    monkeypatch.setattr(ThreadPool, "run", lambda s, w: (together.append(len(w)), real(s, w))[1])
     threads = BLOCKS * THREADS
     _, words = _contend(ROUNDS, jobs=2)
     assert max(together) == 2
@@ -311,8 +311,8 @@ def test_blocks_taken_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
 def moved(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Of each run of several threads, whether blocks went from one to another."""
     found: list[bool] = []
-    real = Team.run
-    monkeypatch.setattr(Team, "run", lambda s, w: (real(s, w), found.append(s.moved)))
+    real = ThreadPool.run
+    monkeypatch.setattr(ThreadPool, "run", lambda s, w: (real(s, w), found.append(s.moved)))
     return found
 
 
@@ -395,7 +395,7 @@ def test_numbers_handed_over(monkeypatch: pytest.MonkeyPatch, moved: list[bool])
 
 def test_numbers_of_a_thread_that_never_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     """The others run its blocks, and those that it was to begin."""
-    monkeypatch.setattr(threads, "_resting", {})
+    monkeypatch.setattr(threads, "_idle", {})
     monkeypatch.setattr(threading.Thread, "start", lambda _: None)
     program = _load(COUNT, jobs=2)
     out = program.device.buffer(np.zeros(200, np.int32))

@@ -50,7 +50,7 @@ def _renew() -> str:
         f.op(f"udiv i64 {row}, {height}"),
     )
     local = f.op(f"mul i64 {f.loop_get('local_bytes')}, 32")
-    epoch, stained = f.loop_get("epoch"), f.loop_get("stained")
+    epoch, wipe = f.loop_get("epoch"), f.loop_get("wipe")
     with f.each_warp("%cta") as record:
         # What code writes is zero then, and is written once, when the warp ends or leaves its
         # first block.
@@ -61,7 +61,7 @@ def _renew() -> str:
         for n, value in enumerate(place):
             short = f.op(f"trunc i64 {value} to i32")
             f.put("i32", short, record, FIELDS["ctaid"].offset + 4 * n)
-        with f.when(f.op(f"icmp ne i64 {stained}, 0")):
+        with f.when(f.op(f"icmp ne i64 {wipe}, 0")):
             f.line(f"call void @wipe(ptr {record})")
         clear = f.op(f"icmp ne i64 {f.get('i64', record, layout.LOCAL_CLEAR)}, {epoch}")
         with f.when(clear):

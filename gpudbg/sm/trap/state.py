@@ -61,7 +61,7 @@ class SmTrap:
         warp_report, global_report: their report masks.
         exception_enable: TPC_EXCEPTION_EN.
         preemption: SR_GlobalErrorStatus.Preemption.
-        told: error and trap bits of SR_GlobalErrorStatus that took other warps along.
+        reported: error and trap bits of SR_GlobalErrorStatus that took other warps along.
         physical: hardware number of the SM: GPC * 8 + TPC.
         entries, returns: times a warp entered and left the handler.
     """
@@ -77,7 +77,7 @@ class SmTrap:
     global_report: int = 0
     exception_enable: int = 0
     preemption: int = 0
-    told: int = 0
+    reported: int = 0
     physical: int = 0
     entries: int = 0
     returns: int = 0

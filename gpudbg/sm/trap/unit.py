@@ -47,7 +47,7 @@ class TrapUnit(TrapPolicy):
         handler: the placed trap handler, or None.
         pascal: sm_60 or later.
         shader: the shader type the launch declares.
-        on_event: told of (SM, text) when the hardware does something a host could see.
+        on_event: reported of (SM, text) when the hardware does something a host could see.
     """
 
     def __init__(
@@ -88,13 +88,13 @@ class TrapUnit(TrapPolicy):
             status |= GlobalErrorStatus.SINGLE_STEP_ENABLED
         if trap.stop_requested and not trap.frozen:
             status |= GlobalErrorStatus.STOP_REQUEST
-        erring, traps, ide, told = 0, [], False, 0
+        erring, traps, ide, reported = 0, [], False, 0
         for warp in sm.resident():
             cause = warp.words[rec.TRAP_CAUSE] if warp.in_trap else Cause.NONE
             if cause == Cause.STOP_REQUEST:
                 status |= GlobalErrorStatus.STOP_REQUEST
             elif cause == Cause.OTHER_WARP:
-                told = trap.told
+                reported = trap.reported
             word = warp.words[rec.TRAP_STATUS]
             erring += bool(word & 0xFF)
             ide = ide or bool(warp.words[rec.FLAGS] & rec.FLAG_IDE)
@@ -102,7 +102,7 @@ class TrapUnit(TrapPolicy):
                 traps.append(word >> 24 & 7)
         if ide:
             status |= GlobalErrorStatus.IDE_CRITICAL_SECTION
-        found = self._errors(erring) | self._traps(traps) or told
+        found = self._errors(erring) | self._traps(traps) or reported
         return int(status) | trap.preemption << 1 | found
 
     def _errors(self, erring: int) -> int:
@@ -333,7 +333,7 @@ class TrapUnit(TrapPolicy):
         """A warp has entered: the others do where the stop-on-any modes say so."""
         own = self.sms[warp.sm]
         if own.trap.control & DbgrControl0.STOP_ON_ANY_WARP:
-            own.trap.told = self.global_status(own) & int(WHY_OTHERS)
+            own.trap.reported = self.global_status(own) & int(WHY_OTHERS)
             self.enter_all(own, Cause.OTHER_WARP)
         for sm in self.sms:
             if sm.index != warp.sm and sm.trap.control & DbgrControl0.STOP_ON_ANY_SM:

@@ -77,7 +77,7 @@ SITE_WRITES: Final = 48
 # of every warp that ends; `epoch`: a number for the time since somebody else may have written to
 # local memory; `before`: instructions of the launch at the call; from `own` before `own_end`:
 # numbers of CTAs that this thread has taken for itself, one of `spread` that wait, but at most
-# `chunk` at a time, or 0: no other thread takes any; `stained`: warps hold something where no code
+# `chunk` at a time, or 0: no other thread takes any; `wipe`: warps hold something where no code
 # writes; `local_bytes`: the kernel's local memory of a thread; `issued`: where this thread counts
 # instructions issued on each SM.
 _LOOP_NAMES = (
@@ -104,7 +104,7 @@ _LOOP_NAMES = (
     "own",
     "own_end",
     "chunk",
-    "stained",
+    "wipe",
     "local_bytes",
     "issued",
     "spread",

@@ -168,7 +168,7 @@ class RunEngine:
             # What else they stand before they will stand before in the next run.
             if worker.why & 255 == Left.DONE:
                 kept = schedule.turn
-                warp = worker.see()
+                warp = worker.read_turn()
                 schedule.turn = kept
                 assert warp is not None
                 ended.append(warp)
@@ -192,10 +192,10 @@ class RunEngine:
             self._conditions = kept
             self._renew_program()
         try:
-            self._prepare(self.workers.gather(limit), stops)
+            self._prepare(self.workers.wake(limit), stops)
             yield from self._rounds(stops, limit, soon)
         finally:
-            self.workers.part()
+            self.workers.release()
 
     def _rounds(self, stops: frozenset[int], limit: int, soon: int) -> Iterator[ExitReason]:
         """Calls of compiled code, once everything is prepared."""
@@ -222,14 +222,14 @@ class RunEngine:
                     if ticker is None and time.monotonic() - began > SOON:
                         ticker = Ticker(workers.ask_to_stop)
                 if filled or workers.unbalanced(limit):
-                    workers.leave()
-                    workers.share(workers.jobs(limit))
+                    workers.write_back()
+                    workers.distribute(workers.jobs(limit))
                     self._use_code()
                 yield Tick()
         finally:
             if ticker is not None:
                 ticker.stop()
-            workers.leave()
+            workers.write_back()
 
     def _goal(self, soon: int) -> int:
         """Instructions of the launch to run to, so that there are `soon` and not many more."""
@@ -254,9 +254,9 @@ class RunEngine:
             worker = self._unattended.pop(0)
             if worker.why in (layout.IDLE, layout.LIMIT):
                 if worker is workers.lead:
-                    worker.see()
+                    worker.read_turn()
                 continue
-            worker.see()
+            worker.read_turn()
             workers.lead = worker
             yield from self._attend(worker, stops)
         if self._code != self._addresses():
@@ -274,10 +274,10 @@ class RunEngine:
         elif why == Left.FULL and launched.trace is not None:
             launched.trace.flush()
             # Observers may have written to what compiled code relies on.
-            self.workers.tell(worker)
+            self.workers.refresh(worker)
         elif why == Left.DONE:
             yield WarpEnded(warp)
-            self.workers.place(worker)
+            self.workers.reassign(worker)
         elif why != Left.MISS or not self._grown(warp.pc):
             if warp.pc in stops:
                 yield AtBreakpoint(warp)
@@ -304,7 +304,7 @@ class RunEngine:
                 program.improve_later()
             self._mark(self._stops)
         if warp.pc not in program.listing.code:
-            self.workers.stain(True)
+            self.workers.wipe_reused(True)
         count = 1
         if why != Left.STEP or not program.is_slow(warp.pc):
             count = program.stretch(warp.pc)
@@ -318,9 +318,9 @@ class RunEngine:
             launched.memory.load_for_store = False
             # Also where an instruction without semantics ends the run.
             if launched.residency.ended != ended or warp.words[rec.STATUS] == rec.DONE:
-                self.workers.place(worker)
+                self.workers.reassign(worker)
             else:
-                self.workers.tell(worker)
+                self.workers.refresh(worker)
 
     def _grown(self, pc: int) -> bool:
         """Take code that only computed branches reach into the program; false: it is there, or
@@ -385,18 +385,18 @@ class RunEngine:
         workers = self.workers
         ahead, self._ahead = self._ahead, None
         if ahead is None or stops or ahead != self._seen(jobs) or not self._plain():
-            workers.share(jobs)
+            workers.distribute(jobs)
             self._mark(stops)
-            workers.stain(bool(stops) or workers.stained(self.program.listing.written()))
+            workers.wipe_reused(bool(stops) or workers.needs_wipe(self.program.listing.written()))
 
     def prepare_ahead(self) -> None:
         """Do what the first run needs before it: as a rule it finds everything still so."""
         if self._plain():
             jobs = self.workers.jobs(NO_LIMIT)
-            self.workers.share(jobs)
+            self.workers.distribute(jobs)
             self._mark(frozenset())
             self._ahead = self._seen(jobs)
-            self.workers.look_ahead()
+            self.workers.wake_early()
 
     def _seen(self, jobs: int) -> tuple[object, ...]:
         """What the CTAs are shared by, and where the code is."""
@@ -408,4 +408,4 @@ class RunEngine:
         launched = self.launched
         begun = launched.total or launched.residency.ended
         watched = launched.observed() or launched.traps.handler is not None
-        return not (begun or watched or self.workers.touched())
+        return not (begun or watched or self.workers.may_be_modified())

@@ -14,7 +14,7 @@ from functools import cache
 
 from gpudbg.mem.pages import address_of, zeroed
 from gpudbg.sm.engines.llvm import build, for_ever
-from gpudbg.sm.engines.llvm.runtime import work_stealing as team
+from gpudbg.sm.engines.llvm.runtime import work_stealing as stealing
 from gpudbg.sm.engines.llvm.worker import Worker
 from gpudbg.sm.residency import arena
 
@@ -23,9 +23,9 @@ TICK_SECONDS = 0.05
 
 
 _WORD = (1).to_bytes(8, sys.byteorder)
-_COUNT, _MOVED = team.COUNT // 8, team.MOVED // 8
-_ENVIRONMENT, _WHY = team.ENVIRONMENT // 8, team.WHY // 8
-_CALL, _PATIENCE = team.CALL // 8, team.PATIENCE // 8
+_COUNT, _MOVED = stealing.COUNT // 8, stealing.MOVED // 8
+_ENVIRONMENT, _WHY = stealing.ENVIRONMENT // 8, stealing.WHY // 8
+_CALL, _MOST_SPINS = stealing.CALL // 8, stealing.MOST_SPINS // 8
 Function = Callable[[int], None]
 
 
@@ -34,7 +34,7 @@ def _functions() -> tuple[Function, Function, build.Library]:
     """What a leader and a follower run, and the library they are in: threads stay in it."""
     library = build.library()
     kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-    return kind(library.address(team.LEAD)), kind(library.address(team.FOLLOW)), library
+    return kind(library.address(stealing.LEAD)), kind(library.address(stealing.FOLLOW)), library
 
 
 def _address(name: str) -> int:
@@ -53,7 +53,7 @@ def _signal() -> tuple[int, int]:
     return os.pipe()
 
 
-class Team:
+class ThreadPool:
     """Threads that run compiled code beside the caller's (`team`); between runs they sleep.
 
     Attributes:
@@ -64,7 +64,9 @@ class Team:
     def __init__(self, most: int) -> None:
         """Args: most: followers that there can be; those that had work once stay."""
         # Its followers look at it whatever becomes of the team.
-        memory = for_ever(zeroed(team.HEAD_BYTES + (1 + most) * team.BOX_BYTES + arena.LINE))
+        memory = for_ever(
+            zeroed(stealing.HEAD_BYTES + (1 + most) * stealing.BOX_BYTES + arena.LINE)
+        )
         self.most = most
         self.moved = False
         self._at = address_of(memory)
@@ -72,41 +74,41 @@ class Team:
         # The library is kept: its code must stay.
         self._lead, self._follow, self._library = _functions()
         # The leader's first.
-        self._boxes = [team.HEAD_BYTES // 8]
+        self._boxes = [stealing.HEAD_BYTES // 8]
         for place, name in (
-            (team.READ, "read"),
-            (team.WRITE, "write"),
-            (team.YIELD, "sched_yield"),
+            (stealing.READ, "read"),
+            (stealing.WRITE, "write"),
+            (stealing.YIELD, "sched_yield"),
         ):
             words[place // 8] = _address(name)
-        words[team.ENDED // 8], words[team.END // 8] = _signal()
+        words[stealing.ENDED // 8], words[stealing.END // 8] = _signal()
 
     def _grow(self, followers: int) -> None:
         """Begin threads up to a number."""
         words = self._words
         for n in range(len(self._boxes), followers + 1):
-            at = team.HEAD_BYTES + n * team.BOX_BYTES
+            at = stealing.HEAD_BYTES + n * stealing.BOX_BYTES
             box = at // 8
-            words[box + team.TEAM // 8] = self._at
-            words[box + _PATIENCE] = team.LOOKS
-            words[box + team.CALLS // 8], words[box + _CALL] = _signal()
+            words[box + stealing.TEAM // 8] = self._at
+            words[box + _MOST_SPINS] = stealing.SPINS
+            words[box + stealing.CALLS // 8], words[box + _CALL] = _signal()
             self._boxes.append(box)
             threading.Thread(
                 target=self._follow, args=(self._at + at,), name="gpudbg-run", daemon=True
             ).start()
 
-    def wake(self, followers: int, looks: int = team.LOOKS) -> None:
+    def wake(self, followers: int, spins: int = stealing.SPINS) -> None:
         """Have so many look out for work.
 
         Args:
-            looks: before they sleep again.
+            spins: before they sleep again.
         """
         self._grow(followers)
         words = self._words
         for box in self._boxes[1 : followers + 1]:
-            words[box + _PATIENCE] = looks
-            if words[box] == team.ASLEEP:
-                words[box] = team.CALLED
+            words[box + _MOST_SPINS] = spins
+            if words[box] == stealing.ASLEEP:
+                words[box] = stealing.CALLED
                 os.write(words[box + _CALL], _WORD)
 
     def run(self, workers: Sequence[Worker]) -> None:
@@ -124,34 +126,34 @@ class Team:
     def rest(self) -> None:
         """No work is to come soon."""
         for box in self._boxes[1:]:
-            self._words[box] = team.ASLEEP
+            self._words[box] = stealing.ASLEEP
 
 
-_resting: dict[int, list[Team]] = {}
+_idle: dict[int, list[ThreadPool]] = {}
 """Teams without a run, by their size."""
 
 if hasattr(os, "register_at_fork"):
     # The threads are not in the child.
-    os.register_at_fork(after_in_child=_resting.clear)
+    os.register_at_fork(after_in_child=_idle.clear)
 
 
-def look_ahead(most: int, followers: int) -> None:
+def wake_early(most: int, followers: int) -> None:
     """Have followers of the next team of a size look out for a run that is to come soon."""
-    there = take_team(most)
-    there.wake(followers, team.LOOKS_AHEAD)
-    _resting[most].append(there)
+    there = acquire_pool(most)
+    there.wake(followers, stealing.SPINS_EARLY)
+    _idle[most].append(there)
 
 
-def take_team(most: int) -> Team:
-    """A team that nobody else has; to be given back to `leave_team`."""
-    there = _resting.setdefault(most, [])
-    return there.pop() if there else Team(most)
+def acquire_pool(most: int) -> ThreadPool:
+    """A team that nobody else has; to be given back to `release_pool`."""
+    there = _idle.setdefault(most, [])
+    return there.pop() if there else ThreadPool(most)
 
 
-def leave_team(rested: Team) -> None:
+def release_pool(rested: ThreadPool) -> None:
     """Give a team back, which rests from now on."""
     rested.rest()
-    _resting[rested.most].append(rested)
+    _idle[rested.most].append(rested)
 
 
 def _nothing() -> None:

@@ -117,16 +117,16 @@ class Worker:
         """Allocations have changed."""
         if self._sites_used:
             self._sites[:] = 0
-            self._tell_writes()
+            self._write_marks()
 
     def mark_writes(self, writes: frozenset[int]) -> None:
         """Which accesses write; what is remembered for others may be of no use to them."""
         if writes != self._writes:
             self._writes = writes
             self._sites[:] = 0
-            self._tell_writes()
+            self._write_marks()
 
-    def _tell_writes(self) -> None:
+    def _write_marks(self) -> None:
         words = self._sites.view(np.int64)
         at = np.fromiter(self._writes, np.int64, len(self._writes))
         words[(at * layout.SITE_BYTES + layout.SITE_WRITES) // 8] = 1
@@ -144,7 +144,7 @@ class Worker:
 
     # ---- residents -----------------------------------------------------------------------
 
-    def place(self, ctas: list[Cta], keep: bool) -> None:
+    def assign(self, ctas: list[Cta], keep: bool) -> None:
         """Give it CTAs.
 
         Args:
@@ -157,9 +157,9 @@ class Worker:
         if home is not None and home.fresh and len(ctas) == home.count and self._untouched():
             self._fields[self._ring : self._ring + len(home.ring)] = home.ring
         else:
-            self._tell_all(ctas, known)
+            self._write_ring(ctas, known)
         self.put("ring_count", len(ctas) * self.launched.config.warps)
-        self.show_local()
+        self.write_local_ranges()
 
     def _untouched(self) -> bool:
         """Whether the blocks are as this worker needs them until somebody writes to them."""
@@ -167,7 +167,7 @@ class Worker:
         handler = launched.traps.handler is not None
         return self._first and not (launched.total or handler or launched.observed("barrier"))
 
-    def _tell_all(self, ctas: list[Cta], known: Container[int]) -> None:
+    def _write_ring(self, ctas: list[Cta], known: Container[int]) -> None:
         """Fill in the ring and the blocks of CTAs, of known ones what can have changed."""
         at, count, fields = self._ring, self.launched.config.warps, self._fields
         begun, ask = self.launched.total > 0, self.launched.observed("barrier")
@@ -184,7 +184,7 @@ class Worker:
             if home is not None:
                 home.fresh = False
 
-    def show_local(self) -> None:
+    def write_local_ranges(self) -> None:
         """Which local addresses there are: none for compiled code while some warp is in the trap
         handler, where it has other local memory; records point to that of the kernel."""
         config = self.launched.config
@@ -201,7 +201,7 @@ class Worker:
 
     # ---- to compiled code ------------------------------------------------------------------
 
-    def tell(self) -> None:
+    def write_turn(self) -> None:
         """What a step of the present warp can have changed."""
         schedule = self.launched.schedule
         self.put("left", schedule.left)
@@ -213,7 +213,7 @@ class Worker:
             descriptor.write(warp.cta, self.launched.observed("barrier"))
             warp.cta.descriptor[_LIVE] = len(warp.cta.live)
 
-    def give(self, numbers: range, chunk: int, spread: int) -> None:
+    def set_numbers(self, numbers: range, chunk: int, spread: int) -> None:
         """CTAs to begin before it takes others from the count.
 
         Args:
@@ -225,7 +225,7 @@ class Worker:
         self.put("chunk", chunk)
         self.put("spread", spread)
 
-    def begin_anywhere(self) -> None:
+    def reset_turn(self) -> None:
         """No turn is in progress."""
         for name, value in (("left", 0), ("position", 0), ("stay", 0), ("current", -1)):
             self.put(name, value)
@@ -266,7 +266,7 @@ class Worker:
         self.put("own_end", 0)
         return numbers
 
-    def gone(self) -> list[Cta]:
+    def take_ended(self) -> list[Cta]:
         """CTAs that ended while none was waiting; they are no longer its own."""
         if self.field("ring_count") == len(self.ctas) * self.launched.config.warps:
             return []
@@ -275,7 +275,7 @@ class Worker:
             del self.ctas[id(cta)]
         return found
 
-    def find(self, known: Mapping[int, Cta]) -> None:
+    def find_ctas(self, known: Mapping[int, Cta]) -> None:
         """Look up which CTAs are in its ring.
 
         Args:
@@ -285,7 +285,7 @@ class Worker:
         ctas = [known[at] for at in self._fields[self._ring : end : step].tolist()]
         self.ctas = {id(cta): cta for cta in ctas}
 
-    def see(self) -> WarpState | None:
+    def read_turn(self) -> WarpState | None:
         """Take its turn over into the schedule, with the CTA whose turn it is; the warp."""
         schedule, fields = self.launched.schedule, self._fields
         schedule.position, schedule.stay = fields[_POSITION], fields[_STAY]
@@ -294,7 +294,7 @@ class Worker:
             schedule.left = 0
             return None
         schedule.warp, schedule.left = warp, self.field("left")
-        self.see_cta(warp.cta)
+        self.read_descriptor(warp.cta)
         return warp
 
     def current(self) -> WarpState | None:
@@ -306,12 +306,12 @@ class Worker:
         cta = next(itertools.islice(self.ctas.values(), number, None))
         return cta.warps[index]
 
-    def see_all(self) -> None:
+    def read_descriptors(self) -> None:
         """Places in the grid and barriers of all its CTAs."""
         for cta in self.ctas.values():
-            self.see_cta(cta)
+            self.read_descriptor(cta)
 
-    def see_cta(self, cta: Cta) -> None:
+    def read_descriptor(self, cta: Cta) -> None:
         """One CTA's place in the grid and barriers."""
         words = cta.descriptor
         if words[_RENEWED]:
@@ -326,13 +326,13 @@ class Worker:
         descriptor.read(cta)
 
 
-def find_all(workers: Sequence[Worker]) -> list[Cta]:
+def find_all_ctas(workers: Sequence[Worker]) -> list[Cta]:
     """Who has which CTAs after workers gave some to one another; those that nobody has: they have
     ended while none was waiting."""
     before = [cta for worker in workers for cta in worker.ctas.values()]
     known = {cta.warps[0].quads[rec.SELF]: cta for cta in before}
     for worker in workers:
-        worker.find(known)
+        worker.find_ctas(known)
     here = {key for worker in workers for key in worker.ctas}
     return [cta for cta in before if id(cta) not in here]
 

@@ -19,8 +19,8 @@ import numpy as np
 from gpudbg.isa.spa5.insn import Access
 from gpudbg.mem.pages import address_of, zeroed
 from gpudbg.sm.engines.llvm import build, crash, layout
-from gpudbg.sm.engines.llvm.threads import Team, leave_team, look_ahead, take_team
-from gpudbg.sm.engines.llvm.worker import Worker, find_all, pointer
+from gpudbg.sm.engines.llvm.threads import ThreadPool, acquire_pool, release_pool, wake_early
+from gpudbg.sm.engines.llvm.worker import Worker, find_all_ctas, pointer
 from gpudbg.sm.launched import Launched
 from gpudbg.sm.residency import arena
 from gpudbg.sm.schedule.turns import LONGEST
@@ -77,9 +77,9 @@ class Workers:
         self._last = launched.config.ctas
         self._table = launched.memory.table()
         self._memory_changes = -1
-        self._has_stains = False
+        self._wipe = False
         self._short = self._alone_until = 0
-        self._team: Team | None = None
+        self._pool: ThreadPool | None = None
         self._homes: set[arena.Arena | None] = set()
         self._call = _loop(build.library())
         crash.install()
@@ -127,31 +127,31 @@ class Workers:
 
     def _most(self) -> int:
         """Host threads that there is work for."""
-        jobs = self.launched.jobs if self._team is None else self._team.most + 1
+        jobs = self.launched.jobs if self._pool is None else self._pool.most + 1
         if jobs == 1:
             return 1
         return max(1, min(jobs, len(self.launched.residency.ring) // self.launched.config.warps))
 
-    def gather(self, limit: int) -> int:
+    def wake(self, limit: int) -> int:
         """Have threads look out for work, where there may be work for several; how many there are
         with the caller's."""
         if self.launched.jobs == 1:
             return 1
-        self._team = take_team(self.launched.jobs - 1)
+        self._pool = acquire_pool(self.launched.jobs - 1)
         jobs = self.jobs(limit)
-        self._team.wake(jobs - 1)
+        self._pool.wake(jobs - 1)
         return jobs
 
-    def part(self) -> None:
+    def release(self) -> None:
         """Let the threads go."""
-        if self._team is not None:
-            leave_team(self._team)
-            self._team = None
+        if self._pool is not None:
+            release_pool(self._pool)
+            self._pool = None
 
-    def look_ahead(self) -> None:
+    def wake_early(self) -> None:
         """Work is to come soon."""
         if len(self.workers) > 1:
-            look_ahead(self.launched.jobs - 1, len(self.workers) - 1)
+            wake_early(self.launched.jobs - 1, len(self.workers) - 1)
 
     def ask_to_stop(self, stop: bool = True) -> None:
         """Have compiled code return to Python soon; safe from any thread."""
@@ -173,12 +173,12 @@ class Workers:
         for worker in workers:
             worker.prepare(most // jobs)
             if launched.handler_banks is not None:
-                worker.show_local()
+                worker.write_local_ranges()
         memory.running(1)
         try:
             with crash.Watch(self):
-                if jobs > 1 and self._team is not None:
-                    self._team.run(workers)
+                if jobs > 1 and self._pool is not None:
+                    self._pool.run(workers)
                 else:
                     workers[0].why = self._call(workers[0].address)
         finally:
@@ -186,7 +186,7 @@ class Workers:
         for worker in workers:
             residency.ended += worker.account()
         residency.started = min(self._counter[0], self._last)
-        self._take_off()
+        self._remove_ended()
         if jobs > 1 and not launched.finished:
             needed = any(w.why not in (layout.LIMIT, layout.IDLE) for w in workers)
             short = needed and launched.total - start < SHORT
@@ -196,15 +196,15 @@ class Workers:
 
     # ---- what others may have written ----------------------------------------------------
 
-    def touched(self) -> bool:
+    def may_be_modified(self) -> bool:
         """Whether somebody but compiled code can have written to registers or local memory."""
         return any(home is None or home.seen or home.local_seen for home in self._homes)
 
-    def _local_touched(self) -> bool:
+    def _local_may_be_modified(self) -> bool:
         """The same for local memory alone."""
         return any(home is None or home.local_seen for home in self._homes)
 
-    def stained(self, written: Access) -> bool:
+    def needs_wipe(self, written: Access) -> bool:
         """Whether warps hold something where no code writes, or somebody is asked who may write.
 
         Args:
@@ -220,11 +220,11 @@ class Workers:
                 return True
         return False
 
-    def stain(self, stained: bool) -> None:
+    def wipe_reused(self, wipe: bool) -> None:
         """Have code clear all of a warp that begins where another one has been, or not."""
-        self._has_stains = stained
+        self._wipe = wipe
         for worker in self.made:
-            worker.put("stained", stained)
+            worker.put("wipe", wipe)
 
     # ---- CTAs ----------------------------------------------------------------------------
 
@@ -235,11 +235,11 @@ class Workers:
         counts = [len(worker.ctas) for worker in self.workers]
         return self.jobs(limit) == 1 or (min(counts) == 0 and max(counts) > 1)
 
-    def share(self, jobs: int) -> None:
+    def distribute(self, jobs: int) -> None:
         """Give the resident CTAs to workers, and the schedule's turn to the one that has it."""
         launched = self.launched
         residency = launched.residency
-        self._give_out(jobs)
+        self._assign(jobs)
         self._counter[0] = residency.started
         chunk = MOST_TAKEN if jobs > 1 else 0
         self._memory_changes = -1
@@ -249,19 +249,19 @@ class Workers:
                 worker.set(layout.TRACES[kind], address_of(buffer.words))
             worker.put("tell", bool(launched.observed("warp_end") or launched.observed("cta_end")))
             worker.put("quantum", launched.schedule.quantum)
-            worker.put("stained", self._has_stains)
-            worker.give(residency.hand_out(), chunk, EVEN * jobs)
-            worker.begin_anywhere()
+            worker.put("wipe", self._wipe)
+            worker.set_numbers(residency.hand_out(), chunk, EVEN * jobs)
+            worker.reset_turn()
         # What comes later may wait for numbers that were given back, and must not take their room.
         self._last = residency.started if residency.returned else launched.config.ctas
         for worker in self.workers:
             worker.put("ctas", self._last)
         self.lead = self.workers[0]
-        self.tell(self.lead)
+        self.refresh(self.lead)
         if jobs > 1:
-            self.lead.begin_anywhere()
+            self.lead.reset_turn()
 
-    def _give_out(self, jobs: int) -> None:
+    def _assign(self, jobs: int) -> None:
         """Give the resident CTAs to so many workers, to each some that follow one another."""
         while len(self.made) < jobs:
             self.made.append(self._worker())
@@ -269,7 +269,7 @@ class Workers:
         ctas = self._residents()
         for n, worker in enumerate(self.workers):
             self._link(worker, jobs > 1)
-            worker.place(ctas[n * len(ctas) // jobs : (n + 1) * len(ctas) // jobs], keep=False)
+            worker.assign(ctas[n * len(ctas) // jobs : (n + 1) * len(ctas) // jobs], keep=False)
 
     def _residents(self) -> list[Cta]:
         """Resident CTAs: for one thread as the schedule has them; for several in the order of their
@@ -286,17 +286,17 @@ class Workers:
             worker.linked = shared
             worker.link(_functions(build.library(), shared))
 
-    def place(self, worker: Worker) -> None:
+    def reassign(self, worker: Worker) -> None:
         """A CTA of the worker's has ended in Python: the one in its place is its own too."""
         self._counter[0] = self.launched.residency.started
         others = {key for w in self.workers if w is not worker for key in w.ctas}
-        worker.place([cta for cta in self._residents() if id(cta) not in others], keep=True)
-        self.tell(worker)
+        worker.assign([cta for cta in self._residents() if id(cta) not in others], keep=True)
+        self.refresh(worker)
 
-    def tell(self, worker: Worker) -> None:
+    def refresh(self, worker: Worker) -> None:
         """What a step of the present warp, which is the worker's, can have changed."""
-        worker.tell()
-        epoch = next(_EPOCHS) if self._local_touched() else arena.UNTOUCHED
+        worker.write_turn()
+        epoch = next(_EPOCHS) if self._local_may_be_modified() else arena.UNTOUCHED
         for each in self.workers:
             each.put("epoch", epoch)
         memory = self.launched.memory
@@ -309,7 +309,7 @@ class Workers:
                 each.set(layout.TABLE_COUNT, len(self._table))
                 each.forget_sites()
 
-    def _take_off(self) -> None:
+    def _remove_ended(self) -> None:
         """Free the places of CTAs that ended while none was waiting."""
         residency = self.launched.residency
         if residency.ended == self.launched.config.ctas:
@@ -317,21 +317,21 @@ class Workers:
             for worker in self.workers:
                 worker.ctas.clear()
             return
-        if self._team is not None and self._team.moved:
-            gone = find_all(self.workers)
+        if self._pool is not None and self._pool.moved:
+            gone = find_all_ctas(self.workers)
         else:
-            gone = [cta for worker in self.workers for cta in worker.gone()]
+            gone = [cta for worker in self.workers for cta in worker.take_ended()]
         if gone:
             residency.take_off(gone)
 
-    def leave(self) -> None:
+    def write_back(self) -> None:
         """Take over everything compiled code did."""
         launched, schedule = self.launched, self.launched.schedule
-        self.lead.see()
+        self.lead.read_turn()
         if launched.finished:
             return
         for worker in self.workers:
-            worker.see_all()
+            worker.read_descriptors()
             if unused := worker.unused():
                 launched.residency.hand_back(unused)
         if len(self.workers) > 1:

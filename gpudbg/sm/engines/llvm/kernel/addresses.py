@@ -27,7 +27,7 @@ _FAR = 1 << 16
 """Bytes from which accesses with the same registers are not looked after together."""
 
 
-class Shape:
+class AddressShape:
     """What was found about the addresses in a value: names of IR values.
 
     Attributes:
@@ -44,7 +44,7 @@ class Shape:
         self.firsts = firsts
 
 
-class Near(Shape):
+class CheckedRange(AddressShape):
     """Memory around a whole warp's access.
 
     Attributes:
@@ -67,7 +67,7 @@ class Near(Shape):
         self.good = ""
 
 
-class Where(NamedTuple):
+class AddressParts(NamedTuple):
     """An address taken apart: lanes of low words, of high words, and a constant."""
 
     low: Val
@@ -89,21 +89,21 @@ class Addresses:
     ) -> None:
         self.ir, self.values, self.ints = ir, values, ints
         self.cursor, self.sites, self.run = cursor, sites, run
-        self.shapes: dict[tuple[str, int], Shape] = {}
+        self.shapes: dict[tuple[str, int], AddressShape] = {}
         self.same: dict[str, str] = {}
 
-    def mark(self) -> tuple[dict[tuple[str, int], Shape], dict[str, str]]:
+    def mark(self) -> tuple[dict[tuple[str, int], AddressShape], dict[str, str]]:
         """What has been found out so far, for `revert`."""
         return dict(self.shapes), dict(self.same)
 
-    def revert(self, mark: tuple[dict[tuple[str, int], Shape], dict[str, str]]) -> None:
+    def revert(self, mark: tuple[dict[tuple[str, int], AddressShape], dict[str, str]]) -> None:
         """Forget what was found out since a mark."""
         self.shapes, self.same = mark
 
-    def parts(self, space: str, address: Val) -> Where:
+    def parts(self, space: str, address: Val) -> AddressParts:
         if space == "shared":
             base, add = self.ints.origin(address) or (address, 0)
-            return Where(Val(32, self.values.bare(base, 32), row=base.row), 0, add)
+            return AddressParts(Val(32, self.values.bare(base, 32), row=base.row), 0, add)
         if address.pair is None:
             low, high, add = self.ints.lo(address), self.ints.hi(address), 0
         else:
@@ -112,9 +112,9 @@ class Addresses:
         whole = Val(32, self.values.bare(low, 32), row=row)
         if isinstance(high, Val):
             high = Val(32, self.values.bare(high, 32), row=high.row)
-        return Where(whole, high, add)
+        return AddressParts(whole, high, add)
 
-    def shape(self, low: Val, size: int) -> Shape:
+    def shape(self, low: Val, size: int) -> AddressShape:
         """How low words lie to one another, found once in a block."""
         ir = self.ir
         known = self.shapes.get((low.ref, size))
@@ -130,7 +130,7 @@ class Addresses:
         for lane in range(0, 32, self.run):
             word = ir.op(f"extractelement {LANES32} {low.ref}, i64 {lane}")
             firsts.append(ir.op(f"zext i32 {word} to i64"))
-        known = Shape(regular, single, firsts)
+        known = AddressShape(regular, single, firsts)
         self.shapes[low.ref, size] = known
         return known
 
@@ -147,7 +147,7 @@ class Addresses:
             self.same[high.ref] = known
         return known
 
-    def every(self, lanes: str, more: str) -> str:
+    def all_lanes(self, lanes: str, more: str) -> str:
         """Whether a condition, and another one if there is one, holds in all lanes."""
         if more:
             lanes = self.ir.op(f"and <32 x i1> {lanes}, {more}")
@@ -155,7 +155,14 @@ class Addresses:
         return self.ir.op(f"icmp eq i32 {bits}, -1")
 
     def places(
-        self, space: str, site: str, where: Where, shape: Shape, size: int, count: int, slow: str
+        self,
+        space: str,
+        site: str,
+        where: AddressParts,
+        shape: AddressShape,
+        size: int,
+        count: int,
+        slow: str,
     ) -> list[str]:
         """Pointers to the memory of lanes 0 and 16; goes to `slow` unless `count` accesses of
         each run's first lane and on are inside and aligned.
@@ -201,7 +208,7 @@ class Addresses:
         """An offset turned right by the bits that must be 0: it is huge unless they are."""
         return self.ir.op(f"call i64 @llvm.fshr.i64(i64 {offset}, i64 {offset}, i64 {turn})")
 
-    def global_start(self, where: Where, site: str) -> str:
+    def global_start(self, where: AddressParts, site: str) -> str:
         """What is added to a low word: the offset in the site's window of such a lane.
 
         A window lies between two multiples of 4 GiB: if one lane is inside and another one too
@@ -215,73 +222,78 @@ class Addresses:
             return ir.op(f"add i64 {start}, {up}")
         return ir.op(f"add i64 {start}, {where.high << 32}") if where.high else start
 
-    def _near_key(self, where: Where, size: int) -> tuple[str, int]:
+    def _range_key(self, where: AddressParts, size: int) -> tuple[str, int]:
         high = where.high.ref if isinstance(where.high, Val) else where.high
         # Accesses that are misaligned to one another are not looked after together.
         return f"{where.low.ref} {high} {where.add % size}", size
 
-    def near(self, where: Where, size: int) -> Near | None:
-        """What an earlier access found out for this one too, if there was one."""
-        near = self.shapes.get(self._near_key(where, size))
-        if not isinstance(near, Near):
+    def known_range(self, where: AddressParts, size: int) -> CheckedRange | None:
+        """The range that an earlier access checked, widened to this one, if there is one."""
+        known = self.shapes.get(self._range_key(where, size))
+        if not isinstance(known, CheckedRange):
             return None
-        begin = self._distance(near, where)
+        begin = self._distance(known, where)
         end = begin + size * self.run
-        if max(abs(begin), near.end, -near.begin) > _FAR:
+        if max(abs(begin), known.end, -known.begin) > _FAR:
             return None
-        near.begin, near.end = min(near.begin, begin), max(near.end, end)
-        for at in near.begins:
-            self.write(at, near.begin)
-        self.write(near.room, f"{near.end - near.begin - size})")
-        return near
+        known.begin, known.end = min(known.begin, begin), max(known.end, end)
+        for at in known.begins:
+            self.write(at, known.begin)
+        self.write(known.room, f"{known.end - known.begin - size})")
+        return known
 
     def write(self, at: int, number: int | str) -> None:
         """Put another number at the end of a line."""
         line = self.ir.lines[at]
         self.ir.lines[at] = f"{line[: line.rindex(' ')]} {number}"
 
-    def look_around(
-        self, site: str, where: Where, places: list[str], size: int
-    ) -> tuple[Near, str]:
-        """What later accesses may want to know of places that are inside; i1: it is all so."""
+    def begin_range(
+        self, site: str, where: AddressParts, places: list[str], size: int
+    ) -> tuple[CheckedRange, str]:
+        """Begin a range around this access for later ones to use; an i1 that says whether all of it is
+        inside its allocation, which later accesses widen."""
         ir = self.ir
         turn = size.bit_length() - 1
         base, limit = ir.get("i64", site, 16), ir.get("i64", site, 8)
-        near = Near(where.add, size * self.run, places, self.cursor.pc, self.sites.number())
-        near.room = len(ir.lines)
+        known = CheckedRange(
+            where.add, size * self.run, places, self.cursor.pc, self.sites.number()
+        )
+        known.room = len(ir.lines)
         room = self._room_for(limit, "0", turn)
         good = "true"
         for place in places[: len(places) if self.run == HALF else 1]:
             there = ir.op(f"ptrtoint ptr {place} to i64")
             offset = ir.op(f"sub i64 {there}, {base}")
-            near.begins.append(len(ir.lines))
+            known.begins.append(len(ir.lines))
             offset = ir.op(f"add i64 {offset}, 0")
             inside = ir.op(f"icmp ult i64 {self._turned(offset, turn)}, {room}")
             good = ir.op(f"and i1 {good}, {inside}")
-        return near, good
+        return known, good
 
-    def meet(self, where: Where, size: int, begun: tuple[Near, str], ways: list[str]) -> None:
-        """At a label where ways meet: what was begun holds if the first of them led there."""
-        near, good = begun
-        way, *others = ways
+    def end_range(
+        self, where: AddressParts, size: int, begun: tuple[CheckedRange, str], incoming: list[str]
+    ) -> None:
+        """At a label where incoming meet: what was begun holds if the first of them led there."""
+        known, good = begun
+        way, *others = incoming
         rest = "".join(f", [ false, %{other} ]" for other in others)
-        near.good = self.ir.op(f"phi i1 [ {good}, %{way} ]{rest}")
+        known.good = self.ir.op(f"phi i1 [ {good}, %{way} ]{rest}")
         rest = "".join(f", [ null, %{other} ]" for other in others)
-        near.places = [self.ir.op(f"phi ptr [ {place}, %{way} ]{rest}") for place in near.places]
-        self.shapes[self._near_key(where, size)] = near
+        known.places = [self.ir.op(f"phi ptr [ {place}, %{way} ]{rest}") for place in known.places]
+        self.shapes[self._range_key(where, size)] = known
 
-    def is_near(self, near: Near) -> str:
-        """Go on if an earlier access's findings hold for this one; the label for when not."""
+    def within(self, known: CheckedRange) -> str:
+        """Go on if the checked range is good; the label for when it is not."""
         ir = self.ir
         here, far = ir.fresh("near"), ir.fresh("far")
-        ir.choose(near.good, here, far, LIKELY)
+        ir.choose(known.good, here, far, LIKELY)
         ir.label(here)
         return far
 
-    def from_near(self, near: Near, where: Where) -> list[str]:
-        """The places of an access near another one."""
-        return [self.ir.at(place, self._distance(near, where)) for place in near.places]
+    def places_from(self, known: CheckedRange, where: AddressParts) -> list[str]:
+        """The places of an access in a range that an earlier one checked."""
+        return [self.ir.at(place, self._distance(known, where)) for place in known.places]
 
     @staticmethod
-    def _distance(near: Near, where: Where) -> int:
-        return signed(where.add - near.add & (1 << 64) - 1, 64)
+    def _distance(known: CheckedRange, where: AddressParts) -> int:
+        return signed(where.add - known.add & (1 << 64) - 1, 64)

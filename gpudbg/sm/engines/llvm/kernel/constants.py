@@ -66,7 +66,9 @@ class Constants:
         turned = ir.op(f"call i32 @llvm.fshr.i32(i32 {first}, i32 {first}, i32 {turn})")
         inside = ir.op(f"icmp ule i32 {turned}, {(self.banks[bank] - size) >> turn}")
         one, slow, done = ir.fresh("one"), ir.fresh("slow"), ir.fresh("done")
-        ir.choose(ir.op(f"and i1 {inside}, {self.addresses.every(same, '')}"), one, slow, LIKELY)
+        ir.choose(
+            ir.op(f"and i1 {inside}, {self.addresses.all_lanes(same, '')}"), one, slow, LIKELY
+        )
         ir.label(one)
         place = ir.at(self.bank(bank), ir.op(f"zext i32 {first} to i64"))
         single = [values.spread(word, 32) for word in self.moves.load_words(place, size, signed)]

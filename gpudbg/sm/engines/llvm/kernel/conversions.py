@@ -1,8 +1,8 @@
 """Conversions between f32, f16 and integers of at most 32 bits in place.
 
 The semantics convert by way of f64 and 64-bit integers (`gpudbg.sm.semantics.convert`).  What comes
-from 32 bits remembers them (`_thin`, `Integers.word`), so the way there and back is not gone unless
-somebody wants the 64 bits.
+from 32 bits is known to (`_narrow`, `Integers.word`), so the way there and back is not gone
+unless somebody wants the 64 bits.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Conversions:
     ) -> None:
         self.ir, self.values, self.ints, self.floats = ir, values, ints, floats
         self.doubles, self.runtime = doubles, runtime
-        self._thin: dict[Val, Num] = {}
+        self._narrow: dict[Val, Num] = {}
         """Value of 64 bits -> an f32 with its value, or also NaN."""
 
     def _later(self, wide: Val, emit: Callable[[], str]) -> None:
@@ -58,7 +58,7 @@ class Conversions:
         if isinstance(a, int):
             return self.runtime.outlined("f32_to_f64", (a,))
         wide = Val(64, "")
-        self._thin[wide] = a
+        self._narrow[wide] = a
         # The host keeps a NaN's payload and makes it quiet, as the definition does.
         self._later(wide, lambda: self.ir.op(f"fpext {F32} {self.form(a)} to {F64}"))
         return wide
@@ -72,9 +72,9 @@ class Conversions:
         if isinstance(a, int):
             return self.runtime.outlined(f"dround.{mode}", (a,))
         rounded = Val(64, "")
-        thin = self._thin.get(a)
-        if thin is not None:
-            self._thin[rounded] = self.floats.fround(thin, mode)
+        narrow = self._narrow.get(a)
+        if narrow is not None:
+            self._narrow[rounded] = self.floats.fround(narrow, mode)
         how = f"@llvm.{ROUND[mode]}.v32f64"
         self._later(rounded, lambda: self.ir.op(f"call {F64} {how}({F64} {self.floats.f64(a)})"))
         return rounded
@@ -85,8 +85,8 @@ class Conversions:
             return self.runtime.outlined(f"f64_to_int.{'S' if signed else 'U'}{bits}", (a,))
         low = -(1 << bits - 1) if signed else 0
         high = low + (1 << bits) - 1
-        thin = self._thin.get(a)
-        kind, x = (F64, floats.f64(a)) if thin is None else (F32, floats.f32(thin))
+        narrow = self._narrow.get(a)
+        kind, x = (F64, floats.f64(a)) if narrow is None else (F32, floats.f32(narrow))
         # An f32 does not hold the upper limit of 32 bits.
         exact = kind == F64 or bits < 32
         # Also NaN becomes the lower limit.
@@ -108,9 +108,9 @@ class Conversions:
 
     def f64_to_f32(self, a: Num, rnd: str, flush: bool = False) -> Num:
         floats = self.floats
-        thin = self._thin.get(a) if isinstance(a, Val) else None
-        if thin is not None and not flush:
-            return floats.canonical(floats.f32(thin))
+        narrow = self._narrow.get(a) if isinstance(a, Val) else None
+        if narrow is not None and not flush:
+            return floats.canonical(floats.f32(narrow))
         if rnd != "RN" or flush:
             return self.runtime.outlined(f"f64_to_f32.{rnd}{'.FTZ' if flush else ''}", (a,))
         return floats.canonical(self.ir.op(f"fptrunc {F64} {floats.f64(a)} to {F32}"))
@@ -123,7 +123,7 @@ class Conversions:
         half = ir.op(f"bitcast {I16} {short} to {F16}")
         single = ir.op(f"fpext {F16} {half} to {F32}")
         wide = Val(64, "")
-        self._thin[wide] = self.floats.bits32(single)
+        self._narrow[wide] = self.floats.bits32(single)
         self._later(wide, lambda: ir.op(f"fpext {F32} {single} to {F64}"))
         return wide
 
@@ -131,9 +131,9 @@ class Conversions:
         """Of an f32 in one step, where the host has instructions."""
         if isinstance(a, int) or rnd != "RN" or not self.floats.wide_vectors:
             return self.runtime.outlined(f"f64_to_f16.{rnd}", (a,))
-        thin = self._thin.get(a)
-        if thin is not None:
-            return self.f32_to_f16(self.floats.f32(thin))
+        narrow = self._narrow.get(a)
+        if narrow is not None:
+            return self.f32_to_f16(self.floats.f32(narrow))
         return self._by_odd(a)
 
     def _by_odd(self, a: Val) -> Num:

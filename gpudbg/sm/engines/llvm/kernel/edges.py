@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from gpudbg.sm.engines.llvm.ir.builder import UNLIKELY, Builder
 from gpudbg.sm.engines.llvm.ir.values import Mask, copy_of
-from gpudbg.sm.engines.llvm.kernel.addresses import Addresses, Shape
+from gpudbg.sm.engines.llvm.kernel.addresses import Addresses, AddressShape
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
 from gpudbg.sm.engines.llvm.kernel.listing import Listing
@@ -35,7 +35,7 @@ class Fallthrough:
     behind: int
     left: tuple[str, int]
     names: NamedState
-    shapes: dict[tuple[str, int], Shape]
+    shapes: dict[tuple[str, int], AddressShape]
     same: dict[str, str]
     piece: bool = False
     active: Mask | None = None

@@ -12,7 +12,7 @@ from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.integers import Integers
 from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Mask, Num, Val, Values
-from gpudbg.sm.engines.llvm.kernel.addresses import Where
+from gpudbg.sm.engines.llvm.kernel.addresses import AddressParts
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
 from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
@@ -94,7 +94,7 @@ class LibraryAccess:
         return self.ints.wult(self.ints.wsub(address, window), 1 << 25)
 
     def load_at(
-        self, space: str, site: str, where: Where, size: int, signed: bool, mask: str
+        self, space: str, site: str, where: AddressParts, size: int, signed: bool, mask: str
     ) -> list[Val]:
         out = self.runtime.new_row()
         if size > 8:
@@ -103,7 +103,9 @@ class LibraryAccess:
         self.call_at(name, space, site, where, mask, f", ptr {out}")
         return [word for word in self.runtime.words(out, size) if isinstance(word, Val)]
 
-    def call_at(self, name: str, space: str, site: str, where: Where, mask: str, tail: str) -> None:
+    def call_at(
+        self, name: str, space: str, site: str, where: AddressParts, mask: str, tail: str
+    ) -> None:
         """Call an access function on prepared addresses."""
         runtime = self.runtime
         rows = f"ptr {runtime.row_of(where.low, 32)}"

@@ -36,7 +36,7 @@ class Listing:
         entry: where the kernel begins.
         code: instructions by address.
         heads: where blocks begin.
-        joins: heads that are reached otherwise than from the instruction before.
+        merge_points: heads that are reached otherwise than from the instruction before.
     """
 
     arch: str
@@ -44,7 +44,7 @@ class Listing:
     entry: int
     code: dict[int, Any] = field(default_factory=dict)
     heads: set[int] = field(default_factory=set)
-    joins: set[int] = field(default_factory=set)
+    merge_points: set[int] = field(default_factory=set)
     _written: Access | None = None
 
     @classmethod
@@ -55,7 +55,7 @@ class Listing:
         while work:
             pc = work.pop()
             found.heads.add(pc)
-            found.joins.add(pc)
+            found.merge_points.add(pc)
             while pc not in found.code:
                 insn = _decoded(image, pc, found.arch)
                 if insn is None:
@@ -66,7 +66,7 @@ class Listing:
                     work.append(target)
                 pc = following(pc)
                 if insn.op in FLOW:
-                    found.joins.add(pc)
+                    found.merge_points.add(pc)
                 if insn.op in FLOW or starts_piece(pc):
                     found.heads.add(pc)
                 if insn.op in STOPS_FLOW and insn.guard == (PT, False) and _always(insn):

@@ -1,9 +1,9 @@
-"""Ways that meet: into a loop and round it, into a piece of code from the one before or a turn.
+"""Merge points: heads of loops, and of pieces that both a turn and the piece before lead to.
 
-Where two ways meet, what is in names on one of them comes from the record on the other, and phis
-choose.  NamedState are carried on only as far as a host has registers for them.  Results of
-floating-point operations go round a loop as floats, so that only who wants their bits makes NaNs
-canonical; what comes from the record may be any bits, so it is told where a value comes from.
+One incoming edge has the dirty state in IR names, the other one in the record: phis choose.  Names
+are carried on only as far as a host has registers for them.  Results of floating-point operations
+go round a loop as floats, so that NaNs are made canonical only where the bits are used; bits from
+the record may be any, so another phi says which edge was taken.
 """
 
 from __future__ import annotations

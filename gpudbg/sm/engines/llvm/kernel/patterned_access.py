@@ -14,7 +14,13 @@ from collections.abc import Mapping, Sequence
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import LIKELY, Builder, signed
 from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Num, Val, Values, varying
-from gpudbg.sm.engines.llvm.kernel.addresses import LANES16, LANES32, Addresses, Shape, Where
+from gpudbg.sm.engines.llvm.kernel.addresses import (
+    LANES16,
+    LANES32,
+    Addresses,
+    AddressParts,
+    AddressShape,
+)
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
 from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
@@ -32,7 +38,7 @@ from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
 from gpudbg.sm.engines.llvm.kernel.sites import Sites
 
 
-class Region(Shape):
+class SharedRange(AddressShape):
     """A register whose lanes point into shared memory in a pattern.
 
     Attributes:
@@ -144,8 +150,8 @@ class PatternedAccess:
         if address % size:
             return None
         region = self.addresses.shapes.get(("", 0))
-        if not isinstance(region, Region):
-            region = self.addresses.shapes["", 0] = Region(0, 0)
+        if not isinstance(region, SharedRange):
+            region = self.addresses.shapes["", 0] = SharedRange(0, 0)
             region.place = ir.get("ptr", "%rec", layout.SHARED_POINTER)
             limit = ir.get("i64", "%env", layout.SHARED_BYTES)
             region.room_at = len(ir.lines)
@@ -196,7 +202,7 @@ class PatternedAccess:
             self.ir.unless(self.ir.op(f"icmp eq i32 {mask}, 0"), target)
 
     def _found(
-        self, space: str, where: Where, pattern: Pattern, size: int, begin: int, end: int,
+        self, space: str, where: AddressParts, pattern: Pattern, size: int, begin: int, end: int,
         writes: bool = False,
     ) -> tuple[str, str, str, int]:  # fmt: skip
         """(Site, i1: the lanes lie as guessed and inside, "" where that is sure, a host pointer,
@@ -209,11 +215,11 @@ class PatternedAccess:
         ir = self.ir
         steps = tuple(place - pattern[0] for place in pattern)
         if space == "shared":
-            region, add = self._region(where, steps, size, begin - pattern[0], end - pattern[0])
+            region, add = self._range_of(where, steps, size, begin - pattern[0], end - pattern[0])
             return "", "" if region.sure else region.good, region.place, add - pattern[0]
         site = self.sites.entry(writes)
         same, first = self._lie(where.low, steps)
-        every = self.addresses.every(same, self.addresses.same_high(where.high))
+        every = self.addresses.all_lanes(same, self.addresses.same_high(where.high))
         offset = ir.op(f"add i64 {self.addresses.global_start(where, site)}, {first}")
         limit = ir.get("i64", site, 8)
         start = ir.op(f"add i64 {offset}, {begin - pattern[0]}")
@@ -240,13 +246,13 @@ class PatternedAccess:
             lie = ir.op(f"sub {LANES32} {low.ref}, {every}")
             numbers = ", ".join(f"i32 {signed(step & FULL, 32)}" for step in steps)
             same = ir.op(f"icmp eq {LANES32} {lie}, <{numbers}>")
-            known = Shape(same, "", [ir.op(f"zext i32 {first} to i64")])
+            known = AddressShape(same, "", [ir.op(f"zext i32 {first} to i64")])
             self.addresses.shapes[key] = known
         return known.regular, known.firsts[0]
 
-    def _region(
-        self, where: Where, steps: Pattern, size: int, begin: int, end: int
-    ) -> tuple[Region, int]:
+    def _range_of(
+        self, where: AddressParts, steps: Pattern, size: int, begin: int, end: int
+    ) -> tuple[SharedRange, int]:
         """What is known of a register that points into shared memory, and the bytes from there
         to where lane 0 points.
 
@@ -260,24 +266,26 @@ class PatternedAccess:
         name = f"{where.low.ref} {where.add % size} {steps}"
         region = addresses.shapes.get((name, size))
         if self.cursor.exec != FULL and not (
-            isinstance(region, Region) and region.begin <= begin and end <= region.end
+            isinstance(region, SharedRange) and region.begin <= begin and end <= region.end
         ):
             # What a guard keeps from executing must not turn the others' guess wrong.
             name = f"{name} ?"
             region = addresses.shapes.get((name, size))
-        if not isinstance(region, Region):
-            region = self._new_region(where, steps, size, begin, end)
+        if not isinstance(region, SharedRange):
+            region = self._new_range(where, steps, size, begin, end)
             addresses.shapes[name, size] = region
         region.begin, region.end = min(region.begin, begin), max(region.end, end)
         addresses.write(region.begin_at, region.begin)
         addresses.write(region.room_at, f"{region.end - region.begin - 1})")
         return region, add
 
-    def _new_region(self, where: Where, steps: Pattern, size: int, begin: int, end: int) -> Region:
+    def _new_range(
+        self, where: AddressParts, steps: Pattern, size: int, begin: int, end: int
+    ) -> SharedRange:
         ir = self.ir
-        region = Region(begin, end)
+        region = SharedRange(begin, end)
         lie, offset = self._lie(where.low, steps)
-        same = self.addresses.every(lie, "")
+        same = self.addresses.all_lanes(lie, "")
         base = ir.get("ptr", "%rec", layout.SHARED_POINTER)
         limit = ir.get("i64", "%env", layout.SHARED_BYTES)
         region.begin_at = len(ir.lines)

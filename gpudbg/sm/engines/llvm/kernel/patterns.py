@@ -3,7 +3,7 @@
 The integer instructions of a listing are executed once in the order of their addresses for two
 sample warps, with any numbers for what is not known.  Where the addresses of an access differ from
 lane to lane in the same way in both, code is made for that pattern.  It is a guess: the code checks
-it (`shared`).
+it (`patterned_access`).
 """
 
 from __future__ import annotations

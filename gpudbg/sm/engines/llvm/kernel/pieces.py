@@ -56,7 +56,7 @@ class Pieces:
         return (
             starts_piece(after)
             and after in listing.code
-            and after not in listing.joins
+            and after not in listing.merge_points
             and after not in self.blocks.placed
             and after not in self.blocks.order
             and insn.op not in FLOW

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import LIKELY, UNLIKELY, Builder
 from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Num, Val, Values
-from gpudbg.sm.engines.llvm.kernel.addresses import LANES32, Addresses, Where
+from gpudbg.sm.engines.llvm.kernel.addresses import LANES32, Addresses, AddressParts
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
 from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
@@ -61,45 +61,49 @@ class RegularAccess:
         slow, done, line, other, one = (
             ir.fresh(hint) for hint in ("slow", "done", "line", "other", "one")
         )
-        ways: list[tuple[list[str], str]] = []
-        near = addresses.near(where, size) if space == "global" else None
-        if near is not None:
-            far = addresses.is_near(near)
+        incoming: list[tuple[list[str], str]] = []
+        known = addresses.known_range(where, size) if space == "global" else None
+        if known is not None:
+            far = addresses.within(known)
             halves = [
-                moves.load_line(place, size, signed) for place in addresses.from_near(near, where)
+                moves.load_line(place, size, signed)
+                for place in addresses.places_from(known, where)
             ]
-            ways.append(
+            incoming.append(
                 ([moves.both(a, b) for a, b in zip(*halves, strict=True)], ir.end_block(done))
             )
             ir.label(far)
         site = self.sites.entry() if space == "global" else ""
         shape, same = addresses.shape(where.low, size), addresses.same_high(where.high)
-        ir.choose(addresses.every(shape.regular, same), line, other)
+        ir.choose(addresses.all_lanes(shape.regular, same), line, other)
         ir.label(line)
         places = addresses.places(space, site, where, shape, size, addresses.run, slow)
         begun = None
         if space == "global":
             self._fetch_ahead(site, places, size)
-            begun = None if near else addresses.look_around(site, where, places, size)
+            begun = None if known else addresses.begin_range(site, where, places, size)
         halves = [moves.load_line(place, size, signed) for place in places]
         regular = [moves.both(a, b) for a, b in zip(*halves, strict=True)]
-        ways.append((regular, ir.end_block(done)))
+        incoming.append((regular, ir.end_block(done)))
         ir.label(other)
-        ir.choose(addresses.every(shape.single, same), one, slow, LIKELY)
+        ir.choose(addresses.all_lanes(shape.single, same), one, slow, LIKELY)
         ir.label(one)
         places = addresses.places(space, site, where, shape, size, 1, slow)
         single = moves.load_splat(places, size, signed)
-        ways.append((single, ir.end_block(done)))
+        incoming.append((single, ir.end_block(done)))
         ir.label(slow)
         words = self.library.load_at(space, site, where, size, signed, mask)
-        ways.append(([word.ref for word in words], ir.end_block(done)))
+        incoming.append(([word.ref for word in words], ir.end_block(done)))
         ir.label(done)
         found = [
-            Val(32, ir.op(f"phi {LANES32} " + ", ".join(f"[ {a[n]}, %{end} ]" for a, end in ways)))
+            Val(
+                32,
+                ir.op(f"phi {LANES32} " + ", ".join(f"[ {a[n]}, %{end} ]" for a, end in incoming)),
+            )
             for n in range(len(words))
         ]
         if begun is not None:
-            addresses.meet(where, size, begun, [end for _, end in ways])
+            addresses.end_range(where, size, begun, [end for _, end in incoming])
         return found
 
     def store(self, space: str, address: Num, size: int, values: Sequence[Num]) -> bool:
@@ -115,18 +119,18 @@ class RegularAccess:
         where, mask, rows = self.to_store(space, address, values)
         data = [row.ref for row in rows]
         slow, done, fast = ir.fresh("slow"), ir.fresh("done"), ir.fresh("fast")
-        near = addresses.near(where, size) if space == "global" else None
-        if near is not None:
-            self.sites.writes.add(near.site)
-            self.sites.before_stores.add(near.pc)
-            far = addresses.is_near(near)
-            for half, place in enumerate(addresses.from_near(near, where)):
+        known = addresses.known_range(where, size) if space == "global" else None
+        if known is not None:
+            self.sites.writes.add(known.site)
+            self.sites.before_stores.add(known.pc)
+            far = addresses.within(known)
+            for half, place in enumerate(addresses.places_from(known, where)):
                 self.moves.store_piece(place, data, half)
             ir.br(done)
             ir.label(far)
         site = self.sites.entry(writes=True) if space == "global" else ""
         shape, same = addresses.shape(where.low, size), addresses.same_high(where.high)
-        ir.choose(addresses.every(shape.regular, same), fast, slow, LIKELY)
+        ir.choose(addresses.all_lanes(shape.regular, same), fast, slow, LIKELY)
         ir.label(fast)
         places = addresses.places(space, site, where, shape, size, addresses.run, slow)
         for half, place in enumerate(places):
@@ -141,8 +145,8 @@ class RegularAccess:
 
     def to_store(
         self, space: str, address: Val, values: Sequence[Num]
-    ) -> tuple[Where, str, list[Val]]:
-        """Address, bits of the mask and lanes of the words, named for all ways of a store."""
+    ) -> tuple[AddressParts, str, list[Val]]:
+        """Address, bits of the mask and lanes of the words, named for all incoming of a store."""
         cursor = self.cursor
         where, mask = self.addresses.parts(space, address), self.values.mask_bits(cursor.exec)
         if cursor.exec != FULL:
@@ -265,7 +269,7 @@ class RegularAccess:
         ir.label(quick)
         ir.br(done)
         ir.label(slow)
-        words = self.library.load_at("local", "", Where(address, 0, 0), size, False, mask)
+        words = self.library.load_at("local", "", AddressParts(address, 0, 0), size, False, mask)
         ir.br(late)
         ir.label(late)
         ir.br(done)
@@ -293,6 +297,8 @@ class RegularAccess:
         ir.br(done)
         ir.label(slow)
         tail = "".join(f", ptr {self.runtime.row_of(Val(32, d), 32)}" for d in data)
-        self.library.call_at(f"store.local.{size}", "local", "", Where(address, 0, 0), mask, tail)
+        self.library.call_at(
+            f"store.local.{size}", "local", "", AddressParts(address, 0, 0), mask, tail
+        )
         ir.br(done)
         ir.label(done)

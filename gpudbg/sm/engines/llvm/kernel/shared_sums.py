@@ -76,6 +76,6 @@ class SharedSums:
         turned = ir.op(f"call {LANES32} @llvm.fshr.v32i32({pair})")
         limit = ir.get("i64", "%env", layout.SHARED_BYTES)
         room = ir.op(f"trunc i64 {ir.op(f'lshr i64 {limit}, 2')} to i32")
-        return self.addresses.every(
+        return self.addresses.all_lanes(
             ir.op(f"icmp ult {LANES32} {turned}, {self.values.spread(room, 32)}"), ""
         )

@@ -29,7 +29,7 @@ from gpudbg.sm.engines.llvm.runtime.body import (
 from gpudbg.sm.engines.llvm.runtime.directed import directed_functions
 from gpudbg.sm.engines.llvm.runtime.float_bodies import FloatBodies
 from gpudbg.sm.engines.llvm.runtime.mufu import MufuBodies
-from gpudbg.sm.engines.llvm.runtime.work_stealing import FOLLOW, LEAD, team_functions
+from gpudbg.sm.engines.llvm.runtime.work_stealing import FOLLOW, LEAD, stealing_functions
 from gpudbg.sm.residency.compiled import residency_functions
 from gpudbg.sm.schedule.compiled import grid_loop
 
@@ -423,7 +423,7 @@ def control_text() -> str:
             *barrier_functions(),
             *residency_functions(),
             grid_loop(),
-            *team_functions(),
+            *stealing_functions(),
         ]
     )
 

@@ -23,9 +23,9 @@ from gpudbg.sm.residency import arena
 
 ASLEEP, CALLED, GO, WORKS, DONE, WAITED = range(6)
 
-LOOKS: Final = 100
+SPINS: Final = 100
 """Looks at a state before sleep, each with a call of the host's system: some 50 us."""
-LOOKS_AHEAD: Final = 8 * LOOKS
+SPINS_EARLY: Final = 8 * SPINS
 """After a launch, which as a rule is run at once: waking a thread costs as much as it does."""
 
 # ---- bytes of a team, i64 each: a head, then a box for each member, the leader first -------------
@@ -35,7 +35,7 @@ READ, WRITE, YIELD, COUNT, MOVED, ENDED, END = range(0, 56, 8)
 whether CTAs went from one to another, and where to read and to write that a follower is done."""
 HEAD_BYTES: Final = arena.LINE
 STATE: Final = 0
-TEAM, ENVIRONMENT, WHY, CALLS, CALL, PATIENCE = range(arena.LINE, arena.LINE + 48, 8)
+TEAM, ENVIRONMENT, WHY, CALLS, CALL, MOST_SPINS = range(arena.LINE, arena.LINE + 48, 8)
 """Of a box, behind the line with its state: the team, the environment to run, what that returned,
 where to read and to write that there is work, and how often it looks at the state before sleep."""
 ASKED, RUNS = range(2 * arena.LINE, 2 * arena.LINE + 16, 8)
@@ -78,10 +78,10 @@ class _Member(ControlCode):
         pair = self.op(f"cmpxchg ptr {box}, i64 {state}, i64 {new} acq_rel acquire")
         self.choose(self.op(f"extractvalue {{i64, i1}} {pair}, 1"), done, other)
 
-    def look(self, box: str, news: dict[int, str], tired: str, most: int | str = LOOKS) -> None:
+    def spin(self, box: str, news: dict[int, str], tired: str, most: int | str = SPINS) -> None:
         """Look at a state for a while: go to the label it has in `news`, or at last to `tired`."""
-        looks = self.op("alloca i64")
-        self.put("i64", 0, looks)
+        spins = self.op("alloca i64")
+        self.put("i64", 0, spins)
         with self.loop() as (_, after):
             state = self.state(box)
             cases = " ".join(f"i64 {value}, label %{label}" for value, label in news.items())
@@ -90,8 +90,8 @@ class _Member(ControlCode):
             self.label(on)
             # The other one may be waiting for this processor.
             self.op(f"call i32 {self.get('ptr', '%team', YIELD)}()")
-            count = self.op(f"add i64 {self.get('i64', looks)}, 1")
-            self.put("i64", count, looks)
+            count = self.op(f"add i64 {self.get('i64', spins)}, 1")
+            self.put("i64", count, spins)
             self.unless(self.op(f"icmp uge i64 {count}, {most}"), after)
         self.br(tired)
 
@@ -126,7 +126,7 @@ class _Member(ControlCode):
         self.exchange(self.at(environment, layout.STOP), HAND_OVER, 0, again, end)
         self.label(idle)
         self.publish(0, box, RUNS)
-        got = self.op(f"call i1 @ask(ptr %team, ptr {box})")
+        got = self.op(f"call i1 @steal(ptr %team, ptr {box})")
         self.choose(got, again, end)
         self.label(other)
         with self.each_box(0) as member:
@@ -199,7 +199,7 @@ def _lead() -> str:
         f.put("i64", LIMIT, box, WHY)
         f.br(done)
         f.label(look)
-        f.look(box, {ASLEEP: done, CALLED: done, DONE: done}, tired)
+        f.spin(box, {ASLEEP: done, CALLED: done, DONE: done}, tired)
         f.label(tired)
         f.exchange(box, WORKS, WAITED, wait, done)
         f.label(wait)
@@ -221,8 +221,8 @@ def _follow() -> str:
     got = f.signal(READ, f.get("i64", "%box", CALLS))
     f.line(f"switch i64 {got}, label %sleep [ i64 0, label %leave i64 8, label %look ]")
     f.label("look")
-    most = f.get("i64", "%box", PATIENCE)
-    f.look("%box", {ASLEEP: "sleep", GO: "begin"}, "tired", most)
+    most = f.get("i64", "%box", MOST_SPINS)
+    f.spin("%box", {ASLEEP: "sleep", GO: "begin"}, "tired", most)
     f.label("tired")
     state = f.state("%box")
     f.choose(f.op(f"icmp eq i64 {state}, {GO}"), "begin", "rest")
@@ -319,7 +319,7 @@ def _bring_first(f: _Member, ring: str, count: str, warps: str) -> None:
         f.loop_put("position", f.op(f"add i64 {f.op(f'sub i64 {last}, {start}')}, 1"))
 
 
-def _ask() -> str:
+def _steal() -> str:
     """A member has no warp that can run: have another one hand over CTAs; whether there are."""
     f = _Member()
     mine = f.get("ptr", "%box", ENVIRONMENT)
@@ -362,9 +362,9 @@ def _ask() -> str:
         f.br(next_)
         f.label(next_)
     f.line("ret i1 false")
-    return f.close("define private i1 @ask(ptr %team, ptr %box)")
+    return f.close("define private i1 @steal(ptr %team, ptr %box)")
 
 
-def team_functions() -> list[str]:
+def stealing_functions() -> list[str]:
     """Leader and follower, and what they call."""
-    return [_hand_over(), _ask(), _lead(), _follow()]
+    return [_hand_over(), _steal(), _lead(), _follow()]

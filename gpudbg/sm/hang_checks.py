@@ -6,13 +6,13 @@ from typing import Final
 
 FIRST: Final = 1 << 16
 """Warp instructions before the first look."""
-AFTER_LOOK: Final = 8
+AFTER_CHECK: Final = 8
 AFTER_PROGRESS: Final = 2
 """The next look is at so many times the present total: a look costs milliseconds, and one that
 is left out because a CTA has ended costs nothing."""
 
 
-class Looks:
+class HangChecks:
     """The looks of one launch.
 
     Attributes:
@@ -29,6 +29,6 @@ class Looks:
         """Whether it is worth looking, now that the total has been reached: no CTA has ended since
         the last time.  Settles when the next is due."""
         ended, self._done = ctas_done != self._done, ctas_done
-        self.at = total * (AFTER_PROGRESS if ended else AFTER_LOOK)
+        self.at = total * (AFTER_PROGRESS if ended else AFTER_CHECK)
         self.times += not ended
         return not ended
