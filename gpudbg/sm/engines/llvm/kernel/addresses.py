@@ -250,7 +250,7 @@ class Addresses:
     def begin_range(
         self, site: str, where: AddressParts, places: list[str], size: int
     ) -> tuple[CheckedRange, str]:
-        """Begin a range around this access for later ones to use; an i1 that says whether all of it is
+        """Begin a range around this access for later ones; an i1: all of it is
         inside its allocation, which later accesses widen."""
         ir = self.ir
         turn = size.bit_length() - 1
