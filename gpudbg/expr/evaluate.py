@@ -497,8 +497,9 @@ def _repeated(first: Result, count: Result) -> Result:
     place = first.place
     if place is None or place.kind != "memory" or place.addresses is None:
         raise CommandError("only something in memory can be extended with '@'")
-    elements = int(count.values[0]) if isinstance(count.type, Scalar) else 0
-    if count.values.dtype.kind == "f" or not 1 <= elements <= MAX_ELEMENTS:
+    whole = isinstance(count.type, Scalar) and count.values.dtype.kind != "f"
+    elements = int(count.values[0]) if whole else 0
+    if not 1 <= elements <= MAX_ELEMENTS:
         raise CommandError(f"'@' takes a number of elements from 1 to {MAX_ELEMENTS}")
     return Result(Array(first.type, elements), place.addresses, first.valid, place, first.why)
 

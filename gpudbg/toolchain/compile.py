@@ -29,12 +29,19 @@ from gpudbg.formats.lines import PTX_LINE, read_lines
 from gpudbg.formats.program import SUPPORTED_ARCHS, Program
 from gpudbg.formats.reading import read_bytes
 from gpudbg.toolchain.hostcode import HostCode, split, template_kernels
-from gpudbg.toolchain.hostfiles import DEVICE_DEFAULT, Files, folders_of
+from gpudbg.toolchain.hostfiles import DEVICE_DEFAULT, SEARCHES, Files, folders_of
+from gpudbg.toolchain.hostproject import advice, kernel_files
 from gpudbg.toolchain.options import CompileOptions, looks_like_ptx
 
 LOG = logging.getLogger("gpudbg.compile")
 
 DEFAULT_ARCH = "sm_50"
+NEWER_ARCH = "sm_61"
+_ARCH_FUNCTION = re.compile(
+    r"\b(?:__half2?|half2?|__h[a-z]\w*|h(?:exp|log|sin|cos|sqrt)\w*|atomic\w+|__dp[24]a\w*)\b"
+)
+"""What the default architecture lacks, or may lack."""
+BYTE_ORDER_MARK = "\ufeff"
 _DEPRECATED = re.compile(r"^nvrtc: warning ?:.*[Aa]rchitectures? .*deprecated")
 INSTALL = "pip install 'gpudbg[cuda]' brings it; no GPU is needed"
 TIMEOUT_S = 300
@@ -44,15 +51,28 @@ _EMPTY_HEADERS = """
 cuda.h cuda_runtime.h cuda_runtime_api.h device_launch_parameters.h device_functions.h
 assert.h cassert cstdio cstdlib cstring ctime errno.h memory.h stdio.h stdlib.h
 string.h strings.h stdarg.h cstdarg fcntl.h sys/stat.h sys/time.h time.h unistd.h
-algorithm array chrono fstream functional iomanip iostream map memory numeric random sstream
-stdexcept string thread tuple vector
+stdbool.h inttypes.h sys/resource.h pthread.h sched.h omp.h malloc.h getopt.h
+algorithm any array atomic bitset cctype cerrno charconv chrono cinttypes condition_variable
+csignal cwchar deque exception execution filesystem forward_list fstream functional future
+initializer_list iomanip ios iosfwd iostream istream iterator list locale map memory mutex
+new numeric optional ostream queue random ratio regex set sstream stack stdexcept streambuf
+string string_view system_error thread tuple typeindex typeinfo unordered_map unordered_set
+valarray variant vector
 """.split()
+
+_HOST_LIBRARIES = """
+cudaProfiler.h cuda_gl_interop.h cuda_profiler_api.h cufft.h curand.h cusolverDn.h cusolverSp.h
+cusparse.h nccl.h npp.h nvToolsExt.h nvml.h nvrtc.h
+""".split()
+"""Of NVIDIA's libraries that the host alone calls."""
 
 _INTEGERS = "".join(
     f"typedef {sign}{words} {'u' if sign else ''}int{bits}_t;\n"
     for bits, words in ((8, "char"), (16, "short"), (32, "int"), (64, "long long"))
     for sign in ("", "unsigned ")
 ).replace("typedef char", "typedef signed char")
+
+_INTEGER_NAMES = (*re.findall(r"\w+_t(?=;)", _INTEGERS), "uintptr_t", "intptr_t")
 
 _CONSTANTS = (
     ("M_E", "2.7182818284590452354"),
@@ -86,7 +106,8 @@ HEADERS: Mapping[str, str] = {
         ("stdint.h", "cstdint"),
         "#pragma once\n"
         + _INTEGERS
-        + "typedef unsigned long long uintptr_t;\ntypedef long long intptr_t;\nnamespace std {}\n",
+        + "typedef unsigned long long uintptr_t;\ntypedef long long intptr_t;\n"
+        + f"namespace std {{ {' '.join(f'using ::{name};' for name in _INTEGER_NAMES)} }}\n",
     ),
     **dict.fromkeys(
         ("math.h", "cmath"),
@@ -100,6 +121,8 @@ HEADERS: Mapping[str, str] = {
         ("cublas_v2.h", "cublasLt.h", "cublas.h", "cudnn.h"),
         "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n",
     ),
+    **dict.fromkeys(_HOST_LIBRARIES, ""),
+    "unistd.h": "#define _POSIX_VERSION 200809L\n",
     **dict.fromkeys(("stddef.h", "cstddef"), "#define NULL 0\nnamespace std {}\n"),
     **dict.fromkeys(
         ("limits.h", "climits"),
@@ -116,13 +139,16 @@ HEADERS: Mapping[str, str] = {
 }
 """Stand-ins for host headers: device code has what it needs of them built in."""
 
-_DEVICE_STD = ("limits", "type_traits", "utility")
+_DEVICE_STD = ("array", "limits", "tuple", "type_traits", "utility")
 _CUDA_STD = "#pragma once\n#include <cuda/std/{}>\nnamespace std {{ using namespace cuda::std; }}\n"
 """Headers of the C++ library that device code uses as they are, in NVIDIA's version for devices."""
 
 _COMMON_HEADERS = ("stdint.h", "stddef.h", "limits.h", "float.h", "math.h", "sys/types.h")
 _PRE_INCLUDED = [f"--pre-include={name}" for name in _COMMON_HEADERS]
 """What other host headers bring along."""
+
+_HOST_MACROS = ["-D__linux__=1", "-D__unix__=1", "-D__x86_64__=1"]
+"""What nvcc's host compiler defines, and headers of programs ask for."""
 
 _QUIET = ["-diag-suppress=47,177,20042,20044"]
 """NVRTC's warnings about host declarations taken for the device's, and constants defined twice."""
@@ -181,10 +207,18 @@ def _folders(package: str) -> Iterator[Path]:
             yield Path(os.environ[variable]) / "lib64"
 
 
+_HEADER_PACKAGES = (
+    ("cuda_runtime", "cuda_fp16.h"),
+    ("cuda_cccl", "nv/target"),
+    ("curand", "curand_kernel.h"),
+)
+"""Wheels with headers for device code, and one of each."""
+
+
 def _runtime_headers() -> list[str]:
-    """Folders with cuda_fp16.h and the like, and with nv/target and cuda/std, of the wheels."""
+    """The folders of those that are installed."""
     out = []
-    for package, has in (("cuda_runtime", "cuda_fp16.h"), ("cuda_cccl", "nv/target")):
+    for package, has in _HEADER_PACKAGES:
         found = (folder / "include" for folder in _folders(package))
         out += [str(f) for f in found if (f / has).is_file()][:1]
     return out
@@ -216,8 +250,13 @@ def program_of(name: str, made: Compiled) -> Program:
         program = read_cubin(made.cubin, name)
     except LoadError:
         if names := template_kernels(made.source):
-            raise LoadError("contains no kernels", path=name, hint=_instance_words(names)) from None
-        raise
+            hint = _instance_words(names)
+        elif made.source and "__global__" not in made.source:
+            others = ", ".join(kernel_files(name)[:4])
+            hint = "no __global__ function in it" + (f"; there are in {others}" if others else "")
+        else:
+            raise
+        raise LoadError("contains no kernels", path=name, hint=hint) from None
     if made.source:
         program = replace(program, sources={name: made.source})
         if looks_like_ptx(made.source) and not read_lines(program).rows:
@@ -281,6 +320,7 @@ def compile_cuda(source: bytes | str, name: str, options: CompileOptions) -> Com
     if library is None:
         raise UsageError(f"{name}: compiling CUDA C++ needs NVRTC", INSTALL)
     text = source.decode("utf-8", "replace") if isinstance(source, bytes) else source
+    text = text.removeprefix(BYTE_ORDER_MARK)
     if "\0" in text:
         raise CompileError(f"{name}: a NUL character at offset 0x{text.index(chr(0)):x}")
     words = _nvrtc_words(options)
@@ -296,25 +336,52 @@ def compile_cuda(source: bytes | str, name: str, options: CompileOptions) -> Com
     if cubin is None:
         cubin, log, left_out = _without_host(_Nvrtc(str(library)), text, name, options)
     if cubin is None:
-        note = f"\n{name}: {left_out}" if left_out else ""
+        notes = [left_out, advice(name, log), _newer_arch(text, name, options)]
+        note = "".join(f"\n{name}: {words}" for words in notes if words)
         raise CompileError(f"{name} does not compile\n{log.rstrip()}{note}")
     return Compiled(cubin, log.rstrip(), host, text, left_out)
+
+
+def _newer_arch(text: str, name: str, options: CompileOptions) -> str:
+    """Advice where nobody named an architecture and a newer one compiles."""
+    if options.arch is not None or not _ARCH_FUNCTION.search(text):
+        return ""
+    newer = replace(options, arch=NEWER_ARCH)
+    try:
+        compile_cuda(text, name, newer)
+    except CompileError:
+        return ""
+    lacks = "arithmetic of half precision, atomics on double, __dp4a"
+    return f"--arch {NEWER_ARCH} compiles it; {DEFAULT_ARCH} lacks {lacks}"
 
 
 def _without_host(
     nvrtc: _Nvrtc, text: str, name: str, options: CompileOptions
 ) -> tuple[bytes | None, str, str]:
     """The cubin or None, the log, and what was left out of headers and declarations."""
-    files = Files(name, folders_of(options.include_dirs))
-    files.read(text)
-    words = [*_nvrtc_words(options), DEVICE_DEFAULT, *_PRE_INCLUDED, *_QUIET]
+    words = [*_nvrtc_words(options), DEVICE_DEFAULT, *_HOST_MACROS, *_PRE_INCLUDED, *_QUIET]
     given = _stand_ins(options)
-    cubin, log = files.compile(
-        lambda main, headers, instances: nvrtc.compile(
-            main, name, words, {**dict.fromkeys(files.empty, ""), **given, **headers}, instances
-        )
-    )
-    return cubin, log, files.words()
+
+    def compile_(
+        main: str, headers: Mapping[str, str], instances: Sequence[str]
+    ) -> tuple[bytes | None, str]:
+        return nvrtc.compile(main, name, words, {**given, **headers}, instances)
+
+    def installed(header: str) -> bool:
+        return header in given or any((Path(d) / header).is_file() for d in _runtime_headers())
+
+    first: tuple[bytes | None, str, str] | None = None
+    for search in SEARCHES:
+        files = Files(name, folders_of(options.include_dirs), search, installed)
+        files.read(text)
+        cubin, log = files.compile(compile_)
+        if cubin is not None:
+            return cubin, log, files.words()
+        first = first or (None, log, files.words())
+        if not files.near:
+            break
+    assert first is not None
+    return first
 
 
 def _nvrtc_words(options: CompileOptions) -> list[str]:

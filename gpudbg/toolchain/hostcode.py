@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 
 _TOKEN = re.compile(
     r"""
-    (?P<blank>\s+ | //[^\n]* | /\*.*?\*/)
-  | (?P<directive>^[ \t]*\#(?:\\\r?\n|/\*.*?\*/|[^\n])*)
+    (?P<directive>^[ \t]*\#(?:\\\r?\n|/\*.*?\*/|[^\n])*)
+  | (?P<blank>[^\S\n]+ | \n+ | //(?:\\\r?\n|[^\n])* | /\*.*?\*/)
   | (?P<string>(?:u8|[uUL])?R"(?P<delimiter>[^()\\\s]{0,16})\(.*?\)(?P=delimiter)"
       | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*')
   | (?P<word>[A-Za-z_]\w* | \.?\d(?:[eEpP][+-]|'\w|[\w.])*)
@@ -32,7 +32,12 @@ _DEVICE = frozenset({"__global__", "__device__", "constexpr", "consteval"})
 
 _SCOPES = frozenset({"namespace"})
 _TYPES = frozenset({"class", "struct", "union", "enum"})
+_ATTRIBUTES = frozenset({"__align__", "alignas", "__attribute__", "__declspec"})
 _OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
+
+_CONDITION = re.compile(r"\s*#\s*(if|elif|else|endif)")
+_KEPT = re.compile(r"\s*#\s*(?:if|elif|else|endif|define|undef)")
+"""Directives inside host code that stay: what lies behind it is between them, or asks for them."""
 
 _DEFINE = re.compile(r"\s*#\s*define\s+(\w+)(.*)", re.DOTALL)
 _TEMPLATE_KERNEL = re.compile(
@@ -138,16 +143,19 @@ class _Reader:
 
 
 def _outside_groups(words: list[str]) -> list[str]:
-    """The words outside brackets, the opening brackets themselves kept; no template arguments."""
+    """The words outside brackets, the opening brackets themselves kept, but those of attributes;
+    no template arguments.
+    """
     out: list[str] = []
     depth = angle = 0
     for n, word in enumerate(words):
-        if depth == 0 and word == "<" and n and words[n - 1] == "template":
+        before = words[n - 1] if n else ""
+        if depth == 0 and word == "<" and before == "template":
             angle = 1
         elif angle and word in "<>":
             angle += 1 if word == "<" else -1
         elif word in _OPEN:
-            if depth == 0 and not angle:
+            if depth == 0 and not angle and before not in _ATTRIBUTES:
                 out.append(word)
             depth += 1
         elif word in _CLOSE:
@@ -155,6 +163,33 @@ def _outside_groups(words: list[str]) -> list[str]:
         elif depth == 0 and not angle:
             out.append(word)
     return out
+
+
+@dataclass(slots=True)
+class _Branches:
+    """Conditional text whose branches open the same brackets: the first one's are read."""
+
+    tokens: list[_Token]
+    open: list[tuple[int, int | None]] = field(default_factory=list)
+    """For each `#if` inside which the reader is: where its branch begins, and how many brackets
+    more than it closes the first branch opened.
+    """
+
+    def meet(self, directive: str) -> None:
+        """A directive: the end of a branch, or the beginning of one."""
+        found = _CONDITION.match(directive)
+        if found is None:
+            return
+        if found[1] == "if":
+            self.open.append((len(self.tokens), None))
+        elif self.open:
+            start, first = self.open.pop()
+            words = [t.text for t in self.tokens[start:]]
+            depth = sum((w in _OPEN) - (w in _CLOSE) for w in words)
+            if first and depth == first:
+                del self.tokens[start:]
+            if found[1] != "endif":
+                self.open.append((len(self.tokens), depth if first is None else first))
 
 
 def split(text: str, device_words: AbstractSet[str] = frozenset()) -> HostCode:
@@ -179,12 +214,25 @@ def split(text: str, device_words: AbstractSet[str] = frozenset()) -> HostCode:
 
 
 def blanked(text: str, extents: Iterable[tuple[int, int]]) -> str:
-    """The text with blanks in place of what lies in (start, end), in order; lines stay."""
+    """The text with blanks in place of what lies in (start, end), in order; lines stay, and so do
+    conditions and macros.
+    """
     pieces, at = [], 0
     for start, end in extents:
-        pieces += [text[at:start], re.sub(r"[^\n]", " ", text[start:end])]
+        pieces.append(text[at:start])
+        at = start
+        for match in _TOKEN.finditer(text, start, end):
+            if match.lastgroup == "directive" and _KEPT.match(match[0]):
+                pieces += [_blanks(text[at : match.start()]), match[0]]
+                at = match.end()
+        pieces.append(_blanks(text[at:end]))
         at = end
     return "".join((*pieces, text[at:]))
+
+
+def _blanks(text: str) -> str:
+    """As many blanks, on as many lines."""
+    return re.sub(r"[^\n]", " ", text)
 
 
 def template_kernels(text: str) -> list[str]:
@@ -204,10 +252,12 @@ def device_macros(text: str, known: AbstractSet[str] = frozenset()) -> set[str]:
 def _tokens(text: str, known: AbstractSet[str]) -> tuple[list[_Token], set[str]]:
     """Tokens without blanks and directives, and the macros that make a function a device one."""
     tokens: list[_Token] = []
+    branches = _Branches(tokens)
     macros = set(known)
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup
         if kind == "directive":
+            branches.meet(match[0])
             define = _DEFINE.match(match[0])
             if define and (_DEVICE | macros) & set(re.findall(r"\w+", define[2])):
                 macros.add(define[1])

@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from gpudbg.toolchain.hostcode import HostCode, blanked, device_macros, split
+from gpudbg.toolchain.hostproject import header_near
 
 _INCLUDE = re.compile(r'^([ \t]*#[ \t]*include[ \t]*)(?:"([^"\n]+)"|<([^>\n]+)>)', re.MULTILINE)
 _ERROR = re.compile(r"^(.+)\((\d+)\): (?:catastrophic )?error", re.MULTILINE)
@@ -27,6 +28,26 @@ _MISSING = re.compile(
 
 DEVICE_DEFAULT = "-default-device"
 """NVRTC's word for: a function or variable without a word is for the device."""
+
+SEARCHES = ("all", "quoted")
+"""Which headers that no -I names are looked for in the folders of the project.  Those in <> may be
+of a library whose headers, as far as the project has them, are worse for device code than none.
+"""
+
+_HOST_PARTS = ("/thrust/", "/cub/", "/cuda/std/__cuda/")
+"""Paths of C++ libraries that launch kernels from the host."""
+_DEVICE_PARTS = {
+    "cub/cub.cuh": "".join(
+        f"#include <cub/{kind}/{kind}_{name}.cuh>\n"
+        for kind, names in (
+            ("block", "adjacent_difference discontinuity exchange histogram load merge_sort "
+             "radix_rank radix_sort reduce run_length_decode scan shuffle store"),
+            ("warp", "exchange load merge_sort reduce scan store"),
+        )
+        for name in names.split()
+    )
+}  # fmt: skip
+"""What of their headers device code uses; nothing of the others."""
 
 ROUNDS = 40
 MAX_FILES = 1000
@@ -67,16 +88,22 @@ class Files:
     Attributes:
         name: the main file's.
         folders: where headers are looked for.
+        search: one of `SEARCHES`.
+        installed: tells headers of the compiler and of libraries, which no project's stand for.
         files: texts by the name under which they are compiled.
         empty: headers that are not there and were taken as empty.
         dropped: (file, line) of declarations taken out.
+        near: headers found in the project where no -I looks: as written → path.
     """
 
     name: str
     folders: Sequence[str]
+    search: str = "quoted"
+    installed: Callable[[str], bool] = lambda header: False
     files: dict[str, _File] = field(default_factory=dict)
     empty: list[str] = field(default_factory=list)
     dropped: list[tuple[str, int]] = field(default_factory=list)
+    near: dict[str, str] = field(default_factory=dict)
 
     def read(self, text: str) -> None:
         """Take the main text and the headers it includes that lie in `folders`."""
@@ -109,7 +136,19 @@ class Files:
             if os.path.isfile(path) and not os.path.samefile(path, self.name_on_disk):
                 found[wanted] = path
                 return f'{match[1]}"{path}"'
-        return match[0]
+        near = self._near(wanted, quoted=match[2] is not None)
+        if near is None:
+            return match[0]
+        found[wanted] = self.near[wanted] = near
+        return f'{match[1]}"{near}"'
+
+    def _near(self, wanted: str, quoted: bool) -> str | None:
+        """A header of the project that lies in none of `folders`."""
+        if not (quoted or self.search == "all") or "." not in wanted or self.installed(wanted):
+            return None
+        if not os.path.isfile(self.name):
+            return None
+        return header_near(os.path.dirname(self.name), wanted)
 
     @property
     def name_on_disk(self) -> str:
@@ -120,7 +159,7 @@ class Files:
         """Compile, and again without what the compiler refused, while there is anything left."""
         instances: Sequence[str] = self.files[self.name].host.instances
         for _ in range(ROUNDS):
-            headers = dict.fromkeys(self.empty, "")
+            headers = {name: _DEVICE_PARTS.get(name, "") for name in self.empty}
             headers |= {n: f.shown() for n, f in self.files.items() if n != self.name}
             main = self.files[self.name].shown()
             made, log = compile_(main, headers, instances)
@@ -137,7 +176,8 @@ class Files:
         missing = _MISSING.search(log)
         if missing and self._without(missing[1], int(missing[2]), missing[3]):
             return True
-        if any("/thrust/" in match[1] for match in _ERROR.finditer(log)) and self._hostless():
+        inside = (part in match[1] for match in _ERROR.finditer(log) for part in _HOST_PARTS)
+        if any(inside) and self._hostless():
             return True
         places = dict.fromkeys((m[1], int(m[2])) for m in _ERROR.finditer(log))
         ours = [(self.files[name], name, line) for name, line in places if name in self.files]
@@ -156,9 +196,12 @@ class Files:
         return False
 
     def _hostless(self) -> bool:
-        """Take Thrust, which calls kernels from the host, as empty; whether it was not."""
-        found = (m[3] for f in self.files.values() for m in _INCLUDE.finditer(f.text))
-        new = [h for h in dict.fromkeys(found) if h and h.startswith("thrust/")]
+        """Take Thrust and those parts of CUB that call kernels from the host as empty; whether
+        they were not.
+        """
+        found = (m[2] or m[3] for f in self.files.values() for m in _INCLUDE.finditer(f.text))
+        host = ("thrust/", "cub/device/", *_DEVICE_PARTS)
+        new = [h for h in dict.fromkeys(found) if h.startswith(host)]
         new = [h for h in new if h not in self.empty]
         self.empty += new
         return bool(new)
@@ -175,8 +218,16 @@ class Files:
     def words(self) -> str:
         """What was left out beside the main file's host functions; empty for nothing."""
         out = []
+        if self.near:
+            places = sorted({os.path.dirname(path) for path in self.near.values()})
+            out.append(f"headers found in {', '.join(places)}, which no -I names")
         if self.empty:
-            out.append(f"headers not found, taken as empty: {', '.join(self.empty)}")
+            libraries = [h for h in self.empty if h.startswith(("thrust/", "cub/"))]
+            missing = [h for h in self.empty if h not in libraries]
+            if missing:
+                out.append(f"headers not found, taken as empty: {', '.join(missing)}")
+            if libraries:
+                out.append(f"host parts left out of {', '.join(libraries)}")
         if self.dropped:
             places = [f"{name}:{line}" for name, line in self.dropped]
             more = f" and {len(places) - 6} more" if len(places) > 6 else ""
@@ -186,7 +237,7 @@ class Files:
 
 def _read(path: str) -> str:
     data = Path(path).read_bytes()[:MAX_BYTES]
-    return data.decode("utf-8", "replace").replace("\0", " ")
+    return data.decode("utf-8-sig", "replace").replace("\0", " ")
 
 
 def _offset(text: str, line: int) -> int:

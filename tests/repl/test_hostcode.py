@@ -136,3 +136,47 @@ def test_names_of_template_kernels() -> None:
         "template<int N> static __global__ void two() {}\n"
     )
     assert template_kernels(text) == ["one", "two"]
+
+
+INDENTED = """\
+#ifndef G_H
+#define G_H
+  #if _WIN32
+    #include <windows.h>
+    typedef HANDLE Thread;
+  #else
+    typedef pthread_t Thread;
+  #endif
+Thread start(int n);
+#endif
+struct __align__(8) Pair { float a, b; };
+"""
+
+
+def test_indented_directives_belong_to_no_declaration() -> None:
+    found = split(INDENTED)
+    declared = [INDENTED[a:b] for a, b in found.declarations]
+    assert declared[:3] == [
+        "typedef HANDLE Thread;",
+        "typedef pthread_t Thread;",
+        "Thread start(int n);",
+    ]
+    assert not any("#" in text for text in declared)
+
+
+def test_an_aligned_type_is_no_function() -> None:
+    assert split(INDENTED).functions == ()
+
+
+@pytest.mark.parametrize("first", ["int main() {", "int main() { {"])
+def test_branches_that_open_the_same_brackets_count_once(first: str) -> None:
+    text = f"#if A\n{first}\n#elif B\n{first}\n#else\n{first}\n#endif\n"
+    text += "}" * first.count("{") + "\n__global__ void k() {}\n"
+    found = split(text)
+    assert found.functions == (("main", 2),)
+    assert "__global__ void k() {}" in found.device
+
+
+def test_conditions_and_macros_inside_host_code_stay() -> None:
+    text = "int main() {\n#define N 4\n#include <x.h>\n/*\n#if 0\n*/\n}\n"
+    assert [line for line in split(text).device.split("\n") if line.strip()] == ["#define N 4"]

@@ -13,7 +13,9 @@ import gpudbg
 from gpudbg.errors import CompileError, LoadError, UsageError
 from gpudbg.formats.lines import read_lines
 from gpudbg.toolchain import compile as compiler
+from gpudbg.toolchain import hostproject
 from gpudbg.toolchain.hostfiles import Files
+from gpudbg.toolchain.hostproject import header_near
 
 HEADER = """\
 #pragma once
@@ -147,3 +149,109 @@ def test_complaints_end() -> None:
     assert files.compile(refuse)[0] is None
     assert asked == 3
     assert files.dropped == [("k.cu", 1), ("k.cu", 2)]
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("folder", ["include", "common/inc", "Common", ""])
+@pytest.mark.parametrize("directive", ['"sizes.h"', "<sizes.h>"])
+def test_headers_of_the_project_are_found(
+    tmp_path: Path, folder: str, directive: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "src" / "kernels").mkdir(parents=True)
+    (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+    (tmp_path / folder / "sizes.h").write_text("\ufeff#pragma once\n#define SIZE 7\n")
+    main = tmp_path / "src" / "kernels" / "k.cu"
+    main.write_text(f"#include {directive}\n__global__ void k(int *p) {{ *p = SIZE; }}\n")
+    with caplog.at_level(logging.WARNING, "gpudbg.compile"):
+        loaded = gpudbg.load(main)
+    session = loaded.launch(args=[np.zeros(1, np.int32)])
+    session.run()
+    assert session.buffer(0).tolist() == [7]
+    assert f"headers found in {tmp_path / folder}, which no -I names" in caplog.text
+
+
+@needs_nvrtc
+def test_a_found_header_that_does_not_compile_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include" / "window.h").write_text("#error no window system\n")
+    main = tmp_path / "k.cu"
+    main.write_text("#include <window.h>\n__global__ void k() {}\n")
+    assert gpudbg.load(main).kernels
+
+
+def test_headers_are_not_looked_for_above_the_temporary_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "x.h").write_text("")
+    assert header_near(str(tmp_path / "a" / "b"), "x.h") == str(tmp_path / "x.h")
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
+    hostproject._parents.cache_clear()
+    assert header_near(str(tmp_path / "a" / "b"), "x.h") is None
+    hostproject._parents.cache_clear()
+
+
+@needs_nvrtc
+def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
+    main = tmp_path / "k.cu"
+    main.write_bytes(b"\xef\xbb\xbf// k\n__global__ void k() {}\n")
+    assert gpudbg.load(main).kernels
+
+
+@needs_nvrtc
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#include <cstdint>\n__global__ void k(std::uint32_t *p, std::int8_t a) { *p = a; }",
+        "#include <curand.h>\n#include <cufft.h>\n__global__ void k() {}",
+        "#include <unistd.h>\n#include <nope.h>\n#if _POSIX_VERSION < 200112L || !__linux__\n"
+        "#error system\n#endif\n__global__ void k() {}",
+    ],
+)
+def test_what_host_headers_bring(text: str) -> None:
+    assert gpudbg.compile(text, name="k.cu").kernels
+
+
+@needs_nvrtc
+@pytest.mark.skipif(len(compiler._runtime_headers()) < 2, reason="CCCL's headers are not installed")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#include <cub/cub.cuh>\n__global__ void k(int *p) { typedef cub::BlockReduce<int, 32> R;\n"
+        "__shared__ R::TempStorage t; int s = R(t).Sum((int)threadIdx.x); "
+        "if (!threadIdx.x) *p = s; }",
+        "#include <array>\n__global__ void k(int *p) { std::array<int, 2> a{400, 96}; "
+        "*p = a[threadIdx.x & 1] + 400; }",
+    ],
+)
+def test_device_parts_of_libraries(text: str) -> None:
+    host = "\n#include <iostream>\nint main() { cub::DeviceReduce(); std::cout << 1; }\n"
+    session = gpudbg.compile(text + host, name="k.cu").launch(args=[np.zeros(1, np.int32)])
+    session.run()
+    assert session.buffer(0).tolist() in ([496], [800])
+
+
+@needs_nvrtc
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("__global__ void k() { k<<<1, 1>>>(); cudaDeviceSynchronize(); }", "launch kernels"),
+        ("__global__ void k(curandState *s) {}", "pip install nvidia-curand-cu12"),
+        ('#include "mine.h"\n__global__ void k() {}', "-I FOLDER says where mine.h lies"),
+        ("__global__ void k(double *p) { atomicAdd(p, 1.0); }", "--arch sm_61 compiles it"),
+    ],
+)
+def test_what_does_not_compile_says_what_to_do(text: str, words: str) -> None:
+    with pytest.raises(CompileError, match=words):
+        gpudbg.compile(text, name="k.cu")
+
+
+@needs_nvrtc
+def test_a_part_of_another_file_is_told(tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text("__global__ void k(Node *n) {}\n")
+    (tmp_path / "all.cu").write_text('struct Node { int a; };\n#include "./k.cu"\n')
+    with pytest.raises(CompileError, match=r"all\.cu includes this file: open that one"):
+        gpudbg.load(tmp_path / "k.cu")
+    (tmp_path / "host.cu").write_text("int main() { return 0; }\n")
+    with pytest.raises(LoadError, match=r"no __global__ function in it; there are in .*k\.cu"):
+        gpudbg.load(tmp_path / "host.cu")

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from textual.events import Resize
+from textual.geometry import Size
 from textual.pilot import Pilot
 
 from gpudbg.debug.completion import complete
@@ -53,6 +55,20 @@ async def test_the_console_changes_theme_keys_and_marks() -> None:
         await settle(app, pilot)
         await typed(app, pilot, "show keymap")
         assert said(app)[-1].split()[:2] == ["keymap", "x64dbg"]
+
+
+async def test_a_screen_that_was_left_may_hear_of_a_new_size() -> None:
+    app = make_app(open_first())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(app, pilot)
+        left = app.main
+        app.open_program(app.session.program.path)
+        await settle(app, pilot)
+        assert left is not app.main
+        assert left.session.closed
+        left.on_resize(Resize(Size(1, 1), Size(1, 1)))
+        assert app.main.session is app.session
+        assert not app.session.closed
 
 
 def test_names_and_values_are_completed():

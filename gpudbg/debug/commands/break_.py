@@ -137,6 +137,14 @@ def _numbers(session: DebugSession, argument: str) -> list[int]:
     return session.breakpoints.numbers(argument, session.integer)
 
 
+def _number(session: DebugSession, word: str) -> int:
+    """One number."""
+    numbers = _numbers(session, word)
+    if len(numbers) != 1:
+        raise CommandError(f"{word!r} is not the number of one breakpoint")
+    return numbers[0]
+
+
 @command(
     "delete",
     "d",
@@ -238,7 +246,7 @@ def condition(session: DebugSession, argument: str) -> Output:
         raise CommandError("a breakpoint number is missing", "condition N EXPRESSION")
     if text.strip():
         check_names(session, text)
-    point = session.breakpoints.set_condition(_numbers(session, number)[0], text.strip() or None)
+    point = session.breakpoints.set_condition(_number(session, number), text.strip() or None)
     if not text.strip():
         return Output((f"Breakpoint {point.number} now unconditional.",), point.to_json())
     return _quietly(session, point.announce(), point.to_json())
@@ -256,7 +264,7 @@ def ignore(session: DebugSession, argument: str) -> Output:
     words = argument.split()
     if len(words) != 2:
         raise CommandError("two numbers are needed", "ignore N COUNT")
-    number, count = _numbers(session, words[0])[0], parse_int(words[1])
+    number, count = _number(session, words[0]), parse_int(words[1])
     point = session.breakpoints.set_ignore(number, count)
     if point.ignore:
         crossings = "crossing" if point.ignore == 1 else f"{point.ignore} crossings"

@@ -195,7 +195,8 @@ class MainScreen(Screen[None]):
     def rearrange(self) -> None:
         """Place every pane."""
         width, height = self.size
-        if not width or not height:
+        if not width or not height or self.session.closed:
+            # A screen whose program was left for another may hear of a new size before it goes.
             return
         changes = self.changes
         self.design = layout.arrange(width, height, self._shape(), changes.split, changes.preset)
