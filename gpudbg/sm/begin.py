@@ -115,7 +115,8 @@ def begin(
     grid_object.start()
     if gpu.engine != "step":
         start = image.entries[kernel]
-        grid_object.fast = FastEngine(launched, start, gpu.engine, module.compiled)
+        so_far = module.compiled, module.stepped
+        grid_object.fast = FastEngine(launched, start, gpu.engine, *so_far)
     return grid_object
 
 

@@ -8,6 +8,7 @@ debugger drives.  Program counters are code addresses of `Module.image`.
 from __future__ import annotations
 
 import weakref
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -158,6 +159,7 @@ class Module:
         segments: device memory of its variables, by section.
         bound: handles of bound texture and surface references, by name.
         compiled: code addresses of kernels whose compiled code is there.
+        stepped: code address of a kernel -> instructions of launches without compiled code.
     """
 
     gpu: Gpu
@@ -166,6 +168,7 @@ class Module:
     segments: dict[str, Allocation]
     bound: dict[str, int] = field(default_factory=dict)
     compiled: set[int] = field(default_factory=set)
+    stepped: Counter[int] = field(default_factory=Counter)
 
     def kernel(self, name: str) -> Kernel:
         """The kernel of that name.

@@ -7,14 +7,16 @@ import sys
 import threading
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import gpudbg
 from gpudbg.errors import UsageError
 from gpudbg.sm.engines.llvm import build, start
+from gpudbg.sm.engines.llvm import program as program_module
 from gpudbg.sm.engines.llvm.kernel.listing import Listing
-from gpudbg.sm.engines.llvm.program import Program, Version
+from gpudbg.sm.engines.llvm.program import GOOD, QUICK, Program, Version
 from tests import kernel_cases as kc
 from tests.engine import machines
 
@@ -185,6 +187,59 @@ def test_a_later_launch_has_the_code_at_once() -> None:
     assert first.run().kind == "exited"
     first.grid.fast._worker.join()
     assert machines.launch_of(program, case).grid.fast.engine is not None
+
+
+def _lasting(monkeypatch: pytest.MonkeyPatch, least: float) -> Any:
+    """The program of a launch that ran on quick code, when it has ended; none is kept on disk."""
+    monkeypatch.setenv("GPUDBG_NO_CACHE", "1")
+    monkeypatch.setattr(program_module, "_programs", {})
+    monkeypatch.setattr(program_module, "_LASTING", least)
+    begun: list[object] = []
+    monkeypatch.setattr(program_module, "compiling", begun.append)
+    session = machines.launch(next(iter(kc.load("jump_table", "sm_50"))), "auto")
+    assert session.run().kind == "exited"
+    session.grid.fast._worker.join()
+    made = session.grid.fast.engine.program
+    assert made.full.effort == QUICK
+    return made, begun
+
+
+def test_a_short_launch_has_quick_code_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(start, "PATIENCE", 60)
+    _, begun = _lasting(monkeypatch, 1000)
+    assert begun == []
+
+
+def test_better_code_is_begun_once_when_a_launch_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(start, "PATIENCE", 60)
+    made, begun = _lasting(monkeypatch, 1000)
+    made.has_run(2000)
+    made.has_run(1)
+    assert begun == [made._improve_behind]
+    begun[0]()
+    assert made.full.effort == GOOD
+    made.has_run(2000)
+    assert len(begun) == 1
+
+
+def test_long_code_is_compiled_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A launch that ends before its code would be there is not worth it; several of them are."""
+    case = next(iter(kc.load("jump_table", "sm_50")))
+    alone = machines.launch(case, "step")
+    alone.run()
+    program = gpudbg.load(str(case.cubin), engine="auto")
+    sessions = [machines.launch_of(program, case)]
+    grid = sessions[0].grid
+    size = grid.code.placement_at(grid.fast._entry).size // 8
+    monkeypatch.setattr(start, "PATIENCE", 60)
+    monkeypatch.setattr(start, "COLD", 0)
+    monkeypatch.setattr(start, "COLD_EACH", 1.5 * alone.grid.total / size)
+    compiled = []
+    for _ in range(3):
+        assert sessions[-1].run().kind == "exited"
+        compiled.append(sessions[-1].grid.fast.engine is not None)
+        sessions.append(machines.launch_of(program, case))
+    assert compiled == [False, True, True]
 
 
 class _Slow:

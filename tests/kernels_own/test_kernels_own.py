@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from gpudbg.sm.engines.llvm import start
 from gpudbg.sm.engines.llvm.program import Program
 from tests.kernels_own.kit import CUBINS, SOURCES, Case, Kernel, all_kernels, run
 
@@ -25,12 +26,14 @@ def case_of(kernel: Kernel) -> Case:
 
 
 @pytest.fixture(autouse=True)
-def quick_code_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No better code in the background: every run here has ended before it would be there.
+def quick_code_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Quick code for all but the shortest launches, however long it is, and no better code.
 
     `tests/engine/test_kernels.py` runs good code.
     """
-    monkeypatch.setattr(Program, "improve", lambda self: None)
+    monkeypatch.setattr(start, "COLD_EACH", 0)
+    monkeypatch.setattr(start, "PATIENCE", 60)
+    monkeypatch.setattr(Program, "has_run", lambda self, seconds: None)
 
 
 @pytest.mark.parametrize(("kernel", "variant"), VARIANTS)

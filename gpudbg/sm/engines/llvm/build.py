@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any, Literal
 
 from gpudbg.sm.engines.llvm import CompileError, crash, for_ever, layout
@@ -108,10 +109,7 @@ def object_of(text: str, level: int, passes: Passes = "none") -> bytes:
     Raises:
         CompileError: the compiler library does not take it.
     """
-    about = f"{host().key}/{level}/{passes}"
-    digest = hashlib.sha256(f"{about}\0{text}".encode()).hexdigest()
-    folder = cache_folder()
-    path = folder / f"{digest}.o" if folder is not None else None
+    path = _kept_at(text, level, passes)
     found = _read(path) if path is not None else None
     if found is not None:
         return found
@@ -130,6 +128,22 @@ def object_of(text: str, level: int, passes: Passes = "none") -> bytes:
     if path is not None:
         _write(path, made)
     return made
+
+
+def is_kept(text: str, level: int) -> bool:
+    """Whether the object code of a kernel's module is on disk."""
+    path = _kept_at(text, level, "none")
+    return path is not None and path.exists()
+
+
+def _kept_at(text: str, level: int, passes: Passes) -> Path | None:
+    """Where the object code of a module is kept; None: nowhere."""
+    folder = cache_folder()
+    if folder is None:
+        return None
+    about = f"{host().key}/{level}/{passes}"
+    digest = hashlib.sha256(f"{about}\0{text}".encode()).hexdigest()
+    return folder / f"{digest}.o"
 
 
 def _optimise(module: Any, level: int, passes: Passes) -> None:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from gpudbg.formats.program import CodeImage
 from gpudbg.sm.conditions import Condition
-from gpudbg.sm.engines.llvm import build, compiling
+from gpudbg.sm.engines.llvm import CompileError, build, compiling
 from gpudbg.sm.engines.llvm.kernel.emitter import Emitter, Options
 from gpudbg.sm.engines.llvm.kernel.listing import Listing, following
 from gpudbg.sm.engines.llvm.kernel.patterns import Pattern, patterns_of, row_of
@@ -22,6 +23,9 @@ QUICK, GOOD = 0, 1
 """Efforts of the code generator."""
 
 FUNCTION = "warp"
+_LASTING = 0.05
+"""Seconds that quick code has run at least before better code is begun: most launches have ended
+long before."""
 _KEPT_PROGRAMS = 32
 _MOST_REFUTED = 4
 """Wrong guesses about shared memory, after which there are no more."""
@@ -69,6 +73,8 @@ class Program:
         conditions: of breakpoints, by pc, that the code tests.
         full, masked: the versions that exist.
         seconds: spent compiling.
+        used: seconds that code has run.
+        improving: better code is being made, or cannot be.
         replaced: quick versions that better ones took the place of.
         patterns: of accesses, once they are guessed.
         refuted: guesses that turned out wrong.
@@ -85,6 +91,8 @@ class Program:
     full: Version | None = None
     masked: Version | None = None
     seconds: float = 0.0
+    used: float = 0.0
+    improving: bool = False
     replaced: list[Version] = field(default_factory=list)
     patterns: dict[int, Pattern] | None = None
     refuted: int = 0
@@ -119,7 +127,8 @@ class Program:
             return made
 
     def compile(self, full: bool, effort: int) -> Version:
-        """Compile a version, whether it exists or not."""
+        """Compile a version, whether it exists or not; well where that was done before and is
+        kept on disk, whatever the effort asked for."""
         start = time.perf_counter()
         # Lanes that usually follow one another in memory.
         run = 16 if self.row % 32 else 32
@@ -146,6 +155,8 @@ class Program:
             ),
         )
         text = emitter.text(FUNCTION)
+        if build.is_kept(text, GOOD):
+            effort = GOOD
         code = build.Code(build.object_of(text, effort))
         writes = frozenset(emitter.sites.writes), frozenset(emitter.sites.before_stores)
         what = emitter.blocks.extents, emitter.slow, effort, refuted, code, *writes
@@ -177,9 +188,23 @@ class Program:
             if found is not None and found.effort < GOOD:
                 self._keep(full, self.compile(full, GOOD))
 
-    def improve_later(self) -> None:
-        """`improve` in the background."""
-        compiling(self.improve)
+    def has_run(self, seconds: float) -> None:
+        """Code has run for so long: begin better code in the background where that pays.
+
+        It costs several times what quick code did, so that runs that last are those that last
+        longer than making the quick code took.
+        """
+        self.used += seconds
+        quick = any(v is not None and v.effort < GOOD for v in (self.full, self.masked))
+        if quick and not self.improving and self.used >= max(_LASTING, self.seconds):
+            self.improving = True
+            compiling(self._improve_behind)
+
+    def _improve_behind(self) -> None:
+        """`improve`, whatever was made meanwhile; where the compiler fails quick code stays."""
+        with suppress(CompileError):
+            self.improve()
+            self.improving = False
 
     def heads(self) -> dict[int, int]:
         """Block heads of every version, to the address of the block's last instruction."""

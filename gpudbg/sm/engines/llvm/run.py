@@ -73,7 +73,7 @@ class RunEngine:
     """
 
     def __init__(self, launched: Launched, entry: int, good: bool = True) -> None:
-        """Args: good: compile well at once; else quickly, and improve in the background."""
+        """Args: good: compile well at once; else quickly, and well once that has run long."""
         self.launched = launched
         self.good = good
         self.entry = entry
@@ -206,7 +206,9 @@ class RunEngine:
         try:
             while True:
                 goal = min(limit, self._goal(soon))
+                called = time.monotonic()
                 workers.run(goal if ticker else CALL * len(workers.workers), goal)
+                self.program.has_run(time.monotonic() - called)
                 # Whoever asked is heard when this returns.
                 workers.ask_to_stop(False)
                 if launched.finished:
@@ -287,8 +289,6 @@ class RunEngine:
     def _compile_other(self) -> None:
         """Have code for warps some of whose lanes are not active."""
         self.program.version(False, GOOD if self.good else QUICK)
-        if not self.good:
-            self.program.improve_later()
         self._mark(self._stops)
 
     def _step(self, worker: Worker, warp: WarpState, why: int) -> Iterator[ExitReason]:
@@ -300,8 +300,6 @@ class RunEngine:
                 rows.count -= 1
         if why == Left.GUESS:
             program.refute(warp.pc, GOOD if self.good else QUICK)
-            if not self.good:
-                program.improve_later()
             self._mark(self._stops)
         if warp.pc not in program.listing.code:
             self.workers.wipe_reused(True)

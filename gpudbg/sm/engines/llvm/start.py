@@ -1,14 +1,15 @@
 """When a launch gets the run engine: at once, or after it has proved to be long.
 
-`engine="auto"` steps while code is cold.  A launch that goes on waits for quick code, and has
-better code compiled in the background while that runs.  Nothing here imports the compiler before
-it is needed.
+`engine="auto"` steps while code is cold.  A launch that goes on waits for quick code; once that has
+run for long, better code is compiled in the background (`Program.has_run`).  Nothing here imports
+the compiler before it is needed.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from gpudbg.sm.engines.contract import EngineReport, ExitReason, HandOver, Request
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
     from gpudbg.sm.engines.llvm.run import RunEngine
 
 COLD = 3000
-"""Instructions of a launch that the step engine takes before anything is compiled."""
+"""Instructions of a kernel that the step engine takes before anything is compiled."""
+COLD_EACH = 16
+"""As many for each instruction of its code: that takes half as long as to compile it quickly, so
+that a launch which ends before it was not worth its code."""
 PATIENCE = 3.0
 """Seconds to wait for quick code before the step engine goes on: the two cannot run at once, since
 both are Python, and code of a usual kernel takes less than a tenth of that."""
@@ -38,14 +42,18 @@ class FastEngine:
         trouble: why there is none, or "".
     """
 
-    def __init__(self, launched: Launched, entry: int, mode: str, compiled: set[int]) -> None:
+    def __init__(
+        self, launched: Launched, entry: int, mode: str, compiled: set[int], stepped: Counter[int]
+    ) -> None:
         """A way to compiled code, that has it already where an earlier launch was given it.
 
         Args:
             mode: "run" compiles well at the first run, "auto" quickly when it is hot.
             compiled: entries of the program whose code is there.
+            stepped: entry -> instructions that launches without compiled code have taken.
         """
         self._launched, self._entry, self._compiled = launched, entry, compiled
+        self._stepped, self._noted = stepped, 0
         self._end = 0.0
         self._eager = mode == "run"
         self._worker: threading.Thread | None = None
@@ -54,7 +62,7 @@ class FastEngine:
         self.engine: RunEngine | None = None
         self.trouble = "" if available() else MISSING
         if entry in compiled:
-            self._compile()
+            self._take_over()
             if self.engine is not None:
                 self.engine.prepare_ahead()
 
@@ -74,9 +82,9 @@ class FastEngine:
         self.engine = None
 
     def ready(self) -> bool:
-        """Whether there is compiled code, which is made now where that has been decided."""
+        """Whether there is compiled code, which is made now where that was asked for."""
         if self.engine is None and not self.trouble:
-            if self._eager or self._entry in self._compiled:
+            if self._eager:
                 self._compile()
         return self.engine is not None
 
@@ -87,13 +95,36 @@ class FastEngine:
         """
         if self.engine is not None or self.trouble or self._eager:
             return False
-        if self._worker is None and self._entry not in self._compiled:
-            if self._launched.total < COLD:
+        if self._worker is None:
+            if not self._hot():
                 return False
             self._worker = compiling(self._compile)
             self._end = time.monotonic() + PATIENCE
         waits = self._worker is not None and time.monotonic() < self._end
         return waits and not self._decided.wait(LOOK)
+
+    def _hot(self) -> bool:
+        """Whether the kernel has taken so many instructions that compiling it pays."""
+        entry, total = self._entry, self._launched.total
+        self._stepped[entry] += total - self._noted
+        self._noted = total
+        # Code for another kind of launch says nothing about how long this one is.
+        spent = total if entry in self._compiled else self._stepped[entry]
+        if spent < COLD:
+            return False
+        place = self._launched.code.placement_at(entry)
+        return place is None or spent >= COLD_EACH * (place.size // 8)
+
+    def _take_over(self) -> None:
+        """Have the engine at once where an earlier launch of this kind left code."""
+        if self._eager:
+            self._compile()
+            return
+        engine = self._made()
+        if engine.program.full is not None:
+            self.engine = engine
+        else:
+            engine.dispose()
 
     def advance(self, request: Request) -> ExitReason:
         """`RunEngine.advance`, or nothing while there is no compiled code."""
@@ -125,13 +156,16 @@ class FastEngine:
         return RunEngine(self._launched, self._entry, good=self._eager)
 
     def _compile(self) -> None:
-        """Make the engine; in the background quick code comes first, then good code."""
+        """Make the engine, with the code that its first run needs."""
         try:
+            from gpudbg.sm.engines.llvm.program import GOOD, QUICK
+
             engine = self._made()
-            engine.program.version(True)
+            engine.program.version(True, GOOD if self._eager else QUICK)
+            if self._eager:
+                # A launch on another engine may have left quick code.
+                engine.program.improve()
             self.engine = engine
-            self._decided.set()
-            engine.program.improve()
             self._compiled.add(self._entry)
         except (ImportError, OSError, CompileError) as error:
             self.trouble = f"the compiler failed: {error}"
