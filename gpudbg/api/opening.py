@@ -357,7 +357,7 @@ def device_for(
     from gpudbg.device.device import Device
 
     sm = launch.sm
-    return Device(
+    device = Device(
         arch=sm.arch or program.arch,
         num_sms=sm.num_sms,
         seed=sm.seed,
@@ -366,6 +366,9 @@ def device_for(
         engine=engine,
         jobs=jobs,
     )
+    # Whoever opens a program with flags and tables is there to look.
+    device.gpu.marking = True
+    return device
 
 
 def start(

@@ -12,7 +12,10 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING
 
-from gpudbg.mem.pages import Kept
+import numpy as np
+import numpy.typing as npt
+
+from gpudbg.mem.pages import PIECE, Kept
 
 if TYPE_CHECKING:
     from gpudbg.mem.device import Allocation
@@ -25,15 +28,18 @@ class Checkpoint:
         moment: its number on the device.
     """
 
-    __slots__ = ("__weakref__", "_contents", "moment")
+    __slots__ = ("__weakref__", "_contents", "_marks", "moment")
 
     def __init__(self, moment: int) -> None:
         self.moment = moment
         self._contents: dict[Allocation, Kept] = {}
+        self._marks: dict[Allocation, npt.NDArray[np.uint8]] = {}
 
-    def take(self, allocation: Allocation, kept: Kept) -> None:
-        """What an allocation held at the moment."""
+    def take(self, allocation: Allocation, kept: Kept, marks: npt.NDArray[np.uint8] | None) -> None:
+        """What an allocation held at the moment, and which bytes of it had been written."""
         self._contents[allocation] = kept
+        if marks is not None:
+            self._marks[allocation] = marks
 
     def kept(self, allocation: Allocation) -> Kept | None:
         """What an allocation held then; None where nobody has written to it since."""
@@ -46,6 +52,10 @@ class Checkpoint:
                 # Later checkpoints keep what is there now.
                 allocation.writable()
                 kept.restore()
+                if allocation in self._marks:
+                    allocation.without_contents()
+                    marks = allocation.marked()
+                    marks[:] = np.unpackbits(self._marks[allocation], count=len(marks))
 
     @property
     def nbytes(self) -> int:
@@ -80,5 +90,14 @@ class Journal:
         wanted = [found for found in live if found is not None and found.moment > since]
         if wanted:
             kept = Kept(allocation)
+            marks = None if allocation.marks is None else _packed(allocation.marks)
             for found in wanted:
-                found.take(allocation, kept)
+                found.take(allocation, kept, marks)
+
+
+def _packed(marks: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    """Marks as bits, a piece at a time."""
+    return np.concatenate(
+        [np.packbits(marks[at : at + PIECE] != 0) for at in range(0, len(marks), PIECE)]
+        or [np.empty(0, np.uint8)]
+    )

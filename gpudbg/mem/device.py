@@ -28,7 +28,7 @@ ALIGN_BYTES = 1 << 12
 MOST_FREED = 1024
 """Freed allocations that are remembered for messages."""
 _EMPTY = np.empty(0, np.uint8)
-_BASE, _SIZE, _HOST, _MOMENT = range(4)
+_BASE, _SIZE, _HOST, _MOMENT, _MARKS = range(5)
 """Words of a row of `DeviceMemory.table`."""
 
 
@@ -87,17 +87,36 @@ class Allocation(ByteStore):
     def enter(self, row: npt.NDArray[np.int64]) -> None:
         """Take a row of `DeviceMemory.table`."""
         self._row = row
-        row[:] = self.base, 0 if self.freed else self.size, address_of(self._padded), self._moment
+        host = address_of(self._padded)
+        row[:] = self.base, 0 if self.freed else self.size, host, self._moment, self._apart()
 
-    def release(self) -> npt.NDArray[np.uint8]:
+    def _apart(self) -> int:
+        """Bytes from its storage to its marks; 0 without any."""
+        return 0 if self.marks is None else address_of(self.marks) - address_of(self._padded)
+
+    def without_contents(self) -> None:
+        """Nobody gave it contents: what is written from now on is marked."""
+        self.uninitialized = True
+        self.marked()
+        if self._row is not None:
+            self._row[_MARKS] = self._apart()
+
+    def lose_marks(self) -> None:
+        """What is written is marked no longer."""
+        self.marks = None
+        if self._row is not None:
+            self._row[_MARKS] = 0
+
+    def release(self) -> tuple[object, ...]:
         """Become a freed one, without contents; what held them."""
-        held = self._padded
+        held = self._padded, self.marks
+        self.marks = None
         self.freed = True
         self._padded = self.data = _EMPTY
         self.pages = None
         self._forget_views()
         if self._row is not None:
-            self._row[_SIZE] = self._row[_HOST] = 0
+            self._row[_SIZE] = self._row[_HOST] = self._row[_MARKS] = 0
         self._row = None
         return held
 
@@ -130,12 +149,12 @@ class DeviceMemory:
         self.uninitialized = 0
         self._next = layout.heap_base
         self._journal = Journal()
-        self._rows = np.zeros((64, 4), np.int64)
+        self._rows = np.zeros((64, 5), np.int64)
         self._bases: list[int] = []
         self._allocations: list[Allocation] = []
         self._freed: deque[Allocation] = deque()
         self._running = 0
-        self._late: list[npt.NDArray[np.uint8]] = []
+        self._late: list[tuple[object, ...]] = []
 
     # ---- allocation --------------------------------------------------------------------
 
@@ -166,8 +185,17 @@ class DeviceMemory:
     def leave_uninitialized(self, allocation: Allocation) -> None:
         """An allocation was made without contents: its zeros are nobody's."""
         if not allocation.uninitialized:
-            allocation.uninitialized = True
+            allocation.without_contents()
             self.uninitialized += 1
+            # What compiled code knows of it, it must ask for again.
+            self.changes += 1
+
+    def lose_marks(self) -> None:
+        """Somebody is about to write without marks; a restart has them again."""
+        for allocation in self._allocations if self.uninitialized else ():
+            if allocation.marks is not None:
+                allocation.writable()
+                allocation.lose_marks()
 
     def _room(self, size: int) -> int:
         """An address with so many bytes behind it that nobody has had, while there is one."""
@@ -226,7 +254,8 @@ class DeviceMemory:
         return (a for a in self._allocations if freed or not a.freed)
 
     def table(self) -> npt.NDArray[np.int64]:
-        """(base, bytes, host address, moment) of allocations by address, freed ones with 0 bytes.
+        """(base, bytes, host address, moment, bytes from there to its marks or 0) of allocations
+        by address, freed ones with 0 bytes.
 
         The moment is that of the last checkpoint before somebody wrote to it.  The first row is of
         no allocation: its moment is the last checkpoint's.
@@ -236,7 +265,7 @@ class DeviceMemory:
     def _enter_all(self) -> None:
         """Write the table anew."""
         # A new one: compiled code on another thread may be reading the old one.
-        self._rows = np.zeros((2 * len(self._allocations) + 64, 4), np.int64)
+        self._rows = np.zeros((2 * len(self._allocations) + 64, 5), np.int64)
         self._rows[0, _MOMENT] = self._journal.moment
         for row, allocation in zip(self._rows[1:], self._allocations, strict=False):
             allocation.enter(row)

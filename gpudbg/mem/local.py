@@ -45,16 +45,21 @@ class LocalMemory:
     __slots__ = ("_shift", "_store", "high", "low", "start", "words")
 
     def __init__(
-        self, high: int, low: int = 0, storage: npt.NDArray[np.uint8] | None = None
+        self,
+        high: int,
+        low: int = 0,
+        storage: npt.NDArray[np.uint8] | None = None,
+        marks: npt.NDArray[np.uint8] | None = None,
     ) -> None:
         """Sizes in bytes, rounded up so that no aligned access straddles the ranges.
 
         Args:
             storage: `size` bytes for each of 32 lanes; None: new ones, zero.
+            marks: of it (`ByteStore.marks`).
         """
         self.high, self.low, self.start = self.ranges(high, low)
         self._shift = np.uint32(self.start - self.low)
-        self._store = ByteStore(self.size * 32, storage)
+        self._store = ByteStore(self.size * 32, storage, marks)
         self.words = self._store.words.reshape(-1, 32)
 
     @staticmethod
@@ -149,6 +154,10 @@ class LocalMemory:
         if self.start <= address and address + count <= WINDOW_BYTES:
             return address - int(self._shift)
         raise UsageError(self._explain(address))
+
+    def marks(self) -> npt.NDArray[np.uint8]:
+        """Marks of what has been written, as `words` lies: of shape (words, lanes, 4)."""
+        return self._store.marked().reshape(-1, 32, 4)
 
     def _column(self, lane: int) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
         return np.ascontiguousarray(self.words[:, lane]).view(np.uint8)

@@ -28,17 +28,25 @@ class ByteStore:
     Attributes:
         data: uint8 array, exactly `size` long; a view of the padded storage.
         size: bytes that may be accessed.
+        marks: a byte for each of the padded storage, not 0 where somebody has written to it; None
+            where nobody asked (`marked`).
         pages: what holds them where they are many, else None.
     """
 
-    __slots__ = ("_padded", "_signed", "_views", "data", "pages", "size")
+    __slots__ = ("_padded", "_signed", "_views", "data", "marks", "pages", "size")
 
     _views: dict[int, npt.NDArray[Any]]
     _signed: dict[int, npt.NDArray[Any]]
 
-    def __init__(self, size: int, padded: npt.NDArray[np.uint8] | None = None) -> None:
+    def __init__(
+        self,
+        size: int,
+        padded: npt.NDArray[np.uint8] | None = None,
+        marks: npt.NDArray[np.uint8] | None = None,
+    ) -> None:
         """Args: padded: `padded_size(size)` bytes to use, aligned; None: new ones, zero."""
         self.pages = None
+        self.marks = marks
         if padded is None:
             padded, self.pages = storage(padded_size(size))
         self.size = size
@@ -67,6 +75,12 @@ class ByteStore:
         for name in ("_views", "_signed"):
             with suppress(AttributeError):
                 delattr(self, name)
+
+    def marked(self) -> npt.NDArray[np.uint8]:
+        """`marks`, made where there are none yet."""
+        if self.marks is None:
+            self.marks = np.zeros(len(self._padded), np.uint8)
+        return self.marks
 
     def writable(self) -> npt.NDArray[np.uint8]:
         """`data`, to be written to."""

@@ -24,6 +24,7 @@ from gpudbg.sm.residency.step import Residency
 from gpudbg.sm.schedule.step import Schedule
 from gpudbg.sm.stackuse import grows_stack
 from gpudbg.sm.trap.unit import TrapUnit
+from gpudbg.sm.written import SMALL_WARPS
 
 if TYPE_CHECKING:
     from gpudbg.formats.program import Kernel
@@ -106,6 +107,7 @@ def begin(
         engine.sregs,
         traps,
         gpu.observers,
+        marking=gpu.marking or config.warps * config.ctas <= SMALL_WARPS,
     )
     grid_object = Grid(gpu, launched, engine)
     if gpu.handler is not None:

@@ -52,6 +52,8 @@ class Gpu:
             when a launch turns out to be long.
         jobs: host threads that compiled code may use; with more than one the order of
             instructions is not the same from run to run.
+        marking: somebody looks at memory: launches of any size mark what they write
+            (`gpudbg.sm.written`).
         trap_options: readings of what is not public about traps.
         handler: the trap handler of launches from now on, or None.
         special: what special registers show beyond the launch itself.
@@ -95,6 +97,7 @@ class Gpu:
         self.heap_bytes = heap_bytes
         self.engine = engine
         self.jobs = jobs
+        self.marking = False
         self.memory = DeviceMemory(layout_for(arch))
         self.trap_options = TrapOptions()
         self.handler: Handler | None = None

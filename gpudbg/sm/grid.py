@@ -385,8 +385,10 @@ class Grid:
                 return False
         if not fast.ready():
             return False
-        # Compiled code does not mark what it stores.
-        self.engine.written = None
+        if not self.launched.marking and self.engine.written is not None:
+            # Compiled code does not mark what it stores.
+            self.engine.written = None
+            self.gpu.memory.lose_marks()
         return True
 
     def _run_compiled(

@@ -36,6 +36,7 @@ class Launched:
         total: warp instructions issued so far.
         trace: instructions and accesses not yet handed to observers, where they take them in
             batches.
+        marking: compiled code marks what it stores to memory without contents (`sm.written`).
     """
 
     config: LaunchConfig
@@ -51,6 +52,7 @@ class Launched:
     handler_banks: ConstantBanks | None = None
     total: int = 0
     trace: Trace | None = None
+    marking: bool = False
 
     @property
     def sms(self) -> list[Sm]:

@@ -226,6 +226,8 @@ def _malloc(m: StepEngine) -> None:
         m.heap.used += size
         made = m.memory.allocate(size, f"device malloc({size})", "heap")
         m.memory.leave_uninitialized(made)
+        if m.written is None:
+            made.lose_marks()
         m.heap.blocks.add(made)
         low[lane], high[lane] = made.base & 0xFFFFFFFF, made.base >> 32
     m.reg_write(FIRST_ARGUMENT, low)

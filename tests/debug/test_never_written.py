@@ -98,15 +98,30 @@ def test_contents_that_were_given_were_written(tmp_path: Path, contents: str) ->
     assert "never" not in session.command("x/4xw out").lines[0]
 
 
-def test_nothing_is_said_once_compiled_code_ran(tmp_path: Path) -> None:
-    given = ("--grid", "1", "--block", "32", "--arg", "out=u8[64]", "--engine", "run")
-    session = opened(tmp_path, STORES, *given)
-    assert written(session, "shared", 0, 128) == set()
-    session.break_at("stores+0xb8")
-    session.cont()
-    assert written(session, "shared", 0, 128) is None
-    assert written(session, "global", session.launch.arguments[0].buffer.address, 64) is None
-    assert all("never" not in line for line in session.command("x/8xw out").lines)
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_compiled_code_marks_the_same_bytes(tmp_path: Path, jobs: str) -> None:
+    """Of every block, also of those that began in the place of others."""
+    text = STORES.replace("EXIT", "BAR.SYNC 0x0\nEXIT")
+    for engine in ("step", "run"):
+        given = ("--grid", "200", "--block", "32", "--arg", "out=u8[64]", "--engine", engine)
+        more = ("--num-sms", "1", "--jobs", jobs)
+        session = opened(tmp_path, text, *given, *more)
+        assert written(session, "shared", 0, 128) == set()
+        session.break_at("stores+0xc8", condition="blockIdx.x == 150")
+        assert session.cont().kind == "breakpoint"
+        assert session.warp().state.cta.number == 150
+        assert written(session, "shared", 0, 128) == SHARED
+        assert written(session, "local", 0xFFFFF0, 16) == set()
+        focus = session.focus
+        session.focus_on(focus.sm, focus.warp, 1)
+        assert written(session, "local", 0xFFFFF0, 16) == LOCAL
+        out = session.launch.arguments[0].buffer.address
+        assert written(session, "global", out, 64) == DEVICE
+        session.command("delete")
+        assert session.cont().kind == "exited"
+        assert written(session, "global", out, 64) == DEVICE
+        session.restart()
+        assert written(session, "global", out, 64) == set()
 
 
 def test_what_malloc_gives_is_uninitialized() -> None:

@@ -158,7 +158,7 @@ def with_cases() -> tuple[set[Row], set[str]]:
 
 def is_access(name: str) -> bool:
     """Whether a function of the library accesses a program's memory."""
-    return name.partition(".")[0] in ("load", "store", "atomic", "sum")
+    return name.partition(".")[0] in ("load", "store", "atomic", "sum", "mark")
 
 
 def emitting_functions() -> set[str]:

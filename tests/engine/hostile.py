@@ -41,6 +41,7 @@ from gpudbg.sm.engines.step import Bound
 from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
 from gpudbg.sm.semantics import registry
 from gpudbg.sm.state import WarpState
+from gpudbg.sm.written import Written
 from tests.engine import guards
 from tests.semantics.harness import Bench
 
@@ -233,6 +234,7 @@ class Batch:
         threads: atomics are those for memory at which other host threads may be.
         calls: functions of the library that the code calls.
         slow: accesses without a compiled version.
+        marking: spaces in which what is written is marked (`gpudbg.sm.written`): all, or none.
     """
 
     def __init__(self, seed: int, count: int = 48, wanted: list[tuple[Form, str]] | None = None):
@@ -249,6 +251,7 @@ class Batch:
         self.shared_bytes = rng.choice((1024, 1024, 128, 64, 4096, 16, 0))
         self.memory_bytes = rng.choice((4096, 4096, 1024, 1040, 20))
         self.threads = bool(rng.randrange(2))
+        self.marking = frozenset(layout.SPACES if seed % 2 else ())
         self.calls: set[str] = set()
         self.slow: dict[int, str] = {}
         if any(".F64." in line for each in self.sequences for line in each.lines):
@@ -292,6 +295,7 @@ class Batch:
             start=host.start if tuned else "divide",
             patterns=patterns,
             first_site=0 if full else len(self.listing.code),
+            marking=self.marking,
         )
         made = Emitter(self.listing, options)
         made.runtime.called = self.calls
@@ -326,6 +330,12 @@ class Batch:
         local = LocalMemory(self.rng.choice((512, 1024)), low)
         bench.warp = WarpState(bench.cta, 0, 0, REGISTERS, 32, local)
         bench.cta.warps = [bench.warp]
+        self._stores = [*self.memory, bench.cta.shared, local._store] if self.marking else []
+        for store in self._stores:
+            store.marks = guards_zeroed(len(store._padded))
+        for allocation in self.memory if self.marking else ():
+            bench.memory.leave_uninitialized(allocation)
+        bench.engine.written = Written() if self.marking else None
         for pc, insn in self.listing.code.items():
             bound = Bound(pc, following(pc), *insn.guard, insn, registry.table()[insn.op])
             bench.engine._bound[pc] = bound
@@ -359,6 +369,12 @@ class Batch:
             (layout.LOCAL_BYTES, local.size),
         ):
             env[offset // 8] = value
+        if self.marking:
+            for offset, store in (
+                (layout.SHARED_MARKS, bench.cta.shared), (layout.LOCAL_MARKS, local._store),
+            ):  # fmt: skip
+                apart = guards.address_of(store.marked()) - guards.address_of(store._padded)
+                env[offset // 8] = apart
         words = warp.record.view(np.int64)
         words[layout.SHARED_POINTER // 8] = guards.address_of(bench.cta.shared.data)
         words[layout.LOCAL_POINTER // 8] = guards.address_of(local.words)
@@ -430,6 +446,8 @@ class Batch:
         rng = random.Random(seed)
         each, warp = self.sequences[n], self.bench.warp
         fill = np.random.default_rng(seed)
+        for store in self._stores:
+            store.marked()[:] = 0
         spaces = [a.words for a in self.memory] + [self.bench.cta.shared.words, warp.local.words]
         for words in (*spaces, *(store.words for store in self.bench.banks.values()), warp.R):
             words[...] = fill.integers(0, 1 << 32, words.shape, np.uint32)
@@ -464,7 +482,8 @@ class Batch:
         spaces = [*self.memory, self.bench.cta.shared]
         content = [store.data.tobytes() for store in spaces] + [warp.local.words.tobytes()]
         state = [warp.pc, warp.active, list(warp.predicates), list(warp.cc), warp.stack]
-        return [*state, warp.R.tobytes(), *content]
+        marks = b"".join(store.marked().tobytes() for store in self._stores)
+        return [*state, warp.R.tobytes(), *content, marks]
 
     def _finish(self, n: int) -> tuple[str, list[Any]]:
         """Let the step engine go on to the end of the sequence; how that ended, and the state."""
@@ -499,7 +518,7 @@ class Batch:
         if got[0] != want[0]:
             return f"run engine: {got[0]}; step engine: {want[0]}", reached
         names = ("pc", "active", "predicates", "flags", "stack", "registers", "memory", "memory 2",
-                 "shared", "local")  # fmt: skip
+                 "shared", "local", "marks")  # fmt: skip
         wrong = [name for name, a, b in zip(names, got[1], want[1], strict=True) if a != b]
         return ", ".join(wrong), reached
 

@@ -51,6 +51,7 @@ def warp_state(warp: Any) -> dict[str, Any]:
     state["R"] = warp.R.tobytes()
     state["stack"] = warp.stack
     state["local"] = warp.local.words.tobytes()
+    state["marks"] = warp.local.marks().tobytes()
     state["place"] = (warp.sm, warp.slot, warp.index, warp.cta.number, warp.cta.block)
     return state
 
@@ -80,8 +81,17 @@ def grid_state(grid: Any) -> dict[str, Any]:
         "warps": [warp_state(w) for w in grid.warps()],
         "shared": [cta.shared.data.tobytes() for cta in ctas],
         "barriers": [(cta.number, barrier_state(cta)) for cta in ctas],
+        "marks": [store.marked().tobytes() for store in _without_contents(grid, ctas)],
         "memory": [a.data.tobytes() for a in grid.gpu.memory.allocations()],
     }
+
+
+def _without_contents(grid: Any, ctas: list[Any]) -> list[Any]:
+    """What nobody gave contents, of which is marked what has been written."""
+    return [
+        *(cta.shared for cta in ctas),
+        *(a for a in grid.gpu.memory.allocations() if a.uninitialized),
+    ]
 
 
 def difference(a: Any, b: Any, path: str = "") -> str:

@@ -114,10 +114,13 @@ class Arena:
         self.words = self._records.data.cast("I")
         self.quads = self._records.data.cast("Q")
         self.records = address_of(self._records)
-        shared_bytes = _whole(padded_size(config.shared_bytes), LINE)
+        # What has been written is marked behind (`gpudbg.sm.written`).
+        shared_bytes = _whole(2 * padded_size(config.shared_bytes), LINE)
         self._shared = zeroed(count * shared_bytes).reshape(count, shared_bytes)
         local = LocalMemory.bytes_of(config.local_bytes, config.local_low)
-        self._local = zeroed(count * config.warps * local).reshape(count, config.warps, local)
+        self._local = zeroed(2 * count * config.warps * local).reshape(
+            count, config.warps, 2 * local
+        )
         self._block_bytes = _whole(BLOCK_BYTES + 8 * config.warps, LINE)
         blocks = zeroed(count * self._block_bytes)
         table = blocks.view(np.int64).reshape(count, -1)
@@ -189,13 +192,16 @@ class Arena:
     def shared(self, n: int) -> ByteStore:
         """The shared memory of CTA `n`."""
         size = self.config.shared_bytes
-        return ByteStore(size, self._shared[n, : padded_size(size)])
+        whole = padded_size(size)
+        return ByteStore(size, self._shared[n, :whole], self._shared[n, whole : 2 * whole])
 
     def local(self, n: int, warp: int) -> LocalMemory:
         """The local memory of a warp of CTA `n`."""
         self.local_seen = True
         config = self.config
-        return LocalMemory(config.local_bytes, config.local_low, self._local[n, warp])
+        row = self._local[n, warp]
+        half = len(row) // 2
+        return LocalMemory(config.local_bytes, config.local_low, row[:half], row[half:])
 
     def record(self, n: int, warp: int) -> npt.NDArray[np.uint8]:
         """The record of a warp of CTA `n`."""

@@ -41,7 +41,11 @@ def _renew() -> str:
             for part in range(0, 64, 16):
                 f.put("<4 x i32>", "zeroinitializer", "%cta", table + part, 8)
     f.put("i64", 0, "%cta", arena.IN_USE)
-    f.clear(f.get("ptr", "%cta", arena.SHARED), f.get("i64", "%cta", arena.SHARED_SIZE))
+    shared, size = f.get("ptr", "%cta", arena.SHARED), f.get("i64", "%cta", arena.SHARED_SIZE)
+    f.clear(shared, size)
+    apart = f.get("i64", "%env", layout.SHARED_MARKS)
+    with f.when(f.op(f"icmp ne i64 {apart}, 0")):
+        f.clear(f.at(shared, apart), size)
     width, height = f.loop_get("grid_x"), f.loop_get("grid_y")
     row = f.op(f"udiv i64 {number}, {width}")
     place = (
@@ -65,7 +69,11 @@ def _renew() -> str:
             f.line(f"call void @wipe(ptr {record})")
         clear = f.op(f"icmp ne i64 {f.get('i64', record, layout.LOCAL_CLEAR)}, {epoch}")
         with f.when(clear):
-            f.clear(f.get("ptr", record, layout.LOCAL_POINTER), local, 128)
+            pointer = f.get("ptr", record, layout.LOCAL_POINTER)
+            f.clear(pointer, local, 128)
+            apart = f.get("i64", "%env", layout.LOCAL_MARKS)
+            with f.when(f.op(f"icmp ne i64 {apart}, 0")):
+                f.clear(f.at(pointer, apart), local, 128)
             f.put("i64", epoch, record, layout.LOCAL_CLEAR)
     f.line("ret void")
     return f.close("define private void @renew(ptr %env, ptr %cta, i64 %number)")

@@ -12,7 +12,7 @@ from typing import Final
 
 from gpudbg.sm.engines.llvm.outlined import OUTLINED
 
-VERSION: Final = "1"
+VERSION: Final = "2"
 """Of generated code; part of the key of cached objects."""
 
 # ---- environment ---------------------------------------------------------------------------
@@ -20,7 +20,7 @@ VERSION: Final = "1"
 STOP: Final = 0x00
 """i64: not 0 asks the grid loop to return."""
 TABLE: Final = 0x08
-"""ptr: allocations, (base, bytes, host pointer, moment) each, by base: `DeviceMemory.table`."""
+"""ptr: allocations by base, a row of `DeviceMemory.table` each."""
 TABLE_COUNT: Final = 0x10
 SITES: Final = 0x18
 """ptr: one cache entry for each global access of the program, see `SITE_BYTES`."""
@@ -48,6 +48,11 @@ TRACES: Final = {"instructions": TRACE, "accesses": ACCESSES}
 """Those by what they hold."""
 RUNNING: Final = 0x260
 """ptr: the record of the warp whose turn it is, or was; for `crash`."""
+SHARED_MARKS: Final = 0x270
+"""i64: bytes from shared memory to the marks of what has been written there (`gpudbg.sm.written`);
+0: the code marks nothing."""
+LOCAL_MARKS: Final = 0x278
+"""The same for a warp's local memory."""
 FUNCTIONS: Final = 0x400
 SCRATCH: Final = 0x1000
 ROW: Final = 256
@@ -57,13 +62,15 @@ ZERO: Final = SCRATCH + SCRATCH_ROWS * ROW
 """A row that is always zero."""
 ENVIRONMENT_BYTES: Final = ZERO + ROW
 
-TABLE_ROW: Final = 32
+TABLE_ROW: Final = 40
 
 SITE_BYTES: Final = 128
 """A site: base of a window of an allocation (all of it, if no multiple of 4 GiB lies inside), its
 bytes, host pointer of its first byte, and:"""
 SITE_WHOLE: Final = 64
 """The same three of the allocation."""
+SITE_MARKS: Final = 88
+"""i64: bytes from the allocation to its marks; 0: it has none."""
 SITE_LAST, SITE_STEP, SITE_STRIDE = 24, 32, 40
 """i64: host address of the last access of a whole warp, bytes from the one before to it, and the
 last such number that came twice in a row."""
@@ -185,6 +192,7 @@ def _names() -> list[str]:
             names += [f"load.{space}.{size}", f"store.{space}.{size}"]
             if size < 4:
                 names.append(f"load.{space}.{size}s")
+    names += [f"mark.{space}.{size}" for space in SPACES for size in _SIZES]
     for size in _SIZES:
         names += [f"load.const.{size}"] + ([f"load.const.{size}s"] if size < 4 else [])
     names += [f"atomic.{space}.{what}" for space in ("global", "shared") for what in ATOMICS]

@@ -71,6 +71,7 @@ class Program:
         traced: what the code notes for observers (`traced`), of `trace.BATCHED`.
         fixed: special registers that do not change during the launch.
         conditions: of breakpoints, by pc, that the code tests.
+        marking: spaces in which the code marks what it stores (`kernel.marks`).
         full, masked: the versions that exist.
         seconds: spent compiling.
         used: seconds that code has run.
@@ -88,6 +89,7 @@ class Program:
     traced: tuple[str, ...] = ()
     fixed: dict[int, int] = field(default_factory=dict)
     conditions: dict[int, Condition] = field(default_factory=dict)
+    marking: frozenset[str] = frozenset()
     full: Version | None = None
     masked: Version | None = None
     seconds: float = 0.0
@@ -152,6 +154,7 @@ class Program:
                 patterns,
                 0 if full else len(self.listing.code),
                 self.traced,
+                self.marking,
             ),
         )
         text = emitter.text(FUNCTION)
@@ -247,6 +250,7 @@ def program_of(
     traced: tuple[str, ...] = (),
     fixed: dict[int, int] | None = None,
     conditions: dict[int, Condition] | None = None,
+    marking: frozenset[str] = frozenset(),
 ) -> Program:
     """The program of a kernel, kept from an earlier launch if there was one.
 
@@ -254,18 +258,18 @@ def program_of(
         entry: where the kernel begins.
         entries: all places from which code is reached.
         row: threads of a block in x.
-        traced: as for `Program`.
+        traced, marking: as for `Program`.
     """
     entries = frozenset(entries)
     row = row_of(row)
     sizes, known = tuple(sorted(banks.items())), tuple(sorted((fixed or {}).items()))
     asked = tuple(sorted((conditions or {}).items(), key=lambda item: item[0]))
-    about = registers, sizes, sregs, row, traced, known, asked
+    about = registers, sizes, sregs, row, traced, known, asked, marking
     key = image.code, image.base, image.program.arch, entry, entries, about
     found = _programs.pop(key, None)
     if found is None:
         listing = Listing.of(image, entry, entries)
-        given = fixed or {}, conditions or {}
+        given = fixed or {}, conditions or {}, marking
         found = Program(listing, registers, banks, sregs, row, traced, *given)
         while len(_programs) >= _KEPT_PROGRAMS:
             _programs.pop(next(iter(_programs)))

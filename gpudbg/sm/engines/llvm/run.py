@@ -111,14 +111,27 @@ class RunEngine:
         rows = launched.sregs.rows
         sregs = frozenset([n for n in LAUNCH_SREGS if rows.get(n) is ROWS.get(n)])
         self._marks = np.zeros(len(launched.code.code) // 8 + 64, np.uint8)
-        traced, fixed = self._traced(), self._fixed()
-        about = config.registers, banks, sregs, config.block[0], traced, fixed, self._conditions
-        return program_of(launched.code, self.entry, entries, *about)
+        about = config.registers, banks, sregs, config.block[0], self._traced(), self._fixed()
+        more = self._conditions, self._marking()
+        return program_of(launched.code, self.entry, entries, *about, *more)
 
     def _traced(self) -> tuple[str, ...]:
         """What code notes for observers."""
         trace = self.launched.trace
         return () if trace is None else trace.kinds
+
+    def _marking(self) -> frozenset[str]:
+        """Spaces in which code marks what it stores: those with memory that has no contents."""
+        launched, config = self.launched, self.launched.config
+        if not launched.marking:
+            return frozenset()
+        sizes = {
+            "global": launched.memory.uninitialized,
+            "shared": config.shared_bytes,
+            "local": config.local_bytes + config.local_low,
+        }
+        found = {space for space, size in sizes.items() if size}
+        return frozenset({*found, "generic"} if found else found)
 
     def _fixed(self) -> dict[int, int]:
         """Special registers that the code reads and that do not change during the launch."""
@@ -188,7 +201,8 @@ class RunEngine:
         self._asked = request.conditions
         stops = request.stops
         kept = {pc: c for pc, c in self._conditions.items() if self._condition(pc, stops) == c}
-        if self.program.traced != self._traced() or kept != self._conditions:
+        same = self.program.traced == self._traced() and self.program.marking == self._marking()
+        if not same or kept != self._conditions:
             self._conditions = kept
             self._renew_program()
         try:
@@ -314,6 +328,10 @@ class RunEngine:
             yield NeedsStep(warp, count)
         finally:
             launched.memory.load_for_store = False
+            if program.marking != self._marking():
+                # `malloc` has given memory without contents.
+                self._renew_program()
+                self._mark(self._stops)
             # Also where an instruction without semantics ends the run.
             if launched.residency.ended != ended or warp.words[rec.STATUS] == rec.DONE:
                 self.workers.reassign(worker)

@@ -17,7 +17,9 @@ from functools import cache
 import numpy as np
 
 from gpudbg.isa.spa5.insn import Access
+from gpudbg.mem.local import LocalMemory
 from gpudbg.mem.pages import address_of, zeroed
+from gpudbg.mem.store import padded_size
 from gpudbg.sm.engines.llvm import build, crash, layout
 from gpudbg.sm.engines.llvm.threads import ThreadPool, acquire_pool, release_pool, wake_early
 from gpudbg.sm.engines.llvm.worker import Worker, find_all_ctas, pointer
@@ -94,6 +96,10 @@ class Workers:
         worker = Worker(launched, address_of(np.asarray(self._counter)), first)
         worker.set(layout.SHARED_WINDOW, launched.memory.layout.shared_window)
         worker.set(layout.SHARED_BYTES, config.shared_bytes)
+        if launched.marking:
+            worker.set(layout.SHARED_MARKS, padded_size(config.shared_bytes))
+            local = LocalMemory.bytes_of(config.local_bytes, config.local_low)
+            worker.set(layout.LOCAL_MARKS, local)
         constants = launched.constants
         for number, store in constants.banks.items():
             worker.set(layout.BANKS + 16 * number, pointer(store))

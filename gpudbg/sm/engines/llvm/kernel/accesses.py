@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder
-from gpudbg.sm.engines.llvm.ir.values import Num
+from gpudbg.sm.engines.llvm.ir.values import Mask, Num
 from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
 from gpudbg.sm.engines.llvm.kernel.patterned_access import PatternedAccess
 from gpudbg.sm.engines.llvm.kernel.regular_access import RegularAccess
@@ -45,19 +46,32 @@ class Accesses:
         """Write words."""
         if self.rows is not None:
             self.rows.note_access("store", space, address, size)
+        self.library.marks.begin(space)
         if not (
             self.patterned.store(space, address, size, values)
             or self.regular.store(space, address, size, values)
         ):
             self.library.store(space, address, size, values)
+        self._end_marks(space, address, size, self.library.cursor.exec)
 
     def atomic(self, space: str, op: str, type_: str, address: Num, operands: Sequence[Num]) -> Num:
         """What was there before."""
         if self.rows is not None:
             self.rows.note_atomic(space, op, type_, address)
-        if self.sums.add(space, op, type_, address, operands):
-            return 0
-        return self.library.atomic(space, op, type_, address, operands)
+        self.library.marks.begin(space)
+        old: Num = 0
+        if not self.sums.add(space, op, type_, address, operands):
+            old = self.library.atomic(space, op, type_, address, operands)
+        wrote, bits = self.library.cursor.exec, layout.ATOMICS.get(f"{op}.{type_}", 0)
+        if op == "CAS" and space in self.library.marks.spaces:
+            ints = self.library.ints
+            wrote = ints.mand(wrote, (ints.eq if bits == 32 else ints.weq)(old, operands[0]))
+        self._end_marks(space, address, bits // 8, wrote)
+        return old
+
+    def _end_marks(self, space: str, address: Num, size: int, lanes: Mask) -> None:
+        self.library.marks.end()
+        self.library.mark(space, address, size, lanes)
 
     def fence(self, block: bool) -> None:
         """Order accesses: those of a block are, since its warps share a host thread."""

@@ -15,6 +15,7 @@ from gpudbg.sm.engines.llvm.ir.builder import LIKELY, UNLIKELY, Builder, signed
 from gpudbg.sm.engines.llvm.ir.integers import Integers
 from gpudbg.sm.engines.llvm.ir.values import FULL, Val, Values
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
+from gpudbg.sm.engines.llvm.kernel.marks import Marks
 from gpudbg.sm.engines.llvm.kernel.sites import Sites
 
 HALF = 16
@@ -54,9 +55,10 @@ class CheckedRange(AddressShape):
         begin, end: bytes from there that this access and those after it touch.
         good: i1: all that is inside, and the places are right.
         begins, room: lines where these numbers are written.
+        apart: i64: bytes from the allocation to its marks, 0 without any; "" where none are wanted.
     """
 
-    __slots__ = ("add", "begin", "begins", "end", "good", "pc", "places", "room", "site")
+    __slots__ = ("add", "apart", "begin", "begins", "end", "good", "pc", "places", "room", "site")
 
     def __init__(self, add: int, end: int, places: list[str], pc: int, site: int) -> None:
         super().__init__("", "", [])
@@ -64,7 +66,7 @@ class CheckedRange(AddressShape):
         self.begin, self.end = 0, end
         self.begins: list[int] = []
         self.room = 0
-        self.good = ""
+        self.good = self.apart = ""
 
 
 class AddressParts(NamedTuple):
@@ -85,10 +87,17 @@ class Addresses:
     """
 
     def __init__(
-        self, ir: Builder, values: Values, ints: Integers, cursor: Cursor, sites: Sites, run: int
+        self,
+        ir: Builder,
+        values: Values,
+        ints: Integers,
+        cursor: Cursor,
+        sites: Sites,
+        marks: Marks,
+        run: int,
     ) -> None:
         self.ir, self.values, self.ints = ir, values, ints
-        self.cursor, self.sites, self.run = cursor, sites, run
+        self.cursor, self.sites, self.marks, self.run = cursor, sites, marks, run
         self.shapes: dict[tuple[str, int], AddressShape] = {}
         self.same: dict[str, str] = {}
 
@@ -258,6 +267,7 @@ class Addresses:
         known = CheckedRange(
             where.add, size * self.run, places, self.cursor.pc, self.sites.number()
         )
+        known.apart = self.marks.of_site(site)
         known.room = len(ir.lines)
         room = self._room_for(limit, "0", turn)
         good = "true"
@@ -279,6 +289,9 @@ class Addresses:
         rest = "".join(f", [ false, %{other} ]" for other in others)
         known.good = self.ir.op(f"phi i1 [ {good}, %{way} ]{rest}")
         rest = "".join(f", [ null, %{other} ]" for other in others)
+        if known.apart:
+            apart = "".join(f", [ 0, %{other} ]" for other in others)
+            known.apart = self.ir.op(f"phi i64 [ {known.apart}, %{way} ]{apart}")
         known.places = [self.ir.op(f"phi ptr [ {place}, %{way} ]{rest}") for place in known.places]
         self.shapes[self._range_key(where, size)] = known
 

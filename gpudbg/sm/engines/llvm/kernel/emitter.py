@@ -36,6 +36,7 @@ from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
 from gpudbg.sm.engines.llvm.kernel.listing import Listing, following
 from gpudbg.sm.engines.llvm.kernel.loops import Loop
 from gpudbg.sm.engines.llvm.kernel.machine import KernelMachine
+from gpudbg.sm.engines.llvm.kernel.marks import Marks
 from gpudbg.sm.engines.llvm.kernel.merges import Merges
 from gpudbg.sm.engines.llvm.kernel.moves import Moves
 from gpudbg.sm.engines.llvm.kernel.patterned_access import PatternedAccess
@@ -109,6 +110,7 @@ class Options:
     patterns: Mapping[int, Pattern] = field(default_factory=dict)
     first_site: int = 0
     traced: tuple[str, ...] = ()
+    marking: frozenset[str] = frozenset()
 
 
 class _Revertible(Protocol):
@@ -166,7 +168,8 @@ class Emitter:
         self.exits = exits = Exits(ir, registers, cursor)
         self.rows = TraceRows(ir, values, cursor, exits, options.traced) if options.traced else None
         self.sites = Sites(ir, cursor, options.first_site)
-        self.addresses = Addresses(ir, values, ints, cursor, self.sites, options.run)
+        self.marks = Marks(ir, options.marking)
+        self.addresses = Addresses(ir, values, ints, cursor, self.sites, self.marks, options.run)
         self.merges = Merges(
             ir, values, self.floats, cursor, registers, exits, self.addresses, listing
         )
@@ -179,8 +182,8 @@ class Emitter:
         ir, values, ints, cursor = self.ir, self.values, self.ints, self.cursor
         floats, exits, runtime, sites = self.floats, self.exits, self.runtime, self.sites
         doubles = Doubles(ir, floats, runtime)
-        moves = Moves(ir, values, cursor)
-        library = LibraryAccess(ir, values, ints, cursor, exits, runtime, sites)
+        moves = Moves(ir, values, cursor, self.marks)
+        library = LibraryAccess(ir, values, ints, cursor, exits, runtime, sites, self.marks)
         about = ir, values, cursor, exits, runtime, sites, self.addresses, moves, library
         regular = RegularAccess(*about)
         patterned = PatternedAccess(*about, regular, options.patterns)

@@ -15,6 +15,7 @@ from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Mask, Num, Val, Valu
 from gpudbg.sm.engines.llvm.kernel.addresses import AddressParts
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
+from gpudbg.sm.engines.llvm.kernel.marks import Marks
 from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
 from gpudbg.sm.engines.llvm.kernel.sites import Sites
 
@@ -31,9 +32,10 @@ class LibraryAccess:
         exits: Exits,
         runtime: RuntimeCalls,
         sites: Sites,
+        marks: Marks,
     ) -> None:
         self.ir, self.values, self.ints, self.cursor = ir, values, ints, cursor
-        self.exits, self.runtime, self.sites = exits, runtime, sites
+        self.exits, self.runtime, self.sites, self.marks = exits, runtime, sites, marks
 
     def _where(self, space: str, address: Num) -> str:
         """The address arguments of a library function: low row, high row, constant."""
@@ -89,6 +91,19 @@ class LibraryAccess:
         self._call(f"atomic.{space}.{op}.{type_}", space, address, tail)
         return Val(bits, self.ir.get(f"<32 x i{bits}>", out, 0, 64))
 
+    def mark(self, space: str, address: Num, size: int, lanes: Mask) -> None:
+        """Write the marks of what lanes have stored, unless that was done in place."""
+        if space not in self.marks.spaces or self.marks.noted:
+            return
+        site = self.sites.entry(writes=True) if space in ("global", "generic") else "null"
+        where, mask = self._where(space, address), self.values.mask_bits(lanes)
+        self._call_mark(f"mark.{space}.{size}", site, where, mask)
+
+    def _call_mark(self, name: str, site: str, where: str, mask: str) -> None:
+        # The access was good, so that this is.
+        function = self.runtime.function(name)
+        self.ir.op(f"call i1 {function}(ptr %env, ptr %rec, ptr {site}, {where}, i32 {mask})")
+
     def in_window(self, address: Num) -> Mask:
         window = Val(64, self.ir.get("i64", "%env", layout.SHARED_WINDOW), UNIFORM)
         return self.ints.wult(self.ints.wsub(address, window), 1 << 25)
@@ -116,3 +131,8 @@ class LibraryAccess:
             f"i64 {where.add}, i32 {mask}{tail})"
         )
         self.exits.bail_unless(good)
+        what, _, size = name.partition(f".{space}.")
+        if space in self.marks.spaces and what in ("store", "sum"):
+            size = size if what == "store" else "4"
+            place = f"{rows}, i64 {where.add}"
+            self._call_mark(f"mark.{space}.{size}", site or "null", place, mask)

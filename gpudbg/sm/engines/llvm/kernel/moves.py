@@ -6,6 +6,7 @@ from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.values import FULL, Values
 from gpudbg.sm.engines.llvm.kernel.addresses import HALF, LANES16
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
+from gpudbg.sm.engines.llvm.kernel.marks import ONES, Marks
 
 
 def _range(first: int, step: int = 1) -> str:
@@ -17,8 +18,8 @@ def _range(first: int, step: int = 1) -> str:
 class Moves:
     """Vectors of 16 lanes at a host pointer, and words of one lane."""
 
-    def __init__(self, ir: Builder, values: Values, cursor: Cursor) -> None:
-        self.ir, self.values, self.cursor = ir, values, cursor
+    def __init__(self, ir: Builder, values: Values, cursor: Cursor, marks: Marks) -> None:
+        self.ir, self.values, self.cursor, self.marks = ir, values, cursor, marks
 
     def half_of(self, ref: str, half: int) -> str:
         kind = "<32 x i32>"
@@ -71,6 +72,26 @@ class Moves:
 
     def store_piece(self, place: str, data: list[str], half: int) -> None:
         """16 lanes of each word next to each other."""
+        self._store_piece(place, data, half)
+        with self.marks.beside(place) as marks:
+            if marks:
+                self._store_piece(marks, [ONES] * len(data), half)
+
+    def store_row(self, place: str, value: str) -> None:
+        """A word of the executing lanes, which lie next to each other."""
+        self._store_row(place, value)
+        with self.marks.beside(place) as marks:
+            if marks:
+                self._store_row(marks, ONES)
+
+    def _store_row(self, place: str, value: str) -> None:
+        ir, kind = self.ir, "<32 x i32>"
+        if self.cursor.exec != FULL:
+            old, lanes = ir.get(kind, place, 0, 4), self.values.mask_lanes(self.cursor.exec)
+            value = ir.op(f"select <32 x i1> {lanes}, {kind} {value}, {kind} {old}")
+        ir.put(kind, value, place, 0, 4)
+
+    def _store_piece(self, place: str, data: list[str], half: int) -> None:
         ir = self.ir
         parts = [self.half_of(d, half) for d in data]
         count = len(parts)

@@ -24,6 +24,7 @@ from gpudbg.sm.engines.llvm.kernel.addresses import (
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
 from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
+from gpudbg.sm.engines.llvm.kernel.marks import ONES
 from gpudbg.sm.engines.llvm.kernel.moves import Moves
 from gpudbg.sm.engines.llvm.kernel.patterns import (
     HALF,
@@ -178,13 +179,18 @@ class PatternedAccess:
         where, mask, rows = self.regular.to_store(space, address, values)
         ends = min(pattern), max(pattern) + size
         site, good, place, add = self._found(space, where, pattern, size, *ends, writes=True)
+        marks = self.moves.marks
         if not good:
+            if site:
+                marks.lie(marks.of_site(site))
             for piece in pieces:
                 self._store_words(ir.at(place, add + piece.offset), piece, rows)
             return True
         fast, slow, done = ir.fresh("fast"), ir.fresh("slow"), ir.fresh("done")
         ir.choose(good, fast, slow, LIKELY)
         ir.label(fast)
+        if site:
+            marks.lie(marks.of_site(site))
         for piece in pieces:
             self._store_words(ir.at(place, add + piece.offset), piece, rows)
         ir.br(done)
@@ -347,6 +353,12 @@ class PatternedAccess:
 
     def _store_words(self, place: str, piece: Piece, rows: list[Val]) -> None:
         """One piece, or the words of it that are written."""
+        self._store_lanes(place, piece, rows)
+        with self.moves.marks.beside(place) as marks:
+            if marks:
+                self._store_lanes(marks, piece, [Val(32, ONES)] * len(rows))
+
+    def _store_lanes(self, place: str, piece: Piece, rows: list[Val]) -> None:
         ir = self.ir
         sources = piece.sources
         picks = ", ".join(

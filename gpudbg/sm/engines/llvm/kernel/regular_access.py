@@ -124,6 +124,7 @@ class RegularAccess:
             self.sites.writes.add(known.site)
             self.sites.before_stores.add(known.pc)
             far = addresses.within(known)
+            self.moves.marks.lie(known.apart)
             for half, place in enumerate(addresses.places_from(known, where)):
                 self.moves.store_piece(place, data, half)
             ir.br(done)
@@ -133,6 +134,8 @@ class RegularAccess:
         ir.choose(addresses.all_lanes(shape.regular, same), fast, slow, LIKELY)
         ir.label(fast)
         places = addresses.places(space, site, where, shape, size, addresses.run, slow)
+        if site:
+            self.moves.marks.lie(self.moves.marks.of_site(site))
         for half, place in enumerate(places):
             self.moves.store_piece(place, data, half)
         ir.br(done)
@@ -282,18 +285,13 @@ class RegularAccess:
     def _store_row(self, address: Val, size: int, values: Sequence[Num]) -> None:
         ir = self.ir
         mask = self.values.mask_bits(self.cursor.exec)
-        lanes = self.values.mask_lanes(self.cursor.exec)
+        self.values.mask_lanes(self.cursor.exec)
         data = [self.values.bare(v, 32) for v in values]
         slow, done = ir.fresh("slow"), ir.fresh("done")
         row = self._row(address, size, slow)
         ir.put("i64", 0, "%rec", layout.LOCAL_CLEAR)
         for n, value in enumerate(data):
-            place = ir.at(row, 128 * n)
-            if self.cursor.exec != FULL:
-                old = ir.get("<32 x i32>", place, 0, 4)
-                kind = "<32 x i32>"
-                value = ir.op(f"select <32 x i1> {lanes}, {kind} {value}, {kind} {old}")
-            ir.put("<32 x i32>", value, place, 0, 4)
+            self.moves.store_row(ir.at(row, 128 * n), value)
         ir.br(done)
         ir.label(slow)
         tail = "".join(f", ptr {self.runtime.row_of(Val(32, d), 32)}" for d in data)

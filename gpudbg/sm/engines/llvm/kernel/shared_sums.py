@@ -55,6 +55,9 @@ class SharedSums:
                 cell = ir.at(base, offset)
                 add = ir.op(f"trunc i64 {given[n]} to i32") if given else number
                 ir.put("i32", ir.op(f"add i32 {ir.get('i32', cell)}, {add}"), cell)
+                with self.library.marks.beside(cell) as marks:
+                    if marks:
+                        ir.put("i32", -1, marks)
         ir.br(done)
         ir.label(slow)
         tail = f", ptr {row or self.runtime.row_of(data, 32)}"

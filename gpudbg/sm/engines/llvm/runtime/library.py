@@ -248,7 +248,29 @@ def access_functions(wide_vectors: bool) -> list[str]:
             data = "".join(f", ptr %d{n}" for n in range(_words(size)))
             name = layout.symbol(f"store.{space}.{size}")
             functions.append(b.close(f"define i1 @{name}({arguments(space)}{data})"))
+            functions.append(_mark(space, size))
     return functions
+
+
+def _mark(space: str, size: int) -> str:
+    """Note that bytes were written: what a store of all ones does, in the marks."""
+    b = Body()
+    ir = b.ir
+    nothing_to_do(b)
+    inside, base = PLACES[space](b, size)
+    if space == "global":
+        apart = ir.get("i64", "%site", layout.SITE_MARKS)
+        with ir.returning(ir.op(f"icmp eq i64 {apart}, 0")):
+            ir.line("ret i1 true")
+    else:
+        fields = {"shared": layout.SHARED_MARKS, "local": layout.LOCAL_MARKS}
+        apart = ir.get("i64", "%env", fields[space])
+    for n in range(_words(size)):
+        ir.line(f"%d{n} = alloca {I32}, align 128")
+        ir.put(I32, "splat (i32 -1)", f"%d{n}", 0, 64)
+    _scatter(b, size, space == "local", ir.at(base, apart), inside)
+    ir.line("ret i1 true")
+    return b.close(f"define i1 @{layout.symbol(f'mark.{space}.{size}')}({arguments(space)})")
 
 
 def generic_functions() -> list[str]:
@@ -259,8 +281,9 @@ def generic_functions() -> list[str]:
         if size < 4:
             kinds.append((f"load.{{}}.{size}s", ["ptr %out"]))
         kinds.append((f"store.{{}}.{size}", [f"ptr %d{n}" for n in range(_words(size))]))
+        kinds.append((f"mark.{{}}.{size}", []))
         for name, tail in kinds:
-            functions.append(_generic(name, ", ".join(tail)))
+            functions.append(_generic(name, "".join(f", {each}" for each in tail)))
     return functions
 
 
@@ -277,7 +300,7 @@ def _generic(name: str, tail: str) -> str:
     inside = b.values.whole(b.floats.and_(b.ints.lo(into), (1 << 24) - 1), 32)
     b.ir.line(f"store {inside}, ptr {offset}, align 64")
     head = "ptr %env, ptr %rec, ptr %site"
-    rest = f"i32 %mask, {tail}"
+    rest = f"i32 %mask{tail}"
     for condition, space, where in (
         (b.ir.op(f"icmp eq i32 {both}, 0"), "global", "ptr %lo, ptr %hi, i64 %add"),
         (b.ir.op(f"icmp eq i32 {shared}, %mask"), "shared", f"ptr {offset}, i64 0"),
@@ -292,7 +315,7 @@ def _generic(name: str, tail: str) -> str:
         b.ir.line(f"ret i1 {b.ir.op(f'call i1 @{called}({head}, ptr {offset}, i64 0, {rest})')}")
     b.ir.line("ret i1 false")
     return b.close(
-        f"define i1 @{layout.symbol(name.format('generic'))}({arguments('generic')}, {tail})"
+        f"define i1 @{layout.symbol(name.format('generic'))}({arguments('generic')}{tail})"
     )
 
 
@@ -349,6 +372,7 @@ def _resolve() -> str:
     with b.ir.returning(b.ir.op(f"and i1 {writes}, {b.ir.op(f'xor i1 {kept}, true')}")):
         b.ir.line("ret i1 false")
     host = b.ir.get("i64", entry, 16)
+    b.ir.put("i64", b.ir.get("i64", entry, 32), "%site", layout.SITE_MARKS)
     for n, value in enumerate((base, size, host)):
         b.ir.put("i64", value, "%site", layout.SITE_WHOLE + 8 * n)
     # The window, from one multiple of 4 GiB to the next.
