@@ -9,6 +9,7 @@ import pytest
 
 import gpudbg
 from gpudbg.api.opening import add_launch_flags, open_session
+from gpudbg.assembler import assemble_file
 from gpudbg.debug.values.never_written import never_written
 
 STORES = """\
@@ -122,6 +123,47 @@ def test_compiled_code_marks_the_same_bytes(tmp_path: Path, jobs: str) -> None:
         assert written(session, "global", out, 64) == DEVICE
         session.restart()
         assert written(session, "global", out, 64) == set()
+
+
+def test_code_marks_what_has_no_contents_from_then_on(tmp_path: Path) -> None:
+    """As where `malloc` gives memory in the middle of a launch of compiled code."""
+    text = """.kernel late
+.param out 8
+MOV R2, c[0x0][0x140]
+MOV R3, c[0x0][0x144]
+MOV32I R5, 0x7
+STG.E [R2+0x4], R5
+EXIT
+"""
+    given = ("--grid", "1", "--block", "32", "--arg", "out=u8[64]:zeros", "--engine", "run")
+    session = opened(tmp_path, text, *given)
+    session.break_at("late+0x28")
+    assert session.cont().kind == "breakpoint"
+    memory = session.grid.gpu.memory
+    block = memory.allocate(64, "device malloc(64)", "heap")
+    memory.leave_uninitialized(block)
+    warp = session.warp().state
+    warp.R[2], warp.R[3] = block.base & 0xFFFFFFFF, block.base >> 32
+    assert session.cont().kind == "exited"
+    assert written(session, "global", block.base, 64) == {4, 5, 6, 7}
+
+
+def test_many_warps_from_python_are_not_marked_in_compiled_code() -> None:
+    """Then it is not known, which is said; never that something was not written that was."""
+    text = STORES.replace("EXIT", "BAR.SYNC 0x0\nEXIT")
+    for blocks, known in ((2, True), (1100, False)):
+        loaded = gpudbg.load(assemble_file(text, path="k.sass").cubin(), engine="run", num_sms=1)
+        buffer = loaded.device.buffer(np.zeros(64, np.uint8))
+        loaded.device.gpu.memory.leave_uninitialized(buffer.allocation)
+        session = loaded.launch("stores", grid=blocks, block=32, args=[buffer])
+        assert written(session, "global", buffer.address, 64) == set()
+        session.break_at("stores+0xc8")
+        assert session.cont().kind == "breakpoint"
+        assert written(session, "shared", 0, 128) == (SHARED if known else None)
+        assert written(session, "global", buffer.address, 64) == (DEVICE if known else None)
+        session.restart()
+        assert written(session, "global", buffer.address, 64) == set()
+        assert written(session, "shared", 0, 128) == set()
 
 
 def test_what_malloc_gives_is_uninitialized() -> None:
