@@ -54,6 +54,7 @@ FIXED = {
     "crash": "the context of a signal, words of the handler",
     "sink": "moves statements of others",
     "builder": "what all others emit with",
+    "typed": "the same",
 }
 """Modules whose pointers do not depend on what a program computes -> what they point to."""
 PYTHON = frozenset("build layout listing patterns program run start threads worker workers".split())
@@ -107,7 +108,7 @@ def _origin(frame: FrameType | None) -> tuple[str, str]:
         path = Path(frame.f_code.co_filename)
         if FOLDER not in path.parents and path not in COMPILED:
             break
-        if path.stem != "builder" and not emitter:
+        if path.stem not in ("builder", "typed") and not emitter:
             if _module(path) in FIXED:
                 return "", ""
             emitter = re.sub(r"\.<\w+>", "", frame.f_code.co_qualname)

@@ -27,7 +27,6 @@ from gpudbg.sm.barriers.phase import Arrival
 from gpudbg.sm.barriers.step import arrive
 from gpudbg.sm.device_output import DeviceOutput, Heap
 from gpudbg.sm.divergence import step as divergence
-from gpudbg.sm.engines.floats import FloatOps
 from gpudbg.sm.engines.memory import MemoryOps
 from gpudbg.sm.engines.values import Mask, Value, ValueOps, Wide, const32, join, lanes32
 from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
@@ -88,7 +87,7 @@ def _fault(code: str, detail: str) -> Callable[[Any, Any], None]:
     return raise_it
 
 
-class StepEngine(ValueOps, FloatOps, MemoryOps):
+class StepEngine(ValueOps, MemoryOps):
     """Executes one launch's warps; see the module text.
 
     Attributes:

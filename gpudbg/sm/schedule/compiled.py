@@ -2,94 +2,93 @@
 
 It takes the turns of the step engine's schedule exactly (`schedule.step`, `schedule.turns`)
 and returns when Python is needed: an instruction for the step engine, a mark, no warp ready, or
-enough instructions.
-
-A CTA here is its descriptor (`residency.arena`).
+enough instructions.  A CTA here is its descriptor (`residency.arena`).
 """
 
 from __future__ import annotations
 
 from gpudbg.sm import record as rec
 from gpudbg.sm.engines.llvm import layout
+from gpudbg.sm.engines.llvm.ir.typed import Int, Pointer
 from gpudbg.sm.engines.llvm.layout import FIELD, GRID_LOOP, IDLE, LIMIT, Left
-from gpudbg.sm.engines.llvm.runtime.control import ControlCode
+from gpudbg.sm.engines.llvm.runtime.control import Function, Warp
 from gpudbg.sm.residency import arena
 from gpudbg.sm.schedule.step import STAY
 
 
-def _place(f: ControlCode) -> tuple[str, str, str]:
+def _place(f: Function) -> tuple[Int, Int, Int]:
     """(ring place of its block's first warp, warp index, block's warps) of the last turn."""
-    ring, count = f.get("ptr", "%env", FIELD["ring"]), f.loop_get("ring_count")
-    last, wrapped = f.op("alloca i64"), f.op(f"sub i64 {f.loop_get('position')}, 1")
-    f.put("i64", wrapped, last)
+    ring, count = f.env.follow(FIELD["ring"]), f.env["ring_count"]
+    last = f.declared(64)
+    wrapped = f.env["position"] - 1
+    last.set(wrapped)
     # Beyond the end only after the ring got shorter.
-    with f.when(f.op(f"icmp uge i64 {wrapped}, {count}")):
-        back = f.op(f"add i64 {wrapped}, {count}")
-        f.put("i64", f.op(f"urem i64 {back}, {count}"), last)
-    last = f.get("i64", last)
-    record = f.element(ring, last)
-    index = f.op(f"zext i32 {f.field('index', record)} to i64")
-    warps = f.get("i64", f.get("ptr", record, layout.CTA_POINTER), arena.WARPS)
-    return f.op(f"sub i64 {last}, {index}"), index, warps
+    with f.when(wrapped >= count):
+        last.set((wrapped + count) % count)
+    at = last.get()
+    warp = f.element(ring, at)
+    index = warp["index"].zext(64)
+    warps = warp.follow(layout.CTA_POINTER).load(64, arena.WARPS)
+    return at - index, index, warps
 
 
-def _below(f: ControlCode, number: str, limit: str) -> str:
+def _below(number: Int, limit: Int) -> Int:
     """A number below twice the limit, modulo the limit."""
-    less = f.op(f"sub i64 {number}, {limit}")
-    return f.op(f"select i1 {f.op(f'icmp uge i64 {number}, {limit}')}, i64 {less}, i64 {number}")
+    less = number - limit
+    return (number >= limit).select(less, number)
 
 
-def _try(f: ControlCode, place: str, ready: str, stay: bool) -> None:
+def _try(f: Function, place: Int, ready: str, stay: bool) -> None:
     """Take the warp at a ring place if it is ready."""
-    record = f.element(f.get("ptr", "%env", FIELD["ring"]), place)
-    with f.returning(f.op(f"icmp eq i32 {f.field('status', record)}, {rec.READY}")):
+    warp = f.element(f.env.follow(FIELD["ring"]), place)
+    with f.returning(warp["status"].equals(rec.READY)):
         if not stay:
-            f.loop_put("stay", STAY)
-        f.loop_put("position", f.op(f"add i64 {place}, 1"))
-        f.loop_put("current", place)
-        f.loop_put("left", f.loop_get("quantum"))
-        f.br(ready)
+            f.env["stay"] = STAY
+        f.env["position"] = place + 1
+        f.env["current"] = place
+        f.env["left"] = f.env["quantum"]
+        f.ir.br(ready)
 
 
-def _choose(f: ControlCode, ready: str) -> None:
+def _choose(f: Function, ready: str) -> None:
     """`Schedule.next`: set `current`; returns IDLE when no warp is ready."""
-    n, start = f.op("alloca i64"), f.op("alloca i64")
-    f.put("i64", 0, start)
-    count = f.loop_get("ring_count")
-    with f.returning(f.op(f"icmp eq i64 {count}, 0")):
-        f.line(f"ret i32 {IDLE}")
-    f.choose(f.op(f"icmp eq i64 {f.loop_get('position')}, 0"), "move", "placed")
-    f.label("placed")
+    n, start = f.declared(64), f.declared(64)
+    start.set(0)
+    count = f.env["ring_count"]
+    with f.returning(count.equals(0)):
+        f.ret("i32", IDLE)
+    f.choose(f.env["position"].equals(0), "move", "placed")
+    f.ir.label("placed")
     first, index, warps = _place(f)
-    f.put("i64", f.op(f"add i64 {first}, {warps}"), start)
-    f.choose(f.op(f"icmp sgt i64 {f.loop_get('stay')}, 0"), "stay", "move")
-    f.label("stay")
-    f.put("i64", 0, n)
-    with f.loop() as (_, after):
-        at = f.op(f"add i64 {f.get('i64', n)}, 1")
-        f.unless(f.op(f"icmp ugt i64 {at}, {warps}"), after)
-        f.put("i64", at, n)
-        turn = _below(f, f.op(f"add i64 {index}, {at}"), warps)
-        _try(f, f.op(f"add i64 {first}, {turn}"), ready, True)
-    f.br("move")
-    f.label("move")
-    f.put("i64", 0, n)
-    with f.loop() as (_, _after):
-        at = f.get("i64", n)
-        with f.returning(f.op(f"icmp uge i64 {at}, {count}")):
-            f.line(f"ret i32 {IDLE}")
-        f.put("i64", f.op(f"add i64 {at}, 1"), n)
-        _try(f, _below(f, f.op(f"add i64 {f.get('i64', start)}, {at}"), count), ready, False)
-    f.line("unreachable")
+    start.set(first + warps)
+    f.choose(f.env["stay"].compare("sgt", 0), "stay", "move")
+    f.ir.label("stay")
+    n.set(0)
+    with f.loop() as end:
+        at = n.get() + 1
+        f.leave(end, at > warps)
+        n.set(at)
+        _try(f, first + _below(index + at, warps), ready, True)
+    f.ir.br("move")
+    f.ir.label("move")
+    n.set(0)
+    with f.loop():
+        at = n.get()
+        with f.returning(at >= count):
+            f.ret("i32", IDLE)
+        n.set(at + 1)
+        _try(f, _below(start.get() + at, count), ready, False)
+    f.ir.line("unreachable")
 
 
-class _Turns(ControlCode):
+class _Turns:
     """The loop itself.
 
     While the turn goes from a warp to the next one of its block, as it nearly always does, what
     the loop counts stays in variables; `flush` writes them back.
 
     Attributes:
+        f: the function.
         ring, quantum, limit: fields that do not change during a call.
         place, record, cta: of the present warp: its ring place, record and block.
         first, end: ring places of the block's first warp and behind its last.
@@ -102,191 +101,213 @@ class _Turns(ControlCode):
     """
 
     def __init__(self) -> None:
-        super().__init__()
+        self.f = f = Function()
         self.place, self.first, self.end, self.left, self.total, self.issued, self.room = (
-            self.op("alloca i64") for _ in range(7)
+            f.declared(64) for _ in range(7)
         )
-        self.stay, self.began = (self.op("alloca i64") for _ in range(2))
-        self.record, self.cta, self.issued_at = (self.op("alloca ptr") for _ in range(3))
-        self.regular = self.op("alloca i1")
-        self.ring = self.get("ptr", "%env", FIELD["ring"])
-        self.quantum, self.limit = self.loop_get("quantum"), self.loop_get("limit")
+        self.stay, self.began = f.declared(64), f.declared(64)
+        self.record, self.cta, self.issued_at = (f.pointer() for _ in range(3))
+        self.regular = f.declared(1)
+        self.ring = f.env.follow(FIELD["ring"])
+        self.quantum, self.limit = f.env["quantum"], f.env["limit"]
+
+    def warp(self) -> Warp:
+        """The present warp."""
+        return Warp(self.f.ir, self.record.follow().ref)
 
     def take(self) -> None:
         """Begin with what the fields of the loop say."""
-        left, stay, total = (self.loop_get(name) for name in ("left", "stay", "total"))
-        for value, variable in (
-            (left, self.left), (stay, self.stay), (total, self.total), (total, self.began),
-        ):  # fmt: skip
-            self.put("i64", value, variable)
-        at = self.loop_get("current")
-        record = self.element(self.ring, at)
-        cta = self.get("ptr", record, layout.CTA_POINTER)
-        index = self.op(f"zext i32 {self.field('index', record)} to i64")
-        first = self.op(f"sub i64 {at}, {index}")
-        issued_at = self.get("ptr", cta, arena.ISSUED)
-        self.put("i64", at, self.place)
-        self.put("ptr", record, self.record)
-        self.put("ptr", cta, self.cta)
-        self.put("i64", first, self.first)
-        self.put("i64", self.op(f"add i64 {first}, {self.get('i64', cta, arena.WARPS)}"), self.end)
-        self.put("ptr", issued_at, self.issued_at)
-        self.put("i64", self.get("i64", issued_at), self.issued)
-        behind = self.op(f"add i64 {at}, 1")
-        regular = self.op(f"icmp eq i64 {self.loop_get('position')}, {behind}")
-        self.put("i1", regular, self.regular)
-        rest = self.op(f"sub i64 {self.limit}, {total}")
-        room = self.op(f"call i64 @llvm.smin.i64(i64 {rest}, i64 {stay})")
-        self.put("i64", self.op(f"select i1 {regular}, i64 {room}, i64 0"), self.room)
+        f, env = self.f, self.f.env
+        left, stay, total = env["left"], env["stay"], env["total"]
+        self.left.set(left)
+        self.stay.set(stay)
+        self.total.set(total)
+        self.began.set(total)
+        at = env["current"]
+        warp = f.element(self.ring, at)
+        cta = warp.follow(layout.CTA_POINTER)
+        first = at - warp["index"].zext(64)
+        issued_at = cta.follow(arena.ISSUED)
+        self.place.set(at)
+        self.record.store_pointer(warp)
+        self.cta.store_pointer(cta)
+        self.first.set(first)
+        self.end.set(first + cta.load(64, arena.WARPS))
+        self.issued_at.store_pointer(issued_at)
+        self.issued.set(issued_at.load(64))
+        behind = at + 1
+        regular = env["position"].equals(behind)
+        self.regular.set(regular)
+        rest = self.limit - total
+        room = f.integer(64, f.ir.op(f"call i64 @llvm.smin.i64(i64 {rest.ref}, i64 {stay.ref})"))
+        self.room.set(regular.select(room, 0))
 
     def flush(self) -> None:
         """Write the fields of the loop."""
-        self.loop_put("left", self.get("i64", self.left))
-        spent = self.op(f"sub i64 {self.get('i64', self.total)}, {self.get('i64', self.began)}")
-        self.loop_put("stay", self.op(f"sub i64 {self.get('i64', self.stay)}, {spent}"))
-        at = self.get("i64", self.place)
-        self.loop_put("current", at)
-        with self.when(self.get("i1", self.regular)):
-            self.loop_put("position", self.op(f"add i64 {at}, 1"))
+        env = self.f.env
+        env["left"] = self.left.get()
+        spent = self.total.get() - self.began.get()
+        env["stay"] = self.stay.get() - spent
+        at = self.place.get()
+        env["current"] = at
+        with self.f.when(self.regular.get()):
+            env["position"] = at + 1
 
-    def spend(self, spent: str) -> None:
+    def spend(self, spent: Int) -> None:
         """Count instructions of the present warp."""
-        record = self.get("ptr", self.record)
-        self.set("executed", self.op(f"add i64 {self.field('executed', record)}, {spent}"), record)
-        issued = self.op(f"add i64 {self.get('i64', self.issued)}, {spent}")
-        self.put("i64", issued, self.issued)
-        self.put("i64", issued, self.get("ptr", self.issued_at))
-        total = self.op(f"add i64 {self.get('i64', self.total)}, {spent}")
-        self.put("i64", total, self.total)
-        self.loop_put("total", total)
-        self.put("i64", self.op(f"sub i64 {self.get('i64', self.room)}, {spent}"), self.room)
+        warp = self.warp()
+        warp["executed"] = warp["executed"] + spent
+        issued = self.issued.get() + spent
+        self.issued.set(issued)
+        self.issued_at.follow().store(64, issued)
+        total = self.total.get() + spent
+        self.total.set(total)
+        self.f.env["total"] = total
+        self.room.set(self.room.get() - spent)
 
     def go_on(self, run: str, out: str) -> None:
         """Go to `run`, or to `out` where Python or the end of the call may want the loop to end."""
-        self.unless(self.op(f"icmp sle i64 {self.get('i64', self.room)}, 0"), out)
-        asked = self.get("i64", "%env", layout.STOP)
-        self.choose(self.op(f"icmp eq i64 {asked}, 0"), run, out)
+        f = self.f
+        f.leave(out, self.room.get().compare("sle", 0))
+        f.choose(f.env.load(64, layout.STOP).equals(0), run, out)
 
     def hop(self, run: str, out: str) -> None:
         """What comes nearly always: the next warp of the same block has its turn."""
-        behind = self.op(f"add i64 {self.get('i64', self.place)}, 1")
-        last = self.op(f"icmp eq i64 {behind}, {self.get('i64', self.end)}")
-        first = self.get("i64", self.first)
-        place = self.op(f"select i1 {last}, i64 {first}, i64 {behind}")
-        there = self.element(self.ring, place)
-        waits = self.op(f"icmp ne i32 {self.field('status', there)}, {rec.READY}")
-        self.unless(waits, out)
-        hopped = self.fresh("hop")
+        f = self.f
+        behind = self.place.get() + 1
+        last = behind.equals(self.end.get())
+        place = last.select(self.first.get(), behind)
+        there = f.element(self.ring, place)
+        f.leave(out, there["status"].differs(rec.READY))
+        hopped = f.ir.fresh("hop")
         self.go_on(hopped, out)
-        self.label(hopped)
-        self.put("i64", place, self.place)
-        self.put("ptr", there, self.record)
-        self.put("i64", self.quantum, self.left)
-        self.br(run)
-
-
-def _grid() -> str:
-    f = _Turns()
-    chosen, run, out = "chosen", "run", "out"
-    f.br("top")
-    f.label(out)
-    f.flush()
-    f.br("top")
-    f.label("top")
-    with f.returning(f.op(f"icmp ne i64 {f.get('i64', '%env', layout.STOP)}, 0")):
-        f.line(f"ret i32 {LIMIT}")
-    current = f.loop_get("current")
-    f.choose(f.op(f"icmp slt i64 {current}, 0"), "choose", "present")
-    f.label("present")
-    record = f.element(f.ring, current)
-    ready = f.op(f"icmp eq i32 {f.field('status', record)}, {rec.READY}")
-    more = f.op(f"icmp sgt i64 {f.loop_get('left')}, 0")
-    f.choose(f.op(f"and i1 {ready}, {more}"), chosen, "choose")
-    f.label("choose")
-    _choose(f, chosen)
-    f.label(chosen)
-    over = f.op(f"icmp sge i64 {f.loop_get('total')}, {f.limit}")
-    with f.returning(over):
-        f.line(f"ret i32 {LIMIT}")
-    f.take()
-    f.br(run)
-    f.label(run)
-    record, left = f.get("ptr", f.record), f.get("i64", f.left)
-    f.set("budget", left, record)
-    f.put("ptr", record, "%env", layout.RUNNING)
-    full = f.op(f"icmp eq i32 {f.field('active', record)}, -1")
-    f.choose(full, "full", "masked")
-    why = []
-    for name, field in (("full", layout.FULL_CODE), ("masked", layout.MASKED_CODE)):
-        f.label(name)
-        code = f.get("ptr", "%env", field)
-        there = f"{name}.run"
-        if name == "full":
-            f.br(there)
-        else:
-            f.choose(f.op(f"icmp eq ptr {code}, null"), "nocode", there)
-        f.label(there)
-        ran = f.op(f"call i32 {code}(ptr %env, ptr {record})")
-        why.append(f"[ {ran}, %{there} ]")
-        f.choose(f.op(f"icmp eq i32 {ran}, {int(Left.SWITCH)}"), f"{name}.switch", "account")
-        f.label(f"{name}.switch")
-        more = f.op(f"icmp sgt i64 {f.field('budget', record)}, 0")
-        f.choose(more, "masked" if name == "full" else "full", "account")
-        why.append(f"[ {int(Left.TURN)}, %{name}.switch ]")
-    f.label("nocode")
-    f.br("account")
-    f.label("account")
-    ended = f.op(f"phi i32 {', '.join(why)}, [ {int(Left.SWITCH)}, %nocode ]")
-    rest = f.field("budget", record)
-    spent = f.op(f"sub i64 {left}, {rest}")
-    kind = f.op(f"and i32 {ended}, 255")
-    cta = f.get("ptr", f.cta)
-    f.line(
-        f"switch i32 {kind}, label %back [ i32 {int(Left.TURN)}, label %turn "
-        f"i32 {int(Left.BARRIER)}, label %barrier i32 {int(Left.DONE)}, label %done ]"
-    )
-    f.label("turn")
-    f.put("i64", 0, f.left)
-    f.spend(spent)
-    f.br("hop")
-    f.label("barrier")
-    bar = f.op(f"zext i32 {f.op(f'lshr i32 {ended}, 8')} to i64")
-    good = f.op(f"call i1 @arrive(ptr %env, ptr {cta}, ptr {record}, i64 {bar})")
-    f.choose(good, "arrived", "back")
-    f.label("arrived")
-    rest = f.op(f"sub i64 {rest}, 1")
-    f.put("i64", rest, f.left)
-    f.spend(f.op(f"add i64 {spent}, 1"))
-    ready = f.op(f"icmp eq i32 {f.field('status', record)}, {rec.READY}")
-    more = f.op(f"icmp sgt i64 {rest}, 0")
-    f.choose(f.op(f"and i1 {ready}, {more}"), "same", "hop")
-    f.label("same")
-    f.go_on(run, out)
-    f.label("hop")
-    f.hop(run, out)
-    f.label("done")
-    f.put("i64", f.field("budget", record), f.left)
-    f.spend(spent)
-    good = f.op(f"call i1 @finished(ptr %env, ptr {cta})")
-    f.choose(good, "ended", "leave")
-    f.label("ended")
-    f.put("i64", 0, f.left)
-    there = f.op(f"icmp sge i64 {f.get('i64', cta, arena.NUMBER)}, 0")
-    f.choose(there, "hop", "gone")
-    f.label("gone")
-    f.flush()
-    f.loop_put("current", -1)
-    f.br("top")
-    f.label("back")
-    f.put("i64", f.field("budget", record), f.left)
-    f.spend(spent)
-    f.br("leave")
-    f.label("leave")
-    f.flush()
-    f.line(f"ret i32 {ended}")
-    return f.close(f"define i32 @{GRID_LOOP}(ptr %env)")
+        f.ir.label(hopped)
+        self.place.set(place)
+        self.record.store_pointer(there)
+        self.left.set(self.quantum)
+        f.ir.br(run)
 
 
 def grid_loop() -> str:
     """The loop."""
-    return _grid()
+    turns = _Turns()
+    f = turns.f
+    _next_warp(turns)
+    f.ir.label("run")
+    warp, left = turns.warp(), turns.left.get()
+    ended = _call(turns, warp, left)
+    rest = warp["budget"]
+    spent = left - rest
+    kind = ended & 255
+    cta = turns.cta.follow()
+    f.ir.line(
+        f"switch i32 {kind.ref}, label %back [ i32 {int(Left.TURN)}, label %turn "
+        f"i32 {int(Left.BARRIER)}, label %barrier i32 {int(Left.DONE)}, label %done ]"
+    )
+    f.ir.label("turn")
+    turns.left.set(0)
+    turns.spend(spent)
+    f.ir.br("hop")
+    _arrived(turns, warp, cta, ended, rest, spent)
+    f.ir.label("hop")
+    turns.hop("run", "out")
+    _done(turns, warp, cta, spent)
+    f.ir.label("back")
+    turns.left.set(warp["budget"])
+    turns.spend(spent)
+    f.ir.br("leave")
+    f.ir.label("leave")
+    turns.flush()
+    f.ret("i32", ended)
+    return f.close(f"define i32 @{GRID_LOOP}(ptr %env)")
+
+
+def _next_warp(turns: _Turns) -> None:
+    """From the beginning, or after a flush, to the warp whose turn it is."""
+    f = turns.f
+    f.ir.br("top")
+    f.ir.label("out")
+    turns.flush()
+    f.ir.br("top")
+    f.ir.label("top")
+    with f.returning(f.env.load(64, layout.STOP).differs(0)):
+        f.ret("i32", LIMIT)
+    current = f.env["current"]
+    f.choose(current.compare("slt", 0), "choose", "present")
+    f.ir.label("present")
+    ready = f.element(turns.ring, current)["status"].equals(rec.READY)
+    more = f.env["left"].compare("sgt", 0)
+    f.choose(ready & more, "chosen", "choose")
+    f.ir.label("choose")
+    _choose(f, "chosen")
+    f.ir.label("chosen")
+    with f.returning(f.env["total"].compare("sge", turns.limit)):
+        f.ret("i32", LIMIT)
+    turns.take()
+    f.ir.br("run")
+
+
+def _call(turns: _Turns, warp: Warp, left: Int) -> Int:
+    """Call the kernel's code for the warp's lanes, both versions where these change; why it
+    returned."""
+    f = turns.f
+    warp["budget"] = left
+    f.ir.put("ptr", warp.ref, "%env", layout.RUNNING)
+    f.choose(warp["active"].equals(-1), "full", "masked")
+    why = []
+    for name, field in (("full", layout.FULL_CODE), ("masked", layout.MASKED_CODE)):
+        f.ir.label(name)
+        code = f.env.follow(field)
+        there = f"{name}.run"
+        if name == "full":
+            f.ir.br(there)
+        else:
+            f.choose(f.integer(1, f.ir.op(f"icmp eq ptr {code.ref}, null")), "nocode", there)
+        f.ir.label(there)
+        ran = f.integer(32, f.ir.op(f"call i32 {code.ref}(ptr %env, ptr {warp.ref})"))
+        why.append(f"[ {ran.ref}, %{there} ]")
+        f.choose(ran.equals(int(Left.SWITCH)), f"{name}.switch", "account")
+        f.ir.label(f"{name}.switch")
+        more = warp["budget"].compare("sgt", 0)
+        f.choose(more, "masked" if name == "full" else "full", "account")
+        why.append(f"[ {int(Left.TURN)}, %{name}.switch ]")
+    f.ir.label("nocode")
+    f.ir.br("account")
+    f.ir.label("account")
+    listed = f"{', '.join(why)}, [ {int(Left.SWITCH)}, %nocode ]"
+    return f.integer(32, f.ir.op(f"phi i32 {listed}"))
+
+
+def _arrived(turns: _Turns, warp: Warp, cta: Pointer, ended: Int, rest: Int, spent: Int) -> None:
+    """A BAR: the warp arrives, and goes on where it need not wait."""
+    f = turns.f
+    f.ir.label("barrier")
+    bar = (ended >> 8).zext(64)
+    call = f"call i1 @arrive(ptr %env, ptr {cta.ref}, ptr {warp.ref}, i64 {bar.ref})"
+    f.choose(f.integer(1, f.ir.op(call)), "arrived", "back")
+    f.ir.label("arrived")
+    rest = rest - 1
+    turns.left.set(rest)
+    turns.spend(spent + 1)
+    ready = warp["status"].equals(rec.READY)
+    more = rest.compare("sgt", 0)
+    f.choose(ready & more, "same", "hop")
+    f.ir.label("same")
+    turns.go_on("run", "out")
+
+
+def _done(turns: _Turns, warp: Warp, cta: Pointer, spent: Int) -> None:
+    """A warp has exited."""
+    f = turns.f
+    f.ir.label("done")
+    turns.left.set(warp["budget"])
+    turns.spend(spent)
+    good = f.integer(1, f.ir.op(f"call i1 @finished(ptr %env, ptr {cta.ref})"))
+    f.choose(good, "ended", "leave")
+    f.ir.label("ended")
+    turns.left.set(0)
+    f.choose(cta.load(64, arena.NUMBER).compare("sge", 0), "hop", "gone")
+    f.ir.label("gone")
+    turns.flush()
+    f.env["current"] = -1
+    f.ir.br("top")

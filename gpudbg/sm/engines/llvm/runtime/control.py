@@ -1,82 +1,187 @@
-"""Builder of the library's control functions: divergence stack, barriers, schedule, residency."""
+"""Control functions of the run-time library, as typed expressions: divergence stack, barriers,
+schedule, residency, work stealing.
+
+    f = Function()
+    with f.returning(f.warp["active"].equals(0)):
+        f.ret("i64", -1)
+    f.warp["active"] = f.warp["active"] & ~lanes
+
+It builds the text that hand-written statements would be, to the byte.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder
+from gpudbg.sm.engines.llvm.ir.typed import Int, Pointer, Variable
 from gpudbg.sm.record import FIELDS
 from gpudbg.sm.residency import arena
 
 
-class ControlCode(Builder):
-    """A library function on fields of the warp record, a CTA's descriptor and the grid loop."""
+class Warp(Pointer):
+    """A warp's record, whose header fields have names: `warp["active"]`."""
 
-    def field(self, name: str, record: str = "%rec") -> str:
-        """A header field's value."""
+    __slots__ = ()
+
+    def __getitem__(self, name: str) -> Int:
         slot = FIELDS[name]
-        return self.get(f"i{8 * slot.width}", record, slot.offset)
+        return self.load(8 * slot.width, slot.offset)
 
-    def set(self, name: str, value: int | str, record: str = "%rec") -> None:
-        """Write a header field."""
+    def __setitem__(self, name: str, value: Int | int) -> None:
         slot = FIELDS[name]
-        self.put(f"i{8 * slot.width}", value, record, slot.offset)
+        self.store(8 * slot.width, value, slot.offset)
 
-    def entry(self, index: str) -> str:
-        """A pointer to a divergence-stack entry."""
-        stack = self.at("%rec", self.field("stack"))
-        return self.at(stack, self.times(index, self.field("stack_step")))
+    def entry(self, index: Int) -> Entry:
+        """An entry of the divergence stack, 0 at the bottom."""
+        stack = self.at(self["stack"])
+        step = self["stack_step"]
+        return Entry(self.ir, stack.at(index.zext(64) * step.zext(64)).ref)
 
-    def times(self, a: str, b: str) -> str:
-        """The product of two u32, as i64."""
-        wide = [self.op(f"zext i32 {each} to i64") for each in (a, b)]
-        return self.op(f"mul i64 {wide[0]}, {wide[1]}")
 
-    def less(self, a: str, b: str) -> str:
-        """a without the bits of b."""
-        return self.op(f"and i32 {a}, {self.op(f'xor i32 {b}, -1')}")
+class Entry(Pointer):
+    """An entry of the divergence stack: a token, its lanes, where they go."""
 
-    def loop_get(self, name: str) -> str:
-        return self.get("i64", "%env", layout.FIELD[name])
+    __slots__ = ()
 
-    def loop_put(self, name: str, value: int | str) -> None:
-        self.put("i64", value, "%env", layout.FIELD[name])
+    @property
+    def kind(self) -> Int:
+        """A number of `record.TOKENS`."""
+        return self.load(32)
 
-    def element(self, table: str, index: str) -> str:
-        """Pointer number `index` of a table of pointers."""
-        return self.get("ptr", self.op(f"getelementptr ptr, ptr {table}, i64 {index}"))
+    @property
+    def mask(self) -> Int:
+        """The lanes that wait for it."""
+        return self.load(32, 4)
 
-    def clear(self, pointer: str, count: str, step: int = 16) -> None:
+    @mask.setter
+    def mask(self, lanes: Int) -> None:
+        self.store(32, lanes, 4)
+
+    @property
+    def target(self) -> Int:
+        """Where they go on."""
+        return self.load(64, 8)
+
+    def write(self, kind: int, mask: Int, target: Int) -> None:
+        """Fill it in."""
+        self.store(32, kind)
+        self.store(32, mask, 4)
+        self.store(64, target, 8)
+
+
+class Environment(Pointer):
+    """The environment of a thread, whose fields of the grid loop have names: `env["left"]`."""
+
+    __slots__ = ()
+
+    def __getitem__(self, name: str) -> Int:
+        return self.load(64, layout.FIELD[name])
+
+    def __setitem__(self, name: str, value: Int | int) -> None:
+        self.store(64, value, layout.FIELD[name])
+
+
+class Function:
+    """A control function of the library, written with typed expressions.
+
+    Attributes:
+        ir: what its statements go to.
+        warp, cta, env: its parameters of these names.
+    """
+
+    def __init__(self) -> None:
+        self.ir = Builder()
+        self.warp = Warp(self.ir, "%rec")
+        self.cta = Pointer(self.ir, "%cta")
+        self.env = Environment(self.ir, "%env")
+
+    def integer(self, bits: int, ref: str | int) -> Int:
+        """A parameter, or a number."""
+        return Int(self.ir, bits, ref)
+
+    def variable(self, bits: int, value: Int | int) -> Variable:
+        """A local variable."""
+        return Variable(self.ir, bits, value)
+
+    def declared(self, bits: int) -> Variable:
+        """A local variable without a value."""
+        return Variable(self.ir, bits)
+
+    def pointer(self) -> Pointer:
+        """A local variable for a pointer."""
+        return Pointer(self.ir, self.ir.op("alloca ptr"))
+
+    def choose(self, condition: Int, then: str, otherwise: str) -> None:
+        """Go to one of two labels by an i1."""
+        self.ir.choose(str(condition.ref), then, otherwise)
+
+    @contextmanager
+    def when(self, condition: Int) -> Iterator[None]:
+        """Statements for a true i1."""
+        with self.ir.when(str(condition.ref)):
+            yield
+
+    @contextmanager
+    def returning(self, condition: Int) -> Iterator[None]:
+        """Statements for a true i1 that end by returning."""
+        with self.ir.returning(str(condition.ref)):
+            yield
+
+    @contextmanager
+    def loop(self) -> Iterator[str]:
+        """Statements repeated until one of them is `leave`, which is given what this yields."""
+        with self.ir.loop() as (_, after):
+            yield after
+
+    def leave(self, loop: str, condition: Int) -> None:
+        """End a loop if an i1 is true."""
+        self.ir.unless(str(condition.ref), loop)
+
+    @contextmanager
+    def each_warp(self, cta: Pointer) -> Iterator[Warp]:
+        """Statements for each warp of a CTA."""
+        ir = self.ir
+        table, count = cta.at(arena.BLOCK_BYTES), cta.load(64, arena.WARPS)
+        n = self.variable(64, 0)
+        head, after = ir.fresh("warp"), ir.fresh("warps")
+        ir.br(head)
+        ir.label(head)
+        at = n.get()
+        self.leave(after, at >= count)
+        n.set(at + 1)
+        yield self.element(table, at)
+        ir.br(head)
+        ir.label(after)
+
+    def slot(self, table: Pointer, index: Int) -> Pointer:
+        """The place of a pointer in a table of pointers."""
+        where = f"getelementptr ptr, ptr {table.ref}, i64 {index.ref}"
+        return Pointer(self.ir, self.ir.op(where))
+
+    def element(self, table: Pointer, index: Int) -> Warp:
+        """The record that a table of pointers has at an index."""
+        return Warp(self.ir, self.slot(table, index).follow().ref)
+
+    def clear(self, place: Pointer, count: Int, step: int = 16) -> None:
         """Zero bytes, `step` at a time; there is room for the last ones."""
-        n = self.var("i64", 0)
-        with self.loop() as (_, after):
-            at = self.get("i64", n)
-            self.unless(self.op(f"icmp uge i64 {at}, {count}"), after)
-            self.put(f"<{step // 4} x i32>", "zeroinitializer", self.at(pointer, at), 0, 4)
-            self.put("i64", self.op(f"add i64 {at}, {step}"), n)
+        n = self.variable(64, 0)
+        with self.loop() as end:
+            at = n.get()
+            self.leave(end, at >= count)
+            self.ir.put(f"<{step // 4} x i32>", "zeroinitializer", place.at(at).ref, 0, 4)
+            n.set(at + step)
 
-    def each_warp(self, cta: str) -> _Each:
-        """Loop over a CTA's warps; the body sees the record."""
-        return _Each(self, self.at(cta, arena.BLOCK_BYTES), self.get("i64", cta, arena.WARPS))
+    def ret(self, kind: str, value: Int | int | str) -> None:
+        """Return a value of a type."""
+        self.ir.line(f"ret {kind} {value.ref if isinstance(value, Int) else value}")
 
+    def ret_void(self) -> None:
+        """Return nothing."""
+        self.ir.line("ret void")
 
-class _Each:
-    """`with loop.each_warp(cta) as record:`"""
-
-    def __init__(self, f: ControlCode, table: str, count: str) -> None:
-        self._f, self._table, self._count = f, table, count
-
-    def __enter__(self) -> str:
-        f = self._f
-        self._n = f.op("alloca i64")
-        f.put("i64", 0, self._n)
-        self._head, self._after = f.fresh("warp"), f.fresh("warps")
-        f.br(self._head)
-        f.label(self._head)
-        at = f.get("i64", self._n)
-        f.unless(f.op(f"icmp uge i64 {at}, {self._count}"), self._after)
-        f.put("i64", f.op(f"add i64 {at}, 1"), self._n)
-        return f.element(self._table, at)
-
-    def __exit__(self, *_: object) -> None:
-        self._f.br(self._head)
-        self._f.label(self._after)
+    def close(self, head: str) -> str:
+        """The function with this head."""
+        return self.ir.close(head)
