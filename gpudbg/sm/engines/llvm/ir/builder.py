@@ -34,6 +34,33 @@ def signed(value: int, bits: int) -> int:
     return value - (1 << bits) if value >> (bits - 1) & 1 else value
 
 
+class Pending:
+    """A number in a statement that is settled after others have been built."""
+
+    __slots__ = ("_lines", "_number", "_parts")
+
+    def __init__(self, lines: list[str], number: int, parts: tuple[str, str]) -> None:
+        self._lines, self._number, self._parts = lines, number, parts
+
+    def settle(self, value: int) -> None:
+        """Give it a value, in place of an earlier one."""
+        before, after = self._parts
+        self._lines[self._number] = f"{before}{value}{after}"
+
+
+class Phi:
+    """A phi whose incoming edges come to be known one after another."""
+
+    __slots__ = ("_lines", "_number")
+
+    def __init__(self, lines: list[str], number: int) -> None:
+        self._lines, self._number = lines, number
+
+    def add(self, value: str, label: str) -> None:
+        """One more edge: from a block, with a value."""
+        self._lines[self._number] += f", [ {value}, %{label} ]"
+
+
 class Builder:
     """Builds one function body as lines of IR.
 
@@ -57,6 +84,17 @@ class Builder:
         name = f"%v{self._names}"
         self.lines.append(f"  {name} = {text}")
         return name
+
+    def pending(self, before: str, after: str = "") -> tuple[str, Pending]:
+        """A statement with a number, 0 for now, between two pieces of text; its result's name."""
+        number = len(self.lines)
+        name = self.op(f"{before}0{after}")
+        return name, Pending(self.lines, number, (f"  {name} = {before}", after))
+
+    def phi(self, kind: str, value: str, label: str) -> tuple[str, Phi]:
+        """A phi with its first edge, and more to come; its result's name."""
+        number = len(self.lines)
+        return self.op(f"phi {kind} [ {value}, %{label} ]"), Phi(self.lines, number)
 
     def fresh(self, hint: str) -> str:
         """A label name not used yet."""

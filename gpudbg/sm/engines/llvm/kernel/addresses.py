@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.engines.llvm.ir.builder import LIKELY, UNLIKELY, Builder, signed
+from gpudbg.sm.engines.llvm.ir.builder import LIKELY, UNLIKELY, Builder, Pending, signed
 from gpudbg.sm.engines.llvm.ir.integers import Integers
 from gpudbg.sm.engines.llvm.ir.values import FULL, Val, Values
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
@@ -54,7 +54,7 @@ class CheckedRange(AddressShape):
         places: host pointers of lanes 0 and 16 in it.
         begin, end: bytes from there that this access and those after it touch.
         good: i1: all that is inside, and the places are right.
-        begins, room: lines where these numbers are written.
+        begins, room: where these numbers are written.
         apart: i64: bytes from the allocation to its marks, 0 without any; "" where none are wanted.
     """
 
@@ -64,8 +64,8 @@ class CheckedRange(AddressShape):
         super().__init__("", "", [])
         self.add, self.places, self.pc, self.site = add, places, pc, site
         self.begin, self.end = 0, end
-        self.begins: list[int] = []
-        self.room = 0
+        self.begins: list[Pending] = []
+        self.room: Pending | None = None
         self.good = self.apart = ""
 
 
@@ -246,15 +246,11 @@ class Addresses:
         if max(abs(begin), known.end, -known.begin) > _FAR:
             return None
         known.begin, known.end = min(known.begin, begin), max(known.end, end)
-        for at in known.begins:
-            self.write(at, known.begin)
-        self.write(known.room, f"{known.end - known.begin - size})")
+        for number in known.begins:
+            number.settle(known.begin)
+        assert known.room is not None
+        known.room.settle(known.end - known.begin - size)
         return known
-
-    def write(self, at: int, number: int | str) -> None:
-        """Put another number at the end of a line."""
-        line = self.ir.lines[at]
-        self.ir.lines[at] = f"{line[: line.rindex(' ')]} {number}"
 
     def begin_range(
         self, site: str, where: AddressParts, places: list[str], size: int
@@ -268,14 +264,14 @@ class Addresses:
             where.add, size * self.run, places, self.cursor.pc, self.sites.number()
         )
         known.apart = self.marks.of_site(site)
-        known.room = len(ir.lines)
-        room = self._room_for(limit, "0", turn)
+        left, known.room = ir.pending(f"call i64 @llvm.usub.sat.i64(i64 {limit}, i64 ", ")")
+        room = ir.op(f"lshr i64 {left}, {turn}")
         good = "true"
         for place in places[: len(places) if self.run == HALF else 1]:
             there = ir.op(f"ptrtoint ptr {place} to i64")
             offset = ir.op(f"sub i64 {there}, {base}")
-            known.begins.append(len(ir.lines))
-            offset = ir.op(f"add i64 {offset}, 0")
+            offset, begin = ir.pending(f"add i64 {offset}, ")
+            known.begins.append(begin)
             inside = ir.op(f"icmp ult i64 {self._turned(offset, turn)}, {room}")
             good = ir.op(f"and i1 {good}, {inside}")
         return known, good
@@ -283,7 +279,7 @@ class Addresses:
     def end_range(
         self, where: AddressParts, size: int, begun: tuple[CheckedRange, str], incoming: list[str]
     ) -> None:
-        """At a label where incoming meet: what was begun holds if the first of them led there."""
+        """At a merge point: what was begun holds if the first of the incoming edges led there."""
         known, good = begun
         way, *others = incoming
         rest = "".join(f", [ false, %{other} ]" for other in others)

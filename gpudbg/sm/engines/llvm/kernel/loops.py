@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudbg.sm.engines.llvm.ir.builder import Builder
+from gpudbg.sm.engines.llvm.ir.builder import Builder, Phi
 from gpudbg.sm.engines.llvm.ir.floats import Floats
 from gpudbg.sm.engines.llvm.kernel.merges import Key, Merges
 from gpudbg.sm.engines.llvm.kernel.registers import NamedState, Registers
@@ -19,7 +19,7 @@ class Loop:
         back_edges: what is dirty where the trace leads back to its head.
         carried: what goes round the loop in names, once that is known.
         latches: blocks that lead back.
-        phis: loop phis, to their lines, which are completed when it is known what comes round.
+        phis: loop phis; each back edge adds to them.
         single: registers that go round the loop as floats.
     """
 
@@ -29,7 +29,7 @@ class Loop:
         self.back_edges: list[NamedState] = []
         self.carried: NamedState | None = None
         self.latches: list[str] = []
-        self.phis: dict[Key, int] = {}
+        self.phis: dict[Key, Phi] = {}
         self.single: set[int] = set()
 
     def begin(self, head: int, carried: NamedState | None) -> None:
@@ -68,8 +68,8 @@ class Loop:
         registers.store(registers.now.spill(carried))
         left = self.merges.turn_ends(self.head, way, True)
         values = self.merges.incoming(self.phis, left, self.single)
-        for key, line in self.phis.items():
-            main[line] += f", [ {values[key]}, %{way} ]"
+        for key, phi in self.phis.items():
+            phi.add(values[key], way)
         ir.br(f"l{self.head}")
         self.latches += ir.lines
         ir.lines, registers.now = main, kept

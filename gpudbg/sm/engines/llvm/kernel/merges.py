@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gpudbg.sm.engines.llvm.ir.builder import UNLIKELY, Builder
+from gpudbg.sm.engines.llvm.ir.builder import UNLIKELY, Builder, Phi
 from gpudbg.sm.engines.llvm.ir.floats import F32, I32, Floats
 from gpudbg.sm.engines.llvm.ir.values import Msk, Val, Values, copy_of
 from gpudbg.sm.engines.llvm.kernel.addresses import Addresses
@@ -49,7 +49,7 @@ class Merges:
         self.registers, self.exits = registers, exits
         self.addresses, self.listing = addresses, listing
 
-    def enter(self, entry: str, meet: str, late: NamedState, floats: set[int]) -> dict[Key, int]:
+    def enter(self, entry: str, meet: str, late: NamedState, floats: set[int]) -> dict[Key, Phi]:
         """From the record into code that is also come to from elsewhere, with names.
 
         Args:
@@ -58,7 +58,7 @@ class Merges:
             floats: registers of it that come as floats.
 
         Returns:
-            The phis, to their lines.
+            The phis.
         """
         ir = self.ir
         rows: list[tuple[Key, str, int, int]] = [(LEFT, "i64", BUDGET, 8)]
@@ -71,11 +71,9 @@ class Merges:
         ir.label(meet)
         phis, names = {}, {}
         for (key, kind, _, _), value in zip(rows, held, strict=True):
-            phis[key] = len(ir.lines)
-            names[key] = ir.op(f"phi {kind} [ {value}, %{entry} ]")
+            names[key], phis[key] = ir.phi(kind, value, entry)
         if floats:
-            phis[HELD] = len(ir.lines)
-            names[HELD] = ir.op(f"phi i1 [ true, %{entry} ]")
+            names[HELD], phis[HELD] = ir.phi("i1", "true", entry)
         self.cursor.budget = names[LEFT]
         regs = {n: Val(32, names["regs", n]) for n in late.dirty_regs - floats}
         regs |= {n: self._bits_of(names["regs", n], names[HELD]) for n in floats}

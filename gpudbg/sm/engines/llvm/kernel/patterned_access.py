@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.engines.llvm.ir.builder import LIKELY, Builder, signed
+from gpudbg.sm.engines.llvm.ir.builder import LIKELY, Builder, Pending, signed
 from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Num, Val, Values, varying
 from gpudbg.sm.engines.llvm.kernel.addresses import (
     LANES16,
@@ -47,15 +47,16 @@ class SharedRange(AddressShape):
         sure: the code goes on only if it is so.
         place: host pointer of what lane 0 points to.
         begin, end: bytes from there that accesses so far touch.
-        begin_at, room_at: lines where these numbers are written.
+        first, room: where these numbers are written.
     """
 
-    __slots__ = ("begin", "begin_at", "end", "good", "place", "room_at", "sure")
+    __slots__ = ("begin", "end", "first", "good", "place", "room", "sure")
 
     def __init__(self, begin: int, end: int) -> None:
         super().__init__("", "", [])
         self.begin, self.end = begin, end
-        self.begin_at = self.room_at = 0
+        self.first: Pending | None = None
+        self.room: Pending | None = None
         self.good = self.place = ""
         self.sure = False
 
@@ -155,10 +156,11 @@ class PatternedAccess:
             region = self.addresses.shapes["", 0] = SharedRange(0, 0)
             region.place = ir.get("ptr", "%rec", layout.SHARED_POINTER)
             limit = ir.get("i64", "%env", layout.SHARED_BYTES)
-            region.room_at = len(ir.lines)
-            self.exits.bail_unless(ir.op(f"icmp uge i64 {limit}, 0"))
+            enough, region.room = ir.pending(f"icmp uge i64 {limit}, ")
+            self.exits.bail_unless(enough)
         region.end = max(region.end, address + size)
-        self.addresses.write(region.room_at, region.end)
+        assert region.room is not None
+        region.room.settle(region.end)
         words = self.moves.load_words(ir.at(region.place, address), size, signed)
         return [Val(32, word, UNIFORM) for word in words]
 
@@ -281,8 +283,10 @@ class PatternedAccess:
             region = self._new_range(where, steps, size, begin, end)
             addresses.shapes[name, size] = region
         region.begin, region.end = min(region.begin, begin), max(region.end, end)
-        addresses.write(region.begin_at, region.begin)
-        addresses.write(region.room_at, f"{region.end - region.begin - 1})")
+        assert region.first is not None
+        assert region.room is not None
+        region.first.settle(region.begin)
+        region.room.settle(region.end - region.begin - 1)
         return region, add
 
     def _new_range(
@@ -294,10 +298,8 @@ class PatternedAccess:
         same = self.addresses.all_lanes(lie, "")
         base = ir.get("ptr", "%rec", layout.SHARED_POINTER)
         limit = ir.get("i64", "%env", layout.SHARED_BYTES)
-        region.begin_at = len(ir.lines)
-        start = ir.op(f"add i64 {offset}, 0")
-        region.room_at = len(ir.lines)
-        room = ir.op(f"call i64 @llvm.usub.sat.i64(i64 {limit}, i64 0)")
+        start, region.first = ir.pending(f"add i64 {offset}, ")
+        room, region.room = ir.pending(f"call i64 @llvm.usub.sat.i64(i64 {limit}, i64 ", ")")
         inside = ir.op(f"icmp ult i64 {start}, {room}")
         wrong = ir.op(f"add i64 {offset}, {where.add % size}")
         wrong = ir.op(f"and i64 {wrong}, {size - 1}")

@@ -91,6 +91,6 @@ class Pieces:
         self.ir.br(f"j{pc}")
         self.blocks.order.append(pc)
         self.ir.label(f"b{pc}")
-        for key, line in self.merges.enter(f"b{pc}", f"j{pc}", late, set()).items():
-            self.ir.lines[line] += f", [ {here[key]}, %{ahead.label} ]"
+        for key, phi in self.merges.enter(f"b{pc}", f"j{pc}", late, set()).items():
+            phi.add(here[key], ahead.label)
         self.exits.new_point()

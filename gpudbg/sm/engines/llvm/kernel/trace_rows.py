@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.engines.llvm.ir.builder import Builder, vector
+from gpudbg.sm.engines.llvm.ir.builder import Builder, Pending, vector
 from gpudbg.sm.engines.llvm.ir.values import FULL, Num, Values
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
@@ -32,14 +32,14 @@ class _Taken:
         place: where their number is.
         first: their number before.
         next: the first one taken.
-        line: index of the line that takes them.
+        count: how many are taken, where that is written.
         by: index in the block of the instruction each one belongs to; one at most of each.
     """
 
     place: str
     first: str
     next: str
-    line: int
+    count: Pending | None = None
     by: list[int] = field(default_factory=list)
 
 
@@ -82,8 +82,7 @@ class TraceRows:
         ir = self.ir
         taken = {kind: self._take(kind) for kind in self.traced}
         for kind, rows in taken.items():
-            rows.line = len(ir.lines)
-            number = ir.op(f"add i64 {rows.first}, 0")
+            number, rows.count = ir.pending(f"add i64 {rows.first}, ")
             ir.put("i64", number, rows.place)
             size = SIZES[kind][1]
             offset = ir.op(f"mul i64 {rows.first}, {size}")
@@ -106,7 +105,7 @@ class TraceRows:
         first = ir.get("i64", place)
         full = self.exits.exit_at(self.exits.point, Left.FULL)
         ir.unless(ir.op(f"icmp ugt i64 {first}, {SIZES[kind][0] - LONGEST}"), full)
-        return _Taken(place, first, "", 0)
+        return _Taken(place, first, "")
 
     def _rows(self, executed: int) -> tuple[tuple[str, str, int], ...]:
         return tuple(
@@ -161,5 +160,5 @@ class TraceRows:
         """Write how many rows the block takes, where it takes them."""
         for rows in self._taken.values():
             assert len(rows.by) <= LONGEST
-            line = self.ir.lines[rows.line]
-            self.ir.lines[rows.line] = line[: line.rindex(",")] + f", {len(rows.by)}"
+            assert rows.count is not None
+            rows.count.settle(len(rows.by))
