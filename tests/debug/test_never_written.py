@@ -11,6 +11,8 @@ import gpudbg
 from gpudbg.api.opening import add_launch_flags, open_session
 from gpudbg.assembler import assemble_file
 from gpudbg.debug.values.never_written import never_written
+from gpudbg.debug.views.text import output_lines
+from tests.mi.client import Client
 
 STORES = """\
 .kernel stores
@@ -195,3 +197,49 @@ def test_the_same_words_in_the_console(tmp_path: Path) -> None:
     rows = {line.split()[0]: line for line in session.command("info registers").lines[1:]}
     assert rows["R9"].endswith("never written")
     assert "never" not in rows["R5"]
+
+
+def test_buffers_say_how_much_nobody_has_written(tmp_path: Path) -> None:
+    session = opened(tmp_path)
+    assert session.command("info buffers").lines[0].endswith("  never written")
+    session.break_at("stores+0xb8")
+    session.cont()
+    shown = session.command("info buffers")
+    assert shown.lines[0].endswith("  59 of 64 never written")
+    assert shown.data[0]["never_written"] == "59 of 64 never written"
+    assert session.cont().kind == "exited"
+    assert any(line.endswith("59 of 64 never written") for line in output_lines(session))
+    whole = opened(tmp_path, STORES, "--grid", "1", "--block", "32", "--arg", "out=u8[64]:zeros")
+    assert "written" not in whole.command("info buffers").lines[0]
+    assert whole.command("info buffers").data[0]["never_written"] == ""
+
+
+def test_what_is_not_known_is_said_of_zeros() -> None:
+    """What holds anything else was written."""
+    loaded = gpudbg.load(assemble_file(STORES, path="k.sass").cubin(), engine="run", num_sms=1)
+    buffer = loaded.device.buffer(np.zeros(64, np.uint8))
+    loaded.device.gpu.memory.leave_uninitialized(buffer.allocation)
+    session = loaded.launch("stores", grid=1100, block=32, args=[buffer])
+    session.break_at("stores+0xb8")
+    assert session.cont().kind == "breakpoint"
+    unknown = "not known whether written"
+    assert session.command("print *(@shared int*)0x60").lines == (f"$1 = 0  {unknown}",)
+    assert session.command("print *(@shared int*)0x40").lines == ("$2 = 224",)
+    shown = session.command("x/4xw (@shared int*)0x60")
+    assert shown.lines[-1].strip() == unknown
+    assert shown.data["never_written"] == unknown
+    assert session.command("info buffers").lines[0].endswith(unknown)
+
+
+def test_mi_says_where_nobody_has_written(tmp_path: Path) -> None:
+    (tmp_path / "k.sass").write_text(STORES)
+    flags = ("--grid", "1", "--block", "32", "--arg", "out=u8[64]")
+    with Client("-q", "-i=mi3", "--args", str(tmp_path / "k.sass"), *flags) as client:
+        client.ok("-break-insert stores+0xb8")
+        client.go("-exec-run")
+        (row,) = client.ok("-data-read-memory-bytes &out[0] 16")["memory"]
+        assert len(row["contents"]) == 32
+        parts = [(int(p["offset"], 16), int(p["end"], 16)) for p in row["never-written"]]
+        assert parts == [(0, 5), (6, 8), (12, 16)]
+        (row,) = client.ok("-data-read-memory-bytes &out[8] 4")["memory"]
+        assert "never-written" not in row

@@ -179,3 +179,29 @@ async def test_shared_memory_before_and_after_a_store() -> None:
         assert not any("········" in text for text in pane.texts[1:5])
         await press(app, pilot, "5", "j", "i")
         assert "16 bytes" in "\n".join(screen_text(app))
+
+
+async def test_output_and_history_say_never_written(tmp_path: Path) -> None:
+    path = tmp_path / "k.sass"
+    path.write_text(
+        ".kernel k\n.param out 8\nS2R R0, SR_TID.X\nMOV R2, c[0x0][0x140]\n"
+        "MOV R3, c[0x0][0x144]\nMOV32I R4, 0x7\nSTG.E [R2], R4\nSTG.E [R2+0xc], R4\nEXIT\n"
+    )
+    app = make_app(open_kernel(path, "--grid 1 --block 32 --arg out=i32[6]".split()))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(app, pilot)
+        for line in ("break k+0x38", "continue"):
+            app.main.run_command(line)
+            await settle(app, pilot)
+        await press(app, pilot, "9")
+        texts = app.main.line_pane("output").texts
+        assert "5 of 6 never written" in texts[1]
+        assert texts[2].split() == ["0", "7", *["··"] * 5]
+        app.main.run_command("stepi")
+        await settle(app, pilot)
+        await press(app, pilot, "h")
+        changed = app.screen.changed.texts
+        assert not any(text.split()[:1] == ["R4"] for text in changed)
+        await press(app, pilot, "shift+left")
+        changed = app.screen.changed.texts
+        assert any("R4" in text and "never written → " in text for text in changed), changed

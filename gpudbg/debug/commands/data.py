@@ -13,8 +13,11 @@ from gpudbg.debug.commands.registry import Output, command
 from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.values.access import MAX_READ
 from gpudbg.debug.values.never_written import (
+    UNKNOWN,
     WORDS,
+    buffer_words,
     never_written,
+    not_known,
     ranges_words,
     register_number,
     spans,
@@ -129,8 +132,15 @@ def _never_written(session: DebugSession, text: str, result: Result, lane: int) 
     if place is None or place.kind != "memory" or place.addresses is None or not result.valid[lane]:
         return ""
     size = min(max(result.type.size, 1), MAX_READ)
-    found = never_written(session, place.space, int(place.addresses[lane]), size)
-    return ranges_words(found) if found is not None else ""
+    address = int(place.addresses[lane])
+    found = never_written(session, place.space, address, size)
+    if found is None:
+        # What holds anything but zeros was written.
+        unknown = not_known(session, place.space, address)
+        return (
+            UNKNOWN if unknown and not any(session.read_focused(place.space, address, size)) else ""
+        )
+    return ranges_words(found)
 
 
 def _value_shown(
@@ -236,6 +246,10 @@ def examine(session: DebugSession, argument: str) -> Output:
     if never is not None and never.any():
         data_out["never_written"] = spans(never)
         lines = _with_never(session, lines, never, unit)
+    elif never is None and not any(data) and not_known(session, space, address):
+        data_out["never_written"] = UNKNOWN
+        if not gdb_text.wanted(session):
+            lines.append(f"  {UNKNOWN}")
     return Output(tuple(lines), data_out)
 
 
@@ -395,10 +409,9 @@ def info_buffers(session: DebugSession, argument: str) -> Output:
             "dtype": str(a.buffer.array().dtype),
             "count": int(a.buffer.array().size),
             **not_finite(a.buffer.array()).to_json(),
+            "never_written": buffer_words(a.buffer),
         }
         for a in rows
     ]
-    lines = [
-        f"{a.name:10} 0x{a.buffer.address:x}  {views.array_words(a.buffer.array())}" for a in rows
-    ]
+    lines = [f"{a.name:10} 0x{a.buffer.address:x}  {views.buffer_text(a.buffer)}" for a in rows]
     return Output(tuple(lines or ["the kernel takes no buffers"]), data)

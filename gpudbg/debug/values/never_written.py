@@ -1,12 +1,13 @@
 """Memory that was given no contents and that nobody has written: how every view asks for it.
 
-What a view says of it is `WORDS`, as it says of registers.
+What a view says of it is `WORDS`, as it says of registers; where it is not known (a large launch
+from Python that ran as compiled code, `gpudbg.sm.written`) it says `UNKNOWN`.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from gpudbg.sm.state import WarpState
 
 WORDS: Final = "never written"
+UNKNOWN: Final = "not known whether written"
+PIECE: Final = 1 << 22
 _REGISTER = re.compile(r"\$?R(\d+)", re.IGNORECASE)
 _WALKS: WeakKeyDictionary[Symbols, Liveness | Nearby | None] = WeakKeyDictionary()
 
@@ -39,7 +42,7 @@ def never_written(
 
     Returns:
         An element for each byte; None where all were given contents when the launch was made, or
-        where it is not known, since compiled code ran.
+        where it is not known (`not_known`).
     """
     grid = session.grid
     written, focus = grid.engine.written, session.focus
@@ -63,6 +66,50 @@ def never_written(
             except UsageError as e:
                 raise CommandError(e.message, e.hint) from None
     return None if marks is None else ~marks
+
+
+def not_known(session: DebugSession, space: str, address: int) -> bool:
+    """Whether it is not known if somebody has written what was given no contents.
+
+    Args:
+        space, address: as for `never_written`.
+    """
+    grid = session.grid
+    space, address = resolve(session, space, address)
+    if space == "global":
+        found = grid.gpu.memory.find(address)
+        if found is None or not found.uninitialized:
+            return False
+        return found.marks is None or grid.engine.written is None
+    return space in ("shared", "local") and grid.engine.written is None
+
+
+def elements_never_written(buffer: Any, most: int) -> npt.NDArray[np.bool_] | None:
+    """Which of a buffer's first elements have bytes that nobody has written; None where it was
+    given contents, or it is not known."""
+    allocation, size = buffer.allocation, buffer.dtype.itemsize
+    if not allocation.uninitialized or allocation.marks is None:
+        return None
+    return _unwritten(allocation.marks[: min(most * size, buffer.nbytes)], size)
+
+
+def buffer_words(buffer: Any) -> str:
+    """`never written`, `48 of 64 never written`; nothing where all elements were written or given
+    contents."""
+    allocation, size = buffer.allocation, buffer.dtype.itemsize
+    if not allocation.uninitialized:
+        return ""
+    if allocation.marks is None:
+        return UNKNOWN
+    marks, step = allocation.marks[: buffer.nbytes], PIECE // size * size
+    pieces = (marks[at : at + step] for at in range(0, len(marks), step))
+    count, all_ = sum(int(_unwritten(p, size).sum()) for p in pieces), len(marks) // size
+    return WORDS if count == all_ and count else f"{count:,} of {all_:,} {WORDS}" if count else ""
+
+
+def _unwritten(marks: npt.NDArray[np.uint8], size: int) -> npt.NDArray[np.bool_]:
+    found: npt.NDArray[np.bool_] = (marks.reshape(-1, size) == 0).any(axis=1)
+    return found
 
 
 def register_number(text: str) -> int | None:

@@ -14,6 +14,7 @@ from gpudbg.debug.stops.spinning import spin_lines
 from gpudbg.debug.stops.stack_sizes import stack_words
 from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.stops.stop import ErrorRecord, Stop, dim
+from gpudbg.debug.values.never_written import buffer_words
 from gpudbg.debug.views.format import float_text, format_value
 from gpudbg.expr.evaluate import Result
 from gpudbg.expr.types import VOID, Array, Pointer, Scalar, Struct
@@ -134,7 +135,13 @@ def output_lines(session: DebugSession) -> list[str]:
     """The output buffers: those the launch marks, else every buffer the kernel was given."""
     rows = [a for a in session.launch.arguments if a.buffer is not None]
     marked = [a for a in rows if getattr(a, "output", False)] or rows
-    return [f"  {a.name:8} {array_words(a.buffer.array())}" for a in marked[:8]]
+    return [f"  {a.name:8} {buffer_text(a.buffer)}" for a in marked[:8]]
+
+
+def buffer_text(buffer: Any) -> str:
+    """`array_words` of a buffer, and how much of it nobody has written."""
+    words = buffer_words(buffer)
+    return array_words(buffer.array()) + (f"  {words}" if words else "")
 
 
 def array_words(array: NDArray[Any], limit: int = 8) -> str:

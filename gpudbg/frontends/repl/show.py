@@ -122,7 +122,7 @@ def _device(device: Device, dbg: DebugSession) -> list[str]:
 
 
 def _buffer(buffer: DeviceBuffer, dbg: DebugSession) -> list[str]:
-    return [f"0x{buffer.address:x}  {views.array_words(buffer.array())}"]
+    return [f"0x{buffer.address:x}  {views.buffer_text(buffer)}"]
 
 
 def _snapshot(snapshot: Snapshot, dbg: DebugSession) -> list[str]:

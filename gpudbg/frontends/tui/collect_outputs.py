@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudbg.analysis.contents import differing, means, not_finite
+from gpudbg.debug.values.never_written import buffer_words, elements_never_written
 from gpudbg.frontends.tui.view import OutputRow
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ class OutputTaker:
     def _row(self, argument: Any, changed: int) -> OutputRow:
         flat = _values(argument.buffer)
         kind = f"{flat.dtype.kind}{flat.dtype.itemsize * 8}"
+        never = elements_never_written(argument.buffer, SHOWN)
         return OutputRow(
             name=argument.name,
             dtype=kind,
@@ -82,6 +84,8 @@ class OutputTaker:
             changed=changed,
             strange=str(not_finite(flat)),
             means=means(flat, PLOT),
+            unwritten=buffer_words(argument.buffer),
+            never=frozenset(never.nonzero()[0].tolist() if never is not None else ()),
         )
 
     def _changed(self, buffer: Any, kept: Any) -> int:

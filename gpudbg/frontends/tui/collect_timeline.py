@@ -22,6 +22,7 @@ from gpudbg.debug.trace.timeline import (
     Track,
     Warp,
 )
+from gpudbg.debug.values.never_written import WORDS
 from gpudbg.frontends.tui.lane_rows import register_text
 from gpudbg.frontends.tui.widgets.chrome import block_name
 
@@ -356,10 +357,13 @@ def differing(before: View, view: View, letter: str) -> tuple[Change, ...]:
     if old is None or new is None or old.registers.shape != new.registers.shape:
         return ()
     lane, out = view.lane, []
+    never = {r.name for r in before.registers if r.why == WORDS}
     for n, (was, now) in enumerate(zip(old.registers, new.registers, strict=True)):
         lanes = int((was != now).sum())
         if lanes:
             old_text, text = (register_text(int(v[lane]), letter) for v in (was, now))
+            if f"R{n}" in never:
+                old_text = WORDS
             out.append(Change(f"R{n}", old_text, text, lanes))
     for n, (one, two) in enumerate(zip(old.predicates, new.predicates, strict=True)):
         lanes = ((one ^ two) & new.row.valid).bit_count()

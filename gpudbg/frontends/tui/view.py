@@ -86,7 +86,8 @@ class OutputRow:
     """One buffer of the launch.
 
     `values` are the first elements; `changed`, `strange` (what is not finite, in words) and
-    `means` (of parts, NaN where one is not finite) are of all.
+    `means` (of parts, NaN where one is not finite) are of all.  `unwritten` says how many elements
+    nobody has written, `never` which of the first.
     """
 
     name: str
@@ -98,6 +99,8 @@ class OutputRow:
     changed: int = 0
     strange: str = ""
     means: tuple[float, ...] = ()
+    unwritten: str = ""
+    never: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gpudbg.debug.values.never_written import never_written, spans
 from gpudbg.debug.views.format import format_bits
 from gpudbg.debug.views.gdb_text import code_pointer
 from gpudbg.debug.views.memory import MemoryRef, memory_at, read_prefix
@@ -159,12 +160,18 @@ def read_memory_bytes(call: Call) -> Fields:
     data = read_prefix(session, ref, _size(session, opts.rest[1]))
     if not data:
         raise MiError(UNREADABLE)
-    row = {
+    row: Fields = {
         "begin": _address(ref.shown),
         "offset": _address(0),
         "end": _address(ref.shown + len(data)),
         "contents": data.hex(),
     }
+    never = never_written(session, ref.space, ref.address, len(data))
+    if never is not None and never.any():
+        # A field of our own, which clients pass over: where nobody has written.
+        row["never-written"] = [
+            {"offset": _address(first), "end": _address(last + 1)} for first, last in spans(never)
+        ]
     return {"memory": [row]}
 
 

@@ -155,19 +155,25 @@ def output_rows(out: OutputRow, width: int, glyphs: Glyphs, more: bool) -> list[
         head.append((f"  {glyphs.changed}{out.changed:,} changed", "now"))
     if out.strange:
         head.append((f"  {out.strange}", "stop"))
+    if out.unwritten:
+        head.append((f"  {out.unwritten}", "dim"))
     room = width - sum(len(t) for t, _ in head) - 18
     if out.count > 4 and room > 8:
         head += [("  ", "path-c"), *plot(thinned(out.means, room), glyphs)]
     key = ("buffer", out.name, out.address)
     rows = [Row(tuple(head), key, right=((f"0x{out.address:x}", "dim"),))]
-    shown = [number_text(v) for v in out.values[: 8 * (8 if more else 2)]]
+    blank = 2 * glyphs.unwritten
+    shown = [
+        blank if n in out.never else number_text(v)
+        for n, v in enumerate(out.values[: 8 * (8 if more else 2)])
+    ]
     cell = max((len(t) for t in shown), default=1) + 1
     per = max(min((width - 10) // cell, 8), 1)
     lines = 8 if more else 1
     for n in range(0, min(len(shown), per * lines), per):
-        text = "".join(t.rjust(cell) for t in shown[n : n + per])
+        cells = [(t.rjust(cell), "dim" if t == blank else "text") for t in shown[n : n + per]]
         tail = f" {glyphs.cut}" if n + per < out.count and n // per == lines - 1 else ""
-        rows.append(row((f"  {n:5} ", "dim"), (text + tail, "text"), key=None))
+        rows.append(row((f"  {n:5} ", "dim"), *cells, (tail, "text"), key=None))
     return rows
 
 
