@@ -64,7 +64,7 @@ Arguments = ParamSpec("Arguments")
 def _flushes(
     method: Callable[Concatenate[Grid, Arguments], StopEvent],
 ) -> Callable[Concatenate[Grid, Arguments], StopEvent]:
-    """A way to advance a grid, at whose end observers have been told of all instructions."""
+    """Flush the batches for observers at the end of a method that advances a grid."""
 
     @functools.wraps(method)
     def call(grid: Grid, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> StopEvent:
@@ -499,7 +499,7 @@ class Grid:
         return self.launched.observed(event)
 
     def tick(self) -> None:
-        """A run goes on: tell of its progress, now and then."""
+        """Report progress of a run."""
         if self.gpu.on_progress is not None:
             self.gpu.on_progress(self)
 
@@ -661,7 +661,7 @@ class Grid:
         before: int,
         detail: Iterable[str] = (),
     ) -> StopEvent:
-        """The event that ends a run, told from a warp."""
+        """The event that ends a run, with the place of a warp."""
         executed = self.total - before
         if warp is None or (warp.words[rec.STATUS] == rec.DONE and kind == "interrupted"):
             return StopEvent(kind, executed=executed, total=self.total, detail=tuple(detail))

@@ -56,7 +56,7 @@ class Vacant:
 
 @dataclass(frozen=True, slots=True)
 class WarpEnded:
-    """A warp has exited; barriers, its CTA and observers have not been told."""
+    """A warp has exited; its barriers, its CTA and observers are to be updated."""
 
     warp: WarpState
 
@@ -116,7 +116,7 @@ class WarpEngine(Protocol):
         """Run warps until something needs attention."""
 
     def suspend(self) -> list[WarpState]:
-        """Leave everything to the launch's state; warps whose end nobody was told of."""
+        """Leave everything to the launch's state; warps whose end has not been reported."""
 
     def ask_to_stop(self) -> None:
         """Have `advance` return soon; safe from any thread."""

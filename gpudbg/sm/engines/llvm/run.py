@@ -1,4 +1,4 @@
-"""The run engine: compiled code takes turns as the schedule says, and says what it needs.
+"""The run engine: runs warps in compiled code by the schedule, and returns where it needs help.
 
 `RunEngine.advance` runs a launch until something needs attention, and returns what (`contract`).
 While it is in a run, the state of the schedule, of barriers and of which CTA is where belongs to
@@ -51,13 +51,13 @@ from gpudbg.sm.state import WarpState
 CALL = 4_000_000
 """Warp instructions of a thread's calls at the beginning of a run: tens of milliseconds."""
 SOON = 0.02
-"""Seconds after which a ticker ends calls (`threads.Ticker`): starting one costs something."""
+"""Seconds after which a ticker ends calls (`threads.Ticker`), which costs something to start."""
 
 NO_LIMIT = 1 << 62
 ENOUGH = 8
 """Arrivals at a breakpoint whose condition does not hold, after which code tests it."""
 SOME = 4096
-"""Warp instructions of threads together that are worth a call."""
+"""Warp instructions, of all threads together, that are worth a call."""
 MOST_ENTRIES = 4096
 """Places reached by computed branches that are taken into a program."""
 
@@ -91,7 +91,7 @@ class RunEngine:
         self.workers = Workers(launched, entry, self._equip)
 
     def dispose(self) -> None:
-        """Nobody runs the launch any more: its workers need not keep it."""
+        """Drop the workers, which keep the launch."""
         del self.workers
 
     def report(self) -> EngineReport:
@@ -116,7 +116,7 @@ class RunEngine:
         return program_of(launched.code, self.entry, entries, *about, *more)
 
     def _traced(self) -> tuple[str, ...]:
-        """What code notes for observers."""
+        """Kinds of rows that the code writes for observers, of `trace.BATCHED`."""
         trace = self.launched.trace
         return () if trace is None else trace.kinds
 
@@ -147,12 +147,12 @@ class RunEngine:
         return {n: value & FULL for n, value in found.items() if isinstance(value, int)}
 
     def _renew_program(self) -> None:
-        """Other entries or another kind of code."""
+        """Take the program for other entries, or with other instrumentation."""
         self.program = self._program(self._entries)
         self.workers.equip_all()
 
     def _equip(self, worker: Worker) -> None:
-        """What depends on the program."""
+        """Set the fields of a worker that depend on the program."""
         worker.new_sites(self.program.sites)
         worker.set(layout.MARKS, address_of(self._marks))
 
@@ -172,7 +172,7 @@ class RunEngine:
         return reason
 
     def suspend(self) -> list[WarpState]:
-        """Leave everything to the launch's state; warps whose end nobody was told of."""
+        """Write everything back to the launch's state; warps whose end has not been reported."""
         if self._running is None:
             return []
         schedule = self.launched.schedule
@@ -197,7 +197,7 @@ class RunEngine:
         return limit, limit if request.soon is None else request.soon
 
     def _run(self, request: Request, limit: int, soon: int) -> Generator[ExitReason, None, None]:
-        """A run, as what it needs; closing it leaves everything to the launch's state."""
+        """A run as a generator of exit reasons; closing it writes everything back."""
         self._asked = request.conditions
         stops = request.stops
         kept = {pc: c for pc, c in self._conditions.items() if self._condition(pc, stops) == c}
@@ -212,7 +212,7 @@ class RunEngine:
             self.workers.release()
 
     def _rounds(self, stops: frozenset[int], limit: int, soon: int) -> Iterator[ExitReason]:
-        """Calls of compiled code, once everything is prepared."""
+        """Call compiled code again and again, once everything is prepared."""
         launched, workers = self.launched, self.workers
         residency = launched.residency
         ticker: Ticker | None = None
@@ -248,7 +248,7 @@ class RunEngine:
             workers.write_back()
 
     def _goal(self, soon: int) -> int:
-        """Instructions of the launch to run to, so that there are `soon` and not many more."""
+        """Instructions of the launch to run to, to reach `soon` and exceed it by little."""
         jobs, total = len(self.workers.workers), self.launched.total
         if jobs == 1 or soon >= NO_LIMIT:
             return soon
@@ -260,7 +260,7 @@ class RunEngine:
         self.workers.ask_to_stop()
 
     def _attend_all(self, stops: frozenset[int]) -> Iterator[ExitReason]:
-        """What each worker left to Python, one after another.
+        """Exit reasons of the workers that returned to Python, one worker after another.
 
         A warp that needs Python stands before its instruction, unless it has exited.
         """
@@ -280,7 +280,7 @@ class RunEngine:
             self._mark(self._stops)
 
     def _attend(self, worker: Worker, stops: frozenset[int]) -> Iterator[ExitReason]:
-        """What a worker left to Python."""
+        """Exit reasons of a worker that returned to Python."""
         launched = self.launched
         warp = launched.schedule.warp
         assert warp is not None
@@ -301,12 +301,12 @@ class RunEngine:
             yield from self._step(worker, warp, why)
 
     def _compile_other(self) -> None:
-        """Have code for warps some of whose lanes are not active."""
+        """Compile the version for warps with inactive lanes."""
         self.program.version(False, GOOD if self.good else QUICK)
         self._mark(self._stops)
 
     def _step(self, worker: Worker, warp: WarpState, why: int) -> Iterator[ExitReason]:
-        """Have the step engine execute what compiled code cannot, from a warp's pc on."""
+        """Bail out: have the step engine execute a warp's instructions from its pc on."""
         launched, program = self.launched, self.program
         if why == Left.BARRIER and launched.trace is not None:
             rows = launched.trace.instructions
@@ -339,8 +339,8 @@ class RunEngine:
                 self.workers.refresh(worker)
 
     def _grown(self, pc: int) -> bool:
-        """Take code that only computed branches reach into the program; false: it is there, or
-        the program has grown often enough."""
+        """Add code to the program that only computed branches reach; false where it is there
+        already, or the program has been extended often enough."""
         known = self.program.listing
         inside = not pc & 7 and self.launched.code.placement_at(pc) is not None
         if pc in known.heads or len(self._entries) >= MOST_ENTRIES or not inside:
@@ -357,7 +357,7 @@ class RunEngine:
     # ---- breakpoints -------------------------------------------------------------------
 
     def _mark(self, stops: frozenset[int]) -> None:
-        """Have compiled code leave before blocks with a breakpoint."""
+        """Mark the blocks with a breakpoint: compiled code leaves before them."""
         if self._stops:
             self._marks[:] = 0
         self._stops = stops
@@ -368,7 +368,7 @@ class RunEngine:
                 self._marks[(head - base) // 8] = 1
 
     def _condition(self, pc: int, stops: frozenset[int]) -> Condition | None:
-        """What compiled code can test at a breakpoint instead of leaving."""
+        """The condition that compiled code can test at a breakpoint in place of leaving."""
         return self._asked(pc) if self._asked is not None and pc in stops else None
 
     def _refuse(self, pc: int, stops: frozenset[int]) -> None:
@@ -383,13 +383,13 @@ class RunEngine:
             self._mark(self._stops)
 
     def _use_code(self) -> None:
-        """Have the best code there is run."""
+        """Have workers run the best code there is."""
         self.program.version(True, GOOD if self.good else QUICK)
         self._code = self._addresses()
         self.workers.use(*self._code, self.program.writes())
 
     def _addresses(self) -> tuple[int, int]:
-        """Where the best code is, for full warps and for any; 0: there is none."""
+        """Addresses of the best code, for full warps and for any mask; 0: there is none."""
         program = self.program
         full, masked = program.full, program.masked
         return 0 if full is None else full.address, 0 if masked is None else masked.address
@@ -397,7 +397,7 @@ class RunEngine:
     # ---- before a run ----------------------------------------------------------------------
 
     def _prepare(self, jobs: int, stops: frozenset[int]) -> None:
-        """Share the CTAs and have code and marks in place, unless that was done ahead."""
+        """Distribute the CTAs and set code and marks, unless `prepare_ahead` has done so."""
         workers = self.workers
         ahead, self._ahead = self._ahead, None
         if ahead is None or stops or ahead != self._seen(jobs) or not self._plain():
@@ -406,7 +406,7 @@ class RunEngine:
             workers.wipe_reused(bool(stops) or workers.needs_wipe(self.program.listing.written()))
 
     def prepare_ahead(self) -> None:
-        """Do what the first run needs before it: as a rule it finds everything still so."""
+        """Prepare the first run before it is asked for."""
         if self._plain():
             jobs = self.workers.jobs(NO_LIMIT)
             self.workers.distribute(jobs)
@@ -415,12 +415,12 @@ class RunEngine:
             self.workers.wake_early()
 
     def _seen(self, jobs: int) -> tuple[object, ...]:
-        """What the CTAs are shared by, and where the code is."""
+        """What the preparation depends on: threads, allocations, quantum, code."""
         launched = self.launched
         return jobs, launched.memory.changes, launched.schedule.quantum, self._addresses()
 
     def _plain(self) -> bool:
-        """Whether warps are as they were placed, and nobody wants to be told of more."""
+        """Whether warps are as they were placed, without observers or a trap handler."""
         launched = self.launched
         begun = launched.total or launched.residency.ended
         watched = launched.observed() or launched.traps.handler is not None

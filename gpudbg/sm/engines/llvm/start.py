@@ -35,7 +35,7 @@ MISSING = "llvmlite is not installed: everything runs on the step engine"
 
 
 class FastEngine:
-    """A launch's way to compiled code.
+    """Decides when a launch gets compiled code, and runs it.
 
     Attributes:
         engine: the run engine, once there is one.
@@ -67,7 +67,7 @@ class FastEngine:
                 self.engine.prepare_ahead()
 
     def dispose(self) -> None:
-        """Nobody runs the launch any more."""
+        """Drop the engine, once nothing compiles for it."""
         self._disposed = True
         if self._worker is None or not self._worker.is_alive():
             self._drop()
@@ -78,7 +78,7 @@ class FastEngine:
             engine.dispose()
 
     def renew(self) -> None:
-        """The code has changed before anything ran."""
+        """Drop the engine, since the code has changed before anything ran."""
         self.engine = None
 
     def ready(self) -> bool:

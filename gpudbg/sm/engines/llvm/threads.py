@@ -31,14 +31,14 @@ Function = Callable[[int], None]
 
 @cache
 def _functions() -> tuple[Function, Function, build.Library]:
-    """What a leader and a follower run, and the library they are in: threads stay in it."""
+    """The leader's and the follower's function, and the library, which must stay loaded."""
     library = build.library()
     kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
     return kind(library.address(stealing.LEAD)), kind(library.address(stealing.FOLLOW)), library
 
 
 def _address(name: str) -> int:
-    """Of a function of the C library."""
+    """The address of a function of the C library."""
     return ctypes.cast(getattr(ctypes.CDLL(None), name), ctypes.c_void_p).value or 0
 
 
@@ -54,7 +54,7 @@ def _signal() -> tuple[int, int]:
 
 
 class ThreadPool:
-    """Threads that run compiled code beside the caller's (`team`); between runs they sleep.
+    """Threads that run compiled code beside the caller's (`work_stealing`), asleep between runs.
 
     Attributes:
         most: how many there can be.
@@ -62,8 +62,8 @@ class ThreadPool:
     """
 
     def __init__(self, most: int) -> None:
-        """Args: most: followers that there can be; those that had work once stay."""
-        # Its followers look at it whatever becomes of the team.
+        """Args: most: followers at most; each is started when it first has work."""
+        # Its followers read it whatever becomes of the pool.
         memory = for_ever(
             zeroed(stealing.HEAD_BYTES + (1 + most) * stealing.BOX_BYTES + arena.LINE)
         )
@@ -84,7 +84,7 @@ class ThreadPool:
         words[stealing.ENDED // 8], words[stealing.END // 8] = _signal()
 
     def _grow(self, followers: int) -> None:
-        """Begin threads up to a number."""
+        """Start threads up to a number of followers."""
         words = self._words
         for n in range(len(self._boxes), followers + 1):
             at = stealing.HEAD_BYTES + n * stealing.BOX_BYTES
@@ -98,7 +98,7 @@ class ThreadPool:
             ).start()
 
     def wake(self, followers: int, spins: int = stealing.SPINS) -> None:
-        """Have so many look out for work.
+        """Wake followers, which then spin until there is work.
 
         Args:
             spins: before they sleep again.
@@ -124,13 +124,13 @@ class ThreadPool:
         self.moved = bool(words[_MOVED])
 
     def rest(self) -> None:
-        """No work is to come soon."""
+        """Let the followers sleep."""
         for box in self._boxes[1:]:
             self._words[box] = stealing.ASLEEP
 
 
 _idle: dict[int, list[ThreadPool]] = {}
-"""Teams without a run, by their size."""
+"""Pools without a run, by their size."""
 
 if hasattr(os, "register_at_fork"):
     # The threads are not in the child.
@@ -138,26 +138,26 @@ if hasattr(os, "register_at_fork"):
 
 
 def wake_early(most: int, followers: int) -> None:
-    """Have followers of the next team of a size look out for a run that is to come soon."""
+    """Wake followers of the pool that the next run will acquire."""
     there = acquire_pool(most)
     there.wake(followers, stealing.SPINS_EARLY)
     _idle[most].append(there)
 
 
 def acquire_pool(most: int) -> ThreadPool:
-    """A team that nobody else has; to be given back to `release_pool`."""
+    """A pool for one run; to be given back by `release_pool`."""
     there = _idle.setdefault(most, [])
     return there.pop() if there else ThreadPool(most)
 
 
 def release_pool(rested: ThreadPool) -> None:
-    """Give a team back, which rests from now on."""
+    """Give a pool back; its followers sleep from now on."""
     rested.rest()
     _idle[rested.most].append(rested)
 
 
 def _nothing() -> None:
-    """What a ticker asks for when its run is over."""
+    """The request of a ticker whose run is over."""
 
 
 class Ticker:

@@ -1,4 +1,4 @@
-"""One host thread's share of a launch: its environment, its CTAs and its place in the schedule.
+"""A host thread of a launch: its environment, its CTAs and its place in the schedule.
 
 A run on one thread has one worker with every resident CTA.  With several, each has some of the
 CTAs, warps of a CTA together, and takes new ones from the counter they share; what else compiled
@@ -98,7 +98,7 @@ class Worker:
         return self._fields[_AT[name]]
 
     def ask_to_stop(self, stop: bool = True) -> None:
-        """Have the call in progress return at the next turn; safe from any thread."""
+        """Set or clear the request to return at the next turn; safe from any thread."""
         self._fields[_STOP] = stop
 
     def link(self, functions: memoryview) -> None:
@@ -107,20 +107,20 @@ class Worker:
         self._fields[start : start + len(functions)] = functions
 
     def new_sites(self, count: int) -> None:
-        """Room for what its accesses remember of allocations, and nothing in it."""
+        """Allocate empty site cache entries for the accesses of a program."""
         self._sites = zeroed(count * layout.SITE_BYTES + arena.LINE)
         self._sites_used = False
         self._writes: frozenset[int] = frozenset()
         self.set(layout.SITES, address_of(self._sites))
 
     def forget_sites(self) -> None:
-        """Allocations have changed."""
+        """Clear the site cache, since allocations have changed."""
         if self._sites_used:
             self._sites[:] = 0
             self._write_marks()
 
     def mark_writes(self, writes: frozenset[int]) -> None:
-        """Which accesses write; what is remembered for others may be of no use to them."""
+        """Set which accesses write, and clear the site cache: entries may be for reads only."""
         if writes != self._writes:
             self._writes = writes
             self._sites[:] = 0
@@ -145,7 +145,7 @@ class Worker:
     # ---- residents -----------------------------------------------------------------------
 
     def assign(self, ctas: list[Cta], keep: bool) -> None:
-        """Give it CTAs.
+        """Assign CTAs to it.
 
         Args:
             ctas: in the order in which the ring has their warps.
@@ -162,13 +162,13 @@ class Worker:
         self.write_local_ranges()
 
     def _untouched(self) -> bool:
-        """Whether the blocks are as this worker needs them until somebody writes to them."""
+        """Whether the descriptors that an arena is made with are right for this worker."""
         launched = self.launched
         handler = launched.traps.handler is not None
         return self._first and not (launched.total or handler or launched.observed("barrier"))
 
     def _write_ring(self, ctas: list[Cta], known: Container[int]) -> None:
-        """Fill in the ring and the blocks of CTAs, of known ones what can have changed."""
+        """Write the ring and the CTAs' descriptors; of known CTAs only what can have changed."""
         at, count, fields = self._ring, self.launched.config.warps, self._fields
         begun, ask = self.launched.total > 0, self.launched.observed("barrier")
         for cta in ctas:
@@ -185,8 +185,8 @@ class Worker:
                 home.fresh = False
 
     def write_local_ranges(self) -> None:
-        """Which local addresses there are: none for compiled code while some warp is in the trap
-        handler, where it has other local memory; records point to that of the kernel."""
+        """Write the ranges of local addresses: empty while a warp is in the trap handler, which has
+        other local memory than the kernel's, to which records point."""
         config = self.launched.config
         if not self.ctas or not (config.local_bytes or config.local_low):
             return
@@ -202,7 +202,7 @@ class Worker:
     # ---- to compiled code ------------------------------------------------------------------
 
     def write_turn(self) -> None:
-        """What a step of the present warp can have changed."""
+        """Write the schedule's turn, and the descriptor of the CTA whose turn it is."""
         schedule = self.launched.schedule
         self.put("left", schedule.left)
         self.put("position", schedule.position)
@@ -214,7 +214,7 @@ class Worker:
             warp.cta.descriptor[_LIVE] = len(warp.cta.live)
 
     def set_numbers(self, numbers: range, chunk: int, spread: int) -> None:
-        """CTAs to begin before it takes others from the count.
+        """Set the numbers of CTAs to begin before it takes others from the shared count.
 
         Args:
             chunk: how many at a time at most; 0: nobody else takes from the count.
@@ -226,7 +226,7 @@ class Worker:
         self.put("spread", spread)
 
     def reset_turn(self) -> None:
-        """No turn is in progress."""
+        """Write that no turn is in progress."""
         for name, value in (("left", 0), ("position", 0), ("stay", 0), ("current", -1)):
             self.put(name, value)
 
@@ -240,7 +240,7 @@ class Worker:
         return ring.index(at) if at in ring else -1
 
     def prepare(self, limit: int) -> None:
-        """Counts as they stand, before a call that runs up to about `limit` instructions."""
+        """Write the counts, before a call that runs up to about `limit` instructions."""
         self._sites_used = True
         self._fields[_LIMIT] = limit
         issued, before = self._issued, self._before
@@ -251,7 +251,7 @@ class Worker:
     # ---- from compiled code ----------------------------------------------------------------
 
     def account(self) -> int:
-        """Add what the last call did to the launch's counts; CTAs that ended in it."""
+        """Add the counts of the last call to the launch's; the number of CTAs that ended in it."""
         fields, issued, before = self._fields, self._issued, self._before
         for n, sm in enumerate(self.launched.sms):
             sm.issued += issued[n] - before[n]
@@ -261,13 +261,13 @@ class Worker:
         return ended
 
     def unused(self) -> range:
-        """Numbers it has taken of CTAs that have not begun; they are no longer its own."""
+        """Give back the numbers of CTAs that it took and did not begin."""
         numbers = range(self.field("own"), self.field("own_end"))
         self.put("own_end", 0)
         return numbers
 
     def take_ended(self) -> list[Cta]:
-        """CTAs that ended while none was waiting; they are no longer its own."""
+        """Remove, and return, the CTAs that ended while none was waiting."""
         if self.field("ring_count") == len(self.ctas) * self.launched.config.warps:
             return []
         found = [cta for cta in self.ctas.values() if cta.descriptor[_NUMBER] < 0]
@@ -286,7 +286,7 @@ class Worker:
         self.ctas = {id(cta): cta for cta in ctas}
 
     def read_turn(self) -> WarpState | None:
-        """Take its turn over into the schedule, with the CTA whose turn it is; the warp."""
+        """Read its turn into the schedule, with the descriptor of that CTA; the warp."""
         schedule, fields = self.launched.schedule, self._fields
         schedule.position, schedule.stay = fields[_POSITION], fields[_STAY]
         warp = self.current()
@@ -307,12 +307,12 @@ class Worker:
         return cta.warps[index]
 
     def read_descriptors(self) -> None:
-        """Places in the grid and barriers of all its CTAs."""
+        """Read the descriptors of all its CTAs."""
         for cta in self.ctas.values():
             self.read_descriptor(cta)
 
     def read_descriptor(self, cta: Cta) -> None:
-        """One CTA's place in the grid and barriers."""
+        """Read a CTA's number and barriers from its descriptor."""
         words = cta.descriptor
         if words[_RENEWED]:
             words[_RENEWED] = 0
@@ -327,8 +327,8 @@ class Worker:
 
 
 def find_all_ctas(workers: Sequence[Worker]) -> list[Cta]:
-    """Who has which CTAs after workers gave some to one another; those that nobody has: they have
-    ended while none was waiting."""
+    """Look up which worker has which CTAs after some were stolen; the CTAs that no worker has: they
+    have ended while none was waiting."""
     before = [cta for worker in workers for cta in worker.ctas.values()]
     known = {cta.warps[0].quads[rec.SELF]: cta for cta in before}
     for worker in workers:
@@ -338,7 +338,7 @@ def find_all_ctas(workers: Sequence[Worker]) -> list[Cta]:
 
 
 def _clear(warp: WarpState) -> None:
-    """What compiled code does when a warp begins in the place of another."""
+    """Zero what compiled code zeroes when a warp begins in the place of another one."""
     warp.quads[rec.PC] &= ~layout.FRESH
     warp.R[:] = 0
     for place in (*range(rec.PRED, rec.PRED + 7), *range(rec.CC, rec.CC + len(rec.FLAG_NAMES))):

@@ -1,4 +1,4 @@
-"""Which host thread has which CTAs of a launch, and how they run together.
+"""Assigns the CTAs of a launch to host threads, and runs these.
 
 Each thread has a `Worker` with some of the resident CTAs and takes new ones from a counter that all
 share; one that has none steals some (`runtime.work_stealing`).  What they did is counted in the
@@ -29,18 +29,18 @@ from gpudbg.sm.schedule.turns import LONGEST
 from gpudbg.sm.state import Cta
 
 WORTH = 1_000_000
-"""Warp instructions of a run from which several threads pay."""
+"""Warp instructions of a run from which on several threads are used."""
 MOST_TAKEN, EVEN = 1024, 4
-"""CTAs that one of several threads takes at a time: so many at most, and a part of its share of
-those that wait.  As a rule neighbours use memory side by side, which a processor fetches ahead."""
+"""CTAs that one of several threads takes at a time: at most this many, and a fraction of those that
+wait.  Neighbouring CTAs usually access neighbouring memory, which a processor prefetches."""
 SHORT = 20_000
-"""Instructions between two stops of all threads under which threads do not pay."""
+"""Fewer instructions than this between two stops of all threads count as a short run."""
 MOST_SHORT = 32
-"""So many short stops in a row, and one thread goes on alone for `ALONE` instructions."""
+"""After this many short runs in a row one thread runs alone, for `ALONE` instructions."""
 ALONE = 2_000_000
 
 _EPOCHS = itertools.count(arena.UNTOUCHED + 1)
-"""Stretches in which only compiled code changes warps; never the same number twice."""
+"""Numbers of periods in which only compiled code changes warps; each is used once."""
 
 
 @cache
@@ -67,7 +67,7 @@ class Workers:
     """
 
     def __init__(self, launched: Launched, entry: int, equip: Callable[[Worker], None]) -> None:
-        """Nothing is shared out yet.
+        """Makes the workers, without CTAs.
 
         Args:
             entry: where warps begin.
@@ -90,7 +90,7 @@ class Workers:
         self.lead = self.workers[0]
 
     def _worker(self, first: bool = False) -> Worker:
-        """One more, with what does not change during the launch."""
+        """Make a worker, and set the fields that do not change during the launch."""
         launched = self.launched
         config = launched.config
         worker = Worker(launched, address_of(np.asarray(self._counter)), first)
@@ -111,7 +111,7 @@ class Workers:
         return worker
 
     def equip_all(self) -> None:
-        """The program is another one."""
+        """Equip all workers for another program."""
         for worker in self.made:
             self._equip(worker)
 
@@ -132,15 +132,14 @@ class Workers:
         return 1 if limit - launched.total < WORTH else self._most()
 
     def _most(self) -> int:
-        """Host threads that there is work for."""
+        """Host threads that the resident CTAs can occupy."""
         jobs = self.launched.jobs if self._pool is None else self._pool.most + 1
         if jobs == 1:
             return 1
         return max(1, min(jobs, len(self.launched.residency.ring) // self.launched.config.warps))
 
     def wake(self, limit: int) -> int:
-        """Have threads look out for work, where there may be work for several; how many there are
-        with the caller's."""
+        """Wake the thread pool for a run that is long enough; threads, with the caller's."""
         if self.launched.jobs == 1:
             return 1
         self._pool = acquire_pool(self.launched.jobs - 1)
@@ -149,13 +148,13 @@ class Workers:
         return jobs
 
     def release(self) -> None:
-        """Let the threads go."""
+        """Give the thread pool back."""
         if self._pool is not None:
             release_pool(self._pool)
             self._pool = None
 
     def wake_early(self) -> None:
-        """Work is to come soon."""
+        """Wake the thread pool before a run that is expected soon."""
         if len(self.workers) > 1:
             wake_early(self.launched.jobs - 1, len(self.workers) - 1)
 
@@ -165,7 +164,7 @@ class Workers:
             worker.ask_to_stop(stop)
 
     def all_idle(self) -> bool:
-        """No warp could run."""
+        """Whether every worker returned because no warp is ready."""
         return all(worker.why == layout.IDLE for worker in self.workers)
 
     def run(self, most: int, limit: int) -> None:
@@ -203,7 +202,7 @@ class Workers:
     # ---- what others may have written ----------------------------------------------------
 
     def may_be_modified(self) -> bool:
-        """Whether somebody but compiled code can have written to registers or local memory."""
+        """Whether Python code may have written to registers or local memory of resident warps."""
         return any(home is None or home.seen or home.local_seen for home in self._homes)
 
     def _local_may_be_modified(self) -> bool:
@@ -211,7 +210,8 @@ class Workers:
         return any(home is None or home.local_seen for home in self._homes)
 
     def needs_wipe(self, written: Access) -> bool:
-        """Whether warps hold something where no code writes, or somebody is asked who may write.
+        """Whether registers that the code does not write may be other than zero: then a warp that
+        begins in the place of another one has all of them wiped.
 
         Args:
             written: what the code writes.
@@ -227,7 +227,7 @@ class Workers:
         return False
 
     def wipe_reused(self, wipe: bool) -> None:
-        """Have code clear all of a warp that begins where another one has been, or not."""
+        """Set whether a warp that begins in the place of another one has all registers wiped."""
         self._wipe = wipe
         for worker in self.made:
             worker.put("wipe", wipe)
@@ -235,14 +235,14 @@ class Workers:
     # ---- CTAs ----------------------------------------------------------------------------
 
     def unbalanced(self, limit: int) -> bool:
-        """Whether the workers should share the CTAs anew."""
+        """Whether the CTAs should be distributed again."""
         if len(self.workers) == 1:
             return self.launched.jobs > 1 and self.jobs(limit) > 1
         counts = [len(worker.ctas) for worker in self.workers]
         return self.jobs(limit) == 1 or (min(counts) == 0 and max(counts) > 1)
 
     def distribute(self, jobs: int) -> None:
-        """Give the resident CTAs to workers, and the schedule's turn to the one that has it."""
+        """Distribute the resident CTAs among workers; the schedule's turn goes to the first one."""
         launched = self.launched
         residency = launched.residency
         self._assign(jobs)
@@ -268,7 +268,7 @@ class Workers:
             self.lead.reset_turn()
 
     def _assign(self, jobs: int) -> None:
-        """Give the resident CTAs to so many workers, to each some that follow one another."""
+        """Assign the resident CTAs to so many workers, consecutive ones to each."""
         while len(self.made) < jobs:
             self.made.append(self._worker())
         self.workers = self.made[:jobs]
@@ -287,20 +287,20 @@ class Workers:
         return ctas
 
     def _link(self, worker: Worker, shared: bool) -> None:
-        """Fill its function table; `shared`: other threads may be at the same memory."""
+        """Fill its function table; `shared`: with atomics for memory that other threads access."""
         if worker.linked is not shared:
             worker.linked = shared
             worker.link(_functions(build.library(), shared))
 
     def reassign(self, worker: Worker) -> None:
-        """A CTA of the worker's has ended in Python: the one in its place is its own too."""
+        """A CTA of the worker has ended in Python: assign it the one that took its place."""
         self._counter[0] = self.launched.residency.started
         others = {key for w in self.workers if w is not worker for key in w.ctas}
         worker.assign([cta for cta in self._residents() if id(cta) not in others], keep=True)
         self.refresh(worker)
 
     def refresh(self, worker: Worker) -> None:
-        """What a step of the present warp, which is the worker's, can have changed."""
+        """Write to the workers what a step of the present warp, a worker's, can have changed."""
         worker.write_turn()
         epoch = next(_EPOCHS) if self._local_may_be_modified() else arena.UNTOUCHED
         for each in self.workers:
@@ -331,7 +331,7 @@ class Workers:
             residency.take_off(gone)
 
     def write_back(self) -> None:
-        """Take over everything compiled code did."""
+        """Write everything that compiled code did back to the launch's state."""
         launched, schedule = self.launched, self.launched.schedule
         self.lead.read_turn()
         if launched.finished:

@@ -1,8 +1,9 @@
-"""Host threads that run compiled code together, in compiled code: no lock of Python is in the way.
+"""Work stealing between host threads, in compiled code: without Python's lock.
 
 The *leader*, in the caller's thread, gives work to *followers* and waits for them; each follower
-has a box with a state in it.  Who has nothing to do looks at the state for some microseconds and
-then sleeps in `read`, until the other one writes a word because the state says so.
+has a box with a state in it.  A thread without work spins on the state for some microseconds, then
+sleeps in `read` until the other one, which sees that in the state, writes a word.  A member without
+a ready warp is a *thief*: it asks a *victim* for half of its CTAs.
 
     ASLEEP   the follower sleeps or is about to: whoever changes the state wakes it
     CALLED   it has been woken, or will be: work is to come
@@ -27,7 +28,7 @@ from gpudbg.sm.residency import arena
 ASLEEP, CALLED, GO, WORKS, DONE, WAITED = range(6)
 
 SPINS: Final = 100
-"""Looks at a state before sleep, each with a call of the host's system: some 50 us."""
+"""Reads of a state before sleep, each with a system call: some 50 us."""
 SPINS_EARLY: Final = 8 * SPINS
 """After a launch, which as a rule is run at once: waking a thread costs as much as it does."""
 
@@ -46,7 +47,7 @@ ASKED, RUNS = range(2 * arena.LINE, 2 * arena.LINE + 16, 8)
 member runs the grid loop now, so that it will answer."""
 BOX_BYTES: Final = 3 * arena.LINE
 GIVE: Final = 2
-"""In `layout.STOP`: another member asks.  1 is Python's."""
+"""In `layout.STOP`: a thief asks for CTAs.  1 is Python's request to return."""
 
 LEAD: Final = "gpudbg_lead"
 FOLLOW: Final = "gpudbg_follow"
@@ -87,7 +88,7 @@ class _Member(Function):
         self.choose(done_so, done, other)
 
     def spin(self, box: Pointer, news: dict[int, str], tired: str, most: Int | int = SPINS) -> None:
-        """Look at a state for a while: go to the label it has in `news`, or at last to `tired`."""
+        """Spin on a state: go to its label in `news`, or after `most` reads to `tired`."""
         spins = self.variable(64, 0)
         with self.loop() as end:
             state = box.load_atomic()
@@ -107,8 +108,8 @@ class _Member(Function):
         self.ir.op(f"call i32 {self.team.follow(YIELD).ref}()")
 
     def run(self, box: Pointer) -> None:
-        """Run the grid loop, give CTAs to who asks, and steal when there are none; note at last
-        what the loop returned; what needs Python stops all others."""
+        """Run the grid loop, give CTAs to a thief that asks, and steal when no warp is ready; write
+        why the loop returned, and stop the other members where Python is needed."""
         ir = self.ir
         environment = box.follow(ENVIRONMENT)
         again, idle, limit, other, end = (
@@ -254,8 +255,8 @@ def _follow() -> str:
 
 
 def _give() -> str:
-    """All of a member's CTAs, or half of them without the one in turn, go into another's ring, and
-    so do the numbers it has taken.
+    """Move all CTAs of a victim, or half of them but not the one in turn, into a thief's ring, and
+    share the numbers it has taken.
 
     One of the two members waits meanwhile.  Clocks of these CTAs go on from the other's counts.
     """
@@ -296,7 +297,7 @@ def _give() -> str:
 
 
 def _share_numbers(f: _Member, to: Environment, all_: Int) -> None:
-    """CTAs that a member has taken and not begun, all or half of them, go to one that has none."""
+    """Move numbers of CTAs that a victim has not begun, all or half, to a thief without any."""
     own, end, theirs, their_end = (env[name] for env in (f.env, to) for name in ("own", "own_end"))
     count = end - own
     moved = all_.select(count, f.integer(64, f.ir.op(f"ashr i64 {count.ref}, 1")))
@@ -309,7 +310,7 @@ def _share_numbers(f: _Member, to: Environment, all_: Int) -> None:
 
 
 def _bring_first(f: _Member, ring: Pointer, count: Int, warps: Int) -> None:
-    """Let the CTA in turn and the first one of the ring change places."""
+    """Swap the CTA in turn with the first one of the ring."""
     current = f.env["current"]
     last = f.env["position"] - 1
     turn = current.compare("sge", 0)
@@ -331,7 +332,7 @@ def _bring_first(f: _Member, ring: Pointer, count: Int, warps: Int) -> None:
 
 
 def _steal() -> str:
-    """A member has no warp that can run: have another one give it CTAs; whether there are."""
+    """Ask the other members for CTAs, one after another; whether one gave some."""
     f = _Member()
     ir, box = f.ir, Pointer(f.ir, "%box")
     mine = Environment(ir, box.follow(ENVIRONMENT).ref)
