@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from gpudbg.api.device import Device as Device
+    from gpudbg.api.load import assemble_program as assemble_program
+    from gpudbg.api.load import compile as compile  # noqa: A004 - the public name
+    from gpudbg.api.load import load as load
+    from gpudbg.api.load import open as open  # noqa: A004 - the public name
     from gpudbg.api.programs import LoadedProgram as LoadedProgram
-    from gpudbg.api.programs import assemble_program as assemble_program
-    from gpudbg.api.programs import compile as compile  # noqa: A004 - the public name
-    from gpudbg.api.programs import load as load
-    from gpudbg.api.programs import open as open  # noqa: A004 - the public name
-    from gpudbg.debug.breakpoints.events import Subscription as Subscription
     from gpudbg.debug.breakpoints.table import Breakpoint as Breakpoint
     from gpudbg.debug.commands.registry import Output as Output
     from gpudbg.debug.focus.focus import Focus as Focus
@@ -46,9 +46,9 @@ if TYPE_CHECKING:
     from gpudbg.debug.warp_view import PredicateFile as PredicateFile
     from gpudbg.debug.warp_view import RegisterFile as RegisterFile
     from gpudbg.debug.warp_view import WarpView as WarpView
-    from gpudbg.device.device import Device as Device
     from gpudbg.device.device import DeviceBuffer as DeviceBuffer
     from gpudbg.device.images import DeviceImage as DeviceImage
+    from gpudbg.device.subscription import Subscription as Subscription
     from gpudbg.errors import AssembleError as AssembleError
     from gpudbg.errors import CommandError as CommandError
     from gpudbg.errors import CompileError as CompileError
@@ -76,7 +76,7 @@ _PUBLIC = {
     "CompileError": "gpudbg.errors",
     "DebugSession": "gpudbg.debug.session",
     "DecodeError": "gpudbg.errors",
-    "Device": "gpudbg.device.device",
+    "Device": "gpudbg.api.device",
     "DeviceBuffer": "gpudbg.device.device",
     "DeviceImage": "gpudbg.device.images",
     "ErrorRecord": "gpudbg.debug.stops.stop",
@@ -104,7 +104,7 @@ _PUBLIC = {
     "StackEntry": "gpudbg.debug.snapshot",
     "Stop": "gpudbg.debug.stops.stop",
     "StopKind": "gpudbg.debug.stops.stop",
-    "Subscription": "gpudbg.debug.breakpoints.events",
+    "Subscription": "gpudbg.device.subscription",
     "TraceEntry": "gpudbg.debug.trace.log",
     "TraceLog": "gpudbg.debug.trace.log",
     "Trigger": "gpudbg.debug.stops.stop",
@@ -113,11 +113,11 @@ _PUBLIC = {
     "WarpRow": "gpudbg.debug.snapshot",
     "WarpView": "gpudbg.debug.warp_view",
     "assemble": "gpudbg.isa",
-    "assemble_program": "gpudbg.api.programs",
-    "compile": "gpudbg.api.programs",
+    "assemble_program": "gpudbg.api.load",
+    "compile": "gpudbg.api.load",
     "decode": "gpudbg.isa",
-    "load": "gpudbg.api.programs",
-    "open": "gpudbg.api.programs",
+    "load": "gpudbg.api.load",
+    "open": "gpudbg.api.load",
 }
 """Public name -> module that defines it."""
 

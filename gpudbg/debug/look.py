@@ -62,7 +62,7 @@ class Memory:
         return f"<Memory {self.space} 0x{self.address:x}, {len(self.data)} bytes>"
 
     def _repr_html_(self) -> str:
-        from gpudbg.debug.views import html
+        from gpudbg import html
 
         return html.heading(repr(self)[1:-1]) + html.pre(self.lines())
 
@@ -101,7 +101,7 @@ class SpecialValue:
         return f"<{self.name} of 32 lanes, 0x{self.value:x} in lane {self.lane}>"
 
     def _repr_html_(self) -> str:
-        from gpudbg.debug.views import html
+        from gpudbg import html
 
         return html.pre(self.lines())
 
@@ -132,7 +132,7 @@ class InstructionInfo:
     line: str = ""
 
     def _repr_html_(self) -> str:
-        from gpudbg.debug.views import html
+        from gpudbg import html
 
         return html.pre(self.lines())
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from gpudbg import html
 from gpudbg.debug import stepping
 from gpudbg.debug.breakpoints import gathering
 from gpudbg.debug.breakpoints.events import EVERY_STOP, Watching
@@ -37,13 +38,13 @@ from gpudbg.debug.settings import SCOPES, Settings
 from gpudbg.debug.sources import SourcePath
 from gpudbg.debug.stops.maker import entry_stop, make_stop, opened_stop
 from gpudbg.debug.stops.standing import standing_pc
-from gpudbg.debug.stops.stop import Stop, Trigger, dim
+from gpudbg.debug.stops.stop import Stop, Trigger, dim, stop_html
 from gpudbg.debug.symbols import Symbols
 from gpudbg.debug.trace.timeline import Timeline
 from gpudbg.debug.traps import SessionTraps
 from gpudbg.debug.values.context import WarpContext
 from gpudbg.debug.values.frames import call_depth
-from gpudbg.debug.warp_view import WarpView, array_mask
+from gpudbg.debug.warp_view import WarpView, array_mask, code_html
 from gpudbg.errors import CommandError, GpudbgError, UsageError
 from gpudbg.expr import Result, evaluate, parse, parse_condition
 from gpudbg.expr.evaluate import uniform
@@ -57,11 +58,11 @@ from gpudbg.validation import maybe_whole, one_of, whole
 from gpudbg.validation import text as given_text
 
 if TYPE_CHECKING:
-    from gpudbg.api.opening import Opening
-    from gpudbg.debug.breakpoints.events import Subscription
     from gpudbg.debug.commands.registry import Command, Output
     from gpudbg.debug.snapshot import Snapshot
+    from gpudbg.device.subscription import Subscription
     from gpudbg.formats.program import CodeImage, Kernel, Program
+    from gpudbg.launch.opening import Opening
     from gpudbg.sm.device_output import DeviceOutput
     from gpudbg.sm.gpu import Grid
     from gpudbg.sm.grid import HangCheck
@@ -195,9 +196,7 @@ class DebugSession(Watching, Breaking, Looking):
         return f"<DebugSession {head}: {self.stop.message if self.stop else 'not launched'}>"
 
     def _repr_html_(self) -> str:
-        from gpudbg.debug.views import html
-
-        return html.session(self)
+        return session_html(self)
 
     @property
     def variables(self) -> dict[str, Result]:
@@ -984,6 +983,11 @@ class ClosedSession(DebugSession):
         return f"<closed session of {self.kernel.name}>"
 
     def _repr_html_(self) -> str:
-        from gpudbg.debug.views import html
-
         return html.heading(repr(self)[1:-1])
+
+
+def session_html(live: DebugSession) -> str:
+    """A session: what was launched, why it stands, and the code there."""
+    head = repr(live)[1:-1]
+    body = stop_html(live.stop) if live.stop is not None else ""
+    return html.heading(head) + body + (code_html(live.warp()) if live.focus is not None else "")

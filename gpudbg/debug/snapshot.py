@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gpudbg import html
 from gpudbg.debug.focus.focus import Focus
 from gpudbg.debug.stops.spinning import known_spin
 from gpudbg.debug.stops.standing import standing_pc
-from gpudbg.debug.stops.stop import Stop
+from gpudbg.debug.stops.stop import Stop, dim, stop_html
 from gpudbg.debug.warp_view import fixed
 
 if TYPE_CHECKING:
@@ -126,9 +127,7 @@ class Snapshot:
         return f"<Snapshot {self.kernel}: {self.stop.kind}, {words}>"
 
     def _repr_html_(self) -> str:
-        from gpudbg.debug.views import html
-
-        return html.snapshot(self)
+        return snapshot_html(self)
 
 
 def why_not_running(session: DebugSession, warp: WarpState) -> str:
@@ -254,3 +253,16 @@ def take(session: DebugSession, previous: Snapshot | None = None) -> Snapshot:
         breakpoints=tuple(b.to_json() for b in session.breakpoints),
         finished=grid.finished,
     )
+
+
+def snapshot_html(taken: Snapshot) -> str:
+    """The machine at a stop: a row for each resident warp."""
+    rows = [(w.sm, w.slot, dim(w.block), w.where, w.state, w.executed, w.why) for w in taken.warps]
+    header = ("SM", "warp", "block", "at", "state", "instructions", "why not running")
+    focus = taken.focus
+    here = [
+        html.HERE if focus is not None and (w.sm, w.slot) == (focus.sm, focus.warp) else ""
+        for w in taken.warps
+    ]
+    head = f"{taken.kernel}<<<{dim(taken.grid)}, {dim(taken.block)}>>> on {taken.arch}"
+    return html.heading(head) + stop_html(taken.stop) + html.table(header, rows, here)

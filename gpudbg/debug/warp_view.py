@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from gpudbg import html
 from gpudbg.debug.focus.focus import thread_of
 from gpudbg.debug.stops.standing import standing_pc
+from gpudbg.debug.stops.stop import dim
 from gpudbg.errors import UsageError
 from gpudbg.public import public_names
 from gpudbg.validation import text as given_text
@@ -357,9 +359,7 @@ class LaneView:
     __dir__ = public_names
 
     def _repr_html_(self) -> str:
-        from gpudbg.debug.views import html
-
-        return html.heading(repr(self)) if self._view.closed else html.lane(self)
+        return html.heading(repr(self)) if self._view.closed else lane_html(self)
 
     def __repr__(self) -> str:
         thread = "" if self._view.closed else f", thread {self.thread}"
@@ -516,11 +516,66 @@ class WarpView:
     __dir__ = public_names
 
     def _repr_html_(self) -> str:
-        from gpudbg.debug.views import html
-
-        return html.heading(repr(self)) if self.closed else html.warp(self)
+        return html.heading(repr(self)) if self.closed else warp_html(self)
 
     def __repr__(self) -> str:
         if self._session.closed:
             return "<warp of a closed session>"
         return f"<warp {self.index} on sm {self.sm}, block {self.block}, {self.status}>"
+
+
+DRAWN_REGISTERS = 32
+"""Registers of a warp that a notebook shows; the rest is counted."""
+DRAWN_AROUND = 4
+"""Instructions shown before and after the next one."""
+
+
+def warp_html(view: WarpView) -> str:
+    """A warp: its state, the code around its pc, lanes × registers."""
+    lanes = range(32)
+    active = view.active
+    head = f"warp {view.index} on sm {view.sm}, block {dim(view.block)}: {view.status}"
+    file = view.R
+    shown = min(len(file), DRAWN_REGISTERS)
+    rows = [[f"R{n}", *(f"{v:08x}" for v in file[n])] for n in range(shown)]
+    rows += [[f"P{n}", *("1" if v else "0" for v in view.P[n])] for n in range(7)]
+    rows.append(["active", *("#" if on else "_" for on in active)])
+    more = len(file) - shown
+    return (
+        html.heading(head)
+        + code_html(view)
+        + html.table(("", *map(str, lanes)), rows)
+        + (f"<p>… R{shown} to R{len(file) - 1}</p>" if more else "")
+    )
+
+
+def code_html(view: WarpView) -> str:
+    """The instructions around a warp's next one."""
+    rows = view.around(DRAWN_AROUND)
+    return html.table(
+        ("", "offset", "instruction", "source"),
+        [("=>" if here else "", f"{offset:04x}", text, line) for here, offset, text, line in rows],
+        [html.HERE if here else "" for here, *_ in rows],
+    )
+
+
+def lane_html(view: LaneView) -> str:
+    """A lane: who it is and its registers."""
+    word = "ended" if view.exited else "active" if view.active else "waiting"
+    head = f"lane {view.index}: block {dim(view.block)} thread {dim(view.thread)}, {word}"
+    file = view.R
+    shown = min(len(file), DRAWN_REGISTERS)
+    rows = [(f"R{n}", f"0x{file[n]:08x}", _signed(file[n]), _float(file[n])) for n in range(shown)]
+    rows += [(f"P{n}", str(view.P[n]), "", "") for n in range(7)]
+    more = f"<p>… R{shown} to R{len(file) - 1}</p>" if len(file) > shown else ""
+    return html.heading(head) + html.table(("", "bits", "signed", "float"), rows) + more
+
+
+def _signed(word: int) -> str:
+    return str(word - (1 << 32) if word >> 31 else word)
+
+
+def _float(word: int) -> str:
+    import struct
+
+    return f"{struct.unpack('<f', struct.pack('<I', word))[0]:.6g}"

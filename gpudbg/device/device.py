@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +19,8 @@ from gpudbg.sm.gpu import DEFAULT_HEAP_BYTES, DEFAULT_SMS, Gpu
 from gpudbg.validation import maybe_whole, whole
 
 if TYPE_CHECKING:
-    from gpudbg.api.programs import LoadedProgram, Source
-    from gpudbg.debug.session import DebugSession
     from gpudbg.device.images import DeviceImage
+    from gpudbg.device.module import LoadedModule
     from gpudbg.formats.program import Program
 
 Array = npt.NDArray[Any]
@@ -30,23 +29,21 @@ ENGINES = ("auto", "step", "run")
 """Ways to execute: whatever is best, the step engine, compiled code from the start."""
 
 
-class Device:
-    """An emulated GPU of one's own choosing.
+class Closable(Protocol):
+    """What ends with the device that it uses."""
 
-    It lives as long as something uses it: a program, a session, a buffer; `close` or the end of a
-    `with` block ends it before that, with everything that is on it.
+    def close(self) -> None:
+        """End it."""
+
+
+class EmulatedDevice:
+    """A GPU and what lies in its memory; `gpudbg.Device` is one that programs are loaded on.
 
     Attributes:
         gpu: the machine below.
         images: textures and surfaces that have not been freed.
+        sessions: what is closed with the device.
         closed: after `close`.
-
-    >>> device = gpudbg.Device(arch="sm_52", num_sms=4, seed=7)
-    >>> device
-    <Device sm_52, 4 SMs>
-    >>> program = device.load("sessions/first_steps/first_steps.cubin")
-    >>> image = device.texture(np.eye(4, dtype=np.float32), "2d", address="clamp", name="eye")
-    >>> surface = device.surface(np.zeros((8, 8), np.uint8), "2d", layout="pitch")
     """
 
     def __init__(
@@ -86,7 +83,7 @@ class Device:
             maybe_whole(value, name)
         self.closed = False
         self.images: list[DeviceImage] = []
-        self.sessions: weakref.WeakSet[DebugSession] = weakref.WeakSet()
+        self.sessions: weakref.WeakSet[Closable] = weakref.WeakSet()
         self.gpu = Gpu(
             arch,
             DEFAULT_SMS if num_sms is None else num_sms,
@@ -102,7 +99,7 @@ class Device:
         """Architecture."""
         return self.gpu.arch
 
-    def __enter__(self) -> Device:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -138,18 +135,12 @@ class Device:
         if self.closed:
             raise UsageError("the device is closed", "make another one with gpudbg.Device()")
 
-    def load(self, source: Source, *, options: Sequence[str] = ()) -> LoadedProgram:
-        """Read a program and place it on this device; arguments and errors as `gpudbg.load`."""
-        from gpudbg.api.programs import read
-
-        return self.adopt(read(source, self.arch, options))
-
-    def adopt(self, program: Program) -> LoadedProgram:
+    def adopt(self, program: Program) -> LoadedModule:
         """Place a program that has been read already."""
-        from gpudbg.api.programs import LoadedProgram
+        from gpudbg.device.module import LoadedModule
 
         self.require_open()
-        return LoadedProgram(self, self.gpu.load(program))
+        return LoadedModule(self, self.gpu.load(program))
 
     def buffer(self, array: npt.ArrayLike, name: str | None = None) -> DeviceBuffer:
         """Device memory with a copy of an array in it, until it is freed or the device closed.
@@ -251,19 +242,23 @@ class DeviceBuffer:
     """
 
     def __init__(
-        self, device: Device, allocation: Allocation, dtype: np.dtype[Any], shape: tuple[int, ...]
+        self,
+        device: EmulatedDevice,
+        allocation: Allocation,
+        dtype: np.dtype[Any],
+        shape: tuple[int, ...],
     ) -> None:
         self._keep(device)
         self.allocation = allocation
         self.dtype = dtype
         self.shape = shape
 
-    def _keep(self, device: Device) -> None:
+    def _keep(self, device: EmulatedDevice) -> None:
         """Have the device stay as long as this is there."""
         self._device = device
 
     @property
-    def device(self) -> Device:
+    def device(self) -> EmulatedDevice:
         """The device it is on."""
         return self._device
 

@@ -36,7 +36,7 @@ from gpudbg.sm.images.unit import ImageUnit
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
-    from gpudbg.device.device import Device
+    from gpudbg.device.device import EmulatedDevice
 
 Array = npt.NDArray[Any]
 
@@ -133,8 +133,13 @@ class DeviceImage(DeviceBuffer):
     """
 
     def __init__(
-        self, device: Device, kind: str, name: str, levels: Sequence[Array], options: ImageOptions
-    ) -> None:  # fmt: skip
+        self,
+        device: EmulatedDevice,
+        kind: str,
+        name: str,
+        levels: Sequence[Array],
+        options: ImageOptions,
+    ) -> None:
         array = levels[0]
         self.kind = kind
         self.name = name
@@ -158,12 +163,12 @@ class DeviceImage(DeviceBuffer):
         for n, level in enumerate(levels):
             self.write(level, n)
 
-    def _keep(self, device: Device) -> None:
+    def _keep(self, device: EmulatedDevice) -> None:
         """The device lists its images, and need not stay for them."""
         self._home = weakref.ref(device)
 
     @property
-    def device(self) -> Device:
+    def device(self) -> EmulatedDevice:
         """The device it is on.
 
         Raises:
@@ -407,7 +412,7 @@ def _sampler(options: ImageOptions, channels: int) -> Sampler:
 
 
 def make_image(
-    device: Device, kind: str, array: npt.ArrayLike, dim: str | None, name: str | None,
+    device: EmulatedDevice, kind: str, array: npt.ArrayLike, dim: str | None, name: str | None,
     levels: Sequence[npt.ArrayLike], options: Mapping[str, Any],
 ) -> DeviceImage:  # fmt: skip
     """A texture or surface; see `Device.texture` and `Device.surface`.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpudbg.device.device import Device, DeviceBuffer
+from gpudbg.device.device import DeviceBuffer, EmulatedDevice
 from gpudbg.errors import UsageError
 from gpudbg.formats.initdata import dtype_of, make_array
 from gpudbg.formats.launch import (
@@ -35,9 +35,9 @@ SMALL_BYTES = 1 << 24
 about to write to them."""
 
 if TYPE_CHECKING:
-    from gpudbg.api.programs import LoadedProgram
-    from gpudbg.debug.breakpoints.events import Subscription
     from gpudbg.device.images import DeviceImage
+    from gpudbg.device.module import LoadedModule
+    from gpudbg.device.subscription import Subscription
     from gpudbg.mem.device import Allocation
     from gpudbg.sm.gpu import Grid
 
@@ -76,7 +76,7 @@ class ProgramLaunch:
 
     def __init__(
         self,
-        loaded: LoadedProgram,
+        loaded: LoadedModule,
         kernel: Kernel,
         table: Launch,
         arguments: tuple[Argument, ...],
@@ -179,7 +179,7 @@ class IdleLaunch:
 
     ready = False
 
-    def __init__(self, loaded: LoadedProgram, kernel: Kernel) -> None:
+    def __init__(self, loaded: LoadedModule, kernel: Kernel) -> None:
         self.subscriptions: set[Subscription] = set()
         self._grid: Grid | None = None
         self.loaded = loaded
@@ -214,7 +214,7 @@ class IdleLaunch:
             self._grid = None
 
 
-def prepare(loaded: LoadedProgram, table: Launch) -> ProgramLaunch:
+def prepare(loaded: LoadedModule, table: Launch) -> ProgramLaunch:
     """Check a launch table against the program and make what it needs on the device."""
     kernel = pick_kernel(loaded.program, kernel_name(loaded.program, table.kernel))
     check_geometry(kernel, table.grid, table.block, table.shared_bytes)
@@ -235,7 +235,7 @@ def prepare(loaded: LoadedProgram, table: Launch) -> ProgramLaunch:
 
 
 def _prepared(
-    loaded: LoadedProgram, table: Launch, kernel: Kernel, bound: tuple[BoundArg, ...], made: Made
+    loaded: LoadedModule, table: Launch, kernel: Kernel, bound: tuple[BoundArg, ...], made: Made
 ) -> ProgramLaunch:
     """`prepare`, with what it makes in `made`."""
     buffers = _make_buffers(loaded.device, table, made)
@@ -270,7 +270,7 @@ def kernel_name(program: Program, name: str | None) -> str | None:
     return found[0] if len(found) == 1 else name
 
 
-def _make_buffers(device: Device, table: Launch, held: Made) -> dict[str, DeviceBuffer]:
+def _make_buffers(device: EmulatedDevice, table: Launch, held: Made) -> dict[str, DeviceBuffer]:
     """The table's buffers; those whose contents point at others come last."""
     made: dict[str, DeviceBuffer] = {}
     order = sorted(table.buffers.values(), key=lambda spec: spec.init.rule == "pointers")
@@ -287,7 +287,7 @@ def _make_buffers(device: Device, table: Launch, held: Made) -> dict[str, Device
     return made
 
 
-def _make_images(loaded: LoadedProgram, table: Launch, held: Made) -> dict[str, DeviceImage]:
+def _make_images(loaded: LoadedModule, table: Launch, held: Made) -> dict[str, DeviceImage]:
     """The table's textures and surfaces, bound where they say so."""
     made: dict[str, DeviceImage] = {}
     for spec in table.images.values():

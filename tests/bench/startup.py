@@ -27,7 +27,7 @@ PATIENCE_S = 120
 WAYS: dict[str, tuple[list[str], str]] = {
     "python": (["-c", "pass"], ""),
     "import numpy": (["-c", "import numpy"], ""),
-    "imports of gpudbg.load": (["-c", "import gpudbg.api.programs"], ""),
+    "imports of gpudbg.load": (["-c", "import gpudbg.api.load"], ""),
     "gpudbg.load(PROG)": (["-c", "import sys, gpudbg; gpudbg.load(sys.argv[1])", "PROG"], ""),
     "gpudbg --batch PROG": (["-m", "gpudbg", "--batch", "PROG"], ""),
     "gpudbg run PROG": (["-m", "gpudbg", "run", "PROG"], ""),

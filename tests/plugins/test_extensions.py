@@ -14,6 +14,7 @@ from gpudbg.debug import extensions
 from gpudbg.debug.commands.registry import CommandTable
 from gpudbg.debug.session import DebugSession
 from gpudbg.errors import PluginError
+from gpudbg.loading import foreign
 
 ROOT = Path(__file__).resolve().parents[2]
 FIRST = ROOT / "sessions" / "first_steps" / "first_steps.cubin"
@@ -127,9 +128,9 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (folder / "__init__.py").write_text("")
     (folder / "probe.py").write_text(textwrap.dedent(CODE))
     monkeypatch.setenv("GPUDBG_PLUGIN_PATH", str(folder))
-    extensions.plugins.cache_clear()
+    foreign.plugins.cache_clear()
     yield folder
-    extensions.plugins.cache_clear()
+    foreign.plugins.cache_clear()
 
 
 @pytest.fixture
@@ -199,7 +200,7 @@ def test_plugin_flag_anywhere(
     plugin: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("GPUDBG_PLUGIN_PATH", "")
-    extensions.plugins.cache_clear()
+    foreign.plugins.cache_clear()
     assert cli.main(["--plugin", str(plugin), "--batch", "-ex", "view probe-view", str(FIRST)]) == 0
     assert "8 warps of block_max" in capsys.readouterr().out
     assert cli.main(["info", str(FIRST), "--plugin"]) == 2

@@ -29,7 +29,7 @@ HANDED_OUT = set(
 NO_EXAMPLE = HANDED_OUT | {name for name in PUBLIC if name.endswith(("Error", "Gap"))}
 """Public names that explain themselves."""
 
-NEEDS_NVRTC = {"gpudbg.api.programs.compile"}
+NEEDS_NVRTC = {"gpudbg.api.load.compile"}
 
 
 def modules() -> list[Any]:

@@ -36,8 +36,8 @@ class HazardObserver(Observer):
         return f"<hazards: {len(self.findings)} findings>"
 
     def _repr_html_(self) -> str:
+        from gpudbg import html
         from gpudbg.debug.checks import report
-        from gpudbg.debug.views import html
 
         return html.pre(report("hazards", self))
 

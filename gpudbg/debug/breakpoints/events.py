@@ -16,13 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, get_args
 
 from gpudbg.debug.part import Part
 from gpudbg.debug.stops.stop import Stop, StopKind
 from gpudbg.debug.trace.log import TraceLog
 from gpudbg.debug.trace.tracer import Tracer
+from gpudbg.device.subscription import Subscription
 from gpudbg.errors import UsageError
 from gpudbg.sm.observer import EVENTS, Hooked, Observer
 from gpudbg.validation import function as given_function
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gpudbg.debug.breakpoints.table import Breakpoint, BreakpointTable
     from gpudbg.debug.session import DebugSession, Launch
     from gpudbg.debug.settings import Settings
-    from gpudbg.sm.gpu import Gpu, Grid
+    from gpudbg.sm.gpu import Grid
 
 Callback = Callable[["DebugSession", Stop], object]
 """Called when a breakpoint is met; False lets the machine run on, anything else stops."""
@@ -40,40 +40,6 @@ Callback = Callable[["DebugSession", Stop], object]
 
 EVERY_STOP: list[Callable[[Stop], None]] = []
 """Called at every stop of every session."""
-
-
-class Subscription:
-    """An observer at work; as a context manager it ends with the block.
-
-    Attributes:
-        observer: what was subscribed.
-    """
-
-    def __init__(self, gpu: Gpu, observer: Observer, among: set[Subscription]) -> None:
-        """Args: among: those that end with the session, this one from now on."""
-        self.observer = observer
-        self._gpu: Gpu | None = gpu
-        self._among = among
-        among.add(self)
-        gpu.subscribe(observer)
-
-    def cancel(self) -> None:
-        """Stop observing; a second call does nothing."""
-        if self._gpu is not None:
-            self._gpu.unsubscribe(self.observer)
-            self._among.discard(self)
-            self._gpu = None
-
-    def __enter__(self) -> Observer:
-        return self.observer
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.cancel()
 
 
 def observer_of(event: str, function: Callable[..., None]) -> Observer:

@@ -6,12 +6,12 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.api.opening import Opening
 from gpudbg.debug.commands.registry import Output, command, quoted_words
 from gpudbg.debug.views.text import table
 from gpudbg.errors import CommandError
 from gpudbg.formats.launch import MissingArguments
 from gpudbg.launch.flags import flag_text, launch_parser
+from gpudbg.launch.opening import Opening
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession

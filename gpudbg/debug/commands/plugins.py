@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gpudbg.debug import extensions
 from gpudbg.debug.commands.registry import TABLE, Output, command
 from gpudbg.errors import CommandError
+from gpudbg.loading import foreign
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 def info_plugins(session: DebugSession, argument: str) -> Output:
     """List plugins."""
-    found = extensions.plugins().plugins
+    found = foreign.plugins().plugins
     lines = [info.line() for info in found]
     return Output(tuple(lines or ["no plugins are installed"]), [i.to_json() for i in found])
 
@@ -29,13 +30,13 @@ def info_plugins(session: DebugSession, argument: str) -> Output:
     help="a plugin's view of the machine; without a name, the views there are",
     group="status",
     needs="nothing",
-    completer=lambda s, text: [n for n in extensions.plugins().views if n.startswith(text)],
+    completer=lambda s, text: [n for n in foreign.plugins().views if n.startswith(text)],
 )
 def view(session: DebugSession, argument: str) -> Output:
     """Show a view, or list them."""
     name = argument.strip()
     if not name:
-        rows = extensions.plugins().views.values()
+        rows = foreign.plugins().views.values()
         lines = [f"{e.name:20} {e.help}  ({e.plugin})" for e in rows]
         return Output(tuple(lines or ["no plugin adds a view"]), [e.name for e in rows])
     width = session.settings.number("width")
@@ -49,13 +50,13 @@ def view(session: DebugSession, argument: str) -> Output:
     help="attach a plugin's observer to the machine, or take it off",
     group="running",
     needs="nothing",
-    completer=lambda s, text: [n for n in extensions.plugins().observers if n.startswith(text)],
+    completer=lambda s, text: [n for n in foreign.plugins().observers if n.startswith(text)],
 )
 def observe(session: DebugSession, argument: str) -> Output:
     """Attach, detach or list observers."""
     words = argument.split()
     if not words:
-        rows = extensions.plugins().observers.values()
+        rows = foreign.plugins().observers.values()
         lines = [
             f"{'*' if e.name in session.observing else ' '} {e.name:18} {e.help}" for e in rows
         ]

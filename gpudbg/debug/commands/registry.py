@@ -11,11 +11,12 @@ name or alias always wins.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
+from gpudbg import html
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:
@@ -48,9 +49,7 @@ class Output:
         return "\n".join(self.lines)
 
     def _repr_html_(self) -> str:
-        from gpudbg.debug.views import html
-
-        return html.output(self)
+        return output_html(self)
 
 
 def joined(outputs: Sequence[Output], data: Any) -> Output:
@@ -260,3 +259,13 @@ def load() -> CommandTable:
     for family in FAMILIES:
         import_module(f"gpudbg.debug.commands.{family}")
     return TABLE
+
+
+def output_html(answer: Output) -> str:
+    """A command's answer: a table where its data is one, else its lines."""
+    data = answer.data
+    flat = isinstance(data, list) and data and all(isinstance(row, Mapping) for row in data)
+    if not flat or not answer.lines:
+        return html.pre(answer.lines)
+    header = list(dict.fromkeys(key for row in data for key in row))
+    return html.table(header, [[row.get(key, "") for key in header] for row in data])

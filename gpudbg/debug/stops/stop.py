@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any, Literal
 
+from gpudbg import html
 from gpudbg.errors import EXIT_FAULT, EXIT_FINDINGS, GpudbgError
 
 StopKind = Literal[
@@ -187,9 +188,7 @@ class Stop:
         return f"<Stop {self.kind}: {self.message}>"
 
     def _repr_html_(self) -> str:
-        from gpudbg.debug.views import html
-
-        return html.stop(self)
+        return stop_html(self)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for `--json`."""
@@ -231,3 +230,23 @@ class KernelError(GpudbgError):
 def dim(value: tuple[int, int, int] | None) -> str:
     """CUDA coordinates as cuda-gdb prints them: (1,0,0)."""
     return "(" + ",".join(map(str, value)) + ")" if value is not None else "?"
+
+
+def stop_html(shown: Stop) -> str:
+    """A stop: what, where and who; the card of a fault, trap or deadlock."""
+    rows: list[tuple[str, str]] = []
+    if shown.file is not None:
+        rows.append(("source", f"{shown.file}:{shown.line}"))
+    if shown.function:
+        rows.append(("function", shown.function))
+    rows += [("inlined at", str(site)) for site in shown.inlined_at]
+    if shown.block is not None:
+        who = f"block {dim(shown.block)} thread {dim(shown.thread)}"
+        rows.append(("thread", f"{who}, sm {shown.sm} warp {shown.warp} lane {shown.lane}"))
+    rows.append(("instructions", f"{shown.instructions:,}"))
+    more = shown.card[1:] or shown.detail
+    return (
+        html.heading(f"{shown.kind}: {shown.message}")
+        + html.table(("", ""), rows)
+        + (html.pre(more) if more else "")
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from gpudbg.api.device import Device
 from gpudbg.api.programs import LoadedProgram
 from gpudbg.debug.breakpoints.table import Breakpoint
 from gpudbg.debug.commands.registry import Output
@@ -16,7 +17,7 @@ from gpudbg.debug.stops.stop import ErrorRecord, Stop, dim
 from gpudbg.debug.trace.log import TraceEntry
 from gpudbg.debug.views import text as views
 from gpudbg.debug.warp_view import LaneView, PredicateFile, RegisterFile, WarpView
-from gpudbg.device.device import Device, DeviceBuffer
+from gpudbg.device.device import DeviceBuffer
 from gpudbg.errors import GpudbgError
 from gpudbg.expr import Result
 from gpudbg.isa import BoundInstruction

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
-from gpudbg.debug import extensions
 from gpudbg.debug.commands.registry import load
 from gpudbg.frontends.tui import keymaps, theme
 from gpudbg.frontends.tui.actions import ACTIONS, keys_text
+from gpudbg.loading import foreign
 
 if TYPE_CHECKING:
     from gpudbg.frontends.tui.app import GpudbgApp
@@ -64,7 +64,7 @@ class Everything(Provider):
             run = partial(main.type_command, command.name + need)
             yield command.name, command.help, run
         yield from self._looks()
-        for entry in extensions.plugins().panes.values():
+        for entry in foreign.plugins().panes.values():
             about = f"{entry.help}  (plugin {entry.plugin})"
             yield f"pane {entry.name}", about, partial(self.gpudbg.open_plugin, entry)
         view = main.current

@@ -12,7 +12,6 @@ from typing import Any
 
 from gpudbg.analysis import cfg
 from gpudbg.api.opening import open_programs
-from gpudbg.debug import extensions
 from gpudbg.debug.views.json_text import dumps
 from gpudbg.errors import EXIT_CLEAN, LoadError, UsageError
 from gpudbg.formats.program import SUPPORTED_ARCHS, Program
@@ -20,6 +19,7 @@ from gpudbg.formats.reading import read_bytes
 from gpudbg.frontends.verbs.common import Parser, emit_json, known_names, plain_kernel
 from gpudbg.isa.spa5 import text
 from gpudbg.isa.spa5.sched import BUNDLE_BYTES
+from gpudbg.loading import foreign
 from gpudbg.symbols import listing
 from gpudbg.toolchain.options import add_compile_flags, flag_options
 
@@ -141,12 +141,12 @@ def _listings(args: argparse.Namespace, low: int, high: int) -> Iterator[str]:
 
 def _foreign(args: argparse.Namespace) -> int:
     """The whole file as instructions of a plugin's instruction set."""
-    entry = extensions.plugins().find("isa", args.isa)
+    entry = foreign.plugins().find("isa", args.isa)
     data = read_bytes(args.program)
-    made = extensions.call(entry, entry.load)
+    made = foreign.call(entry, entry.load)
     isa = made() if isinstance(made, type) else made
     low, high = _range(args.range)
-    found = extensions.call(entry, lambda: [_foreign_row(r) for r in isa.disassemble(data, 0)])
+    found = foreign.call(entry, lambda: [_foreign_row(r) for r in isa.disassemble(data, 0)])
     rows = [row for row in found if low <= row[0] < high]
     if args.json:
         emit_json(

@@ -1,0 +1,117 @@
+"""Programs of files: cubins, fat binaries, raw words, CUDA C++, PTX, SASS, plugins' formats."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpudbg.errors import LoadError, UsageError
+from gpudbg.toolchain.options import CompileOptions, is_source, word_options
+
+if TYPE_CHECKING:
+    from gpudbg.formats.launch import Launch
+    from gpudbg.formats.program import Program
+
+SASS_SUFFIX = ".sass"
+"""Files that are assembled before they are read."""
+
+
+def open_program(
+    path: str | Path,
+    launch: Launch | None = None,
+    arch: str | None = None,
+    options: Sequence[str] | CompileOptions = (),
+) -> Program:
+    """Read a cubin, a fat binary or host file with one in it, or raw words with a launch table.
+
+    `.cu` and `.ptx` files are compiled first, `.sass` files are assembled.  What is no cubin, or
+    one that cannot be read, is offered to the formats that plugins add.
+
+    Args:
+        path: the file.
+        launch: its launch table, where there is one.
+        arch: the architecture to run on; None takes the table's, then the program's own.
+        options: for the compiler, as words or as `CompileOptions`.
+
+    Raises:
+        LoadError: unreadable, damaged, unsupported; names file and offset.
+        CompileError: the compiler refuses it.
+        AssembleError: SASS text with mistakes: all of them.
+        UsageError: the compiler is not installed.
+    """
+    if is_source(path):
+        return _compiled(path, arch or (launch.sm.arch if launch else None), options)
+    if Path(path).suffix.lower() == SASS_SUFFIX:
+        return _assembled(path, arch or (launch.sm.arch if launch else None), options)
+    from gpudbg.formats.files import is_cubin, read_program
+    from gpudbg.formats.reading import read_bytes
+
+    data = read_bytes(path)
+    cubin = is_cubin(data)
+    # Plugins are looked for only where a file may be theirs: that takes longer than to read it.
+    found = None if cubin else _foreign(data, path)
+    if found is not None:
+        return found
+    try:
+        return read_program(path, launch=launch, arch=arch)
+    except LoadError:
+        found = _foreign(data, path) if cubin else None
+        if found is None:
+            raise
+        return found
+
+
+def open_programs(
+    path: str | Path, arch: str | None = None, options: Sequence[str] | CompileOptions = ()
+) -> Iterator[Program]:
+    """Every program of a file, one at a time: libraries hold hundreds of cubins.
+
+    Those without kernels are there too; their functions can be listed.  Arguments and errors as
+    `open_program`.
+    """
+    from gpudbg.formats.files import has_kernels, holds_code, is_cubin, read_programs
+    from gpudbg.formats.reading import read_bytes
+
+    made = is_source(path) or Path(path).suffix.lower() == SASS_SUFFIX
+    data = b"" if made else read_bytes(path)
+    # A cubin with kernels opens as ever; plugins may know what is no cubin.
+    ours = holds_code(data) and not has_kernels(data)
+    found = _foreign(data, path) if ours and not is_cubin(data) else None
+    if found is not None:
+        yield found
+    elif ours:
+        yield from read_programs(data, str(path), arch)
+    else:
+        yield open_program(path, arch=arch, options=options)
+
+
+def _foreign(data: bytes, path: str | Path) -> Program | None:
+    from gpudbg.loading import foreign
+
+    return foreign.read_foreign(data, str(path))
+
+
+def _assembled(
+    path: str | Path, arch: str | None, options: Sequence[str] | CompileOptions
+) -> Program:
+    from gpudbg.assembler.loading import program_of_file
+
+    given = options if isinstance(options, CompileOptions) else word_options(options, arch)
+    if replace(given, arch=None) != CompileOptions():
+        raise UsageError(f"{path}: SASS is assembled as it stands; it takes no compiler options")
+    return program_of_file(os.fspath(path), given.arch or arch)
+
+
+def _compiled(
+    path: str | Path, arch: str | None, options: Sequence[str] | CompileOptions
+) -> Program:
+    from gpudbg.toolchain.compile import compile_file, program_of
+
+    if not isinstance(options, CompileOptions):
+        options = word_options(options, arch)
+    elif arch is not None:
+        options = replace(options, arch=arch)
+    return program_of(os.fspath(path), compile_file(path, options))
