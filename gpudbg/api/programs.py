@@ -27,6 +27,7 @@ from gpudbg.formats.program import Program
 from gpudbg.public import public_names
 
 if TYPE_CHECKING:
+    from gpudbg.api.device import Device
     from gpudbg.debug.session import DebugSession
     from gpudbg.formats.launch import Launch
 
@@ -41,6 +42,8 @@ class LoadedProgram(LoadedModule):
     >>> program.device, [kernel.num_regs for kernel in program.kernels.values()]
     (<Device sm_50, 2 SMs>, [12])
     """
+
+    device: Device
 
     def launch(
         self,

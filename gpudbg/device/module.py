@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -10,13 +11,15 @@ import numpy.typing as npt
 from gpudbg import validation as given
 from gpudbg.device.device import Array, EmulatedDevice
 from gpudbg.device.hostdata import host_array
-from gpudbg.device.images import DeviceImage
 from gpudbg.errors import UsageError
-from gpudbg.formats.launch import Launch
 from gpudbg.formats.launch_machine import SpecialSetup
 from gpudbg.formats.program import Global, Kernel, Program
 from gpudbg.mem.device import Allocation
 from gpudbg.sm.gpu import Module
+
+if TYPE_CHECKING:
+    from gpudbg.device.images import DeviceImage
+    from gpudbg.formats.launch import Launch
 
 
 class LoadedModule:
