@@ -19,12 +19,9 @@ from gpudbg.sm.conditions import Conditions
 from gpudbg.sm.counters import Counters
 from gpudbg.sm.engines.contract import (
     AtBreakpoint,
-    Finished,
-    HandOver,
     NeedsStep,
+    Pause,
     Request,
-    Tick,
-    Vacant,
     WarpEnded,
     WarpEngine,
 )
@@ -402,11 +399,11 @@ class Grid:
                     return self.event("interrupted", self.schedule.warp, before)
                 reason = fast.advance(request)
                 match reason:
-                    case HandOver() | Finished():
+                    case Pause.HAND_OVER | Pause.FINISHED:
                         return None
-                    case Tick():
+                    case Pause.TICK:
                         continue
-                    case Vacant():
+                    case Pause.VACANT:
                         self.fill()
                     case WarpEnded(warp):
                         self.warp_done(warp)

@@ -7,12 +7,14 @@ an event nobody wants costs nothing.  A hook must not run the grid, prompt or bl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gpudbg.sm.barriers.phase import Arrival
-from gpudbg.sm.events import WarpFault
-from gpudbg.sm.state import Cta, WarpState
-from gpudbg.sm.trace import AccessBatch, Batch, Trace
+if TYPE_CHECKING:
+    # Programs are loaded without the machine, which takes its time.
+    from gpudbg.sm.barriers.phase import Arrival
+    from gpudbg.sm.events import WarpFault
+    from gpudbg.sm.state import Cta, WarpState
+    from gpudbg.sm.trace import AccessBatch, Batch, Trace
 
 EVENTS = (
     "instruction",

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import Protocol
 
 from gpudbg.isa.spa5.insn import Instruction
@@ -34,24 +35,16 @@ class Request:
     soon: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class HandOver:
-    """The step engine takes the next turn: near a limit, no warp is ready, no compiled code."""
+class Pause(Enum):
+    """Why an engine returned, where no warp needs attention."""
 
-
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """Every CTA has ended."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tick:
-    """Nothing but that some time has passed: interrupts and progress are looked after now."""
-
-
-@dataclass(frozen=True, slots=True)
-class Vacant:
-    """CTAs that had been taken were given back: they may begin where there is room."""
+    HAND_OVER = "the step engine takes the next turn"
+    """Near a limit, where no warp is ready, or without compiled code."""
+    FINISHED = "every CTA has ended"
+    TICK = "some time has passed"
+    """Interrupts and progress are looked after now."""
+    VACANT = "CTAs may begin where there is room"
+    """They had been taken and were given back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +70,7 @@ class NeedsStep:
     count: int
 
 
-ExitReason = HandOver | Finished | Tick | Vacant | WarpEnded | AtBreakpoint | NeedsStep
+ExitReason = Pause | WarpEnded | AtBreakpoint | NeedsStep
 
 
 @dataclass(frozen=True, slots=True)

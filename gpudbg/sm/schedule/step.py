@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from gpudbg.sm import record as rec
-from gpudbg.sm.state import WarpState
+
+if TYPE_CHECKING:
+    from gpudbg.sm.state import WarpState
 
 DEFAULT_QUANTUM = 64
 STAY = 32768

@@ -27,12 +27,9 @@ from gpudbg.sm.engines.contract import (
     AtBreakpoint,
     EngineReport,
     ExitReason,
-    Finished,
-    HandOver,
     NeedsStep,
+    Pause,
     Request,
-    Tick,
-    Vacant,
     WarpEnded,
 )
 from gpudbg.sm.engines.llvm import layout
@@ -163,12 +160,12 @@ class RunEngine:
         if self._running is None:
             limit, soon = self._limits(request)
             if self.launched.total >= min(limit, soon) or self.launched.schedule.seed:
-                return HandOver()
+                return Pause.HAND_OVER
             self._running = self._run(request, limit, soon)
         reason = next(self._running, None)
         if reason is None:
             self._running = None
-            return HandOver()
+            return Pause.HAND_OVER
         return reason
 
     def suspend(self) -> list[WarpState]:
@@ -226,11 +223,11 @@ class RunEngine:
                 # Whoever asked is heard when this returns.
                 workers.ask_to_stop(False)
                 if launched.finished:
-                    yield Finished()
+                    yield Pause.FINISHED
                 yield from self._attend_all(stops)
                 placed = residency.placed
                 if residency.returned:
-                    yield Vacant()
+                    yield Pause.VACANT
                 filled = residency.placed != placed
                 if not filled:
                     if launched.total >= min(limit, soon) or workers.all_idle():
@@ -241,7 +238,7 @@ class RunEngine:
                     workers.write_back()
                     workers.distribute(workers.jobs(limit))
                     self._use_code()
-                yield Tick()
+                yield Pause.TICK
         finally:
             if ticker is not None:
                 ticker.stop()

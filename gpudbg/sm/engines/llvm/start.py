@@ -12,7 +12,12 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from gpudbg.sm.engines.contract import EngineReport, ExitReason, HandOver, Request
+from gpudbg.sm.engines.contract import (
+    EngineReport,
+    ExitReason,
+    Pause,
+    Request,
+)
 from gpudbg.sm.engines.llvm import CompileError, available, compiling
 from gpudbg.sm.launched import Launched
 from gpudbg.sm.state import WarpState
@@ -129,13 +134,13 @@ class FastEngine:
     def advance(self, request: Request) -> ExitReason:
         """`RunEngine.advance`, or nothing while there is no compiled code."""
         if self.engine is None:
-            return HandOver()
+            return Pause.HAND_OVER
         try:
             return self.engine.advance(request)
         except CompileError as error:
             # What ran so far is in the records: the step engine goes on from there.
             self.engine, self.trouble = None, f"the compiler failed: {error}"
-            return HandOver()
+            return Pause.HAND_OVER
 
     def suspend(self) -> list[WarpState]:
         """`RunEngine.suspend`."""
