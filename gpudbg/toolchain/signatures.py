@@ -52,6 +52,8 @@ class Parameter:
     def short(self) -> str:
         """The type as launch tables name it: `f32`, `u8`; "" where it is none of those."""
         found = TYPES.get(self.type)
+        if found is not None and found.kind == "b":
+            return "u8"
         return f"{found.kind}{found.size * 8}" if found is not None and found.kind in "iuf" else ""
 
 

@@ -92,7 +92,8 @@ class _Turns:
         ring, quantum, limit: fields that do not change during a call.
         place, record, cta: of the present warp: its ring place, record and block.
         first, end: ring places of the block's first warp and behind its last.
-        left, total: fields of the loop; `total` is written at once, for clocks.
+        left, total: fields of the loop; for clocks `total` is written at once, and `left` before a
+            warp goes on.
         room: instructions until the turn goes elsewhere than to the next warp of the block, or the
             call ends; none after Python has given the turn to the present warp.
         stay, began: the field of the loop, and `total`, when these variables were filled.
@@ -252,6 +253,8 @@ def _call(turns: _Turns, warp: Warp, left: Int) -> Int:
     returned."""
     f = turns.f
     warp["budget"] = left
+    # Clocks count from what is left at the beginning of a piece of a turn (`kernel.special`).
+    f.env["left"] = left
     f.ir.put("ptr", warp.ref, "%env", layout.RUNNING)
     f.choose(warp["active"].equals(-1), "full", "masked")
     why = []
