@@ -104,6 +104,18 @@ def test_launch_takes_what_it_proposes(saxpy: Path) -> None:
     assert (again.buffer("y") == session.buffer("y")).all()
 
 
+def test_a_bool_pointer_is_proposed_as_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "flags.sass"
+    path.write_text(".arch sm_50\n.kernel _Z5flagsPbb\n.registers 8\n.param 8, 1\nEXIT\n")
+    session = opened(path)
+    session.command("launch")
+    session.command("continue")
+    (buffer, _) = session.launch.arguments
+    assert buffer.buffer.dtype == np.uint8
+    with pytest.raises(UsageError, match="element type u8"):
+        opened(path, "--arg f32[4] --arg 1")
+
+
 def test_set_args_replaces_all_launch_flags(saxpy: Path) -> None:
     session = opened(saxpy, "--grid 3")
     assert session.command("show args").text.split()[1:3] == ["--grid", "3"]
