@@ -5,10 +5,13 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from gpudbg.formats.layout import relocate
+from gpudbg.formats.program import CodeImage
+from gpudbg.formats.raw import read_raw
 from gpudbg.isa.spa5.decode import decode
 from gpudbg.mem.constant import ConstantBanks
 from gpudbg.mem.device import DeviceMemory
@@ -20,6 +23,7 @@ from gpudbg.sm.barriers.phase import Barriers
 from gpudbg.sm.engines.step import Bound, StepEngine
 from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
 from gpudbg.sm.semantics import registry
+from gpudbg.sm.sregs import SregFile
 from gpudbg.sm.state import Cta, Sm, WarpState
 from gpudbg.sm.trap.instructions import TrapPolicy
 
@@ -68,12 +72,12 @@ class Bench:
         self.cta.barriers = Barriers(16)
         self.sm = Sm(0, 64, 32)
         self.engine = StepEngine(
-            _NoCode(), self.memory, ConstantBanks(self.banks), _SameSreg(), TrapPolicy()
+            _no_code(arch), self.memory, ConstantBanks(self.banks), _SameSreg(), TrapPolicy()
         )
         self.warp = WarpState(self.cta, 0, 0, registers, 32, LocalMemory(1024))
         self.cta.warps = [self.warp]
 
-    def bank(self, number: int) -> Any:
+    def bank(self, number: int) -> npt.NDArray[np.uint32]:
         """The 32-bit words of a constant bank, writable."""
         return self.banks[number].words
 
@@ -117,20 +121,21 @@ class Bench:
         return State(registers, list(warp.predicates), flags, warp.active)
 
 
-class _NoCode:
-    """A program without code: instructions are bound directly."""
-
-    def describe(self, pc: int) -> str:
-        return f"pc 0x{pc:x}"
+def _no_code(arch: str) -> CodeImage:
+    """A program of empty words: instructions are bound directly."""
+    return relocate(read_raw(bytes(32), "bare.bin", arch=arch), 0)
 
 
-class _SameSreg:
+class _SameSreg(SregFile):
     """Special register n reads n."""
 
-    def read(self, warp: Any, sm: Any, number: int) -> Any:
+    def __init__(self) -> None:
+        pass
+
+    def read(self, warp: WarpState, sm: Sm, number: int) -> npt.NDArray[np.uint32]:
         return np.full(32, number, np.uint32)
 
-    def read_coupled(self, warp: Any, sm: Any, number: int) -> Any:
+    def read_coupled(self, warp: WarpState, sm: Sm, number: int) -> npt.NDArray[np.uint32]:
         return np.full(32, number + 1000, np.uint32)
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from gpudbg.isa.spa5.insn import Instruction
-from gpudbg.isa.spa5.operands import Const, Imm, Reg
+from gpudbg.isa.spa5.operands import Const, Imm, Pred, Reg
 from tests.semantics.harness import State
+from tests.semantics.operands import Source, immediate, index_of, predicate, src
 
 M32 = 0xFFFFFFFF
 M64 = 0xFFFFFFFFFFFFFFFF
@@ -47,7 +47,7 @@ class Lane:
     index: int
     constant: Callable[[int, int], int]
 
-    def raw(self, operand: Any) -> int:
+    def raw(self, operand: Source) -> int:
         """A source before its modifiers."""
         if isinstance(operand, Reg):
             return self.state.lane(operand.index, self.index)
@@ -56,7 +56,7 @@ class Lane:
         assert isinstance(operand, Imm)
         return operand.value & M32
 
-    def part(self, operand: Any, kind: str = "U") -> int:
+    def part(self, operand: Source, kind: str = "U") -> int:
         """A source's half or byte as a number."""
         value, part = self.raw(operand), operand.part
         if part:
@@ -69,29 +69,31 @@ class Lane:
         """A flag before the instruction."""
         return self.state.flag(name, self.index)
 
-    def pred(self, operand: Any) -> int:
+    def pred(self, operand: Pred) -> int:
         """A source predicate."""
         return self.state.pred(operand.index, self.index) ^ operand.neg
 
 
 Model = Callable[[Instruction, Lane], "Effect | None"]
-MODELS: dict[str, Model] = {}
 
 
-def model(*names: str) -> Callable[[Model], Model]:
-    """Enter a model under its mnemonics."""
+class Models(dict[str, Model]):
+    """Models by mnemonic; called, it is a decorator that enters one under its mnemonics."""
 
-    def enter(function: Model) -> Model:
-        for name in names:
-            MODELS[name] = function
-        return function
+    def __call__(self, *names: str) -> Callable[[Model], Model]:
+        def enter(function: Model) -> Model:
+            self.update(dict.fromkeys(names, function))
+            return function
 
-    return enter
+        return enter
+
+
+MODELS = model = Models()
 
 
 def result(i: Instruction, value: int, flags: dict[str, int] | None = None) -> Effect:
     """An effect on Rd, with flags where the instruction has .CC."""
-    effect = Effect({i.o["d"].index: value & M32})
+    effect = Effect({index_of(i, "d"): value & M32})
     if i.m["cc"] and flags is not None:
         effect.flags = {"K": 0} | flags
     return effect
@@ -130,7 +132,7 @@ def sat32(value: int) -> int:
 
 @model("IADD", "IADD32I")
 def iadd(i: Instruction, lane: Lane) -> Effect | None:
-    a, b = i.o["a"], i.o["b"]
+    a, b = src(i, "a"), src(i, "b")
     if i.m["x"] and i.m["po"]:
         return None
     x, y = lane.raw(a), lane.raw(b)
@@ -148,8 +150,8 @@ def iadd(i: Instruction, lane: Lane) -> Effect | None:
 
 @model("IADD3")
 def iadd3(i: Instruction, lane: Lane) -> Effect | None:
-    parts = [lane.part(i.o[s]) for s in "abc"]
-    negs = [i.o[s].neg for s in "abc"]
+    parts = [lane.part(src(i, s)) for s in "abc"]
+    negs = [src(i, s).neg for s in "abc"]
     inverted = [~v & M32 if n else v for v, n in zip(parts, negs, strict=True)]
     ones = [int(n and not i.m["x"]) for n in negs]
     carry = lane.cc("C") + 2 * lane.cc("K") if i.m["x"] else 0
@@ -171,8 +173,8 @@ def iadd3(i: Instruction, lane: Lane) -> Effect | None:
 
 @model("ISCADD", "ISCADD32I")
 def iscadd(i: Instruction, lane: Lane) -> Effect | None:
-    a, b = i.o["a"], i.o["b"]
-    shifted = lane.raw(a) << i.o["imm"].value & M32
+    a, b = src(i, "a"), src(i, "b")
+    shifted = lane.raw(a) << immediate(i, "imm") & M32
     y = lane.raw(b)
     one = extra(i, lane, a.neg + b.neg)
     flags = add_flags(i, lane, [(shifted, a.neg), (y, b.neg)], one)
@@ -181,7 +183,7 @@ def iscadd(i: Instruction, lane: Lane) -> Effect | None:
 
 @model("LEA")
 def lea(i: Instruction, lane: Lane) -> Effect | None:
-    a, b, s = i.o["a"], i.o["b"], i.o["imm"].value
+    a, b, s = src(i, "a"), src(i, "b"), immediate(i, "imm")
     y = lane.raw(b)
     if not i.m["hi"]:
         x = lane.raw(a) << s & M32
@@ -189,10 +191,10 @@ def lea(i: Instruction, lane: Lane) -> Effect | None:
         effect = result(
             i, (~x if a.neg else x) + y + one, add_flags(i, lane, [(x, a.neg), (y, False)], one)
         )
-        low = effect.registers[i.o["d"].index]
+        low = effect.registers[index_of(i, "d")]
         high = 0
     else:
-        index = lane.raw(a) | lane.raw(i.o["c"]) << 32
+        index = lane.raw(a) | lane.raw(src(i, "c")) << 32
         moved = index << s
         low = moved & M32
         if a.neg and not i.m["x"]:
@@ -205,18 +207,18 @@ def lea(i: Instruction, lane: Lane) -> Effect | None:
             (~x if inverted else x) + y + one,
             add_flags(i, lane, [(x, bool(inverted)), (y, False)], one),
         )
-        high = effect.registers[i.o["d"].index]
+        high = effect.registers[index_of(i, "d")]
     address = high << 32 | low
     outside = not 0x1000000 <= address < 0x3000000
-    effect.predicates[i.o["p"].index] = int(outside)
+    effect.predicates[index_of(i, "p")] = int(outside)
     return effect
 
 
 @model("IMNMX")
 def imnmx(i: Instruction, lane: Lane) -> Effect | None:
-    x, y = lane.raw(i.o["a"]), lane.raw(i.o["b"])
+    x, y = lane.raw(src(i, "a")), lane.raw(src(i, "b"))
     chain = i.m["xmode"]
-    low = bool(lane.pred(i.o["pc"]))
+    low = bool(lane.pred(predicate(i, "pc")))
     unsigned = i.m["u32"] or chain in ("XLO", "XMED")
     less = x < y if unsigned else s32(x) < s32(y)
     equal = x == y
@@ -232,10 +234,10 @@ def imnmx(i: Instruction, lane: Lane) -> Effect | None:
 
 @model("FLO")
 def flo(i: Instruction, lane: Lane) -> Effect | None:
-    value = lane.raw(i.o["b"])
-    if i.o["b"].inv:
+    value = lane.raw(src(i, "b"))
+    if src(i, "b").inv:
         value = ~value & M32
-    if i.o["b"].neg:
+    if src(i, "b").neg:
         value = -value & M32
     if not i.m["u32"] and value >> 31:
         value = ~value & M32
@@ -246,8 +248,8 @@ def flo(i: Instruction, lane: Lane) -> Effect | None:
 
 @model("POPC")
 def popc(i: Instruction, lane: Lane) -> Effect | None:
-    value = lane.raw(i.o["b"])
-    if i.o["b"].inv:
+    value = lane.raw(src(i, "b"))
+    if src(i, "b").inv:
         value = ~value & M32
     return result(i, bin(value).count("1"))
 
@@ -259,14 +261,16 @@ def number(value: int, type_: str) -> int:
 
 @model("IMUL", "IMUL32I")
 def imul(i: Instruction, lane: Lane) -> Effect | None:
-    product = number(lane.raw(i.o["a"]), i.m["atype"]) * number(lane.raw(i.o["b"]), i.m["btype"])
+    product = number(lane.raw(src(i, "a")), i.m["atype"]) * number(
+        lane.raw(src(i, "b")), i.m["btype"]
+    )
     value = product >> 32 if i.m["hi"] else product
     return result(i, value, plain_flags(i, lane, value))
 
 
 @model("IMAD", "IMAD32I")
 def imad(i: Instruction, lane: Lane) -> Effect | None:
-    a, b, c = i.o["a"], i.o["b"], i.o["c"]
+    a, b, c = src(i, "a"), src(i, "b"), src(i, "c")
     product = number(lane.raw(a), i.m["atype"]) * number(lane.raw(b), i.m["btype"])
     if a.neg != b.neg:
         product = -product
@@ -289,10 +293,11 @@ def imad(i: Instruction, lane: Lane) -> Effect | None:
 @model("IMADSP")
 def imadsp(i: Instruction, lane: Lane) -> Effect | None:
     def source(slot: str) -> int:
-        value, type_ = lane.raw(i.o[slot]), i.m[slot + "type"]
+        value, type_ = lane.raw(src(i, slot)), i.m[slot + "type"]
         if "16H1" in type_:
             value >>= 16
-        return {"U": lambda v, n: v & ((1 << n) - 1), "S": sx}[type_[0]](value, int(type_[1:3]))
+        bits = int(type_[1:3])
+        return sx(value, bits) if type_[0] == "S" else value & ((1 << bits) - 1)
 
     a, b, c = (source(s) for s in "abc")
     product = a * b & M32
@@ -301,10 +306,10 @@ def imadsp(i: Instruction, lane: Lane) -> Effect | None:
 
 @model("XMAD")
 def xmad(i: Instruction, lane: Lane) -> Effect | None:
-    a, b = i.o["a"], i.o["b"]
+    a, b = src(i, "a"), src(i, "b")
     x, y = lane.raw(a), lane.raw(b)
 
-    def split(value: int, operand: Any, type_: str) -> tuple[int, int]:
+    def split(value: int, operand: Source, type_: str) -> tuple[int, int]:
         high = operand.part == "H1"
         chosen = value >> 16 if high else value & 0xFFFF
         other = value & 0xFFFF if high else value >> 16
@@ -313,7 +318,7 @@ def xmad(i: Instruction, lane: Lane) -> Effect | None:
     left, other_left = split(x, a, i.m["atype"])
     right, other_right = split(y, b, i.m["btype"])
     product = left * right << (16 if i.m["psl"] else 0)
-    third = lane.raw(i.o["c"])
+    third = lane.raw(src(i, "c"))
     mode = i.m["cmode"]
     if mode == "CLO":
         third &= 0xFFFF
@@ -335,7 +340,7 @@ def xmad(i: Instruction, lane: Lane) -> Effect | None:
 # ---- logic, shifts, fields ---------------------------------------------------------------
 
 
-def inverted(lane: Lane, operand: Any) -> int:
+def inverted(lane: Lane, operand: Source) -> int:
     """A source with its `~`."""
     value = lane.raw(operand)
     return ~value & M32 if operand.inv else value
@@ -348,21 +353,21 @@ def logic_effect(i: Instruction, lane: Lane, value: int) -> Effect:
     if "p" in i.o:
         zero = flags["Z"]
         truth = {"": 0, "T": 1, "Z": zero, "NZ": 1 - zero}[i.m["pmode"]]
-        effect.predicates[i.o["p"].index] = truth
+        effect.predicates[index_of(i, "p")] = truth
     return effect
 
 
 @model("LOP", "LOP32I")
 def lop(i: Instruction, lane: Lane) -> Effect | None:
-    x, y = inverted(lane, i.o["a"]), inverted(lane, i.o["b"])
+    x, y = inverted(lane, src(i, "a")), inverted(lane, src(i, "b"))
     value = {"AND": x & y, "OR": x | y, "XOR": x ^ y, "PASS_B": y}[i.m["lop"]]
     return logic_effect(i, lane, value)
 
 
 @model("LOP3")
 def lop3(i: Instruction, lane: Lane) -> Effect | None:
-    a, b, c = (lane.raw(i.o[s]) for s in "abc")
-    lut = i.o["lut"].value
+    a, b, c = (lane.raw(src(i, s)) for s in "abc")
+    lut = immediate(i, "lut")
     value = 0
     for k in range(32):
         index = (a >> k & 1) * 4 + (b >> k & 1) * 2 + (c >> k & 1)
@@ -372,7 +377,7 @@ def lop3(i: Instruction, lane: Lane) -> Effect | None:
 
 def amount(i: Instruction, lane: Lane, limit: int) -> int:
     """A shift count, wrapped or clamped."""
-    count = lane.raw(i.o["b"])
+    count = lane.raw(src(i, "b"))
     return count % limit if i.m["w"] else min(count, limit)
 
 
@@ -380,7 +385,7 @@ def amount(i: Instruction, lane: Lane, limit: int) -> int:
 def shift(i: Instruction, lane: Lane) -> Effect | None:
     if i.m["xmode"]:
         return None
-    value, count = lane.raw(i.o["a"]), amount(i, lane, 32)
+    value, count = lane.raw(src(i, "a")), amount(i, lane, 32)
     if i.m["brev"]:
         value = int(f"{value:032b}"[::-1], 2)
     if i.op == "SHL":
@@ -395,7 +400,7 @@ def shf(i: Instruction, lane: Lane) -> Effect | None:
     if i.m["xmode"] in ("X", "XHI") or (i.m["xmode"] == "HI" and not i.m["right"]):
         return None
     count = amount(i, lane, 64 if i.m["stype"] else 32)
-    pair = lane.raw(i.o["c"]) << 32 | lane.raw(i.o["a"])
+    pair = lane.raw(src(i, "c")) << 32 | lane.raw(src(i, "a"))
     if not i.m["right"]:
         out = (pair << count) >> 32
     else:
@@ -406,7 +411,7 @@ def shf(i: Instruction, lane: Lane) -> Effect | None:
 
 @model("BFE")
 def bfe(i: Instruction, lane: Lane) -> Effect | None:
-    value, selector = lane.raw(i.o["a"]), lane.raw(i.o["b"])
+    value, selector = lane.raw(src(i, "a")), lane.raw(src(i, "b"))
     if i.m["brev"]:
         value = int(f"{value:032b}"[::-1], 2)
     at, length = selector & 255, selector >> 8 & 255
@@ -420,7 +425,7 @@ def bfe(i: Instruction, lane: Lane) -> Effect | None:
 
 @model("BFI")
 def bfi(i: Instruction, lane: Lane) -> Effect | None:
-    value, selector, base = (lane.raw(i.o[s]) for s in "abc")
+    value, selector, base = (lane.raw(src(i, s)) for s in "abc")
     at, length = selector & 255, selector >> 8 & 255
     for k in range(at, min(at + length, 32)):
         base = base & ~(1 << k) | (value >> (k - at) & 1) << k
@@ -439,7 +444,7 @@ PRMT_BYTES = {
 
 @model("PRMT")
 def prmt(i: Instruction, lane: Lane) -> Effect | None:
-    a, b, c = (lane.raw(i.o[s]) for s in "abc")
+    a, b, c = (lane.raw(src(i, s)) for s in "abc")
     source = (c << 32 | a).to_bytes(8, "little")
     out = 0
     for n in range(4):

@@ -16,23 +16,12 @@ from gpudbg.isa.spa5.insn import Instruction
 from gpudbg.isa.spa5.operands import Const, Imm, Reg
 from tests.numeric import model as real
 from tests.ptxgen import ref
-from tests.semantics.model import Effect, Lane, sx
+from tests.semantics.model import Effect, Lane, Models, sx
+from tests.semantics.operands import Source, index_of, predicate, src
 
 TWO_TO_THE_MINUS_14 = 0x38800000
 ONE = {"f16": 0x3C00, "f32": 0x3F800000, "f64": 0x3FF << 52}
-Model = Callable[[Instruction, Lane], "Effect | None"]
-MODELS: dict[str, Model] = {}
-
-
-def model(*names: str) -> Callable[[Model], Model]:
-    """Enter a model under its mnemonics."""
-
-    def enter(function: Model) -> Model:
-        for name in names:
-            MODELS[name] = function
-        return function
-
-    return enter
+MODELS = model = Models()
 
 
 # ---- operands and results --------------------------------------------------------------
@@ -46,7 +35,7 @@ def flushing(i: Instruction) -> bool:
     return bool(i.m["ftz"])
 
 
-def signed(operand: Any, bits: int, fmt: str) -> int:
+def signed(operand: Source, bits: int, fmt: str) -> int:
     """|x|, then -x."""
     if operand.abs:
         bits = ref.absolute(bits, fmt)
@@ -55,12 +44,12 @@ def signed(operand: Any, bits: int, fmt: str) -> int:
 
 def single(i: Instruction, lane: Lane, slot: str) -> int:
     """An f32 operand."""
-    operand = i.o.get(slot) or i.o["d"]
+    operand = src(i, slot if slot in i.o else "d")
     bits = signed(operand, lane.raw(operand), "f32")
     return ref.flush(bits, "f32") if flushing(i) else bits
 
 
-def pair(lane: Lane, operand: Any) -> int:
+def pair(lane: Lane, operand: Source) -> int:
     """64 bits of an operand."""
     if isinstance(operand, Imm):
         return operand.value
@@ -75,7 +64,7 @@ def pair(lane: Lane, operand: Any) -> int:
 
 def double(i: Instruction, lane: Lane, slot: str) -> int:
     """An f64 operand."""
-    return signed(i.o[slot], pair(lane, i.o[slot]), "f64")
+    return signed(src(i, slot), pair(lane, src(i, slot)), "f64")
 
 
 def float_flags(bits: int, fmt: str) -> dict[str, int]:
@@ -97,7 +86,7 @@ def finish(
         bits = flushed(bits, fmt, value, rounding(i))
     if i.m["sat"]:
         bits = ref.saturate(bits, fmt)
-    d = i.o["d"].index
+    d = index_of(i, "d")
     effect = Effect({d: bits & 0xFFFFFFFF})
     if fmt == "f64" and d != 255:
         effect.registers[d + 1] = bits >> 32
@@ -156,23 +145,23 @@ def ffma(i: Instruction, lane: Lane) -> Effect | None:
 @model("FMNMX")
 def fmnmx(i: Instruction, lane: Lane) -> Effect | None:
     a, b = single(i, lane, "a"), single(i, lane, "b")
-    return finish(i, ref.minimum("f32", not lane.pred(i.o["pc"]))(a, b))
+    return finish(i, ref.minimum("f32", not lane.pred(predicate(i, "pc")))(a, b))
 
 
 def _set_predicates(i: Instruction, lane: Lane, truth: bool, other: bool | None = None) -> Effect:
-    pc, bop = bool(lane.pred(i.o["pc"])), str(i.m["bop"]).lower()
+    pc, bop = bool(lane.pred(predicate(i, "pc"))), str(i.m["bop"]).lower()
     other = not truth if other is None else other
     effect = Effect()
     # P and Q may be the same register; Q is written last.
-    effect.predicates[i.o["p"].index] = int(ref.boolean(bop, truth, pc))
-    effect.predicates[i.o["q"].index] = int(ref.boolean(bop, other, pc))
+    effect.predicates[index_of(i, "p")] = int(ref.boolean(bop, truth, pc))
+    effect.predicates[index_of(i, "q")] = int(ref.boolean(bop, other, pc))
     return effect
 
 
 def _set_register(i: Instruction, lane: Lane, truth: bool) -> Effect:
-    truth = ref.boolean(str(i.m["bop"]).lower(), truth, bool(lane.pred(i.o["pc"])))
+    truth = ref.boolean(str(i.m["bop"]).lower(), truth, bool(lane.pred(predicate(i, "pc"))))
     value = (ONE["f32"] if i.m["bf"] else 0xFFFFFFFF) if truth else 0
-    effect = Effect({i.o["d"].index: value})
+    effect = Effect({index_of(i, "d"): value})
     if i.m["cc"]:
         effect.flags = {"Z": int(not truth), "S": value >> 31, "C": 0, "O": 0, "K": 0}
     return effect
@@ -200,14 +189,14 @@ def fset(i: Instruction, lane: Lane) -> Effect | None:
 @model("FCMP")
 def fcmp(i: Instruction, lane: Lane) -> Effect | None:
     truth = compared(i.m["cmp"], single(i, lane, "c"), 0, "f32")
-    return Effect({i.o["d"].index: lane.raw(i.o["a" if truth else "b"])})
+    return Effect({index_of(i, "d"): lane.raw(src(i, "a" if truth else "b"))})
 
 
 @model("FCHK")
 def fchk(i: Instruction, lane: Lane) -> Effect | None:
     ea, eb = ((single(i, lane, s) >> 23 & 255) - 127 for s in "ab")
     fast = -103 <= ea <= 127 and -126 <= eb <= 125 and -125 <= ea - eb <= 126
-    return Effect(predicates={i.o["p"].index: int(not fast)})
+    return Effect(predicates={index_of(i, "p"): int(not fast)})
 
 
 @model("FSWZADD")
@@ -217,7 +206,8 @@ def fswzadd(i: Instruction, lane: Lane) -> Effect | None:
     for letter, slot in zip(letters, "ab", strict=True):
         bits = single(i, lane, slot)
         terms.append({"P": bits, "N": ref.negate(bits, "f32"), "Z": 1 << 31}[letter])
-    return finish(i, real.add(*terms, "f32", rounding(i)))
+    a, b = terms
+    return finish(i, real.add(a, b, "f32", rounding(i)))
 
 
 def _near(function: Callable[[Any], Any], bits: int) -> int:
@@ -268,12 +258,12 @@ def mufu(i: Instruction, lane: Lane) -> Effect | None:
         bits = {"RCP": sign, "RSQ": 0}.get(function, infinity)
     if i.m["sat"]:
         bits = ref.saturate(bits, "f32")
-    return Effect({i.o["d"].index: bits})
+    return Effect({index_of(i, "d"): bits})
 
 
 @model("RRO")
 def rro(i: Instruction, lane: Lane) -> Effect | None:
-    return Effect({i.o["d"].index: ref.flush(single(i, lane, "b"), "f32")})
+    return Effect({index_of(i, "d"): ref.flush(single(i, lane, "b"), "f32")})
 
 
 # ---- f64 -------------------------------------------------------------------------------
@@ -300,7 +290,7 @@ def dfma(i: Instruction, lane: Lane) -> Effect | None:
 @model("DMNMX")
 def dmnmx(i: Instruction, lane: Lane) -> Effect | None:
     a, b = double(i, lane, "a"), double(i, lane, "b")
-    bits = ref.minimum("f64", not lane.pred(i.o["pc"]))(a, b)
+    bits = ref.minimum("f64", not lane.pred(predicate(i, "pc")))(a, b)
     if real.is_nan(a, "f64") and real.is_nan(b, "f64"):
         bits = a | 1 << 51
     return finish(i, bits, "f64")
@@ -325,7 +315,7 @@ STEPS = {"": "rni", "ROUND": "rni", "FLOOR": "rmi", "CEIL": "rpi", "TRUNC": "rzi
 
 def float_source(i: Instruction, lane: Lane, fmt: str) -> int:
     """The operand of F2F and F2I in its own format."""
-    operand = i.o["b"]
+    operand = src(i, "b")
     if fmt == "f64":
         return signed(operand, pair(lane, operand), fmt)
     if fmt == "f32":
@@ -363,7 +353,7 @@ def f2i(i: Instruction, lane: Lane) -> Effect | None:
     target, source = str(i.m["dtype"]).lower(), str(i.m["stype"]).lower()
     a = float_source(i, lane, source)
     bits = ref.float_to_int(source, target, STEPS[i.m["irnd"]], False)(a)
-    size, d = int(target[1:]), i.o["d"].index
+    size, d = int(target[1:]), index_of(i, "d")
     value = ref.as_int(bits, target) & (1 << max(size, 32)) - 1
     effect = Effect({d: value & 0xFFFFFFFF})
     if size == 64 and d != 255:
@@ -376,7 +366,7 @@ def f2i(i: Instruction, lane: Lane) -> Effect | None:
 
 def int_source(i: Instruction, lane: Lane) -> int | None:
     """The operand of I2F and I2I as a number, before its signs."""
-    operand, kind = i.o["b"], str(i.m["stype"]).lower()
+    operand, kind = src(i, "b"), str(i.m["stype"]).lower()
     size = int(kind[1:])
     if size == 64:
         value = pair(lane, operand) if not isinstance(operand, Imm) else sx(operand.value, 32)
@@ -392,7 +382,7 @@ def int_source(i: Instruction, lane: Lane) -> int | None:
 @model("I2F")
 def i2f(i: Instruction, lane: Lane) -> Effect | None:
     target, kind = str(i.m["dtype"]).lower(), str(i.m["stype"])
-    value, operand = int_source(i, lane), i.o["b"]
+    value, operand = int_source(i, lane), src(i, "b")
     if value is None:
         return None
     value = abs(value) if operand.abs else value
@@ -404,7 +394,7 @@ def i2f(i: Instruction, lane: Lane) -> Effect | None:
 @model("I2I")
 def i2i(i: Instruction, lane: Lane) -> Effect | None:
     target = str(i.m["dtype"]).lower()
-    value, operand = int_source(i, lane), i.o["b"]
+    value, operand = int_source(i, lane), src(i, "b")
     if value is None:
         return None
     value = abs(value) if operand.abs else value
@@ -413,7 +403,7 @@ def i2i(i: Instruction, lane: Lane) -> Effect | None:
         low, high = ref.int_limits(target)
         value = min(max(value, low), high)
     value = ref.as_int(value, target) & 0xFFFFFFFF
-    effect = Effect({i.o["d"].index: value})
+    effect = Effect({index_of(i, "d"): value})
     if i.m["cc"]:
         effect.flags = {"Z": int(value == 0), "S": value >> 31, "C": 0, "O": 0, "K": 0}
     return effect
@@ -424,7 +414,7 @@ def i2i(i: Instruction, lane: Lane) -> Effect | None:
 
 def halves(i: Instruction, lane: Lane, slot: str) -> tuple[tuple[int, int], str]:
     """Low and high value of an operand and their format."""
-    operand = i.o.get(slot) or i.o["d"]
+    operand = src(i, slot if slot in i.o else "d")
     raw = lane.raw(operand)
     if isinstance(operand, Const):
         # Compilers put f16 numbers there: `.FTZ` flushes what is subnormal as f16.
@@ -461,13 +451,13 @@ def both(i: Instruction, lane: Lane, slots: str, run: Callable[..., int]) -> Eff
             bits = ref.saturate(bits, "f16")
         results.append(flushed(bits, "f16", value, "RN") if flushing(i) else bits)
     low, high = results
-    old = lane.raw(Reg(i.o["d"].index))
+    old = lane.raw(Reg(index_of(i, "d")))
     merged = {
         "F32": real.convert(low, "f16", "f32", "RN"),
         "MRG_H0": old & 0xFFFF0000 | low,
         "MRG_H1": old & 0xFFFF | high << 16,
     }.get(i.m["merge"], high << 16 | low)
-    return Effect({i.o["d"].index: merged})
+    return Effect({index_of(i, "d"): merged})
 
 
 @model("HADD2", "HADD2_32I")
@@ -513,10 +503,10 @@ def half_tests(i: Instruction, lane: Lane) -> tuple[bool, bool]:
 def hset2(i: Instruction, lane: Lane) -> Effect | None:
     low, high = half_tests(i, lane)
     if i.m["bop"]:
-        pc, bop = bool(lane.pred(i.o["pc"])), str(i.m["bop"]).lower()
+        pc, bop = bool(lane.pred(predicate(i, "pc"))), str(i.m["bop"]).lower()
         low, high = ref.boolean(bop, low, pc), ref.boolean(bop, high, pc)
     one = ONE["f16"] if i.m["bf"] else 0xFFFF
-    return Effect({i.o["d"].index: low * one | high * one << 16})
+    return Effect({index_of(i, "d"): low * one | high * one << 16})
 
 
 @model("HSETP2")
@@ -524,8 +514,8 @@ def hsetp2(i: Instruction, lane: Lane) -> Effect | None:
     low, high = half_tests(i, lane)
     if not i.m["h_and"]:
         return _set_predicates(i, lane, low, high)
-    pc, bop = bool(lane.pred(i.o["pc"])), str(i.m["bop"]).lower()
+    pc, bop = bool(lane.pred(predicate(i, "pc"))), str(i.m["bop"]).lower()
     together = ref.boolean(bop, low, pc) and ref.boolean(bop, high, pc)
-    effect = Effect(predicates={i.o["p"].index: int(together)})
-    effect.predicates[i.o["q"].index] = int(not together)
+    effect = Effect(predicates={index_of(i, "p"): int(together)})
+    effect.predicates[index_of(i, "q")] = int(not together)
     return effect

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 from gpudbg.isa.spa5.insn import Instruction
@@ -16,6 +17,7 @@ from tests.semantics.model import (
     s32,
     sx,
 )
+from tests.semantics.operands import immediate, index_of, predicate, src, word_of
 
 COMPARE = {
     "F": lambda x, y: False,
@@ -27,7 +29,11 @@ COMPARE = {
     "NE": operator.ne,
     "GE": operator.ge,
 }
-BOOLEAN = {"AND": operator.and_, "OR": operator.or_, "XOR": operator.xor}
+BOOLEAN: dict[str, Callable[[int, int], int]] = {
+    "AND": operator.and_,
+    "OR": operator.or_,
+    "XOR": operator.xor,
+}
 
 
 def cc_truth(name: str, z: int, s: int, c: int, o: int) -> int | None:
@@ -46,7 +52,7 @@ def cc_truth(name: str, z: int, s: int, c: int, o: int) -> int | None:
 
 def compared(i: Instruction, lane: Lane) -> int:
     """The test of ISETP and ISET, `.X` on the whole 64-bit difference."""
-    x, y = lane.raw(i.o["a"]), lane.raw(i.o["b"])
+    x, y = lane.raw(src(i, "a")), lane.raw(src(i, "b"))
     if not i.m["x"]:
         if not i.m["u32"]:
             x, y = s32(x), s32(y)
@@ -71,39 +77,41 @@ def set_effect(i: Instruction, truth: int) -> Effect:
 
 def setp_effect(i: Instruction, first: int, second: int) -> Effect | None:
     """Both predicates; which one wins when they are the same is open."""
-    if i.o["p"].index == i.o["q"].index != 7:
+    if index_of(i, "p") == index_of(i, "q") != 7:
         return None
-    return Effect(predicates={i.o["p"].index: first, i.o["q"].index: second})
+    return Effect(predicates={index_of(i, "p"): first, index_of(i, "q"): second})
 
 
 @model("ISETP")
 def isetp(i: Instruction, lane: Lane) -> Effect | None:
-    truth, pc = compared(i, lane), lane.pred(i.o["pc"])
+    truth, pc = compared(i, lane), lane.pred(predicate(i, "pc"))
     bop = BOOLEAN[i.m["bop"]]
     return setp_effect(i, bop(truth, pc), bop(1 - truth, pc))
 
 
 @model("ISET")
 def iset(i: Instruction, lane: Lane) -> Effect | None:
-    return set_effect(i, BOOLEAN[i.m["bop"]](compared(i, lane), lane.pred(i.o["pc"])))
+    return set_effect(i, BOOLEAN[i.m["bop"]](compared(i, lane), lane.pred(predicate(i, "pc"))))
 
 
 @model("ICMP")
 def icmp(i: Instruction, lane: Lane) -> Effect | None:
-    a, b, c = (lane.raw(i.o[s]) for s in "abc")
+    a, b, c = (lane.raw(src(i, s)) for s in "abc")
     truth = COMPARE[i.m["cmp"]](c if i.m["u32"] else s32(c), 0)
     return result(i, a if truth else b)
 
 
 @model("SEL")
 def sel(i: Instruction, lane: Lane) -> Effect | None:
-    return result(i, lane.raw(i.o["a" if lane.pred(i.o["pc"]) else "b"]))
+    return result(i, lane.raw(src(i, "a" if lane.pred(predicate(i, "pc")) else "b")))
 
 
 def psets(i: Instruction, lane: Lane, flip: int) -> int:
     """((not) Pa bop1 Pb) bop Pc."""
-    first = BOOLEAN[i.m["bop1"]](lane.pred(i.o["pa"]) ^ flip, lane.pred(i.o["pb"]))
-    return BOOLEAN[i.m["bop"]](first, lane.pred(i.o["pc"]))
+    first = BOOLEAN[i.m["bop1"]](
+        lane.pred(predicate(i, "pa")) ^ flip, lane.pred(predicate(i, "pb"))
+    )
+    return BOOLEAN[i.m["bop"]](first, lane.pred(predicate(i, "pc")))
 
 
 @model("PSETP")
@@ -121,7 +129,7 @@ def cset(i: Instruction, lane: Lane) -> Effect | None:
     truth = cc_truth(i.m["cctest"], *(lane.cc(f) for f in "ZSCO"))
     if truth is None:
         return None
-    bop, pc = BOOLEAN[i.m["bop"]], lane.pred(i.o["pc"])
+    bop, pc = BOOLEAN[i.m["bop"]], lane.pred(predicate(i, "pc"))
     if i.op == "CSET":
         return set_effect(i, bop(truth, pc))
     return setp_effect(i, bop(truth, pc), bop(1 - truth, pc))
@@ -132,9 +140,9 @@ def cset(i: Instruction, lane: Lane) -> Effect | None:
 
 def video(i: Instruction, lane: Lane, slot: str) -> int:
     """A video source as a number."""
-    type_, part = i.m[slot + "type"], i.o[slot].part
+    type_, part = i.m[slot + "type"], src(i, slot).part
     bits = int(type_[1:])
-    value = lane.raw(i.o[slot]) >> (bits * int(part[1]) if part else 0)
+    value = lane.raw(src(i, slot)) >> (bits * int(part[1]) if part else 0)
     return sx(value, bits) if type_[0] == "S" else value & ((1 << bits) - 1)
 
 
@@ -151,7 +159,7 @@ def video_effect(i: Instruction, lane: Lane, value: int, signed: bool) -> Effect
     """Saturation and the second step of a video instruction."""
     if i.m["cc"]:
         return None
-    post, c = i.m["post"], lane.raw(i.o["c"])
+    post, c = i.m["post"], lane.raw(src(i, "c"))
     bits, at = MERGE.get(post, (32, 0))
     if i.m["sat"]:
         value = limited(value, bits, signed)
@@ -169,7 +177,7 @@ def video_effect(i: Instruction, lane: Lane, value: int, signed: bool) -> Effect
 @model("VADD")
 def vadd(i: Instruction, lane: Lane) -> Effect | None:
     a, b = video(i, lane, "a"), video(i, lane, "b")
-    total = (-a if i.o["a"].neg else a) + (-b if i.o["b"].neg else b) + int(bool(i.m["po"]))
+    total = (-a if src(i, "a").neg else a) + (-b if src(i, "b").neg else b) + int(bool(i.m["po"]))
     return video_effect(i, lane, total, not i.m["ud"])
 
 
@@ -202,7 +210,7 @@ def vset(i: Instruction, lane: Lane) -> Effect | None:
 @model("VSETP")
 def vsetp(i: Instruction, lane: Lane) -> Effect | None:
     truth = int(COMPARE[i.m["cmp"]](video(i, lane, "a"), video(i, lane, "b")))
-    bop, pc = BOOLEAN[i.m["bop"]], lane.pred(i.o["pc"])
+    bop, pc = BOOLEAN[i.m["bop"]], lane.pred(predicate(i, "pc"))
     return setp_effect(i, bop(truth, pc), bop(1 - truth, pc))
 
 
@@ -210,28 +218,28 @@ def vsetp(i: Instruction, lane: Lane) -> Effect | None:
 def vmad(i: Instruction, lane: Lane) -> Effect | None:
     if i.m["cc"]:
         return None
-    a, b, c = video(i, lane, "a"), video(i, lane, "b"), lane.raw(i.o["c"])
-    negated = i.o["a"].neg != i.o["b"].neg
-    signed = "S" in i.m["atype"] + i.m["btype"] or negated or i.o["c"].neg
+    a, b, c = video(i, lane, "a"), video(i, lane, "b"), lane.raw(src(i, "c"))
+    negated = src(i, "a").neg != src(i, "b").neg
+    signed = "S" in i.m["atype"] + i.m["btype"] or negated or src(i, "c").neg
     product = -a * b if negated else a * b
     third = s32(c) if signed else c
-    total = product + (-third if i.o["c"].neg else third) + int(bool(i.m["po"]))
+    total = product + (-third if src(i, "c").neg else third) + int(bool(i.m["po"]))
     value = total >> {"": 0, "SHR_7": 7, "SHR_15": 15}[i.m["vshift"]]
     return result(i, limited(value, 32, signed) if i.m["sat"] else value)
 
 
 @model("VABSDIFF4")
 def vabsdiff4(i: Instruction, lane: Lane) -> Effect | None:
-    if isinstance(i.o["b"], Imm) or i.m["cc"]:
+    if isinstance(src(i, "b"), Imm) or i.m["cc"]:
         return None
-    a, b, c = (lane.raw(i.o[s]) for s in "abc")
+    a, b, c = (lane.raw(src(i, s)) for s in "abc")
     source = (b << 32 | a).to_bytes(8, "little")
     out = bytearray(c.to_bytes(4, "little"))
     total = c
     for k in range(4):
         if "XYZW"[k] not in i.m["lanes"]:
             continue
-        x, y = source[int(i.o["a"].part[3 - k])], source[int(i.o["b"].part[3 - k])]
+        x, y = source[int(src(i, "a").part[3 - k])], source[int(src(i, "b").part[3 - k])]
         x, y = (sx(v, 8) if t[0] == "S" else v for v, t in ((x, i.m["atype"]), (y, i.m["btype"])))
         value = abs(x - y)
         if i.m["sat"]:
@@ -243,7 +251,7 @@ def vabsdiff4(i: Instruction, lane: Lane) -> Effect | None:
 
 @model("IDP")
 def idp(i: Instruction, lane: Lane) -> Effect | None:
-    a, b, total = (lane.raw(i.o[s]) for s in "abc")
+    a, b, total = (lane.raw(src(i, s)) for s in "abc")
     wide = 8 if i.m["mode"] == "4A" else 16
     first = 2 if i.m["mode"] == "2A.HI" else 0
     for k in range(32 // wide):
@@ -259,31 +267,31 @@ def idp(i: Instruction, lane: Lane) -> Effect | None:
 
 @model("MOV", "MOV32I")
 def mov(i: Instruction, lane: Lane) -> Effect | None:
-    if i.o["imm"].value >> (lane.index & 3) & 1:
-        return result(i, lane.raw(i.o["b"]))
+    if immediate(i, "imm") >> (lane.index & 3) & 1:
+        return result(i, lane.raw(src(i, "b")))
     return Effect()
 
 
 @model("S2R")
 def s2r(i: Instruction, lane: Lane) -> Effect | None:
-    return result(i, i.o["sr"].index)
+    return result(i, index_of(i, "sr"))
 
 
 @model("CS2R")
 def cs2r(i: Instruction, lane: Lane) -> Effect | None:
-    return result(i, i.o["sr"].index + 1000)
+    return result(i, index_of(i, "sr") + 1000)
 
 
 def file_bits(i: Instruction, lane: Lane) -> list[int]:
     """P0..P6 or Z S C O as bits."""
-    if i.o["file"].text == "PR":
+    if word_of(i, "file") == "PR":
         return [lane.state.pred(n, lane.index) for n in range(7)]
     return [lane.cc(f) for f in "ZSCO"]
 
 
 @model("P2R")
 def p2r(i: Instruction, lane: Lane) -> Effect | None:
-    value, mask = lane.raw(i.o["a"]), lane.raw(i.o["b"])
+    value, mask = lane.raw(src(i, "a")), lane.raw(src(i, "b"))
     shift = 8 * int((i.m["part"] or "B0")[1])
     for n, bit in enumerate(file_bits(i, lane)):
         if mask >> n & 1:
@@ -293,10 +301,10 @@ def p2r(i: Instruction, lane: Lane) -> Effect | None:
 
 @model("R2P")
 def r2p(i: Instruction, lane: Lane) -> Effect | None:
-    byte = lane.raw(i.o["a"]) >> 8 * int((i.o["a"].part or "B0")[1])
-    mask = lane.raw(i.o["b"])
+    byte = lane.raw(src(i, "a")) >> 8 * int((src(i, "a").part or "B0")[1])
+    mask = lane.raw(src(i, "b"))
     new = [byte >> n & 1 if mask >> n & 1 else old for n, old in enumerate(file_bits(i, lane))]
-    if i.o["file"].text == "PR":
+    if word_of(i, "file") == "PR":
         return Effect(predicates=dict(enumerate(new)))
     return Effect(flags=dict(zip("ZSCO", new, strict=True)) | {"K": 0})
 
@@ -308,7 +316,7 @@ def lepc(i: Instruction, lane: Lane) -> Effect | None:
 
 def _segment(i: Instruction, lane: Lane) -> tuple[int, int, int, int]:
     """SHFL's (index, first lane, last lane, outside mask) of this lane."""
-    b, c = lane.raw(i.o["b"]) & 31, lane.raw(i.o["c"])
+    b, c = lane.raw(src(i, "b")) & 31, lane.raw(src(i, "c"))
     keep = c >> 8 & 31
     outside = ~keep & 31
     first = lane.index & keep
@@ -325,8 +333,8 @@ def shfl(i: Instruction, lane: Lane) -> Effect | None:
         source = {"UP": lane.index - b, "DOWN": lane.index + b, "BFLY": lane.index ^ b}[mode]
     inside = source >= last if mode == "UP" else source <= last
     other = Lane(lane.state, source % 32 if inside else lane.index, lane.constant)
-    effect = result(i, other.raw(i.o["a"]))
-    effect.predicates[i.o["p"].index] = int(inside)
+    effect = result(i, other.raw(src(i, "a")))
+    effect.predicates[index_of(i, "p")] = int(inside)
     return effect
 
 
@@ -338,11 +346,11 @@ def vote(i: Instruction, lane: Lane) -> Effect | None:
     lanes = [
         k for k in range(32) if lane.state.active >> k & 1 and lane.state.pred(index, k) ^ negated
     ]
-    votes = {k: Lane(lane.state, k, lane.constant).pred(i.o["pc"]) for k in lanes}
+    votes = {k: Lane(lane.state, k, lane.constant).pred(predicate(i, "pc")) for k in lanes}
     values = set(votes.values())
     truth: dict[str, Any] = {"ALL": 0 not in values, "ANY": 1 in values, "EQ": len(values) <= 1}
     effect = result(i, sum(v << k for k, v in votes.items()))
-    effect.predicates[i.o["p"].index] = int(truth[i.m["mode"]])
+    effect.predicates[index_of(i, "p")] = int(truth[i.m["mode"]])
     return effect
 
 
@@ -350,6 +358,6 @@ def shown(i: Instruction, lane: Lane) -> str:
     """Operands of a lane, for messages."""
     parts = [f"lane {lane.index}"]
     for slot in "abc":
-        if slot in i.o and hasattr(i.o[slot], "neg"):
-            parts.append(f"{slot}={lane.raw(i.o[slot]):#x}")
+        if slot in i.o and hasattr(src(i, slot), "neg"):
+            parts.append(f"{slot}={lane.raw(src(i, slot)):#x}")
     return " ".join(parts) + f" flags {''.join(f for f in 'ZSCOK' if lane.cc(f))}"

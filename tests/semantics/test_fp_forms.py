@@ -32,9 +32,10 @@ def random_pair(rng: random.Random) -> tuple[int, int]:
         bits = rng.choice(DOUBLES)
         return bits & FULL, bits >> 32
     if kind == 3:
-        return tuple(rng.choice(INTEGERS) & FULL for _ in range(2))  # type: ignore[return-value]
+        return rng.choice(INTEGERS) & FULL, rng.choice(INTEGERS) & FULL
     if kind == 4:
-        return tuple(rng.choice(HALVES) | rng.choice(HALVES) << 16 for _ in range(2))  # type: ignore[return-value]
+        first, second = (rng.choice(HALVES) | rng.choice(HALVES) << 16 for _ in range(2))
+        return first, second
     return rng.choice(SINGLES), rng.choice(SINGLES)
 
 
@@ -100,10 +101,11 @@ def test_form_against_scalar_model(op: str) -> None:
             for k in range(32)
             if before.active >> k & 1 and before.pred(index, k) ^ negated
         }
-        if any(e is None for e in effects.values()):
+        known = {k: effect for k, effect in effects.items() if effect is not None}
+        if len(known) < len(effects):
             continue
         after = bench.execute(insn.word, before)
-        want = _expected(before, effects)  # type: ignore[arg-type]
+        want = _expected(before, known)
         for number, row in want.registers.items():
             for k in range(32):
                 got = after.registers[number][k]

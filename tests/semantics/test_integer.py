@@ -64,10 +64,11 @@ def test_form_against_scalar_model(op: str) -> None:
             if before.active >> k & 1 and before.pred(index, k) ^ negated
         }
         effects = {k: MODELS[op](insn, lane) for k, lane in lanes.items()}
-        if any(e is None for e in effects.values()):
+        known = {k: effect for k, effect in effects.items() if effect is not None}
+        if len(known) < len(effects):
             continue
         after = bench.execute(insn.word, before)
-        want = _expected(before, effects)  # type: ignore[arg-type]
+        want = _expected(before, known)
         for number, row in want.registers.items():
             for k in range(32):
                 assert after.registers[number][k] == row[k], (

@@ -10,6 +10,7 @@ from gpudbg.isa.spa5.bitsets import Bits
 from gpudbg.isa.spa5.decode import decode
 from gpudbg.isa.spa5.forms import all_forms
 from gpudbg.isa.spa5.insn import Instruction
+from gpudbg.isa.spa5.kinds import ConstKind, RegKind
 from gpudbg.isa.spa5.spec import Form
 
 _CONST_BANK = Bits.parse("38:34")
@@ -29,11 +30,11 @@ def random_word(form: Form, rng: random.Random, arch: str = "sm_50") -> Instruct
             guard = 7 if rng.randrange(3) else rng.randrange(16)
             word = word & ~(0xF << 16) | guard << 16
         for spec in form.operands:
-            kind = type(spec.kind).__name__
-            if kind == "RegKind":
+            # Not what is made from RegKind: those take other numbers.
+            if type(spec.kind) is RegKind:
                 number = 255 if not rng.randrange(8) else rng.randrange(16)
                 word = _put(word, spec.kind.bits, number)
-            elif kind == "ConstKind":
+            elif isinstance(spec.kind, ConstKind):
                 word = _put(word, _CONST_BANK, rng.randrange(4))
                 word = _put(word, _CONST_OFFSET, rng.randrange(32))
         try:
