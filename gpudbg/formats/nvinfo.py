@@ -14,9 +14,8 @@ from struct import Struct
 from gpudbg.errors import LoadError
 from gpudbg.formats.program import IndirectBranch, Param
 
-NAMES = {
-    code: name
-    for code, name in enumerate(
+NAMES = dict(
+    enumerate(
         """ERROR PAD IMAGE_SLOT JUMPTABLE_RELOCS CTAIDZ_USED MAX_THREADS IMAGE_OFFSET IMAGE_SIZE
         TEXTURE_NORMALIZED SAMPLER_INIT PARAM_CBANK SMEM_PARAM_OFFSETS CBANK_PARAM_OFFSETS
         SYNC_STACK TEXID_SAMPID_MAP EXTERNS REQNTID FRAME_SIZE MIN_STACK_SIZE
@@ -34,7 +33,7 @@ NAMES = {
         INSTR_REG_MAP RESERVED_SMEM_USED RESERVED_SMEM_0_SIZE UCODE_SECTION_DATA
         UNUSED_LOAD_BYTE_OFFSET KPARAM_INFO_V2 SYSCALL_OFFSETS""".split()
     )
-}
+)
 """Attribute code -> name; codes beyond are shown as ATTR_xx."""
 
 _WORD = Struct("<I")

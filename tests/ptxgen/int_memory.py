@@ -532,8 +532,7 @@ def _convert() -> Iterator[Variant]:
 
                 def model(a: int, s=source, t=target, sat=sat, no=no) -> int:
                     value = typed(a, s)
-                    value = clamp(value, no, t[0] == "s") if sat else unsigned(value, no)
-                    return value
+                    return clamp(value, no, t[0] == "s") if sat else unsigned(value, no)
 
                 yield elementwise(
                     "int_cvt",

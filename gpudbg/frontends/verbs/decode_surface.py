@@ -116,7 +116,7 @@ def decode_surface(words: list[str]) -> Decoded:
         raise UsageError("a pitch surface needs a pitch", "--pitch BYTES")
     base = {"header": header_data(header), "layout": layout_data(layout_of(header))}
     data = _asked(args, header)
-    return Decoded(data | base, tuple([summary(header), *_lines(data, base["layout"])]))
+    return Decoded(data | base, (summary(header), *_lines(data, base["layout"])))
 
 
 def _asked(args: Any, header: TextureHeader) -> dict[str, Any]:

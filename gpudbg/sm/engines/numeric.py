@@ -408,5 +408,4 @@ def f64_to_int(a: Operand64, signed: bool, bits: int) -> U64:
     inside = np.where(too_low | too_high | (value != value), np.float64(0), value)
     kind = np.int64 if signed else np.uint64
     result: U64 = inside.astype(kind).view(np.uint64)
-    result = np.where(too_high, u64(high), np.where(too_low, u64(low), result))
-    return result
+    return np.where(too_high, u64(high), np.where(too_low, u64(low), result))

@@ -227,8 +227,7 @@ class LinePane(Widget, can_focus=True):
         """One line, from the rows built last."""
         if len(self._drawn) != self.size.height or (y and self.view is None):
             if self.view is None:
-                blank = Strip([Segment(" " * self.size.width, self.look.palette.style("text"))])
-                return blank
+                return Strip([Segment(" " * self.size.width, self.look.palette.style("text"))])
             self.redraw()
         if y < len(self._drawn):
             return self._drawn[y]
