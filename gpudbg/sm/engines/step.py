@@ -162,16 +162,17 @@ class StepEngine(ValueOps, MemoryOps):
 
     @contextmanager
     def trial(self, warp: WarpState, sm: Sm, observer: Observer) -> Iterator[None]:
-        """Execute instructions of a warp on trial: only `observer` is told of them, and the warp's
-        state and the engine's are put back at the end.  Memory is the caller's to put back."""
+        """Execute instructions of a warp on trial: `observer` alone hears of them, nothing counts
+        as written, and the warp's state and the engine's are put back at the end.  Memory is the
+        caller's to put back."""
         saved = warp.saved()
-        kept = self.observers, self.fault, sm.issued, sm.clock_base
-        self.observers = Observers([observer])
+        kept = self.observers, self.written, self.fault, sm.issued, sm.clock_base
+        self.observers, self.written = Observers([observer]), None
         try:
             yield
         finally:
             warp.put_back(saved)
-            self.observers, self.fault, sm.issued, sm.clock_base = kept
+            self.observers, self.written, self.fault, sm.issued, sm.clock_base = kept
 
     # ---- running -----------------------------------------------------------------------
 
