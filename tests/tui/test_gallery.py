@@ -154,3 +154,65 @@ async def test_a_program_of_ones_own_has_no_notes() -> None:
         assert "Notes" not in "\n".join(screen_text(app))
         texts = app.main.query_one(ConsolePane).answers.texts
         assert any("no shipped story" in t for t in texts)
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        *((name, (80, 24)) for name in stories.stories()),
+        *((name, size) for name in ("out_of_bounds", "trap_handler")
+          for size in ((120, 40), (200, 60))),
+    ],
+)  # fmt: skip
+async def test_a_reader_who_does_what_notes_say_comes_to_the_end(
+    name: str, size: tuple[int, int]
+) -> None:
+    """Enter for each command (Escape leaves what a fault opens): every one works, and what it said
+    stands under it, in sight with what comes next."""
+    app = GpudbgApp(open_kernel(stories.stories()[name]), [], look(), notes=True)
+    async with app.run_test(size=size) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "H", "j")
+        notes = app.main.line_pane("notes")
+        commands = [c for beat in notes.story.beats for c in beat.commands]
+        for _ in range(2 * len(commands)):
+            if len(notes.done) == len(commands):
+                break
+            before = len(notes.done)
+            await press(app, pilot, "enter")
+            if app.screen is not app.main:
+                await press(app, pilot, "escape")
+            assert app.main.focused_pane() == "notes"
+            if len(notes.done) == before:
+                # The next command was out of sight: it is not carried out unread.
+                assert any(line.strip().startswith("\u25ba") for line in notes.texts[1:])
+                continue
+            lines, error = notes.results[before]
+            assert error == ""
+            shown = "\n".join(notes.texts)
+            assert not lines or lines[0].strip()[:30] in shown
+        assert notes.done == set(range(len(commands)))
+
+
+async def test_notes_have_room_for_a_paragraph_beside_the_code() -> None:
+    for size, least in (((80, 24), 10), ((120, 40), 13), ((200, 60), 18)):
+        app = GpudbgApp(open_first(), [], look(), notes=True)
+        async with app.run_test(size=size) as pilot:
+            await settle(app, pilot)
+            before = app.main.line_pane("code").size.height
+            await press(app, pilot, "H")
+            assert app.main.line_pane("notes").body >= least
+            assert app.main.line_pane("code").body >= least * 6 // 10
+            assert app.main.line_pane("code").size.height <= before
+
+
+async def test_a_fault_of_the_story_leaves_the_reader_in_the_notes() -> None:
+    app = GpudbgApp(open_kernel(stories.stories()["out_of_bounds"]), [], look(), notes=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, "H", "j", "enter")
+        assert app.screen is not app.main
+        await press(app, pilot, "enter")
+        assert app.screen is app.main
+        assert app.main.focused_pane() == "notes"
+        assert app.main.line_pane("notes").key[1] == 1

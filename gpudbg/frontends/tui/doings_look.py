@@ -72,8 +72,12 @@ def tell(screen: MainScreen, number: int, command: str) -> None:
     if screen.engine.busy:
         screen.note(f"running; {key_name('ctrl+c')} stops it")
         return
+    notes = screen.query_one(NotesPane)
+    if notes.out_of_sight():
+        # Nobody has read it yet.
+        return
+    notes.ran(number)
     screen.run_command(command)
-    screen.query_one(NotesPane).ran(number)
 
 
 @doing("add_watch")

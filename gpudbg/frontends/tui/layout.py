@@ -74,15 +74,26 @@ def size_of(width: int) -> str:
 
 
 def arrange(
-    width: int, height: int, shape: Shape, split: int | None = None, preset: str = "default"
+    width: int,
+    height: int,
+    shape: Shape,
+    split: int | None = None,
+    preset: str = "default",
+    told: bool = False,
 ) -> Arrangement:
-    """The arrangement for a terminal of `width` x `height`; `split` is a dragged line's column."""
+    """The arrangement for a terminal of `width` x `height`.
+
+    Args:
+        split: column of the vertical line, where it was dragged.
+        told: the notes of a story are shown: a paragraph and the result of a command have room,
+            and the console, which says the same, is low.
+    """
     stacked = PRESETS.get(preset, ())
     if stacked:
         return _preset(width, height, stacked)
     if width < 110:
-        return _one_column(width, height, shape)
-    return _two_columns(width, height, shape, split)
+        return _one_column(width, height, shape, told)
+    return _two_columns(width, height, shape, split, told)
 
 
 def _preset(width: int, height: int, stacked: tuple[tuple[str, ...], ...]) -> Arrangement:
@@ -102,18 +113,20 @@ def _rows(width: int, height: int, bar: bool) -> tuple[dict[str, Rect], int]:
     return rows, len(names)
 
 
-def _one_column(width: int, height: int, shape: Shape) -> Arrangement:
+def _one_column(width: int, height: int, shape: Shape, told: bool) -> Arrangement:
     rows, top = _rows(width, height, bar=height >= 32)
     room = max(height - top - 1, 6)
     if height < 32:
         console = 3
         middle = max(min(8 + (room - 21) // 3, 14), 3) if room >= 16 else 5
+        if told and room >= 16:
+            middle = max(middle, (room - console) * 11 // 18)
         code = room - console - middle
         parts: Parts = [(CODE_SLOT, code), (MIDDLE_SLOT, middle), (("console",), console)]
         return Arrangement("small", _stack(parts, 0, top, width), rows)
     console = max(room // 6, 4)
     warps = min(max(shape.warps + 1, 3), room // 5)
-    code = room * 2 // 5
+    code = room * (3 if told else 4) // 10
     rest = room - console - warps - code
     parts = [
         (CODE_SLOT, code),
@@ -124,7 +137,9 @@ def _one_column(width: int, height: int, shape: Shape) -> Arrangement:
     return Arrangement("small", _stack(parts, 0, top, width), rows)
 
 
-def _two_columns(width: int, height: int, shape: Shape, split: int | None) -> Arrangement:
+def _two_columns(
+    width: int, height: int, shape: Shape, split: int | None, told: bool
+) -> Arrangement:
     rows, top = _rows(width, height, bar=height >= 24)
     room = height - top - 1
     lanes = 16 + 64 + 16 if width >= 180 else 16 + 32 + 13
@@ -132,17 +147,22 @@ def _two_columns(width: int, height: int, shape: Shape, split: int | None) -> Ar
     if split is not None:
         left = max(40, min(split, width - 16 - 32 - 8))
     right = width - left - 1
-    slots = [*_left(room, left, top, height), *_right(room, left + 1, right, top, shape, height)]
+    slots = [
+        *_left(room, left, top, height, told),
+        *_right(room, left + 1, right, top, shape, height),
+    ]
     return Arrangement(size_of(width), tuple(slots), rows, (left, top, 1, room))
 
 
-def _left(room: int, width: int, top: int, height: int) -> list[Slot]:
+def _left(room: int, width: int, top: int, height: int, told: bool) -> list[Slot]:
     console = max(3, min(room * 8 // 36, 12))
     memory = max(3, min(room * 7 // 36, 14)) if height >= 30 else 0
+    if told and memory:
+        console, memory = max(3, room * 4 // 36), max(room * 15 // 36, memory)
     code = room - console - memory
     out = [Slot(CODE_SLOT, (0, top, width, code))]
     y = top + code
-    if memory and width >= 100:
+    if memory and width >= 100 and not told:
         half = 58
         out.append(Slot(("memory", "watch", "marks", "notes"), (0, y, half, memory)))
         out.append(Slot(("stops", "output"), (half, y, width - half, memory)))

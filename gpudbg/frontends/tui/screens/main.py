@@ -199,19 +199,18 @@ class MainScreen(Screen[None]):
             # A screen whose program was left for another may hear of a new size before it goes.
             return
         changes = self.changes
-        self.design = layout.arrange(width, height, self._shape(), changes.split, changes.preset)
-        self.arrangement = laid_over(self.design, changes)
-        chosen = fronts_of(self.arrangement, changes)
-        notes = self.arrangement.slot_of("notes")
-        if self._notes_first and notes is not None and notes.panes[0] == "memory":
-            # A story opens with its notes where they cover nothing but memory.
-            chosen.setdefault(notes, "notes")
+        chosen = self._arrange(width, height, changes, told=False)
+        if "notes" in chosen.values() and self.story is not None:
+            chosen = self._arrange(width, height, changes, told=True)
+        assert self.arrangement is not None
         if self._outputs_first:
             # Nothing has registers any more: their place shows what came out.
             chosen = {s: p for s, p in chosen.items() if p != "output"}
             for slot in self.arrangement.slots[::-1]:
                 if {"registers", "output"} <= set(slot.panes):
-                    chosen[slot] = "output"
+                    # A story goes on where it is read.
+                    if chosen.get(slot) != "notes":
+                        chosen[slot] = "output"
                     break
         places = {f"pane-{p}": r for p, r in layout.choose(self.arrangement, chosen).items()}
         if self.zoom is not None:
@@ -235,6 +234,20 @@ class MainScreen(Screen[None]):
         if memory is not None:
             self.options.page_rows = max(memory[3] - 1, 1)
         self.draw()
+
+    def _arrange(
+        self, width: int, height: int, changes: Changes, told: bool
+    ) -> dict[layout.Slot, str]:
+        """Make the arrangement; the panes that show in their slots where that was chosen."""
+        about = self._shape(), changes.split, changes.preset, told
+        self.design = layout.arrange(width, height, *about)
+        self.arrangement = laid_over(self.design, changes)
+        chosen = fronts_of(self.arrangement, changes)
+        notes = self.arrangement.slot_of("notes")
+        if self._notes_first and notes is not None and notes.panes[0] == "memory":
+            # A story opens with its notes where they cover nothing but memory.
+            chosen.setdefault(notes, "notes")
+        return chosen
 
     def _name_neighbours(self, places: dict[str, layout.Rect]) -> None:
         assert self.arrangement is not None
@@ -358,7 +371,9 @@ class MainScreen(Screen[None]):
     def _after_fault(self, answer: str | None) -> None:
         if answer == "go" and self.current is not None and self.current.fault is not None:
             self.query_one(CodePane).go_to(self.current.code.row(self.current.fault.pc))
-            self.set_focus(self.query_one(CodePane))
+            if self.focused_pane() != "notes":
+                # A story goes on where it told to run into the fault.
+                self.set_focus(self.query_one(CodePane))
         elif answer == "memory" and self.current is not None and self.current.fault is not None:
             DOINGS["fault_memory"](self)
         elif answer and answer.startswith("lane "):
@@ -556,6 +571,9 @@ class MainScreen(Screen[None]):
         notice = ""
         if event.output is not None:
             console.log_lines(list(event.output.lines))
+        if self.story is not None:
+            lines = event.output.lines if event.output is not None else ()
+            self.query_one(NotesPane).answer(lines, event.error or "")
         if event.error:
             console.log_lines([f"gpudbg: {line}" for line in event.error.splitlines()], "stop")
             if event.gap:

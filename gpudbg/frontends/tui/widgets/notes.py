@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
+from typing import Final
 
 from gpudbg.debug.stories import Story
 from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.text import Row, row
 from gpudbg.frontends.tui.view import View
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
+
+RESULT: Final = 12
+"""Lines of a command's result that are shown under it."""
 
 
 def wrapped(text: str, width: int, style: str = "text") -> list[Row]:
@@ -40,10 +45,13 @@ class NotesPane(LinePane):
         super().__init__(look)
         self.story: Story | None = None
         self.done: set[int] = set()
+        self.results: dict[int, tuple[tuple[str, ...], str]] = {}
+        self._asked: int | None = None
 
     def tell(self, story: Story | None) -> None:
         """Another story, or none."""
         self.story, self.done, self.top, self.cursor = story, set(), 0, None
+        self.results, self._asked = {}, None
         self.redraw()
 
     def content(self, view: View, width: int, height: int) -> Content:
@@ -63,11 +71,55 @@ class NotesPane(LinePane):
                 style = "dim" if number in self.done else "you"
                 key = ("story", number, command)
                 rows.append(row((f"  {mark} ", style), (command, style), key=key))
+                rows += self._result(number, width)
                 number += 1
         return Content(rows, "Enter runs a command" if number else "")
 
+    def _result(self, number: int, width: int) -> list[Row]:
+        """What a command answered, under it."""
+        lines, error = self.results.get(number, ((), ""))
+        rows = [row((f"    {line}", "text")) for line in lines[:RESULT]]
+        if len(lines) > RESULT:
+            words = f"    {self.look.glyphs.cut} {len(lines) - RESULT} more lines in the console"
+            rows.append(row((words, "dim")))
+        return rows + [row((f"    {line}", "stop")) for line in error.splitlines()]
+
     def ran(self, number: int) -> None:
-        """A command was carried out: mark it, go to the next."""
+        """A command is carried out: mark it, go to the next."""
         self.done.add(number)
+        self._asked = number
         self.redraw()
         self.action_move(1)
+
+    def answer(self, lines: Sequence[str], error: str) -> None:
+        """The end of a command: what it said is shown under it, if it is the one of the story."""
+        number, self._asked = self._asked, None
+        if number is None:
+            return
+        self.results[number] = tuple(lines), error
+        here = self.key
+        self.redraw()
+        for at, line in enumerate(self._content.rows):
+            if line.key == here and here is not None:
+                self.cursor = at
+        self._place(number)
+        self.redraw()
+
+    def _place(self, number: int) -> None:
+        """Scroll so that a command, its result and what comes next are in sight; where there is
+        no room for all of it, from the command on."""
+        rows = self._content.rows
+        first = next((n for n, r in enumerate(rows) if r.key and r.key[1] == number), 0)  # type: ignore[index]
+        last = self.cursor if self.cursor is not None and self.cursor > first else len(rows) - 1
+        # The last row of the body says how much is below.
+        self.top = min(max(self.top, last - self.body + 2), first)
+        self.top = max(0, min(self.top, len(rows) - self.body))
+
+    def out_of_sight(self) -> bool:
+        """Whether the cursor's command is not seen; then it comes into sight."""
+        if self.cursor is None:
+            return False
+        before = self.top
+        self.reveal(self.cursor)
+        self.redraw()
+        return self.top != before
