@@ -16,9 +16,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from gpudbg.debug.part import Part
 from gpudbg.debug.stops.standing import standing_pc
-from gpudbg.debug.values import access
+from gpudbg.debug.values import access, evaluation
 from gpudbg.errors import CommandError, UsageError
-from gpudbg.expr.evaluate import text_of
 from gpudbg.public import public_names
 from gpudbg.validation import whole
 
@@ -306,22 +305,16 @@ class Looking(Part):
         self, space: str, address: int, data: bytes, warp: WarpState, lane: int
     ) -> None:
         """Write bytes as one lane of a warp sees them; CommandError where it cannot."""
-        access.write(self._whole, space, address, data, warp, lane)
-        self._whole.note_write(space, address, len(data))
+        access.store(self._whole, space, address, data, warp, lane)
 
     def read_focused(self, space: str, address: int, size: int) -> bytes:
         """Bytes as the focused lane sees them; global memory at the end of a launch, too."""
-        if self.focus is None and space in ("global", "generic") and self._whole.grid.finished:
-            return access.read_global(self._whole, address, size)
-        lane = self.focus.lane if self.focus else 0
-        warp = self.warp().state if self.focus is not None else None
-        return access.read(self._whole, space, address, size, warp, lane)
+        return evaluation.read_focused(self._whole, space, address, size)
 
     def write_focused(self, space: str, address: int, data: bytes) -> None:
         """Write bytes as the focused lane sees them."""
-        lane = self.focus.lane if self.focus else 0
-        access.write(self._whole, space, address, data, self.warp().state, lane)
-        self._whole.note_write(space, address, len(data))
+        whole = self._whole
+        access.store(whole, space, address, data, whole.focused(), whole.lane)
 
     def special(self, warp: WarpState, name: str) -> Result | None:
         """A special or PTX register's value in 32 lanes; None when it is none."""
@@ -342,17 +335,12 @@ class Looking(Part):
 
     def fetch_array(self, result: Result, lane: int) -> tuple[Result, NDArray[np.generic]]:
         """The elements of an array in memory, as the given lane sees it."""
-        return access.fetch_array(self._whole, result, lane)
+        return evaluation.fetch_array(self._whole, result, lane)
 
     def fetch_bytes(self, result: Result, lane: int) -> bytes:
         """The bytes of an array or structure, as `lane` of the focused warp sees them."""
-        assert result.place is not None
-        own = text_of(result)
-        if own is not None:
-            return own.encode("utf-8", "surrogateescape") + b"\0"
-        size = min(result.type.size, access.MAX_READ)
-        return self.read_focused(result.place.space, int(result.values[lane]), size)
+        return evaluation.fetch_bytes(self._whole, result, lane)
 
     def complete_expression(self, text: str) -> list[str]:
         """Names that could end an expression."""
-        return access.complete(self._whole, text)
+        return evaluation.complete(self._whole, text)

@@ -16,9 +16,8 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from gpudbg import html
 from gpudbg.debug import stepping
@@ -29,93 +28,45 @@ from gpudbg.debug.breakpoints.watchpoints import Watchpoints, lines_of
 from gpudbg.debug.displays import Displays
 from gpudbg.debug.focus import focus as focus_module
 from gpudbg.debug.focus.focus import Focus
+from gpudbg.debug.inferior import AGAIN, Inferior, Launch
 from gpudbg.debug.interrupts import interruptible
 from gpudbg.debug.look import Looking
 from gpudbg.debug.script import Line, Player, Scope, play
 from gpudbg.debug.script.blocks import statements
 from gpudbg.debug.script.host import SessionHost
 from gpudbg.debug.settings import SCOPES, Settings
-from gpudbg.debug.sources import SourcePath
 from gpudbg.debug.stops.maker import entry_stop, make_stop, opened_stop
-from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.stops.stop import Stop, Trigger, dim, stop_html
-from gpudbg.debug.symbols import Symbols
+from gpudbg.debug.symbols import Origin, Symbols
 from gpudbg.debug.trace.timeline import Timeline
 from gpudbg.debug.traps import SessionTraps
+from gpudbg.debug.values import evaluation
 from gpudbg.debug.values.context import WarpContext
 from gpudbg.debug.values.frames import call_depth
-from gpudbg.debug.warp_view import WarpView, array_mask, code_html
+from gpudbg.debug.values.lanes import array_mask
+from gpudbg.debug.warp_view import WarpView, code_html
 from gpudbg.errors import CommandError, GpudbgError, UsageError
-from gpudbg.expr import Result, evaluate, parse, parse_condition
+from gpudbg.expr import Result, evaluate, parse_condition
 from gpudbg.expr.evaluate import uniform
 from gpudbg.expr.types import I32
 from gpudbg.formats.launch import MissingArguments
-from gpudbg.isa.spa5.sched import first_instruction
 from gpudbg.public import public_names
 from gpudbg.sm.events import StopEvent
-from gpudbg.sm.latest import Latest
 from gpudbg.validation import maybe_whole, one_of, whole
 from gpudbg.validation import text as given_text
 
 if TYPE_CHECKING:
     from gpudbg.debug.commands.registry import Command, Output
     from gpudbg.debug.snapshot import Snapshot
-    from gpudbg.device.subscription import Subscription
-    from gpudbg.formats.program import CodeImage, Kernel, Program
     from gpudbg.launch.opening import Opening
     from gpudbg.sm.device_output import DeviceOutput
-    from gpudbg.sm.gpu import Grid
     from gpudbg.sm.grid import HangCheck
     from gpudbg.sm.state import WarpState
 
 Dim3 = tuple[int, int, int]
-MOST_STOPS = 10_000
-"""Stops that a session keeps, the latest ones; each keeps its number."""
-MOST_VALUES = 10_000
-"""Values of `print` that `$1`, `$2`, … name; the same."""
-
-AGAIN = "`run` launches it again; in Python `session.restart()`"
-"""What to do where nothing is left to run."""
 
 
-class Launch(Protocol):
-    """What a session needs of a launch: how to begin it, and begin it again."""
-
-    @property
-    def program(self) -> Program:
-        """The file's content."""
-
-    @property
-    def image(self) -> CodeImage:
-        """The program at its addresses."""
-
-    @property
-    def kernel(self) -> Kernel:
-        """What is launched."""
-
-    @property
-    def arguments(self) -> Sequence[Any]:
-        """Arguments as launched: name, value, buffer, output."""
-
-    @property
-    def loaded(self) -> Any:
-        """The program on its device."""
-
-    subscriptions: set[Subscription]
-    """Observers that listen until the session ends."""
-
-    @property
-    def ready(self) -> bool:
-        """Whether `begin` launches; otherwise its grid has no block."""
-
-    def begin(self) -> Grid:
-        """A new grid; the first call launches, later ones restore device memory first."""
-
-    def release(self) -> None:
-        """Give back what the launch has on its device; the session has ended."""
-
-
-class DebugSession(Watching, Breaking, Looking):
+class DebugSession(Inferior, Watching, Breaking, Looking):
     """A launch that can be stopped, inspected, changed and stepped.
 
     Attributes:
@@ -135,41 +86,28 @@ class DebugSession(Watching, Breaking, Looking):
     """
 
     def __init__(self, launch: Launch) -> None:
-        super().__init__()
+        Inferior.__init__(self, launch, Scope())
+        Watching.__init__(self)
+        Breaking.__init__(self)
         # Without `close` the same happens when nobody has the session any more.
         self._release = weakref.finalize(self, launch.release)
         self._release.atexit = False
-        self.launch = launch
-        self.program = launch.program
-        self.kernel = launch.kernel
-        self.symbols = Symbols(launch.program, launch.image, launch.kernel)
         self.displays = Displays(self)
-        self.scripting = SessionHost(self, Scope())
-        self.stops: Latest[Stop] = Latest(MOST_STOPS)
+        self.scripting = SessionHost(self, self.scope)
         self.stop_listeners: list[Callable[[Stop], None]] = []
         self.print_listeners: list[Callable[[str], None]] = []
         self._printed: list[str] = []
-        self.written: list[tuple[int, int]] = []
-        self.arguments_changed = False
         self.quit_requested = False
         self.quit_code: int | None = None
         self.last_line = ""
-        self.focus: Focus | None = None
-        self.stop: Stop | None = None
         self.opening: Opening | None = None
         self._planned = False
-        self.grid: Grid = launch.begin()
         self.timeline = Timeline(self)
-        self.use_settings(Settings())
+        self.use_settings(self.settings)
         self.running = 0
-        self._killed = False
-        self.value_history: Latest[Result] = Latest(MOST_VALUES)
         self.examine_state: tuple[str, int, int, str] | None = None
         self.list_state: tuple[str, int, int] | None = None
         self.observing: dict[str, Any] = {}
-        self.sources = SourcePath(Path(launch.program.path).parent, launch.program.sources)
-        self.skipped_inline = 0
-        self.frame_level = 0
         self.backlog = gathering.Backlog()
         self._arrived = (0, 0)
         self.checks: dict[str, Any] = {}
@@ -197,11 +135,6 @@ class DebugSession(Watching, Breaking, Looking):
 
     def _repr_html_(self) -> str:
         return session_html(self)
-
-    @property
-    def variables(self) -> dict[str, Result]:
-        """Convenience variables by name."""
-        return self.scripting.scope.variables
 
     # ---- life --------------------------------------------------------------------------
     def __enter__(self) -> DebugSession:
@@ -242,45 +175,12 @@ class DebugSession(Watching, Breaking, Looking):
         vars(self).update(kept, _refused=refused, _faulted=faulted)
         self.__class__ = ClosedSession
 
-    @property
-    def closed(self) -> bool:
-        """Whether `close` has ended it."""
-        return False
-
-    def require_open(self) -> None:
-        """UsageError after `close`."""
-
     def use_settings(self, settings: Settings) -> None:
         """Take settings over; those that the device keeps show its values."""
         settings.attach(self.grid.gpu)
         timeline = self.timeline
         settings.on_change("timeline", timeline.set_mode)
         self.settings = settings
-
-    @property
-    def finished(self) -> bool:
-        """Whether nothing is left to run."""
-        return self.grid.finished or self._killed
-
-    @property
-    def launched(self) -> bool:
-        """Whether a kernel has been launched; False while the program is only open."""
-        return self.launch.ready
-
-    @property
-    def faulted(self) -> bool:
-        """Whether the launch was ended by a warp error or a deadlock."""
-        return bool(self.stop and self.stop.faulted)
-
-    def require_stopped(self) -> None:
-        """CommandError unless there is a warp to look at."""
-        if self.finished or self.focus is None:
-            self._require_launched()
-            raise CommandError("the kernel is not running", AGAIN)
-
-    def _require_launched(self) -> None:
-        if not self.launched:
-            raise CommandError("nothing has been launched yet", "`run` says what a launch needs")
 
     def require_launchable(self) -> None:
         """UsageError, saying what is missing, where `restart` could not launch."""
@@ -362,7 +262,7 @@ class DebugSession(Watching, Breaking, Looking):
         self.backlog = gathering.Backlog()
         self.arguments_changed = False
         self.traps.attach()
-        self._killed = False
+        self.killed = False
         self.focus = None
         self.list_state = None
         self.timeline.launched()
@@ -381,15 +281,6 @@ class DebugSession(Watching, Breaking, Looking):
         """What the device printed (printf, assert), since the device was made."""
         return self.grid.gpu.output
 
-    def note_write(self, space: str, address: int, size: int) -> None:
-        """Keep which memory a user's assignment has changed, by generic address."""
-        layout = self.grid.gpu.layout
-        windows = {"shared": layout.shared_window, "local": layout.local_window}
-        if space in (*windows, "global", "generic"):
-            row = (address + windows.get(space, 0), size)
-            if row not in self.written and len(self.written) < 256:
-                self.written.append(row)
-
     def printed(self, text: str) -> None:
         """Tell what a `dprintf` printed; the next stop tells it where nobody listens."""
         for listener in self.print_listeners:
@@ -405,7 +296,7 @@ class DebugSession(Watching, Breaking, Looking):
     def kill(self) -> None:
         """Abandon the launch."""
         self.grid.abandon()
-        self._killed = True
+        self.killed = True
         self.focus = None
 
     def install_trap_handler(self, source: Any, entry: str | None = None, number: int = 0) -> None:
@@ -510,7 +401,7 @@ class DebugSession(Watching, Breaking, Looking):
         self.watchpoints.arm()
         event: StopEvent | None = None
         for _ in range(count):
-            warp = self._focused()
+            warp = self.focused()
             event = self._step_once(moved, over)
             if event.kind == "step" and self.watchpoints.met(warp if moved == "warp" else None):
                 break
@@ -589,10 +480,10 @@ class DebugSession(Watching, Breaking, Looking):
         """
         place = self.location_text(location)
         self._require_movable()
-        found = self.symbols.resolve(place, self).addresses
+        found = self.symbols.resolve(place, self.origin()).addresses
         if len(found) != 1:
             raise CommandError(f"{location} is {len(found)} places", "jump needs one address")
-        warp = self._focused()
+        warp = self.focused()
         warp.pc = found[0]
         warp.shown = warp.executed
 
@@ -604,7 +495,7 @@ class DebugSession(Watching, Breaking, Looking):
                 saved registers that only it can restore.
         """
         self._require_movable()
-        stepping.leave_function(self, self._focused())
+        stepping.leave_function(self, self.focused())
 
     def interrupt(self) -> None:
         """Stop a running machine soon; safe from any thread and from a signal handler."""
@@ -617,7 +508,7 @@ class DebugSession(Watching, Breaking, Looking):
         self.grid.forget_interrupt()
 
     def _require_running(self) -> None:
-        self._require_launched()
+        self.require_launched()
         if self.finished:
             raise CommandError("the kernel has ended", AGAIN)
         if self.faulted and not (self.stop and self.stop.hang):
@@ -626,7 +517,7 @@ class DebugSession(Watching, Breaking, Looking):
     def _step_once(self, scope: str, over: bool) -> StopEvent:
         if self.faulted:
             self._require_running()
-        warp = self._focused()
+        warp = self.focused()
         if scope != "warp":
             self.traps.running()
         if scope == "cta":
@@ -711,7 +602,7 @@ class DebugSession(Watching, Breaking, Looking):
         self.skipped_inline = 0
         self.list_state = None
         if stop.kind == "breakpoint" and self.focus is not None:
-            self.skipped_inline = stepping.skipped_at_breakpoint(self, self._focused().pc)
+            self.skipped_inline = stepping.skipped_at_breakpoint(self, self.focused().pc)
         self.stops.append(stop)
         if self.finished and not stop.faulted:
             self.variables["$_exitcode"] = uniform(0, I32)
@@ -755,12 +646,6 @@ class DebugSession(Watching, Breaking, Looking):
         sm, warp, lane = whole(sm, "sm", 0), whole(warp, "warp", 0), whole(lane, "lane", 0, 31)
         return self.set_focus(f"sm {sm} warp {warp} lane {lane}")
 
-    def _focused(self) -> WarpState:
-        if self.focus is None:
-            self._require_launched()
-            raise CommandError("no warp has the focus", "`run` or `start` launches the kernel")
-        return self.grid.warp(self.focus.sm, self.focus.warp)
-
     # ---- looking -----------------------------------------------------------------------
     def warp(self, index: int | None = None, sm: int | None = None) -> WarpView:
         """A resident warp by slot (on the focused SM unless given); the focused one by default.
@@ -772,7 +657,7 @@ class DebugSession(Watching, Breaking, Looking):
         if index is None and sm is not None:
             raise UsageError(f"which warp of sm {sm}?", "index is its slot there")
         if index is None:
-            state = self._focused()
+            state = self.focused()
         else:
             index, sm = whole(index, "index", 0), maybe_whole(sm, "sm", 0)
             if sm is None:
@@ -817,48 +702,19 @@ class DebugSession(Watching, Breaking, Looking):
         >>> session.evaluate("threadIdx.x * 2 + 1").values[:4]
         array([1, 3, 5, 7], dtype=uint32)
         """
-        return evaluate(parse(given_text(text, "expression", "$R4 + 1")), self.context())
+        return evaluation.evaluate(self, given_text(text, "expression", "$R4 + 1"))
 
     def integer(self, text: str, what: str = "a number") -> int:
-        """An expression's value in the focused lane, which must have one and be an integer.
-
-        Raises:
-            CommandError: it cannot be computed here, or is a floating-point number.
-        """
-        result = self.evaluate(text)
-        lane = self.focus.lane if self.focus is not None else 0
-        if not result.valid[lane]:
-            raise CommandError(f"{text}: no value in the focused lane: {result.why}")
-        if result.values.dtype.kind == "f":
-            raise CommandError(f"{text}: {what} must be an integer, not {result.type}")
-        return int(result.values[lane])
+        """An expression's value in the focused lane; see `evaluation.integer`."""
+        return evaluation.integer(self, text, what)
 
     def context(self) -> WarpContext:
         """What expressions see: the focused warp; at the end, what a launch leaves."""
-        if self.focus is None and self._killed:
-            from gpudbg.debug.values.ended import BareContext
+        return evaluation.context_of(self)
 
-            return BareContext(self)
-        if self.focus is None and self.grid.finished:
-            from gpudbg.debug.values.ended import EndedContext
-
-            return EndedContext(self)
-        return WarpContext(self, self._focused(), self.frame_level)
-
-    # ---- pcs ---------------------------------------------------------------------------
-    def shown_pc(self, pc: int) -> int:
-        """A pc as expressions show it: an offset in the kernel; itself under `addresses code`.
-
-        So is one in another section, which no offset from the kernel names.
-        """
-        plain = self._codes or not self.symbols.in_kernel(pc)
-        return first_instruction(pc) if plain else self.symbols.offset(pc)
-
-    def error_pc(self, warp: WarpState) -> int:
-        """The instruction a warp's error is about; its pc when it has none."""
-        errors = self.stop.errors if self.stop is not None else ()
-        mine = [e for e in errors if (e.sm, e.warp) == (warp.sm, warp.slot)]
-        return self.symbols.pc(mine[0].pc) if mine else standing_pc(self, warp)
+    def origin(self) -> Origin:
+        """Where locations are read from: the focus, the settings, the source path."""
+        return evaluation.origin(self)
 
     # ---- commands ----------------------------------------------------------------------
     def command(self, line: str) -> Output:
@@ -930,7 +786,7 @@ class DebugSession(Watching, Breaking, Looking):
         """
         from gpudbg.debug.snapshot import take
 
-        return take(self, previous)
+        return take(self, self.breakpoints, previous)
 
     def execute(self, line: str) -> Any:
         """Carry out a console command and return its data.

@@ -18,10 +18,13 @@ from gpudbg.debug.focus.focus import Focus
 from gpudbg.debug.stops.spinning import known_spin
 from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.stops.stop import Stop, dim, stop_html
-from gpudbg.debug.warp_view import fixed
+from gpudbg.debug.values.lanes import fixed
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from collections.abc import Iterable
+
+    from gpudbg.debug.breakpoints.table import Breakpoint
+    from gpudbg.debug.inferior import Inferior
     from gpudbg.sm.state import WarpState
 
 Dim3 = tuple[int, int, int]
@@ -130,23 +133,23 @@ class Snapshot:
         return snapshot_html(self)
 
 
-def why_not_running(session: DebugSession, warp: WarpState) -> str:
+def why_not_running(inferior: Inferior, warp: WarpState) -> str:
     """Why a warp does not execute, or gets nowhere, in words; empty when it can."""
     status = warp.status
     if status == "barrier":
-        return barrier_words(session, warp)
+        return barrier_words(inferior, warp)
     words = _STATUS_WORDS.get(status, "")
     if not warp.in_trap:
-        spin = known_spin(session, warp)
+        spin = known_spin(inferior, warp)
         return words or (spin.words if spin is not None else "")
-    cause = session.grid.traps.state(warp)["cause"]
+    cause = inferior.grid.traps.state(warp)["cause"]
     paused = "pauses " if status == "trap" else ""
     return f"{paused}in the trap handler: {cause}"
 
 
-def barrier_words(session: DebugSession, warp: WarpState) -> str:
+def barrier_words(inferior: Inferior, warp: WarpState) -> str:
     """Which barrier a warp waits at, how many threads came, and which warps have not."""
-    words = session.grid.barrier_words(warp)
+    words = inferior.grid.barrier_words(warp)
     missing = [w for w in warp.cta.live if w.barrier != warp.barrier]
     if missing:
         shown = ", ".join(str(w.slot) for w in missing[:6])
@@ -154,31 +157,31 @@ def barrier_words(session: DebugSession, warp: WarpState) -> str:
     return words
 
 
-def warp_row(session: DebugSession, warp: WarpState) -> WarpRow:
+def warp_row(inferior: Inferior, warp: WarpState) -> WarpRow:
     """The row of one warp."""
     faulty = 0
-    if session.stop is not None:
-        for e in session.stop.errors:
+    if inferior.stop is not None:
+        for e in inferior.stop.errors:
             if (e.sm, e.warp) == (warp.sm, warp.slot):
                 faulty |= sum(1 << lane for lane in e.lanes)
     number = warp.barrier
     barriers = warp.cta.barriers
-    pc = standing_pc(session, warp)
+    pc = standing_pc(inferior, warp)
     return WarpRow(
         sm=warp.sm,
         slot=warp.slot,
         block=warp.cta.block,
         index_in_cta=warp.index,
         pc=pc,
-        offset=session.symbols.offset(pc),
-        where=session.symbols.describe(pc),
+        offset=inferior.symbols.offset(pc),
+        where=inferior.symbols.describe(pc),
         state=warp.status,
         valid=warp.valid,
         active=warp.active,
         exited=warp.exited,
         executed=warp.executed,
         depth=len(warp.stack),
-        why=why_not_running(session, warp),
+        why=why_not_running(inferior, warp),
         faulty=faulty,
         barrier=-1 if number is None else number,
         arrived=barriers.slots[number].arrived if number is not None else 0,
@@ -186,7 +189,7 @@ def warp_row(session: DebugSession, warp: WarpState) -> WarpRow:
     )
 
 
-def _detail(session: DebugSession, warp: WarpState, previous: Snapshot | None) -> WarpDetail:
+def _detail(inferior: Inferior, warp: WarpState, previous: Snapshot | None) -> WarpDetail:
     registers = fixed(np.array(warp.R, dtype=np.uint32, copy=True))
     predicates = tuple(int(p) for p in warp.predicates)[:7]
     entries = tuple(
@@ -194,8 +197,8 @@ def _detail(session: DebugSession, warp: WarpState, previous: Snapshot | None) -
             str(kind),
             int(mask),
             int(target),
-            session.symbols.offset(int(target)),
-            session.symbols.describe(int(target)),
+            inferior.symbols.offset(int(target)),
+            inferior.symbols.describe(int(target)),
         )
         for kind, mask, target in warp.stack
     )
@@ -216,7 +219,7 @@ def _detail(session: DebugSession, warp: WarpState, previous: Snapshot | None) -
             i for i, (a, b) in enumerate(zip(predicates, before.predicates, strict=True)) if a != b
         )
     return WarpDetail(
-        row=warp_row(session, warp),
+        row=warp_row(inferior, warp),
         registers=registers,
         predicates=predicates,
         flags=tuple(int(f) for f in warp.cc)[:4],
@@ -228,29 +231,31 @@ def _detail(session: DebugSession, warp: WarpState, previous: Snapshot | None) -
     )
 
 
-def take(session: DebugSession, previous: Snapshot | None = None) -> Snapshot:
+def take(
+    inferior: Inferior, breakpoints: Iterable[Breakpoint], previous: Snapshot | None = None
+) -> Snapshot:
     """The machine as it stands; `previous` decides what counts as changed."""
-    grid = session.grid
+    grid = inferior.grid
     detail = None
-    if session.focus is not None:
-        detail = _detail(session, grid.warp(session.focus.sm, session.focus.warp), previous)
-    assert session.stop is not None
+    if inferior.focus is not None:
+        detail = _detail(inferior, grid.warp(inferior.focus.sm, inferior.focus.warp), previous)
+    assert inferior.stop is not None
     total = grid.grid[0] * grid.grid[1] * grid.grid[2]
     return Snapshot(
-        stop=session.stop,
-        focus=session.focus,
-        kernel=session.kernel.name,
-        arch=session.program.arch,
+        stop=inferior.stop,
+        focus=inferior.focus,
+        kernel=inferior.kernel.name,
+        arch=inferior.program.arch,
         grid=grid.grid,
         block=grid.block,
         num_sms=len(grid.sms),
-        warps=tuple(warp_row(session, w) for w in grid.warps()),
+        warps=tuple(warp_row(inferior, w) for w in grid.warps()),
         detail=detail,
-        ctas_total=total if session.launched else 0,
-        ctas_done=grid.ctas_done if session.launched else 0,
+        ctas_total=total if inferior.launched else 0,
+        ctas_done=grid.ctas_done if inferior.launched else 0,
         ctas_waiting=grid.ctas_waiting,
         instructions=grid.total,
-        breakpoints=tuple(b.to_json() for b in session.breakpoints),
+        breakpoints=tuple(b.to_json() for b in breakpoints),
         finished=grid.finished,
     )
 

@@ -179,7 +179,7 @@ def until(session: DebugSession, location: str | None) -> Stop:
     lane = 1 << session.focus.lane
     warp = session.grid.warp(session.focus.sm, session.focus.warp)
     if location is not None:
-        goals = set(session.symbols.resolve(location, session).addresses)
+        goals = set(session.symbols.resolve(location, session.origin()).addresses)
         depth = call_depth(warp)
 
         def left(w: WarpState) -> bool:

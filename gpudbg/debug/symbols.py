@@ -9,12 +9,12 @@ from __future__ import annotations
 import difflib
 import re
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.stops.stop import CallSite
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
@@ -24,7 +24,6 @@ from gpudbg.symbols.listing import WORD_BYTES, CodeLine, code_line, section_pcs
 from gpudbg.symbols.variable_types import source_name
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
     from gpudbg.formats.program import CodeImage, Function, Global, Kernel, Program
 
 
@@ -75,6 +74,23 @@ class Place:
     def fields(self) -> dict[str, Any]:
         """The fields that `Stop`, `ErrorRecord` and `Trigger` have of a place."""
         return {name: getattr(self, name) for name in ("file", "line", "function", "inlined_at")}
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a location is read from: what it means depends on the focus and the settings.
+
+    Attributes:
+        pc: code address where the focused warp stands; None without one.
+        codes: whether numbers are code addresses (`set addresses code`).
+        integer: an expression's value in the focused lane, and what it is for messages.
+        fullname: where a recorded file is here.
+    """
+
+    pc: int | None
+    codes: bool
+    integer: Callable[[str, str], int]
+    fullname: Callable[[str], str]
 
 
 class Symbols:
@@ -220,7 +236,7 @@ class Symbols:
         return self._starts[low], end
 
     # ---- locations ---------------------------------------------------------------------
-    def resolve(self, text: str | None, session: DebugSession | None = None) -> Location:
+    def resolve(self, text: str | None, origin: Origin | None = None) -> Location:
         """The pcs a location names.
 
         Raises:
@@ -228,18 +244,17 @@ class Symbols:
         """
         spec = (text or "").strip()
         if not spec or spec[0] == "+":
-            if session is None or session.focus is None:
+            if origin is None or origin.pc is None:
                 raise CommandError("a location is missing", "break KERNEL+0x48, *0x48 or FILE:LINE")
-            here = standing_pc(session, session.warp().state)
             delta = parse_int(spec[1:], "offset") if spec else 0
-            return self._address(here + delta, None)
+            return self._address(origin.pc + delta, None)
         if spec[0] == "*":
-            return self._star(spec[1:].strip(), session)
+            return self._star(spec[1:].strip(), origin)
         if m := re.fullmatch(r"(.+?):(\d+)", spec):
-            file = self.recorded_file(m[1], session)
+            file = self.recorded_file(m[1], origin)
             return self._file_line(file, parse_int(m[2], "line number"))
         if spec.isdecimal():
-            return self._file_line(self._default_file(session), parse_int(spec, "line number"))
+            return self._file_line(self._default_file(origin), parse_int(spec, "line number"))
         name, plus, rest = spec.partition("+")
         inlined = self._inlined(spec)
         if inlined is not None:
@@ -247,13 +262,13 @@ class Symbols:
         start = self._function(name.strip())
         return self._address(start + (parse_int(rest, "offset") if plus else 0), spec)
 
-    def _star(self, rest: str, session: DebugSession | None) -> Location:
+    def _star(self, rest: str, origin: Origin | None) -> Location:
         name, plus, _ = rest.partition("+")
         if plus and not name.strip()[:1].isdigit() and name.strip()[:1] != "$":
-            return self.resolve(rest, session)
-        if session is not None and session.focus is not None and not rest[:1].isdigit():
-            return self._address(self.code_address(session.integer(rest, "an address")), None)
-        codes = session is not None and session.settings.shown("addresses") == "code"
+            return self.resolve(rest, origin)
+        if origin is not None and origin.pc is not None and not rest[:1].isdigit():
+            return self._address(self.code_address(origin.integer(rest, "an address")), None)
+        codes = origin is not None and origin.codes
         number = parse_int(rest, "address")
         return self._address(self.code_address(number) if codes else self.pc(number), None)
 
@@ -315,9 +330,9 @@ class Symbols:
     def _functions(self) -> list[Function]:
         return list(self.program.functions.values())
 
-    def _default_file(self, session: DebugSession | None) -> str:
-        if session is not None and session.focus is not None:
-            line = self.line(standing_pc(session, session.warp().state))
+    def _default_file(self, origin: Origin | None) -> str:
+        if origin is not None and origin.pc is not None:
+            line = self.line(origin.pc)
             if line is not None:
                 return line.file
         if not self.has_lines:
@@ -326,12 +341,12 @@ class Symbols:
             )
         return self._lines.files[self._lines.rows[0].file]
 
-    def recorded_file(self, name: str, session: DebugSession | None) -> str:
+    def recorded_file(self, name: str, origin: Origin | None) -> str:
         """The line table's name of a file that may be named by where it was found here."""
         known = self._lines.files
-        if session is None or any(_same_file(n, name) for n in known) or "/" not in name:
+        if origin is None or any(_same_file(n, name) for n in known) or "/" not in name:
             return name
-        return next((n for n in known if session.sources.fullname(n) == name), name)
+        return next((n for n in known if origin.fullname(n) == name), name)
 
     def _file_line(self, file: str, number: int) -> Location:
         if not self.has_lines:

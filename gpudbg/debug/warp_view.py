@@ -21,37 +21,17 @@ from gpudbg import html
 from gpudbg.debug.focus.focus import thread_of
 from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.stops.stop import dim
+from gpudbg.debug.values.lanes import FLAGS, LANES, RZ, array_mask, fixed, mask_array
 from gpudbg.errors import UsageError
 from gpudbg.public import public_names
 from gpudbg.validation import text as given_text
 from gpudbg.validation import whole
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.inferior import Inferior
     from gpudbg.sm.state import WarpState
 
-LANES = 32
-RZ = 255
-"""The register that reads 0 and swallows what is written."""
 Dim3 = tuple[int, int, int]
-FLAGS = "ZSCO"
-"""Condition-code flags in bit order (P2R order)."""
-
-
-def mask_array(mask: int) -> NDArray[np.bool_]:
-    """A lane mask as 32 booleans."""
-    return (np.uint32(mask) >> np.arange(LANES, dtype=np.uint32) & np.uint32(1)).astype(bool)
-
-
-def array_mask(lanes: Any) -> int:
-    """32 booleans as a lane mask."""
-    return int(np.packbits(np.asarray(lanes, bool), bitorder="little").view("<u4")[0])
-
-
-def fixed(array: NDArray[Any]) -> NDArray[Any]:
-    """The array, read-only: a copy of the machine's, in which an assignment would be lost."""
-    array.setflags(write=False)
-    return array
 
 
 class _File:
@@ -382,14 +362,14 @@ class WarpView:
     75
     """
 
-    def __init__(self, session: DebugSession, state: WarpState) -> None:
-        self._session = session
+    def __init__(self, inferior: Inferior, state: WarpState) -> None:
+        self._inferior = inferior
         self._state = state
 
     @property
     def closed(self) -> bool:
         """Whether its session is closed."""
-        return self._session.closed
+        return self._inferior.closed
 
     @property
     def state(self) -> WarpState:
@@ -398,7 +378,7 @@ class WarpView:
         Raises:
             UsageError: the session is closed.
         """
-        self._session.require_open()
+        self._inferior.require_open()
         return self._state
 
     @property
@@ -421,11 +401,11 @@ class WarpView:
         """Offset in the kernel of the instruction it stands at: the next one, in a deadlock the
         barrier it waits at.
         """
-        return self.offset(standing_pc(self._session, self.state))
+        return self.offset(standing_pc(self._inferior, self.state))
 
     def offset(self, pc: int) -> int:
         """A code address as an offset in the kernel."""
-        return self._session.symbols.offset(pc)
+        return self._inferior.symbols.offset(pc)
 
     @property
     def CC(self) -> dict[str, NDArray[np.bool_]]:  # noqa: N802 - the condition code's name in SASS
@@ -495,7 +475,7 @@ class WarpView:
         """What expressions see of this warp."""
         from gpudbg.debug.values.context import WarpContext
 
-        return WarpContext(self._session, self.state)
+        return WarpContext(self._inferior, self.state)
 
     def evaluate(self, text: str) -> NDArray[Any]:
         """An expression's value in the 32 lanes (lanes without a value: 0)."""
@@ -507,7 +487,7 @@ class WarpView:
 
     def around(self, count: int) -> list[tuple[bool, int, str, str]]:
         """Instructions around the next one: (it is the next one, offset, text, source line)."""
-        symbols, pc = self._session.symbols, standing_pc(self._session, self.state)
+        symbols, pc = self._inferior.symbols, standing_pc(self._inferior, self.state)
         rows = symbols.around(pc, count, count) if self.status != "exited" else []
         return [
             (row.pc == pc, row.offset, row.text, str(symbols.line(row.pc) or "")) for row in rows
@@ -519,7 +499,7 @@ class WarpView:
         return html.heading(repr(self)) if self.closed else warp_html(self)
 
     def __repr__(self) -> str:
-        if self._session.closed:
+        if self._inferior.closed:
             return "<warp of a closed session>"
         return f"<warp {self.index} on sm {self.sm}, block {self.block}, {self.status}>"
 

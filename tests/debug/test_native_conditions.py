@@ -11,7 +11,7 @@ import pytest
 import gpudbg
 from gpudbg.debug.breakpoints import setting as breaking
 from gpudbg.debug.values.context import WarpContext
-from gpudbg.debug.warp_view import mask_array
+from gpudbg.debug.values.lanes import mask_array
 from gpudbg.expr import evaluate, parse
 from gpudbg.expr.native import native
 from gpudbg.sm.engines.llvm.run import ENOUGH

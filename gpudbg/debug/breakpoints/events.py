@@ -30,7 +30,8 @@ from gpudbg.validation import maybe_whole, text
 
 if TYPE_CHECKING:
     from gpudbg.debug.breakpoints.table import Breakpoint, BreakpointTable
-    from gpudbg.debug.session import DebugSession, Launch
+    from gpudbg.debug.inferior import Launch
+    from gpudbg.debug.session import DebugSession
     from gpudbg.debug.settings import Settings
     from gpudbg.sm.gpu import Grid
 

@@ -9,10 +9,10 @@ from gpudbg.debug.breakpoints.table import Breakpoint, BreakpointTable
 from gpudbg.debug.breakpoints.watchpoints import WatchKind
 from gpudbg.debug.focus.focus import first_lane
 from gpudbg.debug.part import Part
-from gpudbg.debug.values import access
 from gpudbg.debug.values.context import WarpContext
+from gpudbg.debug.values.evaluation import check_names
+from gpudbg.debug.values.lanes import array_mask
 from gpudbg.debug.views.text import lane_list
-from gpudbg.debug.warp_view import array_mask
 from gpudbg.errors import CommandError
 from gpudbg.expr import evaluate
 from gpudbg.expr.native import holds_in, native
@@ -102,13 +102,13 @@ class Breaking(Part):
         ('breakpoint', (0, 0, 0), (3, 0, 0), 3)
         """
         if condition is not None and text(condition, "condition", "$R4 > 3"):
-            access.check_names(self._whole, condition)
+            check_names(self._whole, condition)
         ignore = whole(ignore, "ignore", 0)
         if callback is not None:
             function(callback, "callback")
         location = self.location_text(location)
         try:
-            found = self.symbols.resolve(location, self._whole)
+            found = self.symbols.resolve(location, self._whole.origin())
         except CommandError:
             # A kernel of another cubin of the file is there as soon as it is chosen.
             later = (location or "").partition("+")[0] in self._whole.program.elsewhere
@@ -140,7 +140,7 @@ class Breaking(Part):
         text(expression, "expression", "out[0]")
         one_of(kind, "kind", get_args(WatchKind))
         if condition is not None and text(condition, "condition", "$R4 > 3"):
-            access.check_names(self._whole, condition)
+            check_names(self._whole, condition)
         row = self._whole.watchpoints.add(expression, kind, condition)
         self._whole.on_hit(row, callback)
         return row
@@ -154,11 +154,7 @@ class Breaking(Part):
         if location is None or isinstance(location, str):
             return location
         offset = whole(location, "location", 0)
-        return f"*0x{self.symbols.pc(offset) if self._codes else offset:x}"
-
-    @property
-    def _codes(self) -> bool:
-        return self._whole.settings.shown("addresses") == "code"
+        return f"*0x{self.symbols.pc(offset) if self._whole.shows_code_addresses else offset:x}"
 
     def _settle(self, row: Breakpoint, found: Location) -> None:
         row.addresses = found.addresses
@@ -171,7 +167,7 @@ class Breaking(Part):
         for row in self.breakpoints:
             if not row.addresses and row.watch is None:
                 try:
-                    self._settle(row, self.symbols.resolve(row.location, self._whole))
+                    self._settle(row, self.symbols.resolve(row.location, self._whole.origin()))
                 except CommandError:
                     continue
                 found.append(row)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpudbg.debug.commands.registry import Output, command
 from gpudbg.debug.script.blocks import shown_lines
-from gpudbg.debug.values.access import check_names
+from gpudbg.debug.values.evaluation import check_names
 from gpudbg.debug.views import gdb_text
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
@@ -175,7 +175,7 @@ def _quietly(session: DebugSession, words: str, data: object) -> Output:
 )
 def clear(session: DebugSession, argument: str) -> Output:
     """Remove breakpoints by place."""
-    addresses = set(session.symbols.resolve(argument or None, session).addresses)
+    addresses = set(session.symbols.resolve(argument or None, session.origin()).addresses)
     hit = [b.number for b in session.breakpoints if addresses & set(b.addresses)]
     if not hit:
         raise CommandError(f"No breakpoint at {argument or 'this line'}.")

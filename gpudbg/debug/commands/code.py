@@ -155,7 +155,7 @@ def _edge(session: DebugSession, text: str) -> int:
         return number if gdb_text.wanted(session) else session.symbols.code_address(number)
     if re.match(r"0x|\d|\$", text):
         text = f"*{text}"
-    return session.symbols.resolve(text, session).addresses[0]
+    return session.symbols.resolve(text, session.origin()).addresses[0]
 
 
 def source_lines(session: DebugSession, file: str) -> list[str] | None:
@@ -271,7 +271,7 @@ def _listed_line(session: DebugSession, text: str) -> Line:
         state = session.list_state
         file = state[0] if state else _current_line(session).file
         return Line(file, parse_int(m[2], "line number"))
-    line = session.symbols.line(session.symbols.resolve(text, session).addresses[0])
+    line = session.symbols.line(session.symbols.resolve(text, session.origin()).addresses[0])
     if line is None:
         raise CommandError(f"{text} has no source line")
     return line
@@ -285,7 +285,7 @@ def _listed_line(session: DebugSession, text: str) -> Line:
 )
 def info_line(session: DebugSession, argument: str) -> Output:
     """Line to addresses, or address to line."""
-    found = session.symbols.resolve(argument.strip() or None, session)
+    found = session.symbols.resolve(argument.strip() or None, session.origin())
     rows, lines = [], []
     for pc in found.addresses:
         line = session.symbols.line(pc)
@@ -308,7 +308,7 @@ def info_symbol(session: DebugSession, argument: str) -> Output:
     """Name an address."""
     text = argument.strip()
     place = text if text.isidentifier() else f"*{text}"
-    pc = session.symbols.resolve(place, session).addresses[0]
+    pc = session.symbols.resolve(place, session.origin()).addresses[0]
     text = session.symbols.describe(pc)
     section = session.symbols.image.section_offset(pc)
     if section is None or not gdb_text.wanted(session):

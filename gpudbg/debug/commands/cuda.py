@@ -36,7 +36,7 @@ def info_cuda(session: DebugSession, argument: str) -> Output:
     if option == "managed":
         return Output(("No managed variables.",), [])
     if option == "line":
-        place = session.symbols.resolve(f"*{' '.join(words[1:])}", session).addresses[0]
+        place = session.symbols.resolve(f"*{' '.join(words[1:])}", session.origin()).addresses[0]
         text = session.symbols.describe_line(place)
         return Output((text,), text)
     table = cuda_info.build(session, option, " ".join(words[size:]))

@@ -338,11 +338,11 @@ def _instructions(session: DebugSession, spec: Spec, text: str) -> Output:
 def _code_place(session: DebugSession, text: str) -> int:
     """Where code is: an address, or a function as in `break`."""
     try:
-        return session.symbols.resolve(f"*{text}", session).addresses[0]
+        return session.symbols.resolve(f"*{text}", session.origin()).addresses[0]
     except CommandError:
         if not text[0].isalpha() and text[0] != "_":
             raise
-    return session.symbols.resolve(text, session).addresses[0]
+    return session.symbols.resolve(text, session.origin()).addresses[0]
 
 
 @command(

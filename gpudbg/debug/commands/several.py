@@ -155,7 +155,7 @@ def info_scope(session: DebugSession, argument: str) -> Output:
     """Name what is in scope."""
     if not argument.strip():
         raise CommandError("requires an argument (an expression or variable): a linespec")
-    found = session.symbols.resolve(argument, session)
+    found = session.symbols.resolve(argument, session.origin())
     here = session.symbols.function(found.addresses[0])
     names = (
         [a.name for a in session.launch.arguments] if here == session.symbols.kernel_name else []

@@ -17,7 +17,7 @@ from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.inferior import Inferior
     from gpudbg.sm.state import WarpState
 
 NAMES = ("kernel", "grid", "block", "thread", "device", "sm", "warp", "lane")
@@ -95,25 +95,25 @@ def _value(name: str, text: str) -> int | Dim3 | str:
     return numbers[0]
 
 
-def places(session: DebugSession) -> Iterator[Place]:
+def places(inferior: Inferior) -> Iterator[Place]:
     """Every lane of every resident warp that has not ended."""
-    for warp in session.grid.warps():
+    for warp in inferior.grid.warps():
         live = warp.valid & ~warp.exited
         for lane in range(32):
             if live >> lane & 1:
                 yield Place(warp.sm, warp.slot, lane, warp.cta.block, thread_of(warp, lane), warp)
 
 
-def current(session: DebugSession) -> Place:
+def current(inferior: Inferior) -> Place:
     """The focus.
 
     Raises:
         CommandError: "Focus is not set on any active CUDA kernel."
     """
-    focus = session.focus
-    if focus is None or session.finished:
+    focus = inferior.focus
+    if focus is None or inferior.finished:
         raise CommandError("Focus is not set on any active CUDA kernel.")
-    warp = session.warp().state
+    warp = inferior.focused()
     return Place(warp.sm, warp.slot, focus.lane, warp.cta.block, thread_of(warp, focus.lane), warp)
 
 
@@ -131,7 +131,7 @@ def fits(place: Place, wanted: Mapping[str, int | Dim3 | str], here: Place | Non
     return True
 
 
-def switch(session: DebugSession, wanted: Wanted) -> bool:
+def switch(inferior: Inferior, wanted: Wanted) -> bool:
     """Move the focus to the fitting lane nearest to it; False when it is there already.
 
     Nearest is meant by hardware coordinates when any of those is wanted, else by block and thread.
@@ -139,8 +139,8 @@ def switch(session: DebugSession, wanted: Wanted) -> bool:
     Raises:
         CommandError: no such lane.
     """
-    here = current(session)
-    found = [p for p in places(session) if fits(p, wanted, here)]
+    here = current(inferior)
+    found = [p for p in places(inferior) if fits(p, wanted, here)]
     if not found:
         raise CommandError(INVALID)
     physical = bool(HARDWARE & set(wanted))
@@ -156,8 +156,8 @@ def switch(session: DebugSession, wanted: Wanted) -> bool:
     best = min(found, key=distance)
     if best.focus == here.focus:
         return False
-    session.focus = best.focus
-    session.frame_level = 0
+    inferior.focus = best.focus
+    inferior.frame_level = 0
     return True
 
 

@@ -18,7 +18,7 @@ from gpudbg.debug.stops.stop import dim
 from gpudbg.debug.views.text import lane_list
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.inferior import Inferior
     from gpudbg.sm.state import WarpState
 
 FIRST_TRIED: Final = 64
@@ -27,45 +27,45 @@ MOST_LINES: Final = 8
 """Barriers, and warps with parked lanes, that are told of."""
 
 
-def hang_of(session: DebugSession, times: int) -> tuple[WarpState, tuple[str, ...]] | None:
+def hang_of(inferior: Inferior, times: int) -> tuple[WarpState, tuple[str, ...]] | None:
     """A warp that repeats itself for ever and what is to be said, where all that can run do.
 
     Args:
         times: how often it was asked before, from 1.
     """
-    if _others_act(session):
+    if _others_act(inferior):
         return None
     tried = min(TRIED, FIRST_TRIED << min(times - 1, 8))
     found: list[tuple[WarpState, Spin]] = []
-    for warp in session.grid.warps():
+    for warp in inferior.grid.warps():
         if warp.in_trap or warp.status == "trap":
             return None
         if warp.status != "ready":
             continue
-        spin = spin_of(session, warp, tried)
+        spin = spin_of(inferior, warp, tried)
         if spin is None or not spin.repeats:
             return None
         found.append((warp, spin))
     if not found:
         return None
     inside = next((warp for warp, spin in found if spin.inside), found[0][0])
-    return inside, tuple(_lines(session, found))
+    return inside, tuple(_lines(inferior, found))
 
 
-def _others_act(session: DebugSession) -> bool:
+def _others_act(inferior: Inferior) -> bool:
     """Whether somebody beside the warps could change something."""
-    grid = session.grid
+    grid = inferior.grid
     if grid.traps.handler is not None or any(sm.trap.stepping for sm in grid.sms):
         return True
     return not grid.watched_only
 
 
-def _lines(session: DebugSession, found: list[tuple[WarpState, Spin]]) -> Iterator[str]:
+def _lines(inferior: Inferior, found: list[tuple[WarpState, Spin]]) -> Iterator[str]:
     yield "  hang    every warp that can run repeats a loop, and none stores what could end it"
     yield from group_lines(spin for _, spin in found)
-    yield from _limited(_parked(session, [warp for warp, _ in found]), "warps with waiting lanes")
-    yield from _limited(_barriers(session), "barriers")
-    waiting = session.grid.ctas_waiting
+    yield from _limited(_parked(inferior, [warp for warp, _ in found]), "warps with waiting lanes")
+    yield from _limited(_barriers(inferior), "barriers")
+    waiting = inferior.grid.ctas_waiting
     if waiting:
         many = "1 block has" if waiting == 1 else f"{waiting:,} blocks have"
         yield f"  waits   {many} not begun: every place is taken by blocks that do not end"
@@ -79,7 +79,7 @@ def _limited(lines: Iterator[str], what: str) -> Iterator[str]:
         yield f"  waits   … {len(every) - MOST_LINES} more {what}"
 
 
-def _parked(session: DebugSession, warps: list[WarpState]) -> Iterator[str]:
+def _parked(inferior: Inferior, warps: list[WarpState]) -> Iterator[str]:
     """Lanes of warps that go round which wait for those that do: what they hold they keep."""
     for warp in warps:
         seen = warp.active | warp.exited
@@ -87,7 +87,7 @@ def _parked(session: DebugSession, warps: list[WarpState]) -> Iterator[str]:
             lanes = entry.mask & ~seen
             seen |= lanes
             if lanes:
-                place = session.symbols.describe_line(entry.target)
+                place = inferior.symbols.describe_line(entry.target)
                 yield (
                     f"  holds   warp {warp.slot} of block {dim(warp.cta.block)}: lanes "
                     f"{lane_list(lanes)} wait at {place} for the lanes that repeat, and keep "
@@ -95,11 +95,11 @@ def _parked(session: DebugSession, warps: list[WarpState]) -> Iterator[str]:
                 )
 
 
-def _barriers(session: DebugSession) -> Iterator[str]:
+def _barriers(inferior: Inferior) -> Iterator[str]:
     """Barriers at which warps wait for those that go round."""
-    for cta in session.grid.ctas():
+    for cta in inferior.grid.ctas():
         for warp in cta.live:
-            words = session.grid.barrier_words(warp)
+            words = inferior.grid.barrier_words(warp)
             if words:
-                place = session.symbols.describe_line(standing_pc(session, warp))
+                place = inferior.symbols.describe_line(standing_pc(inferior, warp))
                 yield f"  waits   warp {warp.slot} of block {dim(cta.block)} {words}, {place}"

@@ -25,7 +25,7 @@ from gpudbg.sm.observer import Observer
 from gpudbg.sm.sregs import LASTING
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.inferior import Inferior
     from gpudbg.isa.spa5.insn import Instruction
     from gpudbg.sm.state import WarpState
 
@@ -91,8 +91,8 @@ class Spin:
 class _Probe(Observer):
     """Sees the accesses of one instruction: what was there, so that it can be put back."""
 
-    def __init__(self, session: DebugSession) -> None:
-        self._session = session
+    def __init__(self, inferior: Inferior) -> None:
+        self._inferior = inferior
         self.reads: dict[int, list[tuple[str, int, int]]] = {}
         self.before: dict[tuple[str, int, int], bytes] = {}
         self.unknown = False
@@ -104,7 +104,7 @@ class _Probe(Observer):
         """Before a load, store or atomic."""
         parts = [(space, address, lanes)]
         if space == "generic":
-            parts = self._session.grid.engine.by_space(lanes64(address), lanes)
+            parts = self._inferior.grid.engine.by_space(lanes64(address), lanes)
         for where, given, part in parts:
             spread = lanes64(given) if where == "global" else lanes32(given)
             chosen = [(n, int(a)) for n, a in enumerate(spread.tolist()) if part >> n & 1]
@@ -131,7 +131,7 @@ class _Probe(Observer):
         """The bytes of a place."""
         space, address, lane = key
         if space == "global":
-            return bytes(self._session.grid.gpu.memory.read(address, size))
+            return bytes(self._inferior.grid.gpu.memory.read(address, size))
         if space == "local":
             return warp.local.read(lane, address, size)
         return bytes(warp.cta.shared.data[address : address + size])
@@ -145,7 +145,7 @@ class _Probe(Observer):
                 continue
             changed = True
             if space == "global":
-                self._session.grid.gpu.memory.write(address, old)
+                self._inferior.grid.gpu.memory.write(address, old)
             elif space == "local":
                 warp.local.write(lane, address, old)
             else:
@@ -154,7 +154,7 @@ class _Probe(Observer):
         return changed
 
 
-def spin_of(session: DebugSession, warp: WarpState, budget: int = TRIED) -> Spin | None:
+def spin_of(inferior: Inferior, warp: WarpState, budget: int = TRIED) -> Spin | None:
     """How a warp goes round, or None: it does not, or that cannot be told.
 
     Args:
@@ -162,27 +162,27 @@ def spin_of(session: DebugSession, warp: WarpState, budget: int = TRIED) -> Spin
     """
     if warp.status != "ready" or warp.in_trap:
         return None
-    engine, sm = session.grid.engine, session.grid.sms[warp.sm]
-    probe = _Probe(session)
+    engine, sm = inferior.grid.engine, inferior.grid.sms[warp.sm]
+    probe = _Probe(inferior)
     with engine.trial(warp, sm, probe):
         try:
-            return _try_ahead(session, warp, probe, budget)
+            return _try_ahead(inferior, warp, probe, budget)
         except GpudbgError:
             return None
         finally:
             probe.put_back(warp)
 
 
-def _try_ahead(session: DebugSession, warp: WarpState, probe: _Probe, budget: int) -> Spin | None:
+def _try_ahead(inferior: Inferior, warp: WarpState, probe: _Probe, budget: int) -> Spin | None:
     """Brent's search for a cycle of the warp's states; the laps of its places beside it."""
-    engine, sm = session.grid.engine, session.grid.sms[warp.sm]
+    engine, sm = inferior.grid.engine, inferior.grid.sms[warp.sm]
     path: list[int] = []
     laps: dict[int, int] = {}
     mark, mark_at, power = _state(warp), 0, 1
     gone = warp.exited
     while len(path) < budget:
         pc = first_instruction(warp.pc)
-        insn = instruction_at(session, pc)
+        insn = instruction_at(inferior, pc)
         if insn is None or insn.op.startswith(NEVER) or _changes_by_itself(insn):
             return None
         path.append(pc)
@@ -196,7 +196,7 @@ def _try_ahead(session: DebugSession, warp: WarpState, probe: _Probe, budget: in
             return None
         now = _state(warp)
         if now == mark:
-            return _spin(session, warp, path, path[mark_at:], probe, True)
+            return _spin(inferior, warp, path, path[mark_at:], probe, True)
         if len(path) - mark_at == power:
             mark, mark_at, power = now, len(path), 2 * power
     # The last lap: from where the last place was before.
@@ -204,7 +204,7 @@ def _try_ahead(session: DebugSession, warp: WarpState, probe: _Probe, budget: in
     if laps[last] < LAPS:
         return None
     back = len(path) - 1 - path[-2::-1].index(last) - 1
-    return _spin(session, warp, path, path[back:-1], probe, False)
+    return _spin(inferior, warp, path, path[back:-1], probe, False)
 
 
 def _changes_by_itself(insn: Instruction) -> bool:
@@ -222,7 +222,7 @@ def _state(warp: WarpState) -> bytes:
 
 
 def _spin(
-    session: DebugSession,
+    inferior: Inferior,
     warp: WarpState,
     path: list[int],
     lap: list[int],
@@ -230,29 +230,29 @@ def _spin(
     repeats: bool,
 ) -> Spin:
     pcs = sorted(set(lap))
-    offsets = [session.symbols.offset(pc) for pc in pcs]
+    offsets = [inferior.symbols.offset(pc) for pc in pcs]
     # Two or three names say enough.
-    polls = tuple(_poll(session, warp, probe, pc) for pc in pcs if probe.reads.get(pc))[:3]
+    polls = tuple(_poll(inferior, warp, probe, pc) for pc in pcs if probe.reads.get(pc))[:3]
     inside = path[0] in pcs
     low, high = offsets[0], offsets[-1]
     return Spin(warp.sm, warp.slot, low, high, len(pcs), repeats, inside, len(path), polls)
 
 
-def _poll(session: DebugSession, warp: WarpState, probe: _Probe, pc: int) -> Poll:
+def _poll(inferior: Inferior, warp: WarpState, probe: _Probe, pc: int) -> Poll:
     rows = probe.reads[pc]
     space, address, size = rows[0]
     raw = probe.look(warp, (space, address, -1), size)
-    name, dtype = name_of(session, space, address)
+    name, dtype = name_of(inferior, space, address)
     value = np.frombuffer(raw[: dtype.itemsize], dtype)[0] if dtype is not None else None
     text = f"{value}" if value is not None else f"0x{int.from_bytes(raw, 'little'):x}"
     return Poll(name, text, len(rows) - 1)
 
 
-def name_of(session: DebugSession, space: str, address: int) -> tuple[str, np.dtype[Any] | None]:
+def name_of(inferior: Inferior, space: str, address: int) -> tuple[str, np.dtype[Any] | None]:
     """A place as people call it (`lock[0]`, `shared 0x10`), and the type of what is there."""
     if space != "global":
         return f"{space} 0x{address:x}", None
-    for argument in session.launch.arguments:
+    for argument in inferior.launch.arguments:
         buffer = argument.buffer
         if buffer is not None and buffer.address <= address < buffer.address + buffer.nbytes:
             index, rest = divmod(address - buffer.address, buffer.dtype.itemsize)
@@ -260,48 +260,48 @@ def name_of(session: DebugSession, space: str, address: int) -> tuple[str, np.dt
     return f"global 0x{address:x}", None
 
 
-_FOUND: WeakKeyDictionary[DebugSession, tuple[int, dict[tuple[int, int], Spin], bool]] = (
+_FOUND: WeakKeyDictionary[Inferior, tuple[int, dict[tuple[int, int], Spin], bool]] = (
     WeakKeyDictionary()
 )
 
 
-def spins(session: DebugSession) -> dict[tuple[int, int], Spin]:
+def spins(inferior: Inferior) -> dict[tuple[int, int], Spin]:
     """Warps that go round at the present stop, by (SM, slot); looked for once a stop."""
-    return _at_stop(session)[1]
+    return _at_stop(inferior)[1]
 
 
-def known_spin(session: DebugSession, warp: WarpState) -> Spin | None:
+def known_spin(inferior: Inferior, warp: WarpState) -> Spin | None:
     """What has been found of a warp at this stop, without looking again."""
-    found = _FOUND.get(session)
-    if found is None or found[0] != len(session.stops):
+    found = _FOUND.get(inferior)
+    if found is None or found[0] != len(inferior.stops):
         return None
     return found[1].get((warp.sm, warp.slot))
 
 
-def hangs(session: DebugSession) -> bool:
+def hangs(inferior: Inferior) -> bool:
     """Whether every warp that can run comes to repeat itself: nothing can change any more.
 
     Blocks that wait for a place get none then, and warps at a barrier wait for these.
     """
-    return _at_stop(session)[2]
+    return _at_stop(inferior)[2]
 
 
-def _at_stop(session: DebugSession) -> tuple[int, dict[tuple[int, int], Spin], bool]:
-    number = len(session.stops)
-    found = _FOUND.get(session)
+def _at_stop(inferior: Inferior) -> tuple[int, dict[tuple[int, int], Spin], bool]:
+    number = len(inferior.stops)
+    found = _FOUND.get(inferior)
     if found is None or found[0] != number:
-        found = (number, *_look(session))
-        _FOUND[session] = found
+        found = (number, *_look(inferior))
+        _FOUND[inferior] = found
     return found
 
 
-def _look(session: DebugSession) -> tuple[dict[tuple[int, int], Spin], bool]:
+def _look(inferior: Inferior) -> tuple[dict[tuple[int, int], Spin], bool]:
     out: dict[tuple[int, int], Spin] = {}
-    stop = session.stop
-    if stop is None or session.finished or not (stop.kind in KINDS or stop.hang):
+    stop = inferior.stop
+    if stop is None or inferior.finished or not (stop.kind in KINDS or stop.hang):
         return out, False
-    focus = session.focus
-    warps = list(session.grid.warps())
+    focus = inferior.focus
+    warps = list(inferior.grid.warps())
     if any(w.in_trap or w.status == "trap" for w in warps):
         return out, False
     warps.sort(key=lambda w: focus is None or (w.sm, w.slot) != (focus.sm, focus.warp))
@@ -311,7 +311,7 @@ def _look(session: DebugSession) -> tuple[dict[tuple[int, int], Spin], bool]:
             continue
         if left <= 0:
             return out, False
-        spin = spin_of(session, warp, min(TRIED, left))
+        spin = spin_of(inferior, warp, min(TRIED, left))
         left -= TRIED if spin is None else spin.tried
         every = every and spin is not None and spin.repeats
         if spin is not None and spin.inside:
@@ -319,13 +319,13 @@ def _look(session: DebugSession) -> tuple[dict[tuple[int, int], Spin], bool]:
     return out, every and bool(out)
 
 
-def spin_lines(session: DebugSession) -> Iterator[str]:
+def spin_lines(inferior: Inferior) -> Iterator[str]:
     """What is to be said of a stop in the middle of a run: who goes round, and a hang."""
-    if session.stop is not None and session.stop.hang:
+    if inferior.stop is not None and inferior.stop.hang:
         # Its own details say it.
         return
-    yield from group_lines(spins(session).values())
-    if hangs(session):
+    yield from group_lines(spins(inferior).values())
+    if hangs(inferior):
         yield "  hang    every warp that can run comes to such a loop: nothing will change"
 
 

@@ -14,11 +14,11 @@ from gpudbg.formats.program import EXTERN_STRIDE
 from gpudbg.isa.spa5.sched import first_instruction, instruction_before
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.inferior import Inferior
     from gpudbg.sm.state import WarpState
 
 
-def standing_pc(session: DebugSession, warp: WarpState, kind: str | None = None) -> int:
+def standing_pc(inferior: Inferior, warp: WarpState, kind: str | None = None) -> int:
     """The code address of the instruction a warp stands at.
 
     Args:
@@ -27,20 +27,27 @@ def standing_pc(session: DebugSession, warp: WarpState, kind: str | None = None)
         kind: of the stop that is being made; None is the last one's.
     """
     if kind is None:
-        kind = session.stop.kind if session.stop is not None else ""
+        kind = inferior.stop.kind if inferior.stop is not None else ""
     if kind == "deadlock" and warp.status == "barrier":
         return instruction_before(warp.pc)
-    found = _return_address(session, warp)
+    found = _return_address(inferior, warp)
     return first_instruction(warp.pc) if found is None else instruction_before(found)
 
 
-def in_machine_function(session: DebugSession, warp: WarpState) -> bool:
+def in_machine_function(inferior: Inferior, warp: WarpState) -> bool:
     """Whether a warp is in a function that the machine carries out."""
-    return _return_address(session, warp) is not None
+    return _return_address(inferior, warp) is not None
 
 
-def _return_address(session: DebugSession, warp: WarpState) -> int | None:
+def _return_address(inferior: Inferior, warp: WarpState) -> int | None:
     """Where a warp in a function that the machine carries out goes on; None for all others."""
-    if warp.pc & -EXTERN_STRIDE not in session.symbols.image.externs:
+    if warp.pc & -EXTERN_STRIDE not in inferior.symbols.image.externs:
         return None
     return next((int(target) for kind, _, target in reversed(warp.stack) if kind == "RET"), None)
+
+
+def error_pc(inferior: Inferior, warp: WarpState) -> int:
+    """The instruction a warp's error is about; where it stands when it has none."""
+    errors = inferior.stop.errors if inferior.stop is not None else ()
+    mine = [e for e in errors if (e.sm, e.warp) == (warp.sm, warp.slot)]
+    return inferior.symbols.pc(mine[0].pc) if mine else standing_pc(inferior, warp)

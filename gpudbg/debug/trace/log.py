@@ -14,8 +14,8 @@ import numpy.typing as npt
 from gpudbg.debug.stops.stop import CallSite, dim
 from gpudbg.debug.symbols import Line
 from gpudbg.debug.trace.addresses import Addresses
+from gpudbg.debug.values.lanes import LANES
 from gpudbg.debug.views.text import lane_list
-from gpudbg.debug.warp_view import LANES
 from gpudbg.isa.spa5.sched import first_instruction
 from gpudbg.sm import record as rec
 from gpudbg.sm.residency.step import coordinates

@@ -148,7 +148,7 @@ def _place(session: DebugSession, at: str | int | None) -> Callable[[int], bool]
     if at is None:
         return None
     symbols = session.symbols
-    found = symbols.resolve(session.location_text(at), session)
+    found = symbols.resolve(session.location_text(at), session.origin())
     if found.line is None:
         return lambda pc: pc in found.addresses
     name, number = PurePath(found.line.file).name, found.line.number

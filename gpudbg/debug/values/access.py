@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpudbg.debug.values.context import argument_names
 from gpudbg.errors import CommandError, UsageError
-from gpudbg.expr import evaluate, parse_condition
-from gpudbg.expr.evaluate import LANES, SPACE_ARRAYS, Result, per_lane
-from gpudbg.expr.parse import names
-from gpudbg.expr.types import U32, VOID, Array, Pointer, Struct
+from gpudbg.expr.evaluate import LANES, Result, per_lane
+from gpudbg.expr.types import U32
 from gpudbg.mem.windows import WINDOW_BYTES
 from gpudbg.sm.counters import NEED_EVENTS
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.inferior import Inferior
     from gpudbg.sm.state import WarpState
 
 MAX_READ = 1 << 24
@@ -26,7 +23,7 @@ MAX_READ = 1 << 24
 
 
 def read(
-    session: DebugSession, space: str, address: int, size: int, warp: WarpState | None, lane: int
+    inferior: Inferior, space: str, address: int, size: int, warp: WarpState | None, lane: int
 ) -> bytes:
     """Bytes of an address space.
 
@@ -41,15 +38,15 @@ def read(
     """
     if size > MAX_READ:
         raise CommandError(f"{size} bytes are too many for one read", f"at most {MAX_READ}")
-    space, address = resolve(session, space, address)
+    space, address = resolve(inferior, space, address)
     try:
         if space == "global":
-            return session.grid.gpu.memory.read(address, size)
+            return inferior.grid.gpu.memory.read(address, size)
         if warp is None and space in ("local", "shared"):
             raise CommandError(f"no warp is there, so there is no {space} memory")
         if space == "local" and warp is not None:
             return warp.local.read(lane, address, size)
-        store, what = _store(session, space, address, warp)
+        store, what = _store(inferior, space, address, warp)
         offset = address & 0xFFFFFFFF if space in ("bank", "const") else address
         _bounds(offset, size, len(store), what)
         return bytes(store[offset : offset + size].tobytes())
@@ -57,26 +54,26 @@ def read(
         raise CommandError(e.message, e.hint) from None
 
 
-def read_global(session: DebugSession, address: int, size: int) -> bytes:
+def read_global(inferior: Inferior, address: int, size: int) -> bytes:
     """Device memory without a warp to look from; errors as `read`."""
     try:
-        return session.grid.gpu.memory.read(address, size)
+        return inferior.grid.gpu.memory.read(address, size)
     except UsageError as e:
         raise CommandError(e.message, e.hint) from None
 
 
 def write(
-    session: DebugSession, space: str, address: int, data: bytes, warp: WarpState, lane: int
+    inferior: Inferior, space: str, address: int, data: bytes, warp: WarpState, lane: int
 ) -> None:
     """Replace bytes; errors as `read`, and code cannot be written."""
-    space, address = resolve(session, space, address)
+    space, address = resolve(inferior, space, address)
     if space == "code":
         raise CommandError("code cannot be written", "load another program instead")
-    written = session.grid.engine.written
+    written = inferior.grid.engine.written
     try:
         if space == "global":
-            session.grid.gpu.memory.write(address, data)
-            found = session.grid.gpu.memory.find(address)
+            inferior.grid.gpu.memory.write(address, data)
+            found = inferior.grid.gpu.memory.find(address)
             if written is not None and found is not None:
                 written.note_bytes(space, found, lane, address - found.base, len(data))
             return
@@ -86,7 +83,7 @@ def write(
                 start = warp.local.column(address, len(data))
                 written.note_bytes(space, warp, lane, start, len(data))
             return
-        store, what = _store(session, space, address, warp)
+        store, what = _store(inferior, space, address, warp)
         offset = address & 0xFFFFFFFF if space in ("bank", "const") else address
         _bounds(offset, len(data), len(store), what)
         store[offset : offset + len(data)] = np.frombuffer(data, np.uint8)
@@ -96,34 +93,42 @@ def write(
         raise CommandError(e.message, e.hint) from None
 
 
-def resolve(session: DebugSession, space: str, address: int) -> tuple[str, int]:
+def store(
+    inferior: Inferior, space: str, address: int, data: bytes, warp: WarpState, lane: int
+) -> None:
+    """`write`, and keep that a user's assignment changed these bytes."""
+    write(inferior, space, address, data, warp, lane)
+    inferior.note_write(space, address, len(data))
+
+
+def resolve(inferior: Inferior, space: str, address: int) -> tuple[str, int]:
     """Generic addresses to the space they look into; module constants lie in device memory."""
     if space == "generic":
-        layout = session.grid.gpu.layout
+        layout = inferior.grid.gpu.layout
         if layout.shared_window <= address < layout.shared_window + WINDOW_BYTES:
             return "shared", address - layout.shared_window
         if layout.local_window <= address < layout.local_window + WINDOW_BYTES:
             return "local", address - layout.local_window
         return "global", address
-    if space == "const" and session.grid.gpu.memory.find(address) is not None:
+    if space == "const" and inferior.grid.gpu.memory.find(address) is not None:
         return "global", address
     return space, address
 
 
 def _store(
-    session: DebugSession, space: str, address: int, warp: WarpState | None
+    inferior: Inferior, space: str, address: int, warp: WarpState | None
 ) -> tuple[NDArray[np.uint8], str]:
     if space == "shared" and warp is not None:
         return warp.cta.shared.data, "shared memory of the block"
     if space in ("bank", "const"):
         bank = address >> 32
-        banks = session.grid.engine.constants.banks
+        banks = inferior.grid.engine.constants.banks
         if bank not in banks:
             known = ", ".join(f"c[0x{b:x}]" for b in sorted(banks))
             raise CommandError(f"there is no constant bank 0x{bank:x}", f"banks: {known}")
         return banks[bank].data, f"constant bank 0x{bank:x}"
     if space == "code":
-        image = session.symbols.image
+        image = inferior.symbols.image
         return np.frombuffer(bytes(image.base) + image.code, np.uint8), "the program's code"
     raise CommandError(f"unknown address space {space!r}")
 
@@ -134,25 +139,25 @@ def _bounds(offset: int, size: int, limit: int, what: str) -> None:
 
 
 # ---- special registers -----------------------------------------------------------------
-def special(session: DebugSession, warp: WarpState, text: str) -> Result | None:
+def special(inferior: Inferior, warp: WarpState, text: str) -> Result | None:
     """A special register (SR_TID.X, SR_LaneId) or PTX register (%tid.x) in 32 lanes."""
     if text.startswith("%"):
-        return _ptx(session, warp, text)
+        return _ptx(inferior, warp, text)
     number = _number(text)
     if number is None:
         return None
-    return per_lane(special_value(session, warp, number), U32)
+    return per_lane(special_value(inferior, warp, number), U32)
 
 
 def special_value(
-    session: DebugSession, warp: WarpState, number: int, coupled: bool = False
+    inferior: Inferior, warp: WarpState, number: int, coupled: bool = False
 ) -> NDArray[np.uint32]:
     """A special register in 32 lanes, as S2R or (`coupled`) CS2R reads it."""
     if number in NEED_EVENTS:
-        session.grid.keep_counters()
-    file = session.grid.engine.sregs
+        inferior.grid.keep_counters()
+    file = inferior.grid.engine.sregs
     read = file.read_coupled if coupled else file.read
-    values = np.asarray(read(warp, session.grid.sms[warp.sm], number), np.uint32)
+    values = np.asarray(read(warp, inferior.grid.sms[warp.sm], number), np.uint32)
     return np.broadcast_to(values, LANES).copy()
 
 
@@ -172,52 +177,7 @@ def special_names() -> list[str]:
     return [row.nvdisasm for row in SPECIAL_REGISTERS if row.nvdisasm]
 
 
-def _ptx(session: DebugSession, warp: WarpState, text: str) -> Result | None:
+def _ptx(inferior: Inferior, warp: WarpState, text: str) -> Result | None:
     from gpudbg.debug.values.ptx_values import read_ptx
 
-    return read_ptx(session, warp, text)
-
-
-# ---- names -----------------------------------------------------------------------------
-def check_names(session: DebugSession, text: str) -> None:
-    """Refuse a condition with names that no warp of the session knows.
-
-    A condition is evaluated at a stop only, where a misspelt name would come too late.
-
-    Raises:
-        CommandError: it does not parse, assigns, or names a register, symbol or `$variable` that
-            does not exist.
-    """
-    tree = parse_condition(text)
-    if session.focus is None:
-        return
-    context = session.context()
-    for name in names(tree):
-        if name.text not in SPACE_ARRAYS and evaluate(name, context).type == VOID:
-            raise CommandError(f"{name.text} is not set", "see `help expressions`")
-
-
-# ---- arrays ----------------------------------------------------------------------------
-def fetch_array(session: DebugSession, result: Result, lane: int) -> tuple[Result, NDArray[Any]]:
-    """The elements of an array result, read as `lane` of the focused warp sees them."""
-    assert isinstance(result.type, Array)
-    assert result.place is not None
-    target = result.type.target
-    if isinstance(target, Array | Struct):
-        raise CommandError(f"an array of {target} has no numbers of its own; index it")
-    dtype = np.dtype(np.uint64) if isinstance(target, Pointer) else target.dtype
-    count = min(result.type.count, MAX_READ // dtype.itemsize)
-    raw = session.read_focused(result.place.space, int(result.values[lane]), count * dtype.itemsize)
-    return result, np.frombuffer(raw, dtype).copy()
-
-
-def complete(session: DebugSession, text: str) -> list[str]:
-    """Names that could stand where an expression's last word is being typed."""
-    m = re.search(r"[$%]?[A-Za-z_][\w.]*$", text)
-    head, word = (text[: m.start()], m[0]) if m else (text, "")
-    names = [f"$R{i}" for i in range(int(session.warp().state.R.shape[0]))] if session.focus else []
-    names += [f"$P{i}" for i in range(7)] + ["$pc", "$CC", "$lane", "$warp", "$sm"]
-    names += [f"{v}.{a}" for v in ("threadIdx", "blockIdx", "blockDim", "gridDim") for a in "xyz"]
-    names += [*session.program.globals, "shared[", "local[", "global["]
-    names += argument_names(session) + special_names()
-    return [head + n for n in names if n.lower().startswith(word.lower())]
+    return read_ptx(inferior, warp, text)

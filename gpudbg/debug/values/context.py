@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpudbg.debug.stops.standing import standing_pc
-from gpudbg.debug.values import cuda_vars
+from gpudbg.debug.stops.standing import error_pc, standing_pc
+from gpudbg.debug.values import access, cuda_vars
 from gpudbg.debug.values.frames import Frame, frames
+from gpudbg.debug.values.lanes import FLAGS, RZ, array_mask, mask_array
 from gpudbg.debug.views.format import parse_int
-from gpudbg.debug.warp_view import FLAGS, RZ, array_mask, mask_array
 from gpudbg.errors import CommandError
 from gpudbg.expr.evaluate import (
     LANES,
@@ -37,7 +37,7 @@ from gpudbg.regs.ptx import find_ptx_vector
 from gpudbg.symbols.variable_types import source_name, variable_type
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.inferior import Inferior
     from gpudbg.sm.state import WarpState
 
 AXES = "xyz"
@@ -50,15 +50,15 @@ ENTRY = "@entry"
 class WarpContext:
     """The `expr.Context` of one warp, seen from one of its call frames."""
 
-    def __init__(self, session: DebugSession, warp: WarpState, level: int = 0) -> None:
-        self._session = session
+    def __init__(self, inferior: Inferior, warp: WarpState, level: int = 0) -> None:
+        self._inferior = inferior
         self._warp = warp
         self._level = level
 
     @property
     def frame(self) -> Frame:
         """The call frame that names and `$pc` are looked up in."""
-        rows = frames(self._session, self._warp)
+        rows = frames(self._inferior, self._warp)
         return rows[min(self._level, len(rows) - 1)]
 
     # ---- registers ---------------------------------------------------------------------
@@ -82,7 +82,7 @@ class WarpContext:
     # ---- names -------------------------------------------------------------------------
     def name(self, text: str) -> Result | None:
         """Any other name, or None."""
-        variables = self._session.variables
+        variables = self._inferior.variables
         if text in variables:
             return variables[text]
         if (text.startswith("$") and text.lstrip("$").isdecimal()) or text in ("$", "$$"):
@@ -92,9 +92,9 @@ class WarpContext:
             return self._pc()
         found = _NAMES.get(plain)
         if found is not None:
-            return found(self._session, self._warp)
+            return found(self._inferior, self._warp)
         if plain.startswith("cuda_"):
-            number = cuda_vars.read(self._session, plain)
+            number = cuda_vars.read(self._inferior, plain)
             if number is not None:
                 return uniform(number, U64 if number > 0xFFFFFFFF else U32)
         # `$n` is no argument n.
@@ -111,14 +111,14 @@ class WarpContext:
 
     def _pc(self) -> Result:
         """The selected frame's pc; only the innermost one's can be changed."""
-        pc = standing_pc(self._session, self._warp) if self._level == 0 else self.frame.pc
+        pc = standing_pc(self._inferior, self._warp) if self._level == 0 else self.frame.pc
         place = Place("pc") if self._level == 0 else None
-        shown = np.full(LANES, self._session.shown_pc(pc), np.uint64)
+        shown = np.full(LANES, self._inferior.shown_pc(pc), np.uint64)
         return per_lane(shown, U64, place)
 
     def _history(self, text: str) -> Result:
         """`$` `$$` `$3` `$$2`: a value that `print` showed."""
-        history = self._session.value_history
+        history = self._inferior.value_history
         back = text.startswith("$$")
         digits = text.lstrip("$")
         number = parse_int(digits, "value number") if digits else int(back)
@@ -130,18 +130,18 @@ class WarpContext:
     def _coordinate(self, text: str) -> Result | None:
         base, _, axis = text.partition(".")
         if base in _VECTORS and axis in (*AXES, "w") and axis:
-            return _VECTORS[base](self._session, self._warp, AXES.find(axis))
+            return _VECTORS[base](self._inferior, self._warp, AXES.find(axis))
         return None
 
     def _special(self, text: str) -> Result | None:
-        return self._session.special(self._warp, text)
+        return access.special(self._inferior, self._warp, text)
 
     def _symbol(self, text: str) -> Result | None:
         if text.startswith("param") and text[5:].isdecimal():
             return self._parameter(parse_int(text[5:], "parameter number"))
         found = self._argument(text)
         found = found or self._module_variable(text) or self._shared_variable(text)
-        names = [a.name for a in self._session.launch.arguments]
+        names = [a.name for a in self._inferior.launch.arguments]
         if found is None and text in names:
             raise self._elsewhere(text, names.index(text))
         return found
@@ -150,19 +150,19 @@ class WarpContext:
         """An argument's name where the frame is not the kernel's."""
         return CommandError(
             f'No symbol "{text}" in current context.',
-            f"the kernel's arguments belong to {self._session.symbols.kernel_name}'s own frame; "
+            f"the kernel's arguments belong to {self._inferior.symbols.kernel_name}'s own frame; "
             f"arg{index} is the launch's in every frame",
         )
 
     def _module_variable(self, text: str) -> Result | None:
-        row = self._session.symbols.variable(text)
+        row = self._inferior.symbols.variable(text)
         if row is None:
             return None
-        address = self._session.global_address(row.name)
+        address = self._inferior.launch.loaded.symbol_address(row.name)
         return self._variable(row.name, row.space, address, row.size)
 
     def _shared_variable(self, text: str) -> Result | None:
-        for var in self._session.program.shared_vars:
+        for var in self._inferior.program.shared_vars:
             if text in (var.name, source_name(var.name)):
                 return self._variable(var.name, "shared", var.offset, var.size)
         return None
@@ -173,7 +173,7 @@ class WarpContext:
         A symbol gives a size only: without a type, 4-byte multiples are shown as words and a cast
         chooses.
         """
-        type_ = variable_type(self._session.program, symbol, size)
+        type_ = variable_type(self._inferior.program, symbol, size)
         if type_ is None and size in (1, 2, 4):
             type_ = TYPES[f"u{8 * size}"]
         if type_ is None:
@@ -189,7 +189,7 @@ class WarpContext:
         """
         entry = text.endswith(ENTRY)
         name = text.removesuffix(ENTRY)
-        for index, argument in enumerate(self._session.launch.arguments):
+        for index, argument in enumerate(self._inferior.launch.arguments):
             if text == f"arg{index}":
                 return typed_argument(self._parameter(index), argument)
             if name != argument.name:
@@ -214,7 +214,7 @@ class WarpContext:
         return frame.physical == 0 and not frame.inlined
 
     def _parameter(self, index: int) -> Result:
-        kernel = self._session.kernel
+        kernel = self._inferior.kernel
         if index >= len(kernel.params):
             raise CommandError(
                 f"no parameter {index}", f"{kernel.name} has {len(kernel.params)} parameters"
@@ -241,14 +241,14 @@ class WarpContext:
             return {n.rpartition(".")[2]: part for n, part in parts if part is not None} or None
         if base not in _VECTORS:
             return None
-        return {a: _VECTORS[base](self._session, self._warp, n) for n, a in enumerate(AXES)}
+        return {a: _VECTORS[base](self._inferior, self._warp, n) for n, a in enumerate(AXES)}
 
     def suggestions(self, text: str) -> list[str]:
         """Known names near `text`."""
         known = ["pc", *_NAMES, *(f"{v}.{a}" for v in _VECTORS for a in AXES)]
-        known += [*self._session.program.globals, *self._session.variables]
-        known += argument_names(self._session)
-        known += self._session.special_names()
+        known += [*self._inferior.program.globals, *self._inferior.variables]
+        known += argument_names(self._inferior)
+        known += access.special_names()
         return difflib.get_close_matches(text.removeprefix("$"), known, n=3)
 
     # ---- memory ------------------------------------------------------------------------
@@ -266,8 +266,8 @@ class WarpContext:
                 data = cache[int(addresses[lane])]
             else:
                 try:
-                    data = self._session.read_memory(
-                        space, int(addresses[lane]), size, self._warp, lane
+                    data = access.read(
+                        self._inferior, space, int(addresses[lane]), size, self._warp, lane
                     )
                     cache[int(addresses[lane])] = data
                 except CommandError as e:
@@ -280,7 +280,7 @@ class WarpContext:
     def read_const(self, bank: int, offset: int, size: int) -> bytes:
         """Constant-bank bytes."""
         address = bank << 32 | (offset & 0xFFFFFFFF)
-        return self._session.read_memory("bank", address, size, self._warp, 0)
+        return access.read(self._inferior, "bank", address, size, self._warp, 0)
 
     # ---- writing -----------------------------------------------------------------------
     def write_place(self, place: Place, raw: NDArray[np.uint8]) -> None:
@@ -301,16 +301,21 @@ class WarpContext:
         elif place.kind == "memory":
             assert place.addresses is not None
             if place.space == "bank":
-                self._session.arguments_changed = True
+                self._inferior.arguments_changed = True
             for lane in lanes:
-                self._session.write_memory(
-                    place.space, int(place.addresses[lane]), raw[lane].tobytes(), self._warp, lane
+                access.store(
+                    self._inferior,
+                    place.space,
+                    int(place.addresses[lane]),
+                    raw[lane].tobytes(),
+                    self._warp,
+                    lane,
                 )
 
     def _lanes(self) -> list[int]:
-        if self._session.settings.shown("print-lanes") == "all":
+        if self._inferior.settings.shown("print-lanes") == "all":
             return [i for i in range(LANES) if self._warp.valid >> i & 1]
-        focus = self._session.focus
+        focus = self._inferior.focus
         return [focus.lane if focus is not None else 0]
 
     def _write_register(
@@ -328,9 +333,9 @@ class WarpContext:
 
     def _move(self, shown: int) -> None:
         """The warp's active lanes go on at a pc, written as expressions show it."""
-        session = self._session
-        codes = session.settings.shown("addresses") == "code"
-        found = session.symbols.at(shown if codes else session.symbols.code_address(shown))
+        inferior = self._inferior
+        codes = inferior.settings.shown("addresses") == "code"
+        found = inferior.symbols.at(shown if codes else inferior.symbols.code_address(shown))
         self._warp.pc = found.addresses[0]
 
     def _write_mask(self, place: Place, values: NDArray[np.bool_], lanes: list[int]) -> None:
@@ -351,10 +356,10 @@ class WarpContext:
         if isinstance(kept.type, Struct):
             raise CommandError(f"{name} cannot hold a structure", f"keep its address: {name} = &…")
         if text_of(kept) is not None:
-            self._session.variables[name] = kept
+            self._inferior.variables[name] = kept
             return
         place = Place("variable", name=name)
-        self._session.variables[name] = Result(kept.type, kept.values, kept.valid, place, kept.why)
+        self._inferior.variables[name] = Result(kept.type, kept.values, kept.valid, place, kept.why)
 
 
 def void_variable(text: str) -> Result:
@@ -371,9 +376,9 @@ def machine_name(text: str) -> bool:
     return known or plain.startswith(("cuda_", "SR_")) or is_register(text)
 
 
-def argument_names(session: DebugSession) -> list[str]:
+def argument_names(inferior: Inferior) -> list[str]:
     """Names that mean something in the kernel's frame: `n@entry`, and buffers by `out` alone."""
-    rows = session.launch.arguments
+    rows = inferior.launch.arguments
     return [a.name for a in rows if a.buffer is not None] + [f"{a.name}{ENTRY}" for a in rows]
 
 
@@ -413,7 +418,7 @@ _NAMES: dict[str, Reader] = {
     "sp": lambda s, w: per_lane(
         w.R[1].astype(np.uint64) + np.uint64(s.grid.gpu.layout.local_window), U64
     ),
-    "errorpc": lambda s, w: _int(s.shown_pc(s.error_pc(w)), U64),
+    "errorpc": lambda s, w: _int(s.shown_pc(error_pc(s, w)), U64),
     "sm": lambda s, w: _int(w.sm),
     "warp": lambda s, w: _int(w.slot),
     "lane": lambda s, w: per_lane(np.arange(LANES, dtype=np.int32), I32),

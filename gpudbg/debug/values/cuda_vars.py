@@ -10,17 +10,17 @@ from gpudbg.debug.values.frames import call_depth, waiting_pc
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.inferior import Inferior
 
 INVALID = 0xFFFFFFFF
 """What cuda-gdb shows for a value that does not exist."""
 
-Reader = Callable[["DebugSession"], int]
+Reader = Callable[["Inferior"], int]
 
 
 def _axis(name: str, axis: int) -> Reader:
-    def read(session: DebugSession) -> int:
-        value = coords.current(session).value(name)
+    def read(inferior: Inferior) -> int:
+        value = coords.current(inferior).value(name)
         assert isinstance(value, tuple)
         return value[axis]
 
@@ -28,17 +28,17 @@ def _axis(name: str, axis: int) -> Reader:
 
 
 def _size(name: str, axis: int) -> Reader:
-    return lambda session: int(getattr(session.grid, name)[axis])
+    return lambda inferior: int(getattr(inferior.grid, name)[axis])
 
 
-def _lineno(session: DebugSession) -> int:
-    place = coords.current(session)
-    line = session.symbols.line(waiting_pc(place.state, place.lane))
+def _lineno(inferior: Inferior) -> int:
+    place = coords.current(inferior)
+    line = inferior.symbols.line(waiting_pc(place.state, place.lane))
     return line.number if line is not None else INVALID
 
 
-def _error_address(session: DebugSession) -> int:
-    errors = session.stop.errors if session.stop is not None else ()
+def _error_address(inferior: Inferior) -> int:
+    errors = inferior.stop.errors if inferior.stop is not None else ()
     address = errors[0].address if errors else None
     return INVALID if address is None else address
 
@@ -73,12 +73,12 @@ VARIABLES: dict[str, Reader] = {
 """Name without `$` -> its value."""
 
 
-def read(session: DebugSession, name: str) -> int | None:
+def read(inferior: Inferior, name: str) -> int | None:
     """A convenience variable's value; None when there is none of that name."""
     reader = VARIABLES.get(name)
     if reader is None:
         return None
     try:
-        return int(reader(session))
+        return int(reader(inferior))
     except CommandError:
         return INVALID

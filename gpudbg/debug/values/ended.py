@@ -20,14 +20,14 @@ from gpudbg.expr.evaluate import LANES, Place, Result, uniform
 from gpudbg.expr.types import U64
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.inferior import Inferior
 
 
 class BareContext(WarpContext):
     """The `expr.Context` without a machine: convenience variables, constants, what was printed."""
 
-    def __init__(self, session: DebugSession) -> None:
-        self._session = session
+    def __init__(self, inferior: Inferior) -> None:
+        self._inferior = inferior
 
     def _gone(self, what: str) -> NoReturn:
         raise CommandError("no warp has the focus", "`run` or `start` launches the kernel")
@@ -50,8 +50,8 @@ class BareContext(WarpContext):
 
     def name(self, text: str) -> Result | None:
         """Variables and values that were shown."""
-        if text in self._session.variables:
-            return self._session.variables[text]
+        if text in self._inferior.variables:
+            return self._inferior.variables[text]
         if text in ("$", "$$") or (text.startswith("$") and text.lstrip("$").isdecimal()):
             return self._history(text)
         if text.startswith("$") and text[1:].isidentifier() and not machine_name(text):
@@ -81,7 +81,7 @@ class EndedContext(BareContext):
     """The `expr.Context` without a warp: everything of a warp is gone, and says so."""
 
     def _gone(self, what: str) -> NoReturn:
-        if not self._session.launched:
+        if not self._inferior.launched:
             raise CommandError(
                 f"nothing has been launched: no warp has {what} yet",
                 "`run` says what a launch needs",
@@ -93,18 +93,18 @@ class EndedContext(BareContext):
 
     def name(self, text: str) -> Result | None:
         """Session variables, values that were shown, arguments and module variables."""
-        if text in self._session.variables:
-            return self._session.variables[text]
+        if text in self._inferior.variables:
+            return self._inferior.variables[text]
         if text in ("$", "$$") or (text.startswith("$") and text.lstrip("$").isdecimal()):
             return self._history(text)
-        for index, argument in enumerate(self._session.launch.arguments):
+        for index, argument in enumerate(self._inferior.launch.arguments):
             if argument.buffer is None:
                 continue
             if text == argument.name:
                 return buffer_array(argument)
             if text in (f"arg{index}", argument.name + ENTRY):
                 return typed_argument(uniform(argument.buffer.address, U64), argument)
-        row = self._session.symbols.variable(text)
+        row = self._inferior.symbols.variable(text)
         if row is not None and row.space == "global":
             return self._module_variable(text)
         if text.startswith("$") and text[1:].isidentifier() and not machine_name(text):
@@ -118,7 +118,7 @@ class EndedContext(BareContext):
         if space not in ("global", "generic"):
             self._gone(f"{space} memory")
         try:
-            data = self._session.grid.gpu.memory.read(int(addresses[0]), size)
+            data = self._inferior.grid.gpu.memory.read(int(addresses[0]), size)
         except UsageError as error:
             return np.zeros((LANES, size), np.uint8), np.zeros(LANES, bool), str(error)
         row = np.frombuffer(bytes(data), np.uint8)

@@ -15,7 +15,7 @@ from gpudbg.debug.symbols import Line
 from gpudbg.isa.spa5.sched import first_instruction
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.inferior import Inferior
     from gpudbg.debug.symbols import Symbols
     from gpudbg.sm.state import WarpState
 
@@ -41,23 +41,23 @@ class Frame:
     inlined: bool
 
 
-def frames(session: DebugSession, warp: WarpState | None = None) -> tuple[Frame, ...]:
+def frames(inferior: Inferior, warp: WarpState | None = None) -> tuple[Frame, ...]:
     """The frames of a warp (the focused one), innermost first.
 
     Call sites that a line step has not entered yet (`session.skipped_inline`) are left out for
     the focused warp, so that a step shows the line that calls before the one that is called.
     """
-    focused = session.warp().state
+    focused = inferior.focused()
     warp = warp or focused
     returns = [int(target) for kind, _, target in reversed(warp.stack) if kind == "RET"]
-    returns = returns[1:] if in_machine_function(session, warp) else returns
+    returns = returns[1:] if in_machine_function(inferior, warp) else returns
     out: list[Frame] = []
     depth = len(returns)
-    for physical, pc in enumerate([standing_pc(session, warp), *returns]):
+    for physical, pc in enumerate([standing_pc(inferior, warp), *returns]):
         # A return address lies behind its call: the line is that of the call.
-        rows = _inline_rows(session.symbols, pc if physical == 0 else pc - 8)
+        rows = _inline_rows(inferior.symbols, pc if physical == 0 else pc - 8)
         if physical == 0 and warp is focused:
-            rows = rows[min(session.skipped_inline, len(rows) - 1) :]
+            rows = rows[min(inferior.skipped_inline, len(rows) - 1) :]
         for n, (function, line) in enumerate(rows):
             inlined = n < len(rows) - 1
             out.append(Frame(len(out), pc, function, line, depth - physical, inlined))

@@ -20,7 +20,7 @@ from gpudbg.errors import CommandError, UsageError
 if TYPE_CHECKING:
     from gpudbg.analysis.liveness import Liveness
     from gpudbg.analysis.nearby import Nearby
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.inferior import Inferior
     from gpudbg.debug.symbols import Symbols
     from gpudbg.sm.state import WarpState
 
@@ -32,7 +32,7 @@ _WALKS: WeakKeyDictionary[Symbols, Liveness | Nearby | None] = WeakKeyDictionary
 
 
 def never_written(
-    session: DebugSession, space: str, address: int, size: int
+    inferior: Inferior, space: str, address: int, size: int
 ) -> npt.NDArray[np.bool_] | None:
     """Which bytes, as the focused lane sees them, nobody has given a value.
 
@@ -44,9 +44,9 @@ def never_written(
         An element for each byte; None where all were given contents when the launch was made, or
         where it is not known (`not_known`).
     """
-    grid = session.grid
-    written, focus = grid.engine.written, session.focus
-    space, address = resolve(session, space, address)
+    grid = inferior.grid
+    written, focus = grid.engine.written, inferior.focus
+    space, address = resolve(inferior, space, address)
     if written is None:
         return None
     if space == "global":
@@ -68,14 +68,14 @@ def never_written(
     return None if marks is None else ~marks
 
 
-def not_known(session: DebugSession, space: str, address: int) -> bool:
+def not_known(inferior: Inferior, space: str, address: int) -> bool:
     """Whether it is not known if somebody has written what was given no contents.
 
     Args:
         space, address: as for `never_written`.
     """
-    grid = session.grid
-    space, address = resolve(session, space, address)
+    grid = inferior.grid
+    space, address = resolve(inferior, space, address)
     if space == "global":
         found = grid.gpu.memory.find(address)
         if found is None or not found.uninitialized:
@@ -118,14 +118,14 @@ def register_number(text: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def untouched_registers(session: DebugSession) -> int:
+def untouched_registers(inferior: Inferior) -> int:
     """Registers that no instruction has written on the focused warp's ways, as a mask."""
-    if session.focus is None:
+    if inferior.focus is None:
         return 0
-    symbols = session.symbols
+    symbols = inferior.symbols
     if symbols not in _WALKS:
         _WALKS[symbols] = of_kernel(symbols)
-    return untouched(symbols, _WALKS[symbols], session.warp().state)
+    return untouched(symbols, _WALKS[symbols], inferior.focused())
 
 
 def untouched(symbols: Symbols, walk: Liveness | Nearby | None, warp: WarpState) -> int:

@@ -20,7 +20,7 @@ from gpudbg.isa.spa5.operands import PT, Address, Reg
 from gpudbg.mem.lanes import bools
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.inferior import Inferior
     from gpudbg.isa.spa5.insn import Instruction
     from gpudbg.sm.state import WarpState
 
@@ -54,13 +54,13 @@ class Change:
     floats: bool = False
 
 
-def instruction_at(session: DebugSession, pc: int) -> Instruction | None:
+def instruction_at(inferior: Inferior, pc: int) -> Instruction | None:
     """The decoded instruction at a pc, or None."""
-    line = session.symbols.instruction(pc)
+    line = inferior.symbols.instruction(pc)
     if line is None or not line.legal:
         return None
     try:
-        return decode(line.word, session.program.arch)
+        return decode(line.word, inferior.program.arch)
     except DecodeError:
         return None
 
@@ -73,11 +73,11 @@ def guard_mask(warp: WarpState, insn: Instruction) -> int:
 
 
 def operand_values(
-    session: DebugSession, warp: WarpState, lane: int, pc: int
+    inferior: Inferior, warp: WarpState, lane: int, pc: int
 ) -> tuple[OperandValue, ...]:
     """Registers, pairs, predicates and addresses the instruction at `pc` reads, in text order."""
-    insn = instruction_at(session, pc)
-    code = session.symbols.instruction(pc)
+    insn = instruction_at(inferior, pc)
+    code = inferior.symbols.instruction(pc)
     if insn is None or code is None:
         return ()
     out: list[OperandValue] = []
@@ -125,12 +125,12 @@ def _column(text: str, name: str) -> int:
     return -1
 
 
-def changes(session: DebugSession, warp: WarpState, lane: int) -> tuple[Change, ...]:
+def changes(inferior: Inferior, warp: WarpState, lane: int) -> tuple[Change, ...]:
     """Registers and predicates of `lane` that the warp's next instruction will change.
 
     Empty where it changes none, cannot be tried, or would fault.
     """
-    insn = instruction_at(session, warp.pc)
+    insn = instruction_at(inferior, warp.pc)
     if insn is None or warp.status != "ready" or insn.op.startswith(NEVER_TRIED):
         return ()
     writes = insn.writes()
@@ -140,7 +140,7 @@ def changes(session: DebugSession, warp: WarpState, lane: int) -> tuple[Change, 
         return ()
     before = warp.R[:, lane].copy()
     predicates = [int(p) >> lane & 1 for p in list(warp.predicates)[:7]]
-    after = _try(session, warp, lane)
+    after = _try(inferior, warp, lane)
     if after is None:
         return ()
     registers, flags = after
@@ -159,28 +159,23 @@ def changes(session: DebugSession, warp: WarpState, lane: int) -> tuple[Change, 
 
 
 def _try(
-    session: DebugSession, warp: WarpState, lane: int
+    inferior: Inferior, warp: WarpState, lane: int
 ) -> tuple[np.ndarray[Any, Any], list[int]] | None:
     """All registers and the lane's predicates after one instruction; the warp stays as it was."""
-    engine = session.grid.engine
-    sm = session.grid.sms[warp.sm]
-    saved = warp.saved()
-    kept = (engine.observers, engine.fault, sm.issued, sm.clock_base)
-    engine.observers = None
-    try:
-        if engine.run(warp, sm, 1) in ("fault", "trap"):
+    engine = inferior.grid.engine
+    sm = inferior.grid.sms[warp.sm]
+    with engine.trial(warp, sm):
+        try:
+            if engine.run(warp, sm, 1) in ("fault", "trap"):
+                return None
+            return warp.R.copy(), [int(p) >> lane & 1 for p in list(warp.predicates)[:7]]
+        except GpudbgError:
             return None
-        return warp.R.copy(), [int(p) >> lane & 1 for p in list(warp.predicates)[:7]]
-    except GpudbgError:
-        return None
-    finally:
-        warp.put_back(saved)
-        engine.observers, engine.fault, sm.issued, sm.clock_base = kept
 
 
-def next_words(session: DebugSession, warp: WarpState, lane: int, becomes: str = "->") -> str:
+def next_words(inferior: Inferior, warp: WarpState, lane: int, becomes: str = "->") -> str:
     """In a few words what the next instruction does in a lane: `R4 8 -> 9`, `12 of 19 lanes`."""
-    insn = instruction_at(session, warp.pc)
+    insn = instruction_at(inferior, warp.pc)
     if insn is None or warp.status == "exited":
         return ""
     lanes = guard_mask(warp, insn)
@@ -188,13 +183,13 @@ def next_words(session: DebugSession, warp: WarpState, lane: int, becomes: str =
         return ""
     if not lanes >> lane & 1:
         return f"lane {lane} skips" if lanes else "no lane executes"
-    found = changes(session, warp, lane)
+    found = changes(inferior, warp, lane)
     if found:
         return "  ".join(_change_words(c, becomes) for c in found[:2])
-    target = insn.target(session.symbols.offset(warp.pc))
+    target = insn.target(inferior.symbols.offset(warp.pc))
     if target is not None and insn.guard[0] != PT:
         return f"{lanes.bit_count()} of {warp.active.bit_count()} lanes"
-    values = operand_values(session, warp, lane, warp.pc)
+    values = operand_values(inferior, warp, lane, warp.pc)
     shown = [v for v in values[:3] if v.kind != "predicate"]
     return "  ".join(f"{v.name} {_short(v.value, v.floats)}" for v in shown)
 

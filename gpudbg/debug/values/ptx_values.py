@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gpudbg.debug.values.access import special_value
+from gpudbg.debug.values.access import read, special_value
 from gpudbg.errors import CommandError
 from gpudbg.expr.evaluate import LANES, Result, per_lane
 from gpudbg.expr.types import U32, U64
 from gpudbg.regs.ptx import Lowering, PtxRegister, Source, find_ptx, nearest_ptx
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.inferior import Inferior
     from gpudbg.sm.state import WarpState
 
 
-def read_ptx(session: DebugSession, warp: WarpState, text: str) -> Result | None:
+def read_ptx(inferior: Inferior, warp: WarpState, text: str) -> Result | None:
     """`%tid.x` and the like in 32 lanes; None when no PTX register has this name.
 
     Raises:
@@ -32,8 +32,8 @@ def read_ptx(session: DebugSession, warp: WarpState, text: str) -> Result | None
                 f"no PTX register is called {text}", "did you mean " + ", ".join(near)
             )
         return None
-    lowering = _lowering(row, session.program.arch)
-    words = [_word(session, warp, lowering, i) for i in range(_count(lowering))]
+    lowering = _lowering(row, inferior.program.arch)
+    words = [_word(inferior, warp, lowering, i) for i in range(_count(lowering))]
     if len(words) == 1:
         return per_lane(words[0], U32)
     wide = words[0].astype(np.uint64) | words[1].astype(np.uint64) << np.uint64(32)
@@ -55,17 +55,17 @@ def _count(lowering: Lowering) -> int:
 
 
 def _word(
-    session: DebugSession, warp: WarpState, lowering: Lowering, index: int
+    inferior: Inferior, warp: WarpState, lowering: Lowering, index: int
 ) -> NDArray[np.uint32]:
     if lowering.source is Source.IMMEDIATE:
         value = (lowering.value or 0) >> 32 * index & 0xFFFFFFFF
         return np.full(LANES, value, np.uint32)
     if lowering.source is Source.CONSTANT:
         assert lowering.offset is not None
-        raw = session.read_memory("bank", lowering.offset + 4 * index, 4, warp, 0)
+        raw = read(inferior, "bank", lowering.offset + 4 * index, 4, warp, 0)
         return np.full(LANES, int.from_bytes(raw, "little"), np.uint32)
     number = lowering.registers[index]
-    values = special_value(session, warp, number, lowering.source is Source.CS2R)
+    values = special_value(inferior, warp, number, lowering.source is Source.CS2R)
     if lowering.bits is not None:
         field = lowering.bits
         values = (values >> np.uint32(field.lo)) & np.uint32((1 << field.width) - 1)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from gpudbg.debug.stops import standing
 from gpudbg.debug.symbols import as_written
 from gpudbg.debug.views import text as views
 from gpudbg.debug.views.format import format_bits
@@ -53,7 +54,7 @@ def error_pc(session: DebugSession) -> int | None:
     focus, errors = session.focus, session.stop.errors if session.stop is not None else ()
     if focus is None or (focus.sm, focus.warp) not in {(e.sm, e.warp) for e in errors}:
         return None
-    return session.error_pc(session.warp().state)
+    return standing.error_pc(session, session.focused())
 
 
 def mark(pc: int, here: int, error: int | None) -> str:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpudbg.debug.values.evaluation import evaluate, origin, read_focused
 from gpudbg.errors import CommandError
 from gpudbg.expr.types import Array, Pointer, Scalar
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.inferior import Inferior
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,27 +30,27 @@ class MemoryRef:
         return MemoryRef(self.space, self.address + offset, self.shown + offset)
 
 
-def memory_at(session: DebugSession, text: str) -> MemoryRef:
+def memory_at(inferior: Inferior, text: str) -> MemoryRef:
     """The place an expression names: a pointer, an array, or a generic address.
 
     Raises:
         CommandError: no such name, or a value that is no address.
     """
     try:
-        result = session.evaluate(text)
+        result = evaluate(inferior, text)
     except CommandError:
         # A function's name is its code, as in C.
         if not text.strip().isidentifier():
             raise
         try:
-            pc = session.symbols.resolve(text, session).addresses[0]
+            pc = inferior.symbols.resolve(text, origin(inferior)).addresses[0]
         except CommandError:
             pc = None
         if pc is None:
             raise
         start = pc - pc % 32
         return MemoryRef("code", start, start)
-    lane = session.focus.lane if session.focus is not None else 0
+    lane = inferior.focus.lane if inferior.focus is not None else 0
     if not result.valid[lane]:
         raise CommandError(f"{text}: no value in the focused lane: {result.why}")
     value = result.values[lane].item()
@@ -61,15 +62,15 @@ def memory_at(session: DebugSession, text: str) -> MemoryRef:
         space = result.type.space
     elif isinstance(result.type, Array) and result.place is not None:
         space = result.place.space
-    image = session.symbols.image
+    image = inferior.symbols.image
     if space == "generic" and image.base <= address < image.end:
         space = "code"
-    layout = session.grid.gpu.layout
+    layout = inferior.grid.gpu.layout
     window = {"shared": layout.shared_window, "local": layout.local_window}.get(space, 0)
     return MemoryRef(space, address, address + window)
 
 
-def read_prefix(session: DebugSession, ref: MemoryRef, size: int) -> bytes:
+def read_prefix(inferior: Inferior, ref: MemoryRef, size: int) -> bytes:
     """As many of `size` bytes as can be read from the start; empty when none can."""
     low, high = 0, size
     best = b""
@@ -78,7 +79,7 @@ def read_prefix(session: DebugSession, ref: MemoryRef, size: int) -> bytes:
         if middle <= low:
             break
         try:
-            best = session.read_focused(ref.space, ref.address, middle)
+            best = read_focused(inferior, ref.space, ref.address, middle)
             low = middle
         except CommandError:
             high = middle - 1

@@ -20,7 +20,7 @@ from gpudbg.expr.evaluate import Result
 from gpudbg.expr.types import VOID, Array, Pointer, Scalar, Struct
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.inferior import Inferior
     from gpudbg.debug.snapshot import WarpRow
 
 MARKS = {"active": "#", "inactive": "_", "exited": ".", "barrier": "=", "error": "X", "never": " "}
@@ -89,32 +89,32 @@ def shape_words(values: NDArray[Any], mask: int, dtype_kind: str = "u") -> str:
 
 
 # ---- stops -----------------------------------------------------------------------------
-def stop_card(session: DebugSession, stop: Stop) -> list[str]:
+def stop_card(inferior: Inferior, stop: Stop) -> list[str]:
     """A stop for the console: why, where and who, then the instruction or the fault."""
     lines = [stop.message]
     for error in stop.errors:
-        lines += error_lines(session, error)
+        lines += error_lines(inferior, error)
     if not stop.errors:
         lines += list(stop.detail)
-    if not stop.errors and session.focus is not None and stop.kind != "exited":
-        state = session.warp().state
-        code = session.symbols.instruction(standing_pc(session, state, stop.kind))
+    if not stop.errors and inferior.focus is not None and stop.kind != "exited":
+        state = inferior.focused()
+        code = inferior.symbols.instruction(standing_pc(inferior, state, stop.kind))
         if code is not None:
             lines.append(f"=> {code.offset:04x}  {code.text}")
-        lines += spin_lines(session)
+        lines += spin_lines(inferior)
     if stop.kind == "exited":
-        lines += output_lines(session)
+        lines += output_lines(inferior)
     return lines
 
 
-def error_lines(session: DebugSession, error: ErrorRecord) -> list[str]:
+def error_lines(inferior: Inferior, error: ErrorRecord) -> list[str]:
     """What, where, who, the instruction's operands, the address and its nearest allocation."""
-    pc = session.symbols.pc(error.pc)
-    code = session.symbols.instruction(pc)
+    pc = inferior.symbols.pc(error.pc)
+    code = inferior.symbols.instruction(pc)
     lines = [
         f"  error   {error.name} (0x{error.code:02x})"
         + (f": {error.detail}" if error.detail else ""),
-        f"  where   {session.symbols.describe_line(pc)}",
+        f"  where   {inferior.symbols.describe_line(pc)}",
         f"  who     block {dim(error.block)} thread {dim(error.thread)}"
         f"  sm {error.sm} warp {error.warp} lanes {lane_list(sum(1 << n for n in error.lanes))}",
     ]
@@ -126,14 +126,14 @@ def error_lines(session: DebugSession, error: ErrorRecord) -> list[str]:
     if error.nearest:
         lines.append(f"  nearest {error.nearest}")
     place = (error.sm, error.warp)
-    warp = next((w for w in session.grid.warps() if (w.sm, w.slot) == place), None)
+    warp = next((w for w in inferior.grid.warps() if (w.sm, w.slot) == place), None)
     lines += [f"  stack   {words}" for words in stack_words(error, warp)]
     return lines
 
 
-def output_lines(session: DebugSession) -> list[str]:
+def output_lines(inferior: Inferior) -> list[str]:
     """The output buffers: those the launch marks, else every buffer the kernel was given."""
-    rows = [a for a in session.launch.arguments if a.buffer is not None]
+    rows = [a for a in inferior.launch.arguments if a.buffer is not None]
     marked = [a for a in rows if getattr(a, "output", False)] or rows
     return [f"  {a.name:8} {buffer_text(a.buffer)}" for a in marked[:8]]
 

@@ -10,7 +10,6 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from gpudbg.analysis.liveness import Liveness, of_kernel
-from gpudbg.debug import snapshot as snapshots
 from gpudbg.debug.focus.focus import thread_of
 from gpudbg.debug.paths import letters, paths
 from gpudbg.debug.stops.fault_card import fault_card
@@ -128,7 +127,7 @@ class Collector:
                 self._watch_before = {}
             self._tick = s.grid.total
         base = self._baseline()
-        shot = snapshots.take(s, base)
+        shot = s.snapshot(base)
         self._remember(shot)
         self._number += 1
         title, where, line, role = self._stop_words(shot.stop)

@@ -295,7 +295,7 @@ def goto(screen: MainScreen) -> None:
 def goto_place(screen: MainScreen, text: str) -> None:
     """Show a place."""
     try:
-        found = screen.session.symbols.resolve(text, screen.session)
+        found = screen.session.symbols.resolve(text, screen.session.origin())
     except GpudbgError as e:
         screen.note(str(e))
         return

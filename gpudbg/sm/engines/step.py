@@ -161,18 +161,19 @@ class StepEngine(ValueOps, MemoryOps):
                 delattr(self, name)
 
     @contextmanager
-    def trial(self, warp: WarpState, sm: Sm, observer: Observer) -> Iterator[None]:
-        """Execute instructions of a warp on trial: `observer` alone hears of them, nothing counts
-        as written, and the warp's state and the engine's are put back at the end.  Memory is the
+    def trial(self, warp: WarpState, sm: Sm, observer: Observer | None = None) -> Iterator[None]:
+        """Execute instructions of a warp on trial: only `observer` is told of them, no store is
+        marked, and the warp's state and the engine's are put back at the end.  Memory is the
         caller's to put back."""
         saved = warp.saved()
-        kept = self.observers, self.written, self.fault, sm.issued, sm.clock_base
-        self.observers, self.written = Observers([observer]), None
+        kept = self.observers, self.fault, self.written, sm.issued, sm.clock_base
+        self.observers = None if observer is None else Observers([observer])
+        self.written = None
         try:
             yield
         finally:
             warp.put_back(saved)
-            self.observers, self.written, self.fault, sm.issued, sm.clock_base = kept
+            self.observers, self.fault, self.written, sm.issued, sm.clock_base = kept
 
     # ---- running -----------------------------------------------------------------------
 

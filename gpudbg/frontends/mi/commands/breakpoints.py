@@ -7,7 +7,7 @@ from typing import Any
 from gpudbg.debug.breakpoints.table import Breakpoint
 from gpudbg.debug.breakpoints.watchpoints import WatchKind
 from gpudbg.debug.script.blocks import statements
-from gpudbg.debug.values.access import check_names
+from gpudbg.debug.values.evaluation import check_names
 from gpudbg.errors import CommandError
 from gpudbg.frontends.mi import shown
 from gpudbg.frontends.mi.commands.registry import Call, mi

@@ -165,7 +165,7 @@ def until(bridge: Bridge, location: str | None) -> Answer:
     """Run to a place, or past the line."""
     session = bridge.process(NOT_STARTED)
     if location is not None:
-        session.symbols.resolve(location, session)
+        session.symbols.resolve(location, session.origin())
     done = "location-reached" if location is not None else STEP_END
     return resume(bridge, lambda s: s.until(location), done)
 

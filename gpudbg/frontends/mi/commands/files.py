@@ -77,7 +77,7 @@ def list_lines(call: Call) -> Fields:
     if len(call.words) != 1:
         raise MiError("-symbol-list-lines: Usage: SOURCE_FILENAME")
     session = call.bridge.loaded()
-    rows = session.symbols.line_rows(session.symbols.recorded_file(call.words[0], session))
+    rows = session.symbols.line_rows(session.symbols.recorded_file(call.words[0], session.origin()))
     if not rows:
         raise MiError("-symbol-list-lines: Unknown source file name.")
     return {"lines": [{"pc": shown.address(pc), "line": line} for pc, line in rows]}
@@ -203,7 +203,7 @@ def _chosen(call: Call, opts: dict[str, str]) -> list[CodeLine]:
     if "-f" in opts and "-l" in opts:
         if not opts["-l"].isdecimal():
             raise MiError("-data-disassemble: -l needs a line number")
-        found = symbols.resolve(f"{opts['-f']}:{opts['-l']}", session).addresses
+        found = symbols.resolve(f"{opts['-f']}:{opts['-l']}", session.origin()).addresses
         rows = symbols.function_rows(found[0])
         count = opts.get("-n", "-1")
         if not count.lstrip("-").isdecimal():
@@ -220,7 +220,7 @@ def _chosen(call: Call, opts: dict[str, str]) -> list[CodeLine]:
 def _code_address(session: DebugSession, text: str) -> int:
     symbols = session.symbols
     if text.isidentifier():
-        return symbols.resolve(text, session).addresses[0]
+        return symbols.resolve(text, session.origin()).addresses[0]
     # Numbers are code addresses, also those before the code that views ask for.
     return session.integer(text, "an address")
 

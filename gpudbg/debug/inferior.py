@@ -1,0 +1,187 @@
+"""Inferior: the launch under debug, its last stop, and where its user stands.
+
+What expressions, frames, views and stops ask of a session is here; nothing in it runs the
+machine.  The name is gdb's for what is being debugged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from gpudbg.debug.focus.focus import Focus
+from gpudbg.debug.script.scope import Scope
+from gpudbg.debug.settings import Settings
+from gpudbg.debug.sources import SourcePath
+from gpudbg.debug.stops.stop import Stop
+from gpudbg.debug.symbols import Symbols
+from gpudbg.errors import CommandError
+from gpudbg.expr import Result
+from gpudbg.isa.spa5.sched import first_instruction
+from gpudbg.sm.latest import Latest
+
+if TYPE_CHECKING:
+    from gpudbg.device.subscription import Subscription
+    from gpudbg.formats.program import CodeImage, Kernel, Program
+    from gpudbg.sm.gpu import Grid
+    from gpudbg.sm.state import WarpState
+
+MOST_STOPS = 10_000
+"""Stops that a session keeps, the latest ones; each keeps its number."""
+MOST_VALUES = 10_000
+"""Values of `print` that `$1`, `$2`, … name; the same."""
+
+AGAIN = "`run` launches it again; in Python `session.restart()`"
+"""What to do where nothing is left to run."""
+
+
+class Launch(Protocol):
+    """What a session needs of a launch: how to begin it, and begin it again."""
+
+    @property
+    def program(self) -> Program:
+        """The file's content."""
+
+    @property
+    def image(self) -> CodeImage:
+        """The program at its addresses."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """What is launched."""
+
+    @property
+    def arguments(self) -> Sequence[Any]:
+        """Arguments as launched: name, value, buffer, output."""
+
+    @property
+    def loaded(self) -> Any:
+        """The program on its device."""
+
+    subscriptions: set[Subscription]
+    """Observers that listen until the session ends."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether `begin` launches; otherwise its grid has no block."""
+
+    def begin(self) -> Grid:
+        """A new grid; the first call launches, later ones restore device memory first."""
+
+    def release(self) -> None:
+        """Give back what the launch has on its device; the session has ended."""
+
+
+class Inferior:
+    """A launch, and where its user stands: what questions about the stopped machine are asked of.
+
+    Attributes:
+        program, kernel: what was launched; `launch.arguments` are its arguments.
+        grid: the launch on its machine.
+        symbols: the program's names and lines.
+        stop: why it stands; `stops` are all stops so far.
+        focus: the warp and lane that questions are about.
+        frame_level: the frame that names are looked up in; 0 is the innermost.
+        skipped_inline: inlined calls at the pc that a line step has not entered.
+        settings: those of the console's `set`.
+        scope: convenience variables and user commands.
+        written: memory that a user's assignments changed: (generic address, bytes).
+        killed: the launch was abandoned.
+    """
+
+    def __init__(self, launch: Launch, scope: Scope) -> None:
+        self.launch = launch
+        self.program = launch.program
+        self.kernel = launch.kernel
+        self.symbols = Symbols(launch.program, launch.image, launch.kernel)
+        self.sources = SourcePath(Path(launch.program.path).parent, launch.program.sources)
+        self.scope = scope
+        self.settings = Settings()
+        self.focus: Focus | None = None
+        self.stop: Stop | None = None
+        self.stops: Latest[Stop] = Latest(MOST_STOPS)
+        self.value_history: Latest[Result] = Latest(MOST_VALUES)
+        self.written: list[tuple[int, int]] = []
+        self.arguments_changed = False
+        self.skipped_inline = 0
+        self.frame_level = 0
+        self.killed = False
+        self.grid: Grid = launch.begin()
+
+    @property
+    def variables(self) -> dict[str, Result]:
+        """Convenience variables by name."""
+        return self.scope.variables
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing is left to run."""
+        return self.grid.finished or self.killed
+
+    @property
+    def launched(self) -> bool:
+        """Whether a kernel has been launched; False while the program is only open."""
+        return self.launch.ready
+
+    @property
+    def faulted(self) -> bool:
+        """Whether the launch was ended by a warp error or a deadlock."""
+        return bool(self.stop and self.stop.faulted)
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` has ended it."""
+        return False
+
+    def require_open(self) -> None:
+        """UsageError after `close`."""
+
+    def require_stopped(self) -> None:
+        """CommandError unless there is a warp to look at."""
+        if self.finished or self.focus is None:
+            self.require_launched()
+            raise CommandError("the kernel is not running", AGAIN)
+
+    def require_launched(self) -> None:
+        """CommandError while the program is only open."""
+        if not self.launched:
+            raise CommandError("nothing has been launched yet", "`run` says what a launch needs")
+
+    def focused(self) -> WarpState:
+        """The warp that has the focus.
+
+        Raises:
+            CommandError: none has it.
+        """
+        if self.focus is None:
+            self.require_launched()
+            raise CommandError("no warp has the focus", "`run` or `start` launches the kernel")
+        return self.grid.warp(self.focus.sm, self.focus.warp)
+
+    @property
+    def lane(self) -> int:
+        """The focused lane; 0 without a focus."""
+        return self.focus.lane if self.focus is not None else 0
+
+    @property
+    def shows_code_addresses(self) -> bool:
+        """Whether numbers are code addresses, not offsets in the kernel (`set addresses code`)."""
+        return self.settings.shown("addresses") == "code"
+
+    def shown_pc(self, pc: int) -> int:
+        """A pc as expressions show it: an offset in the kernel; itself under `addresses code`.
+
+        So is one in another section, which no offset from the kernel names.
+        """
+        plain = self.shows_code_addresses or not self.symbols.in_kernel(pc)
+        return first_instruction(pc) if plain else self.symbols.offset(pc)
+
+    def note_write(self, space: str, address: int, size: int) -> None:
+        """Keep which memory a user's assignment has changed, by generic address."""
+        layout = self.grid.gpu.layout
+        windows = {"shared": layout.shared_window, "local": layout.local_window}
+        if space in (*windows, "global", "generic"):
+            row = (address + windows.get(space, 0), size)
+            if row not in self.written and len(self.written) < 256:
+                self.written.append(row)

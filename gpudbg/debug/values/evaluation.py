@@ -1,0 +1,129 @@
+"""Expressions and memory as the focused lane of the stopped machine sees them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpudbg.debug.stops.standing import standing_pc
+from gpudbg.debug.symbols import Origin
+from gpudbg.debug.values import access
+from gpudbg.debug.values.context import WarpContext, argument_names
+from gpudbg.debug.values.ended import BareContext, EndedContext
+from gpudbg.errors import CommandError
+from gpudbg.expr import evaluate as value_of
+from gpudbg.expr import parse, parse_condition
+from gpudbg.expr.evaluate import SPACE_ARRAYS, Result, text_of
+from gpudbg.expr.parse import names
+from gpudbg.expr.types import VOID, Array, Pointer, Struct
+
+if TYPE_CHECKING:
+    from gpudbg.debug.inferior import Inferior
+
+
+def context_of(inferior: Inferior) -> WarpContext:
+    """What expressions see: the focused warp; at the end, what a launch leaves."""
+    if inferior.focus is None and inferior.killed:
+        return BareContext(inferior)
+    if inferior.focus is None and inferior.grid.finished:
+        return EndedContext(inferior)
+    return WarpContext(inferior, inferior.focused(), inferior.frame_level)
+
+
+def evaluate(inferior: Inferior, text: str) -> Result:
+    """An expression's value in the 32 lanes of the focused warp."""
+    return value_of(parse(text), context_of(inferior))
+
+
+def integer(inferior: Inferior, text: str, what: str = "a number") -> int:
+    """An expression's value in the focused lane, which must have one and be an integer.
+
+    Raises:
+        CommandError: it cannot be computed here, or is a floating-point number.
+    """
+    result = evaluate(inferior, text)
+    lane = inferior.lane
+    if not result.valid[lane]:
+        raise CommandError(f"{text}: no value in the focused lane: {result.why}")
+    if result.values.dtype.kind == "f":
+        raise CommandError(f"{text}: {what} must be an integer, not {result.type}")
+    return int(result.values[lane])
+
+
+def origin(inferior: Inferior) -> Origin:
+    """Where locations are read from: the focus, the settings, the source path."""
+    pc = standing_pc(inferior, inferior.focused()) if inferior.focus is not None else None
+    return Origin(
+        pc,
+        inferior.shows_code_addresses,
+        lambda text, what: integer(inferior, text, what),
+        inferior.sources.fullname,
+    )
+
+
+def read_focused(inferior: Inferior, space: str, address: int, size: int) -> bytes:
+    """Bytes as the focused lane sees them; global memory at the end of a launch, too."""
+    if inferior.focus is None and space in ("global", "generic") and inferior.grid.finished:
+        return access.read_global(inferior, address, size)
+    warp = inferior.focused() if inferior.focus is not None else None
+    return access.read(inferior, space, address, size, warp, inferior.lane)
+
+
+def fetch_bytes(inferior: Inferior, result: Result, lane: int) -> bytes:
+    """The bytes of an array or structure, as `lane` of the focused warp sees them."""
+    assert result.place is not None
+    own = text_of(result)
+    if own is not None:
+        return own.encode("utf-8", "surrogateescape") + b"\0"
+    size = min(result.type.size, access.MAX_READ)
+    return read_focused(inferior, result.place.space, int(result.values[lane]), size)
+
+
+# ---- names -----------------------------------------------------------------------------
+def check_names(inferior: Inferior, text: str) -> None:
+    """Refuse a condition with names that no warp of the session knows.
+
+    A condition is evaluated at a stop only, where a misspelt name would come too late.
+
+    Raises:
+        CommandError: it does not parse, assigns, or names a register, symbol or `$variable` that
+            does not exist.
+    """
+    tree = parse_condition(text)
+    if inferior.focus is None:
+        return
+    context = context_of(inferior)
+    for name in names(tree):
+        if name.text not in SPACE_ARRAYS and value_of(name, context).type == VOID:
+            raise CommandError(f"{name.text} is not set", "see `help expressions`")
+
+
+# ---- arrays ----------------------------------------------------------------------------
+def fetch_array(inferior: Inferior, result: Result, lane: int) -> tuple[Result, NDArray[Any]]:
+    """The elements of an array result, read as `lane` of the focused warp sees them."""
+    assert isinstance(result.type, Array)
+    assert result.place is not None
+    target = result.type.target
+    if isinstance(target, Array | Struct):
+        raise CommandError(f"an array of {target} has no numbers of its own; index it")
+    dtype = np.dtype(np.uint64) if isinstance(target, Pointer) else target.dtype
+    count = min(result.type.count, access.MAX_READ // dtype.itemsize)
+    raw = read_focused(
+        inferior, result.place.space, int(result.values[lane]), count * dtype.itemsize
+    )
+    return result, np.frombuffer(raw, dtype).copy()
+
+
+def complete(inferior: Inferior, text: str) -> list[str]:
+    """Names that could stand where an expression's last word is being typed."""
+    m = re.search(r"[$%]?[A-Za-z_][\w.]*$", text)
+    head, word = (text[: m.start()], m[0]) if m else (text, "")
+    names = [f"$R{i}" for i in range(int(inferior.focused().R.shape[0]))] if inferior.focus else []
+    names += [f"$P{i}" for i in range(7)] + ["$pc", "$CC", "$lane", "$warp", "$sm"]
+    names += [f"{v}.{a}" for v in ("threadIdx", "blockIdx", "blockDim", "gridDim") for a in "xyz"]
+    names += [*inferior.program.globals, "shared[", "local[", "global["]
+    names += argument_names(inferior) + access.special_names()
+    return [head + n for n in names if n.lower().startswith(word.lower())]
