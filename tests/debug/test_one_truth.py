@@ -51,3 +51,19 @@ def test_status_words_are_marked_as_the_table_of_registers_has_them() -> None:
         fields = explain_esr(word.name, word.value, "sm_50").fields
         marks = {str(f.row.certainty) for f in fields if f.value and not f.row.reserved}
         assert marks == {word.mark}
+
+
+def test_a_gathered_stop_is_that_of_every_warp_that_stands_there() -> None:
+    session = gpudbg.open("sessions/first_steps/first_steps.cubin")
+    session.settings.set("gather", "on")
+    session.break_at("first_steps.cu:13")
+    stop = session.cont()
+    assert stop.arrived_warps > 1
+    collector = Collector(session, Options())
+    there = [w for w in session.warps() if w.sm == stop.sm and w.pc == session.warp().pc]
+    assert len(there) > 1
+    for warp in there:
+        session.focus_on(warp.sm, warp.index, 0)
+        view = collector.take()
+        assert view.stop_title == f"Breakpoint 1, {stop.arrived_warps} warps"
+        assert view.stop_where == session.symbols.describe(warp.state.pc)

@@ -61,6 +61,8 @@ SHOTS: dict[str, tuple[Any, tuple[int, int], tuple[str, ...], tuple[str, ...]]] 
         (120, 40),
         (
             "set timeline on",
+            # A stop for each warp.
+            "set gather off",
             "break block_max+0x168 if blockIdx.x == 0",
             *("continue", "continue", "bookmark second turn", *["continue"] * 5),
             *("delete", "tbreak 23 if blockIdx.x == 0", "continue"),

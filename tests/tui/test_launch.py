@@ -10,7 +10,7 @@ from textual.widgets import Input, Label, OptionList
 
 from gpudbg.api.opening import launch_parser, open_session
 from gpudbg.frontends.tui.app import GpudbgApp
-from gpudbg.frontends.tui.screens.launch import LaunchScreen
+from gpudbg.frontends.tui.screens.launch import HELP, LaunchScreen
 from tests.tui.helpers import CUBINS, ROOT, make_app, press, screen_text, settle
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
@@ -43,6 +43,7 @@ async def test_choose_fill_in_and_launch(saxpy: Path, size: tuple[int, int]) -> 
         assert form(app).query_one(OptionList).option_count == 2
         await pilot.press(*"saxpy", "enter")
         await settle(app, pilot)
+        assert HELP in "\n".join(screen_text(app)), "cut off"
         assert form(app).form.kernel == "saxpy"
         assert [a.name for a in form(app).form.arguments] == ["n", "a", "x", "y"]
         grid = form(app).query_one("#grid", Input)

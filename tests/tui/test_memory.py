@@ -205,3 +205,15 @@ async def test_output_and_history_say_never_written(tmp_path: Path) -> None:
         await press(app, pilot, "shift+left")
         changed = app.screen.changed.texts
         assert any("R4" in text and "never written → " in text for text in changed), changed
+
+
+def test_a_watched_value_in_memory_is_never_written_as_in_its_pane() -> None:
+    session = open_first()
+    asked = ["shared[3]", "*(@shared int*)(4 * threadIdx.x)", "out[0]"]
+    view = view_of(session, watches=asked)
+    assert [w.why for w in view.watches][:2] == ["never written"] * 2
+    session.execute("set var shared[3] = 0")
+    view = view_of(session, watches=asked)
+    assert view.watches[0].why == ""
+    assert view.watches[0].focus_text == "0"
+    assert view.watches[1].why == ""

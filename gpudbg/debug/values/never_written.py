@@ -16,6 +16,7 @@ import numpy.typing as npt
 from gpudbg.analysis.liveness import of_kernel
 from gpudbg.debug.values.access import resolve
 from gpudbg.errors import CommandError, UsageError
+from gpudbg.expr.evaluate import Result
 
 if TYPE_CHECKING:
     from gpudbg.analysis.liveness import Liveness
@@ -32,13 +33,14 @@ _WALKS: WeakKeyDictionary[Symbols, Liveness | Nearby | None] = WeakKeyDictionary
 
 
 def never_written(
-    inferior: Inferior, space: str, address: int, size: int
+    inferior: Inferior, space: str, address: int, size: int, lane: int | None = None
 ) -> npt.NDArray[np.bool_] | None:
-    """Which bytes, as the focused lane sees them, nobody has given a value.
+    """Which bytes, as a lane of the focused warp sees them, nobody has given a value.
 
     Args:
         space, address: as for `DebugSession.read_focused`.
         size: bytes; they can be read.
+        lane: None: the focused one.
 
     Returns:
         An element for each byte; None where all were given contents when the launch was made, or
@@ -62,10 +64,24 @@ def never_written(
             marks = written.shared(warp.cta, address, size)
         else:
             try:
-                marks = written.local(warp, focus.lane, warp.local.column(address, size), size)
+                lane = focus.lane if lane is None else lane
+                marks = written.local(warp, lane, warp.local.column(address, size), size)
             except UsageError as e:
                 raise CommandError(e.message, e.hint) from None
     return None if marks is None else ~marks
+
+
+def never_in_any_lane(inferior: Inferior, result: Result) -> bool:
+    """Whether a value in memory is one that nobody has written, in all lanes that have it."""
+    place, size = result.place, max(result.type.size, 1)
+    if place is None or place.kind != "memory" or place.addresses is None or result.values.any():
+        return False
+    lanes = [n for n in range(32) if result.valid[n]]
+    for lane in lanes:
+        found = never_written(inferior, place.space, int(place.addresses[lane]), size, lane)
+        if found is None or not found.all():
+            return False
+    return bool(lanes)
 
 
 def not_known(inferior: Inferior, space: str, address: int) -> bool:

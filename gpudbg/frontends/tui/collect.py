@@ -231,11 +231,20 @@ class Collector:
         elsewhere = focus is not None and (focus.sm, focus.warp) != (stop.sm, stop.warp)
         if focus is not None and stop.warp is not None and elsewhere:
             # The place belongs to the warp that the line names: the focused one.
-            sm = f" on SM {stop.sm}" if s.grid.gpu.num_sms > 1 and focus.sm != stop.sm else ""
-            title = f"{title} (of warp {stop.warp}{sm})"
-            pc = standing_pc(s, s.warp().state)
+            here = standing_pc(s, s.warp().state)
+            if not (here == pc and self._gathered(stop)):
+                sm = f" on SM {stop.sm}" if s.grid.gpu.num_sms > 1 and focus.sm != stop.sm else ""
+                title = f"{title} (of warp {stop.warp}{sm})"
+            pc = here
         line = s.symbols.line(pc)
         return title, s.symbols.describe(pc), str(line) if line else "", role
+
+    def _gathered(self, stop: Stop) -> bool:
+        """Whether a stop is that of every warp that stands where it is."""
+        points = {b.number: b for b in self.session.breakpoints}
+        met = [points.get(number) for number in stop.breakpoints]
+        plain = all(b is not None and not b.condition for b in met)
+        return stop.kind == "breakpoint" and stop.arrived_warps > 1 and plain
 
     def _points(self) -> tuple[PointRow, ...]:
         return tuple(
@@ -323,10 +332,14 @@ class Collector:
         for text in self.options.watches:
             before = self._watch_before.get(text)
             try:
-                result = self.session.evaluate(text)
+                s = self.session
+                result = s.evaluate(text)
                 made = lane_rows.result_row(text, result, detail, lane, "watch", None)
                 register = never_written.register_number(text)
-                if register is not None and untouched >> register & 1 and not result.values.any():
+                never = register is not None and untouched >> register & 1
+                if never and result.values.any():
+                    never = 0
+                if never or never_written.never_in_any_lane(s, result):
                     made = lane_rows.never_watched(text)
             except GpudbgError as e:
                 made = lane_rows.error_row(text, str(e))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 MAX_LISTED = 300
 """Kernels that the list shows at a time; typing in its box finds the others."""
-HELP = "Enter launches   Tab next   ^S saves beside the program   Esc reads the code"
+HELP = "Enter launches  Tab next  ^S saves beside the program  Esc reads the code"
 
 
 class LaunchScreen(ModalScreen[bool]):
