@@ -32,10 +32,8 @@ from gpudbg.regs.texheader import (
     encode_header,
     encode_sampler,
 )
-from gpudbg.sm.images.unit import ImageUnit
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
     from gpudbg.device.device import EmulatedDevice
 
 Array = npt.NDArray[Any]
@@ -440,79 +438,6 @@ def make_image(
         raise UsageError("no texture format has float64 elements", "array.astype(numpy.float32)")
     label = name or f"{kind[0]}{device.gpu.images.maximum_index + 1}"
     return DeviceImage(device, kind, label, [a.astype(host[0].dtype) for a in host], wanted)
-
-
-def images_of(session: DebugSession) -> list[DeviceImage]:
-    """The textures and surfaces of a session's device; none where it has no device of ours."""
-    loaded = getattr(session.launch, "loaded", None)
-    return list(loaded.device.images) if loaded is not None else []
-
-
-def image_named(session: DebugSession, name: str, kind: str = "") -> DeviceImage:
-    """A texture or surface by name, handle or header index.
-
-    Raises:
-        CommandError: there is none.
-    """
-    found = [i for i in images_of(session) if not kind or i.kind == kind]
-    for image in found:
-        if name in (image.name, f"0x{image.handle:x}", str(image.index)):
-            return image
-    known = ", ".join(i.name for i in found) or "none"
-    raise CommandError(f"no {kind or 'texture or surface'} {name!r}", f"there are: {known}")
-
-
-def unit_of(session: DebugSession) -> ImageUnit | None:
-    """The texture and surface unit of a session's launch."""
-    unit = session.grid.engine.images
-    return unit if isinstance(unit, ImageUnit) else None
-
-
-@dataclass(frozen=True, slots=True)
-class LastWriter:
-    """Who wrote a texel last in this run.
-
-    Attributes:
-        pc: code address of the store, reduction or atomic.
-        where: the same in words.
-        block, thread: coordinates.
-        count: writes to the texel so far.
-    """
-
-    pc: int
-    where: str
-    block: tuple[int, int, int]
-    thread: tuple[int, int, int]
-    count: int
-
-    def words(self) -> str:
-        """One line."""
-        times = f", write {self.count} of this texel" if self.count > 1 else ""
-        return f"block {self.block} thread {self.thread} at {self.where}{times}"
-
-
-def _unlinear(number: int, sizes: tuple[int, int, int]) -> tuple[int, int, int]:
-    x, y, _ = sizes
-    return number % x, number // x % y, number // (x * y)
-
-
-def last_writer(
-    session: DebugSession, image: DeviceImage, x: int, y: int = 0, z: int = 0, layer: int = 0
-) -> LastWriter | None:
-    """Who wrote a texel last; None when nobody has in this run."""
-    unit = unit_of(session)
-    found = unit.writers.get(image.index) if unit is not None else None
-    if found is None or not found.count[layer, z, y, x]:
-        return None
-    place = (layer, z, y, x)
-    pc = int(found.pc[place])
-    return LastWriter(
-        pc,
-        session.symbols.describe_line(pc),
-        _unlinear(int(found.cta[place]), session.grid.grid),
-        _unlinear(int(found.thread[place]), session.grid.block),
-        int(found.count[place]),
-    )
 
 
 def texel_place(image: DeviceImage, coords: Sequence[int]) -> dict[str, int]:

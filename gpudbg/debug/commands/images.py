@@ -9,17 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpudbg.debug.commands.registry import Output, command
+from gpudbg.debug.values.images import image_named, images_of, last_writer, unit_of
 from gpudbg.debug.views import image as views_image
 from gpudbg.debug.views import text as views
 from gpudbg.device.export_image import export_image
-from gpudbg.device.images import (
-    DeviceImage,
-    image_named,
-    images_of,
-    last_writer,
-    texel_place,
-    unit_of,
-)
+from gpudbg.device.images import DeviceImage, texel_place
 from gpudbg.device.picture import decoded_words, pixels_of, shades_of, slice_of
 from gpudbg.errors import CommandError
 from gpudbg.mem.surface_bounds import CLAMPS

@@ -18,8 +18,8 @@ from gpudbg.debug.stops.spinning import KINDS, hangs
 from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.stops.stop import Stop, Trigger
 from gpudbg.debug.values import never_written
+from gpudbg.debug.values.images import images_of
 from gpudbg.debug.values.operands import next_words, operand_values
-from gpudbg.device.images import images_of
 from gpudbg.errors import GpudbgError
 from gpudbg.frontends.tui import lane_rows
 from gpudbg.frontends.tui.code_index import CodeIndex

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gpudbg.device.images import images_of, unit_of
+from gpudbg.debug.values.images import images_of, unit_of
 from gpudbg.device.picture import Shades, components, decoded_words, shades_of, slice_of
 from gpudbg.mem.surface import GOB_BYTES
 from gpudbg.sm.images.access import Access, OutsideLane

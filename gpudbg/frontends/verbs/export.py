@@ -33,8 +33,8 @@ def main(argv: list[str]) -> int:
     args = p.parse_args(argv)
     if not args.file.endswith((".png", ".npy")):
         raise UsageError(f"{args.file}: the name must end in .png or .npy")
+    from gpudbg.debug.values.images import image_named
     from gpudbg.device.export_image import export_image
-    from gpudbg.device.images import image_named
 
     session = open_session(args.program, args)
     image = image_named(session, args.name, args.kind)
