@@ -88,6 +88,7 @@ class Inferior:
         scope: convenience variables and user commands.
         written: memory that a user's assignments changed: (generic address, bytes).
         killed: the launch was abandoned.
+        running: calls that run the machine now, one below the other.
     """
 
     def __init__(self, launch: Launch, scope: Scope) -> None:
@@ -107,6 +108,7 @@ class Inferior:
         self.skipped_inline = 0
         self.frame_level = 0
         self.killed = False
+        self.running = 0
         self.grid: Grid = launch.begin()
 
     @property
@@ -176,6 +178,14 @@ class Inferior:
         """
         plain = self.shows_code_addresses or not self.symbols.in_kernel(pc)
         return first_instruction(pc) if plain else self.symbols.offset(pc)
+
+    def interrupt(self) -> None:
+        """Stop a running machine soon; safe from any thread and from a signal handler."""
+        self.grid.interrupt()
+
+    def forget_interrupt(self) -> None:
+        """Drop an interrupt that came when nothing ran, so that it does not stop the next run."""
+        self.grid.forget_interrupt()
 
     def note_write(self, space: str, address: int, size: int) -> None:
         """Keep which memory a user's assignment has changed, by generic address."""

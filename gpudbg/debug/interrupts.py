@@ -11,22 +11,23 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 if TYPE_CHECKING:
     from types import FrameType
 
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.inferior import Inferior
 
 Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")
+Stoppable = TypeVar("Stoppable", bound="Inferior")
 
 
 @contextmanager
-def interrupts(session: DebugSession) -> Iterator[None]:
+def interrupts(session: Inferior) -> Iterator[None]:
     """Ctrl-C inside stops the running machine instead of ending the program."""
     with _handler(lambda *_: session.interrupt()):
         yield
 
 
 def interruptible(
-    method: Callable[Concatenate[DebugSession, Arguments], Answer],
-) -> Callable[Concatenate[DebugSession, Arguments], Answer]:
+    method: Callable[Concatenate[Stoppable, Arguments], Answer],
+) -> Callable[Concatenate[Stoppable, Arguments], Answer]:
     """A method of a session whose run Ctrl-C ends; the method returns a stop `interrupted`.
 
     Only where Python would raise KeyboardInterrupt: a handler of the caller's own is left alone.
@@ -34,14 +35,14 @@ def interruptible(
     """
 
     @functools.wraps(method)
-    def call(session: DebugSession, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
+    def call(session: Stoppable, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
         session.running += 1
         try:
             return guarded(session, *args, **kwargs)
         finally:
             session.running -= 1
 
-    def guarded(session: DebugSession, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
+    def guarded(session: Stoppable, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
         if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
             return method(session, *args, **kwargs)
         pressed = False

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import weakref
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from gpudbg.errors import UsageError
+from gpudbg.debug.attached import AttachedToInferior
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -20,20 +19,10 @@ class Part:
         return self  # type: ignore[return-value]
 
 
-class Attached:
-    """An object of a session that does not keep it: the session goes when its last user does."""
-
-    def __init__(self, session: DebugSession) -> None:
-        self._owner = weakref.ref(session)
+class Attached(AttachedToInferior):
+    """An object of a session that does not keep it."""
 
     @property
     def _session(self) -> DebugSession:
-        """The session.
-
-        Raises:
-            UsageError: it is gone.
-        """
-        found = self._owner()
-        if found is None:
-            raise UsageError(f"the session of this {type(self).__name__} is gone", "keep it")
-        return found
+        """The session; UsageError when it is gone."""
+        return cast("DebugSession", self._inferior)

@@ -104,7 +104,6 @@ class DebugSession(Inferior, Watching, Breaking, Looking):
         self._planned = False
         self.timeline = Timeline(self)
         self.use_settings(self.settings)
-        self.running = 0
         self.examine_state: tuple[str, int, int, str] | None = None
         self.list_state: tuple[str, int, int] | None = None
         self.observing: dict[str, Any] = {}
@@ -500,12 +499,12 @@ class DebugSession(Inferior, Watching, Breaking, Looking):
     def interrupt(self) -> None:
         """Stop a running machine soon; safe from any thread and from a signal handler."""
         self.scripting.interrupted = True
-        self.grid.interrupt()
+        super().interrupt()
 
     def forget_interrupt(self) -> None:
         """Drop an interrupt that came when nothing ran, so that it does not stop the next run."""
         self.scripting.interrupted = False
-        self.grid.forget_interrupt()
+        super().forget_interrupt()
 
     def _require_running(self) -> None:
         self.require_launched()
@@ -786,7 +785,7 @@ class DebugSession(Inferior, Watching, Breaking, Looking):
         """
         from gpudbg.debug.snapshot import take
 
-        return take(self, self.breakpoints, previous)
+        return take(self, (point.to_json() for point in self.breakpoints), previous)
 
     def execute(self, line: str) -> Any:
         """Carry out a console command and return its data.

@@ -23,7 +23,6 @@ from gpudbg.debug.values.lanes import fixed
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gpudbg.debug.breakpoints.table import Breakpoint
     from gpudbg.debug.inferior import Inferior
     from gpudbg.sm.state import WarpState
 
@@ -232,7 +231,7 @@ def _detail(inferior: Inferior, warp: WarpState, previous: Snapshot | None) -> W
 
 
 def take(
-    inferior: Inferior, breakpoints: Iterable[Breakpoint], previous: Snapshot | None = None
+    inferior: Inferior, breakpoints: Iterable[dict[str, Any]], previous: Snapshot | None = None
 ) -> Snapshot:
     """The machine as it stands; `previous` decides what counts as changed."""
     grid = inferior.grid
@@ -255,7 +254,7 @@ def take(
         ctas_done=grid.ctas_done if inferior.launched else 0,
         ctas_waiting=grid.ctas_waiting,
         instructions=grid.total,
-        breakpoints=tuple(b.to_json() for b in breakpoints),
+        breakpoints=tuple(breakpoints),
         finished=grid.finished,
     )
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug.part import Attached
+from gpudbg.debug.attached import AttachedToInferior
 from gpudbg.debug.symbols import Symbols
 from gpudbg.errors import CommandError, LoadError, UsageError
 from gpudbg.formats.launch import Launch as Table
@@ -23,7 +23,7 @@ from gpudbg.textlines import opened
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.inferior import Inferior
     from gpudbg.formats.launch import Launch
     from gpudbg.sm.port import DebugPort
     from gpudbg.sm.state import WarpState
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
 MAX_SOURCE_BYTES = 1 << 24
 
 
-class SessionTraps(Attached):
+class SessionTraps(AttachedToInferior):
     """The driver of a session's present grid.
 
     Attributes:
         driver: sequences on the port.
     """
 
-    def __init__(self, session: DebugSession) -> None:
-        super().__init__(session)
+    def __init__(self, inferior: Inferior) -> None:
+        super().__init__(inferior)
         self._stepped: WarpState | None = None
-        self.driver = SmDriver(session.grid)
+        self.driver = SmDriver(inferior.grid)
         self.attach()
 
     @property
@@ -51,35 +51,35 @@ class SessionTraps(Attached):
 
     def attach(self) -> None:
         """A new grid, or a new handler on the present one."""
-        grid = self._session.grid
+        grid = self._inferior.grid
         if self.driver.port.grid is not grid:
             held = self.driver.hold_step
             self.driver = SmDriver(grid)
             self.driver.hold_step = held
-        if grid.code is not self._session.symbols.image:
-            self._session.symbols = Symbols(grid.code.program, grid.code, self._session.kernel)
+        if grid.code is not self._inferior.symbols.image:
+            self._inferior.symbols = Symbols(grid.code.program, grid.code, self._inferior.kernel)
 
     # ---- around a run ------------------------------------------------------------------
 
     def running(self, stop_on_entry: bool | None = None) -> None:
         """The machine is about to run freely."""
-        session = self._session
+        inferior = self._inferior
         if stop_on_entry is None:
-            stop_on_entry = session.settings.shown("trap-entry") == "stop"
-        session.grid.flow.stop_on_entry = stop_on_entry
+            stop_on_entry = inferior.settings.shown("trap-entry") == "stop"
+        inferior.grid.flow.stop_on_entry = stop_on_entry
         self._stepped = None
         self.driver.resume()
 
     def stepping(self, warp: WarpState) -> bool:
         """A warp is about to execute an instruction; whether the handler then runs through."""
-        session = self._session
-        session.grid.flow.stop_on_entry = session.settings.shown("trap-entry") == "stop"
+        inferior = self._inferior
+        inferior.grid.flow.stop_on_entry = inferior.settings.shown("trap-entry") == "stop"
         self._stepped = warp
         if warp.in_trap:
             self.port.event(warp.sm, f"warp {warp.slot}: a step inside the trap handler")
         else:
             self.driver.resume_step(warp)
-        return session.settings.shown("step-handler") == "through"
+        return inferior.settings.shown("step-handler") == "through"
 
     def stopped(self) -> None:
         """The machine has stopped."""
@@ -113,15 +113,15 @@ class SessionTraps(Attached):
             UsageError: no such function, or code for another architecture.
             CommandError: a warp is inside the present handler.
         """
-        session = self._session
-        gpu = session.grid.gpu
-        if any(w.in_trap for w in session.grid.warps()):
+        inferior = self._inferior
+        gpu = inferior.grid.gpu
+        if any(w.in_trap for w in inferior.grid.warps()):
             raise CommandError("a warp is inside the trap handler", "let it return first")
         found = choose(read_handler(source, gpu.arch), entry, gpu.arch)
         handler = Handler(found.program, found.name, argument)
-        session.grid.install(handler)
-        if reads_counters(session.grid.code.code):
-            session.grid.keep_counters()
+        inferior.grid.install(handler)
+        if reads_counters(inferior.grid.code.code):
+            inferior.grid.keep_counters()
         gpu.handler = handler
         self.attach()
         return handler
@@ -132,7 +132,7 @@ class SessionTraps(Attached):
         Raises:
             CommandError: there is no handler.
         """
-        gpu, placed = self._session.grid.gpu, self._session.grid.traps.handler
+        gpu, placed = self._inferior.grid.gpu, self._inferior.grid.traps.handler
         if gpu.handler is None or placed is None:
             raise CommandError("there is no trap handler", "trap handler FILE installs one")
         gpu.handler = replace(gpu.handler, argument=number)
@@ -140,11 +140,11 @@ class SessionTraps(Attached):
 
     def remove(self) -> None:
         """Take the handler away; traps stop the debugger again."""
-        session = self._session
-        if any(w.in_trap for w in session.grid.warps()):
+        inferior = self._inferior
+        if any(w.in_trap for w in inferior.grid.warps()):
             raise CommandError("a warp is inside the trap handler", "let it return first")
-        session.grid.gpu.handler = None
-        session.grid.traps.handler = None
+        inferior.grid.gpu.handler = None
+        inferior.grid.traps.handler = None
 
 
 def read_handler(source: Any, arch: str) -> Program:

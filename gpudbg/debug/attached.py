@@ -1,0 +1,30 @@
+"""Parts of a session that work on its inferior and do not keep it."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING
+
+from gpudbg.errors import UsageError
+
+if TYPE_CHECKING:
+    from gpudbg.debug.inferior import Inferior
+
+
+class AttachedToInferior:
+    """An object that does not keep the inferior: that goes when its last user does."""
+
+    def __init__(self, inferior: Inferior) -> None:
+        self._owner = weakref.ref(inferior)
+
+    @property
+    def _inferior(self) -> Inferior:
+        """The inferior.
+
+        Raises:
+            UsageError: it is gone.
+        """
+        found = self._owner()
+        if found is None:
+            raise UsageError(f"the session of this {type(self).__name__} is gone", "keep it")
+        return found
