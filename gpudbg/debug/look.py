@@ -301,12 +301,6 @@ class Looking(Part):
         """Bytes as one lane of a warp sees them; CommandError where it cannot."""
         return access.read(self._whole, space, address, size, warp, lane)
 
-    def write_memory(
-        self, space: str, address: int, data: bytes, warp: WarpState, lane: int
-    ) -> None:
-        """Write bytes as one lane of a warp sees them; CommandError where it cannot."""
-        access.store(self._whole, space, address, data, warp, lane)
-
     def read_focused(self, space: str, address: int, size: int) -> bytes:
         """Bytes as the focused lane sees them; global memory at the end of a launch, too."""
         return evaluation.read_focused(self._whole, space, address, size)

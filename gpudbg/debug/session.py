@@ -116,14 +116,16 @@ class DebugSession(Inferior, Watching, Breaking, Looking):
 
     __dir__ = public_names
     _INTERNAL = frozenset(
-        """accepts breakpoint_at callbacks checks complete_expression context dispatch displays
-        end_run enter_inlined error_pc examine_state fetch_array fetch_bytes forget_interrupt
-        frame_level global_address grid halted integer last_line list_state location_text
-        observing opening plan quit_code quit_requested read_focused read_memory
-        require_launchable require_stopped
-        resolve_breakpoints run_to_stop shown_pc scripting skipped_inline sources special
-        special_names stop_listeners symbols test timeline traps use_settings value_history
-        variables warps_where watchpoints would_stop write_focused write_memory""".split()
+        """accepted accepts arguments_changed backlog breakpoint_at callbacks carry_out checks
+        complete_expression context dispatch displays end_run enter_inlined examine_state
+        fetch_array fetch_bytes focused forget_interrupt frame_level global_address grid halted
+        hits integer killed lane last_line list_state location_text native_condition note_write
+        observing opening origin plain_command plan print_listeners printed quit_code
+        quit_requested read_focused read_memory require_launchable require_launched require_open
+        require_stopped resolve_breakpoints run_to_stop running scope scripting shown_pc
+        shows_code_addresses skipped_inline sources special special_names stop_listeners symbols
+        take_printed tell_arrivals test timeline traps use_settings value_history variables
+        warps_where watchpoints would_stop write_focused written""".split()
     )
     """What the frontends and other parts of the debugger use of a session."""
 
@@ -352,7 +354,7 @@ class DebugSession(Inferior, Watching, Breaking, Looking):
         """What proves a hang while the machine runs, where it is asked to."""
         if self.settings.shown("stop-on-hang") == "off":
             return None
-        # It leads to views, which sessions need first here.
+        # Few runs last until somebody asks.
         from gpudbg.debug.stops.hanging import hang_of
 
         return lambda times: hang_of(self, times)

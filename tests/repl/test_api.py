@@ -175,3 +175,17 @@ def test_a_session_and_subscriptions_are_context_managers() -> None:
         with session.on("barrier", lambda warp, arrival, released: seen.append(warp.slot)):
             session.run()
         assert sorted(set(seen)) == [0, 1, 2]
+
+
+SESSION_NAMES = """
+allocations break_at breakpoint breakpoints buffer check close closed command cont evaluate
+events execute faulted finish finished focus focus_on install_trap_handler instruction interrupt
+jump kernel kill launch launched leave_function memory on on_hit output program restart run
+set_buffer set_focus settings snapshot sreg step step_line stop stops subscribe trace
+unsubscribe until warp warps watch_at
+""".split()
+
+
+def test_a_session_lists_what_scripts_use_and_nothing_else() -> None:
+    with gpudbg.open(STEPS) as session:
+        assert dir(session) == SESSION_NAMES
