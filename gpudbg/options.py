@@ -1,36 +1,183 @@
-"""Options as rows: name, default, range and help, in one table for every way to give them.
+"""The option schema: one row for each thing a user may choose about a launch or the emulated GPU.
 
-The command line (`--NAME`), `gpudbg.Device` and `gpudbg.load` (keyword) and `set NAME` in a
-session all take theirs from here.
+A row says how the option is given everywhere: as a flag of the command line, as a key of the launch
+table, as a keyword of the Python API and as a setting of a session.  Flags, keys, ranges, defaults
+and help texts are read from here (`launch.flags`, `formats.launch_toml`, `device.device`,
+`debug.settings`), so that they cannot disagree.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
+
+MAX_INTEGER = 2**63 - 1
+ENGINES = {
+    "auto": "step by step until a launch turns out to run long, then compiled (the default)",
+    "step": "one warp instruction at a time, with NumPy; every instruction has it",
+    "run": "compiled to the host's code; what has no compiled version goes step by step",
+}
+"""Ways to execute, each with what it does."""
+
+
+class Scope(Enum):
+    """What an option belongs to, and so when it may change."""
+
+    LAUNCH = "one launch"
+    MACHINE = "the emulated GPU; may change between launches"
+    DEVICE = "the emulated GPU; fixed when it is made"
+    WORDS = "what a file of raw instruction words does not say itself"
+
+
+class Kind(Enum):
+    """What a value is."""
+
+    WHOLE = "a whole number"
+    TEXT = "a text"
+    TEXTS = "texts; a flag may be given more than once"
+    ARCH = "an architecture"
+    CHOICE = "one of some words"
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A whole number that a user may choose."""
+    """One option.
+
+    Attributes:
+        name: the keyword of the Python API and the attribute of the launch table in memory.
+        scope: what it belongs to.
+        kind: what its values are.
+        help: one line for users; empty for options without a flag.
+        flag: the word after `--`, or empty.
+        short: the letter after `-`, or empty.
+        metavar: stands for the value in usage texts.
+        table: launch-table section that holds the key `name`: "" the top level, "sm", "raw";
+            None where the launch table has no such key.
+        least, most: range of whole numbers.
+        default: of whole numbers and choices; None where the program or the machine decides.
+        choices: allowed words.
+        setting: its short description as the setting `launch FLAG`; empty where there is none.
+    """
 
     name: str
-    default: int
-    least: int
-    most: int
-    help: str
+    scope: Scope
+    kind: Kind
+    help: str = ""
+    flag: str = ""
+    short: str = ""
+    metavar: str = ""
+    table: str | None = None
+    least: int = 0
+    most: int = MAX_INTEGER
+    default: int | str | None = None
+    choices: tuple[str, ...] = ()
+    setting: str = ""
+
+    @property
+    def dest(self) -> str:
+        """Attribute that holds the flag's value after parsing."""
+        return self.flag.replace("-", "_")
+
+    @property
+    def range(self) -> str:
+        """The allowed whole numbers in words."""
+        if self.most == MAX_INTEGER:
+            return f"at least {self.least}"
+        return f"between {self.least} and {self.most}"
+
+    def allows(self, value: int) -> bool:
+        """Whether a whole number is in range."""
+        return self.least <= value <= self.most
 
     def trouble(self, value: int) -> str:
-        """What is wrong with a value, or an empty string."""
-        if self.least <= value <= self.most:
-            return ""
-        return f"{self.name} {value}: between {self.least} and {self.most}"
+        """What is wrong with a whole number, or an empty string."""
+        return "" if self.allows(value) else f"{self.name} {value}: {self.range}"
 
 
-JOBS = Option(
-    "jobs",
-    1,
-    1,
-    256,
-    "host threads for compiled code; with more than one, the order of instructions of different "
-    "blocks is not the same from run to run",
-)
+_LAUNCH, _MACHINE, _DEVICE, _WORDS = Scope.LAUNCH, Scope.MACHINE, Scope.DEVICE, Scope.WORDS
+_WHOLE, _TEXT, _TEXTS = Kind.WHOLE, Kind.TEXT, Kind.TEXTS
+
+OPTIONS = (
+    Option(
+        "launch", _LAUNCH, _TEXT, "the launch table (default: PROG.toml)",
+        "launch", metavar="FILE.toml",
+    ),
+    Option(
+        "kernel", _LAUNCH, _TEXT, "entry point",
+        "kernel", "k", "NAME", table="", setting="kernel",
+    ),
+    Option(
+        "grid", _LAUNCH, _TEXT, "blocks",
+        "grid", "g", "X[,Y[,Z]]", table="", setting="blocks",
+    ),
+    Option(
+        "block", _LAUNCH, _TEXT, "threads of a block",
+        "block", "b", "X[,Y[,Z]]", table="", setting="threads of a block",
+    ),
+    Option(
+        "shared_bytes", _LAUNCH, _WHOLE, "dynamic shared memory",
+        "shared", metavar="BYTES", table="", setting="dynamic shared memory",
+    ),
+    Option(
+        "args", _LAUNCH, _TEXTS,
+        "an argument: i32:1000, f32:2.5, x=f32[1000]:lcg_real(seed=1,lo=0,hi=1), y=@y.npy; "
+        "all of them in order, or NAME=VALUE for those that differ from the launch table",
+        "arg", "a", "ARG", table="", setting="one argument, NAME=VALUE,",
+    ),
+    Option("symbols", _LAUNCH, _TEXTS, "set a variable", "symbol", metavar="NAME=…", table=""),
+    Option(
+        "outputs", _LAUNCH, _TEXTS, "show at the end", "output", "o", "NAME[A:B]", table="",
+    ),
+    Option(
+        "num_sms", _MACHINE, _WHOLE, "SMs of the emulated GPU",
+        "num-sms", metavar="N", table="sm", least=1, most=511,
+    ),
+    Option(
+        "seed", _MACHINE, _WHOLE, "schedule seed (default 0: round robin)",
+        "seed", metavar="N", table="sm",
+    ),
+    Option(
+        "arch", _DEVICE, Kind.ARCH, "architecture (of raw words)", "arch", table="sm",
+    ),
+    Option(
+        "heap_bytes", _DEVICE, _WHOLE, "device heap", "heap", metavar="BYTES", table="sm",
+    ),
+    Option(
+        "stack_bytes", _MACHINE, _WHOLE, "local stack of a thread",
+        "stack", metavar="BYTES", table="sm",
+    ),
+    Option(
+        "engine", _MACHINE, Kind.CHOICE,
+        "step by step, compiled code, or whatever is best (default)",
+        "engine", default="auto", choices=tuple(ENGINES),
+    ),
+    Option(
+        "jobs", _MACHINE, _WHOLE,
+        "host threads for compiled code; with more than one, the order of instructions of "
+        "different blocks is not the same from run to run",
+        "jobs", metavar="N", least=1, most=256, default=1,
+    ),
+    Option("num_regs", _WORDS, _WHOLE, table="raw", least=1, most=255),
+    Option("num_barriers", _WORDS, _WHOLE, table="raw", most=16),
+    Option("params", _WORDS, _TEXTS, table="raw"),
+    Option("shared_bytes", _WORDS, _WHOLE, table="raw"),
+    Option("local_bytes", _WORDS, _WHOLE, table="raw"),
+)  # fmt: skip
+"""Every option, in the order that usage texts list them."""
+
+FLAGS = tuple(option for option in OPTIONS if option.flag)
+"""Those that are flags of every verb that launches."""
+
+
+def option(name: str) -> Option:
+    """The flag-bearing option called `name`."""
+    return _BY_NAME[name]
+
+
+def keys(table: str) -> dict[str, Option]:
+    """The keys of a section of the launch table ("" is its top level)."""
+    return {row.name: row for row in OPTIONS if row.table == table}
+
+
+_BY_NAME = {row.name: row for row in FLAGS}
+JOBS = _BY_NAME["jobs"]

@@ -11,7 +11,6 @@ from gpudbg import validation as given
 from gpudbg.api.device import Device
 from gpudbg.api.programs import LoadedProgram, Source, read
 from gpudbg.errors import UsageError
-from gpudbg.options import JOBS
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -26,7 +25,7 @@ def load(
     num_sms: int | None = None,
     seed: int | None = None,
     engine: str = "auto",
-    jobs: int = JOBS.default,
+    jobs: int = 1,
     heap_bytes: int | None = None,
     stack_bytes: int | None = None,
 ) -> LoadedProgram:

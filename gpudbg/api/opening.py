@@ -57,7 +57,7 @@ def open_session(
     opening = Opening(os.fspath(path), args)
     launch = opening.table()
     program = open_program(path, launch, args.arch, flag_options(args))
-    engine, jobs = getattr(args, "engine", "auto"), getattr(args, JOBS.name, JOBS.default)
+    engine, jobs = getattr(args, "engine", "auto"), getattr(args, JOBS.name, 1)
     if may_wait and opening.trouble(program) is not None:
         session = _waiting(opening, program, launch, engine, jobs)
     else:
@@ -83,9 +83,7 @@ def _waiting(
     return session
 
 
-def device_for(
-    program: Program, launch: Launch, engine: str = "auto", jobs: int = JOBS.default
-) -> Device:
+def device_for(program: Program, launch: Launch, engine: str = "auto", jobs: int = 1) -> Device:
     """A device as a launch table describes it."""
     from gpudbg.api.device import Device
 
@@ -104,9 +102,7 @@ def device_for(
     return device
 
 
-def start(
-    program: Program, launch: Launch, engine: str = "auto", jobs: int = JOBS.default
-) -> DebugSession:
+def start(program: Program, launch: Launch, engine: str = "auto", jobs: int = 1) -> DebugSession:
     """A session of a program on a device as its launch table describes it.
 
     Raises:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
-from gpudbg.options import JOBS
+from gpudbg.options import FLAGS, JOBS
 
 if TYPE_CHECKING:
     from gpudbg.sm.gpu import Gpu
@@ -302,14 +302,9 @@ ROWS = (
     SettingRow("ascii", "", (), "the terminal UI with ASCII marks only", text=True, screen=True),
     SettingRow("args", "", (), "launch flags of the next start, all of them", text=True),
     *(
-        SettingRow(f"launch {name}", "", (), f"{what} of the next start", text=True)
-        for name, what in (
-            ("kernel", "kernel"),
-            ("grid", "blocks"),
-            ("block", "threads of a block"),
-            ("shared", "dynamic shared memory"),
-            ("arg", "one argument, NAME=VALUE,"),
-        )
+        SettingRow(f"launch {row.flag}", "", (), f"{row.setting} of the next start", text=True)
+        for row in FLAGS
+        if row.setting
     ),
     SettingRow("breakpoint pending", "auto", ("on", "off", "auto"), "keep unknown locations"),
     SettingRow("cuda coalescing", "on", ("on", "off", "auto"), "group rows of info cuda tables"),

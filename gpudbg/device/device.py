@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gpudbg.device.hostdata import converted, host_array
 from gpudbg.errors import UsageError
 from gpudbg.mem.device import Allocation
-from gpudbg.options import JOBS
+from gpudbg.options import ENGINES, JOBS, option
 from gpudbg.public import public_names
 from gpudbg.sm.gpu import DEFAULT_HEAP_BYTES, DEFAULT_SMS, Gpu
 from gpudbg.validation import maybe_whole, whole
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from gpudbg.formats.program import Program
 
 Array = npt.NDArray[Any]
-
-ENGINES = ("auto", "step", "run")
-"""Ways to execute: whatever is best, the step engine, compiled code from the start."""
 
 
 class Closable(Protocol):
@@ -53,7 +50,7 @@ class EmulatedDevice:
         seed: int | None = None,
         *,
         engine: str = "auto",
-        jobs: int = JOBS.default,
+        jobs: int = 1,
         heap_bytes: int | None = None,
         stack_bytes: int | None = None,
     ) -> None:
@@ -75,12 +72,15 @@ class EmulatedDevice:
         """
         if engine not in ENGINES:
             raise UsageError(f"unknown engine {engine!r}", f"one of {', '.join(ENGINES)}")
-        if JOBS.trouble(whole(jobs, "jobs")):
-            raise UsageError(JOBS.trouble(jobs))
-        sizes = (num_sms, seed, heap_bytes, stack_bytes)
-        names = ("num_sms", "seed", "heap_bytes", "stack_bytes")
-        for name, value in zip(names, sizes, strict=True):
-            maybe_whole(value, name)
+        whole(jobs, JOBS.name, JOBS.least, JOBS.most)
+        sizes = {
+            "num_sms": num_sms,
+            "seed": seed,
+            "heap_bytes": heap_bytes,
+            "stack_bytes": stack_bytes,
+        }
+        for name, value in sizes.items():
+            maybe_whole(value, name, option(name).least, option(name).most)
         self.closed = False
         self.images: list[DeviceImage] = []
         self.sessions: weakref.WeakSet[Closable] = weakref.WeakSet()

@@ -87,18 +87,14 @@ from gpudbg.formats.launch_args import given_args
 from gpudbg.formats.launch_machine import make_special, make_trap
 from gpudbg.formats.program import SUPPORTED_ARCHS
 from gpudbg.formats.reading import read_bytes
+from gpudbg.options import Option, keys
 
 MAX_FILE_BYTES = 1 << 24
 _CONTENT_KEYS = ("type", "count", "shape", "init", "file")
 _IMAGE_KEYS = ("kind", "dim", "type", "size", "init", "file", "bind", *IMAGE_OPTIONS)
-_SM_KEYS = ("arch", "num_sms", "seed", "heap_bytes", "stack_bytes")
-_RAW_KEYS = ("num_regs", "num_barriers", "params", "shared_bytes", "local_bytes")
-_TOP_KEYS = (
-    "kernel", "grid", "block", "shared_bytes", "args", "outputs",
-    "buffers", "images", "symbols", "sm", "raw", "trap", "special",
-)  # fmt: skip
-_LEAST = {"num_sms": 1, "num_regs": 1}
-_MOST = {"num_regs": 255, "num_barriers": 16, "num_sms": 256}
+_SM, _RAW = keys("sm"), keys("raw")
+_TOP_KEYS = (*keys(""), "buffers", "images", "sm", "raw", "trap", "special")
+_SHARED_BYTES = keys("")["shared_bytes"]
 
 
 def beside(program: str | Path) -> Path | None:
@@ -186,7 +182,7 @@ class _Reader:
             kernel=self.string(table, "kernel"),
             grid=self.dims(table, "grid"),
             block=self.dims(table, "block"),
-            shared_bytes=self.integer(table, "shared_bytes", ()),
+            shared_bytes=self.integer(table, _SHARED_BYTES),
         )
 
     # ---- places and messages -----------------------------------------------------------
@@ -264,17 +260,17 @@ class _Reader:
             raise self.error(f"'{key}' must be a list of texts", (key,))
         return items
 
-    def integer(self, table: Mapping[str, Any], key: str, where: tuple[str, ...]) -> int | None:
-        """An integer within its limits, or None when absent."""
+    def integer(self, table: Mapping[str, Any], option: Option) -> int | None:
+        """The integer of an option within its limits, or None when absent."""
+        key, where = option.name, (option.table,) if option.table else ()
         value = table.get(key)
         if value is None:
             return None
         if not isinstance(value, int) or isinstance(value, bool):
             raise self.error(f"'{key}' must be an integer, not {value!r}", (*where, key))
-        least = _LEAST.get(key, 0)
-        most = _MOST.get(key, 2**63 - 1)
-        if not least <= value <= most:
-            raise self.error(f"'{key}' is {value}, must be {least} to {most}", (*where, key))
+        if not option.allows(value):
+            words = f"'{key}' is {value}, must be {option.least} to {option.most}"
+            raise self.error(words, (*where, key))
         return value
 
     def dims(self, table: Mapping[str, Any], key: str) -> tuple[int, int, int] | None:
@@ -412,20 +408,18 @@ class _Reader:
 
     def sm(self, spec: dict[str, Any]) -> SmSpec:
         """[sm]"""
-        self.check_keys(spec, _SM_KEYS, ("sm",))
+        self.check_keys(spec, tuple(_SM), ("sm",))
         arch = self.string(spec, "arch")
         if arch is not None and arch not in SUPPORTED_ARCHS:
             raise self.error(
                 f"unknown arch '{arch}'", ("sm", "arch"), suggest(arch, SUPPORTED_ARCHS)
             )
-        return SmSpec(arch, **{k: self.integer(spec, k, ("sm",)) for k in _SM_KEYS[1:]})
+        return SmSpec(arch, **{k: self.integer(spec, o) for k, o in _SM.items() if k != "arch"})
 
     def raw(self, spec: dict[str, Any]) -> RawSpec:
         """[raw]"""
-        self.check_keys(spec, _RAW_KEYS, ("raw",))
-        numbers = {
-            k: self.integer(spec, k, ("raw",)) for k in _RAW_KEYS if k != "params" and k in spec
-        }
+        self.check_keys(spec, tuple(_RAW), ("raw",))
+        numbers = {k: self.integer(spec, o) for k, o in _RAW.items() if k != "params" and k in spec}
         params = spec.get("params")
         if params is None:
             return RawSpec(**numbers)  # type: ignore[arg-type]
@@ -495,7 +489,7 @@ def flag_launch(
     if sm is not None:
         old, new = changed.sm, sm
         fields = {k: getattr(new, k) if getattr(new, k) is not None else getattr(old, k)
-                  for k in _SM_KEYS}  # fmt: skip
+                  for k in _SM}  # fmt: skip
         changed = changed.replaced(sm=SmSpec(**fields))
     whole = changed.replaced(args=text.resolve_references(changed.args, changed.images))
     flags = {text.reference_in(text.split_name(a)[1]): f"--arg {a}" for a in args}

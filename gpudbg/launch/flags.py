@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from gpudbg.errors import UsageError
 from gpudbg.formats.launch_text import split_name
 from gpudbg.formats.program import SUPPORTED_ARCHS
-from gpudbg.options import JOBS
+from gpudbg.options import FLAGS, MAX_INTEGER, Kind, Option, Scope
 from gpudbg.toolchain.options import add_compile_flags
 
 if TYPE_CHECKING:
     from gpudbg.formats.launch import Launch
     from gpudbg.formats.program import Program
-
-MAX_SMS = 256
 
 
 def whole(least: int, most: int | None = None) -> Callable[[str], int]:
@@ -42,51 +40,28 @@ def whole(least: int, most: int | None = None) -> Callable[[str], int]:
 def add_launch_flags(parser: argparse.ArgumentParser) -> None:
     """The launch table as flags, the same on every verb that launches."""
     group = parser.add_argument_group("launch (flags win over PROG.toml)")
-    group.add_argument(
-        "--launch", metavar="FILE.toml", help="the launch table (default: PROG.toml)"
-    )
-    group.add_argument("--kernel", "-k", metavar="NAME", help="entry point")
-    group.add_argument("--grid", "-g", metavar="X[,Y[,Z]]", help="blocks")
-    group.add_argument("--block", "-b", metavar="X[,Y[,Z]]", help="threads of a block")
-    group.add_argument("--shared", type=whole(0), metavar="BYTES", help="dynamic shared memory")
-    group.add_argument(
-        "--arg",
-        "-a",
-        action="append",
-        default=[],
-        metavar="ARG",
-        help="an argument: i32:1000, f32:2.5, x=f32[1000]:lcg_real(seed=1,lo=0,hi=1), y=@y.npy; "
-        "all of them in order, or NAME=VALUE for those that differ from the launch table",
-    )
-    group.add_argument(
-        "--symbol", action="append", default=[], metavar="NAME=…", help="set a variable"
-    )
-    group.add_argument(
-        "--output", "-o", action="append", default=[], metavar="NAME[A:B]", help="show at the end"
-    )
-    group.add_argument(
-        "--num-sms", type=whole(1, MAX_SMS), metavar="N", help="SMs of the emulated GPU"
-    )
-    group.add_argument(
-        "--seed", type=whole(0), metavar="N", help="schedule seed (default 0: round robin)"
-    )
-    group.add_argument("--arch", choices=SUPPORTED_ARCHS, help="architecture (of raw words)")
-    group.add_argument("--heap", type=whole(0), metavar="BYTES", help="device heap")
-    group.add_argument("--stack", type=whole(0), metavar="BYTES", help="local stack of a thread")
-    group.add_argument(
-        "--engine",
-        choices=("auto", "step", "run"),
-        default="auto",
-        help="step by step, compiled code, or whatever is best (default)",
-    )
-    group.add_argument(
-        f"--{JOBS.name}",
-        type=whole(JOBS.least, JOBS.most),
-        metavar="N",
-        default=JOBS.default,
-        help=JOBS.help,
-    )
+    for option in FLAGS:
+        _add_flag(group, option)
     add_compile_flags(parser)
+
+
+def _add_flag(group: argparse._ArgumentGroup, option: Option) -> None:
+    """One option as a flag."""
+    names = [f"--{option.flag}", *([f"-{option.short}"] if option.short else [])]
+    more: dict[str, Any] = {"help": option.help, "default": option.default}
+    match option.kind:
+        case Kind.WHOLE:
+            most = None if option.most == MAX_INTEGER else option.most
+            more |= {"type": whole(option.least, most), "metavar": option.metavar}
+        case Kind.TEXTS:
+            more |= {"action": "append", "default": [], "metavar": option.metavar}
+        case Kind.TEXT:
+            more |= {"metavar": option.metavar}
+        case Kind.ARCH:
+            more |= {"choices": SUPPORTED_ARCHS}
+        case Kind.CHOICE:
+            more |= {"choices": option.choices}
+    group.add_argument(*names, **more)
 
 
 class FlagParser(argparse.ArgumentParser):
@@ -105,18 +80,11 @@ def launch_parser() -> FlagParser:
 
 
 LAUNCH_ONLY: dict[str, Any] = {
-    "launch": None,
-    "kernel": None,
-    "grid": None,
-    "block": None,
-    "shared": None,
-    "arg": [],
-    "symbol": [],
-    "output": [],
+    row.dest: [] if row.kind is Kind.TEXTS else None for row in FLAGS if row.scope is Scope.LAUNCH
 }
 """Flags of one launch, with what stands for none given; the others are the machine's."""
 
-OF_THE_START = ("arch", "heap")
+OF_THE_START = tuple(row.dest for row in FLAGS if row.scope is Scope.DEVICE)
 """Flags that a device is made with: they do not change while it lives."""
 
 

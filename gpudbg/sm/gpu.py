@@ -21,6 +21,7 @@ from gpudbg.formats.layout import relocate
 from gpudbg.formats.program import SUPPORTED_ARCHS, CodeImage, Kernel, Program, runs_on
 from gpudbg.mem.device import Allocation, DeviceMemory
 from gpudbg.mem.windows import AddressLayout, layout_for
+from gpudbg.options import option
 from gpudbg.sm.device_output import DeviceOutput, Heap
 from gpudbg.sm.images.pools import ImagePools
 from gpudbg.sm.observer import Observer, Observers
@@ -81,13 +82,17 @@ class Gpu:
         if arch not in SUPPORTED_ARCHS:
             known = ", ".join(SUPPORTED_ARCHS)
             raise UsageError(f"unknown architecture {arch!r}", f"one of {known}")
-        if not 1 <= num_sms <= 511:
-            raise UsageError(f"{num_sms} SMs", "1 to 511")
         if quantum < 1:
             raise UsageError(f"a turn of {quantum} instructions", "1 or more")
-        for what, size in (("heap", heap_bytes), ("stack", stack_bytes or 0), ("seed", seed)):
-            if size < 0:
-                raise UsageError(f"a {what} of {size}", "0 or more")
+        given = {
+            "num_sms": num_sms,
+            "seed": seed,
+            "heap_bytes": heap_bytes,
+            "stack_bytes": stack_bytes or 0,
+        }
+        for name, value in given.items():
+            if trouble := option(name).trouble(value):
+                raise UsageError(trouble)
         self.arch = arch
         self.num_sms: int = num_sms
         self.seed = seed

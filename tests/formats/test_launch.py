@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import struct
 from contextlib import suppress
 from pathlib import Path
@@ -12,9 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpudbg import options
+from gpudbg.device.device import EmulatedDevice
 from gpudbg.errors import GpudbgError, LoadError, UsageError
 from gpudbg.formats import initdata, launch, launch_text, launch_toml
 from gpudbg.formats.cubin import read_cubin
+from gpudbg.formats.launch import RawSpec, SmSpec
+from gpudbg.formats.launch_toml import parse_launch
 from gpudbg.formats.program import Kernel
 from gpudbg.launch.flags import launch_parser
 from tests.kernel_cases import KERNELS
@@ -402,7 +408,7 @@ def test_errors_of_a_flag_name_it(flags: dict[str, Any], said: str) -> None:
     ("flag", "said"),
     [
         ("--shared=-5", "argument --shared: -5 is not at least 0"),
-        ("--num-sms=0", "argument --num-sms: 0 is not between 1 and 256"),
+        ("--num-sms=0", "argument --num-sms: 0 is not between 1 and 511"),
         ("--heap=-1", "argument --heap: -1 is not at least 0"),
         ("--stack=x", "argument --stack: 'x' is not a whole number"),
         ("--seed=-1", "argument --seed: -1 is not at least 0"),
@@ -466,3 +472,34 @@ def test_any_mutated_table_is_a_launch_or_a_gpudbg_error(data: st.DataObject) ->
         lines[at] = line[:cut] + junk + line[cut + data.draw(st.integers(0, 3)) :]
     with suppress(GpudbgError):
         launch_toml.parse_launch("\n".join(lines), "prog.toml")
+
+
+def test_the_option_table_is_the_only_one() -> None:
+    """Flags, launch-table keys, keywords and settings come from the rows of `gpudbg.options`."""
+    flags = {action.dest: action for action in launch_parser()._actions}
+    for row in options.FLAGS:
+        action = flags[row.dest]
+        assert action.help == row.help
+        assert f"--{row.flag}" in action.option_strings
+        if row.kind is options.Kind.WHOLE:
+            with pytest.raises(UsageError, match=f"--{row.flag}"):
+                launch_parser().parse_args([f"--{row.flag}", str(row.least - 1)])
+    keywords = inspect.signature(EmulatedDevice).parameters
+    machine = {row.name for row in options.FLAGS if row.scope is not options.Scope.LAUNCH}
+    assert machine == set(keywords)
+    assert set(options.keys("sm")) == {f.name for f in dataclasses.fields(SmSpec)}
+    assert set(options.keys("raw")) == {f.name for f in dataclasses.fields(RawSpec)}
+
+
+@pytest.mark.parametrize("row", [r for r in options.FLAGS if r.most < options.MAX_INTEGER])
+def test_one_range_for_keyword_flag_and_launch_table(row: options.Option) -> None:
+    """A number beyond the range is refused however it is given; its last number is taken."""
+    beyond: dict[str, Any] = {row.name: row.most + 1}
+    with pytest.raises(UsageError, match=row.name):
+        EmulatedDevice(**beyond)
+    if row.table is not None:
+        with pytest.raises(UsageError, match=f"must be {row.least} to {row.most}"):
+            parse_launch(f"[{row.table}]\n{row.name} = {row.most + 1}")
+        parse_launch(f"[{row.table}]\n{row.name} = {row.most}")
+    with pytest.raises(UsageError, match=f"between {row.least} and {row.most}"):
+        launch_parser().parse_args([f"--{row.flag}", str(row.most + 1)])

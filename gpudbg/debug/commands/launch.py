@@ -12,6 +12,7 @@ from gpudbg.errors import CommandError
 from gpudbg.formats.launch import MissingArguments
 from gpudbg.launch.flags import flag_text, launch_parser
 from gpudbg.launch.opening import Opening
+from gpudbg.options import FLAGS
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -20,11 +21,7 @@ if TYPE_CHECKING:
 
 SETTINGS = {
     "args": "",
-    "launch kernel": "--kernel",
-    "launch grid": "--grid",
-    "launch block": "--block",
-    "launch shared": "--shared",
-    "launch arg": "--arg",
+    **{f"launch {row.flag}": f"--{row.flag}" for row in FLAGS if row.setting},
 }
 """Settings of the next launch -> the flag each lays over the others; `args` replaces them all."""
 

@@ -32,17 +32,12 @@ def _policy(words: Sequence[str]) -> Topic:
 
 def _engine(words: Sequence[str]) -> Topic:
     """The ways to execute."""
-    from gpudbg.options import JOBS
+    from gpudbg.options import ENGINES, JOBS
 
-    rows = {
-        "step": "one warp instruction at a time, with NumPy; every instruction has it",
-        "run": "compiled to the host's code; what has no compiled version goes step by step",
-        "auto": "step by step until a launch turns out to run long, then compiled (the default)",
-    }
-    lines = [f"--engine {name:5} {what}" for name, what in rows.items()]
+    lines = [f"--engine {name:5} {what}" for name, what in ENGINES.items()]
     lines += [f"--{JOBS.name} N      {JOBS.help} (default {JOBS.default})"]
     lines += ["In a session: `info engine` tells what a launch does; `gpudbg cache` what is kept."]
-    return lines, rows
+    return lines, dict(ENGINES)
 
 
 def _special(words: Sequence[str]) -> Topic:
