@@ -72,7 +72,8 @@ class EmulatedDevice:
         """
         if engine not in ENGINES:
             raise UsageError(f"unknown engine {engine!r}", f"one of {', '.join(ENGINES)}")
-        whole(jobs, JOBS.name, JOBS.least, JOBS.most)
+        if trouble := JOBS.trouble(whole(jobs, JOBS.name)):
+            raise UsageError(trouble)
         sizes = {
             "num_sms": num_sms,
             "seed": seed,
