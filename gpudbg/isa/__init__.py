@@ -1,7 +1,7 @@
 """Instruction words: what they mean to read, and how to write them.
 
-`decode` and `assemble` are the Python API over the instruction-set packages; `spa5` (sm_50 ..
-sm_62) is the one there is.
+`decode` and `assemble` are the Python API over `spa5` (sm_50 .. sm_62).  `volta` decodes the
+128-bit words of sm_70 and later.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""gpudbg decode insn WORD: one instruction word bit by bit, through the construct schema."""
+"""gpudbg decode insn WORD: what an instruction word says; 64-bit words bit by bit."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from gpudbg.errors import DecodeError
 from gpudbg.formats.program import SUPPORTED_ARCHS
 from gpudbg.frontends.verbs.common import Parser, integer
+from gpudbg.isa import volta
 from gpudbg.regs.decoders import Decoded
 
 
@@ -15,30 +16,37 @@ def decode_insn(words: list[str]) -> Decoded:
     """Explain instruction words.
 
     Raises:
-        UsageError: a word that is no 64-bit number.
+        UsageError: a word that is no number of the architecture's width.
     """
     p = Parser(prog="gpudbg decode insn")
     p.add_argument("word", nargs="+", type=_word)
-    p.add_argument("--arch", default="sm_50", choices=SUPPORTED_ARCHS)
-    p.add_argument("--pc", type=integer, default=8)
+    p.add_argument("--arch", default="sm_50", choices=(*SUPPORTED_ARCHS, *volta.ARCHS))
+    p.add_argument("--pc", type=integer, help="its byte address (default: the first one)")
     args = p.parse_args(words)
     rows: list[dict[str, Any]] = []
     lines: list[str] = []
+    wide = args.arch in volta.ARCHS
+    width = 128 if wide else 64
     for word in args.word:
-        if not 0 <= word < 1 << 64:
-            p.error(f"{word:#x} does not fit in 64 bits")
-        data, text = _explain(word, args.arch, args.pc)
+        if not 0 <= word < 1 << width:
+            hint = "" if wide or word >> 128 else "; 128-bit words need --arch sm_70 or later"
+            p.error(f"{word:#x} does not fit in the {width} bits of {args.arch}'s words{hint}")
+        data, text = (
+            _explain_wide(word, args.arch, args.pc or 0)
+            if wide
+            else _explain(word, args.arch, 8 if args.pc is None else args.pc)
+        )
         rows.append(data)
         lines += text
     return Decoded(rows if len(rows) > 1 else rows[0], tuple(lines))
 
 
 def _word(text: str) -> int:
-    """An instruction word: as `integer`, but sixteen digits are always hexadecimal."""
+    """A word: as `integer`, but sixteen or thirty-two digits are always hexadecimal."""
     return int(text, 16) if _DIGITS.fullmatch(text) else integer(text)
 
 
-_DIGITS = re.compile(r"[0-9a-fA-F]{16}")
+_DIGITS = re.compile(r"[0-9a-fA-F]{16}(?:[0-9a-fA-F]{16})?")
 
 
 def _explain(word: int, arch: str, pc: int) -> tuple[dict[str, Any], list[str]]:
@@ -84,6 +92,39 @@ def _explain(word: int, arch: str, pc: int) -> tuple[dict[str, Any], list[str]]:
         lines.append(f"  ignored  {found.ignored:#x}")
     lines += ["", f"  reads   {_words(base['reads'])}", f"  writes  {_words(base['writes'])}"]
     return base, lines
+
+
+def _explain_wide(word: int, arch: str, pc: int) -> tuple[dict[str, Any], list[str]]:
+    """A 128-bit word: text, operands as they print, scheduling."""
+    shown = f"{word:#034x}"
+    base: dict[str, Any] = {"word": shown, "arch": arch, "pc": pc}
+    try:
+        insn = volta.decode(word, arch)
+    except DecodeError as e:
+        base |= {"legal": False, "reason": e.reason}
+        return base, [f"{shown}  {arch}: illegal: {e.reason}"]
+    control = insn.control
+    base |= {
+        "legal": True,
+        "text": insn.text(pc),
+        "mnemonic": insn.op,
+        "operands": [text for text in insn.operand_texts(pc) if text],
+        "control": {
+            "stall": control.stall,
+            "yield": control.yields,
+            "write_barrier": None if control.write_barrier == 7 else control.write_barrier,
+            "read_barrier": None if control.read_barrier == 7 else control.read_barrier,
+            "wait": [n for n in range(6) if control.wait_mask >> n & 1],
+            "reuse": control.reuse,
+        },
+    }
+    words = [f"stall {control.stall}", "yield" if control.yields else "no yield"]
+    words += [f"sets SB{control.write_barrier} when written"] * (control.write_barrier != 7)
+    words += [f"sets SB{control.read_barrier} when read"] * (control.read_barrier != 7)
+    words += ["waits for " + " ".join(f"SB{n}" for n in base["control"]["wait"])] * bool(
+        control.wait_mask
+    )
+    return base, [f"{shown}  {arch}", f"  {insn.text(pc)}", "", f"  {', '.join(words)}"]
 
 
 def _access(access: Any) -> dict[str, Any]:

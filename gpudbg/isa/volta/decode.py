@@ -1,0 +1,102 @@
+"""128-bit word to instruction: forms found by bits 11:0, narrowest match first."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from ...errors import DecodeError
+from .insn import Instruction
+from .spec import Form, rows
+
+ARCHS = {
+    "sm_70": "70", "sm_72": "70", "sm_75": "75", "sm_80": "80", "sm_86": "86", "sm_87": "86",
+    "sm_89": "89", "sm_90": "90", "sm_90a": "90", "sm_100": "100", "sm_100a": "100",
+    "sm_120": "120", "sm_120a": "120", "sm_121": "120",
+}  # fmt: skip
+"""Architectures and whose tables they share."""
+
+
+@cache
+def _index(tables: str) -> dict[int, list[Form]]:
+    out: dict[int, list[Form]] = {}
+    for form in rows():
+        if tables in form.archs:
+            out.setdefault(form.value & 0xFFF, []).append(form)
+    if tables == "70":
+        for code, forms in out.items():
+            for form in forms:
+                form.twin = _twin(form, _index("75").get(code, []))
+    return out
+
+
+def _twin(form: Form, others: list[Form]) -> Form | None:
+    """The form of fixed latency that says what the bits of reuse mean in `form`."""
+    if form.fixed_latency:
+        return None
+    found = (o for o in others if o.op == form.op and o.fixed_latency)
+    return next((o for o in found if o.sources == form.sources), None)
+
+
+@cache
+def _candidates(code: int, tables: str) -> tuple[Form, ...]:
+    """Forms of an opcode, those that fix and use the most bits first."""
+    found = _index(tables).get(code, [])
+
+    def narrow(form: Form) -> tuple[int, int]:
+        return -form.mask.bit_count(), -form.used(tables).bit_count()
+
+    return tuple(sorted(found, key=narrow))
+
+
+@cache
+def _refusals(form: Form, tables: str) -> tuple[tuple[int, frozenset[int]], ...]:
+    """(mask, patterns under it) of every field with refused values."""
+    out = []
+    for site in form.parts(tables)[1]:
+        bad = [
+            v for v in range(1 << site.bits.width) if v >= len(site.texts) or site.texts[v] is None
+        ]
+        if bad:
+            patterns = frozenset(_pattern(site.bits.ranges, v) for v in bad)
+            out.append((site.bits.mask, patterns))
+    return tuple(out)
+
+
+def _pattern(ranges: tuple[tuple[int, int], ...], value: int) -> int:
+    """The bits of a word whose field holds a value."""
+    word = 0
+    for hi, lo in reversed(ranges):
+        size = hi - lo + 1
+        word |= (value & ((1 << size) - 1)) << lo
+        value >>= size
+    return word
+
+
+def decode(word: int, arch: str) -> Instruction:
+    """The instruction that a 128-bit word encodes.
+
+    Args:
+        word: the low 64 bits come first in memory.
+        arch: one of `ARCHS`.
+
+    Raises:
+        DecodeError: nvdisasm refuses the word, or prints nothing for it; `reason` says why.
+        KeyError: an architecture outside `ARCHS`.
+    """
+    tables = ARCHS[arch]
+    reason = f"no instruction of {arch} has this opcode"
+    for form in _candidates(word & 0xFFF, tables):
+        if word & form.mask != form.value:
+            continue
+        if any(word & mask in bad for mask, bad in _refusals(form, tables)):
+            reason = f"{form.op}: a modifier field holds a value that is not defined"
+            continue
+        if (word >> 105 & 31) | (word >> 122 & 7) << 5 not in form.controls:
+            reason = f"{form.op}: scheduling bits that are not defined (issue code or reuse)"
+            break
+        mask, value = form.barriers
+        if mask and word & mask != (value & ~(0x3F << 116)):
+            reason = f"{form.op}: takes no barrier"
+            break
+        return Instruction(word, form, arch, tables)
+    raise DecodeError(f"illegal instruction {word:#034x}: {reason}", word=word, reason=reason)

@@ -1,0 +1,123 @@
+"""A decoded 128-bit instruction word, and its scheduling bits."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .spec import Form
+
+PT = 7
+_LARGEST_SHIFTED, _NOT_SHIFTED = 0x40000000, 0x10000
+"""Powers of two that IMAD prints as .SHL: up to the first, without the second (measured)."""
+
+
+class Control(NamedTuple):
+    """Bits 127:105 of a word.
+
+    Attributes:
+        issue: issue code as it stands: 1..15 wait so many cycles and let another warp go first,
+            17..27 wait (code - 16) cycles.
+        write_barrier, read_barrier: scoreboard 0..5 that is set; 7 none.
+        wait_mask: scoreboards waited for.
+        reuse: bits 124:122; operand reuse in fixed-latency forms when bit 109 is set.
+    """
+
+    issue: int
+    write_barrier: int
+    read_barrier: int
+    wait_mask: int
+    reuse: int
+
+    @classmethod
+    def of(cls, word: int) -> Control:
+        """The scheduling bits of a word."""
+        return cls(
+            word >> 105 & 31, word >> 110 & 7, word >> 113 & 7, word >> 116 & 63, word >> 122 & 7
+        )
+
+    @property
+    def stall(self) -> int:
+        """Cycles until the warp may issue again."""
+        return self.issue & 15
+
+    @property
+    def yields(self) -> bool:
+        """Whether another warp is preferred next."""
+        return not self.issue & 16
+
+
+class Instruction:
+    """One word as a form understands it; immutable, shared, without an address."""
+
+    __slots__ = ("arch", "form", "op", "tables", "word")
+
+    def __init__(self, word: int, form: Form, arch: str, tables: str) -> None:
+        """Args: tables: the architecture whose tables are read."""
+        self.word = word
+        self.form = form
+        self.arch = arch
+        self.op = form.op
+        self.tables = tables
+
+    @property
+    def control(self) -> Control:
+        """Scheduling bits."""
+        return Control.of(self.word)
+
+    @property
+    def guard(self) -> tuple[int, bool]:
+        """Guard predicate index (7: always) and whether it is negated."""
+        return self.word >> 12 & 7, bool(self.word >> 15 & 1)
+
+    def operand_texts(self, pc: int = 0) -> list[str]:
+        """Operands as they print, in order; those that the text leaves out are empty."""
+        parts, _ = self.form.parts(self.tables)
+        texts = [part.show(self.word, pc) for part in parts]
+        kept = [text not in part.omit for text, part in zip(texts, parts, strict=True)]
+        if rules := self.form.options.get("omit"):
+            flags = "".join(
+                str(int(text in part.omit or text in part.maybe))
+                for text, part in zip(texts, parts, strict=True)
+            )
+            found = dict(rule.split(":") for rule in rules.split(";")).get(flags)
+            if found:
+                kept = [flag == "1" for flag in found]
+        return [text if keep else "" for text, keep in zip(texts, kept, strict=True)]
+
+    def text(self, pc: int = 0) -> str:
+        """The text nvdisasm prints, without semicolon; `pc` is the word's byte address."""
+        texts = self.operand_texts(pc)
+        head = self.form.head(self.word)
+        if self.op == "IMAD":
+            head = "IMAD" + self._imad_alias(texts) + head[4:]
+        shown, separator = "", ""
+        for text, part in zip(texts, self.form.parts(self.tables)[0], strict=True):
+            if text:
+                shown += separator + text
+                separator = part.separator
+        index, negated = self.guard
+        lead = ""
+        if index != PT or negated:
+            name = "UP" if self.form.uniform_guard else "P"
+            lead = f"@{'!' if negated else ''}{name}{'T' if index == PT else index} "
+        return f"{lead}{head} {shown}" if shown else lead + head
+
+    def _imad_alias(self, texts: list[str]) -> str:
+        """IMAD prints as MOV, IADD or SHL where its operands make it one (measured)."""
+        if any(m in self.form.modifiers for m in (".WIDE", ".HI", ".X")):
+            return ""
+        a, b, c = (text.replace(".reuse", "").lstrip("-") for text in texts[-3:])
+        if b.startswith("UR") or c.startswith("UR"):
+            return ""
+        if a == "RZ" or b in ("RZ", "0x0") or (b == "0x1" and c == "RZ"):
+            return ".MOV"
+        if b == "0x1" and not texts[-2].startswith("-"):
+            return ".IADD"
+        if c == "RZ" and b.startswith("0x") and not texts[-2].startswith("-"):
+            number = int(b, 16)
+            power = number & (number - 1) == 0 and 1 < number <= _LARGEST_SHIFTED
+            return ".SHL" if power and number != _NOT_SHIFTED else ""
+        return ""
+
+    def __repr__(self) -> str:
+        return f"<{self.text()} {self.word:032x} {self.arch}>"

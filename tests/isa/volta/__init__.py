@@ -1,0 +1,1 @@
+"""128-bit instruction words against nvdisasm's recorded answers."""
