@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 MAX_INTEGER = 2**63 - 1
+DEFAULT_JOBS = 1
 ENGINES = {
     "auto": "step by step until a launch turns out to run long, then compiled (the default)",
     "step": "one warp instruction at a time, with NumPy; every instruction has it",
@@ -155,7 +156,7 @@ OPTIONS = (
         "jobs", _MACHINE, _WHOLE,
         "host threads for compiled code; with more than one, the order of instructions of "
         "different blocks is not the same from run to run",
-        "jobs", metavar="N", least=1, most=256, default=1,
+        "jobs", metavar="N", least=1, most=256, default=DEFAULT_JOBS,
     ),
     Option("num_regs", _WORDS, _WHOLE, table="raw", least=1, most=255),
     Option("num_barriers", _WORDS, _WHOLE, table="raw", most=16),

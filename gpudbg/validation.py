@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from gpudbg.errors import UsageError
-from gpudbg.options import MAX_INTEGER
 
 
 def whole(value: Any, name: str, least: int | None = None, most: int | None = None) -> int:
@@ -29,11 +28,9 @@ def whole(value: Any, name: str, least: int | None = None, most: int | None = No
     return number
 
 
-def maybe_whole(
-    value: Any, name: str, least: int | None = None, most: int | None = None
-) -> int | None:
+def maybe_whole(value: Any, name: str, least: int | None = None) -> int | None:
     """The same, where None stands for "not given"."""
-    return None if value is None else whole(value, name, least, most)
+    return None if value is None else whole(value, name, least)
 
 
 def text(value: Any, name: str, example: str = "") -> str:
@@ -97,7 +94,7 @@ def index3(value: Any, name: str) -> tuple[int, int, int]:
 
 
 def _range(least: int | None, most: int | None) -> str:
-    if least is not None and most is not None and most < MAX_INTEGER:
+    if least is not None and most is not None:
         return f" from {least} to {most}"
     return f" of at least {least}" if least is not None else ""
 

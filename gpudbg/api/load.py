@@ -11,6 +11,7 @@ from gpudbg import validation as given
 from gpudbg.api.device import Device
 from gpudbg.api.programs import LoadedProgram, Source, read
 from gpudbg.errors import UsageError
+from gpudbg.options import DEFAULT_JOBS
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -25,7 +26,7 @@ def load(
     num_sms: int | None = None,
     seed: int | None = None,
     engine: str = "auto",
-    jobs: int = 1,
+    jobs: int = DEFAULT_JOBS,
     heap_bytes: int | None = None,
     stack_bytes: int | None = None,
 ) -> LoadedProgram:

@@ -16,7 +16,7 @@ from gpudbg.errors import LoadError
 from gpudbg.launch.flags import add_launch_flags, launch_parser, parameter_names, read_table
 from gpudbg.launch.opening import Opening
 from gpudbg.loading.programs import SASS_SUFFIX, open_program, open_programs
-from gpudbg.options import JOBS
+from gpudbg.options import DEFAULT_JOBS, JOBS
 from gpudbg.toolchain.options import flag_options
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def open_session(
     opening = Opening(os.fspath(path), args)
     launch = opening.table()
     program = open_program(path, launch, args.arch, flag_options(args))
-    engine, jobs = getattr(args, "engine", "auto"), getattr(args, JOBS.name, 1)
+    engine, jobs = getattr(args, "engine", "auto"), getattr(args, JOBS.name, DEFAULT_JOBS)
     if may_wait and opening.trouble(program) is not None:
         session = _waiting(opening, program, launch, engine, jobs)
     else:
@@ -83,7 +83,9 @@ def _waiting(
     return session
 
 
-def device_for(program: Program, launch: Launch, engine: str = "auto", jobs: int = 1) -> Device:
+def device_for(
+    program: Program, launch: Launch, engine: str = "auto", jobs: int = DEFAULT_JOBS
+) -> Device:
     """A device as a launch table describes it."""
     from gpudbg.api.device import Device
 
@@ -102,7 +104,9 @@ def device_for(program: Program, launch: Launch, engine: str = "auto", jobs: int
     return device
 
 
-def start(program: Program, launch: Launch, engine: str = "auto", jobs: int = 1) -> DebugSession:
+def start(
+    program: Program, launch: Launch, engine: str = "auto", jobs: int = DEFAULT_JOBS
+) -> DebugSession:
     """A session of a program on a device as its launch table describes it.
 
     Raises:

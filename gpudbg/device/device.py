@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gpudbg.device.hostdata import converted, host_array
 from gpudbg.errors import UsageError
 from gpudbg.mem.device import Allocation
-from gpudbg.options import ENGINES, JOBS, option
+from gpudbg.options import DEFAULT_JOBS, ENGINES
 from gpudbg.public import public_names
 from gpudbg.sm.gpu import DEFAULT_HEAP_BYTES, DEFAULT_SMS, Gpu
 from gpudbg.validation import maybe_whole, whole
@@ -50,7 +50,7 @@ class EmulatedDevice:
         seed: int | None = None,
         *,
         engine: str = "auto",
-        jobs: int = 1,
+        jobs: int = DEFAULT_JOBS,
         heap_bytes: int | None = None,
         stack_bytes: int | None = None,
     ) -> None:
@@ -72,8 +72,7 @@ class EmulatedDevice:
         """
         if engine not in ENGINES:
             raise UsageError(f"unknown engine {engine!r}", f"one of {', '.join(ENGINES)}")
-        if trouble := JOBS.trouble(whole(jobs, JOBS.name)):
-            raise UsageError(trouble)
+        whole(jobs, "jobs")
         sizes = {
             "num_sms": num_sms,
             "seed": seed,
@@ -81,7 +80,7 @@ class EmulatedDevice:
             "stack_bytes": stack_bytes,
         }
         for name, value in sizes.items():
-            maybe_whole(value, name, option(name).least, option(name).most)
+            maybe_whole(value, name)
         self.closed = False
         self.images: list[DeviceImage] = []
         self.sessions: weakref.WeakSet[Closable] = weakref.WeakSet()

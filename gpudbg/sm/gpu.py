@@ -21,7 +21,7 @@ from gpudbg.formats.layout import relocate
 from gpudbg.formats.program import SUPPORTED_ARCHS, CodeImage, Kernel, Program, runs_on
 from gpudbg.mem.device import Allocation, DeviceMemory
 from gpudbg.mem.windows import AddressLayout, layout_for
-from gpudbg.options import option
+from gpudbg.options import DEFAULT_JOBS, option
 from gpudbg.sm.device_output import DeviceOutput, Heap
 from gpudbg.sm.images.pools import ImagePools
 from gpudbg.sm.observer import Observer, Observers
@@ -77,7 +77,7 @@ class Gpu:
         stack_entries: int | None = None,
         heap_bytes: int = DEFAULT_HEAP_BYTES,
         engine: str = "step",
-        jobs: int = 1,
+        jobs: int = DEFAULT_JOBS,
     ) -> None:
         if arch not in SUPPORTED_ARCHS:
             known = ", ".join(SUPPORTED_ARCHS)
@@ -89,6 +89,7 @@ class Gpu:
             "seed": seed,
             "heap_bytes": heap_bytes,
             "stack_bytes": stack_bytes or 0,
+            "jobs": jobs,
         }
         for name, value in given.items():
             if trouble := option(name).trouble(value):

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 
 from gpudbg.errors import DecodeError
-from gpudbg.isa.spa5.bitsets import Bits
+from gpudbg.isa.bitsets import Bits
 from gpudbg.isa.spa5.decode import decode
 from gpudbg.isa.spa5.forms import all_forms
 from gpudbg.isa.spa5.insn import Instruction

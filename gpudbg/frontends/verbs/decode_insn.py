@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpudbg.errors import DecodeError
 from gpudbg.formats.program import SUPPORTED_ARCHS
@@ -19,7 +19,7 @@ def decode_insn(words: list[str]) -> Decoded:
         UsageError: a word that is no number of the architecture's width.
     """
     p = Parser(prog="gpudbg decode insn")
-    p.add_argument("word", nargs="+", type=_word)
+    p.add_argument("word", nargs="+", type=_word, help="0x…, or all its hex digits")
     p.add_argument("--arch", default="sm_50", choices=(*SUPPORTED_ARCHS, *volta.ARCHS))
     p.add_argument("--pc", type=integer, help="its byte address (default: the first one)")
     args = p.parse_args(words)
@@ -28,25 +28,41 @@ def decode_insn(words: list[str]) -> Decoded:
     wide = args.arch in volta.ARCHS
     width = 128 if wide else 64
     for word in args.word:
-        if not 0 <= word < 1 << width:
-            hint = "" if wide or word >> 128 else "; 128-bit words need --arch sm_70 or later"
-            p.error(f"{word:#x} does not fit in the {width} bits of {args.arch}'s words{hint}")
+        if wide and word.digits == _NARROW_DIGITS:
+            p.error(
+                f"{word.value:#018x} is half of a word of {args.arch}: give 32 digits, "
+                "the second word of a disassembly first"
+            )
+        if not 0 <= word.value < 1 << width:
+            hint = "" if wide or word.value >> 128 else "; 128-bit words need --arch sm_70 or later"
+            p.error(
+                f"{word.value:#x} does not fit in the {width} bits of {args.arch}'s words{hint}"
+            )
         data, text = (
-            _explain_wide(word, args.arch, args.pc or 0)
+            _explain_wide(word.value, args.arch, args.pc or 0)
             if wide
-            else _explain(word, args.arch, 8 if args.pc is None else args.pc)
+            else _explain(word.value, args.arch, 8 if args.pc is None else args.pc)
         )
         rows.append(data)
         lines += text
     return Decoded(rows if len(rows) > 1 else rows[0], tuple(lines))
 
 
-def _word(text: str) -> int:
+class _Word(NamedTuple):
+    """A word as it was given; `digits` counts hex digits that stand for all its bits."""
+
+    value: int
+    digits: int
+
+
+def _word(text: str) -> _Word:
     """A word: as `integer`, but sixteen or thirty-two digits are always hexadecimal."""
-    return int(text, 16) if _DIGITS.fullmatch(text) else integer(text)
+    found = _DIGITS.fullmatch(text)
+    return _Word(int(found[1], 16), len(found[1])) if found else _Word(integer(text), 0)
 
 
-_DIGITS = re.compile(r"[0-9a-fA-F]{16}(?:[0-9a-fA-F]{16})?")
+_NARROW_DIGITS = 16
+_DIGITS = re.compile(r"(?:0x)?([0-9a-fA-F]{16}(?:[0-9a-fA-F]{16})?)")
 
 
 def _explain(word: int, arch: str, pc: int) -> tuple[dict[str, Any], list[str]]:

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...bits import sign_extend
-from .bitsets import Bits
-from .floats import format_float, parse_float, scan_float
+from ..bitsets import Bits
+from ..floats import format_float, parse_float, scan_float
 from .operands import (
     RZ,
     Const,

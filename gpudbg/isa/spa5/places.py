@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...bits import sign_extend
-from .bitsets import Bits
+from ..bitsets import Bits
 from .kinds import HEX, IntKind, Kind, Reading, number, reg_name, register_number, signed_hex
 from .operands import RZ, Address, CBankAddress, Operand, Reg, Target
 

@@ -15,7 +15,7 @@ from typing import Any
 from construct import BitsInteger, BitStruct, ByteSwapped, Construct, Padding
 
 from ...bits import Field
-from .bitsets import Bits
+from ..bitsets import Bits
 from .decode import decode, find_form
 from .insn import Access, Instruction
 from .spec import GUARD, GUARD_NOT, Form

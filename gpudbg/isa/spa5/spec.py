@@ -38,8 +38,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from ..bitsets import Bits
 from . import kinds, places
-from .bitsets import Bits
 from .counts import register_count
 from .operands import Operand
 from .sregs import SREG_SETS

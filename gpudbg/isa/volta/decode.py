@@ -57,19 +57,9 @@ def _refusals(form: Form, tables: str) -> tuple[tuple[int, frozenset[int]], ...]
             v for v in range(1 << site.bits.width) if v >= len(site.texts) or site.texts[v] is None
         ]
         if bad:
-            patterns = frozenset(_pattern(site.bits.ranges, v) for v in bad)
+            patterns = frozenset(site.bits.put(v) for v in bad)
             out.append((site.bits.mask, patterns))
     return tuple(out)
-
-
-def _pattern(ranges: tuple[tuple[int, int], ...], value: int) -> int:
-    """The bits of a word whose field holds a value."""
-    word = 0
-    for hi, lo in reversed(ranges):
-        size = hi - lo + 1
-        word |= (value & ((1 << size) - 1)) << lo
-        value >>= size
-    return word
 
 
 def decode(word: int, arch: str) -> Instruction:

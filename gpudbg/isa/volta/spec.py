@@ -32,7 +32,9 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.resources import files
 
-from ..spa5.floats import format_float
+from ...bits import Field, sign_extend
+from ..bitsets import Bits
+from ..floats import format_float
 from .sregs import special_name
 
 TABLE_ARCHS = ("70", "75", "80", "86", "89", "90", "100", "120")
@@ -60,44 +62,6 @@ Show = Callable[[int, int], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Bits:
-    """A field of ranges (HI, LO), most significant first."""
-
-    ranges: tuple[tuple[int, int], ...]
-
-    @classmethod
-    def parse(cls, text: str) -> Bits:
-        """Read `80+76:73`."""
-        pairs = (part.partition(":") for part in text.split("+"))
-        return cls(tuple((int(hi), int(lo or hi)) for hi, _, lo in pairs))
-
-    @property
-    def width(self) -> int:
-        """Number of bits."""
-        return sum(hi - lo + 1 for hi, lo in self.ranges)
-
-    @property
-    def mask(self) -> int:
-        """The bits of the word."""
-        return sum(((1 << (hi - lo + 1)) - 1) << lo for hi, lo in self.ranges)
-
-    def getter(self) -> Callable[[int], int]:
-        """A function from word to value."""
-        if len(self.ranges) == 1:
-            ((hi, low),) = self.ranges
-            ones = (1 << (hi - low + 1)) - 1
-            return lambda word: word >> low & ones
-
-        def get(word: int) -> int:
-            value = 0
-            for hi, lo in self.ranges:
-                value = value << (hi - lo + 1) | (word >> lo & ((1 << (hi - lo + 1)) - 1))
-            return value
-
-        return get
-
-
-@dataclass(frozen=True, slots=True)
 class Part:
     """A part of the text: the bits it depends on, and how it is shown."""
 
@@ -118,7 +82,7 @@ class Site:
 
     def part(self) -> Part:
         """The site as text."""
-        get, texts = self.bits.getter(), self.texts
+        get, texts = self.bits.get, self.texts
         return Part(self.bits.mask, lambda word, pc: texts[get(word)] or "")
 
 
@@ -191,6 +155,7 @@ class _Core:
         where, self.rest = found[2] or "", found[6]
         self.scale, self.add = int(found[3][1:] or 1), int(found[4] or 0)
         if self.letter == "U" and where.endswith("+1"):
+            # The second register of a pair, not a further range: no uniform field has bit 1.
             where, self.add = where.removesuffix("+1"), 1
         self.inverted = bool(found[5])
         self.fixed: int | None = int(where[1:]) if where.startswith("=") else None
@@ -198,26 +163,20 @@ class _Core:
             wide = 8 if arch in WIDE_UNIFORM else 6
             size = _STANDARD.get(self.letter, wide)
             where = f"{int(where) + size - 1}:{where}"
-        if "+" in where and not found[4]:
-            # The greedy range took an addend: `44:39+1` adds one.
-            head, _, last = where.rpartition("+")
-            if self.letter == "U" and last == "1":
-                where, self.add = head, 1
         self.bits = Bits.parse(where) if self.fixed is None else Bits(())
         if self.letter == "U" and arch in WIDE_UNIFORM and self.bits.width == 6:
-            low = self.bits.ranges[0][1]
-            self.bits = Bits(((low + 7, low),))
+            low = self.bits.ranges[0].lo
+            self.bits = Bits((Field(low + 7, low),))
 
     def value(self) -> Callable[[int], int]:
         """A function from word to the number."""
         if self.fixed is not None:
             fixed = self.fixed
             return lambda word: fixed
-        get, scale, add, width = self.bits.getter(), self.scale, self.add, self.bits.width
+        get, scale, add, width = self.bits.get, self.scale, self.add, self.bits.width
         ones = (1 << width) - 1
         if self.letter in "ST":
-            top = 1 << width >> 1
-            return lambda word: ((get(word) ^ top) - top) * scale + add
+            return lambda word: sign_extend(get(word), width) * scale + add
         if self.inverted:
             return lambda word: get(word) ^ ones
         if self.letter == "U" and add:
@@ -351,7 +310,7 @@ def _core(token: str, form: Form, arch: str) -> tuple[Part, int]:
             mask |= bracket.mask
         return Part(mask, lambda w, p: head + "".join(b.show(w, p) for b in brackets)), -1
     core = _Core(token, arch)
-    low = core.bits.ranges[0][1] if core.letter == "R" and core.bits.ranges else -1
+    low = core.bits.ranges[0].lo if core.letter == "R" and core.bits.ranges else -1
     return Part(core.bits.mask, core.show(arch), core.letter == "T"), low
 
 
@@ -589,7 +548,7 @@ def _variants(row: str) -> Iterator[Form]:
     mask, value = 0xFFF, int(code, 16)
     for pair in fixed:
         where, _, number = pair.partition("=")
-        low = Bits.parse(where).ranges[0][1]
+        low = Bits.parse(where).ranges[0].lo
         mask |= Bits.parse(where).mask
         value |= int(number, 16) << low
     if not letters:

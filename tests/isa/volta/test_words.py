@@ -136,5 +136,15 @@ def test_decode_insn_takes_words_of_128_bits(capsys: pytest.CaptureFixture[str])
     assert json.dumps(data).count('"LDG.E.SYS R28, [R28]"') == 1
     assert main(["decode", "insn", word]) == 2
     assert "128-bit words need --arch sm_70 or later" in capsys.readouterr().err
-    assert main(["decode", "insn", "0" * 31 + "1", "--arch", "sm_90"]) in (0, 1, 2)
-    assert "no instruction of sm_90 has this opcode" in "".join(capsys.readouterr())
+    assert main(["decode", "insn", "0" * 31 + "1", "--arch", "sm_90"]) == 0
+    assert "no instruction of sm_90 has this opcode" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("half", ["5c10000000370204", "0x5c10000000370204"])
+def test_half_a_word_is_not_taken_for_a_whole_one(
+    half: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One of the two lines that a disassembly prints for an instruction."""
+    assert main(["decode", "insn", half, "--arch", "sm_80"]) == 2
+    assert f"0x{half[-16:]} is half of a word of sm_80" in capsys.readouterr().err
+    assert main(["decode", "insn", half]) == 0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...bits import Field
+from ..bits import Field
 
 
 class Bits:
@@ -35,7 +35,7 @@ class Bits:
         for part in text.split("+"):
             hi, _, lo = part.partition(":")
             field = Field(int(hi), int(lo or hi))
-            if not 63 >= field.hi >= field.lo >= 0:
+            if not 127 >= field.hi >= field.lo >= 0:
                 raise ValueError(f"bit range {part!r} in {text!r}")
             out.append(field)
         return cls(tuple(out))
