@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from gpudbg.errors import UsageError
 
 if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior
 
+Owner = TypeVar("Owner", bound="Inferior")
+"""What a part works on: an inferior, or what a caller's own functions take for one."""
 
-class AttachedToInferior:
+
+class Attached(Generic[Owner]):
     """An object that does not keep the inferior: that goes when its last user does."""
 
-    def __init__(self, inferior: Inferior) -> None:
-        self._owner = weakref.ref(inferior)
+    def __init__(self, owner: Owner) -> None:
+        self._owner = weakref.ref(owner)
 
     @property
-    def _inferior(self) -> Inferior:
+    def _inferior(self) -> Owner:
         """The inferior.
 
         Raises:

@@ -8,33 +8,16 @@ check.findings                       # frozen data; each has .lines() and .to_js
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
+from gpudbg.debug.attached import Attached
+from gpudbg.debug.observing import subscribe, unsubscribe
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
-
-
-class ReportedFinding(Protocol):
-    """What every check's findings can do."""
-
-    def lines(self) -> list[str]:
-        """The finding as text."""
-
-    def to_json(self) -> dict[str, Any]:
-        """The finding as plain data."""
-
-
-class Check(Protocol):
-    """An observer with findings."""
-
-    @property
-    def findings(self) -> Sequence[ReportedFinding]:
-        """What was found so far."""
+    from gpudbg.debug.inferior import Inferior
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,37 +39,42 @@ CHECKS: dict[str, CheckKind] = {
 """Name -> check.  Observer classes take the session's code image."""
 
 
-def attach(session: DebugSession, name: str) -> Any:
-    """Start a check; the same object when it is running already.
+class Checks(Attached["Inferior"]):
+    """The checks of an inferior that are on."""
 
-    Raises:
-        CommandError: no check of that name.
-    """
-    kind = CHECKS.get(name)
-    if kind is None:
-        near = difflib.get_close_matches(name, CHECKS, n=1)
-        hint = f"did you mean {near[0]}?" if near else "checks: " + ", ".join(CHECKS)
-        raise CommandError(f"no check {name!r}", hint)
-    if name not in session.checks:
-        make = getattr(import_module(kind.module), kind.observer)
-        session.checks[name] = make(session.launch.image)
-        session.subscribe(session.checks[name])
-    return session.checks[name]
+    def __init__(self, inferior: Inferior) -> None:
+        super().__init__(inferior)
+        self._on: dict[str, Any] = {}
 
+    def get(self, name: str) -> Any:
+        """A check that is on; None where it is off."""
+        return self._on.get(name)
 
-def detach(session: DebugSession, name: str) -> None:
-    """Stop a check and forget its findings."""
-    observer = session.checks.pop(name, None)
-    if observer is not None:
-        session.unsubscribe(observer)
+    def attach(self, name: str) -> Any:
+        """Start a check; the same object when it is running already.
 
+        Raises:
+            CommandError: no check of that name.
+        """
+        kind = CHECKS.get(name)
+        if kind is None:
+            near = difflib.get_close_matches(name, CHECKS, n=1)
+            hint = f"did you mean {near[0]}?" if near else "checks: " + ", ".join(CHECKS)
+            raise CommandError(f"no check {name!r}", hint)
+        if name not in self._on:
+            make = getattr(import_module(kind.module), kind.observer)
+            self._on[name] = make(self._inferior.launch.image)
+            subscribe(self._inferior, self._on[name])
+        return self._on[name]
 
-def report(name: str, check: Check) -> list[str]:
-    """A check's findings as text, with a heading."""
-    if not check.findings:
-        return [f"{name}: no findings"]
-    count = len(check.findings)
-    out = [f"{name}: {count} finding{'s' if count != 1 else ''}"]
-    for finding in check.findings:
-        out += ["", *finding.lines()]
-    return out
+    def detach(self, name: str) -> None:
+        """Stop a check and forget its findings."""
+        observer = self._on.pop(name, None)
+        if observer is not None:
+            unsubscribe(self._inferior, observer)
+
+    def renew(self) -> None:
+        """Checks look at one code image: for another one they begin anew."""
+        for name in list(self._on):
+            self.detach(name)
+            self.attach(name)

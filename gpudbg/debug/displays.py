@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from gpudbg.debug.part import Attached
+from gpudbg.debug.attached import Attached, Owner
 from gpudbg.errors import CommandError, GpudbgError
-
-if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +22,13 @@ class Display:
         return self.command.removeprefix("output").strip()
 
 
-class Displays(Attached):
+class Displays(Attached[Owner]):
     """Numbered displays of a session."""
 
-    def __init__(self, session: DebugSession) -> None:
-        super().__init__(session)
+    def __init__(self, owner: Owner, answer: Callable[[Owner, str], str]) -> None:
+        """Args: answer: what a command line answers, in a session."""
+        super().__init__(owner)
+        self._answer = answer
         self.rows: dict[int, Display] = {}
         self._next = 1
 
@@ -49,16 +48,15 @@ class Displays(Attached):
 
     def lines(self, number: int | None = None) -> list[str]:
         """What is shown now, of one display or all; an expression without a value says why."""
-        from gpudbg.debug.commands.registry import TABLE
-
+        owner = self._inferior
         out: list[str] = []
-        if self._session.focus is None:
+        if owner.focus is None:
             return out
         for row in self.rows.values():
             if number not in (None, row.number):
                 continue
             try:
-                text = self._session.dispatch(*TABLE.resolve(row.command)).text
+                text = self._answer(owner, row.command)
             except GpudbgError as e:
                 text = f"<error: {e}>"
             link = "\n" if row.command.startswith("x") else " = "

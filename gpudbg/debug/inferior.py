@@ -20,6 +20,7 @@ from gpudbg.errors import CommandError
 from gpudbg.expr import Result
 from gpudbg.isa.spa5.sched import first_instruction
 from gpudbg.sm.latest import Latest
+from gpudbg.validation import whole
 
 if TYPE_CHECKING:
     from gpudbg.device.subscription import Subscription
@@ -89,6 +90,7 @@ class Inferior:
         written: memory that a user's assignments changed: (generic address, bytes).
         killed: the launch was abandoned.
         running: calls that run the machine now, one below the other.
+        list_state, examine_state: where `list` and `x` go on.
     """
 
     def __init__(self, launch: Launch, scope: Scope) -> None:
@@ -109,6 +111,8 @@ class Inferior:
         self.frame_level = 0
         self.killed = False
         self.running = 0
+        self.list_state: tuple[str, int, int] | None = None
+        self.examine_state: tuple[str, int, int, str] | None = None
         self.grid: Grid = launch.begin()
 
     @property
@@ -178,6 +182,17 @@ class Inferior:
         """
         plain = self.shows_code_addresses or not self.symbols.in_kernel(pc)
         return first_instruction(pc) if plain else self.symbols.offset(pc)
+
+    def location_text(self, location: str | int | None) -> str | None:
+        """A location as the command line writes it; an integer is an offset in the kernel.
+
+        Raises:
+            UsageError: neither a text nor an integer of at least 0.
+        """
+        if location is None or isinstance(location, str):
+            return location
+        offset = whole(location, "location", 0)
+        return f"*0x{self.symbols.pc(offset) if self.shows_code_addresses else offset:x}"
 
     def interrupt(self) -> None:
         """Stop a running machine soon; safe from any thread and from a signal handler."""

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from gpudbg.debug.part import Part
 from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.values import access, evaluation
 from gpudbg.errors import CommandError, UsageError
@@ -22,13 +21,10 @@ from gpudbg.public import public_names
 from gpudbg.validation import whole
 
 if TYPE_CHECKING:
-    from gpudbg.debug.focus.focus import Focus
-    from gpudbg.debug.symbols import Symbols
-    from gpudbg.debug.warp_view import WarpView
+    from gpudbg.debug.inferior import Inferior
     from gpudbg.device.device import DeviceBuffer
     from gpudbg.expr import Result
     from gpudbg.mem.device import Allocation
-    from gpudbg.sm.state import WarpState
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -162,17 +158,55 @@ def meaning_of(op: str) -> str:
     return (words or "").strip().partition("\n\n")[0].replace("\n", " ")
 
 
-class Looking(Part):
-    """The part of a `DebugSession` that reads memory, special registers and instructions."""
+def sreg(inferior: Inferior, name: str) -> SpecialValue:
+    """A special register of the focused warp; see `DebugSession.sreg`."""
+    from gpudbg.regs.explain import explain_sr
+    from gpudbg.regs.special import find_special, nearest_special
 
-    if TYPE_CHECKING:
-        focus: Focus | None
-        symbols: Symbols
+    row = find_special(name)
+    if row is None:
+        near = ", ".join(nearest_special(name))
+        raise CommandError(f"no special register is called {name!r}", f"near: {near}")
+    state = inferior.focused()
+    result = access.special(inferior, state, row.name)
+    lane = inferior.lane
+    values = np.zeros(32, np.uint32) if result is None else result.values.astype(np.uint32)
+    found = explain_sr(row.number, int(values[lane]), inferior.program.arch)
+    fields = {f.row.name: f.value for f in found.fields if not f.row.reserved}
+    return SpecialValue(row.name, values, lane, fields, tuple(found.lines()))
 
-        def warp(self, index: int | None = None, sm: int | None = None) -> WarpView:
-            """Of the session."""
 
-    def memory(self, place: str | int, size: int = 64, space: str = "") -> Memory:
+def instruction(inferior: Inferior, offset: int | None = None) -> InstructionInfo:
+    """An instruction of the kernel; see `DebugSession.instruction`."""
+    from gpudbg.debug.values.operands import instruction_at
+
+    place = None if offset is None else whole(offset, "offset", 0)
+    state = inferior.focused() if place is None else None
+    pc = standing_pc(inferior, state) if state is not None else inferior.symbols.pc(place or 0)
+    code, insn = inferior.symbols.instruction(pc), instruction_at(inferior, pc)
+    if code is None:
+        raise CommandError(f"no instruction at 0x{offset or pc:x}")
+    reads = names_of(insn.reads()) if insn else ()
+    writes = names_of(insn.writes()) if insn else ()
+    line = inferior.symbols.line(pc)
+    return InstructionInfo(
+        code.offset,
+        code.text,
+        code.word,
+        meaning_of(insn.op) if insn else "",
+        reads,
+        writes,
+        str(line or ""),
+    )
+
+
+class SessionMemory:
+    """The memory of an inferior, as its focused lane sees it."""
+
+    def __init__(self, inferior: Inferior) -> None:
+        self._inferior = inferior
+
+    def __call__(self, place: str | int, size: int = 64, space: str = "") -> Memory:
         """Bytes as the focused lane sees them.
 
         Args:
@@ -194,94 +228,22 @@ class Looking(Part):
         if not isinstance(place, str):
             space, address = space or "generic", whole(place, "place", 0)
         else:
-            found = memory_at(self._whole, place)
+            found = memory_at(self._inferior, place)
             space, address = space or found.space, found.address
-        return Memory(space, address, self.read_focused(space, address, size))
+        return Memory(space, address, self.read(space, address, size))
 
-    def sreg(self, name: str) -> SpecialValue:
-        """A special register of the focused warp ("SR_TID.X", "SR_VIRTID").
-
-        Raises:
-            CommandError: no such register.
-
-        >>> session.sreg("SR_LANEID").values[:3], session.sreg("SR_VIRTID").fields["SMId"]
-        (array([0, 1, 2], dtype=uint32), 0)
-        """
-        from gpudbg.regs.explain import explain_sr
-        from gpudbg.regs.special import find_special, nearest_special
-
-        row = find_special(name)
-        if row is None:
-            near = ", ".join(nearest_special(name))
-            raise CommandError(f"no special register is called {name!r}", f"near: {near}")
-        state = self.warp().state
-        result = self.special(state, row.name)
-        lane = self.focus.lane if self.focus else 0
-        values = np.zeros(32, np.uint32) if result is None else result.values.astype(np.uint32)
-        found = explain_sr(row.number, int(values[lane]), self._whole.program.arch)
-        fields = {f.row.name: f.value for f in found.fields if not f.row.reserved}
-        return SpecialValue(row.name, values, lane, fields, tuple(found.lines()))
-
-    def instruction(self, offset: int | None = None) -> InstructionInfo:
-        """An instruction of the kernel; the focused warp's next one by default.
-
-        Raises:
-            CommandError: there is none at that offset.
-
-        >>> info = session.instruction(0x10)
-        >>> info.text, info.writes, info.line
-        ('MOV R4, RZ', ('R4',), 'first_steps.cu:10')
-        """
-        from gpudbg.debug.values.operands import instruction_at
-
-        place = None if offset is None else whole(offset, "offset", 0)
-        state = self.warp().state if place is None else None
-        pc = standing_pc(self._whole, state) if state is not None else self.symbols.pc(place or 0)
-        code, insn = self.symbols.instruction(pc), instruction_at(self._whole, pc)
-        if code is None:
-            raise CommandError(f"no instruction at 0x{offset or pc:x}")
-        reads = names_of(insn.reads()) if insn else ()
-        writes = names_of(insn.writes()) if insn else ()
-        line = self.symbols.line(pc)
-        return InstructionInfo(
-            code.offset,
-            code.text,
-            code.word,
-            meaning_of(insn.op) if insn else "",
-            reads,
-            writes,
-            str(line or ""),
-        )
-
-    # ---- memory --------------------------------------------------------------------------
+    # ---- arguments' buffers --------------------------------------------------------------
     def buffer(self, argument: int | str) -> NDArray[np.generic]:
-        """The device buffer of an argument (by position or name) as an array of its own.
-
-        A copy: `set_buffer` writes to the device.
-
-        Raises:
-            UsageError: no such argument, or it is a scalar.
-
-        >>> session.buffer("in")[:3], session.buffer(1)
-        (array([ 250,  715, 1408], dtype=int32), array([0, 0, 0, 0], dtype=int32))
-        """
+        """What is in the buffer of an argument; see `DebugSession.buffer`."""
         array: NDArray[np.generic] = self._device_buffer(argument).array()
         return array
 
     def set_buffer(self, argument: int | str, array: ArrayLike) -> None:
-        """Replace what is in the device buffer of an argument.
-
-        Raises:
-            UsageError: no such argument, a scalar, or an array of another size.
-
-        >>> session.set_buffer("in", np.arange(256))
-        >>> session.run().kind, session.buffer("out")
-        ('exited', array([ 73, 137, 207, 264], dtype=int32))
-        """
+        """Replace what is in the buffer of an argument; see `DebugSession.set_buffer`."""
         self._device_buffer(argument).write(array)
 
     def _device_buffer(self, argument: int | str) -> DeviceBuffer:
-        rows = self._whole.launch.arguments
+        rows = self._inferior.launch.arguments
         index: int | None = None
         if not isinstance(argument, str):
             index = whole(argument, "argument")
@@ -296,45 +258,33 @@ class Looking(Part):
             raise UsageError(f"argument {argument!r} is a scalar, not a buffer")
         return found
 
-    # ---- as expressions and commands read ------------------------------------------------
-    def read_memory(self, space: str, address: int, size: int, warp: WarpState, lane: int) -> bytes:
-        """Bytes as one lane of a warp sees them; CommandError where it cannot."""
-        return access.read(self._whole, space, address, size, warp, lane)
-
-    def read_focused(self, space: str, address: int, size: int) -> bytes:
-        """Bytes as the focused lane sees them; global memory at the end of a launch, too."""
-        return evaluation.read_focused(self._whole, space, address, size)
-
-    def write_focused(self, space: str, address: int, data: bytes) -> None:
-        """Write bytes as the focused lane sees them."""
-        whole = self._whole
-        access.store(whole, space, address, data, whole.focused(), whole.lane)
-
-    def special(self, warp: WarpState, name: str) -> Result | None:
-        """A special or PTX register's value in 32 lanes; None when it is none."""
-        return access.special(self._whole, warp, name)
-
-    def special_names(self) -> list[str]:
-        """Names of special registers."""
-        return access.special_names()
-
-    def global_address(self, name: str) -> int:
-        """Address of a module variable."""
-        address: int = self._whole.launch.loaded.symbol_address(name)
-        return address
-
     def allocations(self) -> Iterator[Allocation]:
         """Device memory, allocation by allocation."""
-        return self._whole.grid.gpu.memory.allocations()
+        return self._inferior.grid.gpu.memory.allocations()
 
-    def fetch_array(self, result: Result, lane: int) -> tuple[Result, NDArray[np.generic]]:
-        """The elements of an array in memory, as the given lane sees it."""
-        return evaluation.fetch_array(self._whole, result, lane)
+    # ---- as expressions and commands read ------------------------------------------------
+    def read(self, space: str, address: int, size: int) -> bytes:
+        """Bytes of an address space, also of global memory at the end of a launch.
 
-    def fetch_bytes(self, result: Result, lane: int) -> bytes:
-        """The bytes of an array or structure, as `lane` of the focused warp sees them."""
-        return evaluation.fetch_bytes(self._whole, result, lane)
+        Raises:
+            CommandError: outside it, or no warp is there to look from.
+        """
+        return evaluation.read_focused(self._inferior, space, address, size)
 
-    def complete_expression(self, text: str) -> list[str]:
-        """Names that could end an expression."""
-        return evaluation.complete(self._whole, text)
+    def write(self, space: str, address: int, data: bytes) -> None:
+        """Replace bytes; errors as `read`, and code cannot be written."""
+        inferior = self._inferior
+        access.store(inferior, space, address, data, inferior.focused(), inferior.lane)
+
+    def address_of(self, name: str) -> int:
+        """Address of a module variable."""
+        address: int = self._inferior.launch.loaded.symbol_address(name)
+        return address
+
+    def array(self, result: Result, lane: int) -> tuple[Result, NDArray[np.generic]]:
+        """The elements of an array that an expression names, as a lane sees it."""
+        return evaluation.fetch_array(self._inferior, result, lane)
+
+    def bytes_of(self, result: Result, lane: int) -> bytes:
+        """The bytes of an array or structure that an expression names, as a lane sees it."""
+        return evaluation.fetch_bytes(self._inferior, result, lane)

@@ -13,60 +13,68 @@ focus, breakpoints, expressions, warps, memory.  Everything it returns is plain 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from gpudbg import html
-from gpudbg.debug import stepping
-from gpudbg.debug.breakpoints import gathering
-from gpudbg.debug.breakpoints.events import EVERY_STOP, Watching
-from gpudbg.debug.breakpoints.setting import Breaking
-from gpudbg.debug.breakpoints.watchpoints import Watchpoints, lines_of
+from gpudbg.debug import look, stepping
+from gpudbg.debug.breakpoints.events import Events
+from gpudbg.debug.breakpoints.setting import Breakpoints
+from gpudbg.debug.breakpoints.watched import WatchKind
+from gpudbg.debug.breakpoints.watchpoints import Watchpoints
+from gpudbg.debug.checks import Checks
 from gpudbg.debug.displays import Displays
 from gpudbg.debug.focus import focus as focus_module
 from gpudbg.debug.focus.focus import Focus
-from gpudbg.debug.inferior import AGAIN, Inferior, Launch
+from gpudbg.debug.inferior import Inferior, Launch
 from gpudbg.debug.interrupts import interruptible
-from gpudbg.debug.look import Looking
+from gpudbg.debug.look import SessionMemory
+from gpudbg.debug.running import Runner
 from gpudbg.debug.script import Line, Player, Scope, play
 from gpudbg.debug.script.blocks import statements
-from gpudbg.debug.script.host import SessionHost
+from gpudbg.debug.script.host import SessionHost, is_command
 from gpudbg.debug.settings import SCOPES, Settings
-from gpudbg.debug.stops.maker import entry_stop, make_stop, opened_stop
-from gpudbg.debug.stops.stop import Stop, Trigger, dim, stop_html
+from gpudbg.debug.stops.stop import Stop, dim, stop_html
 from gpudbg.debug.symbols import Origin, Symbols
 from gpudbg.debug.trace.timeline import Timeline
 from gpudbg.debug.traps import SessionTraps
-from gpudbg.debug.values import evaluation
+from gpudbg.debug.values import access, evaluation
 from gpudbg.debug.values.context import WarpContext
-from gpudbg.debug.values.frames import call_depth
 from gpudbg.debug.values.lanes import array_mask
 from gpudbg.debug.warp_view import WarpView, code_html
 from gpudbg.errors import CommandError, GpudbgError, UsageError
 from gpudbg.expr import Result, evaluate, parse_condition
-from gpudbg.expr.evaluate import uniform
-from gpudbg.expr.types import I32
 from gpudbg.formats.launch import MissingArguments
 from gpudbg.public import public_names
 from gpudbg.sm.events import StopEvent
-from gpudbg.validation import maybe_whole, one_of, whole
+from gpudbg.validation import function, maybe_whole, one_of, whole
 from gpudbg.validation import text as given_text
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    from gpudbg.debug.breakpoints.table import Breakpoint
     from gpudbg.debug.commands.registry import Command, Output
+    from gpudbg.debug.look import InstructionInfo, SpecialValue
     from gpudbg.debug.snapshot import Snapshot
+    from gpudbg.debug.trace.log import TraceLog
+    from gpudbg.device.subscription import Subscription
     from gpudbg.launch.opening import Opening
+    from gpudbg.mem.device import Allocation
     from gpudbg.sm.device_output import DeviceOutput
-    from gpudbg.sm.grid import HangCheck
+    from gpudbg.sm.observer import Observer
     from gpudbg.sm.state import WarpState
+
+Callback = Callable[["DebugSession", Stop], object]
+"""Called when a breakpoint is met; False lets the machine run on, anything else stops."""
 
 Dim3 = tuple[int, int, int]
 
 
-class DebugSession(Inferior, Watching, Breaking, Looking):
+class DebugSession(Inferior):
     """A launch that can be stopped, inspected, changed and stepped.
 
     Attributes:
@@ -86,46 +94,36 @@ class DebugSession(Inferior, Watching, Breaking, Looking):
     """
 
     def __init__(self, launch: Launch) -> None:
-        Inferior.__init__(self, launch, Scope())
-        Watching.__init__(self)
-        Breaking.__init__(self)
+        super().__init__(launch, Scope())
         # Without `close` the same happens when nobody has the session any more.
         self._release = weakref.finalize(self, launch.release)
         self._release.atexit = False
-        self.displays = Displays(self)
-        self.scripting = SessionHost(self, self.scope)
-        self.stop_listeners: list[Callable[[Stop], None]] = []
-        self.print_listeners: list[Callable[[str], None]] = []
-        self._printed: list[str] = []
-        self.quit_requested = False
+        self.breakpoints = Breakpoints(self)
+        self.watchpoints = Watchpoints(self, self.breakpoints)
+        self.traps = SessionTraps(self)
+        self.scripting = SessionHost(self, self.scope, self.breakpoints, is_command)
+        self.runner = Runner(self, self.breakpoints, self.watchpoints, self.traps, self.scripting)
+        self.displays = Displays(self, DebugSession._answer)
+        self.timeline = Timeline(self, self.traps)
+        self.checks = Checks(self)
+        self.observing: dict[str, Any] = {}
+        self._callbacks: dict[int, Callback] = {}
         self.quit_code: int | None = None
         self.last_line = ""
         self.opening: Opening | None = None
         self._planned = False
-        self.timeline = Timeline(self)
         self.use_settings(self.settings)
-        self.examine_state: tuple[str, int, int, str] | None = None
-        self.list_state: tuple[str, int, int] | None = None
-        self.observing: dict[str, Any] = {}
-        self.backlog = gathering.Backlog()
-        self._arrived = (0, 0)
-        self.checks: dict[str, Any] = {}
-        self.traps = SessionTraps(self)
-        self.watchpoints = Watchpoints(self)
-        self._stand()
+        self.runner.stand()
 
     __dir__ = public_names
     _INTERNAL = frozenset(
-        """accepted accepts arguments_changed backlog breakpoint_at callbacks carry_out checks
-        complete_expression context dispatch displays end_run enter_inlined examine_state
-        fetch_array fetch_bytes focused forget_interrupt frame_level global_address grid halted
-        hits integer killed lane last_line list_state location_text native_condition note_write
-        observing opening origin plain_command plan print_listeners printed quit_code
-        quit_requested read_focused read_memory require_launchable require_launched require_open
-        require_stopped resolve_breakpoints run_to_stop running scope scripting shown_pc
-        shows_code_addresses skipped_inline sources special special_names stop_listeners symbols
-        take_printed tell_arrivals test timeline traps use_settings value_history variables
-        warps_where watchpoints would_stop write_focused written""".split()
+        """arguments_changed carry_out checks complete_expression context dispatch displays
+        enter_inlined examine_state focused forget_interrupt frame_level grid halted integer
+        killed lane last_line list_state location_text note_write observing opening origin
+        plain_command plan quit_code quit_requested require_launchable require_launched
+        require_open require_stopped run_to_stop runner running scope scripting shown_pc
+        shows_code_addresses skipped_inline sources special special_names symbols timeline traps
+        use_settings value_history variables warps_where watchpoints written""".split()
     )
     """What the frontends and other parts of the debugger use of a session."""
 
@@ -244,55 +242,35 @@ class DebugSession(Inferior, Watching, Breaking, Looking):
         self.launch, self.program, self.kernel = launch, launch.program, launch.kernel
         self.symbols = Symbols(launch.program, launch.image, launch.kernel)
         if other:
-            for row in self.breakpoints:
-                if row.watch is None:
-                    row.addresses, row.places = (), ()
-            self.resolve_breakpoints()
-            self._renew_checks()
-
-    def _renew_checks(self) -> None:
-        """Checks look at one code image: for another one they begin anew."""
-        from gpudbg.debug.checks import attach, detach
-
-        for name in list(self.checks):
-            detach(self, name)
-            attach(self, name)
+            self.breakpoints.resolve_again()
+            self.checks.renew()
 
     def _begin(self) -> Stop:
         self.grid = self.launch.begin()
-        self.backlog = gathering.Backlog()
+        self.runner.gathering.forget()
         self.arguments_changed = False
         self.traps.attach()
         self.killed = False
         self.focus = None
         self.list_state = None
         self.timeline.launched()
-        return self._stand()
+        if self.launched or self.opening is None:
+            return self.runner.stand()
+        return self.runner.stand(self.opening.trouble(self.program))
 
-    def _stand(self) -> Stop:
-        """Before the first instruction; without a launch nowhere."""
-        if not self.launched:
-            self.stop = opened_stop(self)
-            return self.stop
-        self._focus_first()
-        return self._record(entry_stop(self))
+    @property
+    def quit_requested(self) -> bool:
+        """Whether `quit` was given."""
+        return self.scripting.ended
+
+    @quit_requested.setter
+    def quit_requested(self, wanted: bool) -> None:
+        self.scripting.ended = wanted
 
     @property
     def output(self) -> DeviceOutput:
         """What the device printed (printf, assert), since the device was made."""
         return self.grid.gpu.output
-
-    def printed(self, text: str) -> None:
-        """Tell what a `dprintf` printed; the next stop tells it where nobody listens."""
-        for listener in self.print_listeners:
-            listener(text)
-        if not self.print_listeners:
-            self._printed.append(text)
-
-    def take_printed(self) -> list[str]:
-        """Lines that were printed since the last look."""
-        text, self._printed = "".join(self._printed), []
-        return text.splitlines()
 
     def kill(self) -> None:
         """Abandon the launch."""
@@ -306,9 +284,7 @@ class DebugSession(Inferior, Watching, Breaking, Looking):
 
     def check(self, name: str) -> Any:
         """Start a check such as "hazards"; see `gpudbg.debug.checks`."""
-        from gpudbg.debug.checks import attach
-
-        return attach(self, name)
+        return self.checks.attach(name)
 
     # ---- running -----------------------------------------------------------------------
     @interruptible
@@ -319,62 +295,24 @@ class DebugSession(Inferior, Watching, Breaking, Looking):
             UsageError: `max_instructions` is no integer of at least 1.
             CommandError: the kernel has ended already.
         """
-        most = maybe_whole(max_instructions, "max_instructions", 1)
-        self._require_running()
-        if (untold := self._untold()) is not None:
-            return untold
-        self.traps.running(stop_on_entry=False)
-        check = self._hang_check() if most is None else None
-        return self.end_run(self.grid.run(max_instructions=most, hang_check=check))
+        return self.runner.run(maybe_whole(max_instructions, "max_instructions", 1))
 
     @interruptible
     def run_to_stop(self, max_instructions: int | None = None) -> Stop:
         """Run once until a breakpoint, a fault, the end, or `max_instructions`."""
-        self._require_running()
-        self.traps.running()
-        addresses = self.breakpoints.addresses()
-        watching = self.watchpoints.arm()
-        event = gathering.next_event(self)
-        if event is None:
-            # Whoever sets a limit has it: what goes round is told at the limit.
-            check = self._hang_check() if max_instructions is None else None
-            event = self.grid.run(
-                breakpoints=addresses,
-                accept=self.accepts if addresses else None,
-                until=self.watchpoints.met if watching else None,
-                max_instructions=max_instructions,
-                hang_check=check,
-                conditions=self.native_condition if addresses else None,
-            )
-        if event.kind == "breakpoint" and self.settings.shown("gather") == "on":
-            event = gathering.gather(self, event, self.focus)
-        return self.end_run(event)
+        return self.runner.run_to_stop(max_instructions)
 
-    def _hang_check(self) -> HangCheck | None:
-        """What proves a hang while the machine runs, where it is asked to."""
-        if self.settings.shown("stop-on-hang") == "off":
-            return None
-        # Few runs last until somebody asks.
-        from gpudbg.debug.stops.hanging import hang_of
+    def cont(self, max_instructions: int | None = None) -> Stop:
+        """Run until a breakpoint, a fault, the end, or `max_instructions`.
 
-        return lambda times: hang_of(self, times)
+        Without a number the setting `max-instructions` counts; 0 there is no limit.  A
+        breakpoint whose callback returns False does not end the run.
 
-    def _untold(self) -> Stop | None:
-        """The stop for what ended a gathering and has not been told: it comes before anything."""
-        if not self.backlog.events:
-            return None
-        event = gathering.next_event(self)
-        assert event is not None
-        return self.end_run(event)
-
-    def tell_arrivals(
-        self, arrivals: Sequence[gathering.Arrival], chosen: gathering.Arrival
-    ) -> None:
-        """The stop to come is about these warps, told from one of them."""
-        self._hits, self._notes = list(chosen.hits), list(chosen.notes)
-        self._accept_lane, self._accept_lanes = chosen.lane, chosen.lanes
-        threads = sum(a.lanes.bit_count() for a in arrivals)
-        self._arrived = (len(arrivals), threads)
+        Raises:
+            UsageError: `max_instructions` is no integer of at least 1.
+            CommandError: the kernel has ended already.
+        """
+        return self.events.cont(max_instructions)
 
     @interruptible
     def step(self, count: int = 1, scope: str | None = None, over: bool = False) -> Stop:
@@ -396,22 +334,7 @@ class DebugSession(Inferior, Watching, Breaking, Looking):
         """
         count = whole(count, "count", 1)
         moved = self.settings.shown("step") if scope is None else one_of(scope, "scope", SCOPES)
-        self.require_stopped()
-        if (untold := self._untold()) is not None:
-            return untold
-        self.watchpoints.arm()
-        event: StopEvent | None = None
-        for _ in range(count):
-            warp = self.focused()
-            event = self._step_once(moved, over)
-            if event.kind == "step" and self.watchpoints.met(warp if moved == "warp" else None):
-                break
-            if event.kind != "step" or self.finished or warp.status == "exited":
-                break
-            if self.breakpoint_at(warp):
-                return self.end_run(event, kind="breakpoint")
-        assert event is not None
-        return self.end_run(event)
+        return self.runner.step(count, moved, over)
 
     @interruptible
     def step_line(self, count: int = 1, over: bool = False) -> Stop:
@@ -423,18 +346,7 @@ class DebugSession(Inferior, Watching, Breaking, Looking):
             UsageError: a count below 1 or that is no integer.
             CommandError: nothing is left to step.
         """
-        count = whole(count, "count", 1)
-        self._require_movable()
-        if (untold := self._untold()) is not None:
-            return untold
-        self.traps.running()
-        stop = self.stop
-        for _ in range(count):
-            stop = stepping.step_line(self, over)
-            if stop.kind != "step":
-                break
-        assert stop is not None
-        return stop
+        return stepping.step_lines(self.runner, whole(count, "count", 1), over)
 
     @interruptible
     def until(self, location: str | int | None = None) -> Stop:
@@ -447,12 +359,7 @@ class DebugSession(Inferior, Watching, Breaking, Looking):
             UsageError: the location is neither a text nor an integer.
             CommandError: no such place, or nothing is left to run.
         """
-        place = self.location_text(location)
-        self._require_movable()
-        if (untold := self._untold()) is not None:
-            return untold
-        self.traps.running()
-        return stepping.until(self, place)
+        return stepping.until(self.runner, self.location_text(location))
 
     @interruptible
     def finish(self, level: int = 0) -> Stop:
@@ -462,12 +369,7 @@ class DebugSession(Inferior, Watching, Breaking, Looking):
             UsageError: a level below 0 or that is no integer.
             CommandError: the warp is in the kernel itself.
         """
-        level = whole(level, "level", 0)
-        self._require_movable()
-        if (untold := self._untold()) is not None:
-            return untold
-        self.traps.running()
-        return stepping.finish(self, level)
+        return stepping.finish(self.runner, whole(level, "level", 0))
 
     def jump(self, location: str | int) -> None:
         """Let the focused warp go on at another instruction; nothing runs yet.
@@ -479,14 +381,7 @@ class DebugSession(Inferior, Watching, Breaking, Looking):
             UsageError: the location is neither a text nor an integer.
             CommandError: no such place, or the location is several.
         """
-        place = self.location_text(location)
-        self._require_movable()
-        found = self.symbols.resolve(place, self.origin()).addresses
-        if len(found) != 1:
-            raise CommandError(f"{location} is {len(found)} places", "jump needs one address")
-        warp = self.focused()
-        warp.pc = found[0]
-        warp.shown = warp.executed
+        stepping.jump(self.runner, self.location_text(location))
 
     def leave_function(self) -> None:
         """Let the focused warp return from a function it has just entered; nothing runs.
@@ -495,8 +390,7 @@ class DebugSession(Inferior, Watching, Breaking, Looking):
             CommandError: it is in the kernel itself, or further on, where the function may have
                 saved registers that only it can restore.
         """
-        self._require_movable()
-        stepping.leave_function(self, self.focused())
+        stepping.leave_function(self.runner)
 
     def interrupt(self) -> None:
         """Stop a running machine soon; safe from any thread and from a signal handler."""
@@ -508,129 +402,177 @@ class DebugSession(Inferior, Watching, Breaking, Looking):
         self.scripting.interrupted = False
         super().forget_interrupt()
 
-    def _require_running(self) -> None:
-        self.require_launched()
-        if self.finished:
-            raise CommandError("the kernel has ended", AGAIN)
-        if self.faulted and not (self.stop and self.stop.hang):
-            raise CommandError("the machine is stopped by an error and cannot go on", AGAIN)
-
-    def _step_once(self, scope: str, over: bool) -> StopEvent:
-        if self.faulted:
-            self._require_running()
-        warp = self.focused()
-        if scope != "warp":
-            self.traps.running()
-        if scope == "cta":
-            return self.grid.step_cta(warp.cta)
-        if scope == "sm":
-            return self.grid.step_sm(warp.sm)
-        if scope == "all":
-            return self.grid.step_all()
-        depth = call_depth(warp)
-        through = self.traps.stepping(warp)
-        event = self.grid.step_warp(warp, through=through)
-        while over and event.kind == "step" and call_depth(warp) > depth:
-            if self.watchpoints.met(warp):
-                break
-            event = self.grid.step_warp(warp, through=through)
-        return event
-
-    def _require_movable(self) -> None:
-        self.require_stopped()
-        if self.faulted:
-            self._require_running()
-
     def halted(self, why: str) -> Stop:
         """The stop where an exception ended a run, such as a gap of the model."""
-        return self.end_run(StopEvent("trap", total=self.grid.total, detail=(why,)))
+        return self.runner.end_run(StopEvent("trap", total=self.grid.total, detail=(why,)))
 
-    def enter_inlined(self) -> Stop:
-        """Step into the inlined call at the present pc: nothing runs, the frame changes."""
-        skipped = self.skipped_inline - 1
-        stop = self._record(make_stop(self, "step", StopEvent("step", total=self.grid.total), ()))
-        self.skipped_inline = skipped
-        return stop
+    # ---- events ------------------------------------------------------------------------
+    @property
+    def events(self) -> Events[DebugSession]:
+        """The stops to come: `for stop in session.events("breakpoint")`; see `Events`."""
+        return Events(self, self.breakpoints, self._callbacks, DebugSession.run_to_stop)
 
-    # ---- stops -------------------------------------------------------------------------
-    def end_run(self, event: StopEvent, kind: str | None = None) -> Stop:
-        """Turn a machine event into the session's stop, and move the focus to it."""
-        kind = kind or event.kind
-        self.traps.stopped()
-        seen = self.watchpoints.take()
-        if kind == "step" and seen:
-            kind, event = "breakpoint", self._watch_stop(event, seen)
-        if kind == "breakpoint":
-            if event.kind == "breakpoint":
-                assert event.sm is not None
-                assert event.warp is not None
-                self.focus = Focus(event.sm, event.warp, self._accept_lane)
-            elif self.focus is not None:
-                self.focus = Focus(self.focus.sm, self.focus.warp, self._accept_lane)
-        elif event.sm is not None and event.warp is not None and kind != "step":
-            self.focus = Focus(event.sm, event.warp, event.lane or 0)
-        self._repair_focus()
-        hits = tuple(self._hits) if kind == "breakpoint" else ()
-        arrived, self._arrived = self._arrived, (0, 0)
-        if hits and not seen and not arrived[0]:
-            arrived = (1, self._accept_lanes.bit_count())
-        if hits:
-            event = replace(event, detail=(*event.detail, *self._notes))
-        stop = make_stop(self, kind, event, hits, arrived)
-        stop = replace(stop, watch=seen if hits else ())
-        points = [self.breakpoints.get(number) for number in hits]
-        self.scripting.met = [row.commands for row in points if row.commands]
-        self.scripting.resumed = True
-        self.scripting.silent = any(row.silent for row in points)
-        for number in hits:
-            if self.breakpoints.get(number).temporary:
-                self.breakpoints.remove(number)
-        return self._record(stop)
+    def break_at(
+        self,
+        location: str | int | None = None,
+        condition: str | None = None,
+        temporary: bool = False,
+        ignore: int = 0,
+        pending: bool = False,
+        callback: Callback | None = None,
+    ) -> Breakpoint:
+        """Set a breakpoint.
 
-    def _watch_stop(self, event: StopEvent, seen: tuple[Trigger, ...]) -> StopEvent:
-        """A run or step that a watchpoint ended: the focus goes to the lane that touched it."""
-        first = seen[0]
-        self.focus = Focus(first.sm, first.warp, first.lane)
-        self._accept_lane = first.lane
-        self._hits, self._notes = [trigger.number for trigger in seen], self.watchpoints.notes
-        lines = [line for trigger in seen for line in lines_of(trigger)]
-        lines.append(f"by {self.symbols.describe_line(self.symbols.pc(first.pc))}")
-        return replace(event, detail=(*event.detail, *lines))
+        Args:
+            location: `kernel`, `kernel+0x48`, `*0x48`, `file:line`, `line`; an int is an
+                offset in the kernel; None is the focused pc.
+            condition: an expression tested in every active lane.
+            temporary: delete it when it is met.
+            ignore: let this many hits pass.
+            pending: keep a place that is not known (yet) for the next program.
+            callback: called with the session and the stop; False lets the run go on.
 
-    def _record(self, stop: Stop) -> Stop:
-        self.stop = stop
-        self.frame_level = 0
-        self.skipped_inline = 0
-        self.list_state = None
-        if stop.kind == "breakpoint" and self.focus is not None:
-            self.skipped_inline = stepping.skipped_at_breakpoint(self, self.focused().pc)
-        self.stops.append(stop)
-        if self.finished and not stop.faulted:
-            self.variables["$_exitcode"] = uniform(0, I32)
-        for listener in (*EVERY_STOP, *self.stop_listeners):
-            listener(stop)
-        return stop
+        Raises:
+            UsageError: an argument of another type.
+            CommandError: no such place, or a condition that does not parse or names what is
+                not there.
+
+        >>> point = session.break_at("block_max+0x168", condition="$R4 > 4000")
+        >>> stop = session.cont()
+        >>> stop.kind, stop.block, stop.thread, stop.lane
+        ('breakpoint', (0, 0, 0), (3, 0, 0), 3)
+        """
+        if callback is not None:
+            function(callback, "callback")
+        row = self.breakpoints.set_at(location, condition, temporary, ignore, pending)
+        self.on_hit(row, callback)
+        return row
+
+    def watch_at(
+        self,
+        expression: str,
+        kind: WatchKind = "write",
+        condition: str | None = None,
+        callback: Callback | None = None,
+    ) -> Breakpoint:
+        """Set a watchpoint on the place `expression` names in the focused lane.
+
+        Args:
+            expression: `bins[3]`, `*(@shared int*)0x20`, `$R4`.
+            kind: "write" stops where it changes, "read" where it is read, "access" at both.
+            condition, callback: as `break_at`; the condition is tested in the lanes that touched.
+
+        Raises:
+            CommandError: no warp, no such place, or a condition that does not parse.
+        """
+        given_text(expression, "expression", "out[0]")
+        one_of(kind, "kind", get_args(WatchKind))
+        self.breakpoints.check_condition(condition)
+        row = self.watchpoints.add(expression, kind, condition)
+        self.on_hit(row, callback)
+        return row
+
+    def on_hit(self, point: Breakpoint | int, callback: Callback | None) -> None:
+        """Call back when a breakpoint is met; None takes the callback away.
+
+        Raises:
+            CommandError: no such breakpoint.
+
+        >>> seen = []
+        >>> def note(session, stop):
+        ...     seen.append(session.warp().lane(stop.lane).R[4])
+        ...     return False
+        >>> session.on_hit(session.break_at("block_max+0x178"), note)
+        >>> session.cont().kind, seen
+        ('exited', [257, 921, 1821, 1171, 2787, 3867, 4098, 1442])
+        """
+        self.events.on_hit(point, callback)
+
+    @contextmanager
+    def breakpoint(self, location: str | int | None = None, **options: Any) -> Iterator[Breakpoint]:
+        """A breakpoint for the length of a `with` block; arguments as `break_at`.
+
+        >>> with session.breakpoint("block_max+0x178"):
+        ...     print(session.cont().pc)
+        376
+        >>> session.cont().kind
+        'exited'
+        """
+        point = self.break_at(location, **options)
+        try:
+            yield point
+        finally:
+            if any(row.number == point.number for row in self.breakpoints):
+                self.breakpoints.remove(point.number)
+
+    def subscribe(self, observer: Observer) -> Subscription:
+        """Attach an observer to the machine's events, until it is cancelled, the `with` block
+        ends, or the session does.
+
+        >>> class Stores(gpudbg.Observer):
+        ...     count = 0
+        ...     def access(self, warp, space, kind, address, lanes, size):
+        ...         self.count += kind == "store"
+        >>> with session.subscribe(Stores()) as stores:
+        ...     session.run().kind
+        'exited'
+        >>> stores.count
+        35
+        """
+        return self.events.subscribe(observer)
+
+    def unsubscribe(self, observer: Observer) -> None:
+        """Detach an observer that `subscribe` attached; nothing happens to others."""
+        self.events.unsubscribe(observer)
+
+    def on(self, event: str, function: Callable[..., None]) -> Subscription:
+        """Attach a function to one event of `gpudbg.Observer`.
+
+        Raises:
+            UsageError: no such event.
+
+        >>> def arrived(warp, arrival, released):
+        ...     print(f"warp {warp.slot} comes, {len(released)} go on")
+        >>> with session.on("barrier", arrived):
+        ...     stop = session.cont(max_instructions=200)
+        warp 0 comes, 0 go on
+        warp 1 comes, 2 go on
+        warp 1 comes, 0 go on
+        warp 0 comes, 2 go on
+        """
+        return self.events.on(event, function)
+
+    def trace(
+        self,
+        *events: str,
+        at: str | int | None = None,
+        block: tuple[int, int, int] | None = None,
+    ) -> AbstractContextManager[TraceLog]:
+        """Write down what happens in a `with` block; the log fills while the machine runs.
+
+        The log is a sequence of `TraceEntry`; `log.arrays()` gives all of it as NumPy arrays.
+        A trace of accesses runs in compiled code, as one of barriers, traps, faults, begins and
+        ends does; one of instructions runs on the step engine.  Entries are in the order of
+        events, with `jobs` too: a run that is observed takes one host thread.
+
+        Args:
+            events: "instruction", "access", "barrier", "trap", "fault", "warp_begin",
+                "warp_end"; none means instructions.
+            at: only there: a location as for `break_at`; a source line means all of it.
+            block: only this blockIdx.
+
+        Raises:
+            UsageError: no such event.
+            CommandError: no such place.
+
+        >>> with session.trace("access", at="first_steps.cu:11", block=(1, 0, 0)) as log:
+        ...     stop = session.run()
+        >>> [(entry.index, entry.kind, entry.space, entry.lanes[:3]) for entry in log]
+        [(0, 'load', 'global', (0, 1, 2)), (1, 'load', 'global', (0, 1, 2))]
+        """
+        return self.events.trace(*events, at=at, block=block)
 
     # ---- focus -------------------------------------------------------------------------
-    def _focus_first(self) -> None:
-        warp = next(iter(self.grid.warps()), None)
-        if warp is not None:
-            self.focus = Focus(warp.sm, warp.slot, focus_module.first_lane(warp.active))
-
-    def _repair_focus(self) -> None:
-        """After a run the focused warp may be gone: take the nearest one that is left."""
-        resident = [w for w in self.grid.warps() if w.status != "exited"]
-        if not resident:
-            self.focus = None
-            return
-        focus = self.focus
-        same = [w for w in resident if focus and (w.sm, w.slot) == (focus.sm, focus.warp)]
-        warp = same[0] if same else resident[0]
-        lane = focus.lane if same and focus else focus_module.first_lane(warp.active)
-        if not warp.valid >> lane & 1:
-            lane = focus_module.first_lane(warp.active)
-        self.focus = Focus(warp.sm, warp.slot, lane)
-
     def set_focus(self, text: str) -> Focus:
         """Move the focus: `sm 0 warp 3 lane 5`, `block 1 thread (5,0,0)`.
 
@@ -717,6 +659,76 @@ class DebugSession(Inferior, Watching, Breaking, Looking):
         """Where locations are read from: the focus, the settings, the source path."""
         return evaluation.origin(self)
 
+    # ---- memory ------------------------------------------------------------------------
+    @property
+    def memory(self) -> SessionMemory:
+        """Memory as the focused lane sees it: `session.memory("in", 16)`; see `SessionMemory`."""
+        return SessionMemory(self)
+
+    def buffer(self, argument: int | str) -> NDArray[np.generic]:
+        """The device buffer of an argument (by position or name) as an array of its own.
+
+        A copy: `set_buffer` writes to the device.
+
+        Raises:
+            UsageError: no such argument, or it is a scalar.
+
+        >>> session.buffer("in")[:3], session.buffer(1)
+        (array([ 250,  715, 1408], dtype=int32), array([0, 0, 0, 0], dtype=int32))
+        """
+        return self.memory.buffer(argument)
+
+    def set_buffer(self, argument: int | str, array: ArrayLike) -> None:
+        """Replace what is in the device buffer of an argument.
+
+        Raises:
+            UsageError: no such argument, a scalar, or an array of another size.
+
+        >>> session.set_buffer("in", np.arange(256))
+        >>> session.run().kind, session.buffer("out")
+        ('exited', array([ 73, 137, 207, 264], dtype=int32))
+        """
+        self.memory.set_buffer(argument, array)
+
+    def allocations(self) -> Iterator[Allocation]:
+        """Device memory, allocation by allocation."""
+        return self.memory.allocations()
+
+    def sreg(self, name: str) -> SpecialValue:
+        """A special register of the focused warp ("SR_TID.X", "SR_VIRTID").
+
+        Raises:
+            CommandError: no such register.
+
+        >>> session.sreg("SR_LANEID").values[:3], session.sreg("SR_VIRTID").fields["SMId"]
+        (array([0, 1, 2], dtype=uint32), 0)
+        """
+        return look.sreg(self, name)
+
+    def instruction(self, offset: int | None = None) -> InstructionInfo:
+        """An instruction of the kernel; the focused warp's next one by default.
+
+        Raises:
+            CommandError: there is none at that offset.
+
+        >>> info = session.instruction(0x10)
+        >>> info.text, info.writes, info.line
+        ('MOV R4, RZ', ('R4',), 'first_steps.cu:10')
+        """
+        return look.instruction(self, offset)
+
+    def special(self, warp: WarpState, name: str) -> Result | None:
+        """A special or PTX register's value in 32 lanes; None when it is none."""
+        return access.special(self, warp, name)
+
+    def special_names(self) -> list[str]:
+        """Names of special registers."""
+        return access.special_names()
+
+    def complete_expression(self, text: str) -> list[str]:
+        """Names that could end an expression."""
+        return evaluation.complete(self, text)
+
     # ---- commands ----------------------------------------------------------------------
     def command(self, line: str) -> Output:
         """Carry out a console command; an empty line repeats the last one that repeats.
@@ -771,6 +783,12 @@ class DebugSession(Inferior, Watching, Breaking, Looking):
         if self.stop is not before and self.stop is not None and self.stop.kind == "interrupted":
             self.scripting.interrupted = True
         return output
+
+    def _answer(self, line: str) -> str:
+        """What a command line that only shows something answers."""
+        from gpudbg.debug.commands.registry import load
+
+        return self.dispatch(*load().resolve(line)).text
 
     def dispatch(self, found: Command, argument: str) -> Output:
         """Carry out a resolved command without touching what an empty line repeats."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug.attached import AttachedToInferior
+from gpudbg.debug.attached import Attached
 from gpudbg.debug.symbols import Symbols
 from gpudbg.errors import CommandError, LoadError, UsageError
 from gpudbg.formats.launch import Launch as Table
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MAX_SOURCE_BYTES = 1 << 24
 
 
-class SessionTraps(AttachedToInferior):
+class SessionTraps(Attached["Inferior"]):
     """The driver of a session's present grid.
 
     Attributes:

@@ -163,7 +163,7 @@ def test_a_restart_forgets_what_was_left() -> None:
     with mixed(7, "step") as session:
         session.cont()
         session.restart()
-        assert not session.backlog.events
+        assert not session.runner.gathering.backlog.events
         assert session.cont().breakpoints == (1,)
 
 

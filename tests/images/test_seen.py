@@ -108,7 +108,7 @@ def test_info_surfaces() -> None:
     assert found["writer"]["block"] == [1, 1, 0]
     assert found["writer"]["thread"] == [2, 1, 0]
     assert found["writer"]["count"] == 1
-    memory = s.read_memory("global", found["address"], 4, None, 0)
+    memory = s.memory.read("global", found["address"], 4)
     assert memory == int(found["value"][0]).to_bytes(4, "little")
     with pytest.raises(CommandError, match="0 to 20"):
         s.execute("info surfaces b 21 0")

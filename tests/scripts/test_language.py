@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 import gpudbg
+from gpudbg.debug.inferior import Inferior
+from gpudbg.debug.script import host
 from gpudbg.debug.session import DebugSession
+from gpudbg.debug.values.evaluation import evaluate
 from gpudbg.errors import CommandError
 from gpudbg.expr.evaluate import Result
 from gpudbg.frontends.console.console import Console
@@ -124,13 +127,13 @@ def test_an_interrupt_ends_a_loop(session: DebugSession, monkeypatch: pytest.Mon
     session.command('define hook-echo\nprintf ""\nend')
     calls = []
 
-    def evaluate(text: str) -> Result:
+    def counted(inferior: Inferior, text: str) -> Result:
         calls.append(text)
         if len(calls) == 50:
             session.interrupt()
-        return DebugSession.evaluate(session, text)
+        return evaluate(inferior, text)
 
-    monkeypatch.setattr(session, "evaluate", evaluate)
+    monkeypatch.setattr(host, "evaluate", counted)
     with pytest.raises(CommandError, match="interrupted"):
         session.command("while 1\nend")
     assert len(calls) == 50

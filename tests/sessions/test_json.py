@@ -15,7 +15,7 @@ import pytest
 
 from gpudbg import cli
 from gpudbg.api.opening import add_launch_flags, open_session
-from gpudbg.debug.breakpoints.watchpoints import WatchKind
+from gpudbg.debug.breakpoints.watched import WatchKind
 from gpudbg.debug.commands.registry import load
 from gpudbg.debug.stops.stop import StopKind
 from gpudbg.debug.stories import COMMANDS, stories

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gpudbg.analysis.findings import report
 from gpudbg.analysis.hazards.finding import Finding, Site
 from gpudbg.analysis.hazards.pipeline import Conflict, Pipeline, Plan, plan
 from gpudbg.errors import DecodeError
@@ -37,7 +38,6 @@ class HazardObserver(Observer):
 
     def _repr_html_(self) -> str:
         from gpudbg import html
-        from gpudbg.debug.checks import report
 
         return html.pre(report("hazards", self))
 

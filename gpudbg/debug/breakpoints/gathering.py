@@ -18,11 +18,14 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.focus.focus import Focus
+from gpudbg.debug.attached import Attached
+from gpudbg.debug.breakpoints.setting import Breakpoints, Met
+from gpudbg.debug.breakpoints.watchpoints import Watchpoints
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
-    from gpudbg.debug.stops.stop import Stop, Trigger
+    from gpudbg.debug.focus.focus import Focus
+    from gpudbg.debug.inferior import Inferior
+    from gpudbg.debug.stops.stop import Trigger
     from gpudbg.sm.events import StopEvent
     from gpudbg.sm.state import WarpState
 
@@ -32,13 +35,10 @@ SLICE = 256
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A warp at the breakpoint: the numbers it met, the lanes they stop, the lane to look at."""
+    """A warp at the breakpoint, and what it met there."""
 
     warp: WarpState
-    hits: tuple[int, ...]
-    notes: tuple[str, ...]
-    lanes: int
-    lane: int
+    met: Met
 
 
 @dataclass(slots=True)
@@ -54,104 +54,142 @@ class Backlog:
     events: list[tuple[StopEvent, tuple[Trigger, ...]]] = field(default_factory=list)
 
 
-def next_event(session: DebugSession) -> StopEvent | None:
-    """What a gathering met before and no stop has told, if anything; else the machine may run."""
-    backlog = session.backlog
-    if backlog.events:
-        event, seen = backlog.events.pop(0)
-        session.watchpoints.restore(seen)
-        return event
-    resident = list(session.grid.warps())
-    while backlog.waiting:
-        warp = backlog.waiting.pop(0)
-        if warp in resident and session.breakpoint_at(warp):
-            return session.grid.event("breakpoint", warp, session.grid.total)
-    return None
+class Gathering(Attached["Inferior"]):
+    """The gathering of an inferior's warps at breakpoints.
 
-
-def gather(session: DebugSession, event: StopEvent, previous: Focus | None) -> StopEvent:
-    """Let the other warps come to the breakpoint that `event` is about.
-
-    Args:
-        session: its last `accepts` was for the warp of the event.
-        event: a stop at a breakpoint.
-        previous: the focus before the run: it stays on its warp and lane where these arrived.
-
-    Returns:
-        The event of the warp that the stop is told from.
+    Attributes:
+        backlog: what the last one left.
+        arrived: how many warps and threads the stop to come is about; 0 where nothing gathered.
     """
-    assert event.sm is not None
-    assert event.warp is not None
-    first = session.grid.warp(event.sm, event.warp)
-    numbers = set(session.hits)
-    arrivals = [_arrival(session, first)]
-    limit = session.settings.number("gather-limit")
-    begun = {w: w.executed for w in session.grid.warps() if w is not first}
-    moving = [w for w in begun if w.status in ("ready", "barrier")]
-    points = session.breakpoints.addresses()
-    while any(w.status == "ready" for w in moving):
-        for warp in list(moving):
-            if warp.status == "exited" or warp.executed - begun[warp] >= limit:
-                moving.remove(warp)
-            elif warp.status == "ready":
-                left = limit - (warp.executed - begun[warp])
-                outcome = _advance(session, warp, points, numbers, min(SLICE, left))
-                if isinstance(outcome, Arrival):
-                    arrivals.append(outcome)
-                if outcome is not None:
+
+    def __init__(
+        self, inferior: Inferior, breakpoints: Breakpoints, watchpoints: Watchpoints
+    ) -> None:
+        super().__init__(inferior)
+        self._breakpoints, self._watchpoints = breakpoints, watchpoints
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew, as a launch does."""
+        self.backlog = Backlog()
+        self.arrived = (0, 0)
+
+    def take_arrived(self) -> tuple[int, int]:
+        """How many warps and threads a stop is about; it is told once."""
+        arrived, self.arrived = self.arrived, (0, 0)
+        return arrived
+
+    def next_event(self) -> StopEvent | None:
+        """What a gathering met before and no stop has told, if anything; else the machine may
+        run."""
+        backlog, grid = self.backlog, self._inferior.grid
+        if backlog.events:
+            event, seen = backlog.events.pop(0)
+            self._watchpoints.restore(seen)
+            return event
+        resident = list(grid.warps())
+        while backlog.waiting:
+            warp = backlog.waiting.pop(0)
+            if warp in resident and self._breakpoints.stops_now(warp):
+                return grid.event("breakpoint", warp, grid.total)
+        return None
+
+    def untold(self) -> StopEvent | None:
+        """The event that ended a gathering and has not been told: it comes before anything."""
+        return self.next_event() if self.backlog.events else None
+
+    def gather(self, event: StopEvent) -> StopEvent:
+        """Let the other warps come to the breakpoint that `event` is about.
+
+        The focus is where it was before the run: it stays on its warp and lane where these
+        arrived.
+
+        Args:
+            event: a stop at a breakpoint, that of the warp accepted last.
+
+        Returns:
+            The event of the warp that the stop is told from.
+        """
+        inferior = self._inferior
+        grid = inferior.grid
+        assert event.sm is not None
+        assert event.warp is not None
+        first = grid.warp(event.sm, event.warp)
+        numbers = set(self._breakpoints.met.hits)
+        arrivals = [self._arrival(first)]
+        limit = inferior.settings.number("gather-limit")
+        begun = {w: w.executed for w in grid.warps() if w is not first}
+        moving = [w for w in begun if w.status in ("ready", "barrier")]
+        points = self._breakpoints.addresses()
+        while any(w.status == "ready" for w in moving):
+            for warp in list(moving):
+                if warp.status == "exited" or warp.executed - begun[warp] >= limit:
                     moving.remove(warp)
-                if outcome == "ended":
-                    moving.clear()
-                    break
-    chosen = _chosen(arrivals, previous)
-    session.tell_arrivals(arrivals, chosen)
-    began = event.total - event.executed
-    found = session.grid.event("breakpoint", chosen.warp, began, backlog_words(session))
-    return replace(found, detail=(*event.detail, *found.detail))
+                elif warp.status == "ready":
+                    left = limit - (warp.executed - begun[warp])
+                    outcome = self._advance(warp, points, numbers, min(SLICE, left))
+                    if isinstance(outcome, Arrival):
+                        arrivals.append(outcome)
+                    if outcome is not None:
+                        moving.remove(warp)
+                    if outcome == "ended":
+                        moving.clear()
+                        break
+        chosen = _chosen(arrivals, inferior.focus)
+        self._breakpoints.met = chosen.met
+        self.arrived = (len(arrivals), sum(a.met.lanes.bit_count() for a in arrivals))
+        began = event.total - event.executed
+        found = grid.event("breakpoint", chosen.warp, began, self._left_words())
+        return replace(found, detail=(*event.detail, *found.detail))
 
+    def _advance(
+        self, warp: WarpState, points: Collection[int], numbers: Collection[int], count: int
+    ) -> Arrival | str | None:
+        """Some instructions of one warp; its arrival, "waits" elsewhere, or that all has
+        "ended"."""
+        at = self._look(warp, points, numbers)
+        if at is not None:
+            return at
+        watching = self._watchpoints
+        until = watching.met if watching.watched else None
+        event = self._inferior.grid.run_warp(warp, count, points, until)
+        seen = watching.take()
+        if event.kind == "interrupted":
+            return "ended"
+        if event.kind != "step" or seen:
+            self.backlog.events.append((event, seen))
+            return "ended"
+        if warp.status == "exited":
+            return None
+        return self._look(warp, points, numbers)
 
-def _advance(
-    session: DebugSession,
-    warp: WarpState,
-    points: Collection[int],
-    numbers: Collection[int],
-    count: int,
-) -> Arrival | str | None:
-    """Some instructions of one warp; its arrival, "waits" elsewhere, or that all has "ended"."""
-    at = _look(session, warp, points, numbers)
-    if at is not None:
-        return at
-    watching = session.watchpoints
-    event = session.grid.run_warp(warp, count, points, watching.met if watching.watched else None)
-    seen = watching.take()
-    if event.kind == "interrupted":
-        return "ended"
-    if event.kind != "step" or seen:
-        session.backlog.events.append((event, seen))
-        return "ended"
-    if warp.status == "exited":
-        return None
-    return _look(session, warp, points, numbers)
+    def _look(
+        self, warp: WarpState, points: Collection[int], numbers: Collection[int]
+    ) -> Arrival | str | None:
+        """What it means that a warp stands where it does."""
+        if warp.pc not in points or warp.shown == warp.executed:
+            return None
+        here = {b.number for b in self._breakpoints.at(warp.pc)}
+        if not here & set(numbers) and self._breakpoints.would_stop(warp):
+            self.backlog.waiting.append(warp)
+            return "waits"
+        return self._arrival(warp) if self._breakpoints.stops_now(warp) else None
 
+    def _arrival(self, warp: WarpState) -> Arrival:
+        return Arrival(warp, self._breakpoints.met)
 
-def _look(
-    session: DebugSession, warp: WarpState, points: Collection[int], numbers: Collection[int]
-) -> Arrival | str | None:
-    """What it means that a warp stands where it does."""
-    if warp.pc not in points or warp.shown == warp.executed:
-        return None
-    here = {b.number for b in session.breakpoints.at(warp.pc)}
-    if not here & set(numbers) and session.would_stop(warp):
-        session.backlog.waiting.append(warp)
-        return "waits"
-    if session.breakpoint_at(warp):
-        return _arrival(session, warp)
-    return None
-
-
-def _arrival(session: DebugSession, warp: WarpState) -> Arrival:
-    hits, notes, lanes, lane = session.accepted
-    return Arrival(warp, tuple(hits), tuple(notes), lanes, lane)
+    def _left_words(self) -> tuple[str, ...]:
+        """What waits to be told by the next `continue`."""
+        out = []
+        for event, seen in self.backlog.events:
+            what = "a watchpoint was met" if seen else event.kind.replace("_", " ")
+            fault = event.faults[0].name if event.faults else what
+            out.append(f"meanwhile, sm {event.sm} warp {event.warp}: {fault}; `continue` tells it")
+        if self.backlog.waiting:
+            count = len(self.backlog.waiting)
+            word = "warp has" if count == 1 else "warps have"
+            out.append(f"{count} other {word} come to another breakpoint; `continue` tells it")
+        return tuple(out)
 
 
 def _chosen(arrivals: list[Arrival], previous: Focus | None) -> Arrival:
@@ -160,28 +198,6 @@ def _chosen(arrivals: list[Arrival], previous: Focus | None) -> Arrival:
         warp = arrival.warp
         if previous is None or (warp.sm, warp.slot) != (previous.sm, previous.warp):
             continue
-        if arrival.lanes >> previous.lane & 1:
-            lane = previous.lane
-            return Arrival(warp, arrival.hits, arrival.notes, arrival.lanes, lane)
+        if arrival.met.lanes >> previous.lane & 1:
+            return Arrival(warp, replace(arrival.met, lane=previous.lane))
     return arrivals[0]
-
-
-def arrival_words(stop: Stop) -> str:
-    """`128 warps, 4,096 threads are there`; nothing of a stop that gathered no others."""
-    if stop.arrived_warps < 2:
-        return ""
-    return f"{stop.arrived_warps:,} warps, {stop.arrived_threads:,} threads are there"
-
-
-def backlog_words(session: DebugSession) -> tuple[str, ...]:
-    """What waits to be told by the next `continue`."""
-    out = []
-    for event, seen in session.backlog.events:
-        what = "a watchpoint was met" if seen else event.kind.replace("_", " ")
-        fault = event.faults[0].name if event.faults else what
-        out.append(f"meanwhile, sm {event.sm} warp {event.warp}: {fault}; `continue` tells it")
-    if session.backlog.waiting:
-        count = len(session.backlog.waiting)
-        word = "warp has" if count == 1 else "warps have"
-        out.append(f"{count} other {word} come to another breakpoint; `continue` tells it")
-    return tuple(out)

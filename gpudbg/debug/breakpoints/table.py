@@ -12,7 +12,7 @@ from gpudbg.errors import CommandError
 from gpudbg.expr import Node, parse_condition
 
 if TYPE_CHECKING:
-    from gpudbg.debug.breakpoints.watchpoints import Watch
+    from gpudbg.debug.breakpoints.watched import Watch
     from gpudbg.debug.stops.stop import Stop
     from gpudbg.debug.symbols import Line as SourceLine
 
@@ -105,6 +105,10 @@ class BreakpointTable:
 
     def __len__(self) -> int:
         return len(self._rows)
+
+    def adopt(self, other: BreakpointTable) -> None:
+        """Take the breakpoints of another table over, as they are."""
+        self._rows, self._next, self.latest = other._rows, other._next, other.latest
 
     def add(
         self,

@@ -12,15 +12,16 @@ engine, which tells of every access.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpudbg.debug.attached import Attached
+from gpudbg.debug.breakpoints.watched import TOUCHED_BY, Target, Watch, WatchKind
 from gpudbg.debug.focus.focus import first_lane
-from gpudbg.debug.part import Attached
+from gpudbg.debug.observing import subscribe, unsubscribe
 from gpudbg.debug.stops.stop import Trigger
-from gpudbg.debug.values.access import resolve
+from gpudbg.debug.values.access import read, resolve
 from gpudbg.debug.values.context import WarpContext
 from gpudbg.debug.views.format import format_value
 from gpudbg.errors import CommandError
@@ -30,79 +31,22 @@ from gpudbg.expr.types import Array, Scalar
 from gpudbg.sm.observer import Observer
 
 if TYPE_CHECKING:
+    from gpudbg.debug.breakpoints.setting import Breakpoints
     from gpudbg.debug.breakpoints.table import Breakpoint
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.inferior import Inferior
     from gpudbg.sm.state import WarpState
 
-WatchKind = Literal["write", "read", "access"]
-KIND_WORDS: dict[str, str] = {
-    "write": "Hardware watchpoint",
-    "read": "Hardware read watchpoint",
-    "access": "Hardware access (read/write) watchpoint",
-}
-"""gdb's words, by kind."""
-TOUCHED_BY: dict[WatchKind, tuple[str, ...]] = {
-    "write": ("store", "atomic"),
-    "read": ("load", "atomic"),
-    "access": ("load", "store", "atomic"),
-}
-"""Kinds of access of `Observer.access` that a watchpoint looks at."""
 REGISTERS = ("register", "pair", "predicate", "flag", "cc")
 MAX_BYTES = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """The watched place.
-
-    `space` is "register", or global, shared or local; `block` is the CTA of shared and local
-    memory and of a register, `warp` the warp's number in it and `lane` its lane (of local memory
-    and registers).
-    """
-
-    kind: WatchKind
-    space: str
-    address: int = 0
-    size: int = 0
-    block: tuple[int, int, int] | None = None
-    warp: int = 0
-    lane: int = 0
-
-    def owned_by(self, warp: WarpState) -> bool:
-        """Whether a warp can touch the place."""
-        if self.block is not None and warp.cta.block != self.block:
-            return False
-        return self.space in ("global", "shared") or warp.cta.warps.index(warp) == self.warp
-
-
-@dataclass(slots=True)
-class Watch:
-    """A breakpoint row's watched place and the value it had when last looked at."""
-
-    target: Target
-    type: Any
-    old: str
-
-    @property
-    def words(self) -> str:
-        """What gdb calls it."""
-        return KIND_WORDS[self.target.kind]
-
-
-def lines_of(trigger: Trigger) -> tuple[str, ...]:
-    """What a watchpoint saw, as gdb prints it."""
-    head = f"{KIND_WORDS[trigger.kind]} {trigger.number}: {trigger.expression}"
-    if trigger.old == trigger.new:
-        return (head, f"Value = {trigger.new}")
-    return (head, f"Old value = {trigger.old}", f"New value = {trigger.new}")
-
-
-class Watchpoints(Attached, Observer):
+class Watchpoints(Attached["Inferior"], Observer):
     """The session's watchpoints at work; an observer only while one is enabled."""
 
-    def __init__(self, session: DebugSession) -> None:
-        super().__init__(session)
-        layout = session.grid.gpu.layout
+    def __init__(self, inferior: Inferior, breakpoints: Breakpoints) -> None:
+        super().__init__(inferior)
+        self._breakpoints = breakpoints
+        layout = inferior.grid.gpu.layout
         self._windows = {"shared": layout.shared_window, "local": layout.local_window}
         self._rows: list[Breakpoint] = []
         self._touched: dict[int, tuple[WarpState, int, int]] = {}
@@ -126,22 +70,21 @@ class Watchpoints(Attached, Observer):
         Raises:
             CommandError: the expression is not a place, or a register is to be watched for reads.
         """
-        session = self._session
         target, result = self._target(expression, kind)
-        row = session.breakpoints.add(expression, (), (_where(target),), condition, temporary)
-        assert session.focus is not None
-        warp = session.grid.warp(session.focus.sm, session.focus.warp)
+        where = (_where(target),)
+        row = self._breakpoints.add(expression, (), where, condition, temporary)
+        warp = self._inferior.focused()
         row.watch = Watch(target, result.type, "")
         row.watch.old = self._value(row, warp)
         return row
 
     def _target(self, expression: str, kind: WatchKind) -> tuple[Target, Result]:
-        session = self._session
-        session.require_stopped()
-        assert session.focus is not None
-        focus = session.focus
-        warp = session.grid.warp(focus.sm, focus.warp)
-        result = evaluate(parse(expression), WarpContext(session, warp))
+        inferior = self._inferior
+        inferior.require_stopped()
+        assert inferior.focus is not None
+        focus = inferior.focus
+        warp = inferior.focused()
+        result = evaluate(parse(expression), WarpContext(inferior, warp))
         place = result.place
         if place is None or place.kind not in (*REGISTERS, "memory"):
             raise CommandError(
@@ -159,7 +102,7 @@ class Watchpoints(Attached, Observer):
         if not result.valid[focus.lane] or not 0 < size <= MAX_BYTES:
             why = result.why or f"it has {size} bytes"
             raise CommandError(f"cannot watch {expression}: {why}")
-        space, address = resolve(session, place.space, int(place.addresses[focus.lane]))
+        space, address = resolve(inferior, place.space, int(place.addresses[focus.lane]))
         if space not in ("global", "shared", "local"):
             raise CommandError(f"cannot watch {expression}: {space} memory is never written")
         block = None if space == "global" else warp.cta.block
@@ -168,14 +111,14 @@ class Watchpoints(Attached, Observer):
     # ---- running -----------------------------------------------------------------------
     def arm(self) -> bool:
         """Get ready for a run or step; whether anything is watched."""
-        grid = self._session.grid
-        self._rows = [r for r in self._session.breakpoints if r.enabled and r.watch is not None]
+        grid = self._inferior.grid
+        self._rows = [r for r in self._breakpoints if r.enabled and r.watch is not None]
         self._touched, self._owners, self._last = {}, {}, ()
         listening = self in grid.gpu.observers.members
         if self._rows and not listening:
-            self._session.subscribe(self)
+            subscribe(self._inferior, self)
         elif listening and not self._rows:
-            self._session.unsubscribe(self)
+            unsubscribe(self._inferior, self)
         for row in self._rows:
             watch = _watch(row)
             owner = next((w for w in grid.warps() if watch.target.owned_by(w)), None)
@@ -253,7 +196,7 @@ class Watchpoints(Attached, Observer):
         watch.old = new
         if watch.target.kind == "write" and old == new:
             return None
-        tested = self._session.test(row, warp, lanes)
+        tested = self._breakpoints.test(row, warp, lanes)
         if not tested.stops:
             return None
         row.hits += 1
@@ -263,22 +206,23 @@ class Watchpoints(Attached, Observer):
         lanes = tested.lanes or tested.failed
         if tested.note:
             self.notes.append(tested.note)
-        pc = self._session.symbols.offset(at)
+        symbols = self._inferior.symbols
+        pc = symbols.offset(at)
         # Of lanes that write one word, the last one's value stands: it is the lane to look at.
         one_word = watch.target.kind == "write" and isinstance(watch.type, Scalar)
         lane = lanes.bit_length() - 1 if one_word else first_lane(lanes)
         who = (warp.sm, warp.slot, lane)
-        place = self._session.symbols.place(self._session.symbols.pc(pc)).fields()
+        place = symbols.place(symbols.pc(pc)).fields()
         return Trigger(row.number, row.location, watch.target.kind, old, new, pc, *who, **place)
 
     def _value(self, row: Breakpoint, warp: WarpState) -> str:
         watch = _watch(row)
         target = watch.target
-        session = self._session
+        inferior = self._inferior
         if target.space == "register":
-            result = evaluate(parse(row.location), WarpContext(session, warp))
+            result = evaluate(parse(row.location), WarpContext(inferior, warp))
             return _scalar_text(result.values[target.lane], result.type)
-        raw = session.read_memory(target.space, target.address, target.size, warp, target.lane)
+        raw = read(inferior, target.space, target.address, target.size, warp, target.lane)
         if isinstance(watch.type, Array):
             element = watch.type.target
             if not isinstance(element, Scalar):

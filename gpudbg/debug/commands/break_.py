@@ -12,7 +12,7 @@ from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:
-    from gpudbg.debug.breakpoints.watchpoints import WatchKind
+    from gpudbg.debug.breakpoints.watched import WatchKind
     from gpudbg.debug.session import DebugSession
 
 LOCATIONS = """\

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.checks import CHECKS, attach, detach, report
+from gpudbg.analysis.findings import report
+from gpudbg.debug.checks import CHECKS
 from gpudbg.debug.commands.registry import Output, command
 from gpudbg.errors import CommandError
 
@@ -45,9 +46,9 @@ def check(session: DebugSession, argument: str) -> Output:
         if name != "hazards":
             raise CommandError(f"{name!r} needs a run", "check NAME, then continue")
         return _static(session)
-    attach(session, name)
+    session.checks.attach(name)
     if how == "off":
-        detach(session, name)
+        session.checks.detach(name)
     return Output((f"check {name} is {how}",), {"check": name, "on": how == "on"})
 
 

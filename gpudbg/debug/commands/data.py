@@ -138,7 +138,7 @@ def _never_written(session: DebugSession, text: str, result: Result, lane: int) 
         # What holds anything but zeros was written.
         unknown = not_known(session, place.space, address)
         return (
-            UNKNOWN if unknown and not any(session.read_focused(place.space, address, size)) else ""
+            UNKNOWN if unknown and not any(session.memory.read(place.space, address, size)) else ""
         )
     return ranges_words(found)
 
@@ -150,12 +150,12 @@ def _value_shown(
     lane = session.focus.lane if session.focus is not None else 0
     style = Style.of(session.settings)
     if isinstance(result.type, Struct) or _nested(result):
-        raw = session.fetch_bytes(result, lane)
+        raw = session.memory.bytes_of(result, lane)
         data = {"type": str(result.type), "lane": lane, "value": data_value(result.type, raw)}
         return _Shown((data_text(result.type, raw, letter, style),), data, result)
     if isinstance(result.type, Array):
         letter = style.letter(result.type.target, letter)
-        result, elements = session.fetch_array(result, lane)
+        result, elements = session.memory.array(result, lane)
         values = elements.tolist()
         data = {"type": str(result.type), "lane": lane, "value": values, "values": values}
         return _Shown((elements_text(elements, letter, style.limit),), data, result)
@@ -232,7 +232,7 @@ def examine(session: DebugSession, argument: str) -> Output:
         raise CommandError("x shows 65536 units at most")
     if letter == "s":
         return _string(session, space, address)
-    data = session.read_focused(space, address, count * unit)
+    data = session.memory.read(space, address, count * unit)
     values = [int.from_bytes(data[i : i + unit], "little") for i in range(0, len(data), unit)]
     if gdb_text.wanted(session):
         lines = gdb_text.memory_lines(session, space, address, values, unit, letter)
@@ -310,7 +310,7 @@ def _target(session: DebugSession, spec: Spec, text: str) -> tuple[str, int, int
 def _string(session: DebugSession, space: str, address: int) -> Output:
     raw = bytearray()
     while len(raw) < 4096:
-        byte = session.read_focused(space, address + len(raw), 1)
+        byte = session.memory.read(space, address + len(raw), 1)
         if byte == b"\0":
             break
         raw += byte

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpudbg.debug.commands.expressions import split_arguments
 from gpudbg.debug.commands.registry import Output, command, quoted_words
+from gpudbg.debug.values.printf import split_arguments
 from gpudbg.errors import CommandError
 from gpudbg.expr.evaluate import Place, per_lane, text_of, uniform
 from gpudbg.expr.types import I32, U8, Array, Pointer, Scalar, Struct
@@ -49,7 +49,7 @@ def read(session: DebugSession, space: str, address: int, size: int) -> bytes:
     if not 0 < size <= MOST:
         raise CommandError(f"{size} bytes: from 1 to {MOST:,} can be read at once")
     pieces = [
-        session.read_focused(space, address + at, min(CHUNK, size - at))
+        session.memory.read(space, address + at, min(CHUNK, size - at))
         for at in range(0, size, CHUNK)
     ]
     return b"".join(pieces)
@@ -150,7 +150,7 @@ def restore(session: DebugSession, argument: str) -> Output:
     except OSError as error:
         raise CommandError(f"Failed to open {name}: {error.strerror}") from None
     space, start = place_of(session, rest)
-    session.write_focused(space, start, data)
+    session.memory.write(space, start, data)
     end = start + len(data)
     told = f"Restoring binary file {name} into memory (0x{start:x} to 0x{end:x})"
     return Output((told,), {"file": name, "bytes": len(data), "address": start})

@@ -19,7 +19,7 @@ def stop_output(session: DebugSession, stop: Stop) -> Output:
     """How the console announces a stop: the stop card, then the displays."""
     from gpudbg.debug.views.text import stop_card
 
-    printed = session.take_printed()
+    printed = session.breakpoints.take_printed()
     if session.scripting.silent and stop.kind == "breakpoint":
         return Output(tuple(printed), stop.to_json())
     lines = [*printed, *stop_card(session, stop), *session.displays.lines()]

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.part import Attached
+from gpudbg.debug.attached import Attached
 from gpudbg.debug.script.blocks import Statement, head_of
 from gpudbg.debug.script.scope import Scope
+from gpudbg.debug.values.evaluation import evaluate, integer
+from gpudbg.debug.values.printf import formatted
 from gpudbg.errors import CommandError
 from gpudbg.expr.types import VOID
 
 if TYPE_CHECKING:
-    from gpudbg.debug.breakpoints.table import BreakpointTable
+    from gpudbg.debug.breakpoints.table import Breakpoint, BreakpointTable
+    from gpudbg.debug.inferior import Inferior
     from gpudbg.expr import Result
 
 
@@ -55,8 +58,8 @@ def command_numbers(
     return list(table.latest)
 
 
-class SessionHost(Attached):
-    """The `script.Host` of a session.
+class SessionHost(Attached["Inferior"]):
+    """The `script.Host` of an inferior.
 
     Attributes:
         scope: what its scripts share.
@@ -64,40 +67,53 @@ class SessionHost(Attached):
         silent: one of these breakpoints' commands begin with `silent`: the stop is not told.
         resumed: the program has run since this was asked for.
         interrupted: Ctrl-C was pressed.
+        ended: a script or a user said `quit`.
     """
 
-    def __init__(self, owner: object, scope: Scope) -> None:
-        super().__init__(owner)  # type: ignore[arg-type]
+    def __init__(
+        self,
+        inferior: Inferior,
+        scope: Scope,
+        breakpoints: BreakpointTable,
+        is_command: Callable[[str], bool],
+    ) -> None:
+        super().__init__(inferior)
         self.scope = scope
+        self.is_command = is_command
+        self._breakpoints = breakpoints
         self.met: list[list[Statement]] = []
         self.silent = False
         self.resumed = False
         self.interrupted = False
+        self.ended = False
 
     def begin(self) -> None:
         """A script begins: what was pressed or met before is not about it."""
         self.met, self.interrupted, self.resumed = [], False, False
 
+    def stopped_at(self, points: list[Breakpoint]) -> None:
+        """The program has run, and stands at these breakpoints."""
+        self.met = [row.commands for row in points if row.commands]
+        self.resumed = True
+        self.silent = any(row.silent for row in points)
+
     def truth(self, text: str) -> bool:
         """See `script.Host`."""
-        session = self._session
-        lane = session.focus.lane if session.focus is not None else 0
-        return holds(session.evaluate(text), text, lane)
+        return holds(self._value(text), text, self._inferior.lane)
 
     def formatted(self, argument: str) -> str:
         """See `script.Host`."""
-        from gpudbg.debug.commands.expressions import formatted
+        return formatted(self._inferior, self._value, argument, "eval")
 
-        return formatted(self._session, argument, "eval")
+    def _value(self, text: str) -> Result:
+        return evaluate(self._inferior, text)
 
-    def is_command(self, line: str) -> bool:
-        """See `script.Host`."""
-        return is_command(line)
+    def _integer(self, text: str) -> int:
+        return integer(self._inferior, text)
 
     def keep_commands(self, argument: str, body: list[Statement]) -> None:
         """See `script.Host`."""
-        session = self._session
-        keep_commands(session.breakpoints, argument, body, session.integer)
+        keep_commands(self._breakpoints, argument, body, self._integer)
 
     def take_resumed(self) -> bool:
         """See `script.Host`."""
@@ -109,11 +125,6 @@ class SessionHost(Attached):
         met, self.met = self.met, []
         return met
 
-    @property
-    def ended(self) -> bool:
-        """See `script.Host`."""
-        return self._session.quit_requested
-
     def check_head(self, text: str) -> None:
         """Refuse the first line of a block that was typed before its lines are.
 
@@ -121,9 +132,8 @@ class SessionHost(Attached):
             CommandError: no condition, no such breakpoint, no such command.
         """
         head = head_of(text)
-        session = self._session
         if head is not None and head[0] == "commands":
-            command_numbers(session.breakpoints, head[1], session.integer)
+            command_numbers(self._breakpoints, head[1], self._integer)
         elif head is not None:
             check_head(head, self.scope)
 
@@ -131,7 +141,7 @@ class SessionHost(Attached):
         """See `script.Host`."""
         if not self.interrupted:
             return False
-        self._session.forget_interrupt()
+        self._inferior.forget_interrupt()
         return True
 
 

@@ -6,50 +6,50 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug.breakpoints.gathering import arrival_words
 from gpudbg.debug.focus.focus import thread_of
 from gpudbg.debug.stops.standing import standing_pc
-from gpudbg.debug.stops.stop import ErrorRecord, Stop, dim
+from gpudbg.debug.stops.stop import ErrorRecord, Stop, arrival_words, dim
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.inferior import Inferior
+    from gpudbg.errors import UsageError
     from gpudbg.sm.events import StopEvent, WarpFault
 
 
-def entry_stop(session: DebugSession) -> Stop:
+def entry_stop(inferior: Inferior) -> Stop:
     """The stop before the first instruction."""
-    return _located(session, "step", f"at the entry of {session.symbols.kernel_name}")
+    return _located(inferior, "step", f"at the entry of {inferior.symbols.kernel_name}")
 
 
-def opened_stop(session: DebugSession) -> Stop:
+def opened_stop(inferior: Inferior, trouble: UsageError | None) -> Stop:
     """What stands for a stop while nothing has been launched: what is missing, if anything."""
-    opening = session.opening
-    trouble = opening.trouble(session.program) if opening is not None else None
-    name = PurePath(session.program.path).name
+    name = PurePath(inferior.program.path).name
     if trouble is None:
-        message = f"{name} is open; `run` launches {session.symbols.kernel_name}"
+        message = f"{name} is open; `run` launches {inferior.symbols.kernel_name}"
     else:
         message = f"{name} is open, not launched: {trouble}"
-    return Stop("opened", message, kernel=session.kernel.name)
+    return Stop("opened", message, kernel=inferior.kernel.name)
 
 
 def make_stop(
-    session: DebugSession,
+    inferior: Inferior,
     kind: str,
     event: StopEvent,
-    hits: tuple[int, ...],
+    hits: tuple[int, ...] = (),
     arrived: tuple[int, int] = (0, 0),
+    watched: bool = False,
 ) -> Stop:
     """The stop that an event is, told from the session's focus.
 
     Args:
-        session: focus already moved to what the stop is about.
+        inferior: focus already moved to what the stop is about.
         kind: a `StopKind`; what the session makes of the event's own.
         event: what the machine reported.
         hits: numbers of the breakpoints met.
         arrived: how many warps and threads stand there.
+        watched: whether what was met is a watchpoint.
     """
-    errors = tuple(_error(session, fault) for fault in event.faults)
+    errors = tuple(_error(inferior, fault) for fault in event.faults)
     extra: dict[str, Any] = {
         "errors": errors,
         "breakpoints": hits,
@@ -57,55 +57,56 @@ def make_stop(
         "detail": event.detail,
         "hang": event.hang,
     }
-    if session.focus is None or kind == "exited":
-        name = session.symbols.kernel_name
+    if inferior.focus is None or kind == "exited":
+        name = inferior.symbols.kernel_name
         message = f"{name} ended after {event.total:,} warp instructions"
-        return Stop("exited", message, kernel=session.kernel.name, **extra)
+        return Stop("exited", message, kernel=inferior.kernel.name, **extra)
     extra |= {"arrived_warps": arrived[0], "arrived_threads": arrived[1]}
-    stop = _located(session, kind, _message(session, kind, errors, hits, event), **extra)
+    message = _message(inferior, kind, errors, _points(hits, watched), event)
+    stop = _located(inferior, kind, message, **extra)
     if words := arrival_words(stop):
         stop = replace(stop, message=f"{stop.message}; {words}")
     if stop.faulted or kind in ("trap", "warp_error"):
         from gpudbg.debug.views.text import stop_card
 
         # Now, while the warp stands there: `Stop.check` may be asked when the session is gone.
-        stop = replace(stop, card=tuple(stop_card(session, stop)))
+        stop = replace(stop, card=tuple(stop_card(inferior, stop)))
     return stop
 
 
-def _located(session: DebugSession, kind: Any, message: str, **extra: Any) -> Stop:
-    if session.focus is None:
-        return Stop(kind, message, kernel=session.kernel.name, **extra)
-    warp = session.warp().state
-    lane = session.focus.lane
+def _located(inferior: Inferior, kind: Any, message: str, **extra: Any) -> Stop:
+    if inferior.focus is None:
+        return Stop(kind, message, kernel=inferior.kernel.name, **extra)
+    warp = inferior.focused()
+    lane = inferior.focus.lane
     return Stop(
         kind,
         message,
         sm=warp.sm,
         warp=warp.slot,
         lane=lane,
-        pc=session.symbols.offset(standing_pc(session, warp, kind)),
-        kernel=session.kernel.name,
+        pc=inferior.symbols.offset(standing_pc(inferior, warp, kind)),
+        kernel=inferior.kernel.name,
         block=warp.cta.block,
         thread=thread_of(warp, lane),
-        **session.symbols.place(standing_pc(session, warp, kind)).fields(),
+        **inferior.symbols.place(standing_pc(inferior, warp, kind)).fields(),
         **extra,
     )
 
 
 def _message(
-    session: DebugSession,
+    inferior: Inferior,
     kind: str,
     errors: tuple[ErrorRecord, ...],
-    hits: tuple[int, ...],
+    points: str,
     event: StopEvent,
 ) -> str:
-    assert session.focus is not None
-    warp = session.warp().state
-    where = session.symbols.describe_line(standing_pc(session, warp, kind))
-    thread = thread_of(warp, session.focus.lane)
+    assert inferior.focus is not None
+    warp = inferior.focused()
+    where = inferior.symbols.describe_line(standing_pc(inferior, warp, kind))
+    thread = thread_of(warp, inferior.focus.lane)
     who = f"block {dim(warp.cta.block)} thread {dim(thread)}"
-    who += f" (sm {warp.sm} warp {warp.slot} lane {session.focus.lane})"
+    who += f" (sm {warp.sm} warp {warp.slot} lane {inferior.focus.lane})"
     if errors:
         e = errors[0]
         more = f"; {len(errors) - 1} more" if len(errors) > 1 else ""
@@ -114,7 +115,7 @@ def _message(
     if event.hang:
         return f"deadlock: no warp will ever go on; {where}, {who} repeats itself"
     words = {
-        "breakpoint": f"{_point(session, hits)} {', '.join(map(str, hits))} at {where}, {who}",
+        "breakpoint": f"{points} at {where}, {who}",
         "step": f"{where}, {who}",
         "trap": f"trap at {where}, {who}",
         "limit": f"stopped after {event.executed:,} warp instructions at {where}, {who}",
@@ -124,14 +125,14 @@ def _message(
     return words[kind]
 
 
-def _point(session: DebugSession, hits: tuple[int, ...]) -> str:
-    watched = hits and session.breakpoints.get(hits[0]).watch is not None
-    return "watchpoint" if watched else "breakpoint"
+def _points(hits: tuple[int, ...], watched: bool) -> str:
+    word = "watchpoint" if watched else "breakpoint"
+    return f"{word} {', '.join(map(str, hits))}"
 
 
-def _error(session: DebugSession, fault: WarpFault) -> ErrorRecord:
+def _error(inferior: Inferior, fault: WarpFault) -> ErrorRecord:
     place = (fault.sm, fault.warp)
-    warp = next((w for w in session.grid.warps() if (w.sm, w.slot) == place), None)
+    warp = next((w for w in inferior.grid.warps() if (w.sm, w.slot) == place), None)
     thread = thread_of(warp, fault.lanes[0]) if warp is not None and fault.lanes else None
     return ErrorRecord(
         name=fault.name,
@@ -139,8 +140,8 @@ def _error(session: DebugSession, fault: WarpFault) -> ErrorRecord:
         sm=fault.sm,
         warp=fault.warp,
         lanes=fault.lanes,
-        pc=session.symbols.offset(fault.pc),
-        kernel=session.kernel.name,
+        pc=inferior.symbols.offset(fault.pc),
+        kernel=inferior.kernel.name,
         address=fault.address,
         space=fault.space,
         access=fault.access,
@@ -149,5 +150,5 @@ def _error(session: DebugSession, fault: WarpFault) -> ErrorRecord:
         thread=thread,
         nearest=fault.nearest,
         detail=fault.detail,
-        **session.symbols.place(fault.pc).fields(),
+        **inferior.symbols.place(fault.pc).fields(),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any, Literal
@@ -227,6 +228,10 @@ class KernelError(GpudbgError):
             self.exit_code = EXIT_FINDINGS
 
 
+EVERY_STOP: list[Callable[[Stop], None]] = []
+"""Called at every stop of every session."""
+
+
 def dim(value: tuple[int, int, int] | None) -> str:
     """CUDA coordinates as cuda-gdb prints them: (1,0,0)."""
     return "(" + ",".join(map(str, value)) + ")" if value is not None else "?"
@@ -250,3 +255,10 @@ def stop_html(shown: Stop) -> str:
         + html.table(("", ""), rows)
         + (html.pre(more) if more else "")
     )
+
+
+def arrival_words(stop: Stop) -> str:
+    """`128 warps, 4,096 threads are there`; nothing of a stop that gathered no others."""
+    if stop.arrived_warps < 2:
+        return ""
+    return f"{stop.arrived_warps:,} warps, {stop.arrived_threads:,} threads are there"

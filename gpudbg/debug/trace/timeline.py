@@ -18,14 +18,16 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpudbg.debug.part import Attached
+from gpudbg.debug.attached import Attached
+from gpudbg.debug.observing import subscribe, unsubscribe
 from gpudbg.debug.trace.record import KEPT, Record, lane_counts
 from gpudbg.debug.values.operands import instruction_at
 from gpudbg.sm.observer import Observer
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.inferior import Inferior
     from gpudbg.debug.stops.stop import Stop
+    from gpudbg.debug.traps import SessionTraps
     from gpudbg.sm.state import WarpState
     from gpudbg.sm.trace import Batch
 
@@ -102,7 +104,7 @@ class _Start:
     warps: dict[Warp, tuple[int, str]] = field(default_factory=dict)
 
 
-class Timeline(Attached, Observer):
+class Timeline(Attached["Inferior"], Observer):
     """See the module text.
 
     Attributes:
@@ -112,10 +114,11 @@ class Timeline(Attached, Observer):
 
     looks_only = True
 
-    def __init__(self, session: DebugSession) -> None:
+    def __init__(self, inferior: Inferior, traps: SessionTraps) -> None:
         self.bookmarks: dict[int, str] = {}
         self.record: Record | None = None
-        super().__init__(session)
+        super().__init__(inferior)
+        self._traps = traps
         self._grid: object = None
         self._recording = False
         self._small = self._tentative = False
@@ -134,37 +137,37 @@ class Timeline(Attached, Observer):
             return
         self._recording = on
         if not on:
-            self._session.unsubscribe(self)
+            unsubscribe(self._inferior, self)
             if self.record is not None and self.record.end == self.record.first:
                 self.record = None
             return
         self._begin()
-        self._session.subscribe(self)
+        subscribe(self._inferior, self)
 
     def set_mode(self, mode: str) -> None:
         """Take over the setting `timeline`."""
         self._small = mode == "small"
         if not self._small:
             self.switch(mode == "on")
-        elif not self._session.grid.total:
+        elif not self._inferior.grid.total:
             self.launched()
 
     def launched(self) -> None:
         """A launch begins: a small one is recorded, where that is set, as long as it is."""
         if not self._small or (self._recording and not self._tentative):
             return
-        config = self._session.grid.config
+        config = self._inferior.grid.config
         small = config.warps * config.ctas <= SMALL_WARPS
         self.switch(small)
         self._tentative = small
 
     def looked_at(self) -> None:
         """Somebody looks at the timeline: recording begins, unless it is switched off."""
-        if self._session.settings.shown("timeline") != "off":
+        if self._inferior.settings.shown("timeline") != "off":
             self.switch(True)
 
     def _begin(self) -> None:
-        grid = self._session.grid
+        grid = self._inferior.grid
         self._grid = grid
         self.record = Record(grid.total)
         rows = {_warp(w): (w.active.bit_count(), LETTERS.get(w.status, READY))
@@ -175,9 +178,9 @@ class Timeline(Attached, Observer):
         """What the machine tells."""
         if not self._recording:
             return
-        if self._session.grid is not self._grid or self.record is None:
+        if self._inferior.grid is not self._grid or self.record is None:
             # Launched again: from the first instruction on.
-            self._grid, self._start = self._session.grid, _Start()
+            self._grid, self._start = self._inferior.grid, _Start()
             self.record = Record(0)
         self.record.add(batch.rows)
         if self._tentative and self.record.end > SMALL_TICKS:
@@ -190,7 +193,7 @@ class Timeline(Attached, Observer):
 
         The machine must be at rest.
         """
-        grid = self._session.grid
+        grid = self._inferior.grid
         if self.record is not None and grid is not self._grid:
             if not self.recording:
                 return None
@@ -215,7 +218,7 @@ class Timeline(Attached, Observer):
         last = np.full((len(warps), columns + 2), -1, np.int64)
         np.maximum.at(lanes, (row, mine.bucket), mine.lanes)
         last[row, mine.bucket] = mine.pc
-        now = {_warp(w): LETTERS.get(w.status, READY) for w in self._session.grid.warps()}
+        now = {_warp(w): LETTERS.get(w.status, READY) for w in self._inferior.grid.warps()}
         span = max(stop - start, 1)
         # Columns that lie in what was recorded.
         known = range(
@@ -246,14 +249,14 @@ class Timeline(Attached, Observer):
         return Track(warp, "".join(states), tuple(heights))
 
     def _after(self, pc: int) -> str:
-        insn = instruction_at(self._session, pc)
+        insn = instruction_at(self._inferior, pc)
         # An arrival alone does not wait.
         waits = insn is not None and insn.op == "BAR" and insn.m["mode"] != "ARV"
         return BARRIER if waits else READY
 
     def warps(self, most: int) -> list[Warp]:
         """Warps to show: all that are resident, and those of `most` that ended last."""
-        resident = [_warp(w) for w in self._session.grid.warps()]
+        resident = [_warp(w) for w in self._inferior.grid.warps()]
         record = self.present()
         if record is None:
             return resident
@@ -273,27 +276,27 @@ class Timeline(Attached, Observer):
 
     def block(self, warp: Warp) -> tuple[int, int, int]:
         """The CTA of a warp, as blockIdx."""
-        x, y, _ = self._session.grid.grid
+        x, y, _ = self._inferior.grid.grid
         number = warp[0]
         return number % x, number // x % y, number // (x * y)
 
     def resident(self, warp: Warp) -> WarpState | None:
         """A warp that is there now; None: it has not begun, or its CTA has ended."""
-        return next((w for w in self._session.grid.warps() if _warp(w) == warp), None)
+        return next((w for w in self._inferior.grid.warps() if _warp(w) == warp), None)
 
     def events(self) -> list[Event]:
         """The latest stops of the present launch, entries into the trap handler and bookmarks,
         by tick."""
-        session = self._session
-        latest = session.stops[-STOPS:]
-        first, before = first_stop(latest), len(session.stops) - len(latest)
+        stops = self._inferior.stops
+        latest = stops[-STOPS:]
+        first, before = first_stop(latest), len(stops) - len(latest)
         out = [
             Event(s.instructions, "stop", s.message, before + n, s.warp)
             for n, s in enumerate(latest[first:], first)
         ]
         out += [
             Event(a.tick, "trap", a.register)
-            for a in session.traps.port.log
+            for a in self._traps.port.log
             if a.kind == "event" and "enters" in a.register
         ]
         out += [Event(t, "bookmark", name) for t, name in self.bookmarks.items()]
@@ -342,7 +345,7 @@ class Timeline(Attached, Observer):
 
     def writes(self, pc: int, register: int) -> bool:
         """Whether the instruction at a pc writes a register."""
-        insn = instruction_at(self._session, pc)
+        insn = instruction_at(self._inferior, pc)
         return insn is not None and register in insn.writes().registers
 
     def stores(self, start: int, stop: int) -> list[tuple[int, Warp, int, int]]:
@@ -351,7 +354,7 @@ class Timeline(Attached, Observer):
         rows = rows[rows[:, 1] != 0]
         out = []
         for pc in np.unique(rows[:, 0]).tolist():
-            insn = instruction_at(self._session, pc)
+            insn = instruction_at(self._inferior, pc)
             if insn is None or not insn.op.startswith(STORES):
                 continue
             mine = rows[rows[:, 0] == pc]

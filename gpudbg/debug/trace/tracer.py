@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpudbg.debug.trace.log import Dim3, TraceLog
+from gpudbg.debug.values.evaluation import origin
 from gpudbg.errors import UsageError
 from gpudbg.isa.spa5.sched import first_instruction
 from gpudbg.sm.observer import EVENTS, Hooked, Observer
@@ -22,7 +23,7 @@ from gpudbg.sm.trace import BATCHED, AccessBatch
 from gpudbg.validation import index3, text
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.inferior import Inferior
     from gpudbg.sm.state import WarpState
 
 TRACED = tuple(event for event in EVENTS if not event.startswith("cta") and event not in BATCHED)
@@ -38,7 +39,7 @@ class Tracer:
 
     def __init__(
         self,
-        session: DebugSession,
+        inferior: Inferior,
         events: tuple[str, ...],
         at: str | int | None = None,
         block: Dim3 | None = None,
@@ -47,12 +48,12 @@ class Tracer:
         unknown = {text(event, "event", "access") for event in events} - set(TRACED)
         if unknown:
             raise UsageError(f"no event {min(unknown)!r}", "events: " + ", ".join(TRACED))
-        config = session.grid.config
-        self.entries = TraceLog(session.symbols, config.grid, config.block)
+        config = inferior.grid.config
+        self.entries = TraceLog(inferior.symbols, config.grid, config.block)
         self._grid = config.grid
         self._events = events or TRACED[:1]
         self._block = index3(block, "block") if block is not None else None
-        self._wanted = _place(session, at)
+        self._wanted = _place(inferior, at)
         self._plain = self._block is None and self._wanted is None
         self._known: dict[int, bool] = {}
 
@@ -143,12 +144,12 @@ class Tracer:
         self._note("warp_end", warp, warp.pc, warp.exited)
 
 
-def _place(session: DebugSession, at: str | int | None) -> Callable[[int], bool] | None:
+def _place(inferior: Inferior, at: str | int | None) -> Callable[[int], bool] | None:
     """Whether a pc is wanted: one instruction's, or any of a source line's."""
     if at is None:
         return None
-    symbols = session.symbols
-    found = symbols.resolve(session.location_text(at), session.origin())
+    symbols = inferior.symbols
+    found = symbols.resolve(inferior.location_text(at), origin(inferior))
     if found.line is None:
         return lambda pc: pc in found.addresses
     name, number = PurePath(found.line.file).name, found.line.number

@@ -38,7 +38,7 @@ def never_written(
     """Which bytes, as a lane of the focused warp sees them, nobody has given a value.
 
     Args:
-        space, address: as for `DebugSession.read_focused`.
+        space, address: as for `SessionMemory.read`.
         size: bytes; they can be read.
         lane: None: the focused one.
 

@@ -180,7 +180,7 @@ def variable_label(session: DebugSession, space: str, address: int) -> str:
     if space not in ("global", "generic", "const"):
         return ""
     for name, row in session.program.globals.items():
-        offset = address - session.global_address(name)
+        offset = address - session.memory.address_of(name)
         if 0 <= offset < row.size:
             return f" <{name}+{offset}>" if offset else f" <{name}>"
     return ""

@@ -143,7 +143,7 @@ class Bridge:
         self.settings.set("addresses", "code")
         self.settings.set("gather", "on")
         self.sources = SourcePath()
-        self.breakpoints = BreakpointTable()
+        self.breakpoints: BreakpointTable = BreakpointTable()
         self.session: DebugSession | None = None
         self.path: str | None = None
         self.arguments: list[str] = []
@@ -247,11 +247,12 @@ class Bridge:
         for row in self.breakpoints:
             row.addresses, row.places = (), ()
             row.location = self.original.get(row.number, row.location)
-        session.breakpoints = self.breakpoints
+        session.breakpoints.adopt(self.breakpoints)
+        self.breakpoints = session.breakpoints
         self.session, self.path, self.opened_with = session, full, list(self.arguments)
         session.output.listeners.append(self._printed)
-        session.print_listeners.append(self._logged)
-        session.resolve_breakpoints()
+        session.breakpoints.print_listeners.append(self._logged)
+        session.breakpoints.resolve_pending()
         if not session.launched and session.stop is not None:
             # No error: code can be read and breakpoints set; `run` says it again.
             self.say(f"{session.stop.message}\n")
@@ -274,7 +275,7 @@ class Bridge:
         session = self.loaded()
         self.end_process()
         session.restart()
-        session.resolve_breakpoints()
+        session.breakpoints.resolve_pending()
         self.started = self.target = True
         self.registers_seen.clear()
         self.notify("thread-group-started", {"id": shown.GROUP, "pid": os.getpid()})

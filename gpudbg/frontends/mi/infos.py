@@ -108,7 +108,7 @@ def info_functions(bridge: Bridge, ui: Ui, argument: str) -> None:
 def info_variables(bridge: Bridge, ui: Ui, argument: str) -> None:
     """Module variables, of which only the place is known."""
     session = bridge.loaded()
-    places = ((session.global_address(n), n) for n in session.program.globals)
+    places = ((session.memory.address_of(n), n) for n in session.program.globals)
     rows = [f"0x{at:016x}  {name}" for at, name in places if re.search(argument, name)]
     _symbol_lines(ui, "variables", argument, {"": rows} if rows else {})
 

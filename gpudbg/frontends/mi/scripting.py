@@ -14,6 +14,7 @@ from gpudbg.debug.script.host import (
     keep_commands,
 )
 from gpudbg.debug.values.ended import BareContext
+from gpudbg.debug.values.printf import formatted
 from gpudbg.errors import CommandError
 from gpudbg.expr import Result, evaluate, parse
 
@@ -63,9 +64,8 @@ class BridgeHost:
 
     def formatted(self, argument: str) -> str:
         """See `script.Host`."""
-        from gpudbg.debug.commands.expressions import formatted
-
-        return formatted(self._owner, argument, "eval")
+        owner = self._owner
+        return formatted(owner, owner.evaluate, argument, "eval")
 
     def is_command(self, line: str) -> bool:
         """See `script.Host`."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.breakpoints.gathering import arrival_words
 from gpudbg.debug.focus import cuda_coords
 from gpudbg.debug.stops.cuda_exceptions import signal_of
+from gpudbg.debug.stops.stop import arrival_words
 from gpudbg.debug.values.frames import frames
 from gpudbg.errors import CommandError
 from gpudbg.frontends.mi.shown import Fields, frame_fields, position_lines

@@ -127,7 +127,7 @@ def value_text(session: DebugSession, result: Result, letter: str | None = None)
         from gpudbg.debug.views.format import format_bits
 
         return format_bits(bits, 8, letter or "x")
-    return data_text(result.type, session.fetch_bytes(result, lane), letter, style)
+    return data_text(result.type, session.memory.bytes_of(result, lane), letter, style)
 
 
 class VarObjects:

@@ -85,8 +85,8 @@ class MemoryTaker:
         if space == "global":
             return bytes(s.grid.gpu.memory.read(address, size))
         if space == "const":
-            return s.read_focused("bank", self.options.bank << 32 | address, size)
-        return s.read_focused(space, address, size)
+            return s.memory.read("bank", self.options.bank << 32 | address, size)
+        return s.memory.read(space, address, size)
 
     def region(self) -> Region:
         """The chosen space; a warp's, when no warp is left, gives way to global memory."""

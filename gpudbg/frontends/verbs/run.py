@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 
+from gpudbg.analysis.findings import report
 from gpudbg.api.opening import add_launch_flags, open_session
 from gpudbg.debug import progress
-from gpudbg.debug.checks import CHECKS, report
+from gpudbg.debug.checks import CHECKS
 from gpudbg.debug.interrupts import interrupts
 from gpudbg.debug.stops.stop import Stop
 from gpudbg.debug.views.text import stop_card

@@ -7,8 +7,7 @@ import sys
 import traceback
 from pathlib import Path
 
-from gpudbg.debug.breakpoints.events import EVERY_STOP
-from gpudbg.debug.stops.stop import Stop
+from gpudbg.debug.stops.stop import EVERY_STOP, Stop
 from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT, EXIT_FINDINGS, GpudbgError, UsageError
 from gpudbg.frontends.verbs.common import Parser
 

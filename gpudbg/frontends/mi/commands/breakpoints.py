@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gpudbg.debug.breakpoints.table import Breakpoint
-from gpudbg.debug.breakpoints.watchpoints import WatchKind
+from gpudbg.debug.breakpoints.watched import WatchKind
 from gpudbg.debug.script.blocks import statements
 from gpudbg.debug.values.evaluation import check_names
 from gpudbg.errors import CommandError

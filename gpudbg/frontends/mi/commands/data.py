@@ -256,7 +256,7 @@ def write_memory_bytes(call: Call) -> None:
     if not data:
         raise MiError("Hex-encoded data is empty.")
     ref = place(call, session, call.words[0])
-    session.write_focused(ref.space, ref.address, data)
+    session.memory.write(ref.space, ref.address, data)
 
 
 @mi("data-write-memory")
@@ -274,4 +274,4 @@ def write_memory(call: Call) -> None:
     values = [_integer(session, text, "value") & mask for text in opts.rest[3:]]
     ref = place(call, session, opts.rest[0]).moved(offset)
     data = b"".join(value.to_bytes(unit, "little") for value in values)
-    session.write_focused(ref.space, ref.address, data)
+    session.memory.write(ref.space, ref.address, data)

@@ -150,7 +150,7 @@ def info_variables(call: Call) -> Fields:
     """`__device__` and `__constant__` variables (the file gives names and places, no types)."""
     session, wanted = call.bridge.loaded(), _Wanted(call)
     rows = [
-        {"address": shown.address(session.global_address(name)), "name": name}
+        {"address": shown.address(session.memory.address_of(name)), "name": name}
         for name in session.program.globals
         if wanted.take(name)
     ]

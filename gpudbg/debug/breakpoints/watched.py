@@ -1,0 +1,70 @@
+"""What a watchpoint watches: a place that is fixed when it is set, and the value it had."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from gpudbg.debug.stops.stop import Trigger
+    from gpudbg.sm.state import WarpState
+
+WatchKind = Literal["write", "read", "access"]
+KIND_WORDS: dict[str, str] = {
+    "write": "Hardware watchpoint",
+    "read": "Hardware read watchpoint",
+    "access": "Hardware access (read/write) watchpoint",
+}
+"""gdb's words, by kind."""
+TOUCHED_BY: dict[WatchKind, tuple[str, ...]] = {
+    "write": ("store", "atomic"),
+    "read": ("load", "atomic"),
+    "access": ("load", "store", "atomic"),
+}
+"""Kinds of access of `Observer.access` that a watchpoint looks at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The watched place.
+
+    `space` is "register", or global, shared or local; `block` is the CTA of shared and local
+    memory and of a register, `warp` the warp's number in it and `lane` its lane (of local memory
+    and registers).
+    """
+
+    kind: WatchKind
+    space: str
+    address: int = 0
+    size: int = 0
+    block: tuple[int, int, int] | None = None
+    warp: int = 0
+    lane: int = 0
+
+    def owned_by(self, warp: WarpState) -> bool:
+        """Whether a warp can touch the place."""
+        if self.block is not None and warp.cta.block != self.block:
+            return False
+        return self.space in ("global", "shared") or warp.cta.warps.index(warp) == self.warp
+
+
+@dataclass(slots=True)
+class Watch:
+    """A breakpoint row's watched place and the value it had when last looked at."""
+
+    target: Target
+    type: Any
+    old: str
+
+    @property
+    def words(self) -> str:
+        """What gdb calls it."""
+        return KIND_WORDS[self.target.kind]
+
+
+def lines_of(trigger: Trigger) -> tuple[str, ...]:
+    """What a watchpoint saw, as gdb prints it."""
+    head = f"{KIND_WORDS[trigger.kind]} {trigger.number}: {trigger.expression}"
+    if trigger.old == trigger.new:
+        return (head, f"Value = {trigger.new}")
+    return (head, f"Old value = {trigger.old}", f"New value = {trigger.new}")

@@ -1,0 +1,282 @@
+"""Running and stepping the machine of an inferior, and the stops this ends in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gpudbg.debug.attached import Attached
+from gpudbg.debug.breakpoints.gathering import Gathering
+from gpudbg.debug.breakpoints.setting import Breakpoints, Met
+from gpudbg.debug.breakpoints.watched import lines_of
+from gpudbg.debug.breakpoints.watchpoints import Watchpoints
+from gpudbg.debug.focus.focus import Focus, first_lane
+from gpudbg.debug.inferior import AGAIN
+from gpudbg.debug.inlined import skipped_at_breakpoint
+from gpudbg.debug.stops.maker import entry_stop, make_stop, opened_stop
+from gpudbg.debug.stops.stop import EVERY_STOP
+from gpudbg.debug.values.frames import call_depth
+from gpudbg.errors import CommandError
+from gpudbg.expr.evaluate import uniform
+from gpudbg.expr.types import I32
+from gpudbg.sm.events import StopEvent
+
+if TYPE_CHECKING:
+    from gpudbg.debug.breakpoints.table import Breakpoint
+    from gpudbg.debug.inferior import Inferior
+    from gpudbg.debug.script.host import SessionHost
+    from gpudbg.debug.stops.stop import Stop, Trigger
+    from gpudbg.debug.traps import SessionTraps
+    from gpudbg.errors import UsageError
+    from gpudbg.sm.grid import HangCheck
+
+
+class Runner(Attached["Inferior"]):
+    """What runs an inferior's machine and tells why it stands.
+
+    Attributes:
+        breakpoints, watchpoints: what ends a run.
+        gathering: how warps come together at a breakpoint.
+    """
+
+    def __init__(
+        self,
+        inferior: Inferior,
+        breakpoints: Breakpoints,
+        watchpoints: Watchpoints,
+        traps: SessionTraps,
+        scripting: SessionHost,
+    ) -> None:
+        super().__init__(inferior)
+        self.breakpoints, self.watchpoints = breakpoints, watchpoints
+        self.gathering = Gathering(inferior, breakpoints, watchpoints)
+        self._traps, self._scripting = traps, scripting
+
+    @property
+    def inferior(self) -> Inferior:
+        """What is run; UsageError when it is gone."""
+        return self._inferior
+
+    # ---- whether it can run ------------------------------------------------------------
+    def require_running(self) -> None:
+        """CommandError where nothing is left to run, or an error has ended it."""
+        inferior = self._inferior
+        inferior.require_launched()
+        if inferior.finished:
+            raise CommandError("the kernel has ended", AGAIN)
+        if inferior.faulted and not (inferior.stop and inferior.stop.hang):
+            raise CommandError("the machine is stopped by an error and cannot go on", AGAIN)
+
+    def require_movable(self) -> None:
+        """CommandError where the focused warp cannot go on."""
+        self._inferior.require_stopped()
+        if self._inferior.faulted:
+            self.require_running()
+
+    # ---- running -----------------------------------------------------------------------
+    def run(self, most: int | None) -> Stop:
+        """Run past breakpoints; see `DebugSession.run`."""
+        self.require_running()
+        if (untold := self.untold()) is not None:
+            return untold
+        self._traps.running(stop_on_entry=False)
+        check = self._hang_check() if most is None else None
+        return self.end_run(self._inferior.grid.run(max_instructions=most, hang_check=check))
+
+    def run_to_stop(self, max_instructions: int | None) -> Stop:
+        """Run once until a breakpoint, a fault, the end, or `max_instructions`."""
+        self.require_running()
+        self._traps.running()
+        points = self.breakpoints
+        addresses = points.addresses()
+        watching = self.watchpoints.arm()
+        event = self.gathering.next_event()
+        if event is None:
+            # Whoever sets a limit has it: what goes round is told at the limit.
+            check = self._hang_check() if max_instructions is None else None
+            event = self._inferior.grid.run(
+                breakpoints=addresses,
+                accept=points.accepts if addresses else None,
+                until=self.watchpoints.met if watching else None,
+                max_instructions=max_instructions,
+                hang_check=check,
+                conditions=points.native_condition if addresses else None,
+            )
+        if event.kind == "breakpoint" and self._inferior.settings.shown("gather") == "on":
+            event = self.gathering.gather(event)
+        return self.end_run(event)
+
+    def _hang_check(self) -> HangCheck | None:
+        """What proves a hang while the machine runs, where it is asked to."""
+        inferior = self._inferior
+        if inferior.settings.shown("stop-on-hang") == "off":
+            return None
+        # Few runs last until somebody asks.
+        from gpudbg.debug.stops.hanging import hang_of
+
+        return lambda times: hang_of(inferior, times)
+
+    def untold(self) -> Stop | None:
+        """The stop for what ended a gathering and has not been told: it comes before anything."""
+        event = self.gathering.untold()
+        return None if event is None else self.end_run(event)
+
+    def run_freely(self) -> None:
+        """The port's sequence before a run."""
+        self._traps.running()
+
+    def step(self, count: int, scope: str, over: bool) -> Stop:
+        """Execute instructions; see `DebugSession.step`."""
+        inferior = self._inferior
+        inferior.require_stopped()
+        if (untold := self.untold()) is not None:
+            return untold
+        self.watchpoints.arm()
+        event: StopEvent | None = None
+        for _ in range(count):
+            warp = inferior.focused()
+            event = self._step_once(scope, over)
+            if event.kind == "step" and self.watchpoints.met(warp if scope == "warp" else None):
+                break
+            if event.kind != "step" or inferior.finished or warp.status == "exited":
+                break
+            if self.breakpoints.stops_now(warp):
+                return self.end_run(event, kind="breakpoint")
+        assert event is not None
+        return self.end_run(event)
+
+    def _step_once(self, scope: str, over: bool) -> StopEvent:
+        inferior = self._inferior
+        if inferior.faulted:
+            self.require_running()
+        warp, grid = inferior.focused(), inferior.grid
+        if scope != "warp":
+            self._traps.running()
+        if scope == "cta":
+            return grid.step_cta(warp.cta)
+        if scope == "sm":
+            return grid.step_sm(warp.sm)
+        if scope == "all":
+            return grid.step_all()
+        depth = call_depth(warp)
+        through = self._traps.stepping(warp)
+        event = grid.step_warp(warp, through=through)
+        while over and event.kind == "step" and call_depth(warp) > depth:
+            if self.watchpoints.met(warp):
+                break
+            event = grid.step_warp(warp, through=through)
+        return event
+
+    def enter_inlined(self) -> Stop:
+        """Step into the inlined call at the present pc: nothing runs, the frame changes."""
+        inferior = self._inferior
+        skipped = inferior.skipped_inline - 1
+        event = StopEvent("step", total=inferior.grid.total)
+        stop = self._record(make_stop(inferior, "step", event))
+        inferior.skipped_inline = skipped
+        return stop
+
+    # ---- stops -------------------------------------------------------------------------
+    def stand(self, trouble: UsageError | None = None) -> Stop:
+        """The stop before the first instruction; without a launch nowhere.
+
+        Args:
+            trouble: why nothing can be launched.
+        """
+        inferior = self._inferior
+        if not inferior.launched:
+            inferior.stop = opened_stop(inferior, trouble)
+            return inferior.stop
+        warp = next(iter(inferior.grid.warps()), None)
+        if warp is not None:
+            inferior.focus = Focus(warp.sm, warp.slot, first_lane(warp.active))
+        return self._record(entry_stop(inferior))
+
+    def end_run(self, event: StopEvent, kind: str | None = None) -> Stop:
+        """Turn a machine event into the inferior's stop, and move the focus to it."""
+        kind = kind or event.kind
+        self._traps.stopped()
+        seen = self.watchpoints.take()
+        if kind == "step" and seen:
+            kind, event = "breakpoint", self._watch_stop(event, seen)
+        self._move_focus(event, kind)
+        met = self.breakpoints.met if kind == "breakpoint" else Met()
+        hits = tuple(met.hits)
+        arrived = self.gathering.take_arrived()
+        if hits and not seen and not arrived[0]:
+            arrived = (1, met.lanes.bit_count())
+        if hits:
+            event = replace(event, detail=(*event.detail, *met.notes))
+        points = [self.breakpoints.get(number) for number in hits]
+        watched = bool(points) and points[0].watch is not None
+        stop = make_stop(self._inferior, kind, event, hits, arrived, watched)
+        stop = replace(stop, watch=seen if hits else ())
+        self._scripting.stopped_at(points)
+        self._forget_temporary(points)
+        return self._record(stop)
+
+    def _forget_temporary(self, points: list[Breakpoint]) -> None:
+        for row in points:
+            if row.temporary:
+                self.breakpoints.remove(row.number)
+
+    def _watch_stop(self, event: StopEvent, seen: tuple[Trigger, ...]) -> StopEvent:
+        """A run or step that a watchpoint ended: the focus goes to the lane that touched it."""
+        inferior, first = self._inferior, seen[0]
+        inferior.focus = Focus(first.sm, first.warp, first.lane)
+        hits, notes = [trigger.number for trigger in seen], self.watchpoints.notes
+        self.breakpoints.met = Met(hits, notes, lane=first.lane)
+        lines = [line for trigger in seen for line in lines_of(trigger)]
+        symbols = inferior.symbols
+        lines.append(f"by {symbols.describe_line(symbols.pc(first.pc))}")
+        return replace(event, detail=(*event.detail, *lines))
+
+    def _record(self, stop: Stop) -> Stop:
+        inferior = self._inferior
+        inferior.stop = stop
+        inferior.frame_level = 0
+        inferior.skipped_inline = 0
+        inferior.list_state = None
+        if stop.kind == "breakpoint" and inferior.focus is not None:
+            pc = inferior.focused().pc
+            inferior.skipped_inline = skipped_at_breakpoint(
+                inferior.symbols, self.breakpoints.at(pc), pc
+            )
+        inferior.stops.append(stop)
+        if inferior.finished and not stop.faulted:
+            inferior.variables["$_exitcode"] = uniform(0, I32)
+        for listener in EVERY_STOP:
+            listener(stop)
+        return stop
+
+    # ---- focus -------------------------------------------------------------------------
+    def _move_focus(self, event: StopEvent, kind: str) -> None:
+        """The focus goes to what a stop is about."""
+        inferior = self._inferior
+        focus = inferior.focus
+        if kind == "breakpoint":
+            lane = self.breakpoints.met.lane
+            if event.kind == "breakpoint":
+                assert event.sm is not None
+                assert event.warp is not None
+                inferior.focus = Focus(event.sm, event.warp, lane)
+            elif focus is not None:
+                inferior.focus = Focus(focus.sm, focus.warp, lane)
+        elif event.sm is not None and event.warp is not None and kind != "step":
+            inferior.focus = Focus(event.sm, event.warp, event.lane or 0)
+        self._repair_focus()
+
+    def _repair_focus(self) -> None:
+        """After a run the focused warp may be gone: take the nearest one that is left."""
+        inferior = self._inferior
+        resident = [w for w in inferior.grid.warps() if w.status != "exited"]
+        if not resident:
+            inferior.focus = None
+            return
+        focus = inferior.focus
+        same = [w for w in resident if focus and (w.sm, w.slot) == (focus.sm, focus.warp)]
+        warp = same[0] if same else resident[0]
+        lane = focus.lane if same and focus else first_lane(warp.active)
+        if not warp.valid >> lane & 1:
+            lane = first_lane(warp.active)
+        inferior.focus = Focus(warp.sm, warp.slot, lane)
