@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from gpudbg.api.load import open as open  # noqa: A004 - the public name
     from gpudbg.api.programs import LoadedProgram as LoadedProgram
     from gpudbg.debug.breakpoints.table import Breakpoint as Breakpoint
-    from gpudbg.debug.commands.registry import Output as Output
     from gpudbg.debug.focus.focus import Focus as Focus
     from gpudbg.debug.look import InstructionInfo as InstructionInfo
     from gpudbg.debug.look import Memory as Memory
     from gpudbg.debug.look import SpecialValue as SpecialValue
+    from gpudbg.debug.registry import Output as Output
     from gpudbg.debug.session import DebugSession as DebugSession
     from gpudbg.debug.snapshot import Snapshot as Snapshot
     from gpudbg.debug.snapshot import StackEntry as StackEntry
@@ -94,7 +94,7 @@ _PUBLIC = {
     "Memory": "gpudbg.debug.look",
     "ModelGap": "gpudbg.errors",
     "Observer": "gpudbg.sm.observer",
-    "Output": "gpudbg.debug.commands.registry",
+    "Output": "gpudbg.debug.registry",
     "PluginError": "gpudbg.errors",
     "PredicateFile": "gpudbg.debug.warp_view",
     "RegisterFile": "gpudbg.debug.warp_view",

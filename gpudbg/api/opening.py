@@ -72,12 +72,13 @@ def _waiting(
     opening: Opening, program: Program, launch: Launch, engine: str, jobs: int
 ) -> DebugSession:
     """A session that has not launched anything."""
+    from gpudbg.debug.commands.families import load
     from gpudbg.debug.session import DebugSession
 
     if not program.kernels:
         raise LoadError("contains no kernels", path=program.path, hint="`gpudbg dis` shows it")
     loaded = device_for(program, launch, engine, jobs).adopt(program)
-    session = DebugSession(opening.idle(loaded))
+    session = DebugSession(opening.idle(loaded), load)
     loaded.device.sessions.add(session)
     session.plan(opening)
     return session

@@ -112,12 +112,13 @@ class LoadedProgram(LoadedModule):
 
     def launch_table(self, table: Launch) -> DebugSession:
         """Launch what a launch table describes; errors as `launch`."""
+        from gpudbg.debug.commands.families import load
         from gpudbg.debug.session import DebugSession
         from gpudbg.launch.prepare import prepare
 
         self.use_machine(table)
         self.device.require_open()
-        session = DebugSession(prepare(self, table))
+        session = DebugSession(prepare(self, table), load)
         self.device.sessions.add(session)
         session.traps.install_from(table)
         return session

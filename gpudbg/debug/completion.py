@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.commands.registry import load
+from gpudbg.debug.commands.families import load
 from gpudbg.errors import GpudbgError
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import shlex
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug.commands.registry import Command as CommandRow
-from gpudbg.debug.commands.registry import CommandTable, Output
+from gpudbg.debug.registry import Command as CommandRow
+from gpudbg.debug.registry import CommandTable, Output
 from gpudbg.errors import CommandError
 from gpudbg.loading.foreign import call, plugins
 from gpudbg.plugin import Entry
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 GROUP = "plugins"
 
 
-def add_commands(table: CommandTable) -> None:
+def add_commands(table: CommandTable[DebugSession]) -> None:
     """Enter every plugin's console commands; a name that is taken gets the plugin's before it."""
     for entry in plugins().commands.values():
         name = entry.name if not table.has(entry.name) else f"{entry.plugin}-{entry.name}"

@@ -31,10 +31,11 @@ from gpudbg.debug.focus.focus import Focus
 from gpudbg.debug.inferior import Inferior, Launch
 from gpudbg.debug.interrupts import interruptible
 from gpudbg.debug.look import SessionMemory
+from gpudbg.debug.registry import Command, CommandTable, Output, joined
 from gpudbg.debug.running import Runner
 from gpudbg.debug.script import Line, Player, Scope, play
 from gpudbg.debug.script.blocks import statements
-from gpudbg.debug.script.host import SessionHost, is_command
+from gpudbg.debug.script.host import SessionHost
 from gpudbg.debug.settings import SCOPES, Settings
 from gpudbg.debug.stops.stop import Stop, dim, stop_html
 from gpudbg.debug.symbols import Origin, Symbols
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from gpudbg.debug.breakpoints.table import Breakpoint
-    from gpudbg.debug.commands.registry import Command, Output
     from gpudbg.debug.look import InstructionInfo, SpecialValue
     from gpudbg.debug.snapshot import Snapshot
     from gpudbg.debug.trace.log import TraceLog
@@ -70,6 +70,8 @@ if TYPE_CHECKING:
 
 Callback = Callable[["DebugSession", Stop], object]
 """Called when a breakpoint is met; False lets the machine run on, anything else stops."""
+Commands = Callable[[], CommandTable["DebugSession"]]
+"""Gives the table of commands."""
 
 Dim3 = tuple[int, int, int]
 
@@ -93,7 +95,13 @@ class DebugSession(Inferior):
     block_max ended after 1,258 warp instructions
     """
 
-    def __init__(self, launch: Launch) -> None:
+    def __init__(self, launch: Launch, commands: Commands) -> None:
+        """A session before its kernel's first instruction.
+
+        Args:
+            launch: what is launched.
+            commands: the table of console commands, asked for at the first of them.
+        """
         super().__init__(launch, Scope())
         # Without `close` the same happens when nobody has the session any more.
         self._release = weakref.finalize(self, launch.release)
@@ -101,13 +109,14 @@ class DebugSession(Inferior):
         self.breakpoints = Breakpoints(self)
         self.watchpoints = Watchpoints(self, self.breakpoints)
         self.traps = SessionTraps(self)
-        self.scripting = SessionHost(self, self.scope, self.breakpoints, is_command)
+        self.scripting = SessionHost(self, self.scope, self.breakpoints, _knows(commands))
         self.runner = Runner(self, self.breakpoints, self.watchpoints, self.traps, self.scripting)
         self.displays = Displays(self, DebugSession._answer)
         self.timeline = Timeline(self, self.traps)
         self.checks = Checks(self)
         self.observing: dict[str, Any] = {}
         self._callbacks: dict[int, Callback] = {}
+        self._commands = commands
         self.quit_code: int | None = None
         self.last_line = ""
         self.opening: Opening | None = None
@@ -749,8 +758,6 @@ class DebugSession(Inferior):
         Raises:
             GpudbgError: what failed, naming file and line.
         """
-        from gpudbg.debug.commands.registry import Output, joined
-
         self.scripting.begin()
         answers: list[tuple[str, Output]] = []
         scripted = False
@@ -772,11 +779,9 @@ class DebugSession(Inferior):
 
     def plain_command(self, line: str) -> Output:
         """Carry out a line that is no block, file nor user command."""
-        from gpudbg.debug.commands.registry import load
-
         text = line.strip()
         self.scripting.met = []
-        found, argument = load().resolve(text)
+        found, argument = self._commands().resolve(text)
         self.last_line = text if found.repeats else ""
         before = self.stop
         output = self.dispatch(found, argument)
@@ -786,11 +791,9 @@ class DebugSession(Inferior):
 
     def _answer(self, line: str) -> str:
         """What a command line that only shows something answers."""
-        from gpudbg.debug.commands.registry import load
+        return self.dispatch(*self._commands().resolve(line)).text
 
-        return self.dispatch(*load().resolve(line)).text
-
-    def dispatch(self, found: Command, argument: str) -> Output:
+    def dispatch(self, found: Command[DebugSession], argument: str) -> Output:
         """Carry out a resolved command without touching what an empty line repeats."""
         if found.needs == "stopped":
             self.require_stopped()
@@ -859,6 +862,11 @@ class ClosedSession(DebugSession):
 
     def _repr_html_(self) -> str:
         return html.heading(repr(self)[1:-1])
+
+
+def _knows(commands: Commands) -> Callable[[str], bool]:
+    """Whether a line names a command of the table."""
+    return lambda line: commands().knows(line)
 
 
 def session_html(live: DebugSession) -> str:

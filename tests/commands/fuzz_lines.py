@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 import gpudbg
-from gpudbg.debug.commands.registry import load
+from gpudbg.debug.commands.families import load
 from gpudbg.debug.session import DebugSession
 from gpudbg.errors import GpudbgError
 

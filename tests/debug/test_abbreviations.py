@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudbg.debug.commands.registry import load
+from gpudbg.debug.commands.families import load
 from gpudbg.errors import CommandError
 
 GDB = {

@@ -11,7 +11,7 @@ import pytest
 
 from gpudbg import cli
 from gpudbg.debug import extensions
-from gpudbg.debug.commands.registry import CommandTable
+from gpudbg.debug.registry import CommandTable
 from gpudbg.debug.session import DebugSession
 from gpudbg.errors import PluginError
 from gpudbg.loading import foreign
@@ -145,7 +145,7 @@ def session(plugin: Path) -> DebugSession:
 
 
 def test_commands_answer_and_defects_name_the_plugin(session: DebugSession, plugin: Path) -> None:
-    table = CommandTable()
+    table: CommandTable[DebugSession] = CommandTable()
     extensions.add_commands(table)
     row, rest = table.resolve("probe 'two words'")
     out = session.dispatch(row, rest)

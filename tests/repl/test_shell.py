@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudbg.debug.commands.registry import load
+from gpudbg.debug.commands.families import load
 from gpudbg.debug.session import DebugSession
 from gpudbg.errors import CommandError
 from gpudbg.frontends.repl import app, prompt

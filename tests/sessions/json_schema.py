@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 import gpudbg
 from gpudbg import cli
-from gpudbg.debug.commands.registry import load
+from gpudbg.debug.commands.families import load
 from gpudbg.debug.stops.stop import Stop
 from gpudbg.debug.stories import sessions_folder, stories
 from gpudbg.debug.views.json_text import plain

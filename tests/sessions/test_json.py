@@ -16,7 +16,7 @@ import pytest
 from gpudbg import cli
 from gpudbg.api.opening import add_launch_flags, open_session
 from gpudbg.debug.breakpoints.watched import WatchKind
-from gpudbg.debug.commands.registry import load
+from gpudbg.debug.commands.families import load
 from gpudbg.debug.stops.stop import StopKind
 from gpudbg.debug.stories import COMMANDS, stories
 from gpudbg.debug.views.json_text import dumps, plain, schema

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.commands.registry import Output, command
+from gpudbg.debug.commands.table import command
+from gpudbg.debug.registry import Output
 from gpudbg.debug.script.blocks import shown_lines
 from gpudbg.debug.values.evaluation import check_names
 from gpudbg.debug.views import gdb_text

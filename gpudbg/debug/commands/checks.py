@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from gpudbg.analysis.findings import report
 from gpudbg.debug.checks import CHECKS
-from gpudbg.debug.commands.registry import Output, command
+from gpudbg.debug.commands.table import command
+from gpudbg.debug.registry import Output
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.commands.registry import Output, command
+from gpudbg.debug.commands.table import command
+from gpudbg.debug.registry import Output
 from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.symbols import Line
 from gpudbg.debug.views import gdb_text

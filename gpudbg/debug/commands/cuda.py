@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpudbg.debug import cuda_info
-from gpudbg.debug.commands.registry import Output, command
+from gpudbg.debug.commands.table import command
 from gpudbg.debug.focus import cuda_coords as coords
+from gpudbg.debug.registry import Output
 from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.errors import CommandError
 

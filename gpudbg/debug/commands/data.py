@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudbg.analysis.contents import not_finite
-from gpudbg.debug.commands.registry import Output, command
+from gpudbg.debug.commands.table import command
+from gpudbg.debug.registry import Output
 from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.values.access import MAX_READ
 from gpudbg.debug.values.never_written import (

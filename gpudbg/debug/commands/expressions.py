@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.commands.registry import Output, command, printed
+from gpudbg.debug.commands.table import command
+from gpudbg.debug.registry import Output, printed
 from gpudbg.debug.values.printf import formatted
 from gpudbg.errors import CommandError
 from gpudbg.expr.types import VOID, CType, Struct

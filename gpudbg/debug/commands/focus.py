@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.commands.registry import Handler, Output, command
+from gpudbg.debug.commands.table import Handler, command
 from gpudbg.debug.focus.focus import describe, thread_of
+from gpudbg.debug.registry import Output
 from gpudbg.debug.stops.standing import standing_pc
 
 if TYPE_CHECKING:

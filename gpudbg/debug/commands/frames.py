@@ -6,7 +6,8 @@ import shlex
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.commands.registry import Output, command, quoted_words
+from gpudbg.debug.commands.table import command
+from gpudbg.debug.registry import Output, quoted_words
 from gpudbg.debug.values.frames import Frame, frames
 from gpudbg.debug.views import gdb_text
 from gpudbg.debug.views.arguments import argument_doubts, argument_rows, frame_arguments

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpudbg.debug.commands.registry import Output, command
+from gpudbg.debug.commands.table import command
+from gpudbg.debug.registry import Output
 from gpudbg.debug.values.images import image_named, images_of, last_writer, unit_of
 from gpudbg.debug.views import image as views_image
 from gpudbg.debug.views import text as views

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug import snapshot
-from gpudbg.debug.commands.registry import Output, command
+from gpudbg.debug.commands.table import command
 from gpudbg.debug.focus.focus import thread_of
+from gpudbg.debug.registry import Output
 from gpudbg.debug.stops.spinning import spins
 from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.stops.stop import dim

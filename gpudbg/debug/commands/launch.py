@@ -6,7 +6,8 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug.commands.registry import Output, command, quoted_words
+from gpudbg.debug.commands.table import command
+from gpudbg.debug.registry import Output, quoted_words
 from gpudbg.debug.views.text import table
 from gpudbg.errors import CommandError
 from gpudbg.formats.launch import MissingArguments

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpudbg.debug.commands.registry import Output, command, quoted_words
+from gpudbg.debug.commands.table import command
+from gpudbg.debug.registry import Output, quoted_words
 from gpudbg.debug.values.printf import split_arguments
 from gpudbg.errors import CommandError
 from gpudbg.expr.evaluate import Place, per_lane, text_of, uniform

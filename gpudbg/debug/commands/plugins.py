@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug import extensions
-from gpudbg.debug.commands.registry import TABLE, Output, command
+from gpudbg.debug.commands.table import TABLE, command
+from gpudbg.debug.registry import Output
 from gpudbg.errors import CommandError
 from gpudbg.loading import foreign
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpudbg.debug.commands.launch import plan
-from gpudbg.debug.commands.registry import Output, command, quoted_words
+from gpudbg.debug.commands.table import command
+from gpudbg.debug.registry import Output, quoted_words
 from gpudbg.debug.settings import SCOPES
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError

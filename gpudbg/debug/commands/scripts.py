@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.commands.registry import Output, command, printed
+from gpudbg.debug.commands.table import command
+from gpudbg.debug.registry import Output, printed
 from gpudbg.debug.script.blocks import shown_lines
 from gpudbg.errors import CommandError
 from gpudbg.expr.escapes import unescaped

@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from gpudbg.debug.commands import launch, scripts
-from gpudbg.debug.commands.registry import TABLE, Command, Output, command
+from gpudbg.debug.commands.table import TABLE, command
+from gpudbg.debug.registry import Command, Output
 from gpudbg.debug.settings import NO_SCREEN
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
@@ -73,11 +74,11 @@ def help_(session: DebugSession, argument: str) -> Output:
     return Output(tuple(lines), data)
 
 
-def _row(c: Command) -> dict[str, object]:
+def _row(c: Command[DebugSession]) -> dict[str, object]:
     return {"names": list(c.names), "usage": c.usage, "help": c.help, "group": c.group}
 
 
-def _describe(c: Command) -> Output:
+def _describe(c: Command[DebugSession]) -> Output:
     lines = [f"{c.usage}", f"    {c.help}"]
     if len(c.names) > 1:
         lines.append(f"    also: {', '.join(c.names[1:])}")
@@ -87,7 +88,7 @@ def _describe(c: Command) -> Output:
     return Output(tuple(lines), _row(c))
 
 
-def _list(commands: list[Command]) -> Output:
+def _list(commands: list[Command[DebugSession]]) -> Output:
     return Output(tuple(f"{c.usage:38} {c.help}" for c in commands), [_row(c) for c in commands])
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug.commands.break_ import TYPE_WORDS
-from gpudbg.debug.commands.registry import Output, command, joined, printed
+from gpudbg.debug.commands.table import command
 from gpudbg.debug.focus.focus import Focus, describe, first_lane
+from gpudbg.debug.registry import Output, joined, printed
 from gpudbg.debug.script.blocks import shown_lines
 from gpudbg.debug.views import gdb_text
 from gpudbg.errors import CommandError, GpudbgError

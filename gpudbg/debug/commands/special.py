@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug.commands.registry import Output, command
+from gpudbg.debug.commands.table import command
+from gpudbg.debug.registry import Output
 from gpudbg.debug.values.ptx_values import read_ptx
 from gpudbg.debug.views import text as views
 from gpudbg.errors import CommandError

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug.commands.registry import Output, command
+from gpudbg.debug.commands.table import command
+from gpudbg.debug.registry import Output
 from gpudbg.debug.views import text as views
 from gpudbg.debug.views import traps as trap_views
 from gpudbg.debug.views.format import parse_int

@@ -154,16 +154,3 @@ def check_head(head: tuple[str, str], scope: Scope) -> None:
         scope.checked(argument)
     if kind == "document":
         scope.documented(argument)
-
-
-def is_command(line: str) -> bool:
-    """Whether the table knows a line's command."""
-    from gpudbg.debug.commands.registry import UndefinedCommandError, load
-
-    try:
-        load().resolve(line)
-    except UndefinedCommandError:
-        return False
-    except CommandError:
-        return True
-    return True

@@ -132,7 +132,7 @@ class Console:
 
     def _named(self, line: str) -> dict[str, str]:
         """A record's line, and the full name of the command that it is."""
-        from gpudbg.debug.commands.registry import load
+        from gpudbg.debug.commands.families import load
 
         try:
             found, _ = load().resolve(line.strip() or self.session.last_line)

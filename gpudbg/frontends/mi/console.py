@@ -9,10 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from gpudbg.debug.commands.families import load
 from gpudbg.debug.commands.frames import frame_row
 from gpudbg.debug.commands.launch import completed
-from gpudbg.debug.commands.registry import Command, load
 from gpudbg.debug.focus.warp_ids import target_id
+from gpudbg.debug.registry import Command
 from gpudbg.debug.script import Player, Statement
 from gpudbg.debug.values.context import machine_name
 from gpudbg.debug.values.frames import frames
@@ -167,7 +168,9 @@ def _own(line: str) -> tuple[Own | None, str]:
     return None, line
 
 
-def session_command(bridge: Bridge, ui: Ui, command: Command, argument: str) -> Answer:
+def session_command(
+    bridge: Bridge, ui: Ui, command: Command[DebugSession], argument: str
+) -> Answer:
     """A command of the table, when the program's state lets it."""
     if bridge.run is not None and command.needs != "nothing" and command.group != "breakpoints":
         raise MiError(BUSY)
@@ -204,7 +207,7 @@ def session_command(bridge: Bridge, ui: Ui, command: Command, argument: str) -> 
 _CODE = re.compile(r"/\d*i\b")
 
 
-def _static(bridge: Bridge, command: Command, argument: str) -> bool:
+def _static(bridge: Bridge, command: Command[DebugSession], argument: str) -> bool:
     """Whether a command looks only at what is there before a run: variables, constants, code."""
     if bridge.started or command.group != "data":
         return False

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
+from gpudbg.debug.commands.families import load
 from gpudbg.debug.script import Scope, Statement
 from gpudbg.debug.script.blocks import head_of
 from gpudbg.debug.script.host import (
     check_head,
     command_numbers,
     holds,
-    is_command,
     keep_commands,
 )
 from gpudbg.debug.values.ended import BareContext
@@ -71,7 +71,7 @@ class BridgeHost:
         """See `script.Host`."""
         from gpudbg.frontends.mi.console import is_own
 
-        return is_own(line) or is_command(line)
+        return is_own(line) or load().knows(line)
 
     def keep_commands(self, argument: str, body: list[Statement]) -> None:
         """See `script.Host`."""

@@ -8,7 +8,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from gpudbg.debug.commands.registry import load as load_commands
+from gpudbg.debug.commands.families import load as load_commands
 from gpudbg.debug.script import Player
 from gpudbg.errors import GpudbgError
 from gpudbg.frontends.mi import records, shown

@@ -8,11 +8,14 @@ import keyword
 import re
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug.commands.registry import CommandTable, UndefinedCommandError
+from gpudbg.debug.registry import CommandTable, UndefinedCommandError
 from gpudbg.debug.script.blocks import Reader, head_of
 from gpudbg.errors import CommandError
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
 
 _WORD = re.compile(r"\s*([A-Za-z_][\w-]*)")
 _OF_THE_PROMPT = "source "
@@ -32,7 +35,9 @@ def python_state(text: str) -> str:
             return "wrong"
 
 
-def as_command(line: str, table: CommandTable, names: Mapping[str, Any]) -> str | None:
+def as_command(
+    line: str, table: CommandTable[DebugSession], names: Mapping[str, Any]
+) -> str | None:
     """The console command a line is, without its `!`; None when it is Python.
 
     A line is a command when it begins with `!`, or with a command's name that is no name of the
@@ -65,7 +70,7 @@ def as_command(line: str, table: CommandTable, names: Mapping[str, Any]) -> str 
     return text if unknown and table.has(word) else None
 
 
-def as_block(text: str, table: CommandTable, names: Mapping[str, Any]) -> str | None:
+def as_block(text: str, table: CommandTable[DebugSession], names: Mapping[str, Any]) -> str | None:
     """The lines of gdb's blocks (`define`, `if EXPR` without a colon), without a `!`; or None.
 
     `if` and `while` are Python's where Python reads them.
@@ -95,7 +100,7 @@ def open_block(lines: Sequence[str]) -> bool:
     return reader.pending
 
 
-def _resolves(text: str, table: CommandTable) -> bool:
+def _resolves(text: str, table: CommandTable[DebugSession]) -> bool:
     try:
         table.resolve(text)
     except UndefinedCommandError:
@@ -106,6 +111,6 @@ def _resolves(text: str, table: CommandTable) -> bool:
     return True
 
 
-def _only_python(word: str, table: CommandTable) -> bool:
+def _only_python(word: str, table: CommandTable[DebugSession]) -> bool:
     """A bare built-in that is a command only as an abbreviation."""
     return hasattr(builtins, word) and not table.has(word)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from gpudbg.debug.commands.registry import load
+from gpudbg.debug.commands.families import load
 from gpudbg.errors import (
     EXIT_CLEAN,
     EXIT_FAULT,

@@ -8,8 +8,8 @@ from typing import Any
 from gpudbg.api.device import Device
 from gpudbg.api.programs import LoadedProgram
 from gpudbg.debug.breakpoints.table import Breakpoint
-from gpudbg.debug.commands.registry import Output
 from gpudbg.debug.look import InstructionInfo, Memory, SpecialValue, meaning_of, names_of
+from gpudbg.debug.registry import Output
 from gpudbg.debug.session import DebugSession
 from gpudbg.debug.snapshot import Snapshot, warp_row
 from gpudbg.debug.stops.standing import standing_pc

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.commands.registry import load
+from gpudbg.debug.commands.families import load
 from gpudbg.debug.commands.screen import GROUP
 from gpudbg.errors import CommandError, GpudbgError
 from gpudbg.frontends.tui import layout

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from textual.message import Message
 
-from gpudbg.debug.commands.registry import Output
 from gpudbg.debug.progress import Meter
+from gpudbg.debug.registry import Output
 from gpudbg.errors import GpudbgError, ModelGap
 from gpudbg.frontends.tui.collect import Collector
 from gpudbg.frontends.tui.messages import JobDone

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
-from gpudbg.debug.commands.registry import load
+from gpudbg.debug.commands.families import load
 from gpudbg.frontends.tui import keymaps, theme
 from gpudbg.frontends.tui.actions import ACTIONS, keys_text
 from gpudbg.loading import foreign

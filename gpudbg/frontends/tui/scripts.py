@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.commands.registry import Output, joined
+from gpudbg.debug.registry import Output, joined
 from gpudbg.debug.script import Player, Statement
 from gpudbg.errors import GpudbgError, ModelGap
 

@@ -14,7 +14,7 @@ from textual.events import Resize
 from textual.screen import Screen
 from textual.widget import Widget
 
-from gpudbg.debug.commands.registry import load
+from gpudbg.debug.commands.families import load
 from gpudbg.debug.script import Line, Reader, Statement
 from gpudbg.debug.stories import story_of
 from gpudbg.debug.views.arguments import argument_doubts

@@ -1,8 +1,8 @@
-"""The command table: gdb's names and abbreviations first, cuda-gdb's GPU commands beside them.
+"""What a command table is: rows, lookup by abbreviation, and what a command answers.
 
 A command is one row: names, usage, help, whether it needs a stopped program, and a handler that
-turns its argument text into an `Output`: lines for people, plain data for programs.  The TUI
-console, `session.execute()`, `-x` files and MI's `-interpreter-exec console` all use this table.
+turns its argument text into an `Output`: lines for people, plain data for programs.  It knows
+nothing of what commands are carried out on; `gpudbg.debug.commands` has the debugger's own.
 
 Names may have two words ("info warps").  A typed word may be any unambiguous prefix; an exact
 name or alias always wins.
@@ -13,14 +13,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 from gpudbg import html
 from gpudbg.errors import CommandError
 
-if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+Subject = TypeVar("Subject")
+"""What commands are carried out on."""
 
 Needs = Literal["nothing", "launch", "stopped", "stopped or ended"]
 """What a command cannot do without: "stopped" is a warp to look at."""
@@ -64,12 +63,8 @@ def printed(text: str, data: Any) -> Output:
     return Output(tuple(text.removesuffix("\n").split("\n")), data, not text.endswith("\n"))
 
 
-Handler = Callable[["DebugSession", str], Output]
-Completer = Callable[["DebugSession", str], list[str]]
-
-
 @dataclass(frozen=True, slots=True)
-class Command:
+class Command(Generic[Subject]):
     """One row of the command table."""
 
     names: tuple[str, ...]
@@ -77,10 +72,10 @@ class Command:
     help: str
     group: str
     needs: Needs
-    handler: Handler
+    handler: Callable[[Subject, str], Output]
     details: str = ""
     repeats: bool = False
-    completer: Completer | None = None
+    completer: Callable[[Subject, str], list[str]] | None = None
 
     @property
     def name(self) -> str:
@@ -93,13 +88,13 @@ class UndefinedCommandError(CommandError):
 
 
 @dataclass(slots=True)
-class CommandTable:
+class CommandTable(Generic[Subject]):
     """All commands, with lookup by exact name, alias and unambiguous prefix."""
 
-    commands: list[Command] = field(default_factory=list)
-    _exact: dict[str, Command] = field(default_factory=dict)
+    commands: list[Command[Subject]] = field(default_factory=list)
+    _exact: dict[str, Command[Subject]] = field(default_factory=dict)
 
-    def add(self, command: Command) -> None:
+    def add(self, command: Command[Subject]) -> None:
         """Enter a command; a name taken twice is a programming error."""
         for name in command.names:
             if name in self._exact:
@@ -111,11 +106,21 @@ class CommandTable:
         """Whether a name is taken."""
         return name in self._exact
 
+    def knows(self, line: str) -> bool:
+        """Whether a line names a command, or the beginning of several."""
+        try:
+            self.resolve(line)
+        except UndefinedCommandError:
+            return False
+        except CommandError:
+            return True
+        return True
+
     def words(self, prefix: str = "") -> list[str]:
         """Full names that start with `prefix`."""
         return sorted(c.name for c in self.commands if c.name.startswith(prefix))
 
-    def resolve(self, line: str) -> tuple[Command, str]:
+    def resolve(self, line: str) -> tuple[Command[Subject], str]:
         """The command a line names, and its argument text.
 
         Raises:
@@ -163,7 +168,7 @@ class CommandTable:
         found = [p for p in parents if p.startswith(word)]
         return found[0] if len(found) == 1 else None
 
-    def _match(self, word: str, names: Iterable[str]) -> Command | None:
+    def _match(self, word: str, names: Iterable[str]) -> Command[Subject] | None:
         if word in self._exact:
             return self._exact[word]
         found = {self._exact[n].name: self._exact[n] for n in names if n.startswith(word)}
@@ -189,57 +194,6 @@ def _first_word(line: str) -> tuple[str, str]:
     return text, ""
 
 
-TABLE = CommandTable()
-
-FAMILIES = (
-    "run",
-    "launch",
-    "break_",
-    "info",
-    "data",
-    "expressions",
-    "focus",
-    "code",
-    "frames",
-    "cuda",
-    "settings",
-    "scripts",
-    "memory",
-    "several",
-    "screen",
-    "checks",
-    "special",
-    "images",
-    "engine",
-    "plugins",
-    "trap",
-    "timeline",
-)
-"""Modules of this package that enter commands."""
-
-
-def command(
-    *names: str,
-    usage: str = "",
-    help: str,  # noqa: A002 - reads as the word it is at every use
-    group: str,
-    needs: Needs = "launch",
-    details: str = "",
-    repeats: bool = False,
-    completer: Completer | None = None,
-) -> Callable[[Handler], Handler]:
-    """Decorator: enter a handler in the table under these names (the first is the full one)."""
-
-    def enter(handler: Handler) -> Handler:
-        row = Command(
-            names, usage or names[0], help, group, needs, handler, details, repeats, completer
-        )
-        TABLE.add(row)
-        return handler
-
-    return enter
-
-
 def quoted_words(argument: str) -> list[str]:
     """The words of an argument; quotes hold blanks together.
 
@@ -252,13 +206,6 @@ def quoted_words(argument: str) -> list[str]:
         return shlex.split(argument)
     except ValueError as error:
         raise CommandError(f"{argument}: {error}") from None
-
-
-def load() -> CommandTable:
-    """The table with every family entered."""
-    for family in FAMILIES:
-        import_module(f"gpudbg.debug.commands.{family}")
-    return TABLE
 
 
 def output_html(answer: Output) -> str:
