@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
-from gpudbg.frontends.mi.commands.registry import load
+from gpudbg.frontends.mi.commands.families import load
 from tests.mi.client import KERNELS, Client
 
 EDGES: list[str] = json.loads(Path(__file__).with_name("edge_lines.json").read_text())

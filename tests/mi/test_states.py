@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpudbg.frontends.mi.commands.registry import load
+from gpudbg.frontends.mi.commands.families import load
 from tests.mi.client import KERNELS, Client
 
 WORDS = ("", "1", "walk", "--thread 1 --frame 0 1", "- * counter", "x 0 1", "&counter 4", "99 99")

@@ -14,38 +14,27 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug.breakpoints.table import BreakpointTable
 from gpudbg.debug.focus.warp_ids import WarpIds
-from gpudbg.debug.settings import Settings
-from gpudbg.debug.sources import SourcePath
 from gpudbg.debug.stops.cuda_exceptions import signal_of
-from gpudbg.errors import CommandError, GpudbgError, UsageError
+from gpudbg.errors import GpudbgError, UsageError
 from gpudbg.frontends.mi import records, shown, stops
+from gpudbg.frontends.mi.opened import NO_PROGRAM, NOT_STARTED, Opened
 from gpudbg.frontends.mi.parser import MiError
 from gpudbg.frontends.mi.program import open_target, read_target
-from gpudbg.frontends.mi.scripting import (
-    NO_PROGRAM,
-    BridgeHost,
-    NoProgramContext,
-    evaluate_without_program,
-)
+from gpudbg.frontends.mi.scripting import BridgeHost
 from gpudbg.frontends.mi.ui import Event, Kind, Ui, open_terminal
 from gpudbg.frontends.mi.varobj import VarObjects
-from gpudbg.sm.latest import Latest
 
 if TYPE_CHECKING:
     from gpudbg.debug.script import Player
     from gpudbg.debug.session import DebugSession
     from gpudbg.debug.stops.stop import Stop
-    from gpudbg.expr import Result
 
 Fields = dict[str, Any]
-MOST_VALUES = 10_000
 Place = tuple[str, int]
 INFERIOR = f"Inferior 1 (process {os.getpid()})"
-NOT_STARTED = "The program is not being run."
 NO_REGISTERS = "No registers."
 RUNNING = "Selected thread is running."
 BUSY = "Cannot execute this command while the selected thread is running."
@@ -84,80 +73,40 @@ def interpreter_kind(name: str) -> tuple[Kind, int]:
     return "mi", int(name[2:] or 4)
 
 
-class NoProgram:
-    """Stands for the session where no program is loaded: what `set`, `show` and `help` need."""
-
-    def __init__(self, bridge: Bridge) -> None:
-        self.settings = bridge.settings
-        self.breakpoints = bridge.breakpoints
-        self.sources = bridge.sources
-        self.focus = None
-        self.stop = None
-        self.finished = True
-        self.quit_requested = False
-        self.last_line = ""
-        self.scripting = bridge.host
-        self.variables = bridge.host.scope.variables
-        self.value_history: Latest[Result] = bridge.values
-
-    def evaluate(self, text: str) -> Result:
-        """What needs no program."""
-        return evaluate_without_program(self, text)
-
-    def integer(self, text: str, what: str = "a number") -> int:
-        """The same, as an integer."""
-        result = self.evaluate(text)
-        if result.values.dtype.kind == "f" or not result.valid[0]:
-            raise CommandError(f"{text}: {what} must be an integer")
-        return int(result.values[0])
-
-    def context(self) -> NoProgramContext:
-        """What expressions see."""
-        return NoProgramContext(cast("DebugSession", self))
-
-    def require_stopped(self) -> None:
-        """There is nothing to look at."""
-        raise MiError(NOT_STARTED)
-
-    def __getattr__(self, name: str) -> Any:
-        """What only a program has."""
-        raise MiError(NO_PROGRAM)
-
-
-class Bridge:
+class Bridge(Opened):
     """See the module text.
 
     Attributes:
         uis: where records go.
-        session: the program's session, or None.
         started: the client has run the program and it has not ended.
         target: a target was selected or the program was started.
         run: what the engine's thread does, or None.
         waiting: the script that goes on when the program stops.
     """
 
-    def __init__(self, events: queue.SimpleQueue[Event]) -> None:
+    def __init__(self, events: queue.SimpleQueue[Event], is_command: Callable[[str], bool]) -> None:
+        """A bridge without a program.
+
+        Args:
+            events: what the engine's thread and clients tell.
+            is_command: whether a console line names a command.
+        """
+        super().__init__()
         self.events = events
         self.uis: list[Ui] = []
-        self.settings = Settings()
         self.settings.set("addresses", "code")
         self.settings.set("gather", "on")
-        self.sources = SourcePath()
-        self.breakpoints: BreakpointTable = BreakpointTable()
-        self.session: DebugSession | None = None
         self.path: str | None = None
         self.arguments: list[str] = []
         self.opened_with: list[str] = []
         self.started = False
         self.target = False
         self.run: Run | None = None
-        self.exiting = False
         self.ids = WarpIds()
         self.variables = VarObjects()
         self.registers_seen: dict[int, dict[int, str]] = {}
         self.original: dict[int, str] = {}
-        self.host = BridgeHost(self)
-        self.values: Latest[Result] = Latest(MOST_VALUES)
+        self.host = BridgeHost(self, is_command)
         self.waiting: Player | None = None
         self.terminal: int | None = None
         self.cwd = os.getcwd()

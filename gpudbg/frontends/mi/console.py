@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -13,41 +12,23 @@ from gpudbg.debug.commands.families import load
 from gpudbg.debug.commands.frames import frame_row
 from gpudbg.debug.commands.launch import completed
 from gpudbg.debug.focus.warp_ids import target_id
-from gpudbg.debug.registry import Command
 from gpudbg.debug.script import Player, Statement
-from gpudbg.debug.values.context import machine_name
 from gpudbg.debug.values.frames import frames
 from gpudbg.errors import CommandError, GpudbgError
 from gpudbg.frontends.mi import infos, settings, shown
-from gpudbg.frontends.mi.bridge import BUSY, INFERIOR, NOT_STARTED, NoProgram
+from gpudbg.frontends.mi.bridge import BUSY, INFERIOR
 from gpudbg.frontends.mi.commands import execution
 from gpudbg.frontends.mi.commands.registry import Answer
-from gpudbg.frontends.mi.parser import MiError
-from gpudbg.frontends.mi.scripting import NO_PROGRAM
+from gpudbg.frontends.mi.invoke import run_mi
+from gpudbg.frontends.mi.opened import NOT_STARTED
+from gpudbg.frontends.mi.parser import MiError, split_words
+from gpudbg.frontends.mi.table_commands import DONE, session_command
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
     from gpudbg.frontends.mi.bridge import Bridge
     from gpudbg.frontends.mi.ui import Ui
 
-DONE = Answer("done")
 Own = Callable[["Bridge", "Ui", str], "Answer | None"]
-NEEDS_MEMORY = ("x", "info buffers", "find", "dump", "restore", "append")
-"""Commands of the group "data" that look at memory."""
-SELECTING = (
-    "info line",
-    "frame",
-    "up",
-    "down",
-    "cuda",
-    "focus",
-    "sm",
-    "warp",
-    "lane",
-    "block",
-    "thread",
-)
-"""Commands after which an editor is shown the selected place."""
 
 
 def run_console(bridge: Bridge, ui: Ui, text: str) -> Answer:
@@ -131,9 +112,9 @@ def go_on(bridge: Bridge, ui: Ui, player: Player) -> Answer:
     return DONE
 
 
-def is_own(line: str) -> bool:
-    """Whether a line is a command of the debugger around a session."""
-    return _own(line.strip())[0] is not None
+def is_command(line: str) -> bool:
+    """Whether a line names a command, of the table or of the debugger around a session."""
+    return _own(line.strip())[0] is not None or load().knows(line)
 
 
 def plain_line(bridge: Bridge, ui: Ui, text: str) -> Answer:
@@ -166,56 +147,6 @@ def _own(line: str) -> tuple[Own | None, str]:
                 rest = rest[len(part) :].lstrip()
             return _OWN[name], rest
     return None, line
-
-
-def session_command(
-    bridge: Bridge, ui: Ui, command: Command[DebugSession], argument: str
-) -> Answer:
-    """A command of the table, when the program's state lets it."""
-    if bridge.run is not None and command.needs != "nothing" and command.group != "breakpoints":
-        raise MiError(BUSY)
-    if command.needs.startswith("stopped") and not _static(bridge, command, argument):
-        bridge.process(NOT_STARTED)
-    if (
-        bridge.session is None
-        and command.needs != "nothing"
-        and not _static(bridge, command, argument)
-    ):
-        raise MiError(NO_PROGRAM)
-    session = bridge.session or cast("DebugSession", NoProgram(bridge))
-    paused = bridge.pause() if command.group == "breakpoints" else None
-    session.last_line = ""
-    try:
-        output = command.handler(session, argument)
-    finally:
-        bridge.go_on(paused)
-    ui.repeat = session.last_line or ui.repeat
-    for text in output.printed.splitlines(keepends=True):
-        ui.stream("~", text)
-    if ui.annotate and ui.kind == "console":
-        if command.name == "info line" and output.data:
-            pc = session.symbols.pc(output.data[0]["offset"])
-            ui.put(shown.line_annotation(session, session.symbols.line(pc), pc, False))
-        elif bridge.started and command.name in SELECTING:
-            bridge.annotate()
-    if getattr(session, "quit_requested", False):
-        bridge.exiting = True
-        return Answer("exit")
-    return DONE
-
-
-_CODE = re.compile(r"/\d*i\b")
-
-
-def _static(bridge: Bridge, command: Command[DebugSession], argument: str) -> bool:
-    """Whether a command looks only at what is there before a run: variables, constants, code."""
-    if bridge.started or command.group != "data":
-        return False
-    if bridge.session is not None and command.name == "x" and _CODE.match(argument):
-        return "$" not in argument
-    if command.name.split()[0] in NEEDS_MEMORY:
-        return False
-    return not any(machine_name(name) for name in re.findall(r"\$[A-Za-z_]\w*", argument))
 
 
 # ---- what resumes ----------------------------------------------------------------------
@@ -408,9 +339,6 @@ def _new_ui(bridge: Bridge, ui: Ui, argument: str) -> None:
 
 
 def _interpreter_exec(bridge: Bridge, ui: Ui, argument: str) -> Answer:
-    from gpudbg.frontends.mi.dispatch import run_mi
-    from gpudbg.frontends.mi.parser import split_words
-
     parts = split_words("interpreter-exec", argument)
     if len(parts) < 2:
         raise MiError("Usage: interpreter-exec INTERPRETER COMMAND...")

@@ -13,9 +13,9 @@ from gpudbg.debug.script import Player
 from gpudbg.errors import GpudbgError
 from gpudbg.frontends.mi import records, shown
 from gpudbg.frontends.mi.bridge import Bridge, Run
+from gpudbg.frontends.mi.commands.families import load as load_mi
 from gpudbg.frontends.mi.commands.registry import Answer
-from gpudbg.frontends.mi.commands.registry import load as load_mi
-from gpudbg.frontends.mi.console import go_on, run_console
+from gpudbg.frontends.mi.console import go_on, is_command, run_console
 from gpudbg.frontends.mi.dispatch import answer_line
 from gpudbg.frontends.mi.parser import MiError
 from gpudbg.frontends.mi.ui import Event, Ui
@@ -27,7 +27,7 @@ class Server:
 
     def __init__(self, first: Ui, events: queue.SimpleQueue[Event] | None = None) -> None:
         self.events: queue.SimpleQueue[Event] = events or queue.SimpleQueue()
-        self.bridge = Bridge(self.events)
+        self.bridge = Bridge(self.events, is_command)
         self.first = first
         self._startup: list[str] = []
         self._held: list[Event] = []

@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import shlex
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from gpudbg.debug.commands.families import load
 from gpudbg.debug.commands.launch import SETTINGS as LAUNCH
@@ -14,12 +14,11 @@ from gpudbg.debug.commands.launch import plan
 from gpudbg.debug.values.context import machine_name
 from gpudbg.errors import CommandError, GpudbgError
 from gpudbg.frontends.mi import words
-from gpudbg.frontends.mi.bridge import NoProgram
 from gpudbg.frontends.mi.parser import MiError
+from gpudbg.frontends.mi.table_commands import session_command
 from gpudbg.frontends.mi.ui import open_terminal
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
     from gpudbg.frontends.mi.bridge import Bridge
     from gpudbg.frontends.mi.commands.registry import Answer
     from gpudbg.frontends.mi.ui import Ui
@@ -128,7 +127,7 @@ def _set_prompt(bridge: Bridge, text: str) -> None:
 
 def _session_quiet(bridge: Bridge, line: str) -> None:
     command, argument = load().resolve(line)
-    session = bridge.session or cast("DebugSession", NoProgram(bridge))
+    session = bridge.host.owner
     command.handler(session, argument)
 
 
@@ -180,8 +179,6 @@ def show(bridge: Bridge, ui: Ui, argument: str) -> Answer | None:
         return None
     if name in ("directories", "substitute-path", "convenience", "") or name.startswith("values"):
         command, rest = load().resolve(f"show {argument}")
-        from gpudbg.frontends.mi.console import session_command
-
         return session_command(bridge, ui, command, rest)
     value = shown_value(bridge, name)
     sentence = words.SHOW.get(name, f'The current setting of "{name}" is "{{0}}".')

@@ -1,1 +1,1 @@
-"""MI commands, one family a module; `registry.load()` gives the table."""
+"""MI commands, one family a module; `families.load()` gives the table."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.frontends.mi.bridge import NOT_STARTED
 from gpudbg.frontends.mi.commands.registry import Answer, Call, mi
+from gpudbg.frontends.mi.opened import NOT_STARTED
 from gpudbg.frontends.mi.parser import MiError, take_options
+from gpudbg.frontends.mi.settings import set_arguments
 from gpudbg.frontends.mi.shown import frame_fields, selected_frame
 
 if TYPE_CHECKING:
@@ -207,8 +208,6 @@ def exec_interrupt(call: Call) -> None:
 @mi("exec-arguments", running="ok")
 def exec_arguments(call: Call) -> None:
     """Launch flags of the next run."""
-    from gpudbg.frontends.mi.settings import set_arguments
-
     set_arguments(call.bridge, call.text)
 
 

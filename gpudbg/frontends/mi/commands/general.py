@@ -8,7 +8,11 @@ from typing import Any
 
 from gpudbg.errors import CommandError
 from gpudbg.frontends.mi.commands.registry import TABLE, Answer, Call, mi
+from gpudbg.frontends.mi.commands.stack import thread_rows
+from gpudbg.frontends.mi.console import common_prefix, completions, run_console
+from gpudbg.frontends.mi.invoke import run_mi
 from gpudbg.frontends.mi.parser import MiError, take_options
+from gpudbg.frontends.mi.settings import set_words, shown_value, use_terminal
 from gpudbg.frontends.mi.words import version_lines
 
 Fields = dict[str, Any]
@@ -64,8 +68,6 @@ def info_command(call: Call) -> Fields:
 @mi("gdb-set", running="ok")
 def gdb_set(call: Call) -> None:
     """`set`, with its words as they are."""
-    from gpudbg.frontends.mi.settings import set_words
-
     if not call.words:
         raise MiError("-gdb-set: Usage: NAME VALUE")
     set_words(call.bridge, " ".join(call.words))
@@ -74,8 +76,6 @@ def gdb_set(call: Call) -> None:
 @mi("gdb-show", running="ok")
 def gdb_show(call: Call) -> Fields:
     """A setting's value."""
-    from gpudbg.frontends.mi.settings import shown_value
-
     if not call.words:
         raise MiError("-gdb-show: Usage: NAME")
     return {"value": shown_value(call.bridge, " ".join(call.words))}
@@ -96,8 +96,6 @@ def enable_timings(call: Call) -> None:
 @mi("inferior-tty-set", running="ok")
 def tty_set(call: Call) -> None:
     """Where the program's output goes."""
-    from gpudbg.frontends.mi.settings import use_terminal
-
     use_terminal(call.bridge, call.words[0] if call.words else "")
 
 
@@ -146,8 +144,6 @@ def environment_path(call: Call) -> Fields:
 @mi("interpreter-exec", running="ok")
 def interpreter_exec(call: Call) -> Answer:
     """Console commands, or MI commands, inside MI."""
-    from gpudbg.frontends.mi.console import run_console
-
     if len(call.words) < 2:
         raise MiError("-interpreter-exec: Usage: -interpreter-exec interp command")
     kind, *lines = call.words
@@ -158,8 +154,6 @@ def interpreter_exec(call: Call) -> Answer:
         if kind == "console":
             answer = run_console(call.bridge, call.ui, line)
         else:
-            from gpudbg.frontends.mi.dispatch import run_mi
-
             answer = run_mi(call.bridge, call.ui, line)
     return answer
 
@@ -167,8 +161,6 @@ def interpreter_exec(call: Call) -> Answer:
 @mi("complete", running="ok")
 def complete(call: Call) -> Fields:
     """How a console line could go on."""
-    from gpudbg.frontends.mi.console import common_prefix, completions
-
     if len(call.words) != 1:
         raise MiError('Usage: -complete COMMAND "TEXT"')
     text = call.words[0]
@@ -211,8 +203,6 @@ def gdb_exit(call: Call) -> Answer:
 @mi("list-thread-groups", running="ok")
 def list_thread_groups(call: Call) -> Fields:
     """The one group, or its threads."""
-    from gpudbg.frontends.mi.commands.stack import thread_rows
-
     bridge = call.bridge
     opts = take_options(call.name, call.words, flags="--available", values="--recurse")
     if opts.has("--available"):

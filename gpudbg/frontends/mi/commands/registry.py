@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -66,8 +65,7 @@ class MiCommand:
 
 
 TABLE: dict[str, MiCommand] = {}
-
-FAMILIES = ("general", "breakpoints", "execution", "stack", "data", "variables", "files", "cuda")
+"""Rows are there once their family was imported; see `families.load`."""
 
 
 def mi(
@@ -81,10 +79,3 @@ def mi(
         return handler
 
     return enter
-
-
-def load() -> dict[str, MiCommand]:
-    """The table with every family entered."""
-    for family in FAMILIES:
-        import_module(f"gpudbg.frontends.mi.commands.{family}")
-    return TABLE
