@@ -12,6 +12,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpudbg.api.console import commands
 from gpudbg.errors import LoadError
 from gpudbg.launch.flags import add_launch_flags, launch_parser, parameter_names, read_table
 from gpudbg.launch.opening import Opening
@@ -72,13 +73,12 @@ def _waiting(
     opening: Opening, program: Program, launch: Launch, engine: str, jobs: int
 ) -> DebugSession:
     """A session that has not launched anything."""
-    from gpudbg.debug.commands.families import load
     from gpudbg.debug.session import DebugSession
 
     if not program.kernels:
         raise LoadError("contains no kernels", path=program.path, hint="`gpudbg dis` shows it")
     loaded = device_for(program, launch, engine, jobs).adopt(program)
-    session = DebugSession(opening.idle(loaded), load)
+    session = DebugSession(opening.idle(loaded), commands)
     loaded.device.sessions.add(session)
     session.plan(opening)
     return session

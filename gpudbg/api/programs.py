@@ -18,6 +18,7 @@ import numpy as np
 
 from gpudbg import html
 from gpudbg import validation as given
+from gpudbg.api.console import commands
 from gpudbg.device.device import EmulatedDevice
 from gpudbg.device.hostdata import host_value
 from gpudbg.device.module import LoadedModule
@@ -112,13 +113,12 @@ class LoadedProgram(LoadedModule):
 
     def launch_table(self, table: Launch) -> DebugSession:
         """Launch what a launch table describes; errors as `launch`."""
-        from gpudbg.debug.commands.families import load
         from gpudbg.debug.session import DebugSession
         from gpudbg.launch.prepare import prepare
 
         self.use_machine(table)
         self.device.require_open()
-        session = DebugSession(prepare(self, table), load)
+        session = DebugSession(prepare(self, table), commands)
         self.device.sessions.add(session)
         session.traps.install_from(table)
         return session

@@ -70,7 +70,7 @@ async def test_main_keys_on_a_side_screen(name, done) -> None:
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
         app.set_keys(name)
-        app.open_watch()
+        app.open_screen("watch")
         await settle(app, pilot)
         rows = keys_of(name, list(MAIN_ACTIONS))
         assert await what_they_do(app, [key for key, _ in rows], done) == rows

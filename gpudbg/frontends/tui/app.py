@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.app import App
 from textual.command import CommandPalette
 from textual.driver import Driver
 from textual.events import Event, InputEvent, Key, MouseDown, Paste
@@ -16,24 +16,31 @@ from textual.message import Message
 from textual.screen import SystemModalScreen
 from textual.widgets import Input
 
-from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT, GpudbgError
-from gpudbg.frontends.tui import glyphs, hangup, keymaps, terminal, theme
+from gpudbg.errors import EXIT_CLEAN, GpudbgError
+from gpudbg.frontends.tui import (
+    arranging,
+    doings,
+    doings_look,
+    editing,
+    glyphs,
+    hangup,
+    keymaps,
+    terminal,
+    theme,
+)
 from gpudbg.frontends.tui.actions import key_name
-from gpudbg.frontends.tui.arranging import Layouts
 from gpudbg.frontends.tui.collect import Collector
+from gpudbg.frontends.tui.desk import Desk
 from gpudbg.frontends.tui.engine import Engine
-from gpudbg.frontends.tui.inputs import Inputs, Line
+from gpudbg.frontends.tui.inputs import Delivery, Inputs, Line
+from gpudbg.frontends.tui.layouts import Layouts
 from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.palette import Everything
 from gpudbg.frontends.tui.saved import Saved
 from gpudbg.frontends.tui.saved import path as saved_path
 from gpudbg.frontends.tui.screens.main import MainScreen
-from gpudbg.frontends.tui.screens.side import SideScreen
 from gpudbg.frontends.tui.seen import Seen
 from gpudbg.frontends.tui.view import Options
-from gpudbg.frontends.tui.widgets.base import LinePane
-from gpudbg.frontends.tui.widgets.chrome import KeyRow, OneLine, Splitter
-from gpudbg.frontends.tui.widgets.console import ConsolePane
 from gpudbg.frontends.tui.widgets.options import Palette
 
 if TYPE_CHECKING:
@@ -44,7 +51,20 @@ SWITCH_SECONDS = 0.001
 """How often the engine thread lets the screen run."""
 
 
-class GpudbgApp(App[int]):
+SIDE_SCREENS = {
+    "watch": ("gpudbg.frontends.tui.screens.watch", "WatchScreen"),
+    "trap": ("gpudbg.frontends.tui.screens.trap", "TrapScreen"),
+    "surface": ("gpudbg.frontends.tui.screens.surface", "SurfaceScreen"),
+    "history": ("gpudbg.frontends.tui.screens.history", "HistoryScreen"),
+    "gallery": ("gpudbg.frontends.tui.screens.gallery", "GalleryScreen"),
+}
+"""Screens over the main one: where they are; they are imported when they are opened."""
+
+for _above in (doings, doings_look, editing, arranging):
+    _above.load()
+
+
+class GpudbgApp(Desk):
     """One session on a terminal."""
 
     TITLE = "gpudbg"
@@ -77,11 +97,10 @@ class GpudbgApp(App[int]):
         self.keymap_name = keymaps.DEFAULT
         self._take(session, notes)
         self._asked_keys = os.environ.get(keymaps.VARIABLE, "")
-        self.inputs = Inputs(self)
+        self.inputs = Inputs(self, self._delivery())
         self.inputs.put_lines(startup or [])
         self.asks_launch = not startup
-        """Whether a program that has not launched opens with its launch form."""
-        self.pressed: Key | None = None
+        self.pressed = None
         self._before: tuple[object, ...] = ()
 
     def _take(self, session: DebugSession, notes: bool) -> None:
@@ -144,6 +163,17 @@ class GpudbgApp(App[int]):
         else:
             await super().on_event(event)
 
+    def _delivery(self) -> Delivery:
+        """What becomes of inputs: of the main screen and the engine that are there then."""
+        return Delivery(
+            deliver=self.deliver,
+            delivered=self.delivered,
+            failed=self.show_bug,
+            engine=lambda: self.engine,
+            lasting=lambda: self.main.running_now() is not None,
+            say_waiting=lambda count: self.main.say_waiting(count),
+        )
+
     async def deliver(self, item: InputEvent | Paste | Line) -> None:
         """An input whose turn it is."""
         self.pressed = item if isinstance(item, Key) else None
@@ -171,17 +201,6 @@ class GpudbgApp(App[int]):
         typed = (focused.value, focused.selection) if isinstance(focused, Input) else None
         return (self.screen, focused, typed, self.engine.jobs, self.look.changes)
 
-    def _key_rows(self) -> Iterator[KeyRow]:
-        """The key rows of all screens, the uppermost first."""
-        for screen in reversed(self.screen_stack):
-            yield from screen.query(KeyRow)
-
-    def say(self, text: str, role: str) -> None:
-        """A word to the user in the key row of the uppermost screen that has one."""
-        for row in self._key_rows():
-            row.say(text, role)
-            return
-
     @property
     def at_rest(self) -> bool:
         """Whether no input waits, none is being carried out, and the machine does not run."""
@@ -207,12 +226,6 @@ class GpudbgApp(App[int]):
         """Textual's own key to quit."""
         self.leave()
 
-    def leave(self) -> None:
-        """End; what runs is stopped first, what was typed ahead is forgotten."""
-        self.inputs.close()
-        self.engine.interrupt()
-        self.exit(EXIT_FAULT if self.session.faulted else EXIT_CLEAN)
-
     def terminate(self) -> None:
         """SIGTERM: end, and leave the terminal as it was."""
         self.engine.interrupt()
@@ -227,37 +240,9 @@ class GpudbgApp(App[int]):
             return
 
     # ---- looks and keys ----------------------------------------------------------------
-    def set_look(self, theme: str | None = None, glyphs: str | None = None) -> None:
-        """Another palette or glyph set, everywhere at once; `layout save` keeps it."""
-        from gpudbg.frontends.tui import glyphs as glyph_sets
-        from gpudbg.frontends.tui import theme as themes
-
-        if theme is not None:
-            self.look.palette = themes.PALETTES[theme]
-            self.theme = f"gpudbg-{theme}"
-            self.layouts.look["theme"] = theme
-        if glyphs is not None:
-            self.look.glyphs = glyph_sets.SETS[glyphs]
-            self.layouts.look["ascii"] = "on" if glyphs == "ascii" else "off"
-        for screen in self.screen_stack:
-            for widget in screen.query("*"):
-                if isinstance(widget, LinePane | ConsolePane):
-                    widget.restyle()
-                elif isinstance(widget, OneLine):
-                    widget.redraw()
-                    widget.refresh()
-                elif isinstance(widget, Splitter):
-                    widget.refresh()
-
-    def set_keys(self, name: str) -> None:
-        """Another key map; `layout save` keeps it."""
-        self.layouts.look["keymap"] = name
-        self.use_keys(name)
-
     def use_keys(self, name: str) -> None:
         """The keys of a map."""
-        self.keymap_name = name
-        self.set_keymap(keymaps.changes(name))
+        super().use_keys(name)
         if self.main.current is not None:
             self.main.show_keys()
 
@@ -277,41 +262,17 @@ class GpudbgApp(App[int]):
             self.push_screen(Palette(id="--command-palette"))
 
     # ---- screens -----------------------------------------------------------------------
-    def open_help(self) -> None:
-        """The help page."""
-        from gpudbg.frontends.tui.screens.help import HelpScreen
+    def open_screen(self, name: str) -> None:
+        """Open a screen; one that is open is not opened twice."""
+        if name == "help":
+            from gpudbg.frontends.tui.screens.help import HelpScreen
 
-        self.push_screen(HelpScreen(self.look, self.keymap_name))
-
-    def open_watch(self) -> None:
-        """Expressions across the lanes, with what stands out."""
-        from gpudbg.frontends.tui.screens.watch import WatchScreen
-
-        self.open_side(WatchScreen)
-
-    def open_trap(self) -> None:
-        """Error status bit by bit, the handler, the port."""
-        from gpudbg.frontends.tui.screens.trap import TrapScreen
-
-        self.open_side(TrapScreen)
-
-    def open_surface(self) -> None:
-        """Surfaces and textures as pictures."""
-        from gpudbg.frontends.tui.screens.surface import SurfaceScreen
-
-        self.open_side(SurfaceScreen)
-
-    def open_history(self) -> None:
-        """What happened on the way here, by tick and stop."""
-        from gpudbg.frontends.tui.screens.history import HistoryScreen
-
-        self.open_side(HistoryScreen)
-
-    def open_gallery(self) -> None:
-        """The shipped stories."""
-        from gpudbg.frontends.tui.screens.gallery import GalleryScreen
-
-        self.open_side(GalleryScreen)
+            self.push_screen(HelpScreen(self.look, self.keymap_name))
+            return
+        module, kind = SIDE_SCREENS[name]
+        found = getattr(import_module(module), kind)
+        if not any(type(s) is found for s in self.screen_stack):
+            self.push_screen(found(self.main, self.look))
 
     def open_program(self, path: Path) -> None:
         """Leave this program for another; nothing may run."""
@@ -336,29 +297,6 @@ class GpudbgApp(App[int]):
         from gpudbg.frontends.tui.screens.plugin import PluginScreen
 
         self.push_screen(PluginScreen(self.main, self.look, entry))
-
-    def open_side(self, kind: Callable[[MainScreen, Look], SideScreen]) -> None:
-        """A side screen over the main one; the open one of that kind is not opened twice."""
-        if not any(type(s) is kind for s in self.screen_stack):
-            self.push_screen(kind(self.main, self.look))
-
-    def ask(
-        self,
-        question: str,
-        example: str,
-        then: Callable[[str], None],
-        empty: bool = False,
-        value: str = "",
-    ) -> None:
-        """A line of input that begins with `value`; `then` gets the answer."""
-
-        from gpudbg.frontends.tui.screens.ask import AskScreen
-
-        def answered(text: str | None) -> None:
-            if text is not None and (text or empty):
-                then(text)
-
-        self.push_screen(AskScreen(question, example, value), answered)
 
 
 def run_app(session: DebugSession, startup: list[str] | None = None) -> int:

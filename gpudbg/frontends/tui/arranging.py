@@ -2,74 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.commands.families import load
-from gpudbg.debug.commands.screen import GROUP
-from gpudbg.errors import CommandError, GpudbgError
+from gpudbg.errors import CommandError
 from gpudbg.frontends.tui import layout
-from gpudbg.frontends.tui.changed import Changes, edge_to, moved, taller
-from gpudbg.frontends.tui.doings import doing
-from gpudbg.frontends.tui.saved import DEFAULT, Layout, Saved
+from gpudbg.frontends.tui.changed import Changes, moved, taller
+from gpudbg.frontends.tui.doing import SCREEN_COMMANDS, doing
+from gpudbg.frontends.tui.saved import DEFAULT
+from gpudbg.frontends.tui.screen_lines import pane_of
 from gpudbg.frontends.tui.screens.board import Board
-from gpudbg.frontends.tui.widgets.console import ConsolePane
 
 if TYPE_CHECKING:
     from gpudbg.frontends.tui.screens.main import MainScreen
 
+
+def load() -> None:
+    """Importing this module enters its doings and commands; calling this says so."""
+
+
 EDGE_COLUMNS = 4
 """Columns that a key moves the vertical line."""
-
-GDB_PANES = {"src": "source", "asm": "code", "cmd": "console", "regs": "registers"}
-"""gdb's window names -> panes."""
-
-
-class Layouts:
-    """The layout in use, and the saved ones.
-
-    Attributes:
-        saved: the file.
-        now: changes by size of terminal; a size without any is as designed.
-        look: what the user chose of theme, key map and glyphs, by name of the setting.
-    """
-
-    def __init__(self, saved: Saved) -> None:
-        self.saved = saved
-        self.now: Layout = dict(saved.layouts.get(saved.current, {}))
-        self.look = dict(saved.look)
-
-    def changes(self, size: str) -> Changes:
-        """What is changed on terminals of a size."""
-        return self.now.get(size, Changes())
-
-    def use(self, name: str) -> None:
-        """Take a saved layout.
-
-        Raises:
-            CommandError: there is none of that name.
-        """
-        if name not in self.saved.layouts:
-            presets = ", ".join(layout.PRESETS)
-            raise CommandError(f"no layout is called {name!r}", f"{presets}; {self.saved.hint()}")
-        self.now = dict(self.saved.layouts[name])
-
-
-def change(screen: MainScreen, changes: Changes) -> None:
-    """Take changes for this size of terminal and place the panes."""
-    screen.zoom = None
-    screen.gpudbg.layouts.now[layout.size_of(screen.size.width)] = changes
-    screen.rearrange()
-    screen.reload_memory()
-
-
-def front(screen: MainScreen, pane: str) -> None:
-    """Let a pane show in its slot."""
-    changes = screen.changes
-    fronts = (*(p for p in changes.fronts if p != pane), pane)
-    size = layout.size_of(screen.size.width)
-    screen.gpudbg.layouts.now[size] = replace(changes, fronts=fronts)
 
 
 # ---- keys ----------------------------------------------------------------------------------
@@ -80,17 +33,7 @@ def _taller(screen: MainScreen, by: int) -> None:
 def _grow(screen: MainScreen, pane: str, by: int) -> None:
     place = _unzoomed(screen, pane)
     if place is not None and screen.design is not None:
-        change(screen, taller(screen.design, screen.changes, place, by))
-
-
-def drag_edge(screen: MainScreen, pane: str, row: int) -> None:
-    """Put the upper edge of a pane where the mouse is; a zoomed pane has none."""
-    place = screen.query_one(Board).places.get(f"pane-{pane}")
-    if place is None or screen.design is None or screen.zoom is not None:
-        return
-    made = edge_to(screen.design, screen.changes, place, row)
-    if made != screen.changes:
-        change(screen, made)
+        screen.change(taller(screen.design, screen.changes, place, by))
 
 
 def _unzoomed(screen: MainScreen, pane: str) -> layout.Rect | None:
@@ -109,7 +52,7 @@ def _wider(screen: MainScreen, by: int) -> None:
     place = _unzoomed(screen, screen.focused_pane())
     column = shown.splitter[0]
     right = place is not None and place[0] > column
-    change(screen, replace(screen.changes, split=column + (-by if right else by)))
+    screen.change(replace(screen.changes, split=column + (-by if right else by)))
 
 
 def _move(screen: MainScreen, by: int) -> None:
@@ -118,8 +61,8 @@ def _move(screen: MainScreen, by: int) -> None:
     if place is not None and screen.design is not None:
         if pane != "console":
             # It moves as what it is, not as what its new place would show.
-            front(screen, pane)
-        change(screen, moved(screen.design, screen.changes, place, by))
+            screen.bring_front(pane)
+        screen.change(moved(screen.design, screen.changes, place, by))
         screen.focus_pane(pane)
 
 
@@ -160,53 +103,12 @@ def move_back(screen: MainScreen) -> None:
 
 
 # ---- commands ------------------------------------------------------------------------------
-def carry_out(screen: MainScreen, line: str) -> bool:
-    """Carry out a command that arranges the screen; False: it is no such command."""
-    try:
-        command, argument = load().resolve(line)
-    except CommandError:
-        return False
-    words = argument.split()
-    if command.name == "focus" and len(words) == 1 and words[0] not in ("sm", "warp", "lane"):
-        pane = _pane(words[0]) if words[0] not in ("next", "prev") else words[0]
-        if not pane:
-            return False
-        _focus(screen, pane)
-        return True
-    if command.group != GROUP:
-        return False
-    try:
-        say(screen, COMMANDS[command.name](screen, words))
-    except GpudbgError as e:
-        screen.note(str(e))
-    return True
-
-
-def concerns(line: str) -> bool:
-    """Whether `carry_out` is who carries a line out."""
-    try:
-        command, argument = load().resolve(line)
-    except CommandError:
-        return False
-    words = argument.split()
-    if command.name == "focus" and len(words) == 1:
-        return words[0] in ("next", "prev") or bool(_pane(words[0]))
-    return command.group == GROUP
-
-
-def _pane(word: str) -> str:
-    """The pane a word names, or "": its name, its beginning, or gdb's name."""
-    if word in GDB_PANES:
-        return GDB_PANES[word]
-    found = [name for name in layout.ORDER if name.startswith(word)]
-    return found[0] if word in layout.ORDER or len(found) == 1 else ""
-
-
-def _focus(screen: MainScreen, pane: str) -> None:
-    if pane in ("next", "prev"):
-        screen.action_do("pane_next" if pane == "next" else "pane_back")
+def _focus(screen: MainScreen, words: list[str]) -> list[str]:
+    if words[0] in ("next", "prev"):
+        screen.action_do("pane_next" if words[0] == "next" else "pane_back")
     else:
-        screen.focus_pane(pane)
+        screen.focus_pane(words[0])
+    return []
 
 
 def _layout(screen: MainScreen, words: list[str]) -> list[str]:
@@ -219,9 +121,9 @@ def _layout(screen: MainScreen, words: list[str]) -> list[str]:
     name = " ".join(words)
     if name in layouts.saved.layouts:
         layouts.use(name)
-        change(screen, screen.changes)
+        screen.change(screen.changes)
     elif name in layout.PRESETS:
-        change(screen, Changes(name))
+        screen.change(Changes(name))
     else:
         layouts.use(name)
     return []
@@ -246,7 +148,7 @@ def _delete(screen: MainScreen, words: list[str]) -> list[str]:
 
 
 def _winheight(screen: MainScreen, words: list[str]) -> list[str]:
-    pane = _pane(words[0]) if words else ""
+    pane = pane_of(words[0]) if words else ""
     try:
         rows = int(words[1])
     except (IndexError, ValueError):
@@ -272,19 +174,15 @@ def _disable(screen: MainScreen, words: list[str]) -> list[str]:
     return ["leave with q and start with `gpudbg --console PROG`; z zooms the console"]
 
 
-COMMANDS: dict[str, Callable[[MainScreen, list[str]], list[str]]] = {
-    "layout": _layout,
-    "layout save": _save,
-    "layout delete": _delete,
-    "winheight": _winheight,
-    "refresh": _refresh,
-    "tui enable": _enable,
-    "tui disable": _disable,
-}
-"""Commands of the group `screen`."""
-
-
-def say(screen: MainScreen, lines: list[str]) -> None:
-    """An answer, in the console."""
-    if lines:
-        screen.query_one(ConsolePane).log_lines(lines)
+SCREEN_COMMANDS.update(
+    {
+        "focus": _focus,
+        "layout": _layout,
+        "layout save": _save,
+        "layout delete": _delete,
+        "winheight": _winheight,
+        "refresh": _refresh,
+        "tui enable": _enable,
+        "tui disable": _disable,
+    }
+)

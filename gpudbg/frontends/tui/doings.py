@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug.focus.focus import first_lane
 from gpudbg.frontends.tui import layout
+from gpudbg.frontends.tui.doing import DOINGS, STEPS, doing
 from gpudbg.frontends.tui.widgets.code import CodePane
 from gpudbg.frontends.tui.widgets.console import ConsolePane
 from gpudbg.frontends.tui.widgets.source import SourcePane
@@ -17,18 +17,9 @@ if TYPE_CHECKING:
     from gpudbg.debug.snapshot import WarpRow
     from gpudbg.frontends.tui.screens.main import MainScreen
 
-Doing = Callable[..., None]
-DOINGS: dict[str, Doing] = {}
 
-
-def doing(name: str) -> Callable[[Doing], Doing]:
-    """Decorator: enter a function in the table."""
-
-    def enter(function: Doing) -> Doing:
-        DOINGS[name] = function
-        return function
-
-    return enter
+def load() -> None:
+    """Importing this module enters its doings in the table; calling this says so."""
 
 
 def _runs(name: str, label: str, line: str) -> None:
@@ -49,8 +40,6 @@ for _name, _label, _line in (
 ):
     _runs(_name, _label, _line)
 
-STEPS = {"next": "Next line", "step": "Step", "stepi": "Step"}
-"""Steps, which say nothing in the console: action and console command -> what it is called."""
 HELD_S = 0.5
 """A key that has not been pressed again for so long is no longer held down."""
 PRESSED = 8

@@ -10,7 +10,8 @@ from gpudbg.errors import GpudbgError
 from gpudbg.frontends.tui import explain, messages
 from gpudbg.frontends.tui.actions import key_name
 from gpudbg.frontends.tui.collect_memory import SPACES, WARPLESS
-from gpudbg.frontends.tui.doings import DOINGS, doing, focus_on, toggle_break
+from gpudbg.frontends.tui.doing import DOINGS, doing
+from gpudbg.frontends.tui.doings import focus_on, toggle_break
 from gpudbg.frontends.tui.lane_rows import FORMATS
 from gpudbg.frontends.tui.memory_search import find, needle
 from gpudbg.frontends.tui.theme import PALETTES
@@ -34,13 +35,13 @@ def load() -> None:
 @doing("watch")
 def watch(screen: MainScreen) -> None:
     """The warp watch screen."""
-    screen.gpudbg.open_watch()
+    screen.gpudbg.open_screen("watch")
 
 
 @doing("trap")
 def trap(screen: MainScreen) -> None:
     """The trap inspector."""
-    screen.gpudbg.open_trap()
+    screen.gpudbg.open_screen("trap")
 
 
 @doing("surface")
@@ -49,13 +50,13 @@ def surface(screen: MainScreen) -> None:
     if screen.current is not None and not screen.current.images:
         screen.note("this launch has no surfaces and no textures", "muted")
         return
-    screen.gpudbg.open_surface()
+    screen.gpudbg.open_screen("surface")
 
 
 @doing("gallery")
 def gallery(screen: MainScreen) -> None:
     """The shipped stories."""
-    screen.gpudbg.open_gallery()
+    screen.gpudbg.open_screen("gallery")
 
 
 @doing("notes")
@@ -304,7 +305,7 @@ def goto_place(screen: MainScreen, text: str) -> None:
         screen.query_one(CodePane).go_to(screen.current.code.row(found.addresses[0]))
 
 
-DOINGS["history"] = lambda screen: screen.gpudbg.open_history()
+DOINGS["history"] = lambda screen: screen.gpudbg.open_screen("history")
 DOINGS["output"] = lambda screen: screen.focus_pane("output")
 DOINGS["marks"] = lambda screen: screen.focus_pane("marks")
 
@@ -312,7 +313,7 @@ DOINGS["marks"] = lambda screen: screen.focus_pane("marks")
 # ---- tools ---------------------------------------------------------------------------------------
 DOINGS["console"] = lambda screen: screen.focus_pane("console")
 DOINGS["palette"] = lambda screen: screen.app.action_command_palette()
-DOINGS["help"] = lambda screen: screen.gpudbg.open_help()
+DOINGS["help"] = lambda screen: screen.gpudbg.open_screen("help")
 DOINGS["quit"] = lambda screen: screen.gpudbg.leave()
 
 

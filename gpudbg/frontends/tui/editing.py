@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.errors import CommandError
-from gpudbg.frontends.tui.doings import doing
+from gpudbg.frontends.tui.doing import doing
 from gpudbg.frontends.tui.lane_rows import register_text
 from gpudbg.frontends.tui.screens.edit import EditScreen
 from gpudbg.frontends.tui.widgets.console import ConsolePane

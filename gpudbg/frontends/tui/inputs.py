@@ -15,16 +15,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual.events import InputEvent, Key, MouseMove, Paste
 
 if TYPE_CHECKING:
+    from textual.app import App
     from textual.message_pump import MessagePump
 
-    from gpudbg.frontends.tui.app import GpudbgApp
+    from gpudbg.frontends.tui.engine import Engine
 
 PATIENCE_S = 2.0
 """A widget that never answers (it was removed meanwhile) holds up later inputs no longer."""
@@ -39,9 +40,33 @@ class Line:
     text: str
 
 
+Item = InputEvent | Paste | Line
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What an application does with inputs.
+
+    Attributes:
+        deliver: carry out one whose turn it is.
+        delivered: everything that it caused is done.
+        failed: end with the error that it raised.
+        engine: what runs the machine now.
+        lasting: whether a run lasts, as the stop line tells.
+        say_waiting: tell how many wait.
+    """
+
+    deliver: Callable[[Item], Awaitable[None]]
+    delivered: Callable[[Item], None]
+    failed: Callable[[Exception], None]
+    engine: Callable[[], Engine]
+    lasting: Callable[[], bool]
+    say_waiting: Callable[[int], None]
+
+
 @dataclass(slots=True)
 class _Entry:
-    item: InputEvent | Paste | Line
+    item: Item
     now: bool = False
     """Whether it is delivered although the machine runs."""
 
@@ -49,8 +74,9 @@ class _Entry:
 class Inputs:
     """The queue and the task that empties it; see the module text."""
 
-    def __init__(self, app: GpudbgApp) -> None:
+    def __init__(self, app: App[int], delivery: Delivery) -> None:
         self._app = app
+        self._do = delivery
         self._waiting: deque[_Entry] = deque()
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -63,7 +89,7 @@ class Inputs:
         """An input from the terminal."""
         if self._closed:
             return
-        engine = self._app.engine
+        engine = self._do.engine()
         if (
             isinstance(event, Key)
             and event.key == INTERRUPT
@@ -77,10 +103,10 @@ class Inputs:
         if isinstance(event, MouseMove) and self._waiting:
             if isinstance(self._waiting[-1].item, MouseMove):
                 self._waiting.pop()
-        lasting = self._app.main.running_now() is not None
+        lasting = self._do.lasting()
         held = bool(self._waiting) and not self._waiting[-1].now
         if lasting and held:
-            self._app.main.say_waiting(len(self._waiting) + 1)
+            self._do.say_waiting(len(self._waiting) + 1)
         self._waiting.append(_Entry(event, now=lasting and not held))
         self._wake.set()
 
@@ -139,13 +165,13 @@ class Inputs:
                 continue
             self._delivering = True
             try:
-                await self._app.deliver(entry.item)
+                await self._do.deliver(entry.item)
                 await self._settle()
                 self._late_interrupt()
-                self._app.delivered(entry.item)
+                self._do.delivered(entry.item)
             except Exception as error:
                 # As Textual's own queues do: the application ends and shows the error.
-                self._app.show_bug(error)
+                self._do.failed(error)
                 return
             finally:
                 self._delivering = False
@@ -153,14 +179,14 @@ class Inputs:
     def _late_interrupt(self) -> None:
         """An interrupt that came before the input ahead of it had begun a run, or begun nothing."""
         key, self._interrupt = self._interrupt, None
-        if key is not None and self._app.engine.busy:
-            self._app.engine.interrupt()
+        if key is not None and self._do.engine().busy:
+            self._do.engine().interrupt()
         elif key is not None:
             self._waiting.appendleft(_Entry(key))
 
     def _next(self) -> _Entry | None:
         """The input to deliver now; None: there is none, or it waits for the engine."""
-        if not self._waiting or (self._app.engine.busy and not self._waiting[0].now):
+        if not self._waiting or (self._do.engine().busy and not self._waiting[0].now):
             return None
         return self._waiting.popleft()
 

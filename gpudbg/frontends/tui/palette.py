@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
 from gpudbg.debug.commands.families import load
 from gpudbg.frontends.tui import keymaps, theme
 from gpudbg.frontends.tui.actions import ACTIONS, keys_text
+from gpudbg.frontends.tui.desk import Desk
+from gpudbg.frontends.tui.doings_look import goto_place
+from gpudbg.frontends.tui.screens.main import MainScreen
 from gpudbg.loading import foreign
-
-if TYPE_CHECKING:
-    from gpudbg.frontends.tui.app import GpudbgApp
-    from gpudbg.frontends.tui.screens.main import MainScreen
 
 Entry = tuple[str, str, Callable[[], object]]
 MAX_WARPS = 128
@@ -25,16 +23,19 @@ class Everything(Provider):
     """All of it in one list."""
 
     @property
-    def gpudbg(self) -> GpudbgApp:
+    def gpudbg(self) -> Desk:
         """The application."""
-        from gpudbg.frontends.tui.app import GpudbgApp
-
-        assert isinstance(self.app, GpudbgApp)
+        assert isinstance(self.app, Desk)
         return self.app
+
+    @property
+    def main(self) -> MainScreen:
+        """The screen below all others."""
+        return next(s for s in self.app.screen_stack if isinstance(s, MainScreen))
 
     async def discover(self) -> Hits:
         """Before anything is typed: the actions."""
-        for words, about, run in self._actions(self.gpudbg.main):
+        for words, about, run in self._actions(self.main):
             yield DiscoveryHit(words, run, help=about)
 
     async def search(self, query: str) -> Hits:
@@ -47,7 +48,7 @@ class Everything(Provider):
                 best = max(best, score)
                 yield Hit(score, matcher.highlight(words), run, help=about)
         if not best:
-            main = self.gpudbg.main
+            main = self.main
             yield Hit(
                 0.1,
                 f"console: {query}",
@@ -57,7 +58,7 @@ class Everything(Provider):
 
     def entries(self) -> Iterator[Entry]:
         """All entries."""
-        main = self.gpudbg.main
+        main = self.main
         yield from self._actions(main)
         for command in load().commands:
             need = " " if command.usage.strip() != command.name else ""
@@ -74,8 +75,6 @@ class Everything(Provider):
             words = f"warp {w.slot} of SM {w.sm}"
             yield words, w.why or w.where, partial(main.focus_warp, w.sm, w.slot)
         for function in main.session.program.functions.values():
-            from gpudbg.frontends.tui.doings_look import goto_place
-
             yield f"go to {function.label}", "code", partial(goto_place, main, function.label)
 
     def _actions(self, main: MainScreen) -> Iterator[Entry]:

@@ -19,15 +19,17 @@ from gpudbg.debug.script import Line, Reader, Statement
 from gpudbg.debug.stories import story_of
 from gpudbg.debug.views.arguments import argument_doubts
 from gpudbg.errors import GpudbgError
-from gpudbg.frontends.tui import arranging, doings_look, editing, layout, messages
+from gpudbg.frontends.tui import layout, messages
 from gpudbg.frontends.tui.actions import ACTIONS, BY_ID, key_name
-from gpudbg.frontends.tui.changed import Changes, fronts_of, laid_over
+from gpudbg.frontends.tui.changed import Changes, edge_to, fronts_of, laid_over
 from gpudbg.frontends.tui.completion import complete
-from gpudbg.frontends.tui.doings import DOINGS, STEPS
+from gpudbg.frontends.tui.desk import Desk
+from gpudbg.frontends.tui.doing import DOINGS, SCREEN_COMMANDS, STEPS
 from gpudbg.frontends.tui.engine import Engine, Work
 from gpudbg.frontends.tui.keymaps import keymap
 from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.past import Past
+from gpudbg.frontends.tui.screen_lines import concerns, screen_line
 from gpudbg.frontends.tui.screens.board import Board
 from gpudbg.frontends.tui.screens.side import SideScreen
 from gpudbg.frontends.tui.scripts import Script
@@ -46,7 +48,6 @@ from gpudbg.frontends.tui.widgets.warps import WarpsPane
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
-    from gpudbg.frontends.tui.app import GpudbgApp
 
 PANES: tuple[type[LinePane], ...] = (
     CodePane,
@@ -64,8 +65,6 @@ PANES: tuple[type[LinePane], ...] = (
 )
 """Every state pane."""
 
-doings_look.load()
-editing.load()
 SHOWN = (LinePane, AppBar, StopLine, SmStrip, ConsolePane)
 """Widgets that draw a view."""
 
@@ -124,11 +123,9 @@ class MainScreen(Screen[None]):
         self.found_value: int | None = None
 
     @property
-    def gpudbg(self) -> GpudbgApp:
+    def gpudbg(self) -> Desk:
         """The application."""
-        from gpudbg.frontends.tui.app import GpudbgApp
-
-        assert isinstance(self.app, GpudbgApp)
+        assert isinstance(self.app, Desk)
         return self.app
 
     # ---- building --------------------------------------------------------------------------
@@ -267,6 +264,44 @@ class MainScreen(Screen[None]):
         """What the user made of the arrangement on a terminal of this size."""
         return self.gpudbg.layouts.changes(layout.size_of(self.size.width))
 
+    def change(self, changes: Changes) -> None:
+        """Take changes for this size of terminal and place the panes."""
+        self.zoom = None
+        self.gpudbg.layouts.now[layout.size_of(self.size.width)] = changes
+        self.rearrange()
+        self.reload_memory()
+
+    def bring_front(self, pane: str) -> None:
+        """Let a pane show in its slot."""
+        changes = self.changes
+        fronts = (*(p for p in changes.fronts if p != pane), pane)
+        size = layout.size_of(self.size.width)
+        self.gpudbg.layouts.now[size] = replace(changes, fronts=fronts)
+
+    def _drag_edge(self, pane: str, row: int) -> None:
+        """Put the upper edge of a pane where the mouse is; a zoomed pane has none."""
+        place = self.query_one(Board).places.get(f"pane-{pane}")
+        if place is None or self.design is None or self.zoom is not None:
+            return
+        made = edge_to(self.design, self.changes, place, row)
+        if made != self.changes:
+            self.change(made)
+
+    def _arranged(self, line: str) -> bool:
+        """Carry out a command that arranges the screen; False: it is no such command."""
+        found = screen_line(line)
+        if found is None:
+            return False
+        name, words = found
+        try:
+            lines = SCREEN_COMMANDS[name](self, words)
+        except GpudbgError as error:
+            self.note(str(error))
+        else:
+            if lines:
+                self.query_one(ConsolePane).log_lines(lines)
+        return True
+
     def _shape(self) -> layout.Shape:
         s = self.session
         config = s.grid.config
@@ -306,7 +341,7 @@ class MainScreen(Screen[None]):
         elif self.zoom is not None or not self.line_pane(name).display:
             # What is asked for now comes before what the end brought up in its place.
             self._outputs_first &= not {"registers", "output"} <= set(slot.panes)
-            arranging.front(self, name)
+            self.bring_front(name)
             if self.zoom is not None:
                 self.zoom = name
             self.rearrange()
@@ -357,7 +392,7 @@ class MainScreen(Screen[None]):
         if view.fault is not None and self._shown_fault is not view.snapshot.stop:
             self._shown_fault = view.snapshot.stop
             if self.options.trap_opens and view.snapshot.stop.kind == "trap":
-                self.gpudbg.open_trap()
+                self.gpudbg.open_screen("trap")
             else:
                 self.open_fault()
 
@@ -491,9 +526,9 @@ class MainScreen(Screen[None]):
         if statement is None:
             return
         plain = isinstance(statement, Line) and not statement.text.startswith("source ")
-        if plain and arranging.carry_out(self, line):
+        if plain and self._arranged(line):
             return
-        self.script = Script(self.session, [statement], arranging.concerns)
+        self.script = Script(self.session, [statement], concerns)
         self.run_job("Running", self.script.work)
 
     def _read(self, line: str) -> Statement | None:
@@ -515,7 +550,7 @@ class MainScreen(Screen[None]):
         if script.done:
             self.script = None
         elif script.held:
-            arranging.carry_out(self, script.held)
+            self._arranged(script.held)
             self.run_job("Running", script.work)
         return f"gpudbg has no meaning for this: {script.error}" if script.gap else ""
 
@@ -635,11 +670,11 @@ class MainScreen(Screen[None]):
 
     @on(messages.SplitMoved)
     def _split_moved(self, event: messages.SplitMoved) -> None:
-        arranging.change(self, replace(self.changes, split=event.column))
+        self.change(replace(self.changes, split=event.column))
 
     @on(messages.EdgeMoved)
     def _edge_moved(self, event: messages.EdgeMoved) -> None:
-        arranging.drag_edge(self, event.pane, event.row)
+        self._drag_edge(event.pane, event.row)
 
     @on(messages.RowClicked)
     def _row_clicked(self, event: messages.RowClicked) -> None:

@@ -1,0 +1,130 @@
+"""Desk: what an application offers its screens, whichever these are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual.app import App
+
+from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT
+from gpudbg.frontends.tui import keymaps
+from gpudbg.frontends.tui.glyphs import SETS
+from gpudbg.frontends.tui.screens.ask import AskScreen
+from gpudbg.frontends.tui.theme import PALETTES
+from gpudbg.frontends.tui.widgets.base import LinePane
+from gpudbg.frontends.tui.widgets.chrome import KeyRow, OneLine, Splitter
+from gpudbg.frontends.tui.widgets.console import ConsolePane
+
+if TYPE_CHECKING:
+    from textual.events import Key
+
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.frontends.tui.engine import Engine
+    from gpudbg.frontends.tui.inputs import Inputs
+    from gpudbg.frontends.tui.layouts import Layouts
+    from gpudbg.frontends.tui.look import Look
+    from gpudbg.frontends.tui.seen import Seen
+    from gpudbg.plugin import Entry
+
+
+class Desk(App[int]):
+    """See the module text.
+
+    Attributes:
+        session, engine: what is debugged, and what runs it.
+        inputs: what was typed and not yet delivered.
+        pressed: the key that is being carried out.
+        look, layouts, keymap_name: as the user has them.
+        seen: which stories were opened.
+        asks_launch: whether a program that has not launched opens with its launch form.
+    """
+
+    session: DebugSession
+    engine: Engine
+    inputs: Inputs
+    pressed: Key | None
+    look: Look
+    layouts: Layouts
+    keymap_name: str
+    seen: Seen
+    asks_launch: bool
+
+    # ---- screens -----------------------------------------------------------------------
+    def open_screen(self, name: str) -> None:
+        """Open a screen: help, watch, trap, surface, history or gallery."""
+        raise NotImplementedError
+
+    def open_program(self, path: Path) -> None:
+        """Leave this program for another; nothing may run."""
+        raise NotImplementedError
+
+    def open_plugin(self, entry: Entry) -> None:
+        """A plugin's pane."""
+        raise NotImplementedError
+
+    def ask(
+        self,
+        question: str,
+        example: str,
+        then: Callable[[str], None],
+        empty: bool = False,
+        value: str = "",
+    ) -> None:
+        """A line of input that begins with `value`; `then` gets the answer."""
+
+        def answered(text: str | None) -> None:
+            if text is not None and (text or empty):
+                then(text)
+
+        self.push_screen(AskScreen(question, example, value), answered)
+
+    # ---- words -------------------------------------------------------------------------
+    def _key_rows(self) -> Iterator[KeyRow]:
+        """The key rows of all screens, the uppermost first."""
+        for screen in reversed(self.screen_stack):
+            yield from screen.query(KeyRow)
+
+    def say(self, text: str, role: str) -> None:
+        """A word to the user in the key row of the uppermost screen that has one."""
+        for row in self._key_rows():
+            row.say(text, role)
+            return
+
+    # ---- looks and keys ----------------------------------------------------------------
+    def set_look(self, theme: str | None = None, glyphs: str | None = None) -> None:
+        """Another palette or glyph set, everywhere at once; `layout save` keeps it."""
+        if theme is not None:
+            self.look.palette = PALETTES[theme]
+            self.theme = f"gpudbg-{theme}"
+            self.layouts.look["theme"] = theme
+        if glyphs is not None:
+            self.look.glyphs = SETS[glyphs]
+            self.layouts.look["ascii"] = "on" if glyphs == "ascii" else "off"
+        for screen in self.screen_stack:
+            for widget in screen.query("*"):
+                if isinstance(widget, LinePane | ConsolePane):
+                    widget.restyle()
+                elif isinstance(widget, OneLine):
+                    widget.redraw()
+                    widget.refresh()
+                elif isinstance(widget, Splitter):
+                    widget.refresh()
+
+    def set_keys(self, name: str) -> None:
+        """Another key map; `layout save` keeps it."""
+        self.layouts.look["keymap"] = name
+        self.use_keys(name)
+
+    def use_keys(self, name: str) -> None:
+        """The keys of a map."""
+        self.keymap_name = name
+        self.set_keymap(keymaps.changes(name))
+
+    # ---- the end -----------------------------------------------------------------------
+    def leave(self) -> None:
+        """End; what runs is stopped first, what was typed ahead is forgotten."""
+        self.inputs.close()
+        self.engine.interrupt()
+        self.exit(EXIT_FAULT if self.session.faulted else EXIT_CLEAN)
