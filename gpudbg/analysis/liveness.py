@@ -17,7 +17,7 @@ from gpudbg.isa.spa5.sched import first_instruction, instructions, next_instruct
 
 if TYPE_CHECKING:
     from gpudbg.analysis.nearby import Nearby
-    from gpudbg.debug.symbols import Symbols
+    from gpudbg.formats.program import CodeImage, Kernel, Program
 
 CALLS = frozenset({"CAL", "JCAL", "PRET"})
 MAX_INSTRUCTIONS = 2000
@@ -166,9 +166,8 @@ def always_writes(insn: Instruction | None) -> bool:
     return insn is not None and insn.guard == (7, False) and not insn.m["merge"].startswith("MRG")
 
 
-def of_kernel(symbols: Symbols) -> Liveness | Nearby | None:
+def of_kernel(program: Program, image: CodeImage, kernel: Kernel) -> Liveness | Nearby | None:
     """The walk over a launched kernel's section, in parts where it is long; None without words."""
-    kernel, program, image = symbols.kernel, symbols.program, symbols.image
     place = next((p for p in image.placements if p.section == kernel.section), None)
     if place is None:
         return None

@@ -60,9 +60,7 @@ class Story:
 
 def sessions_folder() -> Path:
     """Where the shipped sessions are: inside the package, or beside it in a checkout."""
-    import gpudbg
-
-    package = Path(gpudbg.__file__).parent
+    package = Path(__file__).parents[1]
     inside = package / "_sessions"
     return inside if inside.is_dir() else package.parent / "sessions"
 

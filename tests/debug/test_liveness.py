@@ -40,7 +40,8 @@ def simulated(live: Liveness, path: list[int]) -> None:
 @pytest.mark.parametrize("seed", [1, 7, 241])
 def test_along_a_run_every_read_register_was_live_since_its_write(seed: int) -> None:
     session = lone_lane(seed)
-    live = of_kernel(session.symbols)
+    symbols = session.symbols
+    live = of_kernel(symbols.program, symbols.image, symbols.kernel)
     path, written = [], 0
     for _ in range(150):
         state = session.warp().state
@@ -57,7 +58,8 @@ def test_along_a_run_every_read_register_was_live_since_its_write(seed: int) -> 
 
 
 def test_marks_of_a_register_are_those_of_the_instruction() -> None:
-    live = of_kernel(kernel("divergence").symbols)
+    symbols = kernel("divergence").symbols
+    live = of_kernel(symbols.program, symbols.image, symbols.kernel)
     # 0008 MOV R1, c[0x0][0x20]; 0010 S2R R0; 0048 ISETP R0; 00d0 @P0 BRA 0x1020
     assert live.mark(0x10, 0) == "^"
     assert live.mark(0x48, 0) == "v"
@@ -69,7 +71,8 @@ def test_marks_of_a_register_are_those_of_the_instruction() -> None:
 
 
 def test_tokens_name_the_instruction_that_pushed_them() -> None:
-    live = of_kernel(kernel("divergence").symbols)
+    symbols = kernel("divergence").symbols
+    live = of_kernel(symbols.program, symbols.image, symbols.kernel)
     # 0070 PBK 0x11a0; 00d0 @P0 BRA 0x1020; 0148 SSY 0x1b8
     assert live.pushers("PBK", 0x11A0) == (0x70,)
     assert live.pushers("SSY", 0x1B8) == (0x148,)
@@ -79,7 +82,8 @@ def test_tokens_name_the_instruction_that_pushed_them() -> None:
 
 
 def test_an_unknown_place_may_have_written_everything() -> None:
-    live = of_kernel(kernel().symbols)
+    symbols = kernel().symbols
+    live = of_kernel(symbols.program, symbols.image, symbols.kernel)
     assert live.untouched([0x7FF8], 16) == 0
 
 
@@ -99,7 +103,7 @@ def programs():
         image = relocate(program, segment_addresses=dict.fromkeys(program.segments, 1 << 32))
         for kernel in program.kernels.values():
             symbols = Symbols(program, image, kernel)
-            live = of_kernel(symbols)
+            live = of_kernel(symbols.program, symbols.image, symbols.kernel)
             if isinstance(live, Liveness):
                 yield path.stem, symbols, live
 

@@ -36,6 +36,9 @@ def test_contracts_are_kept() -> None:
         ("isa/planted.py", "import gpudbg.sm.grid"),
         ("sm/planted.py", "import gpudbg.debug.session"),
         ("debug/planted.py", "import textual"),
+        ("analysis/planted.py", "import gpudbg.debug.symbols"),
+        ("expr/planted.py", "import gpudbg.launch.flags"),
+        ("debug/planted.py", "import gpudbg.api.load"),
     ],
 )
 def test_a_planted_violation_is_found(tmp_path: Path, module: str, line: str) -> None:

@@ -140,7 +140,7 @@ def untouched_registers(inferior: Inferior) -> int:
         return 0
     symbols = inferior.symbols
     if symbols not in _WALKS:
-        _WALKS[symbols] = of_kernel(symbols)
+        _WALKS[symbols] = of_kernel(symbols.program, symbols.image, symbols.kernel)
     return untouched(symbols, _WALKS[symbols], inferior.focused())
 
 

@@ -89,7 +89,8 @@ class Collector:
         self._tick = 0
 
     def _liveness(self) -> Liveness | Nearby | None:
-        return of_kernel(self.session.symbols)
+        symbols = self.session.symbols
+        return of_kernel(symbols.program, symbols.image, symbols.kernel)
 
     def _header(self) -> Header:
         s = self.session

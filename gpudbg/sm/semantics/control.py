@@ -9,7 +9,7 @@ from __future__ import annotations
 from gpudbg.isa.spa5.operands import Imm, Reg
 from gpudbg.sm.semantics.machine import Machine, Mask, TokenKind, Value
 from gpudbg.sm.semantics.operands import Insn, cc_test, pred_src, raw
-from gpudbg.sm.semantics.registry import register
+from gpudbg.sm.semantics.rows import register
 
 _ABSOLUTE = frozenset(("JMP", "JMX", "JCAL"))
 

@@ -32,7 +32,7 @@ from gpudbg.sm.semantics.operands import (
     write,
     write_cc,
 )
-from gpudbg.sm.semantics.registry import register
+from gpudbg.sm.semantics.rows import register
 
 INTEGRAL: dict[str, Rounding] = {"ROUND": "RN", "FLOOR": "RM", "CEIL": "RP", "TRUNC": "RZ"}
 OPPOSITE: dict[Rounding, Rounding] = {"RN": "RN", "RM": "RP", "RP": "RM", "RZ": "RZ"}

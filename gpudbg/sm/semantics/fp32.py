@@ -30,7 +30,7 @@ from gpudbg.sm.semantics.operands import (
     write_set,
     write_setp,
 )
-from gpudbg.sm.semantics.registry import register
+from gpudbg.sm.semantics.rows import register
 
 SCALES = {"": 0, "D2": -1, "D4": -2, "D8": -3, "M8": 3, "M4": 2, "M2": 1}
 """FMUL's scale as a power of two."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from gpudbg.sm.semantics.float_operands import f64_cc, f64_compare, f64_src, rounding
 from gpudbg.sm.semantics.machine import Machine, Wide
 from gpudbg.sm.semantics.operands import Insn, combine, pred_src, write_set, write_setp
-from gpudbg.sm.semantics.registry import register
+from gpudbg.sm.semantics.rows import register
 
 
 def _sources(m: Machine, i: Insn) -> tuple[Wide, Wide]:

@@ -33,7 +33,7 @@ from gpudbg.sm.semantics.operands import (
     write,
     write_pred,
 )
-from gpudbg.sm.semantics.registry import register
+from gpudbg.sm.semantics.rows import register
 
 F16_LEAST = 0x3F10_0000_0000_0000
 """2**-14, the least normal f16, as f64."""

@@ -16,7 +16,7 @@ from gpudbg.sm.semantics.operands import (
     write_logic,
     write_pred,
 )
-from gpudbg.sm.semantics.registry import register
+from gpudbg.sm.semantics.rows import register
 
 
 def _write_lop(m: Machine, i: Insn, result: Value) -> None:

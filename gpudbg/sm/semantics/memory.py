@@ -16,7 +16,7 @@ from gpudbg.sm.semantics.operands import (
     registers,
     write_registers,
 )
-from gpudbg.sm.semantics.registry import register
+from gpudbg.sm.semantics.rows import register
 
 SIZES: dict[str, tuple[int, bool]] = {
     "U8": (1, False),

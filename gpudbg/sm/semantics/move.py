@@ -15,7 +15,7 @@ from gpudbg.sm.semantics.operands import (
     write_pred,
     write_registers,
 )
-from gpudbg.sm.semantics.registry import register
+from gpudbg.sm.semantics.rows import register
 
 _FLAGS: tuple[Flag, ...] = ("Z", "S", "C", "O")
 """Condition-code flags in the order of P2R and R2P, bit 0 first."""

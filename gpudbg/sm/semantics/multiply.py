@@ -24,7 +24,7 @@ from gpudbg.sm.semantics.operands import (
     write_flagged,
     write_logic,
 )
-from gpudbg.sm.semantics.registry import register
+from gpudbg.sm.semantics.rows import register
 
 
 def extended(m: Machine, value: Value, type_: str) -> Wide:

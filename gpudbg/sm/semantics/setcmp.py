@@ -20,7 +20,7 @@ from gpudbg.sm.semantics.operands import (
     write_set,
     write_setp,
 )
-from gpudbg.sm.semantics.registry import register
+from gpudbg.sm.semantics.rows import register
 
 
 def _compare(m: Machine, i: Insn) -> Mask:

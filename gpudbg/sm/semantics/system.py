@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpudbg.sm.semantics.machine import Machine
 from gpudbg.sm.semantics.operands import Insn, raw, write
-from gpudbg.sm.semantics.registry import register
+from gpudbg.sm.semantics.rows import register
 
 
 @register("BPT")

@@ -20,7 +20,7 @@ from gpudbg.sm.semantics.operands import (
     write_logic,
     write_setp,
 )
-from gpudbg.sm.semantics.registry import register
+from gpudbg.sm.semantics.rows import register
 
 _WHOLE = {"8": "B0", "16": "H0", "32": ""}
 """The piece a source type takes when the operand names none."""
