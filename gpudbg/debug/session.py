@@ -84,6 +84,8 @@ class DebugSession(Inferior):
         stop: why it stands; `stops` are all stops so far.
         focus: the warp and lane that questions are about (`set_focus`).
         breakpoints: those set (`break_at`, `watch_at`).
+        events: the stops to come, callbacks and observers, as `events("breakpoint")`.
+        memory: as the focused lane sees it, as `memory("in", 16)`.
         settings: those of the console's `set`.
 
     >>> with gpudbg.open("sessions/first_steps/first_steps.cubin") as session:
@@ -127,7 +129,7 @@ class DebugSession(Inferior):
     __dir__ = public_names
     _INTERNAL = frozenset(
         """arguments_changed carry_out checks complete_expression context dispatch displays
-        enter_inlined examine_state focused forget_interrupt frame_level grid halted integer
+        examine_state focused forget_interrupt frame_level grid halted integer
         killed lane last_line list_state location_text note_write observing opening origin
         plain_command plan quit_code quit_requested require_launchable require_launched
         require_open require_stopped run_to_stop runner running scope scripting shown_pc

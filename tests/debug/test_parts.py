@@ -42,6 +42,28 @@ def test_a_session_inherits_from_its_inferior_alone() -> None:
     assert DebugSession.__mro__[1:] == (Inferior, object)
 
 
+def test_parts_that_are_asked_for_keep_their_session() -> None:
+    assert gpudbg.open(STEPS).memory("in", 4).array(np.int32).tolist() == [250]
+    assert [stop.kind for stop in gpudbg.open(STEPS).events()] == ["exited"]
+
+
+def test_a_pending_breakpoint_keeps_its_callback() -> None:
+    with gpudbg.open(STEPS) as session:
+        seen: list[Stop] = []
+        point = session.break_at(
+            "later.cu:3", pending=True, callback=lambda session, stop: seen.append(stop) or False
+        )
+        point.location = "block_max+0x28"
+        session.breakpoints.resolve_pending()
+        assert session.cont().kind == "exited"
+        assert len(seen) == 8
+
+
+def test_what_is_internal_is_there() -> None:
+    with gpudbg.open(STEPS) as session:
+        assert {name for name in session._INTERNAL if not hasattr(session, name)} == set()
+
+
 def test_memory(inferior: Inferior) -> None:
     memory = SessionMemory(inferior)
     assert memory("in", 16).array(np.int32).tolist() == [100, 101, 102, 103]
