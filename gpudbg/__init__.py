@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from gpudbg.formats.program import Global as Global
     from gpudbg.formats.program import Kernel as Kernel
     from gpudbg.isa import BoundInstruction as BoundInstruction
+    from gpudbg.isa import BoundWideInstruction as BoundWideInstruction
     from gpudbg.isa import assemble as assemble
     from gpudbg.isa import decode as decode
     from gpudbg.sm.observer import Observer as Observer
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
 _PUBLIC = {
     "AssembleError": "gpudbg.errors",
     "BoundInstruction": "gpudbg.isa",
+    "BoundWideInstruction": "gpudbg.isa",
     "Breakpoint": "gpudbg.debug.breakpoints.table",
     "CallSite": "gpudbg.debug.stops.stop",
     "CommandError": "gpudbg.errors",
@@ -128,6 +130,7 @@ _MODULES = ("errors", "plugin")
 __all__ = [
     "AssembleError",
     "BoundInstruction",
+    "BoundWideInstruction",
     "Breakpoint",
     "CallSite",
     "CommandError",

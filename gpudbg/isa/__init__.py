@@ -1,25 +1,27 @@
 """Instruction words: what they mean to read, and how to write them.
 
-`decode` and `assemble` are the Python API over `spa5` (sm_50 .. sm_62).  `volta` decodes the
-128-bit words of sm_70 and later.
+`decode` and `assemble` are the Python API over `spa5` (64-bit words, sm_50 .. sm_62) and `volta`
+(128-bit words, sm_70 and later).
 """
 
 from __future__ import annotations
 
 import re
 from operator import index
+from typing import overload
 
-from ..errors import AssembleError, DecodeError, UsageError
-from .spa5 import ARCHS, Access, Instruction
-from .spa5 import assemble as _assemble
-from .spa5 import decode as _decode
+from ..errors import AssembleError, DecodeError, ModelGap, UsageError
+from . import spa5, volta
+from .spa5 import Access
 from .spa5.insn import Modifiers
 from .spa5.operands import Operand
 from .spa5.sched import NEUTRAL_GROUP
 
 _COMMENT = re.compile(r"/\*.*?\*/|//.*", re.DOTALL)
+_FIRST_PC = 8
+"""Address of the first instruction of a bundle; 128-bit words begin at 0."""
 
-__all__ = ["BoundInstruction", "assemble", "decode"]
+__all__ = ["BoundInstruction", "BoundWideInstruction", "assemble", "decode"]
 
 
 class BoundInstruction:
@@ -30,7 +32,7 @@ class BoundInstruction:
 
     __slots__ = ("control", "insn", "pc")
 
-    def __init__(self, insn: Instruction, pc: int, control: int = NEUTRAL_GROUP) -> None:
+    def __init__(self, insn: spa5.Instruction, pc: int, control: int = NEUTRAL_GROUP) -> None:
         self.insn = insn
         self.pc = pc
         self.control = control
@@ -89,16 +91,99 @@ class BoundInstruction:
         return f"<{self.pc:#06x}: {self.text}>"
 
 
+class BoundWideInstruction:
+    """A decoded 128-bit instruction (sm_70 and later) at an address.
+
+    What it reads and writes is not modelled: `operands` are texts.
+    """
+
+    __slots__ = ("insn", "pc")
+
+    def __init__(self, insn: volta.Instruction, pc: int) -> None:
+        self.insn = insn
+        self.pc = pc
+
+    @property
+    def op(self) -> str:
+        """Mnemonic."""
+        return self.insn.op
+
+    @property
+    def word(self) -> int:
+        """The instruction word; its low 64 bits come first in memory."""
+        return self.insn.word
+
+    @property
+    def arch(self) -> str:
+        """Architecture the word was decoded for."""
+        return self.insn.arch
+
+    @property
+    def text(self) -> str:
+        """The text nvdisasm prints, without semicolon."""
+        return self.insn.text(self.pc)
+
+    @property
+    def guard(self) -> tuple[int, bool]:
+        """Guard predicate index (7: always) and whether it is negated."""
+        return self.insn.guard
+
+    @property
+    def control(self) -> volta.Control:
+        """Stall count, yield, scoreboards, wait mask and reuse."""
+        return self.insn.control
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """Operands as they print, in text order."""
+        return tuple(text for text in self.insn.operand_texts(self.pc) if text)
+
+    @property
+    def target(self) -> int | None:
+        """Absolute byte address of a direct flow target."""
+        return self.insn.target(self.pc)
+
+    @property
+    def reads(self) -> Access:
+        """What it reads is not modelled.
+
+        Raises:
+            ModelGap: always.
+        """
+        raise ModelGap(f"what {self.op} reads: not modelled for 128-bit instructions")
+
+    @property
+    def writes(self) -> Access:
+        """What it writes is not modelled.
+
+        Raises:
+            ModelGap: always.
+        """
+        raise ModelGap(f"what {self.op} writes: not modelled for 128-bit instructions")
+
+    def __repr__(self) -> str:
+        return f"<{self.pc:#06x}: {self.text}>"
+
+
+@overload
+def decode(word: int, pc: int | None = None, *, control: int = ...) -> BoundInstruction: ...
+@overload
 def decode(
-    word: int, pc: int = 8, arch: str = "sm_50", control: int = NEUTRAL_GROUP
-) -> BoundInstruction:
+    word: int, pc: int | None = None, arch: str = ..., control: int = ...
+) -> BoundInstruction | BoundWideInstruction: ...
+def decode(
+    word: int, pc: int | None = None, arch: str = "sm_50", control: int = NEUTRAL_GROUP
+) -> BoundInstruction | BoundWideInstruction:
     """The instruction that `word` encodes, at byte address `pc`.
 
     Args:
-        word: 64-bit instruction word.
-        pc: byte address; relative targets in the text are absolute from it.
-        arch: "sm_50", "sm_52", "sm_53", "sm_60", "sm_61" or "sm_62".
-        control: the instruction's 21-bit group of the bundle's control word.
+        word: the instruction word: 64 bits on sm_50 to sm_62, 128 bits from sm_70 on, whose low 64
+            bits come first in memory.
+        pc: byte address; relative targets in the text are absolute from it.  The first
+            instruction's (8, and 0 for 128-bit words) where it is not given.
+        arch: "sm_50" to "sm_62", "sm_70" to "sm_121".
+        control: the instruction's 21-bit group of the bundle's control word; 128-bit words hold
+            theirs.
 
     Raises:
         DecodeError: no instruction of the architecture; `reason` says why.
@@ -106,19 +191,29 @@ def decode(
 
     >>> gpudbg.decode(0x5C10000000370204).text
     'IADD R4, R2, R3'
+    >>> gpudbg.decode(0x000FC60000000F0000000007000A7202, arch="sm_80").text
+    'MOV R10, R7'
     """
-    _check(arch)
+    wide = _is_wide(arch)
     try:
         word = index(word)
     except TypeError:
         raise UsageError(f"a word is an integer, not {word!r}") from None
-    if not 0 <= word < 1 << 64:
-        raise DecodeError(f"{word:#x} is not a 64-bit word")
-    return BoundInstruction(_decode(word, arch), pc, control)
+    width = 128 if wide else 64
+    if not 0 <= word < 1 << width:
+        raise DecodeError(f"{word:#x} is not a {width}-bit word")
+    if wide:
+        return BoundWideInstruction(volta.decode(word, arch), pc or 0)
+    return BoundInstruction(spa5.decode(word, arch), _FIRST_PC if pc is None else pc, control)
 
 
-def assemble(text: str, pc: int = 8, arch: str = "sm_50") -> int:
+def assemble(text: str, pc: int | None = None, arch: str = "sm_50") -> int:
     """The word of one instruction, in the text nvdisasm prints; comments are passed over.
+
+    Args:
+        text: the instruction.
+        pc: its byte address, for relative targets; as for `decode`.
+        arch: as for `decode`.  A 128-bit word waits one cycle and sets no scoreboard.
 
     Raises:
         AssembleError: with the column and what was expected there.
@@ -127,16 +222,27 @@ def assemble(text: str, pc: int = 8, arch: str = "sm_50") -> int:
     >>> hex(gpudbg.assemble("IADD R4, R2, R3"))
     '0x5c10000000370204'
     """
-    _check(arch)
+    wide = _is_wide(arch)
     if not isinstance(text, str):
         raise UsageError(f"an instruction is a text, not {text!r}")
     plain = _COMMENT.sub(lambda m: " " * len(m[0]), text)
     if ";" in plain.rstrip("; \t\n") or "\n" in plain.strip("; \t\n"):
         wanted = "one; `gpudbg.assemble_program` takes whole programs"
         raise AssembleError("more than one instruction", expected=wanted)
-    return _assemble(plain, pc, arch)
+    if wide:
+        return volta.assemble(plain.rstrip("; \t\n"), pc or 0, arch)
+    return spa5.assemble(plain, _FIRST_PC if pc is None else pc, arch)
 
 
-def _check(arch: str) -> None:
-    if arch not in ARCHS:
-        raise UsageError(f"unknown architecture {arch!r}", hint="one of " + ", ".join(ARCHS))
+def _is_wide(arch: str) -> bool:
+    """Whether an architecture's words have 128 bits.
+
+    Raises:
+        UsageError: an unknown architecture.
+    """
+    if arch in volta.ARCHS:
+        return True
+    if arch not in spa5.ARCHS:
+        known = ", ".join((*spa5.ARCHS, *volta.ARCHS))
+        raise UsageError(f"unknown architecture {arch!r}", hint=f"one of {known}")
+    return False

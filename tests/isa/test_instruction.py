@@ -157,7 +157,7 @@ def test_the_python_api_binds_an_address() -> None:
     assert isa.decode(0x5C12800000470302).writes.cc
     assert isa.assemble("@P0 BRA 0x178", pc=0x158) == 0xE24000000180000F
     with pytest.raises(UsageError, match="sm_75"):
-        isa.decode(0, arch="sm_75")
+        isa.decode(0, arch="sm_99")
     with pytest.raises(DecodeError, match="64-bit"):
         isa.decode(1 << 64)
 

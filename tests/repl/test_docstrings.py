@@ -21,9 +21,9 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 PUBLIC = sorted({*gpudbg.__all__, "compile", "open"} - {"__version__"})
 
 HANDED_OUT = set(
-    """BoundInstruction CallSite DeviceImage Focus Global InstructionInfo Kernel LaneView Line
-    Memory Output PredicateFile RegisterFile Result SpecialValue StackEntry StopKind Subscription
-    Trigger WarpDetail WarpRow""".split()
+    """BoundInstruction BoundWideInstruction CallSite DeviceImage Focus Global InstructionInfo
+    Kernel LaneView Line Memory Output PredicateFile RegisterFile Result SpecialValue StackEntry
+    StopKind Subscription Trigger WarpDetail WarpRow""".split()
 )
 """Types that nobody makes: the examples of what hands them out show them."""
 NO_EXAMPLE = HANDED_OUT | {name for name in PUBLIC if name.endswith(("Error", "Gap"))}

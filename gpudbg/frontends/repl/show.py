@@ -20,7 +20,7 @@ from gpudbg.debug.warp_view import LaneView, PredicateFile, RegisterFile, WarpVi
 from gpudbg.device.device import DeviceBuffer
 from gpudbg.errors import GpudbgError
 from gpudbg.expr import Result
-from gpudbg.isa import BoundInstruction
+from gpudbg.isa import BoundInstruction, BoundWideInstruction
 
 REGISTERS_SHOWN = 16
 """Registers of a warp or lane that a view lists; the rest is counted."""
@@ -144,6 +144,10 @@ def _instruction(insn: BoundInstruction, dbg: DebugSession) -> list[str]:
     ]
 
 
+def _wide_instruction(insn: BoundWideInstruction, dbg: DebugSession) -> list[str]:
+    return [insn.text, f"  {insn.control.words()}"]
+
+
 def _own_lines(value: Any, dbg: DebugSession) -> list[str]:
     return list(value.lines) if isinstance(value, Output) else value.lines()
 
@@ -162,6 +166,7 @@ SHOWN: dict[type, Callable[[Any, DebugSession], list[str]]] = {
     DeviceBuffer: _buffer,
     Snapshot: _snapshot,
     BoundInstruction: _instruction,
+    BoundWideInstruction: _wide_instruction,
     Memory: _own_lines,
     SpecialValue: _own_lines,
     InstructionInfo: _own_lines,

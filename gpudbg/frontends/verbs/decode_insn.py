@@ -124,6 +124,7 @@ def _explain_wide(word: int, arch: str, pc: int) -> tuple[dict[str, Any], list[s
         "legal": True,
         "text": insn.text(pc),
         "mnemonic": insn.op,
+        "target": insn.target(pc),
         "operands": [text for text in insn.operand_texts(pc) if text],
         "control": {
             "stall": control.stall,
@@ -134,13 +135,7 @@ def _explain_wide(word: int, arch: str, pc: int) -> tuple[dict[str, Any], list[s
             "reuse": control.reuse,
         },
     }
-    words = [f"stall {control.stall}", "yield" if control.yields else "no yield"]
-    words += [f"sets SB{control.write_barrier} when written"] * (control.write_barrier != 7)
-    words += [f"sets SB{control.read_barrier} when read"] * (control.read_barrier != 7)
-    words += ["waits for " + " ".join(f"SB{n}" for n in base["control"]["wait"])] * bool(
-        control.wait_mask
-    )
-    return base, [f"{shown}  {arch}", f"  {insn.text(pc)}", "", f"  {', '.join(words)}"]
+    return base, [f"{shown}  {arch}", f"  {insn.text(pc)}", "", f"  {control.words()}"]
 
 
 def _access(access: Any) -> dict[str, Any]:

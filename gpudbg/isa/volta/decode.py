@@ -49,6 +49,12 @@ def _candidates(code: int, tables: str) -> tuple[Form, ...]:
 
 
 @cache
+def candidates_of(tables: str) -> tuple[Form, ...]:
+    """Every form of an architecture's tables, in the order of the rows."""
+    return tuple(form for forms in _index(tables).values() for form in forms)
+
+
+@cache
 def _refusals(form: Form, tables: str) -> tuple[tuple[int, frozenset[int]], ...]:
     """(mask, patterns under it) of every field with refused values."""
     out = []

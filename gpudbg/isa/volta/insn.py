@@ -7,8 +7,14 @@ from typing import NamedTuple
 from .spec import Form
 
 PT = 7
+NO_BARRIER = 7
+CONTROL_LOW = 105
+"""Lowest of the scheduling bits."""
 _LARGEST_SHIFTED, _NOT_SHIFTED = 0x40000000, 0x10000
 """Powers of two that IMAD prints as .SHL: up to the first, without the second (measured)."""
+
+_BATCH, _NO_ALIAS = 122, 3
+"""Where the batch code stands, and the one with which IMAD prints as itself (measured)."""
 
 
 class Control(NamedTuple):
@@ -34,6 +40,30 @@ class Control(NamedTuple):
         return cls(
             word >> 105 & 31, word >> 110 & 7, word >> 113 & 7, word >> 116 & 63, word >> 122 & 7
         )
+
+    def encode(self) -> int:
+        """A word that has these scheduling bits and nothing else."""
+        value = self.issue | self.write_barrier << 5 | self.read_barrier << 8
+        return (value | self.wait_mask << 11 | self.reuse << 17) << CONTROL_LOW
+
+    def words(self) -> str:
+        """The scheduling bits in words: `stall 2, no yield, sets SB0 when written`."""
+        out = [f"stall {self.stall}", "yield" if self.yields else "no yield"]
+        for barrier, when in ((self.write_barrier, "written"), (self.read_barrier, "read")):
+            if barrier != NO_BARRIER:
+                out.append(f"sets SB{barrier} when {when}")
+        if self.wait_mask:
+            waits = (f"SB{n}" for n in range(6) if self.wait_mask >> n & 1)
+            out.append("waits for " + " ".join(waits))
+        return ", ".join(out)
+
+    def __str__(self) -> str:
+        waits = "".join(str(n) if self.wait_mask >> n & 1 else "-" for n in range(6))
+        read = "-" if self.read_barrier == NO_BARRIER else self.read_barrier
+        write = "-" if self.write_barrier == NO_BARRIER else self.write_barrier
+        reuse = "".join(str(n) if self.reuse >> n & 1 else "-" for n in range(3))
+        mark = "Y" if self.yields else "-"
+        return f"B{waits}:R{read}:W{write}:{mark}:S{self.stall:02d}:{reuse}"
 
     @property
     def stall(self) -> int:
@@ -69,6 +99,13 @@ class Instruction:
         """Guard predicate index (7: always) and whether it is negated."""
         return self.word >> 12 & 7, bool(self.word >> 15 & 1)
 
+    def target(self, pc: int = 0) -> int | None:
+        """Absolute byte address of a direct flow target of the word at `pc`."""
+        for part in self.form.parts(self.tables)[0]:
+            if part.relative:
+                return int(part.show(self.word, pc), 16)
+        return None
+
     def operand_texts(self, pc: int = 0) -> list[str]:
         """Operands as they print, in order; those that the text leaves out are empty."""
         parts, _ = self.form.parts(self.tables)
@@ -86,6 +123,14 @@ class Instruction:
 
     def text(self, pc: int = 0) -> str:
         """The text nvdisasm prints, without semicolon; `pc` is the word's byte address."""
+        index, negated = self.guard
+        if index == PT and not negated:
+            return self.body(pc)
+        name = "UP" if self.form.uniform_guard else "P"
+        return f"@{'!' if negated else ''}{name}{'T' if index == PT else index} {self.body(pc)}"
+
+    def body(self, pc: int = 0) -> str:
+        """The text without its guard."""
         texts = self.operand_texts(pc)
         head = self.form.head(self.word)
         if self.op == "IMAD":
@@ -95,25 +140,23 @@ class Instruction:
             if text:
                 shown += separator + text
                 separator = part.separator
-        index, negated = self.guard
-        lead = ""
-        if index != PT or negated:
-            name = "UP" if self.form.uniform_guard else "P"
-            lead = f"@{'!' if negated else ''}{name}{'T' if index == PT else index} "
-        return f"{lead}{head} {shown}" if shown else lead + head
+        return f"{head} {shown}" if shown else head
 
     def _imad_alias(self, texts: list[str]) -> str:
         """IMAD prints as MOV, IADD or SHL where its operands make it one (measured)."""
         if any(m in self.form.modifiers for m in (".WIDE", ".HI", ".X")):
             return ""
-        a, b, c = (text.replace(".reuse", "").lstrip("-") for text in texts[-3:])
-        if b.startswith("UR") or c.startswith("UR"):
+        if self.word >> _BATCH & 7 == _NO_ALIAS and not self.word >> CONTROL_LOW & 16:
             return ""
-        if a == "RZ" or b in ("RZ", "0x0") or (b == "0x1" and c == "RZ"):
+        a, b, c = (text.replace(".reuse", "").lstrip("-") for text in texts[-3:])
+        if any(text.startswith(("UR", "cx")) for text in (b, c)):
+            return ""
+        positive = not texts[-2].startswith("-")
+        if a == "RZ" or b in ("RZ", "0x0") or (b == "0x1" and c == "RZ" and positive):
             return ".MOV"
-        if b == "0x1" and not texts[-2].startswith("-"):
+        if b == "0x1" and positive:
             return ".IADD"
-        if c == "RZ" and b.startswith("0x") and not texts[-2].startswith("-"):
+        if c == "RZ" and b.startswith("0x") and positive:
             number = int(b, 16)
             power = number & (number - 1) == 0 and 1 < number <= _LARGEST_SHIFTED
             return ".SHL" if power and number != _NOT_SHIFTED else ""

@@ -15,34 +15,30 @@ modifiers   `.TEXT` fixed; `.TEXT@BIT` printed when the bit is set, `.TEXT@!BIT`
 operands    R U P Q (UP) B (scoreboard) and the lowest bit, or all bits; I unsigned, S signed,
             T target relative to the next instruction, each with `*SCALE` and `+ADD`; `f32@LOW`,
             `f64h@LOW`, `f16@LOW`, `bf16@LOW`; `SR` special register; `NBITS=NAME` a word of a list;
-            `'TEXT`; places such as `c[I58:54][S53:40*4]`, with `{flags:printed;...}` after a
-            bracket: which members print, by which are zero.
+            `'TEXT`; places such as `c[I58:54][S53:40*4]` or `[R24.64,U64!,S63:40]`, whose members
+            print unless they are zero.  Marks behind a member: `!` always printed, `%` the same
+            with RZ as ???255, `#` refused when zero, `@` a 0 that stands alone prints as RZ.
             Attributes: `-BIT` negate, `|BIT` absolute, `~BIT` complement, `!BIT` not, `+SITE`
             suffix (`&`: inside the bars), `?A/B` left out when it reads A or B, `??A` left out as
             the option `omit=` says, `_` a blank in place of the comma, `^` stored inverted.
 options     `var` variable latency; `ctl=A/B` allowed values of bits 124:122; `bar=w|r|wr|m`
-            barriers that must be unset; `U` guarded by a uniform predicate; `arch=`.
+            barriers that must be unset; `U` guarded by a uniform predicate; `idle=HEX` bits
+            that show nowhere and that compilers set; `arch=`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib.resources import files
 
-from ...bits import Field, sign_extend
 from ..bitsets import Bits
-from ..floats import format_float
-from .sregs import special_name
+from .parts import Bracket, Core, FloatField, Part, Sign, Signed, Site, fixed, in_turn, remembered
 
 TABLE_ARCHS = ("70", "75", "80", "86", "89", "90", "100", "120")
 """Architectures that have tables of their own."""
-_TEXTS_LIMIT = 1 << 14
-"""Most texts of one operand that are kept."""
-WIDE_UNIFORM = frozenset({"100", "120"})
-"""Those whose uniform registers are numbered in eight bits."""
 FAMILIES = (
     "integer", "float", "half", "memory", "flow", "uniform", "tensor", "async", "texture",
     "graphics",
@@ -55,35 +51,6 @@ _CORES = {
 }  # fmt: skip
 _SOURCES = (24, 32, 64)
 """Lowest bits of the fields that hold source registers."""
-_MUFU_LOW, _MUFU_64H = 74, (6, 7)
-"""Where MUFU names its function, and the functions of the high word of an f64."""
-Show = Callable[[int, int], str]
-"""The text of a part of a word at an address."""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A part of the text: the bits it depends on, and how it is shown."""
-
-    mask: int
-    show: Show
-    relative: bool = False
-    omit: frozenset[str] = frozenset()
-    maybe: frozenset[str] = frozenset()
-    separator: str = ", "
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """A modifier field and the texts of its values; None is refused."""
-
-    bits: Bits
-    texts: tuple[str | None, ...]
-
-    def part(self) -> Part:
-        """The site as text."""
-        get, texts = self.bits.get, self.texts
-        return Part(self.bits.mask, lambda word, pc: texts[get(word)] or "")
 
 
 @cache
@@ -129,199 +96,55 @@ def _site(token: str) -> Site | str:
     return Site(Bits.parse(where), value_lists()[head])
 
 
+def _site_part(token: str) -> Part:
+    """A modifier token as a part."""
+    made = _site(token)
+    return fixed(made) if isinstance(made, str) else made.part()
+
+
 # ---- operands --------------------------------------------------------------------------
-_CORE = re.compile(r"(SR|[RUPQBIST])(=?-?[\d:+]*\d)?((?:\*\d+)?)((?:\+\d+)?)(\^?)(.*)")
-_STANDARD = {"R": 8, "P": 3, "Q": 3}
-
-
-def _number(value: int) -> str:
-    return f"-{-value:#x}" if value < 0 else f"{value:#x}"
-
-
-def _named(letter: str, zero: int, name: str) -> Callable[[int], str]:
-    """Register names: all ones is RZ, PT or their uniform siblings."""
-    last = f"{name}T" if letter in "PQ" else f"{name}Z"
-    return lambda value: last if value == zero else f"{name}{value}"
-
-
-class _Core:
-    """A number in a field: a register, an immediate or a target."""
-
-    def __init__(self, token: str, arch: str) -> None:
-        found = _CORE.fullmatch(token)
-        if not found:
-            raise ValueError(f"operand {token!r}")
-        self.letter = found[1]
-        where, self.rest = found[2] or "", found[6]
-        self.scale, self.add = int(found[3][1:] or 1), int(found[4] or 0)
-        if self.letter == "U" and where.endswith("+1"):
-            # The second register of a pair, not a further range: no uniform field has bit 1.
-            where, self.add = where.removesuffix("+1"), 1
-        self.inverted = bool(found[5])
-        self.fixed: int | None = int(where[1:]) if where.startswith("=") else None
-        if self.fixed is None and where.isdigit() and self.letter in "RUPQ":
-            wide = 8 if arch in WIDE_UNIFORM else 6
-            size = _STANDARD.get(self.letter, wide)
-            where = f"{int(where) + size - 1}:{where}"
-        self.bits = Bits.parse(where) if self.fixed is None else Bits(())
-        if self.letter == "U" and arch in WIDE_UNIFORM and self.bits.width == 6:
-            low = self.bits.ranges[0].lo
-            self.bits = Bits((Field(low + 7, low),))
-
-    def value(self) -> Callable[[int], int]:
-        """A function from word to the number."""
-        if self.fixed is not None:
-            fixed = self.fixed
-            return lambda word: fixed
-        get, scale, add, width = self.bits.get, self.scale, self.add, self.bits.width
-        ones = (1 << width) - 1
-        if self.letter in "ST":
-            return lambda word: sign_extend(get(word), width) * scale + add
-        if self.inverted:
-            return lambda word: get(word) ^ ones
-        if self.letter == "U" and add:
-            return lambda word: ones if (n := get(word)) == ones else n + add
-        return lambda word: get(word) * scale + add
-
-    @property
-    def zero(self) -> int:
-        """The value that reads as nothing: RZ, PT, 0."""
-        if self.letter in "RUPQ":
-            if self.fixed is not None:
-                return {"R": 255, "U": -1}.get(self.letter, 7)
-            return (1 << self.bits.width) - 1
-        return 0
-
-    def show(self, arch: str) -> Show:
-        """Its text."""
-        value = self.value()
-        match self.letter:
-            case "R" | "U" | "P" | "Q":
-                names = {"R": "R", "U": "UR", "P": "P", "Q": "UP"}
-                name = _named(self.letter, self.zero, names[self.letter])
-                return lambda word, pc: name(value(word))
-            case "B":
-                return lambda word, pc: f"SB{value(word)}"
-            case "SR":
-                return lambda word, pc: special_name(value(word), arch)
-            case "T":
-                return lambda word, pc: _number(pc + 16 + value(word))
-            case _:
-                return lambda word, pc: _number(value(word))
-
-
-def _float(kind: str, low: int, form: Form, arch: str) -> Part:
-    """A float immediate; `mufu` is the high word of an f64 for the .64H functions."""
-    width = 16 if kind in ("f16", "bf16") else 32
-    mask = ((1 << width) - 1) << low
-    head_mask = form.heads[0] if kind == "f16" else 0
-    function = 15 << _MUFU_LOW if kind == "mufu" else 0
-
-    def show(word: int, pc: int) -> str:
-        value = (word & mask) >> low
-        if kind == "f64h" or (function and word >> _MUFU_LOW & 15 in _MUFU_64H):
-            return format_float(value << 32, 64)
-        if kind == "bf16" or (head_mask and ".BF16" in form.head(word)):
-            return format_float(value << 16, 32)
-        text = format_float(value, width)
-        if width == 32 and arch in WIDE_UNIFORM and "QNAN" in text and not value >> 22 & 1:
-            return text.replace("QNAN", "SNAN")
-        return text
-
-    return Part(mask | head_mask | function, show)
-
-
 _FLOAT = re.compile(r"(f32|f64h|f16|bf16|mufu)@(\d+)")
-_BRACKET = re.compile(r"\[([^\]]*)\](?:\{([^}]*)\})?")
-
-
-def _bracket(members: str, printed: str, alone: str, arch: str) -> Part:
-    """One pair of brackets.
-
-    Args:
-        alone: "RZ" where a number 0 that is the only member prints so; else what stands before the
-            brackets: after `desc` a base RZ prints.
-    """
-    mask, shows, values = 0, [], []
-    for token in filter(None, members.split(",")):
-        head, *sites = re.split(r"[<>]", token)
-        core = _Core(head, arch)
-        mask |= core.bits.mask
-        suffix = [core.rest] + [_site(s) for s in sites if s]
-        shows.append(_with_suffix(core.show(arch), suffix))
-        mask |= sum(s.bits.mask for s in suffix if isinstance(s, Site))
-        values.append((core.value(), core.zero))
-    rules = dict(rule.split(":") for rule in printed.split(";")) if printed else {}
-    lone = alone if alone == "RZ" and len(values) == 1 and values[0][1] == 0 else ""
-    scaled = "<" in members
-    described = alone == "desc"
-
-    def show(word: int, pc: int) -> str:
-        flags = "".join("1" if get(word) == zero else "0" for get, zero in values)
-        if lone and flags == "1":
-            return f"[{lone}]"
-        kept = rules.get(flags) or _kept(flags)
-        if described and kept[:1] == "0" and flags not in rules:
-            kept = f"1{kept[1:]}"
-        if scaled and kept[:1] == "0" and "." in shows[0](word, pc):
-            kept = f"1{kept[1:]}"
-        out = ""
-        for keep, one in zip(kept, shows, strict=True):
-            if keep == "1":
-                text = one(word, pc)
-                out += f"+{text}" if out else text
-        return f"[{out}]"
-
-    return Part(mask, show)
-
-
-def _kept(zero: str) -> str:
-    """Members that print: those that are not zero, or the first where all are."""
-    kept = "".join("0" if flag == "1" else "1" for flag in zero)
-    return kept if "1" in kept else "1".ljust(len(zero), "0")
-
-
-def _with_suffix(show: Show, suffix: list[Site | str]) -> Show:
-    parts = [s.part().show if isinstance(s, Site) else (lambda w, p, s=s: s) for s in suffix if s]
-    if not parts:
-        return show
-    return lambda word, pc: show(word, pc) + "".join(part(word, pc) for part in parts)
+_BRACKET = re.compile(r"\[([^\]]*)\]")
 
 
 def _core(token: str, form: Form, arch: str) -> tuple[Part, int]:
     """An operand without its attributes, and the lowest bit of a register's field (else -1)."""
     if token[0] == "'":
-        return Part(0, lambda word, pc: token[1:]), -1
+        return fixed(token[1:]), -1
     if found := _FLOAT.fullmatch(token):
-        return _float(found[1], int(found[2]), form, arch), -1
+        heads = (form.heads[0], form.head) if found[1] == "f16" else ()
+        return FloatField(found[1], int(found[2]), arch, *heads).part(), -1
     if token[0] == "N":
         where, _, name = token[1:].partition("=")
         return Site(Bits.parse(where), value_lists()[name]).part(), -1
     if "[" in token:
-        head = token[: token.index("[")]
-        alone = "RZ" if not head or form.op == "LDC" else head
-        groups = _BRACKET.findall(token)
-        brackets = [
-            _bracket(a, b, alone if n == len(groups) - 1 else "", arch)
-            for n, (a, b) in enumerate(groups)
-        ]
-        mask = 0
-        for bracket in brackets:
-            mask |= bracket.mask
-        return Part(mask, lambda w, p: head + "".join(b.show(w, p) for b in brackets)), -1
-    core = _Core(token, arch)
+        return _place(token, arch), -1
+    core = Core(token, arch)
     low = core.bits.ranges[0].lo if core.letter == "R" and core.bits.ranges else -1
-    return Part(core.bits.mask, core.show(arch), core.letter == "T"), low
+    relative = core.letter == "T"
+    mask, registers, expected = core.bits.mask, core.registers(), core.expected
+    part = Part(
+        mask, core.show(), core.scan, relative, registers=registers, expected=expected
+    )  # fmt: skip
+    return part, low
 
 
-def _test(where: str) -> tuple[int, Callable[[int], bool]]:
-    """A sign bit: its mask and whether it acts (`^BIT`: when clear; `always`)."""
-    if where == "always":
-        return 0, lambda word: True
-    bit = int(where.lstrip("^"))
-    if where[0] == "^":
-        return 1 << bit, lambda word: not word >> bit & 1
-    return 1 << bit, lambda word: bool(word >> bit & 1)
+def _place(token: str, arch: str) -> Part:
+    """What stands in brackets, such as `c[I58:54][S53:40*4]` or `desc[U64][R24]`."""
+    head = token[: token.index("[")]
+    brackets = [Bracket(members, arch, _site_part) for members in _BRACKET.findall(token)]
+    mask = 0
+    for bracket in brackets:
+        mask |= bracket.mask
+    scans = [fixed(head).scan, *(b.scan for b in brackets)]
+    return Part(
+        mask,
+        lambda word, pc: head + "".join(b.show(word, pc) for b in brackets),
+        lambda source, pos, pc: in_turn(scans, source, pos, pc),
+        registers=tuple(r for b in brackets for r in b.registers),
+        expected=head + "[...]" * len(brackets),
+        refusals=tuple(site for b in brackets for site in b.refusals),
+    )
 
 
 def _operand(text: str, form: Form, arch: str) -> tuple[Part, list[Site]]:
@@ -329,13 +152,10 @@ def _operand(text: str, form: Form, arch: str) -> tuple[Part, list[Site]]:
     token, *attributes = text.split()
     core, low = _core(token, form, arch)
     reuse = form.reuse_bits.get(low, -1)
-    mask, sites, inside, separator = core.mask, [], False, ", "
+    sites, inside, separator = list(core.refusals), "&" in attributes, ", "
     omit: frozenset[str] = frozenset()
     maybe: frozenset[str] = frozenset()
-    signs: dict[str, Callable[[int], bool]] = {}
-    suffix: list[Site | str] = []
-    if reuse >= 0:
-        mask |= 1 << reuse | 1 << 109
+    signs, suffix = [], []
     for a in attributes:
         if a[:2] == "??":
             maybe = frozenset(a[2:].split("/"))
@@ -343,66 +163,20 @@ def _operand(text: str, form: Form, arch: str) -> tuple[Part, list[Site]]:
             omit = frozenset(a[1:].split("/"))
         elif a == "_":
             separator = " "
-        elif a == "&":
-            inside = True
         elif a[0] == "+":
             made = _site(a[1:])
-            suffix.append(made)
-            if isinstance(made, Site):
-                sites.append(made)
-                mask |= made.bits.mask
+            suffix.append(fixed(made) if isinstance(made, str) else made.part())
+            sites += [made] if isinstance(made, Site) else []
         elif a[0] in "-|~!":
-            bit, acts = _test(a[1:])
-            signs[a[0]] = acts
-            mask |= bit
-    parts = [s.part().show if isinstance(s, Site) else (lambda w, p, s=s: s) for s in suffix]
-    show = core.show
-    if signs or parts or reuse >= 0:
-        show = _signed(core.show, signs, parts, reuse, inside)
+            signs.append(Sign.parse(a))
+    mask, show, scan = core.mask, core.show, core.scan
+    if signs or suffix or reuse >= 0:
+        signed = Signed(core, signs, suffix, reuse, inside)
+        mask, show, scan = signed.mask, signed.show, signed.scan
     if not core.relative:
-        show = _remembered(mask, show)
-    return Part(mask, show, core.relative, omit, maybe, separator), sites
-
-
-def _remembered(mask: int, show: Show) -> Show:
-    """The same, looked up by the bits the text depends on: programs repeat their operands."""
-    texts: dict[int, str] = {}
-
-    def look(word: int, pc: int) -> str:
-        key = word & mask
-        found = texts.get(key)
-        if found is None:
-            if len(texts) >= _TEXTS_LIMIT:
-                texts.clear()
-            found = texts[key] = show(word, pc)
-        return found
-
-    return look
-
-
-def _signed(
-    core: Show,
-    signs: dict[str, Callable[[int], bool]],
-    parts: list[Show],
-    reuse: int,
-    inside: bool,
-) -> Show:
-    """Signs, bars, `.reuse` and suffixes around an operand."""
-
-    def show(word: int, pc: int) -> str:
-        out = core(word, pc)
-        tail = "".join(part(word, pc) for part in parts)
-        mark = ".reuse" if reuse >= 0 and word >> 109 & 1 and word >> reuse & 1 else ""
-        if "|" in signs and signs["|"](word):
-            out = f"|{out}{tail}|{mark}" if inside else f"|{out}|{mark}{tail}"
-        else:
-            out += mark + tail
-        for sign in "-~!":
-            if sign in signs and signs[sign](word):
-                out = sign + out
-        return out
-
-    return show
+        show = remembered(mask, show)
+    part = replace(core, mask=mask, show=show, scan=scan, omit=omit, maybe=maybe)
+    return replace(part, separator=separator), sites
 
 
 # ---- forms -----------------------------------------------------------------------------
@@ -432,6 +206,11 @@ class Form:
         return "var" not in self.options
 
     @cached_property
+    def idle(self) -> int:
+        """Bits without a text that compilers set."""
+        return int(self.options.get("idle", "0"), 16)
+
+    @cached_property
     def uniform_guard(self) -> bool:
         """Whether the guard is a uniform predicate."""
         return "U" in self.options
@@ -449,11 +228,11 @@ class Form:
         return self._texts[arch]
 
     @cached_property
-    def heads(self) -> tuple[int, list[Part | str]]:
+    def heads(self) -> tuple[int, list[Part]]:
         """The mask of the modifiers, and how they print."""
-        mask, out = 0, list[Part | str]()
+        mask, out = 0, list[Part]()
         for made in map(_site, self.modifiers.split()):
-            out.append(made.part() if isinstance(made, Site) else made)
+            out.append(made.part() if isinstance(made, Site) else fixed(made))
             mask |= made.bits.mask if isinstance(made, Site) else 0
         return mask, out
 
@@ -462,8 +241,8 @@ class Form:
         mask, parts = self.heads
         found = self._heads.get(word & mask)
         if found is None:
-            texts = (p if isinstance(p, str) else p.show(word, 0) for p in parts)
-            found = self._heads[word & mask] = self.op + "".join(texts)
+            texts = "".join(part.show(word, 0) for part in parts)
+            found = self._heads[word & mask] = self.op + texts
         return found
 
     def used(self, arch: str) -> int:
