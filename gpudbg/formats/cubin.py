@@ -8,11 +8,12 @@ sh_info bits 24..31 and barriers in sh_flags bits 20..26; entry points have st_o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
+from gpudbg.architectures import LISTED, WIDE, is_wide
 from gpudbg.errors import LoadError
 from gpudbg.formats import nvinfo
 from gpudbg.formats.elf import EM_CUDA, SHT_NOBITS, Elf, as_load_error, machine_name, read_elf
@@ -43,10 +44,16 @@ _BANK = re.compile(r"\.nv\.constant(\d{1,2})(?:\.(.+))?$", re.DOTALL)
 _DEVICE_FN = re.compile(r"^\$(.+?)\$(.+)$", re.DOTALL)
 _IMAGE_KINDS = ("texture", "sampler", "surface")
 _NO_LIMIT = 0xFF
+_NEW_ABI, _NEW_SPECIAL, _SPECIAL, _FIRST_SPECIAL = 0x41, 0x8, 0x800, 90
+"""EI_OSABI since sm_100, the flags of sm_100a and sm_90a, and the first architecture with one."""
 
 
 def read_cubin(
-    source: str | Path | bytes, path: str | None = None, *, bare: bool = False
+    source: str | Path | bytes,
+    path: str | None = None,
+    *,
+    bare: bool = False,
+    archs: Collection[str] = SUPPORTED_ARCHS,
 ) -> Program:
     """Read a cubin.
 
@@ -54,6 +61,7 @@ def read_cubin(
         source: a file's path, or its bytes.
         path: the name to use in messages when `source` is bytes.
         bare: also one without kernels: device functions can be listed all the same.
+        archs: architectures that will do: those that run, or all that can be listed.
 
     Returns:
         The program, not yet placed at addresses (`gpudbg.formats.layout.relocate` does that).
@@ -67,7 +75,7 @@ def read_cubin(
     else:
         data, name = read_bytes(source), str(source)
     elf = read_elf(data, name)
-    arch = _arch(elf)
+    arch = _arch(elf, archs)
     with as_load_error(name, "cubin"):
         program = _program(elf, arch, data)
     if not program.kernels and not bare:
@@ -75,7 +83,15 @@ def read_cubin(
     return program
 
 
-def _arch(elf: Elf) -> str:
+def architecture(data: bytes, path: str) -> str:
+    """The architecture of a cubin that can be listed; "" for any other file."""
+    try:
+        return _arch(read_elf(data, path, tables=False), LISTED)
+    except LoadError:
+        return ""
+
+
+def _arch(elf: Elf, archs: Collection[str]) -> str:
     """The architecture, such as "sm_50".
 
     Raises:
@@ -86,14 +102,17 @@ def _arch(elf: Elf) -> str:
             f"an ELF file for {machine_name(elf.machine)}, not a cubin", path=elf.path, offset=18
         )
     # The toolkits for sm_100 and later moved the architecture up by a byte (EI_OSABI 0x41).
-    number = elf.flags >> 8 & 0xFF if elf.abi == 0x41 else elf.flags & 0xFF
-    arch = f"sm_{number}"
-    if arch not in SUPPORTED_ARCHS:
+    new = elf.abi == _NEW_ABI
+    number = elf.flags >> 8 & 0xFF if new else elf.flags & 0xFF
+    special = elf.flags & (_NEW_SPECIAL if new else _SPECIAL) and number >= _FIRST_SPECIAL
+    arch = f"sm_{number}a" if special else f"sm_{number}"
+    if arch not in archs:
+        listed = "; `gpudbg dis` and `gpudbg info` list it" if arch in WIDE else ""
         raise LoadError(
             f"is for {arch}, which is not supported",
             path=elf.path,
             offset=0x30,
-            hint="supported: " + ", ".join(SUPPORTED_ARCHS),
+            hint="supported: " + ", ".join(archs) + listed,
         )
     return arch
 
@@ -107,6 +126,7 @@ class _Info:
     max_stack: int | None = None
     crs_stack: int | None = 0
     regs: int = 0
+    barriers: int = 0
     params: list[Param] = field(default_factory=list)
     param_base: int = PARAM_BASE
     param_bytes: int | None = None
@@ -151,6 +171,8 @@ def _apply(info: _Info, record: nvinfo.InfoRecord, path: str) -> None:
             info.crs_stack = _known(nvinfo.word(record, path))
         case "INDIRECT_BRANCH_TARGETS":
             info.branches.extend(nvinfo.branches(record, path))
+        case "NUM_BARRIERS" if isinstance(record.value, int):
+            info.barriers = record.value & 0xFF
         case "EXTERNS":
             info.externs.extend(nvinfo.words(record, path))
 
@@ -270,7 +292,7 @@ def _kernel(elf: Elf, fn: Function, text: Section, info: _Info, symbols: tuple[S
         code=text.data,
         file_offset=text.offset,
         num_regs=max(text.info >> 24 & 0xFF, info.regs & 0xFF, 1),
-        num_barriers=min(text.flags >> 20 & 0x7F, 16),
+        num_barriers=min(max(text.flags >> 20 & 0x7F, info.barriers), 16),
         params=params,
         param_base=info.param_base,
         param_bytes=param_bytes,
@@ -323,9 +345,10 @@ def _program(elf: Elf, arch: str, data: bytes) -> Program:
         sections.setdefault(section.name, section)
     texts = {s.name: s for s in sections.values() if _is_text(s)}
     for text in texts.values():
-        if text.size % 8:
+        word_bytes = 16 if is_wide(arch) else 8
+        if text.size % word_bytes:
             raise LoadError(
-                f"{text.name} has {text.size} bytes, not a whole number of 8-byte words",
+                f"{text.name} has {text.size} bytes, not a whole number of {word_bytes}-byte words",
                 path=elf.path,
                 offset=text.offset,
             )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpudbg.architectures import LISTED, age
 from gpudbg.errors import LoadError
 from gpudbg.formats.cubin import TEXT, read_cubin
 from gpudbg.formats.elf import ELF_MAGIC, EM_CUDA, read_elf
@@ -129,29 +130,38 @@ def _picked(image: Image, path: str, held: list[tuple[Image, tuple[str, ...]]]) 
     return replace(program, elsewhere=others) if others else program
 
 
-def cubins_for(images: tuple[Image, ...], path: str, arch: str | None = None) -> list[Image]:
+def cubins_for(
+    images: tuple[Image, ...],
+    path: str,
+    arch: str | None = None,
+    archs: Sequence[str] = SUPPORTED_ARCHS,
+) -> list[Image]:
     """The cubins of a file for one architecture, each content once.
 
     Args:
         images: what the file holds.
         path: its name, for messages.
         arch: the architecture to run on; None takes the lowest one that is supported.
+        archs: architectures that will do; where a file has some that run, those are taken.
 
     Raises:
         LoadError: there is none.
     """
-    cubins = [i for i in images if i.kind == "elf" and i.arch in SUPPORTED_ARCHS]
+    cubins = [i for i in images if i.kind == "elf" and i.arch in archs]
     if arch is not None:
-        cubins = [i for i in cubins if runs_on(i.arch, arch)]
+        exact = [i for i in cubins if i.arch == arch.rstrip("a")]
+        cubins = exact or [i for i in cubins if runs_on(i.arch, arch)]
+    elif any(i.arch in SUPPORTED_ARCHS for i in cubins):
+        cubins = [i for i in cubins if i.arch in SUPPORTED_ARCHS]
     if not cubins:
         held = ", ".join(sorted({f"{i.kind} for {i.arch}" for i in images})) or "nothing"
         wanted = arch or "a supported architecture"
         raise LoadError(
             f"no cubin for {wanted}; it holds {held}",
             path=path,
-            hint="supported: " + ", ".join(SUPPORTED_ARCHS),
+            hint="supported: " + ", ".join(archs),
         )
-    best = max(i.arch for i in cubins) if arch else min(i.arch for i in cubins)
+    best = (max if arch else min)((i.arch for i in cubins), key=age)
     contents: dict[bytes, Image] = {}
     for image in cubins:
         if image.arch == best:
@@ -185,11 +195,11 @@ def read_programs(data: bytes, path: str, arch: str | None = None) -> Iterator[P
     from gpudbg.formats.fatbin import read_images
 
     if is_cubin(data):
-        yield read_cubin(data, path, bare=True)
+        yield read_cubin(data, path, bare=True, archs=LISTED)
         return
     found = False
-    for image in cubins_for(read_images(data, path), path, arch):
-        program = read_cubin(image.read(), path, bare=True)
+    for image in cubins_for(read_images(data, path), path, arch, LISTED):
+        program = read_cubin(image.read(), path, bare=True, archs=LISTED)
         if program.code_sections:
             found = True
             yield program

@@ -34,6 +34,10 @@ NAMES = dict(
         UNUSED_LOAD_BYTE_OFFSET KPARAM_INFO_V2 SYSCALL_OFFSETS""".split()
     )
 )
+NAMES |= {
+    0x4A: "VRC_CTA_INIT_COUNT", 0x4C: "NUM_BARRIERS", 0x4F: "AT_ENTRY_FRAGMENTS",
+    0x50: "SPARSE_MMA_MASK", 0x51: "TCGEN05_1CTA_USED", 0x54: "REG_RECONFIG",
+}  # fmt: skip
 """Attribute code -> name; codes beyond are shown as ATTR_xx."""
 
 _WORD = Struct("<I")

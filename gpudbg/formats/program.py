@@ -28,6 +28,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
+from gpudbg.architectures import RUN
 from gpudbg.formats.names import shown_names
 
 PARAM_BASE = 0x140
@@ -36,8 +37,8 @@ PARAM_BASE = 0x140
 MAX_BANK_BYTES = 0x10000
 """Largest constant bank."""
 
-SUPPORTED_ARCHS = ("sm_50", "sm_52", "sm_53", "sm_60", "sm_61", "sm_62")
-"""Architectures whose code can be loaded."""
+SUPPORTED_ARCHS = RUN
+"""Architectures whose code can be run."""
 
 DEFAULT_CODE_BASE = 0x1000
 """Code address of the first section unless the loader chooses another."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpudbg.architectures import is_wide
 from gpudbg.errors import LoadError, UsageError
 from gpudbg.toolchain.options import CompileOptions, is_source, word_options
 
@@ -78,7 +79,7 @@ def open_programs(
     made = is_source(path) or Path(path).suffix.lower() == SASS_SUFFIX
     data = b"" if made else read_bytes(path)
     # A cubin with kernels opens as ever; plugins may know what is no cubin.
-    ours = holds_code(data) and not has_kernels(data)
+    ours = holds_code(data) and (not has_kernels(data) or _is_wide_cubin(data, str(path)))
     found = _foreign(data, path) if ours and not is_cubin(data) else None
     if found is not None:
         yield found
@@ -86,6 +87,13 @@ def open_programs(
         yield from read_programs(data, str(path), arch)
     else:
         yield open_program(path, arch=arch, options=options)
+
+
+def _is_wide_cubin(data: bytes, path: str) -> bool:
+    """Whether a cubin is for an architecture that is listed only."""
+    from gpudbg.formats.cubin import architecture
+
+    return is_wide(architecture(data, path))
 
 
 def _foreign(data: bytes, path: str | Path) -> Program | None:

@@ -143,7 +143,7 @@ def test_unsupported_architecture_is_named(
     data[0x30:0x34] = (0x4B054B).to_bytes(4, "little")
     path = tmp_path / "turing.cubin"
     path.write_bytes(data)
-    code, _, err = run("dis", path, capsys=capsys)
+    code, _, err = run("run", path, capsys=capsys)
     assert code == EXIT_USAGE
     assert "sm_75" in err
 

@@ -12,9 +12,10 @@ from typing import Any
 
 from gpudbg.analysis import cfg
 from gpudbg.api.opening import open_programs
+from gpudbg.architectures import LISTED, is_wide
 from gpudbg.debug.views.json_text import dumps
 from gpudbg.errors import EXIT_CLEAN, LoadError, UsageError
-from gpudbg.formats.program import SUPPORTED_ARCHS, Program
+from gpudbg.formats.program import Program
 from gpudbg.formats.reading import read_bytes
 from gpudbg.frontends.verbs.common import Parser, emit_json, known_names, plain_kernel
 from gpudbg.isa.spa5 import text
@@ -23,6 +24,7 @@ from gpudbg.loading import foreign
 from gpudbg.symbols import listing
 from gpudbg.toolchain.options import add_compile_flags, flag_options
 
+WIDE_BYTES = 16
 ADDRESS_COLUMNS = 16
 """Columns of `        /*0008*/`."""
 
@@ -34,7 +36,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--kernel", "-k", action="append", metavar="NAME", help="only this function")
     p.add_argument("--range", metavar="START:END", help="only these offsets, END excluded")
     p.add_argument("--raw", action="store_true", help="the file is bare 32-byte bundles")
-    p.add_argument("--arch", choices=SUPPORTED_ARCHS, help="architecture (of raw words)")
+    p.add_argument("--arch", choices=LISTED, help="architecture (of raw words)")
     p.add_argument(
         "--control",
         choices=("hex", "fields", "none"),
@@ -55,6 +57,73 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--isa", metavar="NAME", help="an instruction set that a plugin adds")
     add_compile_flags(p)
     return p
+
+
+class WideSection:
+    """One section of 128-bit code to print."""
+
+    def __init__(self, program: Program | None, name: str, code: bytes, arch: str) -> None:
+        from gpudbg.isa.volta import text as wide_text
+
+        self.program = program
+        self.name = name
+        self.arch = arch
+        self.lines = list(wide_text.lines(code, arch))
+
+    def check(self, args: argparse.Namespace) -> None:
+        """Refuse what is not there for 128-bit instructions.
+
+        Raises:
+            UsageError: names the flag.
+        """
+        for flag in ("blocks", "cfg", "braces", "directives"):
+            if getattr(args, flag):
+                raise UsageError(
+                    f"--{flag} is not there for 128-bit instructions ({self.arch})",
+                    "the plain listing is",
+                )
+
+    def function(self, args: argparse.Namespace, low: int, high: int) -> Iterator[str]:
+        """The function as cuobjdump -sass lays it out."""
+        yield f"\n\tcode for {self.arch}\n\t\tFunction : {self.name}"
+        source = SourceLines(self) if args.source else None
+        bodies = {row.address: row.body() for row in self.lines}
+        width = max(map(len, bodies.values()), default=0)
+        margin = " " * (ADDRESS_COLUMNS + width + 2)
+        for row in self.lines:
+            if not low <= row.address < high:
+                continue
+            if source is not None:
+                yield from source.new_lines(row.address)
+            first, second = row.halves
+            line = f"        /*{row.address:04x}*/{bodies[row.address]:<{width}}"
+            line += f"  {row.control}" if args.control == "fields" else ""
+            line += "" if args.no_bytes else f"  {first}"
+            line += f"  // illegal: {row.error}" if row.error else ""
+            yield line.rstrip()
+            if args.control == "hex" and not args.no_bytes:
+                yield margin + second
+        yield "\t\t" + "." * 10 + "\n"
+
+    def json(self, low: int, high: int) -> dict[str, Any]:
+        """The function as data."""
+        return {
+            "function": self.name,
+            "arch": self.arch,
+            "instructions": [
+                {
+                    "offset": x.address,
+                    "word": f"{x.word:#034x}",
+                    "control": x.word >> 105,
+                    "control_text": str(x.control),
+                    "text": x.text,
+                    "legal": x.insn is not None,
+                    "reason": x.error,
+                }
+                for x in self.lines
+                if low <= x.address < high
+            ],
+        }
 
 
 class Section:
@@ -120,6 +189,13 @@ def _listings(args: argparse.Namespace, low: int, high: int) -> Iterator[str]:
     """Every section as text, one at a time: a library has too many to hold."""
     last: Program | None = None
     for section in _sections(args):
+        if isinstance(section, WideSection):
+            section.check(args)
+            if args.json:
+                yield "\n" + indent(dumps(section.json(low, high), indent=2), "  ")
+            else:
+                yield "\n".join(section.function(args, low, high))
+            continue
         rows = [x for x in section.lines if low <= x.address < high]
         if args.json:
             yield "\n" + indent(dumps(_json(section, rows, args), indent=2), "  ")
@@ -178,7 +254,7 @@ def _range(text: str | None) -> tuple[int, int]:
         raise UsageError(f"--range {text!r} is not START:END", "e.g. --range 0x40:0x80") from None
 
 
-def _sections(args: argparse.Namespace) -> Iterator[Section]:
+def _sections(args: argparse.Namespace) -> Iterator[Section | WideSection]:
     if args.raw:
         yield _raw(args, read_bytes(args.program))
         return
@@ -192,14 +268,23 @@ def _sections(args: argparse.Namespace) -> Iterator[Section]:
                 near.append(name)
                 continue
             found.add(named.get(name, name))
-            yield Section(program, name, program.sections[section].data, program.arch)
+            made = WideSection if is_wide(program.arch) else Section
+            yield made(program, name, program.sections[section].data, program.arch)
     unknown = wanted - found
     if unknown:
         name = min(unknown)
         raise UsageError(f"{args.program} has no function {name!r}", known_names(name, near))
 
 
-def _raw(args: argparse.Namespace, data: bytes) -> Section:
+def _raw(args: argparse.Namespace, data: bytes) -> Section | WideSection:
+    if args.arch and is_wide(args.arch):
+        if len(data) % WIDE_BYTES or not data:
+            raise LoadError(
+                f"{len(data)} bytes are not whole {WIDE_BYTES}-byte words",
+                path=args.program,
+                offset=len(data) - len(data) % WIDE_BYTES,
+            )
+        return WideSection(None, PurePath(args.program).stem, data, args.arch)
     if len(data) % BUNDLE_BYTES or not data:
         raise LoadError(
             f"{len(data)} bytes are not whole 32-byte bundles",
@@ -264,7 +349,7 @@ def _cfg_lines(section: Section) -> Iterator[str]:
 class SourceLines:
     """Source lines of a section, handed out when they change."""
 
-    def __init__(self, section: Section) -> None:
+    def __init__(self, section: Section | WideSection) -> None:
         from gpudbg.formats.lines import read_lines
 
         if section.program is None:

@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from gpudbg.api.opening import SASS_SUFFIX
+from gpudbg.architectures import is_wide
 from gpudbg.debug.views.text import table
 from gpudbg.errors import EXIT_CLEAN, UsageError
 from gpudbg.formats.files import held_images
@@ -154,7 +155,7 @@ def _kernel(k: Kernel, program: Program, lines: LineTable) -> dict[str, Any]:
     return {
         "name": k.name,
         "code_bytes": len(k.code),
-        "instructions": len(k.code) // 32 * 3,
+        "instructions": len(k.code) // 16 if is_wide(program.arch) else len(k.code) // 32 * 3,
         "registers": k.num_regs,
         "barriers": k.num_barriers,
         "parameters": [

@@ -38,6 +38,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from ...architectures import RUN
 from ..bitsets import Bits
 from . import kinds, places
 from .counts import register_count
@@ -45,7 +46,7 @@ from .operands import Operand
 from .sregs import SREG_SETS
 from .tables import FLAG_TEXT, LOW_FLAG_TEXT, TABLES, Table, flag
 
-ARCHS = ("sm_50", "sm_52", "sm_53", "sm_60", "sm_61", "sm_62")
+ARCHS = RUN
 GUARD = Bits.parse("18:16")
 GUARD_NOT = Bits.parse("19")
 GUARD_MASK = GUARD.mask | GUARD_NOT.mask

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from functools import cache
 
+from ...architectures import WIDE
 from ...errors import DecodeError
 from .insn import Instruction
 from .spec import Form, rows
 
-ARCHS = {
-    "sm_70": "70", "sm_72": "70", "sm_75": "75", "sm_80": "80", "sm_86": "86", "sm_87": "86",
-    "sm_89": "89", "sm_90": "90", "sm_90a": "90", "sm_100": "100", "sm_100a": "100",
-    "sm_120": "120", "sm_120a": "120", "sm_121": "120",
-}  # fmt: skip
+ARCHS = WIDE
 """Architectures and whose tables they share."""
 
 

@@ -1,0 +1,27 @@
+"""The architectures there are: which run, which are listed only, and whose tables they share."""
+
+from __future__ import annotations
+
+import re
+
+RUN = ("sm_50", "sm_52", "sm_53", "sm_60", "sm_61", "sm_62")
+"""Those with 64-bit instruction words, whose code runs."""
+WIDE = {
+    "sm_70": "70", "sm_72": "70", "sm_75": "75", "sm_80": "80", "sm_86": "86", "sm_87": "86",
+    "sm_89": "89", "sm_90": "90", "sm_90a": "90", "sm_100": "100", "sm_100a": "100",
+    "sm_120": "120", "sm_120a": "120", "sm_121": "120", "sm_121a": "120",
+}  # fmt: skip
+"""Those with 128-bit instruction words, and whose instruction tables they share; their code is
+decoded, not run."""
+LISTED = (*RUN, *WIDE)
+
+
+def is_wide(arch: str) -> bool:
+    """Whether an architecture's instructions have 128 bits."""
+    return arch in WIDE
+
+
+def age(arch: str) -> tuple[int, str]:
+    """What sorts architectures: sm_90 before sm_90a and sm_100."""
+    number = re.sub(r"\D", "", arch)
+    return int(number or 0), arch

@@ -1,0 +1,104 @@
+"""Cubins of sm_70 and later: dis and info of them against cuobjdump's recorded listings.
+
+`cubins/` holds `tests/kernels_own/src/ballot_compact.cu` as NVRTC 12.9 compiles it; a line of a
+listing is `PC WORD TEXT`, of cuobjdump 12.4 to sm_90a and 13.5 from sm_100a on.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from gpudbg.cli import main
+from gpudbg.formats.cubin import architecture, read_cubin
+
+HERE = Path(__file__).parent / "cubins"
+PARAM_BASE = {"sm_90a": 0x210, "sm_100a": 0x380, "sm_120a": 0x380}
+ARCHS = ("sm_70", "sm_75", "sm_80", "sm_86", "sm_90a", "sm_100a", "sm_120a")
+_LINE = re.compile(r"\s+/\*([0-9a-f]{4,})\*/\s+(.*?)\s*;\s+/\* 0x([0-9a-f]{16}) \*/")
+_SECOND = re.compile(r"\s+/\* 0x([0-9a-f]{16}) \*/")
+
+
+def cubin(arch: str) -> Path:
+    """The kernel for one architecture."""
+    return HERE / f"ballot_compact.{arch}.cubin"
+
+
+def listed(text: str) -> list[str]:
+    """Instructions of a listing, one a line, as in the recorded files."""
+    out: list[str] = []
+    for line in text.splitlines():
+        if found := _LINE.match(line):
+            out.append(f"{found[1]} {found[3]} {found[2]}")
+        elif (found := _SECOND.match(line)) and out:
+            pc, low, rest = out[-1].split(" ", 2)
+            out[-1] = f"{pc} {found[1]}{low} {rest}"
+    return out
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_dis_prints_what_cuobjdump_prints(arch: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Addresses, texts and both halves of every word."""
+    assert main(["dis", str(cubin(arch))]) == 0
+    out = capsys.readouterr().out
+    assert f"\tcode for {arch}\n\t\tFunction : " in out
+    assert listed(out) == cubin(arch).with_suffix(".txt").read_text().splitlines()
+
+
+def test_dis_as_data_and_with_fields(capsys: pytest.CaptureFixture[str]) -> None:
+    """--json, --control fields, --no-bytes, --range; what is missing is refused by name."""
+    file = str(cubin("sm_80"))
+    assert main(["dis", file, "--json"]) == 0
+    rows = [row for f in json.loads(capsys.readouterr().out) for row in f["instructions"]]
+    want = cubin("sm_80").with_suffix(".txt").read_text().splitlines()
+    assert [f"{x['offset']:04x} {x['word'][2:]} {x['text']}" for x in rows] == want
+    assert main(["dis", file, "--control", "fields", "--no-bytes", "--range", "0x10:0x20"]) == 0
+    line, *_ = re.findall(r".*/\*0010\*/.*", capsys.readouterr().out)
+    assert re.search(r" ;\s+B[-0-5]{6}:R.:W.:[Y-]:S\d\d:[-0-2]{3}$", line)
+    for flag in ("--blocks", "--directives", "--braces"):
+        assert main(["dis", file, flag]) == 2
+        assert f"{flag} is not there for 128-bit instructions (sm_80)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_info(arch: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Registers, instructions and where the parameters begin."""
+    assert main(["info", str(cubin(arch)), "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["arch"] == arch
+    listing = cubin(arch).with_suffix(".txt").read_text().splitlines()
+    assert sum(kernel["instructions"] for kernel in data["kernels"]) == len(listing)
+    assert all(8 <= kernel["registers"] < 64 for kernel in data["kernels"])
+    program = read_cubin(cubin(arch), bare=True, archs=(arch,))
+    bases = {kernel.param_base for kernel in program.kernels.values()}
+    assert bases == {PARAM_BASE.get(arch, 0x160)}
+    assert architecture(cubin(arch).read_bytes(), "x") == arch
+
+
+def test_running_is_refused_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    """The message says what works instead."""
+    assert main(["run", str(cubin("sm_90a"))]) == 2
+    err = capsys.readouterr().err
+    assert "is for sm_90a, which is not supported" in err
+    assert "`gpudbg dis` and `gpudbg info` list it" in err
+
+
+def test_raw_words_and_damage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Raw words of 16 bytes, a cut word, an odd section."""
+    raw = tmp_path / "words.bin"
+    raw.write_bytes((0x000FC60000000F0000000007000A7202).to_bytes(16, "little") + bytes(16))
+    assert main(["dis", "--raw", "--arch", "sm_80", str(raw)]) == 0
+    out = capsys.readouterr().out
+    assert "MOV R10, R7 ;" in out
+    assert "// illegal: no instruction of sm_80 has this opcode" in out
+    raw.write_bytes(bytes(24))
+    assert main(["dis", "--raw", "--arch", "sm_80", str(raw)]) == 2
+    assert "at offset 0x10: 24 bytes are not whole 16-byte words" in capsys.readouterr().err
+    data = bytearray(cubin("sm_80").read_bytes())
+    for cut in (20, 100, len(data) // 2, len(data) - 8):
+        raw.write_bytes(data[:cut])
+        assert main(["dis", str(raw)]) == 2
+        assert capsys.readouterr().err.startswith("gpudbg: ")
