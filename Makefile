@@ -48,6 +48,7 @@ check: test
 
 fuzz: $(STAMP)
 	$(BIN)/python tests/isa/fuzz_nvdisasm.py
+	$(BIN)/python -m tests.isa.volta.fuzz_nvdisasm
 	$(BIN)/python -m tests.kernels_own.fuzz_programs --count 300
 	$(BIN)/python -m tests.engine.fuzz_stops --stops 1000
 	$(BIN)/python -m tests.engine.fuzz_mufu

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from typing import NamedTuple
@@ -592,24 +592,30 @@ class Signed:
         core: the operand.
         signs: what can stand before it.
         suffix: what follows.
-        reuse: the bit that marks its reuse, or -1.
+        reuse: the bit that marks its reuse, or -1; and all bits that do.
         inside: the suffix stands inside the bars.
     """
 
     def __init__(
-        self, core: Part, signs: Sequence[Sign], suffix: Sequence[Part], reuse: int, inside: bool
+        self,
+        core: Part,
+        signs: Sequence[Sign],
+        suffix: Sequence[Part],
+        reuse: tuple[int, int],
+        inside: bool,
     ) -> None:
         self._core = core
         self._bars = next((s for s in signs if s.mark == "|"), None)
         self._signs = sorted((s for s in signs if s.mark != "|"), key=lambda s: "-~!".index(s.mark))
         self._suffix = suffix
-        self._reuse = reuse
+        self._reuse, self._reuse_mask = reuse
         self._inside = inside
 
     @property
     def mask(self) -> int:
         """The bits it depends on."""
-        out = self._core.mask | (1 << self._reuse | 1 << _REUSE_ACTS if self._reuse >= 0 else 0)
+        out = self._core.mask | self._reuse_mask
+        out |= 1 << _REUSE_ACTS if self._reuse_mask else 0
         for sign in (*self._signs, *filter(None, [self._bars])):
             out |= sign.mask
         for part in self._suffix:
@@ -620,7 +626,7 @@ class Signed:
         """Its text."""
         out = self._core.show(word, pc)
         tail = "".join(part.show(word, pc) for part in self._suffix)
-        reused = self._reuse >= 0 and word >> _REUSE_ACTS & 1 and word >> self._reuse & 1
+        reused = word >> _REUSE_ACTS & 1 and word & self._reuse_mask
         mark = _REUSE if reused else ""
         if self._bars is not None and self._bars.on(word):
             out = f"|{out}{tail}|{mark}" if self._inside else f"|{out}|{mark}{tail}"
@@ -679,6 +685,22 @@ def _silent(sign: Sign, on: bool) -> Scan:
             yield found
 
     return scan
+
+
+def numbered(part: Part) -> Part:
+    """A register whose last number prints as ???n: the form does not take RZ there."""
+    (register,) = part.registers
+    odd = f"???{register.zero}"
+
+    def show(word: int, pc: int) -> str:
+        return odd if register.get(word) == register.zero else part.show(word, pc)
+
+    def scan(source: str, pos: int, pc: int) -> Iterator[Reading]:
+        if source.startswith(odd, pos):
+            yield Reading(pos + len(odd), part.mask, part.mask)
+        yield from part.scan(source, pos, pc)
+
+    return replace(part, show=show, scan=scan)
 
 
 def remembered(mask: int, show: Show) -> Show:

@@ -20,7 +20,8 @@ operands    R U P Q (UP) B (scoreboard) and the lowest bit, or all bits; I unsig
             with RZ as ???255, `#` refused when zero, `@` a 0 that stands alone prints as RZ.
             Attributes: `-BIT` negate, `|BIT` absolute, `~BIT` complement, `!BIT` not, `+SITE`
             suffix (`&`: inside the bars), `?A/B` left out when it reads A or B, `??A` left out as
-            the option `omit=` says, `_` a blank in place of the comma, `^` stored inverted.
+            the option `omit=` says, `%` RZ prints as ???255, `#` RZ is refused, `_` a blank in
+            place of the comma, `^` stored inverted.
 options     `var` variable latency; `ctl=A/B` allowed values of bits 124:122; `bar=w|r|wr|m`
             barriers that must be unset; `U` guarded by a uniform predicate; `idle=HEX` bits
             that show nowhere and that compilers set; `arch=`.
@@ -35,7 +36,19 @@ from functools import cache, cached_property
 from importlib.resources import files
 
 from ..bitsets import Bits
-from .parts import Bracket, Core, FloatField, Part, Sign, Signed, Site, fixed, in_turn, remembered
+from .parts import (
+    Bracket,
+    Core,
+    FloatField,
+    Part,
+    Sign,
+    Signed,
+    Site,
+    fixed,
+    in_turn,
+    numbered,
+    remembered,
+)
 
 TABLE_ARCHS = ("70", "75", "80", "86", "89", "90", "100", "120")
 """Architectures that have tables of their own."""
@@ -147,6 +160,12 @@ def _place(token: str, arch: str) -> Part:
     )
 
 
+def refused_zero(token: str, arch: str) -> Site:
+    """The field of a register that must not be RZ."""
+    core = Core(token, arch)
+    return Site(core.bits, (*("" for _ in range(core.zero)), None))
+
+
 def _operand(text: str, form: Form, arch: str) -> tuple[Part, list[Site]]:
     """An operand with its attributes."""
     token, *attributes = text.split()
@@ -163,6 +182,10 @@ def _operand(text: str, form: Form, arch: str) -> tuple[Part, list[Site]]:
             omit = frozenset(a[1:].split("/"))
         elif a == "_":
             separator = " "
+        elif a == "%":
+            core = numbered(core)
+        elif a == "#":
+            sites.append(refused_zero(token, arch))
         elif a[0] == "+":
             made = _site(a[1:])
             suffix.append(fixed(made) if isinstance(made, str) else made.part())
@@ -171,7 +194,7 @@ def _operand(text: str, form: Form, arch: str) -> tuple[Part, list[Site]]:
             signs.append(Sign.parse(a))
     mask, show, scan = core.mask, core.show, core.scan
     if signs or suffix or reuse >= 0:
-        signed = Signed(core, signs, suffix, reuse, inside)
+        signed = Signed(core, signs, suffix, (reuse, form.reuse_mask(low)), inside)
         mask, show, scan = signed.mask, signed.show, signed.scan
     if not core.relative:
         show = remembered(mask, show)
@@ -289,6 +312,18 @@ class Form:
         # Where a form has fewer slots than fields, its first field is always RZ in compiled code.
         fields = self.sources[len(self.sources) - len(slots) :]
         return {low: 122 + slot for low, slot in zip(fields, slots, strict=True)}
+
+    def reuse_mask(self, low: int) -> int:
+        """The bits any of which marks the reuse of the source register at `low`.
+
+        sm_70 takes bit 123 and bit 124 for the second of two registers (measured).
+        """
+        bit = self.reuse_bits.get(low, -1)
+        if bit < 0:
+            return 0
+        if self.twin is not None and len(self.sources) == 2 and low == self.sources[1]:
+            return 3 << 123
+        return 1 << bit
 
     @cached_property
     def controls(self) -> frozenset[int]:
