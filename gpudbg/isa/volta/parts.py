@@ -653,11 +653,13 @@ class Signed:
             yield from in_turn([*scans, *held, *middle], source, pos, pc)
 
     def _scan_reuse(self, source: str, pos: int, pc: int) -> Iterator[Reading]:
-        if source.startswith(_REUSE, pos):
-            both = 1 << self._reuse | 1 << _REUSE_ACTS
-            yield Reading(pos + len(_REUSE), both, both)
-        else:
+        if not source.startswith(_REUSE, pos):
             yield Reading(pos, 0, 0)
+            return
+        others = (b for b in range(128) if self._reuse_mask >> b & 1 and b != self._reuse)
+        for bit in (self._reuse, *others):
+            both = 1 << bit | 1 << _REUSE_ACTS
+            yield Reading(pos + len(_REUSE), both, both)
 
 
 def _mark(sign: Sign) -> Scan:
