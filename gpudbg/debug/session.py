@@ -15,6 +15,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -111,11 +112,12 @@ class DebugSession(Inferior):
         self.breakpoints = Breakpoints(self)
         self.watchpoints = Watchpoints(self, self.breakpoints)
         self.traps = SessionTraps(self)
-        self.scripting = SessionHost(self, self.scope, self.breakpoints, _knows(commands))
+        self.scripting = SessionHost(
+            self, self.scope, self.breakpoints, lambda line: commands().knows(line)
+        )
         self.runner = Runner(self, self.breakpoints, self.watchpoints, self.traps, self.scripting)
         self.displays = Displays(self, DebugSession._answer)
         self.timeline = Timeline(self, self.traps)
-        self.checks = Checks(self)
         self.observing: dict[str, Any] = {}
         self._callbacks: dict[int, Callback] = {}
         self._commands = commands
@@ -292,6 +294,11 @@ class DebugSession(Inferior):
     def install_trap_handler(self, source: Any, entry: str | None = None, number: int = 0) -> None:
         """Install a trap handler; see `SessionTraps.install`."""
         self.traps.install(source, entry, number)
+
+    @cached_property
+    def checks(self) -> Checks:
+        """The checks that run beside the kernel, made when the first is asked for."""
+        return Checks(self)
 
     def check(self, name: str) -> Any:
         """Start a check such as "hazards"; see `gpudbg.debug.checks`."""
@@ -864,11 +871,6 @@ class ClosedSession(DebugSession):
 
     def _repr_html_(self) -> str:
         return html.heading(repr(self)[1:-1])
-
-
-def _knows(commands: Commands) -> Callable[[str], bool]:
-    """Whether a line names a command of the table."""
-    return lambda line: commands().knows(line)
 
 
 def session_html(live: DebugSession) -> str:

@@ -67,7 +67,8 @@ class Gathering(Attached["Inferior"]):
     ) -> None:
         super().__init__(inferior)
         self._breakpoints, self._watchpoints = breakpoints, watchpoints
-        self.forget()
+        self.backlog = Backlog()
+        self.arrived = (0, 0)
 
     def forget(self) -> None:
         """Begin anew, as a launch does."""
