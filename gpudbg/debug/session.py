@@ -442,8 +442,9 @@ class DebugSession(Inferior):
         """Set a breakpoint.
 
         Args:
-            location: `kernel`, `kernel+0x48`, `*0x48`, `file:line`, `line`; an int is an
-                offset in the kernel; None is the focused pc.
+            location: `kernel`, `kernel+0x48`, `*0x48`, `file:line`, `line`, `ns::f`, `f(int)`,
+                `file:f`; an int is an offset in the kernel; None is the focused pc.  A name
+                stops in every function that it means (overloads, instantiations, copies).
             condition: an expression tested in every active lane.
             temporary: delete it when it is met.
             ignore: let this many hits pass.

@@ -6,15 +6,15 @@ nvdisasm prints and users type, relative to the launched kernel's section.
 
 from __future__ import annotations
 
-import difflib
 import re
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from gpudbg.debug import function_places
 from gpudbg.debug.stops.stop import CallSite
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
@@ -24,16 +24,26 @@ from gpudbg.symbols.listing import WORD_BYTES, CodeLine, code_line, section_pcs
 from gpudbg.symbols.variable_types import source_name
 
 if TYPE_CHECKING:
-    from gpudbg.formats.program import CodeImage, Function, Global, Kernel, Program
+    from gpudbg.debug.function_places import Explicit
+    from gpudbg.formats.lines import LineTable
+    from gpudbg.formats.program import CodeImage, Global, Kernel, Program
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where a breakpoint goes: its pcs, the location as it is shown, the line where it is one."""
+    """Where a breakpoint goes.
+
+    Attributes:
+        addresses: its pcs.
+        text: the location as it is shown.
+        line: the line where it is one.
+        functions: names of the functions that begin at the pcs, where a name was written.
+    """
 
     addresses: tuple[int, ...]
     text: str
     line: Line | None = None
+    functions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,7 +107,7 @@ class Symbols:
     """Locations, names and lines of one loaded program, seen from one kernel."""
 
     def __init__(self, program: Program, image: CodeImage, kernel: Kernel) -> None:
-        from gpudbg.formats.lines import LineTable, read_lines
+        from gpudbg.formats.lines import read_lines
 
         self.program = program
         self.image = image
@@ -197,6 +207,16 @@ class Symbols:
         )
 
     @property
+    def lines(self) -> LineTable:
+        """The program's line table."""
+        return self._lines
+
+    @staticmethod
+    def same_file(a: str, b: str) -> bool:
+        """Whether two spellings name one source file."""
+        return _same_file(a, b)
+
+    @property
     def has_lines(self) -> bool:
         """Whether the program carries a line table."""
         return bool(self._lines.rows)
@@ -250,17 +270,17 @@ class Symbols:
             return self._address(origin.pc + delta, None)
         if spec[0] == "*":
             return self._star(spec[1:].strip(), origin)
+        parts = function_places.explicit(spec)
+        spec = parts.text if parts is not None else spec
         if m := re.fullmatch(r"(.+?):(\d+)", spec):
             file = self.recorded_file(m[1], origin)
             return self._file_line(file, parse_int(m[2], "line number"))
         if spec.isdecimal():
             return self._file_line(self._default_file(origin), parse_int(spec, "line number"))
-        name, plus, rest = spec.partition("+")
-        inlined = self._inlined(spec)
-        if inlined is not None:
-            return inlined
-        start = self._function(name.strip())
-        return self._address(start + (parse_int(rest, "offset") if plus else 0), spec)
+        if m := re.fullmatch(r"(.+?)\+\s*(\w+)\s*", spec):
+            delta = parse_int(m[2], "offset")
+            return self._address(function_places.begin(self, m[1].strip()) + delta, spec)
+        return self._function(parts or function_places.in_file(spec), origin)
 
     def _star(self, rest: str, origin: Origin | None) -> Location:
         name, plus, _ = rest.partition("+")
@@ -297,38 +317,20 @@ class Symbols:
             )
         return Location((pc,), text or self.describe(pc))
 
-    def _function(self, name: str) -> int:
-        rows = self._functions
-        found = [f for f in rows if name in (f.name, f.label)]
-        found = found or [f for f in rows if name == plain_name(f.label)]
-        if not found and name == "main":
+    def _function(self, wanted: Explicit, origin: Origin | None) -> Location:
+        """Where the functions begin that a name means."""
+        if wanted.source:
+            file = self.recorded_file(wanted.source, origin)
+            self._check_file(file)
+            wanted = replace(wanted, source=file)
+        try:
+            found = function_places.begins(self, wanted)
+            return Location(tuple(found), wanted.text, functions=tuple(found.values()))
+        except CommandError:
+            if wanted.text != "main":
+                raise
             # What IDEs stop at first; a program of kernels begins with the launched one.
-            return self.base
-        if not found:
-            names = [plain_name(f.label) for f in self.program.functions.values()]
-            near = difflib.get_close_matches(name, names, n=3) or names[:6]
-            raise CommandError(f'Function "{name}" not defined.', "known: " + ", ".join(near))
-        mine = [f for f in found if f.section == self.kernel.section] or found
-        return self.image.address_in(mine[0].section, mine[0].offset)
-
-    def _inlined(self, name: str) -> Location | None:
-        """Where the copies of a function begin that only exists inlined; None when it is none."""
-        if any(name in (f.name, f.label, plain_name(f.label)) for f in self._functions):
-            return None
-        begins: dict[tuple[object, ...], int] = {}
-        for row in self._lines.rows:
-            calls = row.inlined
-            at = next((n for n, c in enumerate(calls) if plain_name(c.function) == name), None)
-            if at is None or row.start == row.end:
-                continue
-            pc = first_instruction(self.image.address_in(row.section, row.start))
-            copy = (row.section, calls[at:])
-            begins[copy] = min(begins.get(copy, pc), pc)
-        return Location(tuple(sorted(begins.values())), name) if begins else None
-
-    @property
-    def _functions(self) -> list[Function]:
-        return list(self.program.functions.values())
+            return self._address(self.base, "main")
 
     def _default_file(self, origin: Origin | None) -> str:
         if origin is not None and origin.pc is not None:
@@ -348,14 +350,18 @@ class Symbols:
             return name
         return next((n for n in known if origin.fullname(n) == name), name)
 
+    def _check_file(self, file: str) -> None:
+        if not any(_same_file(n, file) for n in self._lines.files):
+            known = ", ".join(sorted({PurePath(n).name for n in self._lines.files}))
+            table = f"the line table has {known}" if known else "the program has no line table"
+            raise CommandError(f"No source file named {file}.", table)
+
     def _file_line(self, file: str, number: int) -> Location:
         if not self.has_lines:
             raise CommandError(
                 "the program has no line table", "compile it with -lineinfo, or use KERNEL+0x48"
             )
-        if not any(_same_file(n, file) for n in self._lines.files):
-            known = ", ".join(sorted({PurePath(n).name for n in self._lines.files}))
-            raise CommandError(f"No source file named {file}.", f"the line table has {known}")
+        self._check_file(file)
         lines = self.lines_with_code(file)
         actual = next((n for n in lines if n >= number), None)
         if actual is None:

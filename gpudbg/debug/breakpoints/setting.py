@@ -128,7 +128,7 @@ class Breakpoints(BreakpointTable, Attached["Inferior"]):
     def _settle(self, row: Breakpoint, found: Location) -> None:
         row.addresses = found.addresses
         row.places = tuple(self._inferior.symbols.describe(pc) for pc in found.addresses)
-        row.line = found.line
+        row.line, row.functions = found.line, found.functions
 
     def resolve_pending(self) -> list[Breakpoint]:
         """Look pending breakpoints up again; those that were found."""

@@ -19,6 +19,16 @@ if TYPE_CHECKING:
 
 Dim3 = tuple[int, int, int]
 
+TOLD = 6
+"""Of a breakpoint's functions, those that are told when it is set."""
+
+
+def _each(point: Breakpoint) -> str:
+    """The functions that a name meant, with their places."""
+    rows = list(zip(point.functions, point.places, strict=True))
+    more = f", {len(rows) - TOLD} more (`info breakpoints`)" if len(rows) > TOLD else ""
+    return ", ".join(f"{name} ({place})" for name, place in rows[:TOLD]) + more
+
 
 @dataclass(slots=True)
 class Breakpoint:
@@ -27,7 +37,8 @@ class Breakpoint:
     `disabled` are addresses that were switched off one by one (gdb's locations `1.2`). A watchpoint
     (`gpudbg.debug.breakpoints.watchpoints`) has no address; `watch` is what it looks at. `only` is
     the block and number of the one warp that it is for, `thread` that warp's number in GDB/MI;
-    `dprintf` is what it prints in place of stopping: a format and expressions.
+    `dprintf` is what it prints in place of stopping: a format and expressions. `functions` are
+    those that begin at the addresses, where a name was written that means them.
 
     >>> point = session.break_at("block_max+0x178", ignore=2)
     >>> point.number, point.places, point.ignore
@@ -51,6 +62,7 @@ class Breakpoint:
     only: tuple[Dim3, int] | None = None
     dprintf: str = ""
     commands: list[Statement] = field(default_factory=list, repr=False)
+    functions: tuple[str, ...] = ()
 
     @property
     def silent(self) -> bool:
@@ -68,8 +80,10 @@ class Breakpoint:
         if self.watch is not None:
             return f"{self.watch.words} {self.number}: {self.location}"
         word = "Temporary breakpoint" if self.temporary else "Breakpoint"
-        where = ", ".join(self.places) or "pending"
         condition = f" if {self.condition}" if self.condition else ""
+        if len(self.places) > 1 and self.functions:
+            return f"{word} {self.number} at {_each(self)}: {self.location}{condition}"
+        where = ", ".join(self.places) or "pending"
         same = self.location == where
         return f"{word} {self.number} at {where}{'' if same else ': ' + self.location}{condition}"
 

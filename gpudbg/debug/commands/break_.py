@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug.commands.table import command
 from gpudbg.debug.registry import Output
@@ -13,6 +13,7 @@ from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:
+    from gpudbg.debug.breakpoints.table import Breakpoint
     from gpudbg.debug.breakpoints.watched import WatchKind
     from gpudbg.debug.session import DebugSession
 
@@ -20,7 +21,10 @@ LOCATIONS = """\
 LOCATION is one of
   KERNEL            the kernel's entry            KERNEL+0x48   an instruction of it
   *0x48             an address of this kernel     FILE:LINE, LINE   a source line
-  +0x10             relative to the focused pc
+  +0x10             relative to the focused pc    FILE:FUNCTION  a function of a file
+  FUNCTION, ns::f, f(int), f<4>   a device function: every overload, instantiation and inlined
+                    copy that the name means, as locations 1.1, 1.2, … of one breakpoint
+  -function F -source FILE -line N -qualified   the same in parts, as gdb writes them
 The condition is an expression; it is tested in every active lane of every warp that arrives,
 and the first lane for which it holds gets the focus:  break saxpy+0x48 if $R4 > 3
   blockIdx.x == 1 && threadIdx.x == 5    $lane == 3    $warp == 0 && $P0"""
@@ -275,6 +279,39 @@ def ignore(session: DebugSession, argument: str) -> Output:
     return Output((told,), point.to_json())
 
 
+HEAD = ("Num", "Type", "Disp", "Enb", "Where", "What", "Hits")
+
+
+def _row(r: dict[str, Any]) -> tuple[str, ...]:
+    """A breakpoint's line of `info breakpoints`."""
+    several = len(r["places"]) > 1
+    return (
+        str(r["number"]),
+        "dprintf" if r["dprintf"] else TYPE_WORDS[r["watch"]],
+        "del" if r["temporary"] else "keep",
+        "y" if r["enabled"] else "n",
+        "<MULTIPLE>" if several else " ".join(r["places"]) or "(pending)",
+        r["location"]
+        + (f", {r['dprintf']}" if r["dprintf"] else "")
+        + (f" if {r['condition']}" if r["condition"] else ""),
+        str(r["hits"]) + (f" (ignore {r['ignore']})" if r["ignore"] else ""),
+    )
+
+
+def _locations(session: DebugSession, point: Breakpoint) -> list[str]:
+    """The locations of a breakpoint that has several, as `disable 1.2` numbers them."""
+    if len(point.addresses) < 2:
+        return []
+    names = point.functions or tuple(map(session.symbols.function, point.addresses))
+    wide = max(map(len, point.places))
+    return [
+        f"{point.number}.{n:<4} {'n' if pc in point.disabled else 'y'}  {place:<{wide}}  in {name}"
+        for n, (pc, place, name) in enumerate(
+            zip(point.addresses, point.places, names, strict=True), 1
+        )
+    ]
+
+
 @command(
     "info breakpoints",
     "info b",
@@ -291,25 +328,10 @@ def info_breakpoints(session: DebugSession, argument: str) -> Output:
     rows = [b.to_json() for b in session.breakpoints]
     if not rows:
         return Output(("no breakpoints; `break LOCATION` sets one",), rows)
-    lines = table(
-        ("Num", "Type", "Disp", "Enb", "Where", "What", "Hits"),
-        [
-            (
-                str(r["number"]),
-                "dprintf" if r["dprintf"] else TYPE_WORDS[r["watch"]],
-                "del" if r["temporary"] else "keep",
-                "y" if r["enabled"] else "n",
-                " ".join(r["places"]) or "(pending)",
-                r["location"]
-                + (f", {r['dprintf']}" if r["dprintf"] else "")
-                + (f" if {r['condition']}" if r["condition"] else ""),
-                str(r["hits"]) + (f" (ignore {r['ignore']})" if r["ignore"] else ""),
-            )
-            for r in rows
-        ],
-    )
+    lines = table(HEAD, [_row(r) for r in rows])
     head, *shown = lines
     lines = [head]
     for text, point in zip(shown, session.breakpoints, strict=True):
-        lines += [text, *(f"        {t}" for t in shown_lines(point.commands))]
+        lines += [text, *_locations(session, point)]
+        lines += [f"        {t}" for t in shown_lines(point.commands)]
     return Output(tuple(lines), rows)

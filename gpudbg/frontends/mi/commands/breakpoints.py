@@ -21,23 +21,21 @@ def _location(call: Call, opts: Options) -> tuple[str, str]:
     """(location for the session, text that `original-location` keeps)."""
     source, line = opts.get("--source"), opts.get("--line")
     function = opts.get("--function")
-    if function is not None and source is None:
-        return function, f"-function {function}"
+    parts = f"-source {source} " if source is not None else ""
+    only = "-qualified " if opts.has("--qualified") else ""
+    if function is not None:
+        both = f" -line {line}" if line is not None else ""
+        text = f"{parts}{only}-function {function}{both}"
+        return text, text
     if line is not None:
         where = f"{source}:{line}" if source is not None else line
-        shown_source = f"-source {source} " if source is not None else ""
-        return where, f"{shown_source}-line {line}"
+        return where, f"{parts}-line {line}"
     if source is not None:
         raise MiError(f"-{call.name}: --source needs --line or --function")
     text = " ".join(opts.rest).strip()
     if not text:
         raise MiError(f"-{call.name}: Missing <location>")
-    if text.startswith(("-source ", "-function ", "-line ")):
-        words = text.split()
-        pairs = dict(zip(words[::2], words[1::2], strict=False))
-        inner = Options({f"-{k}": v for k, v in pairs.items()}, [])
-        return _location(call, inner)
-    return text, text
+    return (f"-qualified -function {text}", f"-qualified {text}") if only else (text, text)
 
 
 @mi("break-insert", running="pause")

@@ -1,0 +1,117 @@
+"""Breakpoints by name: namespaces, overloads, files; one breakpoint with several locations.
+
+`data/names.cubin` is `data/names.cu`, compiled by NVRTC 12.9 for sm_50 with -lineinfo.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gpudbg
+from gpudbg.cli import main
+from gpudbg.errors import CommandError
+from gpudbg.symbols.function_names import named_by, readable
+
+CUBIN = Path(__file__).parent / "data" / "names.cubin"
+ALL = {"a::f(int)", "b::f(int)", "b::f(float)"}
+
+
+def session() -> gpudbg.DebugSession:
+    """The kernel, launched with one warp."""
+    program = gpudbg.load(str(CUBIN))
+    out = program.device.buffer(np.zeros(32, np.int32))
+    return program.launch("names", grid=1, block=32, args=[out, np.float32(2.5)])
+
+
+@pytest.mark.parametrize(
+    ("name", "functions"),
+    [
+        ("f", ALL),
+        ("b::f", {"b::f(int)", "b::f(float)"}),
+        ("f(int)", {"a::f(int)", "b::f(int)"}),
+        ("b::f(float)", {"b::f(float)"}),
+        ("names.cu:a::f", {"a::f(int)"}),
+        ("-function a::f", {"a::f(int)"}),
+        ("-source names.cu -function b::f", {"b::f(int)", "b::f(float)"}),
+    ],
+)
+def test_a_name_means_every_function_that_bears_it(name: str, functions: set[str]) -> None:
+    """One breakpoint; the run stops in each of its functions."""
+    with session() as live:
+        point = live.break_at(name)
+        assert set(point.functions) == functions
+        assert len(point.addresses) == len(functions)
+        met = set()
+        while (stop := live.cont()).kind == "breakpoint":
+            met.add(live.symbols.pc(stop.pc))
+        assert stop.kind == "exited"
+        assert met == set(point.addresses)
+
+
+def test_names_that_mean_nothing() -> None:
+    """What there is stands in the message."""
+    with session() as live:
+        for name in ("nosuch::f", "c::f", "b::f(double)", "other.cu:f", "-function"):
+            with pytest.raises(CommandError):
+                live.break_at(name)
+        with pytest.raises(CommandError, match=r"b::f\(double\).* not defined.*b::f\(float\)"):
+            live.break_at("b::f(double)")
+        with pytest.raises(CommandError, match="is 3 functions"):
+            live.break_at("f+0x8")
+
+
+def test_info_breakpoints_lists_the_locations(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As gdb numbers them."""
+    words = ["--block", "32", "--arg", "i32[32]", "--arg", "2.5", "--batch"]
+    told = ["-ex", "break b::f", "-ex", "info breakpoints"]
+    assert main([str(CUBIN), *words, *told]) == 0
+    out = capsys.readouterr().out
+    assert "Breakpoint 1 at b::f(float) (names+0xa8), b::f(int) (names+0xd0): b::f" in out
+    assert "<MULTIPLE>" in out
+    assert "1.1" in out
+    assert "1.2" in out
+
+
+@pytest.mark.parametrize(
+    ("label", "shown"),
+    [
+        ("_ZN1a1fEi", "a::f(int)"),
+        ("_Z1gPKfj", "g(float const*, unsigned int)"),
+        ("_Z1hIiLi4EEvT_", "h<int, 4>(int)"),
+        ("saxpy", "saxpy"),
+    ],
+)
+def test_names_as_people_write_them(label: str, shown: str) -> None:
+    """Mangled names and what they mean."""
+    assert readable(label).replace(" ", "") == shown.replace(" ", "")
+
+
+def test_matching() -> None:
+    """Namespaces, template arguments and parameters may be left out, not told wrong."""
+    label = "_ZN1a1hIiLi4EEEvT_"
+    assert all(named_by(label, name) for name in ("h", "a::h", "h<int, 4>", "a::h<int,4>(int)"))
+    assert not any(named_by(label, name) for name in ("b::h", "h<float, 4>", "h(float)", "hh"))
+    assert not named_by(label, "h", qualified=True)
+    assert named_by(label, "a::h", qualified=True)
+
+
+@given(st.text(max_size=40), st.text("_ZN1a2fEIiLjPKvST0_", max_size=60))
+def test_any_name_and_label_can_be_compared(name: str, tail: str) -> None:
+    """Labels come from files: nothing comes out but an answer."""
+    assert named_by(f"_Z{tail}", name) in (True, False)
+    assert isinstance(readable(f"_Z{tail}"), str)
+
+
+@pytest.mark.parametrize("piece", ["P", "N", "I", "K", "S_", "Li", "1a", "T_", "F", "("])
+def test_very_deep_labels_end(piece: str) -> None:
+    """A file's label of thousands of nested types is no recursion without end."""
+    assert isinstance(readable("_Z1f" + piece * 20_000), str)
+    assert named_by("_Z1f" + piece * 20_000, "zz") in (True, False)
+    assert named_by("_Z1fv", piece * 20_000) in (True, False)
