@@ -1,0 +1,119 @@
+"""Functions that share a name: across kernels, in GDB/MI, and mangled names as c++filt has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import gpudbg
+from gpudbg.debug.session import DebugSession
+from gpudbg.symbols.function_names import named_by
+from gpudbg.symbols.mangled import function_name
+from tests.mi.client import KERNELS, Client
+
+OVERLOADS = KERNELS / "overloads.cubin"
+
+MANGLED = {
+    "_Z1fii": "f(int, int)",
+    "_ZN2ns1fEf": "ns::f(float)",
+    "_ZNK2ns1S3getEi": "ns::S::get(int) const",
+    "_ZN2ns1gIiLi4EEET_S1_": "ns::g<int, 4>(int)",
+    "_ZN35_INTERNAL_00000000_5_ov_cu_7e23a4202stEii": "st(int, int)",
+    "_ZN12_GLOBAL__N_12anEi": "(anonymous namespace)::an(int)",
+    "_ZN1a1b1VIfLi4EE3addIdEERS2_RKT_PKfPS2_": (
+        "a::b::V<float, 4>::add<double>(double const&, float const*, a::b::V<float, 4>*)"
+    ),
+    "_ZN1a1b1VIfLi4EED1Ev": "a::b::V<float, 4>::~V()",
+    "_ZNK1a1b1VIfLi4EEixEi": "a::b::V<float, 4>::operator[](int) const",
+    "_Z1hPFifdERA3_iPVKiPKPiz": (
+        "h(int (*)(float, double), int (&) [3], int const volatile*, int* const*, ...)"
+    ),
+    "_Z2pkIJEEvDpT_": "pk<>()",
+    "_Z2pkIJifEEvDpT_": "pk<int, float>(int, float)",
+    "_Z2pkIJZ3usevEUliE_EEvDpT_": "pk<use()::{lambda(int)#1}>(use()::{lambda(int)#1})",
+    "saxpy": None,
+    "_Z9": None,
+    "_Z1fS_": None,
+    "_ZN1a": None,
+}
+"""As c++filt answers, without return types."""
+
+
+@pytest.mark.parametrize("label", MANGLED)
+def test_mangled_functions(label: str) -> None:
+    assert function_name(label) == MANGLED[label]
+
+
+@pytest.mark.parametrize(
+    ("label", "means", "not_"),
+    [
+        ("_ZN2ns1fEf", "f ns::f ::ns::f f(float) 'ns::f(float)'", "f(int) s::f ns::f()"),
+        ("_Z1fii", "f f(int,int) f(signed,int)", "ns::f f(int) f()"),
+        ("_ZN2ns1gIiLi4EEET_S1_", "g ns::g g<int,4> g<int,4>(int) g<int,4u>", "g<int> g<float,4>"),
+        ("_Z1fPKfm", "f(const|float*,unsigned|long) f(float|const|*,long|unsigned|int)", "f(int)"),
+        ("saxpy", "saxpy saxpy(int)", "sax ns::saxpy"),
+    ],
+)  # fmt: skip
+def test_what_a_name_means(label: str, means: str, not_: str) -> None:
+    for text in means.split():
+        assert named_by(label, text.replace("|", " ")), text
+    for text in not_.split():
+        assert not named_by(label, text.replace("|", " ")), text
+
+
+@pytest.fixture
+def session() -> Iterator[DebugSession]:
+    """At the entry of k<int>, which calls each function once."""
+    with gpudbg.open(OVERLOADS) as session:
+        yield session
+
+
+def test_a_name_stops_in_every_function_that_it_means(session: DebugSession) -> None:
+    point = session.break_at("f")
+    # k<float> and `other` have copies of their own.
+    assert set(point.functions) == {"f(int, int)", "ns::f(int)", "ns::f(float)"}
+    assert len(point.addresses) == 7
+    assert "f(int, int) (k<int>+0xd0), ns::f(float)" in point.announce()
+    stops = [session.cont() for _ in range(4)]
+    assert [s.function for s in stops[:3]] == ["ns::f", "f", "ns::f"]
+    assert stops[3].kind == "exited"
+
+
+@pytest.mark.parametrize(
+    ("location", "functions", "stops"),
+    [
+        ("ns::f", {"ns::f(int)", "ns::f(float)"}, 2),
+        ("f(int,int)", {"f(int, int)"}, 1),
+        ("overloads.cu:f(float)", {"ns::f(float)"}, 1),
+        ("overloads.cu:ns::S::get", {"ns::S::get(int) const"}, 1),
+        ("g<int, 4>", {"ns::g<int, 4>(int)"}, 1),
+        ("g", {"ns::g<int, 4>(int)", "ns::g<float, 4>(float)"}, 1),
+        ("k", {"k<int>(int*)", "k<float>(float*)"}, 1),
+        ("st", {"st(int, int)"}, 1),
+        ("(anonymous namespace)::anon", {"(anonymous namespace)::anon(int, int)"}, 1),
+        ("-qualified f", {"f(int, int)"}, 1),
+        ("-source overloads.cu -function ns::f", {"ns::f(int)", "ns::f(float)"}, 2),
+    ],
+)
+def test_locations(session: DebugSession, location: str, functions: set[str], stops: int) -> None:
+    assert set(session.break_at(location).functions) == functions
+    count = 0
+    while session.cont().kind == "breakpoint":
+        count += 1
+    assert count == stops
+
+
+def test_mi_sets_one_breakpoint_with_locations() -> None:
+    with Client("-q", "-i=mi3", str(OVERLOADS)) as client:
+        row = client.ok("-break-insert ns::f")["bkpt"]
+        assert row["addr"] == "<MULTIPLE>"
+        assert [p["number"] for p in row["locations"]] == ["1.1", "1.2", "1.3", "1.4"]
+        both = client.ok("-break-insert --source overloads.cu --function other")["bkpt"]
+        assert (both["func"], both["original-location"]) == (
+            "other", "-source overloads.cu -function other",
+        )  # fmt: skip
+        assert client.ok("-break-insert --qualified f")["bkpt"]["addr"] == "<MULTIPLE>"
+        stop = client.go("-exec-run")
+        assert (stop["bkptno"], stop["frame"]["line"]) == ("1", "3")
+        assert client.go("-exec-continue")["bkptno"] == "3"
