@@ -14,7 +14,7 @@ from functools import lru_cache
 
 _NAME = re.compile(r"_Z(?P<nested>N?K?)(?=\d)")
 _LITERAL = re.compile(r"L(?P<type>[a-z])(?P<minus>n?)(?P<digits>\d+)E")
-_TYPES = {
+TYPES = {
     "v": "void",
     "b": "bool",
     "c": "char",
@@ -32,7 +32,7 @@ _TYPES = {
     "d": "double",
 }
 """<builtin-type> of the ABI, section 5.1.5.2."""
-_SUFFIXES = {"j": "u", "l": "l", "m": "ul", "x": "ll", "y": "ull"}
+SUFFIXES = {"j": "u", "l": "l", "m": "ul", "x": "ll", "y": "ull"}
 MAX_LENGTH = 400
 
 
@@ -82,8 +82,8 @@ def parameter_types(label: str) -> tuple[str, ...] | None:
 def _parameter_type(text: str, at: int, seen: list[str]) -> tuple[str, int] | None:
     """(type, where it ends) of a mangled type; `seen` are those that `S_`, `S0_`, … stand for."""
     letter = text[at : at + 1]
-    if letter in _TYPES:
-        return _TYPES[letter], at + 1
+    if letter in TYPES:
+        return TYPES[letter], at + 1
     if letter and letter in "PRKVr":
         inner = _parameter_type(text, at + 1, seen)
         if inner is None:
@@ -148,7 +148,7 @@ def _literal(m: re.Match[str]) -> str:
     value = ("-" if m["minus"] else "") + m["digits"]
     if m["type"] == "b":
         return "true" if m["digits"] != "0" else "false"
-    return value + _SUFFIXES.get(m["type"], "")
+    return value + SUFFIXES.get(m["type"], "")
 
 
 def _type(text: str, at: int) -> tuple[str, int] | None:
@@ -157,8 +157,8 @@ def _type(text: str, at: int) -> tuple[str, int] | None:
     if code == "P":
         found = _type(text, at + 1)
         return (found[0] + "*", found[1]) if found else None
-    if code in _TYPES:
-        return _TYPES[code], at + 1
+    if code in TYPES:
+        return TYPES[code], at + 1
     if code == "N":
         return _path(text, at + 1, True)
     return _path(text, at, False) if code.isdigit() else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from operator import index
-from typing import overload
+from typing import Generic, TypeVar, overload
 
 from ..errors import AssembleError, DecodeError, ModelGap, UsageError
 from . import spa5, volta
@@ -21,21 +21,21 @@ _COMMENT = re.compile(r"/\*.*?\*/|//.*", re.DOTALL)
 _FIRST_PC = 8
 """Address of the first instruction of a bundle; 128-bit words begin at 0."""
 
+Insn = TypeVar("Insn", spa5.Instruction, volta.Instruction)
+
 __all__ = ["BoundInstruction", "BoundWideInstruction", "assemble", "decode"]
 
 
-class BoundInstruction:
-    """A decoded instruction at an address: its text, operands, what it reads and writes.
+class _Bound(Generic[Insn]):
+    """A decoded instruction at an address: what both families say alike."""
 
-    `control` is the 21-bit scheduling group it came with; its reuse marks show in the text.
-    """
+    __slots__ = ("insn", "pc")
+    insn: Insn
+    pc: int
 
-    __slots__ = ("control", "insn", "pc")
-
-    def __init__(self, insn: spa5.Instruction, pc: int, control: int = NEUTRAL_GROUP) -> None:
+    def __init__(self, insn: Insn, pc: int) -> None:
         self.insn = insn
         self.pc = pc
-        self.control = control
 
     @property
     def op(self) -> str:
@@ -44,7 +44,7 @@ class BoundInstruction:
 
     @property
     def word(self) -> int:
-        """The instruction word."""
+        """The instruction word; of 128 bits the low 64 come first in memory."""
         return self.insn.word
 
     @property
@@ -53,14 +53,40 @@ class BoundInstruction:
         return self.insn.arch
 
     @property
-    def text(self) -> str:
-        """The text nvdisasm prints, without semicolon."""
-        return self.insn.text(self.pc, self.control)
-
-    @property
     def guard(self) -> tuple[int, bool]:
         """Guard predicate index (7: always) and whether it is negated."""
         return self.insn.guard
+
+    @property
+    def target(self) -> int | None:
+        """Absolute byte address of a direct flow target."""
+        return self.insn.target(self.pc)
+
+    @property
+    def text(self) -> str:
+        """The text nvdisasm prints, without semicolon."""
+        return self.insn.text(self.pc)
+
+    def __repr__(self) -> str:
+        return f"<{self.pc:#06x}: {self.text}>"
+
+
+class BoundInstruction(_Bound[spa5.Instruction]):
+    """A decoded instruction at an address: its text, operands, what it reads and writes.
+
+    `control` is the 21-bit scheduling group it came with; its reuse marks show in the text.
+    """
+
+    __slots__ = ("control",)
+
+    def __init__(self, insn: spa5.Instruction, pc: int, control: int = NEUTRAL_GROUP) -> None:
+        super().__init__(insn, pc)
+        self.control = control
+
+    @property
+    def text(self) -> str:
+        """The text nvdisasm prints, without semicolon."""
+        return self.insn.text(self.pc, self.control)
 
     @property
     def operands(self) -> tuple[Operand, ...]:
@@ -73,11 +99,6 @@ class BoundInstruction:
         return self.insn.m
 
     @property
-    def target(self) -> int | None:
-        """Absolute byte address of a direct flow target."""
-        return self.insn.target(self.pc)
-
-    @property
     def reads(self) -> Access:
         """Registers, predicates and condition code read, the guard included."""
         return self.insn.reads()
@@ -87,46 +108,14 @@ class BoundInstruction:
         """Registers, predicates and condition code written."""
         return self.insn.writes()
 
-    def __repr__(self) -> str:
-        return f"<{self.pc:#06x}: {self.text}>"
 
-
-class BoundWideInstruction:
+class BoundWideInstruction(_Bound[volta.Instruction]):
     """A decoded 128-bit instruction (sm_70 and later) at an address.
 
     What it reads and writes is not modelled: `operands` are texts.
     """
 
-    __slots__ = ("insn", "pc")
-
-    def __init__(self, insn: volta.Instruction, pc: int) -> None:
-        self.insn = insn
-        self.pc = pc
-
-    @property
-    def op(self) -> str:
-        """Mnemonic."""
-        return self.insn.op
-
-    @property
-    def word(self) -> int:
-        """The instruction word; its low 64 bits come first in memory."""
-        return self.insn.word
-
-    @property
-    def arch(self) -> str:
-        """Architecture the word was decoded for."""
-        return self.insn.arch
-
-    @property
-    def text(self) -> str:
-        """The text nvdisasm prints, without semicolon."""
-        return self.insn.text(self.pc)
-
-    @property
-    def guard(self) -> tuple[int, bool]:
-        """Guard predicate index (7: always) and whether it is negated."""
-        return self.insn.guard
+    __slots__ = ()
 
     @property
     def control(self) -> volta.Control:
@@ -137,11 +126,6 @@ class BoundWideInstruction:
     def operands(self) -> tuple[str, ...]:
         """Operands as they print, in text order."""
         return tuple(text for text in self.insn.operand_texts(self.pc) if text)
-
-    @property
-    def target(self) -> int | None:
-        """Absolute byte address of a direct flow target."""
-        return self.insn.target(self.pc)
 
     @property
     def reads(self) -> Access:
@@ -160,9 +144,6 @@ class BoundWideInstruction:
             ModelGap: always.
         """
         raise ModelGap(f"what {self.op} writes: not modelled for 128-bit instructions")
-
-    def __repr__(self) -> str:
-        return f"<{self.pc:#06x}: {self.text}>"
 
 
 @overload

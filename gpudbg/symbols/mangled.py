@@ -11,33 +11,13 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
-BUILTIN = {
-    "v": "void",
-    "w": "wchar_t",
-    "b": "bool",
-    "c": "char",
-    "a": "signed char",
-    "h": "unsigned char",
-    "s": "short",
-    "t": "unsigned short",
-    "i": "int",
-    "j": "unsigned int",
-    "l": "long",
-    "m": "unsigned long",
-    "x": "long long",
-    "y": "unsigned long long",
-    "n": "__int128",
-    "o": "unsigned __int128",
-    "f": "float",
-    "d": "double",
-    "e": "long double",
-    "g": "__float128",
-    "z": "...",
-    "Dh": "half",
-    "Di": "char32_t",
-    "Ds": "char16_t",
+from gpudbg.formats.names import SUFFIXES, TYPES
+
+BUILTIN = TYPES | {
+    "w": "wchar_t", "n": "__int128", "o": "unsigned __int128", "e": "long double",
+    "g": "__float128", "z": "...", "Dh": "half", "Di": "char32_t", "Ds": "char16_t",
     "Dn": "decltype(nullptr)",
-}
+}  # fmt: skip
 """<builtin-type> of the ABI, section 5.1.5.2."""
 OPERATORS = {
     "cl": "()", "ix": "[]", "pl": "+", "mi": "-", "ml": "*", "dv": "/", "rm": "%", "eq": "==",
@@ -48,7 +28,7 @@ OPERATORS = {
 }  # fmt: skip
 """<operator-name> of the ABI, section 5.1.3.4."""
 SHORT = {"St": "std", "Sa": "std::allocator", "Sb": "std::basic_string", "Ss": "std::string"}
-SUFFIXES = {"j": "u", "l": "l", "m": "ul", "x": "ll", "y": "ull", "i": ""}
+LITERALS = SUFFIXES | {"i": ""}
 MARKS = {"P": "*", "R": "&", "O": "&&"}
 MAX_LENGTH = 1000
 MAX_DEPTH = 40
@@ -226,8 +206,8 @@ class _Reader:
         value = "-" * bool(m[1]) + m[2]
         if kind == "b":
             return "true" if m[2] != "0" else "false"
-        if kind in SUFFIXES:
-            return value + SUFFIXES[kind]
+        if kind in LITERALS:
+            return value + LITERALS[kind]
         return f"({BUILTIN[kind] if known else word}){value}"
 
     def parameter(self) -> Type:

@@ -24,7 +24,7 @@ from .spec import Form
 
 _GUARD = re.compile(r"@(!?)(U?P)(T|[0-6])\s+")
 _OPCODE = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-_NOTE = re.compile(r"&(\d+(?::\d+)?)=(0x[0-9a-fA-F]+|\d+)")
+_NOTE = re.compile(r"&(\d{1,4}(?::\d{1,4})?)=(0x[0-9a-fA-F]{1,40}|\d{1,40})")
 _BLANKS = re.compile(r"\s+")
 _ALIASES = {"IMAD": (".MOV", ".IADD", ".SHL")}
 """What nvdisasm adds to a mnemonic for some operands, without bits of its own."""

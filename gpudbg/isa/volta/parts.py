@@ -27,7 +27,7 @@ _MUFU_LOW, _MUFU_64H = 74, (6, 7)
 """Where MUFU names its function, and the functions of the high word of an f64."""
 _NAMES = {"R": "R", "U": "UR", "P": "P", "Q": "UP"}
 _STANDARD = {"R": 8, "P": 3, "Q": 3}
-_NUMBER = re.compile(r"-?(?:0x[0-9a-fA-F]+|\d+)")
+_NUMBER = re.compile(r"-?(?:0x[0-9a-fA-F]{1,40}|\d{1,40})(?![0-9a-fA-F])")
 _REUSE = ".reuse"
 _REUSE_ACTS = 109
 """The bit that makes bits 124:122 mark reused operands."""
@@ -313,9 +313,9 @@ _EXPECTED = {
 }  # fmt: skip
 _SPECIAL = re.compile(r"[A-Za-z][\w.]*")
 _PATTERNS = {
-    letter: re.compile(rf"{name}(?:(\d+)|{'T' if letter in 'PQ' else 'Z'})(?![\w])")
+    letter: re.compile(rf"{name}(?:(\d{{1,4}})|{'T' if letter in 'PQ' else 'Z'})(?![\w])")
     for letter, name in _NAMES.items()
-} | {"B": re.compile(r"SB(\d+)")}
+} | {"B": re.compile(r"SB(\d{1,4})(?!\d)")}
 
 
 def _register_pattern(letter: str) -> re.Pattern[str]:

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from importlib.resources import files
 
-_UNNAMED = re.compile(r"SR(\d+)")
+_UNNAMED = re.compile(r"SR(\d{1,4})")
 _NUMBERS = 256
 
 

@@ -80,6 +80,9 @@ def test_numbers_may_be_written_otherwise() -> None:
         ("MOV R1, R2 &3:2=9", 17, "less"),
         ("@UP0 MOV R1, R2", 1, "@P0"),
         ("LDG.E.FOO R2, [R4.64]", 6, None),
+        ("MOV R1, R" + "9" * 6000, 9, "a register"),
+        ("IADD3 R1, R2, " + "9" * 6000 + ", RZ", 15, None),
+        ("S2R R1, SR" + "9" * 6000, 9, "a special register"),
     ],
 )
 def test_mistakes_are_named(text: str, column: int, expected: str | None) -> None:

@@ -86,6 +86,12 @@ def test_running_is_refused_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert "`gpudbg dis` and `gpudbg info` list it" in err
 
 
+def test_no_launch_table_for_what_does_not_run(capsys: pytest.CaptureFixture[str]) -> None:
+    """`info --launch` proposes nothing that `run` would refuse."""
+    assert main(["info", str(cubin("sm_80")), "--launch"]) == 2
+    assert "is for sm_80, which does not run" in capsys.readouterr().err
+
+
 def test_raw_words_and_damage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Raw words of 16 bytes, a cut word, an odd section."""
     raw = tmp_path / "words.bin"
