@@ -33,12 +33,23 @@ if TYPE_CHECKING:
     from gpudbg.debug.snapshot import StackEntry as StackEntry
     from gpudbg.debug.snapshot import WarpDetail as WarpDetail
     from gpudbg.debug.snapshot import WarpRow as WarpRow
-    from gpudbg.debug.stops.stop import CallSite as CallSite
-    from gpudbg.debug.stops.stop import ErrorRecord as ErrorRecord
+    from gpudbg.debug.stops.records import CallSite as CallSite
+    from gpudbg.debug.stops.records import ErrorRecord as ErrorRecord
+    from gpudbg.debug.stops.records import Trigger as Trigger
+    from gpudbg.debug.stops.stop import BreakpointStop as BreakpointStop
+    from gpudbg.debug.stops.stop import DeadlockStop as DeadlockStop
+    from gpudbg.debug.stops.stop import EntryStop as EntryStop
+    from gpudbg.debug.stops.stop import ExitStop as ExitStop
+    from gpudbg.debug.stops.stop import FaultStop as FaultStop
+    from gpudbg.debug.stops.stop import InterruptStop as InterruptStop
     from gpudbg.debug.stops.stop import KernelError as KernelError
+    from gpudbg.debug.stops.stop import LimitStop as LimitStop
+    from gpudbg.debug.stops.stop import OpenedStop as OpenedStop
+    from gpudbg.debug.stops.stop import StepStop as StepStop
     from gpudbg.debug.stops.stop import Stop as Stop
     from gpudbg.debug.stops.stop import StopKind as StopKind
-    from gpudbg.debug.stops.stop import Trigger as Trigger
+    from gpudbg.debug.stops.stop import TrapStop as TrapStop
+    from gpudbg.debug.stops.stop import WatchpointStop as WatchpointStop
     from gpudbg.debug.symbols import Line as Line
     from gpudbg.debug.trace.log import TraceEntry as TraceEntry
     from gpudbg.debug.trace.log import TraceLog as TraceLog
@@ -73,29 +84,37 @@ _PUBLIC = {
     "BoundInstruction": "gpudbg.isa",
     "BoundWideInstruction": "gpudbg.isa",
     "Breakpoint": "gpudbg.debug.breakpoints.table",
-    "CallSite": "gpudbg.debug.stops.stop",
+    "BreakpointStop": "gpudbg.debug.stops.stop",
+    "CallSite": "gpudbg.debug.stops.records",
     "CommandError": "gpudbg.errors",
     "CompileError": "gpudbg.errors",
+    "DeadlockStop": "gpudbg.debug.stops.stop",
     "DebugSession": "gpudbg.debug.session",
     "DecodeError": "gpudbg.errors",
     "Device": "gpudbg.api.device",
     "DeviceBuffer": "gpudbg.device.device",
     "DeviceImage": "gpudbg.device.images",
-    "ErrorRecord": "gpudbg.debug.stops.stop",
+    "EntryStop": "gpudbg.debug.stops.stop",
+    "ErrorRecord": "gpudbg.debug.stops.records",
+    "ExitStop": "gpudbg.debug.stops.stop",
+    "FaultStop": "gpudbg.debug.stops.stop",
     "Focus": "gpudbg.debug.focus.focus",
     "Global": "gpudbg.formats.program",
     "GpudbgError": "gpudbg.errors",
     "InstructionInfo": "gpudbg.debug.look",
     "InternalError": "gpudbg.errors",
+    "InterruptStop": "gpudbg.debug.stops.stop",
     "Kernel": "gpudbg.formats.program",
     "KernelError": "gpudbg.debug.stops.stop",
     "LaneView": "gpudbg.debug.warp_view",
+    "LimitStop": "gpudbg.debug.stops.stop",
     "Line": "gpudbg.debug.symbols",
     "LoadError": "gpudbg.errors",
     "LoadedProgram": "gpudbg.api.programs",
     "Memory": "gpudbg.debug.look",
     "ModelGap": "gpudbg.errors",
     "Observer": "gpudbg.sm.observer",
+    "OpenedStop": "gpudbg.debug.stops.stop",
     "Output": "gpudbg.debug.registry",
     "PluginError": "gpudbg.errors",
     "PredicateFile": "gpudbg.debug.warp_view",
@@ -104,16 +123,19 @@ _PUBLIC = {
     "Snapshot": "gpudbg.debug.snapshot",
     "SpecialValue": "gpudbg.debug.look",
     "StackEntry": "gpudbg.debug.snapshot",
+    "StepStop": "gpudbg.debug.stops.stop",
     "Stop": "gpudbg.debug.stops.stop",
     "StopKind": "gpudbg.debug.stops.stop",
     "Subscription": "gpudbg.device.subscription",
     "TraceEntry": "gpudbg.debug.trace.log",
     "TraceLog": "gpudbg.debug.trace.log",
-    "Trigger": "gpudbg.debug.stops.stop",
+    "TrapStop": "gpudbg.debug.stops.stop",
+    "Trigger": "gpudbg.debug.stops.records",
     "UsageError": "gpudbg.errors",
     "WarpDetail": "gpudbg.debug.snapshot",
     "WarpRow": "gpudbg.debug.snapshot",
     "WarpView": "gpudbg.debug.warp_view",
+    "WatchpointStop": "gpudbg.debug.stops.stop",
     "assemble": "gpudbg.isa",
     "assemble_program": "gpudbg.api.load",
     "compile": "gpudbg.api.load",
@@ -132,29 +154,37 @@ __all__ = [
     "BoundInstruction",
     "BoundWideInstruction",
     "Breakpoint",
+    "BreakpointStop",
     "CallSite",
     "CommandError",
     "CompileError",
+    "DeadlockStop",
     "DebugSession",
     "DecodeError",
     "Device",
     "DeviceBuffer",
     "DeviceImage",
+    "EntryStop",
     "ErrorRecord",
+    "ExitStop",
+    "FaultStop",
     "Focus",
     "Global",
     "GpudbgError",
     "InstructionInfo",
     "InternalError",
+    "InterruptStop",
     "Kernel",
     "KernelError",
     "LaneView",
+    "LimitStop",
     "Line",
     "LoadError",
     "LoadedProgram",
     "Memory",
     "ModelGap",
     "Observer",
+    "OpenedStop",
     "Output",
     "PluginError",
     "PredicateFile",
@@ -163,16 +193,19 @@ __all__ = [
     "Snapshot",
     "SpecialValue",
     "StackEntry",
+    "StepStop",
     "Stop",
     "StopKind",
     "Subscription",
     "TraceEntry",
     "TraceLog",
+    "TrapStop",
     "Trigger",
     "UsageError",
     "WarpDetail",
     "WarpRow",
     "WarpView",
+    "WatchpointStop",
     "__version__",
     "assemble",
     "assemble_program",

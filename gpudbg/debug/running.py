@@ -14,18 +14,19 @@ from gpudbg.debug.focus.focus import Focus, first_lane
 from gpudbg.debug.inferior import AGAIN
 from gpudbg.debug.inlined import skipped_at_breakpoint
 from gpudbg.debug.stops.maker import entry_stop, make_stop, opened_stop
-from gpudbg.debug.stops.stop import EVERY_STOP
+from gpudbg.debug.stops.stop import EVERY_STOP, BreakpointStop
 from gpudbg.debug.values.frames import call_depth
 from gpudbg.errors import CommandError
 from gpudbg.expr.evaluate import uniform
 from gpudbg.expr.types import I32
-from gpudbg.sm.events import StopEvent
+from gpudbg.sm.events import StopEvent, StopKind
 
 if TYPE_CHECKING:
     from gpudbg.debug.breakpoints.table import Breakpoint
     from gpudbg.debug.inferior import Inferior
     from gpudbg.debug.script.host import SessionHost
-    from gpudbg.debug.stops.stop import Stop, Trigger
+    from gpudbg.debug.stops.records import Trigger
+    from gpudbg.debug.stops.stop import Stop
     from gpudbg.debug.traps import SessionTraps
     from gpudbg.errors import UsageError
     from gpudbg.sm.grid import HangCheck
@@ -192,7 +193,7 @@ class Runner(Attached["Inferior"]):
             inferior.focus = Focus(warp.sm, warp.slot, first_lane(warp.active))
         return self._record(entry_stop(inferior))
 
-    def end_run(self, event: StopEvent, kind: str | None = None) -> Stop:
+    def end_run(self, event: StopEvent, kind: StopKind | None = None) -> Stop:
         """Turn a machine event into the inferior's stop, and move the focus to it."""
         kind = kind or event.kind
         self._traps.stopped()
@@ -209,8 +210,7 @@ class Runner(Attached["Inferior"]):
             event = replace(event, detail=(*event.detail, *met.notes))
         points = [self.breakpoints.get(number) for number in hits]
         watched = bool(points) and points[0].watch is not None
-        stop = make_stop(self._inferior, kind, event, hits, arrived, watched)
-        stop = replace(stop, watch=seen if hits else ())
+        stop = make_stop(self._inferior, kind, event, hits, arrived, watched, seen if hits else ())
         self._scripting.stopped_at(points)
         self._forget_temporary(points)
         return self._record(stop)
@@ -237,7 +237,7 @@ class Runner(Attached["Inferior"]):
         inferior.frame_level = 0
         inferior.skipped_inline = 0
         inferior.list_state = None
-        if stop.kind == "breakpoint" and inferior.focus is not None:
+        if isinstance(stop, BreakpointStop) and inferior.focus is not None:
             pc = inferior.focused().pc
             inferior.skipped_inline = skipped_at_breakpoint(
                 inferior.symbols, self.breakpoints.at(pc), pc
@@ -250,7 +250,7 @@ class Runner(Attached["Inferior"]):
         return stop
 
     # ---- focus -------------------------------------------------------------------------
-    def _move_focus(self, event: StopEvent, kind: str) -> None:
+    def _move_focus(self, event: StopEvent, kind: StopKind) -> None:
         """The focus goes to what a stop is about."""
         inferior = self._inferior
         focus = inferior.focus

@@ -38,7 +38,8 @@ from gpudbg.debug.script import Line, Player, Scope, play
 from gpudbg.debug.script.blocks import statements
 from gpudbg.debug.script.host import SessionHost
 from gpudbg.debug.settings import SCOPES, Settings
-from gpudbg.debug.stops.stop import Stop, dim, stop_html
+from gpudbg.debug.stops.records import dim
+from gpudbg.debug.stops.stop import InterruptStop, Stop, stop_html
 from gpudbg.debug.symbols import Origin, Symbols
 from gpudbg.debug.trace.timeline import Timeline
 from gpudbg.debug.traps import SessionTraps
@@ -795,7 +796,7 @@ class DebugSession(Inferior):
         self.last_line = text if found.repeats else ""
         before = self.stop
         output = self.dispatch(found, argument)
-        if self.stop is not before and self.stop is not None and self.stop.kind == "interrupted":
+        if self.stop is not before and isinstance(self.stop, InterruptStop):
             self.scripting.interrupted = True
         return output
 

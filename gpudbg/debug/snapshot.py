@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from gpudbg import html
 from gpudbg.debug.focus.focus import Focus
+from gpudbg.debug.stops.records import dim
 from gpudbg.debug.stops.spinning import known_spin
 from gpudbg.debug.stops.standing import standing_pc
-from gpudbg.debug.stops.stop import Stop, dim, stop_html
+from gpudbg.debug.stops.stop import Stop, stop_html
 from gpudbg.debug.values.lanes import fixed
 
 if TYPE_CHECKING:

@@ -24,6 +24,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpudbg.debug.inlined import chain_of, deeper, line_in
+from gpudbg.debug.stops.stop import StepStop
 from gpudbg.debug.values.evaluation import origin
 from gpudbg.debug.values.frames import call_depth, frames
 from gpudbg.errors import CommandError
@@ -116,7 +117,7 @@ def step_lines(runner: Runner, count: int, over: bool) -> Stop:
         return untold
     for _ in range(count):
         stop = _step_line(runner, over)
-        if stop.kind != "step":
+        if not isinstance(stop, StepStop):
             break
     return stop
 
@@ -157,7 +158,7 @@ def _step_line(runner: Runner, over: bool) -> Stop:
         return line_in(symbols, w.pc, chain) != start
 
     stop = run_warp(runner, arrived)
-    if stop.kind == "step" and inferior.focus is not None:
+    if isinstance(stop, StepStop) and inferior.focus is not None:
         warp = inferior.focused()
         if call_depth(warp) == depth and line_in(symbols, warp.pc, chain) != start:
             inferior.skipped_inline = deeper(symbols, warp.pc, chain)

@@ -15,7 +15,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug import function_places
-from gpudbg.debug.stops.stop import CallSite
+from gpudbg.debug.stops.records import CallSite
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
 from gpudbg.formats.names import plain_name

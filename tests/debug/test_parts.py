@@ -18,7 +18,7 @@ from gpudbg.debug.inferior import Inferior
 from gpudbg.debug.look import SessionMemory
 from gpudbg.debug.script.scope import Scope
 from gpudbg.debug.session import DebugSession
-from gpudbg.debug.stops.stop import Stop
+from gpudbg.debug.stops.stop import BreakpointStop, Stop
 from gpudbg.errors import CommandError, UsageError
 from gpudbg.formats.launch import python_launch
 from gpudbg.launch.prepare import prepare
@@ -110,7 +110,7 @@ def test_breakpoints_of_another_table_keep_their_numbers(inferior: Inferior) -> 
 def test_events_go_on_where_callbacks_say_so(inferior: Inferior) -> None:
     points = Breakpoints(inferior)
     number = points.set_at("block_max+0x28").number
-    left = [Stop("breakpoint", "", lane=n, breakpoints=(number,)) for n in range(4)]
+    left = [BreakpointStop("", lane=n, breakpoints=(number,)) for n in range(4)]
     asked: list[int | None] = []
 
     def run(owner: Inferior, most: int | None) -> Stop:

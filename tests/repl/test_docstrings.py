@@ -20,7 +20,9 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 PUBLIC = sorted({*gpudbg.__all__, "compile", "open"} - {"__version__"})
 
-HANDED_OUT = set(
+STOPS = {name for name in PUBLIC if name.endswith("Stop") and name != "Stop"}
+"""The kinds of stop: the examples of `Stop` show them."""
+HANDED_OUT = STOPS | set(
     """BoundInstruction BoundWideInstruction CallSite DeviceImage Focus Global InstructionInfo
     Kernel LaneView Line Memory Output PredicateFile RegisterFile Result SpecialValue StackEntry
     StopKind Subscription Trigger WarpDetail WarpRow""".split()

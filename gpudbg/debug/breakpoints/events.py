@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Generic, get_args
 
 from gpudbg.debug import observing
 from gpudbg.debug.attached import Owner
-from gpudbg.debug.stops.stop import Stop, StopKind
+from gpudbg.debug.stops.stop import CUT_SHORT, BreakpointStop, Stop, StopKind
 from gpudbg.debug.trace.log import TraceLog
 from gpudbg.debug.trace.tracer import Tracer
 from gpudbg.errors import UsageError
@@ -82,7 +82,7 @@ class Events(Generic[Owner]):
     def _passes(self, owner: Owner, stop: Stop) -> bool:
         """Whether every breakpoint met has a callback and all of them say False."""
         hit = [self._callbacks.get(number) for number in stop.breakpoints]
-        if stop.kind != "breakpoint" or not any(hit):
+        if not isinstance(stop, BreakpointStop) or not any(hit):
             return False
         answers = [f(owner, stop) if f else None for f in hit]
         return all(answer is False for answer in answers)
@@ -115,7 +115,7 @@ class Events(Generic[Owner]):
             stop = self.cont(max_instructions)
             if not kinds or stop.kind in kinds:
                 yield stop
-            if stop.kind in ("limit", "interrupted"):
+            if isinstance(stop, CUT_SHORT):
                 return
 
     def on_hit(

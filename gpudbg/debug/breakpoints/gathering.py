@@ -25,7 +25,7 @@ from gpudbg.debug.breakpoints.watchpoints import Watchpoints
 if TYPE_CHECKING:
     from gpudbg.debug.focus.focus import Focus
     from gpudbg.debug.inferior import Inferior
-    from gpudbg.debug.stops.stop import Trigger
+    from gpudbg.debug.stops.records import Trigger
     from gpudbg.sm.events import StopEvent
     from gpudbg.sm.state import WarpState
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from gpudbg.debug.stops.stop import Trigger
+    from gpudbg.debug.stops.records import Trigger
     from gpudbg.sm.state import WarpState
 
 WatchKind = Literal["write", "read", "access"]

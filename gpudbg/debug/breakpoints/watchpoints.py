@@ -20,7 +20,7 @@ from gpudbg.debug.attached import Attached
 from gpudbg.debug.breakpoints.watched import TOUCHED_BY, Target, Watch, WatchKind
 from gpudbg.debug.focus.focus import first_lane
 from gpudbg.debug.observing import subscribe, unsubscribe
-from gpudbg.debug.stops.stop import Trigger
+from gpudbg.debug.stops.records import Trigger
 from gpudbg.debug.values.access import read, resolve
 from gpudbg.debug.values.context import WarpContext
 from gpudbg.debug.views.format import format_value

@@ -9,9 +9,9 @@ from gpudbg.debug import snapshot
 from gpudbg.debug.commands.table import command
 from gpudbg.debug.focus.focus import thread_of
 from gpudbg.debug.registry import Output
+from gpudbg.debug.stops.records import dim
 from gpudbg.debug.stops.spinning import spins
 from gpudbg.debug.stops.standing import standing_pc
-from gpudbg.debug.stops.stop import dim
 from gpudbg.debug.values.never_written import WORDS, untouched_registers
 from gpudbg.debug.views import gdb_text
 from gpudbg.debug.views import text as views

@@ -8,12 +8,12 @@ from gpudbg.debug.commands.launch import plan
 from gpudbg.debug.commands.table import command
 from gpudbg.debug.registry import Output, quoted_words
 from gpudbg.debug.settings import SCOPES
+from gpudbg.debug.stops.stop import BreakpointStop, Stop
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
-    from gpudbg.debug.stops.stop import Stop
 
 
 def stop_output(session: DebugSession, stop: Stop) -> Output:
@@ -21,7 +21,7 @@ def stop_output(session: DebugSession, stop: Stop) -> Output:
     from gpudbg.debug.views.text import stop_card
 
     printed = session.breakpoints.take_printed()
-    if session.scripting.silent and stop.kind == "breakpoint":
+    if session.scripting.silent and isinstance(stop, BreakpointStop):
         return Output(tuple(printed), stop.to_json())
     lines = [*printed, *stop_card(session, stop), *session.displays.lines()]
     return Output(tuple(lines), stop.to_json())

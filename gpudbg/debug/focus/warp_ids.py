@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gpudbg.debug.focus.focus import Focus, first_lane
-from gpudbg.debug.stops.stop import dim
+from gpudbg.debug.stops.records import dim
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:

@@ -6,10 +6,9 @@ Numbers and names are those of the CUDA-GDB manual; which one a warp error of th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from gpudbg.debug.stops.stop import Stop
+from gpudbg.debug.stops.stop import DeadlockStop, InterruptStop, Stop, TrapStop
 
 
 class Signal(NamedTuple):
@@ -84,7 +83,9 @@ def signal_of(stop: Stop) -> Signal | None:
     """The signal that a stop is for gdb's users; None for breakpoints, steps and ends."""
     if stop.errors:
         return exception_signal(exception_of(stop.errors[0].name))
-    if stop.kind == "trap":
+    if isinstance(stop, TrapStop):
         asserted = any("Assertion `" in line for line in stop.detail)
         return exception_signal(ASSERT) if asserted else TRAP
-    return {"deadlock": DEADLOCK, "interrupted": INTERRUPT}.get(stop.kind)
+    if isinstance(stop, DeadlockStop):
+        return DEADLOCK
+    return INTERRUPT if isinstance(stop, InterruptStop) else None

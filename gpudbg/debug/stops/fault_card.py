@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpudbg.debug.stops.records import ErrorRecord
 from gpudbg.debug.stops.stack_sizes import stack_words
-from gpudbg.debug.stops.stop import ErrorRecord, Stop
+from gpudbg.debug.stops.stop import DeadlockStop, Stop, TrapStop
 from gpudbg.debug.values.operands import OperandValue, operand_values
 from gpudbg.errors import GpudbgError
 from gpudbg.mem.device import unwrapped
@@ -128,7 +129,7 @@ def fault_card(session: DebugSession, stop: Stop, number: int = 0) -> FaultCard 
     """The card of a stop's error `number`, its trap or its deadlock; None for other stops."""
     if stop.errors:
         return _error_card(session, stop, min(number, len(stop.errors) - 1))
-    if stop.kind in ("trap", "deadlock") and stop.pc is not None:
+    if isinstance(stop, TrapStop | DeadlockStop) and stop.pc is not None:
         return _stop_card(session, stop)
     return None
 
@@ -150,7 +151,7 @@ def _stop_card(session: DebugSession, stop: Stop) -> FaultCard:
     line = session.symbols.line(pc)
     code = session.symbols.instruction(pc)
     warp = _warp(session, stop.sm or 0, stop.warp or 0)
-    trap = stop.kind == "trap"
+    trap = isinstance(stop, TrapStop)
     why = _trap_why(session, warp) if trap else tuple(stop.detail)
     inside = warp is not None and warp.in_trap
     return FaultCard(

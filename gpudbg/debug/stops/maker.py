@@ -4,21 +4,50 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from gpudbg.debug.focus.focus import thread_of
+from gpudbg.debug.stops.records import ErrorRecord, dim
 from gpudbg.debug.stops.standing import standing_pc
-from gpudbg.debug.stops.stop import ErrorRecord, Stop, arrival_words, dim
+from gpudbg.debug.stops.stop import (
+    BreakpointStop,
+    DeadlockStop,
+    EntryStop,
+    ExitStop,
+    FaultStop,
+    InterruptStop,
+    LimitStop,
+    OpenedStop,
+    StepStop,
+    Stop,
+    TrapStop,
+    WatchpointStop,
+    arrival_words,
+)
 
 if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior
+    from gpudbg.debug.stops.records import Trigger
     from gpudbg.errors import UsageError
-    from gpudbg.sm.events import StopEvent, WarpFault
+    from gpudbg.sm.events import StopEvent, StopKind, WarpFault
+
+
+BY_EVENT: Final[dict[StopKind, type[Stop]]] = {
+    "exited": ExitStop,
+    "breakpoint": BreakpointStop,
+    "step": StepStop,
+    "warp_error": FaultStop,
+    "trap": TrapStop,
+    "deadlock": DeadlockStop,
+    "limit": LimitStop,
+    "interrupted": InterruptStop,
+}
+"""What the machine calls the end of a run -> the stop that it is."""
 
 
 def entry_stop(inferior: Inferior) -> Stop:
     """The stop before the first instruction."""
-    return _located(inferior, "step", f"at the entry of {inferior.symbols.kernel_name}")
+    return _located(inferior, EntryStop, f"at the entry of {inferior.symbols.kernel_name}")
 
 
 def opened_stop(inferior: Inferior, trouble: UsageError | None) -> Stop:
@@ -28,26 +57,28 @@ def opened_stop(inferior: Inferior, trouble: UsageError | None) -> Stop:
         message = f"{name} is open; `run` launches {inferior.symbols.kernel_name}"
     else:
         message = f"{name} is open, not launched: {trouble}"
-    return Stop("opened", message, kernel=inferior.kernel.name)
+    return OpenedStop(message, kernel=inferior.kernel.name)
 
 
 def make_stop(
     inferior: Inferior,
-    kind: str,
+    kind: StopKind,
     event: StopEvent,
     hits: tuple[int, ...] = (),
     arrived: tuple[int, int] = (0, 0),
     watched: bool = False,
+    watch: tuple[Trigger, ...] = (),
 ) -> Stop:
     """The stop that an event is, told from the session's focus.
 
     Args:
         inferior: focus already moved to what the stop is about.
-        kind: a `StopKind`; what the session makes of the event's own.
+        kind: what the session makes of the event's own.
         event: what the machine reported.
         hits: numbers of the breakpoints met.
         arrived: how many warps and threads stand there.
         watched: whether what was met is a watchpoint.
+        watch: what watchpoints saw.
     """
     errors = tuple(_error(inferior, fault) for fault in event.faults)
     extra: dict[str, Any] = {
@@ -56,17 +87,19 @@ def make_stop(
         "instructions": event.total,
         "detail": event.detail,
         "hang": event.hang,
+        "watch": watch,
     }
     if inferior.focus is None or kind == "exited":
         name = inferior.symbols.kernel_name
         message = f"{name} ended after {event.total:,} warp instructions"
-        return Stop("exited", message, kernel=inferior.kernel.name, **extra)
+        return ExitStop(message, kernel=inferior.kernel.name, **extra)
     extra |= {"arrived_warps": arrived[0], "arrived_threads": arrived[1]}
-    message = _message(inferior, kind, errors, _points(hits, watched), event)
-    stop = _located(inferior, kind, message, **extra)
+    made = _class(kind, event, watch)
+    message = _message(inferior, made, errors, _points(hits, watched), event)
+    stop = _located(inferior, made, message, **extra)
     if words := arrival_words(stop):
         stop = replace(stop, message=f"{stop.message}; {words}")
-    if stop.faulted or kind in ("trap", "warp_error"):
+    if stop.failed:
         from gpudbg.debug.views.text import stop_card
 
         # Now, while the warp stands there: `Stop.check` may be asked when the session is gone.
@@ -74,36 +107,46 @@ def make_stop(
     return stop
 
 
-def _located(inferior: Inferior, kind: Any, message: str, **extra: Any) -> Stop:
+def _class(kind: StopKind, event: StopEvent, watch: tuple[Trigger, ...]) -> type[Stop]:
+    """Which stop it is: what watchpoints saw, and the entry, are told apart here."""
+    if watch and kind == "breakpoint":
+        return WatchpointStop
+    if kind == "step" and not event.total:
+        return EntryStop
+    return BY_EVENT[kind]
+
+
+def _located(inferior: Inferior, made: type[Stop], message: str, **extra: Any) -> Stop:
     if inferior.focus is None:
-        return Stop(kind, message, kernel=inferior.kernel.name, **extra)
+        return made(message, kernel=inferior.kernel.name, **extra)
     warp = inferior.focused()
     lane = inferior.focus.lane
-    return Stop(
-        kind,
+    pc = standing_pc(inferior, warp, issubclass(made, DeadlockStop))
+    return made(
         message,
         sm=warp.sm,
         warp=warp.slot,
         lane=lane,
-        pc=inferior.symbols.offset(standing_pc(inferior, warp, kind)),
+        pc=inferior.symbols.offset(pc),
         kernel=inferior.kernel.name,
         block=warp.cta.block,
         thread=thread_of(warp, lane),
-        **inferior.symbols.place(standing_pc(inferior, warp, kind)).fields(),
+        **inferior.symbols.place(pc).fields(),
         **extra,
     )
 
 
 def _message(
     inferior: Inferior,
-    kind: str,
+    made: type[Stop],
     errors: tuple[ErrorRecord, ...],
     points: str,
     event: StopEvent,
 ) -> str:
     assert inferior.focus is not None
     warp = inferior.focused()
-    where = inferior.symbols.describe_line(standing_pc(inferior, warp, kind))
+    pc = standing_pc(inferior, warp, issubclass(made, DeadlockStop))
+    where = inferior.symbols.describe_line(pc)
     thread = thread_of(warp, inferior.focus.lane)
     who = f"block {dim(warp.cta.block)} thread {dim(thread)}"
     who += f" (sm {warp.sm} warp {warp.slot} lane {inferior.focus.lane})"
@@ -114,15 +157,15 @@ def _message(
         return f"{e.name} at {where}, {who}: {e.detail or e.name}{near}{more}"
     if event.hang:
         return f"deadlock: no warp will ever go on; {where}, {who} repeats itself"
-    words = {
-        "breakpoint": f"{points} at {where}, {who}",
-        "step": f"{where}, {who}",
-        "trap": f"trap at {where}, {who}",
-        "limit": f"stopped after {event.executed:,} warp instructions at {where}, {who}",
-        "interrupted": f"interrupted at {where}, {who}",
-        "deadlock": f"deadlock: no warp can go on; {where}, {who}",
+    words: dict[type[Stop], str] = {
+        BreakpointStop: f"{points} at {where}, {who}",
+        StepStop: f"{where}, {who}",
+        TrapStop: f"trap at {where}, {who}",
+        LimitStop: f"stopped after {event.executed:,} warp instructions at {where}, {who}",
+        InterruptStop: f"interrupted at {where}, {who}",
+        DeadlockStop: f"deadlock: no warp can go on; {where}, {who}",
     }
-    return words[kind]
+    return next(text for kind, text in words.items() if issubclass(made, kind))
 
 
 def _points(hits: tuple[int, ...], watched: bool) -> str:

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from gpudbg.debug.stops.stop import CUT_SHORT
 from gpudbg.debug.values.operands import instruction_at
 from gpudbg.errors import GpudbgError
 from gpudbg.isa.spa5.sched import first_instruction
@@ -35,8 +36,6 @@ TRIED_IN_ALL: Final = 4096
 """Of all warps together: a stop must not take long."""
 LAPS: Final = 3
 """Returns to a place from which a warp goes round."""
-KINDS: Final = ("interrupted", "limit")
-"""Stops in the middle of a run, where it is asked who spins."""
 NEVER: Final = ("BAR", "BPT", "CCTL", "TEX", "TLD", "TXQ", "SU", "SETC", "RTT", "CS2R", "GETC")
 """First letters of instructions that are not tried."""
 
@@ -298,7 +297,7 @@ def _at_stop(inferior: Inferior) -> tuple[int, dict[tuple[int, int], Spin], bool
 def _look(inferior: Inferior) -> tuple[dict[tuple[int, int], Spin], bool]:
     out: dict[tuple[int, int], Spin] = {}
     stop = inferior.stop
-    if stop is None or inferior.finished or not (stop.kind in KINDS or stop.hang):
+    if stop is None or inferior.finished or not (isinstance(stop, CUT_SHORT) or stop.hang):
         return out, False
     focus = inferior.focus
     warps = list(inferior.grid.warps())

@@ -8,7 +8,7 @@ from gpudbg.debug.values.frames import call_depth
 from gpudbg.sm.launch import MAX_LOCAL_BYTES
 
 if TYPE_CHECKING:
-    from gpudbg.debug.stops.stop import ErrorRecord
+    from gpudbg.debug.stops.records import ErrorRecord
     from gpudbg.sm.state import WarpState
 
 OVERFLOW = "STACK_OVERFLOW"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpudbg.debug.stops.stop import DeadlockStop
 from gpudbg.formats.program import EXTERN_STRIDE
 from gpudbg.isa.spa5.sched import first_instruction, instruction_before
 
@@ -18,17 +19,17 @@ if TYPE_CHECKING:
     from gpudbg.sm.state import WarpState
 
 
-def standing_pc(inferior: Inferior, warp: WarpState, kind: str | None = None) -> int:
+def standing_pc(inferior: Inferior, warp: WarpState, deadlock: bool | None = None) -> int:
     """The code address of the instruction a warp stands at.
 
     Args:
-        session: the session, for its last stop and the program.
+        inferior: for its last stop and the program.
         warp: the warp.
-        kind: of the stop that is being made; None is the last one's.
+        deadlock: whether the stop is one; None asks the last one.
     """
-    if kind is None:
-        kind = inferior.stop.kind if inferior.stop is not None else ""
-    if kind == "deadlock" and warp.status == "barrier":
+    if deadlock is None:
+        deadlock = isinstance(inferior.stop, DeadlockStop)
+    if deadlock and warp.status == "barrier":
         return instruction_before(warp.pc)
     found = _return_address(inferior, warp)
     return first_instruction(warp.pc) if found is None else instruction_before(found)

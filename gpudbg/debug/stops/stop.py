@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import PurePath
-from typing import Any, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from gpudbg import html
+from gpudbg.debug.stops.records import CallSite, ErrorRecord, Trigger, dim
 from gpudbg.errors import EXIT_FAULT, EXIT_FINDINGS, GpudbgError
 
 StopKind = Literal[
@@ -23,93 +23,13 @@ StopKind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class CallSite:
-    """A call that the compiler inlined.
-
-    Attributes:
-        function: the function that calls.
-        file, line: of the call.
-    """
-
-    function: str
-    file: str
-    line: int
-
-    def __str__(self) -> str:
-        return f"{self.function} at {PurePath(self.file).name}:{self.line}"
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class ErrorRecord:
-    """One warp error as the SM reports it.
-
-    `name` and `code` are a row of the warp error table (`gpudbg.regs.esr`); `lanes` are the
-    guilty lanes; `address`, `space`, `access` are None where the error is not about memory.
-    `nearest` says in words where the address lies relative to the nearest allocation.
-    `file`, `line`, `function` and `inlined_at` are the instruction's, as in `Stop`.
-
-    >>> session = gpudbg.open("sessions/out_of_bounds/out_of_bounds.cubin")
-    >>> error = session.run().errors[0]
-    >>> error.name, error.thread, error.access, error.nearest
-    ('MMU_FAULT', (57, 0, 0), 'load', 'at the end of buffer in (argument 0) (1000 bytes)')
-    >>> error.file.endswith("out_of_bounds.cu"), error.line, error.function
-    (True, 8, 'smooth')
-    """
-
-    name: str
-    code: int
-    sm: int
-    warp: int
-    lanes: tuple[int, ...]
-    pc: int
-    kernel: str
-    address: int | None = None
-    space: str | None = None
-    access: str | None = None
-    size: int | None = None
-    block: tuple[int, int, int] | None = None
-    thread: tuple[int, int, int] | None = None
-    nearest: str = ""
-    detail: str = ""
-    file: str | None = None
-    line: int | None = None
-    function: str | None = None
-    inlined_at: tuple[CallSite, ...] = ()
-
-    def __repr__(self) -> str:
-        who = f"block {dim(self.block)} thread {dim(self.thread)}"
-        return f"<{self.name} at {self.kernel}+0x{self.pc:x}, {who}: {self.detail or self.name}>"
-
-
-@dataclass(frozen=True, slots=True)
-class Trigger:
-    """What a watchpoint saw.
-
-    `number`, `expression` and `kind` (write, read, access) are the watchpoint's; `old` and `new`
-    are the value's text before and after the access; `pc` is the instruction's, as `Stop.pc`;
-    `sm`, `warp`, `lane` name who touched the place; `file`, `line`, `function` and `inlined_at` are
-    the instruction's, as in `Stop`.
-    """
-
-    number: int
-    expression: str
-    kind: str
-    old: str
-    new: str
-    pc: int
-    sm: int
-    warp: int
-    lane: int
-    file: str | None = None
-    line: int | None = None
-    function: str | None = None
-    inlined_at: tuple[CallSite, ...] = ()
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class Stop:
-    """A stop of the machine.
+    """A stop of the machine: one of the classes below, each of them one reason to stop.
+
+    `isinstance` and `match` tell them apart: `EntryStop` and other `StepStop`, `BreakpointStop`
+    and among these `WatchpointStop`, `FaultStop`, `TrapStop`, `DeadlockStop`, `ExitStop`,
+    `LimitStop`, `InterruptStop`, `OpenedStop`.  `kind` is the word for each in records.
 
     Coordinates name the warp and lane the stop is about (the guilty lane of a fault, the lane
     that met a condition, otherwise the focus); None after `exited` where no warp is left.
@@ -131,9 +51,15 @@ class Stop:
     >>> stop = session.step(3)
     >>> stop.file.endswith("first_steps.cu"), stop.line, stop.function
     (True, 10, 'block_max')
+    >>> match session.run():
+    ...     case gpudbg.BreakpointStop(breakpoints=met):
+    ...         print("breakpoints", met)
+    ...     case gpudbg.ExitStop(instructions=count):
+    ...         print("ended after", count)
+    ended after 1258
     """
 
-    kind: StopKind
+    kind: StopKind = field(init=False)
     message: str
     sm: int | None = None
     warp: int | None = None
@@ -156,15 +82,27 @@ class Stop:
     arrived_threads: int = 0
     hang: bool = False
 
+    clean: ClassVar[bool] = False
+    """Whether nothing is wrong where a launch stops like this without errors."""
+
+    def __post_init__(self) -> None:
+        if type(self) is Stop:
+            raise TypeError("a stop is made as one of its kinds, such as StepStop")
+
     @property
     def finished(self) -> bool:
         """Nothing is left to run."""
-        return self.kind in ("exited", "deadlock") or bool(self.errors)
+        return bool(self.errors)
 
     @property
     def faulted(self) -> bool:
         """A warp error or a deadlock ended the launch."""
-        return self.kind == "deadlock" or bool(self.errors)
+        return bool(self.errors)
+
+    @property
+    def failed(self) -> bool:
+        """A warp error, a trap or a deadlock: what `gpudbg run` leaves with exit code 3."""
+        return bool(self.errors)
 
     def check(self) -> Stop:
         """The stop itself where nothing is wrong, so that a test can say `session.run().check()`.
@@ -178,7 +116,7 @@ class Stop:
         >>> session.run().check().kind
         'exited'
         """
-        if self.kind in _CLEAN and not self.errors:
+        if self.clean and not self.errors:
             return self
         raise KernelError(self)
 
@@ -198,9 +136,115 @@ class Stop:
         return asdict(self)
 
 
-_CLEAN = frozenset(("exited", "breakpoint", "step"))
-_UNTOLD = frozenset(("limit", "interrupted"))
-"""Kinds of stop that say nothing about how the kernel would end."""
+# ---- the kinds ---------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True, repr=False)
+class StepStop(Stop):
+    """As many instructions or lines were executed as were asked for."""
+
+    kind: Literal["step"] = field(default="step", init=False)
+    clean: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class EntryStop(StepStop):
+    """The launch is there, and nothing of it has been executed."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class BreakpointStop(Stop):
+    """A warp has come to breakpoints: `breakpoints` has their numbers."""
+
+    kind: Literal["breakpoint"] = field(default="breakpoint", init=False)
+    clean: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class WatchpointStop(BreakpointStop):
+    """Watchpoints saw what they watch: `watch` has it, `breakpoints` their numbers."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class FaultStop(Stop):
+    """Warps met errors: `errors` has them."""
+
+    kind: Literal["warp_error"] = field(default="warp_error", init=False)
+
+    @property
+    def failed(self) -> bool:
+        """Always."""
+        return True
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TrapStop(Stop):
+    """A warp has executed BPT, is in the trap handler, or the model ends here: see `detail`."""
+
+    kind: Literal["trap"] = field(default="trap", init=False)
+
+    @property
+    def failed(self) -> bool:
+        """Always."""
+        return True
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class DeadlockStop(Stop):
+    """No warp will ever go on; `hang`: because they run in circles."""
+
+    kind: Literal["deadlock"] = field(default="deadlock", init=False)
+
+    @property
+    def finished(self) -> bool:
+        """Always."""
+        return True
+
+    @property
+    def faulted(self) -> bool:
+        """Always."""
+        return True
+
+    @property
+    def failed(self) -> bool:
+        """Always."""
+        return True
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ExitStop(Stop):
+    """Every block has ended."""
+
+    kind: Literal["exited"] = field(default="exited", init=False)
+    clean: ClassVar[bool] = True
+
+    @property
+    def finished(self) -> bool:
+        """Always."""
+        return True
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class LimitStop(Stop):
+    """The limit of instructions came before anything else."""
+
+    kind: Literal["limit"] = field(default="limit", init=False)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class InterruptStop(Stop):
+    """Somebody interrupted the run."""
+
+    kind: Literal["interrupted"] = field(default="interrupted", init=False)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class OpenedStop(Stop):
+    """The program is open, and nothing has been launched."""
+
+    kind: Literal["opened"] = field(default="opened", init=False)
+
+
+CUT_SHORT: Final = (LimitStop, InterruptStop)
+"""Stops in the middle of a run: they say nothing about how the kernel would end."""
 
 
 class KernelError(GpudbgError):
@@ -224,17 +268,12 @@ class KernelError(GpudbgError):
     def __init__(self, stop: Stop) -> None:
         super().__init__("\n".join(stop.card or (stop.message, *stop.detail)))
         self.stop = stop
-        if stop.kind in _UNTOLD and not stop.errors:
+        if isinstance(stop, CUT_SHORT) and not stop.errors:
             self.exit_code = EXIT_FINDINGS
 
 
 EVERY_STOP: list[Callable[[Stop], None]] = []
 """Called at every stop of every session."""
-
-
-def dim(value: tuple[int, int, int] | None) -> str:
-    """CUDA coordinates as cuda-gdb prints them: (1,0,0)."""
-    return "(" + ",".join(map(str, value)) + ")" if value is not None else "?"
 
 
 def stop_html(shown: Stop) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, overload
 import numpy as np
 import numpy.typing as npt
 
-from gpudbg.debug.stops.stop import CallSite, dim
+from gpudbg.debug.stops.records import CallSite, dim
 from gpudbg.debug.symbols import Line
 from gpudbg.debug.trace.addresses import Addresses
 from gpudbg.debug.values.lanes import LANES

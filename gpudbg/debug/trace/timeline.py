@@ -20,13 +20,13 @@ import numpy as np
 
 from gpudbg.debug.attached import Attached
 from gpudbg.debug.observing import subscribe, unsubscribe
+from gpudbg.debug.stops.stop import EntryStop, Stop
 from gpudbg.debug.trace.record import KEPT, Record, lane_counts
 from gpudbg.debug.values.operands import instruction_at
 from gpudbg.sm.observer import Observer
 
 if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior
-    from gpudbg.debug.stops.stop import Stop
     from gpudbg.debug.traps import SessionTraps
     from gpudbg.sm.state import WarpState
     from gpudbg.sm.trace import Batch
@@ -372,10 +372,6 @@ def _warp(warp: WarpState) -> Warp:
 def first_stop(stops: Sequence[Stop]) -> int:
     """The number of the stop with which the present launch began."""
     first = len(stops) - 1
-    while first > 0 and not _is_entry(stops[first]):
+    while first > 0 and not isinstance(stops[first], EntryStop):
         first -= 1
     return max(first, 0)
-
-
-def _is_entry(stop: Stop) -> bool:
-    return stop.kind == "step" and not stop.instructions

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from gpudbg.analysis.contents import not_finite
 from gpudbg.analysis.lane_shape import comparable, line_of, strange_words
+from gpudbg.debug.stops.records import ErrorRecord, dim
 from gpudbg.debug.stops.spinning import spin_lines
 from gpudbg.debug.stops.stack_sizes import stack_words
 from gpudbg.debug.stops.standing import standing_pc
-from gpudbg.debug.stops.stop import ErrorRecord, Stop, dim
+from gpudbg.debug.stops.stop import DeadlockStop, ExitStop, Stop
 from gpudbg.debug.values.never_written import buffer_words
 from gpudbg.debug.views.format import float_text, format_value
 from gpudbg.expr.evaluate import Result
@@ -96,13 +97,14 @@ def stop_card(inferior: Inferior, stop: Stop) -> list[str]:
         lines += error_lines(inferior, error)
     if not stop.errors:
         lines += list(stop.detail)
-    if not stop.errors and inferior.focus is not None and stop.kind != "exited":
+    if not stop.errors and inferior.focus is not None and not isinstance(stop, ExitStop):
         state = inferior.focused()
-        code = inferior.symbols.instruction(standing_pc(inferior, state, stop.kind))
+        pc = standing_pc(inferior, state, isinstance(stop, DeadlockStop))
+        code = inferior.symbols.instruction(pc)
         if code is not None:
             lines.append(f"=> {code.offset:04x}  {code.text}")
         lines += spin_lines(inferior)
-    if stop.kind == "exited":
+    if isinstance(stop, ExitStop):
         lines += output_lines(inferior)
     return lines
 

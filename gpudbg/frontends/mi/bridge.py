@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug.focus.warp_ids import WarpIds
 from gpudbg.debug.stops.cuda_exceptions import signal_of
+from gpudbg.debug.stops.stop import BreakpointStop, InterruptStop, Stop
 from gpudbg.errors import GpudbgError, UsageError
 from gpudbg.frontends.mi import records, shown, stops
 from gpudbg.frontends.mi.opened import NO_PROGRAM, NOT_STARTED, Opened
@@ -30,7 +31,6 @@ from gpudbg.frontends.mi.varobj import VarObjects
 if TYPE_CHECKING:
     from gpudbg.debug.script import Player
     from gpudbg.debug.session import DebugSession
-    from gpudbg.debug.stops.stop import Stop
 
 Fields = dict[str, Any]
 Place = tuple[str, int]
@@ -485,7 +485,7 @@ class Bridge(Opened):
         if run is None:
             return
         self.run = run
-        if run.error is None and run.stop is not None and run.stop.kind == "interrupted":
+        if run.error is None and isinstance(run.stop, InterruptStop):
             assert self.session is not None
             run.stop, run.work = None, run.again
             self.session.forget_interrupt()
@@ -512,7 +512,7 @@ class Bridge(Opened):
         gone = self.breakpoint_changes(deleted=False)
         reason = why or stops.reason_fields(session, stop, run.finished, gone)
         thread = self.ids.focused(session)
-        silent = session.scripting.silent and stop.kind == "breakpoint"
+        silent = session.scripting.silent and isinstance(stop, BreakpointStop)
         if not silent and (run.typed or reason["reason"] not in stops.FINISHED):
             before, place = self._before, self._place()
             switched, moved = thread != before[0], (thread, place) != before

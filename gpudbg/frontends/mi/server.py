@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 from gpudbg.debug.commands.families import load as load_commands
 from gpudbg.debug.script import Player
+from gpudbg.debug.stops.stop import InterruptStop
 from gpudbg.errors import GpudbgError
 from gpudbg.frontends.mi import records, shown
 from gpudbg.frontends.mi.bridge import Bridge, Run
@@ -146,7 +147,7 @@ class Server:
         bridge = self.bridge
         player, bridge.waiting = bridge.waiting or Player(bridge.host), None
         session = bridge.session
-        if session is not None and session.stop is not None and session.stop.kind == "interrupted":
+        if session is not None and isinstance(session.stop, InterruptStop):
             player.clear()
         player.hit()
         if not player.done:

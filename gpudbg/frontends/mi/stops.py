@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from gpudbg.debug.focus import cuda_coords
 from gpudbg.debug.stops.cuda_exceptions import signal_of
-from gpudbg.debug.stops.stop import arrival_words
+from gpudbg.debug.stops.stop import BreakpointStop, Stop, WatchpointStop, arrival_words
 from gpudbg.debug.values.frames import frames
 from gpudbg.errors import CommandError
 from gpudbg.frontends.mi.shown import Fields, frame_fields, position_lines
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
-    from gpudbg.debug.stops.stop import Stop, Trigger
+    from gpudbg.debug.stops.records import Trigger
 
 ASSERT = "CUDA_EXCEPTION_12"
 """The signal of a failed assertion."""
@@ -49,9 +49,9 @@ def reason_fields(
         finished: reason of a command that came to its end ("end-stepping-range", …).
         temporary: breakpoints that the stop deleted.
     """
-    if stop.watch:
+    if isinstance(stop, WatchpointStop):
         return watch_fields(stop.watch[0])
-    if stop.kind == "breakpoint":
+    if isinstance(stop, BreakpointStop):
         number = stop.breakpoints[0] if stop.breakpoints else 0
         gone = number in set(temporary)
         return {
@@ -133,12 +133,12 @@ def stop_words(
             place,
         ]
         moved = True
-    elif stop.watch:
+    elif isinstance(stop, WatchpointStop):
         out += [place] if switched else []
         out.append("\nCUDA thread hit ")
         out += [f"{line}\n" for line in stop.detail]
         moved = True
-    elif stop.kind == "breakpoint":
+    elif isinstance(stop, BreakpointStop):
         out += [place] if switched else []
         word = "Temporary breakpoint" if reason["disp"] == "del" else "Breakpoint"
         number = ".".join(str(reason[k]) for k in ("bkptno", "locno") if k in reason)

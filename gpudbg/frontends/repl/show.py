@@ -12,8 +12,9 @@ from gpudbg.debug.look import InstructionInfo, Memory, SpecialValue, meaning_of,
 from gpudbg.debug.registry import Output
 from gpudbg.debug.session import DebugSession
 from gpudbg.debug.snapshot import Snapshot, warp_row
+from gpudbg.debug.stops.records import ErrorRecord, dim
 from gpudbg.debug.stops.standing import standing_pc
-from gpudbg.debug.stops.stop import ErrorRecord, Stop, dim
+from gpudbg.debug.stops.stop import Stop
 from gpudbg.debug.trace.log import TraceEntry
 from gpudbg.debug.views import text as views
 from gpudbg.debug.warp_view import LaneView, PredicateFile, RegisterFile, WarpView

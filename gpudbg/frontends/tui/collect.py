@@ -13,10 +13,10 @@ from gpudbg.analysis.liveness import Liveness, of_kernel
 from gpudbg.debug.focus.focus import thread_of
 from gpudbg.debug.paths import letters, paths
 from gpudbg.debug.stops.fault_card import fault_card
-from gpudbg.debug.stops.fault_card import title as error_title
-from gpudbg.debug.stops.spinning import KINDS, hangs
+from gpudbg.debug.stops.records import Trigger
+from gpudbg.debug.stops.spinning import hangs
 from gpudbg.debug.stops.standing import standing_pc
-from gpudbg.debug.stops.stop import Stop, Trigger
+from gpudbg.debug.stops.stop import CUT_SHORT, BreakpointStop, ExitStop, Stop, WatchpointStop
 from gpudbg.debug.values import never_written
 from gpudbg.debug.values.images import images_of
 from gpudbg.debug.values.operands import next_words, operand_values
@@ -26,6 +26,7 @@ from gpudbg.frontends.tui.code_index import CodeIndex
 from gpudbg.frontends.tui.collect_memory import MemoryTaker
 from gpudbg.frontends.tui.collect_outputs import OutputTaker
 from gpudbg.frontends.tui.coordinates import coordinates
+from gpudbg.frontends.tui.stop_words import name_of, role_of
 from gpudbg.frontends.tui.view import (
     Header,
     LaneRow,
@@ -40,19 +41,6 @@ if TYPE_CHECKING:
     from gpudbg.debug.snapshot import Snapshot, WarpDetail
     from gpudbg.frontends.tui.collect_image import ImagePicture, ImageTaker
     from gpudbg.frontends.tui.collect_trap import TrapPicture
-
-TITLES = {
-    "exited": ("Finished", "run"),
-    "breakpoint": ("Breakpoint", "now"),
-    "step": ("Step", "now"),
-    "warp_error": ("Fault", "stop"),
-    "trap": ("Trap", "stop"),
-    "deadlock": ("Deadlock", "stop"),
-    "limit": ("Limit", "now"),
-    "interrupted": ("Interrupted", "now"),
-    "opened": ("Not launched", "now"),
-}
-"""Stop kind -> noun phrase of the stop line, and its colour role."""
 
 
 def watch_words(trigger: Trigger) -> str:
@@ -210,19 +198,15 @@ class Collector:
     # ---- the stop ----------------------------------------------------------------------
     def _stop_words(self, stop: Stop) -> tuple[str, str, str, str]:
         s = self.session
-        title, role = TITLES[stop.kind]
-        if stop.watch:
+        title, role = name_of(stop), role_of(stop)
+        if isinstance(stop, WatchpointStop):
             title = "; ".join(watch_words(trigger) for trigger in stop.watch)
-        elif stop.kind == "breakpoint" and stop.breakpoints:
+        elif isinstance(stop, BreakpointStop) and stop.breakpoints:
             title += " " + ", ".join(map(str, stop.breakpoints))
             title += f", {stop.arrived_warps} warps" if stop.arrived_warps > 1 else ""
-        elif stop.kind == "step" and stop.instructions == 0:
-            title = "Entry"
-        elif stop.errors:
-            title = error_title(stop.errors[0])
-        elif stop.kind in KINDS and hangs(s):
+        elif isinstance(stop, CUT_SHORT) and not stop.errors and hangs(s):
             title, role = f"{title} in a hang", "stop"
-        elif stop.kind == "exited":
+        elif isinstance(stop, ExitStop) and not stop.errors:
             done = s.grid.ctas_done
             title = f"Finished, {done:,} of {done + s.grid.ctas_waiting:,} CTAs, no faults"
         if stop.pc is None:
@@ -245,7 +229,7 @@ class Collector:
         points = {b.number: b for b in self.session.breakpoints}
         met = [points.get(number) for number in stop.breakpoints]
         plain = all(b is not None and not b.condition for b in met)
-        return stop.kind == "breakpoint" and stop.arrived_warps > 1 and plain
+        return isinstance(stop, BreakpointStop) and stop.arrived_warps > 1 and plain
 
     def _points(self) -> tuple[PointRow, ...]:
         return tuple(

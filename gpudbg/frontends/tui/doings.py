@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug.focus.focus import first_lane
+from gpudbg.debug.stops.stop import StepStop
 from gpudbg.frontends.tui import layout
 from gpudbg.frontends.tui.doing import DOINGS, STEPS, doing
 from gpudbg.frontends.tui.widgets.code import CodePane
@@ -60,7 +61,7 @@ def steps(session: DebugSession, line: str, count: int, last: float) -> None:
         if done >= PRESSED and time.monotonic() > last + HELD_S:
             return
         session.command(line)
-        if session.stop is None or session.stop.kind != "step":
+        if not isinstance(session.stop, StepStop):
             return
 
 

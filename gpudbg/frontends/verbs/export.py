@@ -6,6 +6,7 @@ import sys
 
 from gpudbg.api.opening import add_launch_flags, open_session
 from gpudbg.debug.interrupts import interrupts
+from gpudbg.debug.stops.stop import BreakpointStop, ExitStop
 from gpudbg.errors import EXIT_CLEAN, UsageError
 from gpudbg.frontends.verbs.common import Parser, emit_json
 from gpudbg.frontends.verbs.run import exit_code
@@ -42,11 +43,11 @@ def main(argv: list[str]) -> int:
         session.execute(f"tbreak {args.until}")
     with interrupts(session):
         stop = session.cont() if args.until else session.run(max_instructions=args.max_instructions)
-    if stop.kind not in ("exited", "breakpoint"):
+    if not isinstance(stop, ExitStop | BreakpointStop):
         print(stop.message, file=sys.stderr)
     said = export_image(image, args.file, args.slice, args.zoom)
     if args.json:
         emit_json({"name": args.name, "file": args.file, "text": said, "stop": stop.to_json()})
     else:
         print(said)
-    return EXIT_CLEAN if args.until and stop.kind == "breakpoint" else exit_code(stop)
+    return EXIT_CLEAN if args.until and isinstance(stop, BreakpointStop) else exit_code(stop)

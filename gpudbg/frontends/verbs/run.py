@@ -9,7 +9,7 @@ from gpudbg.api.opening import add_launch_flags, open_session
 from gpudbg.debug import progress
 from gpudbg.debug.checks import CHECKS
 from gpudbg.debug.interrupts import interrupts
-from gpudbg.debug.stops.stop import Stop
+from gpudbg.debug.stops.stop import ExitStop, Stop
 from gpudbg.debug.views.text import stop_card
 from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT, EXIT_FINDINGS
 from gpudbg.frontends.verbs.common import Parser, emit_json
@@ -53,7 +53,7 @@ def main(argv: list[str]) -> int:
             }
         )
     elif not args.quiet:
-        stream = sys.stdout if stop.kind == "exited" else sys.stderr
+        stream = sys.stdout if isinstance(stop, ExitStop) else sys.stderr
         print("\n".join(stop_card(session, stop)), file=stream)
         for name, check in checks.items():
             print("\n".join(report(name, check)), file=stream)
@@ -64,9 +64,9 @@ def main(argv: list[str]) -> int:
 
 def exit_code(stop: Stop) -> int:
     """0 ended, 3 faulted or deadlocked, 1 stopped before the end."""
-    if stop.errors or stop.kind in ("deadlock", "trap", "warp_error"):
+    if stop.failed:
         return EXIT_FAULT
-    return EXIT_CLEAN if stop.kind == "exited" else EXIT_FINDINGS
+    return EXIT_CLEAN if isinstance(stop, ExitStop) else EXIT_FINDINGS
 
 
 def _outputs(session: object) -> dict[str, object]:

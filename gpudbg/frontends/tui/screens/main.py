@@ -16,6 +16,7 @@ from textual.widget import Widget
 
 from gpudbg.debug.commands.families import load
 from gpudbg.debug.script import Line, Reader, Statement
+from gpudbg.debug.stops.stop import StepStop, TrapStop
 from gpudbg.debug.stories import story_of
 from gpudbg.debug.views.arguments import argument_doubts
 from gpudbg.errors import GpudbgError
@@ -391,7 +392,7 @@ class MainScreen(Screen[None]):
         self.draw()
         if view.fault is not None and self._shown_fault is not view.snapshot.stop:
             self._shown_fault = view.snapshot.stop
-            if self.options.trap_opens and view.snapshot.stop.kind == "trap":
+            if self.options.trap_opens and isinstance(view.snapshot.stop, TrapStop):
                 self.gpudbg.open_screen("trap")
             else:
                 self.open_fault()
@@ -488,9 +489,7 @@ class MainScreen(Screen[None]):
     def _can_run(self) -> bool:
         """Whether the machine can go on: not ended, not stopped by an error."""
         return self.current is not None and not (
-            self.current.snapshot.finished
-            or self.current.snapshot.stop.errors
-            or self.current.snapshot.stop.kind == "deadlock"
+            self.current.snapshot.finished or self.current.snapshot.stop.faulted
         )
 
     def on_descendant_focus(self) -> None:
@@ -596,7 +595,7 @@ class MainScreen(Screen[None]):
     def _job_done(self, event: messages.JobDone) -> None:
         event.stop()
         stop = event.view.snapshot.stop if event.view is not None else None
-        if event.error or stop is None or stop.kind != "step":
+        if event.error or not isinstance(stop, StepStop):
             # Steps typed ahead were meant for the code before this stop.
             table = keymap(self.gpudbg.keymap_name)
             steps = [k for name in STEPS for k in table[name].split(",")]

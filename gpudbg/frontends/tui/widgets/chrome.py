@@ -9,6 +9,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from gpudbg.debug.snapshot import WarpRow
+from gpudbg.debug.stops.stop import BreakpointStop, OpenedStop
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.look import Look
@@ -77,7 +78,7 @@ class AppBar(OneLine):
     def build(self, view: View, width: int) -> Row:
         """`gpudbg tour.cubin sm_50  grid 8  block 256       steps warp 13  tick 4,812`"""
         h = view.header
-        opened = view.snapshot.stop.kind == "opened"
+        opened = isinstance(view.snapshot.stop, OpenedStop)
         launched = "" if opened else f"  grid {h.grid}  block {h.block}"
         left: list[Span] = [
             (" gpudbg ", "muted/band"),
@@ -116,9 +117,9 @@ class StopLine(OneLine):
             if role == "stop"
             else g.done
             if role == "run"
-            else (g.point if view.snapshot.stop.kind == "breakpoint" else g.pc)
+            else (g.point if isinstance(view.snapshot.stop, BreakpointStop) else g.pc)
         )
-        mark_role = "stop" if view.snapshot.stop.kind == "breakpoint" else role
+        mark_role = "stop" if isinstance(view.snapshot.stop, BreakpointStop) else role
         title = self.notice or view.stop_title
         left: list[Span] = [(f" {mark} ", mark_role + ".b"), (title, f"{role}.b")]
         if self.notice:
@@ -151,7 +152,7 @@ class StopLine(OneLine):
     def _who(self, view: View, width: int) -> list[Span]:
         focus = view.focus_row
         if focus is None:
-            if view.snapshot.stop.kind == "opened":
+            if isinstance(view.snapshot.stop, OpenedStop):
                 return [("N", "you.b"), (" fills in the launch ", "muted")]
             return [("every CTA has ended ", "muted")] if view.snapshot.finished else []
         out: list[Span] = []

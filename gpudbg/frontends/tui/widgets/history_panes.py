@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gpudbg.debug.trace.timeline import first_stop
 from gpudbg.frontends.tui.collect_timeline import Change, ChangesPicture
 from gpudbg.frontends.tui.look import Look
+from gpudbg.frontends.tui.stop_words import single_step
 from gpudbg.frontends.tui.text import Row, Span, row
 from gpudbg.frontends.tui.view import View
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
@@ -78,7 +79,7 @@ class PastStopsPane(LinePane):
             line = stop_line(stop, view.code, n, n == shown, self.look.glyphs)
             if n not in self.kept:
                 line = Row(tuple((t, "dim") for t, _ in line.spans), line.key)
-            if stop.kind == "step" and stop.instructions and n != shown:
+            if single_step(stop) and n != shown:
                 steps.append((stop.instructions, n, line))
                 continue
             fold()

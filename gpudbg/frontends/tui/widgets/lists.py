@@ -5,53 +5,43 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from gpudbg.debug.stops.fault_card import title
-from gpudbg.debug.stops.stop import Stop
+from gpudbg.debug.stops.stop import BreakpointStop, ExitStop, Stop
 from gpudbg.debug.views.text import number_text
 from gpudbg.frontends.tui.code_index import CodeIndex
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.look import Look
+from gpudbg.frontends.tui.stop_words import name_of, single_step
 from gpudbg.frontends.tui.text import Row, Span, row
 from gpudbg.frontends.tui.view import LaneRow, OutputRow, PointRow, View
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
 from gpudbg.frontends.tui.widgets.registers import named_lines, opened
 
-STOP_WORDS = {
-    "exited": "Finished",
-    "breakpoint": "Breakpoint",
-    "step": "Step",
-    "warp_error": "Fault",
-    "trap": "Trap",
-    "deadlock": "Deadlock",
-    "limit": "Limit",
-    "interrupted": "Interrupted",
-    "opened": "Not launched",
-}
-
 
 def stop_line(stop: Stop, code: CodeIndex, number: int, last: bool, glyphs: Glyphs) -> Row:
     """`  4,812 ● Breakpoint 2   w13  0168`"""
-    name = "Watchpoint" if stop.watch else STOP_WORDS[stop.kind]
-    if stop.breakpoints:
+    name = name_of(stop)
+    if stop.breakpoints and not stop.errors:
         name += f" {stop.breakpoints[0]}"
-    if stop.kind == "step" and not stop.instructions:
-        name = "Entry"
-    bad = bool(stop.errors) or stop.kind in ("trap", "deadlock")
-    if stop.errors:
-        name = title(stop.errors[0])
-    marks = {"breakpoint": glyphs.point, "step": glyphs.pc, "exited": glyphs.done}
-    mark = glyphs.cross if bad else marks.get(stop.kind, glyphs.pc)
-    style = "stop" if bad else "now" if last else "text"
+    style = "stop" if stop.failed else "now" if last else "text"
+    role = "stop" if stop.failed or isinstance(stop, BreakpointStop) else "muted"
     where = code.place(code.base + stop.pc) if stop.pc is not None else ""
     who = f"w{stop.warp}" if stop.warp is not None else ""
     return row(
         (f"{stop.instructions:>10,} ", "now" if last else "muted"),
-        (mark + " ", "stop" if bad or stop.kind == "breakpoint" else "muted"),
+        (f"{_mark(stop, glyphs)} ", role),
         (f"{name:20} ", style),
         (f"{who:5}", "muted"),
         (where, "muted"),
         key=("stop", number),
     )
+
+
+def _mark(stop: Stop, glyphs: Glyphs) -> str:
+    if stop.failed:
+        return glyphs.cross
+    if isinstance(stop, BreakpointStop):
+        return glyphs.point
+    return glyphs.done if isinstance(stop, ExitStop) else glyphs.pc
 
 
 class StopsPane(LinePane):
@@ -67,7 +57,7 @@ class StopsPane(LinePane):
             stop = view.stops[n]
             number = view.stops_before + n
             last = number == (view.past_stop if view.past is not None else view.stop_number)
-            plain = stop.kind == "step" and stop.instructions and not last
+            plain = single_step(stop) and not last
             if plain:
                 steps += 1
                 continue

@@ -8,12 +8,13 @@ from typing import ClassVar
 from textual.binding import Binding
 from textual.events import Click, MouseDown, MouseMove, MouseScrollDown, MouseScrollUp
 
-from gpudbg.debug.stops.stop import Stop
+from gpudbg.debug.stops.stop import BreakpointStop, Stop
 from gpudbg.debug.trace.timeline import BARRIER, BEFORE, EXITED, RUNS, UNKNOWN, Event
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.collect_timeline import TimelinePicture, WarpTrack, Writes
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.look import Look
+from gpudbg.frontends.tui.stop_words import single_step
 from gpudbg.frontends.tui.text import Row, Span, fit, row
 from gpudbg.frontends.tui.view import View
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
@@ -54,11 +55,11 @@ def mark_of(event: Event, stops: Mapping[int, Stop], glyphs: Glyphs) -> tuple[in
     stop = stops.get(event.stop if event.stop is not None else -1)
     if stop is None:
         return 0, glyphs.changed, "muted"
-    if stop.errors or stop.kind in ("trap", "deadlock"):
+    if stop.failed:
         return 4, glyphs.cross, "stop.b"
-    if stop.kind == "breakpoint":
+    if isinstance(stop, BreakpointStop):
         return 2, glyphs.point, "stop"
-    if stop.kind == "step" and stop.instructions:
+    if single_step(stop):
         return 0, glyphs.changed, "muted"
     return 1, glyphs.pc, "text"
 
