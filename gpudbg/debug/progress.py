@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
+    from gpudbg.debug.inferior import Inferior
     from gpudbg.debug.session import DebugSession
     from gpudbg.sm.grid import Grid
 
@@ -81,6 +82,18 @@ class Meter:
         left = seconds * waiting / done if done > 0 else None
         rate = max(grid.total - self._total, 0) / seconds
         return Progress(seconds, grid.total, rate, grid.ctas_done, ctas, left)
+
+
+class SessionMeter:
+    """Measures the runs of a session from now on."""
+
+    def __init__(self, inferior: Inferior) -> None:
+        self._inferior = inferior
+        self._meter = Meter(inferior.grid)
+
+    def now(self) -> Progress:
+        """Where the run is."""
+        return self._meter.now(self._inferior.grid)
 
 
 class Line:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gpudbg.debug.commands.break_ import TYPE_WORDS
 from gpudbg.debug.commands.frames import frame_words, mid_line
 from gpudbg.debug.focus.warp_ids import target_id
+from gpudbg.debug.launched import launch_shape
 from gpudbg.debug.stops.records import dim
 from gpudbg.debug.symbols import as_written
 from gpudbg.debug.values.frames import Frame, frames
@@ -91,8 +92,8 @@ def position_lines(session: DebugSession, moved: bool = True) -> str:
     """
     frame = frames(session)[0]
     middle = mid_line(session, frame)
-    grid = session.grid
-    shape = f"<<<{dim(grid.grid)},{dim(grid.block)}>>>"
+    launch = launch_shape(session)
+    shape = f"<<<{dim(launch.grid)},{dim(launch.block)}>>>"
     words = frame_words(session, frame)
     where = words.replace(" (", f"{shape} (", 1) if not frame.physical else words
     out = ""

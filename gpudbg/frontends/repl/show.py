@@ -8,6 +8,7 @@ from typing import Any
 from gpudbg.api.device import Device
 from gpudbg.api.programs import LoadedProgram
 from gpudbg.debug.breakpoints.table import Breakpoint
+from gpudbg.debug.launched import launch_shape
 from gpudbg.debug.look import InstructionInfo, Memory, SpecialValue, meaning_of, names_of
 from gpudbg.debug.registry import Output
 from gpudbg.debug.session import DebugSession
@@ -96,7 +97,7 @@ def _result(result: Result, dbg: DebugSession) -> list[str]:
 
 
 def _session(session: DebugSession, dbg: DebugSession) -> list[str]:
-    grid, block = dim(session.grid.grid), dim(session.grid.block)
+    grid, block = map(dim, (launch_shape(session).grid, launch_shape(session).block))
     lines = [f"session of {session.kernel.name} in {session.program.path}, <<<{grid}, {block}>>>"]
     if session.stop is not None:
         lines += views.stop_card(session, session.stop)

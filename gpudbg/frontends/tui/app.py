@@ -16,6 +16,7 @@ from textual.message import Message
 from textual.screen import SystemModalScreen
 from textual.widgets import Input
 
+from gpudbg.debug.launched import launch_shape
 from gpudbg.errors import EXIT_CLEAN, GpudbgError
 from gpudbg.frontends.tui import (
     arranging,
@@ -109,7 +110,7 @@ class GpudbgApp(Desk):
         session.settings.set("gather", "on")
         session.settings.set("timeline", "small")
         self.options = Options(watches=[])
-        if not getattr(session.grid.config, "shared_bytes", 0):
+        if not launch_shape(session).shared_bytes:
             self.options.space = "global"
         self.engine = Engine(session, Collector(session, self.options), self)
         self.main = MainScreen(session, self.engine, self.options, self.look, notes)

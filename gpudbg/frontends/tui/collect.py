@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from gpudbg.analysis.liveness import Liveness, of_kernel
 from gpudbg.debug.focus.focus import thread_of
+from gpudbg.debug.launched import launch_shape, run_counts
 from gpudbg.debug.paths import letters, paths
 from gpudbg.debug.stops.fault_card import fault_card
 from gpudbg.debug.stops.records import Trigger
@@ -82,7 +83,7 @@ class Collector:
 
     def _header(self) -> Header:
         s = self.session
-        grid = s.grid
+        launch = launch_shape(s)
         words = []
         for a in s.launch.arguments:
             value = a.value
@@ -91,10 +92,10 @@ class Collector:
             program=PurePath(s.program.path).name,
             arch=s.program.arch,
             kernel=s.symbols.kernel_name,
-            grid=dimensions(grid.grid),
-            block=dimensions(grid.block),
+            grid=dimensions(launch.grid),
+            block=dimensions(launch.block),
             arguments=" ".join(words),
-            shared_bytes=int(getattr(grid.config, "shared_bytes", 0)),
+            shared_bytes=launch.shared_bytes,
         )
 
     def take(self, notice: str = "") -> View:
@@ -108,13 +109,14 @@ class Collector:
         if len(s.stops) != self._at_stop:
             self._at_stop = len(s.stops)
             self._new_stop()
-            if s.grid.total < self._tick:
+            total = run_counts(s).total
+            if total < self._tick:
                 # Launched again: nothing has changed since something of another run.
                 self._baselines.clear()
                 self.memory.forget()
                 self._outputs.forget()
                 self._watch_before = {}
-            self._tick = s.grid.total
+            self._tick = total
         base = self._baseline()
         shot = s.snapshot(base)
         self._remember(shot)
@@ -130,7 +132,7 @@ class Collector:
             stop_line=line,
             stop_role=role,
             step_mode=s.settings.shown("step"),
-            seed=s.grid.gpu.seed,
+            seed=launch_shape(s).seed,
             warps=shot.warps,
             outputs=self._outputs.take(),
             points=self._points(),
@@ -207,8 +209,8 @@ class Collector:
         elif isinstance(stop, CUT_SHORT) and not stop.errors and hangs(s):
             title, role = f"{title} in a hang", "stop"
         elif isinstance(stop, ExitStop) and not stop.errors:
-            done = s.grid.ctas_done
-            title = f"Finished, {done:,} of {done + s.grid.ctas_waiting:,} CTAs, no faults"
+            counts = run_counts(s)
+            title = f"Finished, {counts.done:,} of {counts.done + counts.waiting:,} CTAs, no faults"
         if stop.pc is None:
             return title, "", "", role
         pc = s.symbols.pc(stop.pc)
@@ -218,7 +220,7 @@ class Collector:
             # The place belongs to the warp that the line names: the focused one.
             here = standing_pc(s, s.warp().state)
             if not (here == pc and self._gathered(stop)):
-                sm = f" on SM {stop.sm}" if s.grid.gpu.num_sms > 1 and focus.sm != stop.sm else ""
+                sm = f" on SM {stop.sm}" if launch_shape(s).sms > 1 and focus.sm != stop.sm else ""
                 title = f"{title} (of warp {stop.warp}{sm})"
             pc = here
         line = s.symbols.line(pc)
@@ -258,7 +260,7 @@ class Collector:
         if s.focus is None or shot.detail is None:
             return replace(view, warps_at=at, memory=self.memory.page())
         detail = shot.detail
-        warp = s.grid.warp(s.focus.sm, s.focus.warp)
+        warp = s.focused()
         lane = s.focus.lane
         running = {"barrier": "wait", "exited": "done"}.get(detail.row.state, "run")
         row = detail.row
@@ -296,9 +298,9 @@ class Collector:
 
     def _specials(self, detail: WarpDetail, lane: int) -> tuple[LaneRow, ...]:
         s = self.session
-        warp = s.grid.warp(detail.row.sm, detail.row.slot)
+        warp, launch = s.focused(), launch_shape(s)
         out = []
-        shapes = {"T": s.grid.block, "C": s.grid.grid}
+        shapes = {"T": launch.block, "C": launch.grid}
         for name in lane_rows.SPECIALS:
             axis = "XYZ".find(name[-1]) if name[-2] == "." else 0
             if axis and shapes[name[3]][axis] == 1:

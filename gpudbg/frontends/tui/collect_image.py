@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from gpudbg.debug.launched import launch_shape
 from gpudbg.debug.values.images import images_of, unit_of
 from gpudbg.device.picture import Shades, components, decoded_words, shades_of, slice_of
 from gpudbg.mem.surface import GOB_BYTES
@@ -205,10 +206,11 @@ class ImageTaker:
                 f"{o.address if isinstance(o.address, str) else '/'.join(o.address)}, {o.filter}"
             )
             modes += ", normalized" if o.normalized else ""
+        launch = launch_shape(s)
         axis = "z" if "z" in header.axes else "l"
         return ImagePicture(
             image, rows, index, number, SLICES[axis], values, shown, shades_of(shown), fresh,
-            writers, outside, edges, s.grid.grid, s.grid.block, s.symbols.describe_line, modes,
+            writers, outside, edges, launch.grid, launch.block, s.symbols.describe_line, modes,
         )  # fmt: skip
 
     def _writers(

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpudbg.debug.launched import launch_shape
+from gpudbg.debug.values.access import read_global
 from gpudbg.debug.values.never_written import never_written
+from gpudbg.debug.values.spaces import (
+    allocations,
+    constant_extents,
+    local_extent,
+    mapped,
+    shared_extent,
+)
 from gpudbg.errors import CommandError
 from gpudbg.frontends.tui.coordinates import coordinates
 from gpudbg.frontends.tui.view import MemoryPage, Options
@@ -73,7 +82,7 @@ class MemoryTaker:
 
     def _map(self) -> MemoryPage:
         """Every allocation of device memory, by address."""
-        rows = sorted(self.session.allocations(), key=lambda a: a.base)
+        rows = sorted(allocations(self.session), key=lambda a: a.base)
         total = sum(a.size for a in rows)
         label = f"{len(rows)} allocations  {total:,} B"
         found = tuple((a.base, a.size, a.name, a.tag) for a in rows)
@@ -83,7 +92,7 @@ class MemoryTaker:
         """Bytes as the focused lane sees them; global memory needs no warp."""
         s = self.session
         if space == "global":
-            return bytes(s.grid.gpu.memory.read(address, size))
+            return read_global(s, address, size)
         if space == "const":
             return s.memory.read("bank", self.options.bank << 32 | address, size)
         return s.memory.read(space, address, size)
@@ -93,19 +102,18 @@ class MemoryTaker:
         s, space = self.session, self.options.space
         if space in WARPLESS or s.focus is None:
             return self._global_region()
-        warp = s.grid.warp(s.focus.sm, s.focus.warp)
         if space == "shared":
-            size = len(warp.cta.shared.data)
-            cta = coordinates(warp.cta.block, s.grid.grid)
+            size = shared_extent(s).size
+            cta = coordinates(s.warp().block, launch_shape(s).grid)
             return space, f"CTA {cta}  {size:,} B" if size else NO_MEMORY, 0, size
         if space == "local":
-            local = warp.local
-            label = f"lane {s.focus.lane}  {local.high:,} B"
-            return space, label if local.high else NO_MEMORY, local.start, local.high
-        banks = s.grid.engine.constants.banks
+            local = local_extent(s)
+            label = f"lane {s.focus.lane}  {local.size:,} B"
+            return space, label if local.size else NO_MEMORY, local.start, local.size
+        banks = constant_extents(s)
         if self.options.bank not in banks:
             self.options.bank = min(banks, default=0)
-        size = len(banks[self.options.bank].data) if banks else 0
+        size = banks[self.options.bank].size if banks else 0
         return space, f"c[0x{self.options.bank:x}]  {size:,} B", 0, size
 
     def _wanted(self, space: str) -> int | None:
@@ -113,18 +121,17 @@ class MemoryTaker:
         return self.options.address if space == self.options.space else None
 
     def _global_region(self) -> Region:
-        rows = list(self.session.allocations())
+        rows = allocations(self.session)
         if not rows:
             return "global", "No buffers yet. A launch makes them.", 0, 0
         wanted = self._wanted("global")
-        memory = self.session.grid.gpu.memory
-        found = memory.find(wanted) if wanted is not None else None
+        found = mapped(self.session, wanted) if wanted is not None else None
         arguments = [a for a in self.session.launch.arguments if a.buffer is not None]
         if found is None:
             # At the end what came out is of interest.
             marked = [a for a in arguments if a.output] if self.session.focus is None else []
             first = marked[0].buffer.address if marked else None
-            found = memory.find(first) if first is not None else None
+            found = mapped(self.session, first) if first is not None else None
         if found is None:
             found = next((a for a in rows if a.tag == "buffer"), rows[0])
         owner = next((a.name for a in arguments if a.buffer.address == found.base), found.name)

@@ -1,8 +1,7 @@
 """The launch's buffers for the output pane: whole ones, looked at again only when written to.
 
-Device memory tells what was written since a checkpoint (`gpudbg.mem.checkpoint`).  Here one is
-made at every stop: a buffer nobody wrote to since keeps its row, and what has changed is counted
-against what the checkpoint of the stop before has kept.
+A mark is made at every stop: a buffer nobody wrote to since keeps its row, and what has changed is
+counted from the mark of the stop before.
 """
 
 from __future__ import annotations
@@ -13,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpudbg.analysis.contents import differing, means, not_finite
+from gpudbg.analysis.contents import means, not_finite
+from gpudbg.debug.values.changes import ChangeMark
 from gpudbg.debug.values.never_written import buffer_words, elements_never_written
 from gpudbg.frontends.tui.view import OutputRow
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
-    from gpudbg.mem.checkpoint import Checkpoint
 
 SHOWN = 4096
 """Elements a row holds; counts, plots and what is not finite are of the whole buffer."""
@@ -33,8 +32,8 @@ class OutputTaker:
     def __init__(self, session: DebugSession) -> None:
         self._session = session
         self._rows: dict[str, tuple[Any, OutputRow]] = {}
-        self._mark: Checkpoint | None = None
-        self._before: Checkpoint | None = None
+        self._mark: ChangeMark | None = None
+        self._before: ChangeMark | None = None
 
     def new_stop(self) -> None:
         """What has changed counts from the last picture on."""
@@ -55,19 +54,19 @@ class OutputTaker:
             old = self._rows.get(argument.name)
             same = old is not None and old[0] is buffer.allocation
             if old is not None and same and self._mark is not None:
-                if self._mark.kept(buffer.allocation) is None:
+                if not self._mark.touched(buffer):
                     rows[argument.name] = old
                     continue
                 written = True
-            kept = self._before.kept(buffer.allocation) if self._before is not None else None
-            if old is not None and same and kept is None and self._before is not None:
+            before = self._before
+            if old is not None and same and before is not None and not before.touched(buffer):
                 row = replace(old[1], changed=0)
             else:
-                row = self._row(argument, self._changed(buffer, kept) if kept is not None else 0)
+                row = self._row(argument, before.changed(buffer) if before is not None else 0)
             rows[argument.name] = (buffer.allocation, row)
         self._rows = rows
         if self._mark is None or written:
-            self._mark = self._session.grid.gpu.memory.checkpoint()
+            self._mark = ChangeMark(self._session)
         return tuple(sorted((row for _, row in rows.values()), key=lambda r: not r.marked))
 
     def _row(self, argument: Any, changed: int) -> OutputRow:
@@ -87,20 +86,6 @@ class OutputTaker:
             unwritten=buffer_words(argument.buffer),
             never=frozenset(never.nonzero()[0].tolist() if never is not None else ()),
         )
-
-    def _changed(self, buffer: Any, kept: Any) -> int:
-        """Elements that differ from what was kept."""
-        size = buffer.dtype.itemsize
-        if hasattr(buffer, "layout"):
-            layout = buffer.layout()
-            old, new = (np.ascontiguousarray(layout.read(b, "vm")).view(np.uint8).reshape(-1)
-                        for b in (kept.content(), buffer.allocation.data))  # fmt: skip
-            return int(differing(old, new, size).sum())
-        count = 0
-        for at, content in kept.pieces(size):
-            now = buffer.allocation.data[at : at + len(content)]
-            count += int(differing(content, now, size).sum())
-        return count
 
 
 def _values(buffer: Any) -> NDArray[Any]:

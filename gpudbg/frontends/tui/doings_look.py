@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gpudbg.debug.focus.focus import first_lane
+from gpudbg.debug.values.spaces import allocations, mapped
 from gpudbg.errors import GpudbgError
 from gpudbg.frontends.tui import explain, messages
 from gpudbg.frontends.tui.actions import key_name
@@ -159,7 +160,7 @@ def memory_at(screen: MainScreen, text: str) -> None:
         space, target = result.type.space, result.type.target
     elif isinstance(result.type, Array) and result.place is not None:
         space, target = result.place.space, result.type.target
-    elif session.grid.gpu.memory.find(address) is not None:
+    elif mapped(session, address) is not None:
         space = "global"
     show_memory(screen, space if space in SPACES else "global", address)
     page = screen.current.memory if screen.current is not None else None
@@ -182,7 +183,7 @@ def next_space(screen: MainScreen) -> None:
     page = screen.current.memory if screen.current is not None else None
     shown = screen.options.space if page is None else page.space
     if shown == "global":
-        bases = [a.base for a in screen.session.allocations()]
+        bases = [a.base for a in allocations(screen.session)]
         later = [b for b in bases if page is not None and b > page.base]
         if later:
             show_memory(screen, "global", later[0])
@@ -556,7 +557,7 @@ def follow_pointer(screen: MainScreen, space: str, address: int) -> None:
     at = address - page.address
     for start in (at, at + 8):
         value = int.from_bytes(page.data[start : start + 8], "little")
-        if value and screen.session.grid.gpu.memory.find(value) is not None:
+        if value and mapped(screen.session, value) is not None:
             show_memory(screen, "global", value)
             return
     screen.note("no pointer into device memory in this row", "muted")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from textual.message import Message
 
-from gpudbg.debug.progress import Meter
+from gpudbg.debug.progress import SessionMeter
 from gpudbg.debug.registry import Output
 from gpudbg.errors import GpudbgError, ModelGap
 from gpudbg.frontends.tui.collect import Collector
@@ -54,7 +54,7 @@ class Engine:
         self._current: Job | None = None
         self.jobs = 0
         """Jobs begun."""
-        self._meter = Meter(session.grid)
+        self._meter = SessionMeter(session)
 
     @property
     def busy(self) -> bool:
@@ -67,7 +67,7 @@ class Engine:
             return False
         job = self._current = Job(label, work)
         self.jobs += 1
-        self._meter = Meter(self.session.grid)
+        self._meter = SessionMeter(self.session)
         # Interrupts come from this thread and only while a job runs: one that is left is late.
         self.session.forget_interrupt()
         self._host.start_thread(lambda: self._carry_out(job))
@@ -94,7 +94,7 @@ class Engine:
         job = self._current
         if job is None:
             return None
-        return Running(job.label, self._meter.now(self.session.grid), shown.tick)
+        return Running(job.label, self._meter.now(), shown.tick)
 
     def finished(self) -> None:
         """The screen has taken a job's answer."""

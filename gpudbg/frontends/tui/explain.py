@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpudbg.debug.stops.spinning import spin_of
+from gpudbg.debug.values.barriers import BarrierState, barriers, waited_for
 from gpudbg.debug.values.never_written import ranges_words
 from gpudbg.debug.values.operands import instruction_at, next_words, operand_values
 from gpudbg.debug.views.text import lane_list
 from gpudbg.frontends.tui.widgets.warps import why_words
-from gpudbg.sm.sregs import WARP_SIZE
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
     from gpudbg.frontends.tui.view import View
-    from gpudbg.sm.state import Cta, WarpState
 
 BARRIER = re.compile(r"\bBAR\.\S+ (?:(0x[0-9a-f]+)|R\d+)")
 """A barrier instruction and the number it names."""
@@ -46,10 +45,9 @@ def _code(session: DebugSession, view: View, key: Any) -> list[str]:
         lines.append(f"reads {_names(reads)}; writes {_names(writes)}")
     lines += _barriers_of(session, code.text)
     if key[1] == view.pc and session.focus is not None:
-        warp = session.warp().state
-        if warp.barrier is not None:
-            lines += barrier_lines(session, warp.cta, warp.barrier)
-        lane = session.focus.lane
+        warp, lane = session.focused(), session.focus.lane
+        waits = waited_for(session, session.focus.sm, session.focus.warp)
+        lines += barrier_lines(session, waits) if waits is not None else []
         values = operand_values(session, warp, lane, key[1])
         shown = "  ".join(f"{v.name}=0x{v.value:x}" for v in values)
         lines.append(f"lane {lane}: {shown or 'reads no register'}")
@@ -57,37 +55,32 @@ def _code(session: DebugSession, view: View, key: Any) -> list[str]:
     return lines
 
 
-def barrier_lines(session: DebugSession, cta: Cta, number: int) -> list[str]:
+def barrier_lines(session: DebugSession, barrier: BarrierState) -> list[str]:
     """What a barrier of a block waits for, who has arrived, and where the others are."""
-    slot = cta.barriers.slots[number]
-    expected = cta.barriers.expected(number, len(cta.live))
-    block = ",".join(map(str, cta.block))
-    whom = "all live threads" if slot.count is None else "as many as its instruction says"
+    block = ",".join(map(str, barrier.block))
+    whom = "as many as its instruction says" if barrier.counted else "all live threads"
     lines = [
-        f"barrier {number} of block ({block}): {slot.arrived} of {expected} threads have arrived; "
-        f"it waits for {expected}, {whom}"
+        f"barrier {barrier.number} of block ({block}): {barrier.arrived} of {barrier.expected} "
+        f"threads have arrived; it waits for {barrier.expected}, {whom}"
     ]
-    there = [w for w in cta.live if w.index in slot.waiting]
-    if there:
-        lines.append(f"arrived: {_warps(there)}")
-    gone_on = slot.arrived - WARP_SIZE * len(there)
-    if gone_on > 0:
-        lines.append(f"arrived and went on (BAR.ARV): {gone_on} threads")
-    for w in [w for w in cta.live if w.index not in slot.waiting][:MISSING]:
+    if barrier.there:
+        lines.append(f"arrived: {_warps(barrier.there)}")
+    if barrier.gone_on:
+        lines.append(f"arrived and went on (BAR.ARV): {barrier.gone_on} threads")
+    for w in barrier.absent[:MISSING]:
         state = f"waits at barrier {w.barrier}" if w.barrier is not None else "runs"
-        if not w.executed:
+        if not w.begun:
             state = "has not begun, and stands"
         lines.append(f"not there: warp {w.slot} {state} at {session.symbols.describe_line(w.pc)}")
-    missing = len(cta.live) - len(there)
-    if missing > MISSING:
-        lines.append(f"and {missing - MISSING} warps more")
+    if len(barrier.absent) > MISSING:
+        lines.append(f"and {len(barrier.absent) - MISSING} warps more")
     return lines
 
 
-def _warps(warps: list[WarpState]) -> str:
-    shown = ", ".join(str(w.slot) for w in warps[:WARPS])
-    more = f" and {len(warps) - WARPS} more" if len(warps) > WARPS else ""
-    return f"warp{'s' if len(warps) > 1 else ''} {shown}{more}"
+def _warps(slots: Sequence[int]) -> str:
+    shown = ", ".join(map(str, slots[:WARPS]))
+    more = f" and {len(slots) - WARPS} more" if len(slots) > WARPS else ""
+    return f"warp{'s' if len(slots) > 1 else ''} {shown}{more}"
 
 
 def _barriers_of(session: DebugSession, text: str) -> list[str]:
@@ -95,12 +88,9 @@ def _barriers_of(session: DebugSession, text: str) -> list[str]:
     found = BARRIER.search(text)
     if found is None or session.focus is None:
         return []
-    cta = session.warp().state.cta
     named = int(found[1], 16) if found[1] else None
-    if named is not None:
-        return barrier_lines(session, cta, named) if named < cta.barriers.allocated else []
-    used = [n for n, slot in enumerate(cta.barriers.slots) if slot.arrived]
-    return [line for n in used for line in barrier_lines(session, cta, n)]
+    meant = [b for b in barriers(session) if (b.arrived if named is None else b.number == named)]
+    return [line for barrier in meant for line in barrier_lines(session, barrier)]
 
 
 def _names(access: Any) -> str:
@@ -135,12 +125,12 @@ def _warp(session: DebugSession, view: View, key: Any) -> list[str]:
     if row is None:
         return ["that warp has gone"]
     waiting = row.valid & ~row.active & ~row.exited
-    spin = None if row.why or not row.executed else spin_of(session, session.grid.warp(*key[1:3]))
-    warp = session.grid.warp(*key[1:3])
-    number = warp.barrier
+    warp = session.warp(key[2], key[1]).state
+    spin = None if row.why or not row.executed else spin_of(session, warp)
+    waits = waited_for(session, key[1], key[2])
     return [
         why_words(row),
-        *(barrier_lines(session, warp.cta, number) if number is not None else []),
+        *(barrier_lines(session, waits) if waits is not None else []),
         *([f"from here it {spin.words}"] if spin is not None and spin.inside else []),
         f"active lanes {lane_list(row.active)}; waiting {lane_list(waiting)}; "
         f"ended {lane_list(row.exited & row.valid)}",

@@ -9,6 +9,7 @@ from gpudbg.api.opening import add_launch_flags, open_session
 from gpudbg.debug import progress
 from gpudbg.debug.checks import CHECKS
 from gpudbg.debug.interrupts import interrupts
+from gpudbg.debug.launched import engine_trouble
 from gpudbg.debug.stops.stop import ExitStop, Stop
 from gpudbg.debug.views.text import stop_card
 from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT, EXIT_FINDINGS
@@ -40,9 +41,9 @@ def main(argv: list[str]) -> int:
     checks = {name: session.check(name) for name in args.check}
     with interrupts(session), progress.shown(session):
         stop = session.run(max_instructions=args.max_instructions)
-    fast = session.grid.fast
-    if fast is not None and fast.trouble and (args.engine == "run" or args.jobs > 1):
-        print(f"gpudbg: {fast.trouble}", file=sys.stderr)
+    trouble = engine_trouble(session)
+    if trouble and (args.engine == "run" or args.jobs > 1):
+        print(f"gpudbg: {trouble}", file=sys.stderr)
     if args.json:
         emit_json(
             {

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
+from gpudbg.debug.launched import launch_shape
 from gpudbg.debug.trace.timeline import first_stop
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.collect_timeline import changes, chosen, differing, take, warp_of
@@ -136,10 +137,9 @@ class HistoryScreen(ConsoleScreen):
 
     def _warps(self) -> int:
         """Rows that warps can fill: of the launch, so that a step moves nothing."""
-        grid = self.main.session.grid
-        total = int(grid.config.warps * grid.config.ctas)
-        resident = grid.config.warps * max(grid.config.ctas_per_sm, 1)
-        return min(total, min(-(-total // len(grid.sms)), resident) + GONE)
+        launch = launch_shape(self.main.session)
+        total = launch.warps * launch.blocks
+        return min(total, min(-(-total // launch.sms), launch.resident_warps) + GONE)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """End belongs to a line that is typed."""

@@ -15,6 +15,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from gpudbg.debug.commands.families import load
+from gpudbg.debug.launched import launch_shape
 from gpudbg.debug.script import Line, Reader, Statement
 from gpudbg.debug.stops.stop import StepStop, TrapStop
 from gpudbg.debug.stories import story_of
@@ -304,11 +305,9 @@ class MainScreen(Screen[None]):
         return True
 
     def _shape(self) -> layout.Shape:
-        s = self.session
-        config = s.grid.config
-        per_sm = config.warps * max(config.ctas_per_sm, 1)
-        total = config.warps * -(-config.ctas // max(len(s.grid.sms), 1))
-        return layout.Shape(min(per_sm, total), int(config.registers))
+        launch = launch_shape(self.session)
+        total = launch.warps * -(-launch.blocks // max(launch.sms, 1))
+        return layout.Shape(min(launch.resident_warps, total), launch.registers)
 
     # ---- panes -----------------------------------------------------------------------------
     def line_pane(self, name: str) -> LinePane:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 
-from gpudbg.frontends.tui.collect_trap import ROWS, SavedWarp, TrapField, TrapPicture, TrapWord
+from gpudbg.debug.values.trap_state import TrapField, TrapWord
+from gpudbg.frontends.tui.collect_trap import ROWS, SavedWarp, TrapPicture
 from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.text import Row, Span, fit, row
 from gpudbg.frontends.tui.view import View
