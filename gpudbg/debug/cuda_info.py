@@ -142,7 +142,7 @@ def _wanted(session: DebugSession, wanted: Wanted) -> list[Place]:
     if stops is not None:
         points = [b for b in session.breakpoints if stops == "all" or b.number == stops]
         pcs = {a for b in points for a in b.addresses}
-        found = [p for p in found if waiting_pc(p.state, p.lane) in pcs]
+        found = [p for p in found if waiting_pc(session, p.state, p.lane) in pcs]
     return found
 
 
@@ -225,7 +225,7 @@ def _warps_table(session: DebugSession, wanted: Wanted) -> Table:
             "warp": str(w.slot),
             "active_lanes_mask": f"0x{w.active:08x}",
             "divergent_lanes_mask": f"0x{live & ~w.active:08x}",
-            "active_physical_pc": f"0x{waiting_pc(w, lane):016x}",
+            "active_physical_pc": f"0x{waiting_pc(session, w, lane):016x}",
             "kernel": str(coords.KERNEL),
             "blockIdx": dim(w.cta.block),
             "threadIdx": dim(w.thread(lane)),
@@ -257,7 +257,7 @@ def _lanes(session: DebugSession, wanted: Wanted) -> Table:
             "current": _mark(here is not None and here.focus == p.focus),
             "lane": str(p.lane),
             "state": "active" if p.state.active >> p.lane & 1 else "divergent",
-            "physical_pc": f"0x{waiting_pc(p.state, p.lane):016x}",
+            "physical_pc": f"0x{waiting_pc(session, p.state, p.lane):016x}",
             "threadIdx": dim(p.thread),
             "exception": names[0] if names else "None",
         }
@@ -422,7 +422,7 @@ def _threads(session: DebugSession, wanted: Wanted) -> Table:
 
     groups: list[tuple[int, list[Place]]] = []
     for p in sorted(_wanted(session, wanted), key=number):
-        pc = waiting_pc(p.state, p.lane)
+        pc = waiting_pc(session, p.state, p.lane)
         joins = groups and groups[-1][0] == pc and number(groups[-1][1][-1]) + 1 == number(p)
         if joins and _coalescing(session):
             groups[-1][1].append(p)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from gpudbg.errors import CommandError
 from gpudbg.formats.names import plain_name
-from gpudbg.isa.spa5.sched import first_instruction
 from gpudbg.symbols.function_names import named_by, readable
 
 if TYPE_CHECKING:
@@ -132,13 +131,13 @@ def _functions(symbols: Symbols, wanted: Explicit) -> dict[int, str]:
             continue
         pc = symbols.image.address_in(f.section, f.offset)
         if not wanted.source or _declared_in(symbols, pc, wanted):
-            out[first_instruction(pc)] = f.label
+            out[symbols.layout.first(pc)] = f.label
     return out
 
 
 def _declared_in(symbols: Symbols, pc: int, wanted: Explicit) -> bool:
     """Whether the function that begins at a pc is in the file."""
-    calls, line = symbols.calls(pc), symbols.line(first_instruction(pc))
+    calls, line = symbols.calls(pc), symbols.line(symbols.layout.first(pc))
     own = calls[-1][1] if calls else line
     return own is not None and symbols.same_file(own.file, wanted.source)
 
@@ -156,7 +155,7 @@ def _inlined(symbols: Symbols, wanted: Explicit) -> dict[int, str]:
             file = symbols.lines.files[calls[n - 1].file if n else row.file]
             if wanted.source and not symbols.same_file(file, wanted.source):
                 continue
-            pc = first_instruction(symbols.image.address_in(row.section, row.start))
+            pc = symbols.layout.first(symbols.image.address_in(row.section, row.start))
             copy = (row.section, calls[n:])
             found[copy] = min(found.get(copy, (pc, "")), (pc, call.function))
     return dict(found.values())

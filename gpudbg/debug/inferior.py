@@ -18,7 +18,6 @@ from gpudbg.debug.stops.stop import Stop
 from gpudbg.debug.symbols import Symbols
 from gpudbg.errors import CommandError
 from gpudbg.expr import Result
-from gpudbg.isa.spa5.sched import first_instruction
 from gpudbg.sm.latest import Latest
 from gpudbg.validation import whole
 
@@ -181,7 +180,7 @@ class Inferior:
         So is one in another section, which no offset from the kernel names.
         """
         plain = self.shows_code_addresses or not self.symbols.in_kernel(pc)
-        return first_instruction(pc) if plain else self.symbols.offset(pc)
+        return self.symbols.layout.first(pc) if plain else self.symbols.offset(pc)
 
     def location_text(self, location: str | int | None) -> str | None:
         """A location as the command line writes it; an integer is an offset in the kernel.

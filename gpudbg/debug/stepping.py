@@ -28,7 +28,6 @@ from gpudbg.debug.stops.stop import StepStop
 from gpudbg.debug.values.evaluation import origin
 from gpudbg.debug.values.frames import call_depth, frames
 from gpudbg.errors import CommandError
-from gpudbg.isa.spa5.sched import first_instruction
 from gpudbg.sm.divergence import step as divergence
 from gpudbg.sm.events import StopEvent
 
@@ -224,7 +223,7 @@ def finish(runner: Runner, level: int = 0) -> Stop:
         raise CommandError("the focused warp is in the kernel itself", "`continue` runs to its end")
     symbols = inferior.symbols
     if frame.inlined:
-        chain = chain_of(symbols, first_instruction(inferior.focused().pc))
+        chain = chain_of(symbols, symbols.layout.first(inferior.focused().pc))
         inside = chain[: len(chain) - inferior.skipped_inline - level]
         return run_warp(
             runner,
@@ -256,7 +255,7 @@ def leave_function(runner: Runner) -> None:
     warp = inferior.focused()
     if not call_depth(warp):
         raise CommandError("Can not force return from the kernel itself.", "`kill` ends the launch")
-    name, offset = inferior.symbols.function_offset(first_instruction(warp.pc))
+    name, offset = inferior.symbols.function_offset(inferior.symbols.layout.first(warp.pc))
     if offset > 8:
         raise CommandError(
             f"Can not force return from the middle of {name}: it may have saved registers",

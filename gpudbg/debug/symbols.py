@@ -19,8 +19,7 @@ from gpudbg.debug.stops.records import CallSite
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
 from gpudbg.formats.names import plain_name
-from gpudbg.isa.spa5.sched import first_instruction
-from gpudbg.symbols.listing import WORD_BYTES, CodeLine, code_line, section_pcs
+from gpudbg.symbols.listing import CodeLine, code_line, section_pcs
 from gpudbg.symbols.variable_types import source_name
 
 if TYPE_CHECKING:
@@ -111,6 +110,7 @@ class Symbols:
 
         self.program = program
         self.image = image
+        self.layout = program.layout
         self.kernel = kernel
         self.base = image.entries[kernel.name]
         self._lines: LineTable = read_lines(program)
@@ -245,14 +245,14 @@ class Symbols:
     def line_extent(self, pc: int) -> tuple[int, int]:
         """(first, end) pcs of the run of instructions around a pc that belong to its line."""
         line = self.line(pc)
-        at = bisect_right(self._starts, first_instruction(pc)) - 1
+        at = bisect_right(self._starts, self.layout.first(pc)) - 1
         low = high = max(at, 0)
         while low > 0 and self.line(self._starts[low - 1]) == line:
             low -= 1
         while high < len(self._starts) and self.line(self._starts[high]) == line:
             high += 1
         ends = high < len(self._starts)
-        end = self._starts[high] if ends else self._starts[-1] + WORD_BYTES
+        end = self._starts[high] if ends else self.layout.next(self._starts[-1])
         return self._starts[low], end
 
     # ---- locations ---------------------------------------------------------------------
@@ -310,11 +310,10 @@ class Symbols:
                 f"0x{self.offset(pc):x} lies outside the program's code",
                 f"{self.kernel_name} has 0x{len(self.kernel.code):x} bytes",
             )
-        pc = first_instruction(pc)
-        if pc % 8:
-            raise CommandError(
-                f"0x{self.offset(pc):x} is not an instruction", "instructions are 8 bytes apart"
-            )
+        pc = self.layout.first(pc)
+        if not self.layout.holds_instruction(pc):
+            apart = f"instructions are {self.layout.word_bytes} bytes apart"
+            raise CommandError(f"0x{self.offset(pc):x} is not an instruction", apart)
         return Location((pc,), text or self.describe(pc))
 
     def _function(self, wanted: Explicit, origin: Origin | None) -> Location:
@@ -369,7 +368,7 @@ class Symbols:
                 f'No line {number} in file "{PurePath(file).name}".',
                 f"the last line with code is {lines[-1]}",
             )
-        pcs = tuple(first_instruction(pc) for pc in self.line_starts(file, actual))
+        pcs = tuple(self.layout.first(pc) for pc in self.line_starts(file, actual))
         name = next(n for n in self._lines.files if _same_file(n, file))
         return Location(pcs, f"{PurePath(file).name}:{actual}", Line(name, actual))
 
@@ -400,14 +399,14 @@ class Symbols:
 
     def instruction(self, pc: int) -> CodeLine | None:
         """The instruction at a pc (a bundle's start means its first instruction)."""
-        pc = pc + 8 if pc % 32 == 0 else pc
+        pc = self.layout.first(pc)
         if pc not in self._code_cache:
             self._code_cache[pc] = code_line(self.image, pc)
         return self._code_cache[pc]
 
     def rows_between(self, first: int, last: int) -> list[CodeLine]:
         """Instructions of which a byte lies in [first, last)."""
-        low = bisect_right(self._starts, first - WORD_BYTES)
+        low = bisect_right(self._starts, first - self.layout.word_bytes)
         out = []
         for pc in self._starts[low:]:
             if pc >= last:
@@ -438,7 +437,7 @@ class Symbols:
         """(name, pc, line) of every function of the program, by pc."""
         rows = []
         for fn in self.program.functions.values():
-            pc = first_instruction(self.image.address_in(fn.section, fn.offset))
+            pc = self.layout.first(self.image.address_in(fn.section, fn.offset))
             rows.append((plain_name(fn.label), pc, self.line(pc)))
         return sorted(rows, key=lambda row: row[1])
 
@@ -446,7 +445,7 @@ class Symbols:
         """(pc, line) of every row of a file's line table, by pc."""
         wanted = {i for i, n in enumerate(self._lines.files) if _same_file(n, file)}
         rows = [
-            (first_instruction(self.image.address_in(r.section, r.start)), r.line)
+            (self.layout.first(self.image.address_in(r.section, r.start)), r.line)
             for r in self._lines.rows
             if r.file in wanted and r.end > r.start
         ]
@@ -454,7 +453,7 @@ class Symbols:
 
     def around(self, pc: int, before: int, after: int) -> list[CodeLine]:
         """Instructions near a pc, in listing order."""
-        i = bisect_right(self._starts, pc + (8 if pc % 32 == 0 else 0)) - 1
+        i = bisect_right(self._starts, self.layout.first(pc)) - 1
         low = max(i - before, 0)
         found = (self.instruction(p) for p in self._starts[low : i + after + 1])
         return [line for line in found if line is not None]

@@ -298,9 +298,7 @@ class LaneView:
     @property
     def pc(self) -> int:
         """Offset of the instruction with which the lane goes on."""
-        from gpudbg.debug.values.frames import waiting_pc
-
-        return self._view.offset(waiting_pc(self._view.state, self.index))
+        return self._view.offset(self._view.waiting_pc(self.index))
 
     @property
     def active(self) -> bool:
@@ -402,6 +400,12 @@ class WarpView:
         barrier it waits at.
         """
         return self.offset(standing_pc(self._inferior, self.state))
+
+    def waiting_pc(self, lane: int) -> int:
+        """The code address of the instruction with which a lane goes on."""
+        from gpudbg.debug.values.frames import waiting_pc
+
+        return waiting_pc(self._inferior, self._state, lane)
 
     def offset(self, pc: int) -> int:
         """A code address as an offset in the kernel."""

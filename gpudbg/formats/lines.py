@@ -22,7 +22,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from gpudbg.formats.elf import Strings, as_load_error
-from gpudbg.formats.program import WORD_BYTES, Program, Relocation
+from gpudbg.formats.program import Program, Relocation
 
 DEBUG_LINE = ".debug_line"
 PTX_LINE = ".nv_debug_line_sass"
@@ -276,7 +276,10 @@ class _Reader:
         self.ptx = section == PTX_LINE
         self._files: dict[str, int] = {}
         self.rows: list[LineRow] = []
-        words = sum(program.sections[name].size for name in program.code_sections) // WORD_BYTES
+        words = (
+            sum(program.sections[name].size for name in program.code_sections)
+            // program.layout.word_bytes
+        )
         self._rows_left = _ROWS_PER_WORD * words + _MORE_ROWS
         self.symbols = {
             r.offset: self._target(r) for r in program.debug_relocations.get(section, ())

@@ -29,6 +29,7 @@ from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 from gpudbg.architectures import RUN
+from gpudbg.code_layout import CodeLayout, layout_of
 from gpudbg.formats.names import shown_names
 
 PARAM_BASE = 0x140
@@ -58,9 +59,6 @@ SIZES = {
     ".nv.samplerrefDescSize": IMAGE_DESCRIPTOR_BYTES,
 }
 """Symbols that the driver defines, and their values."""
-
-WORD_BYTES = 8
-"""Bytes of one instruction or control word."""
 
 UNKNOWN_STACK = 0xFFFFFFFF
 """What ptxas writes for a stack size that recursion or indirect calls leave open."""
@@ -372,6 +370,11 @@ class Program:
     sources: Mapping[str, str] = field(default_factory=dict, repr=False)
     marks: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict, repr=False)
     elsewhere: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def layout(self) -> CodeLayout:
+        """Where instructions stand in its code."""
+        return layout_of(self.arch)
 
     def shown(self, label: str) -> str:
         """A function's name for people: without C++ mangling where that says which one it is."""

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from types import MappingProxyType
 
+from gpudbg.code_layout import layout_of
 from gpudbg.errors import LoadError
 from gpudbg.formats.launch import Launch, RawSpec
 from gpudbg.formats.program import (
@@ -25,7 +26,6 @@ from gpudbg.formats.program import (
     Section,
 )
 
-BUNDLE_BYTES = 32
 MAX_REGS = 255
 SM_REGS = 65536
 PLAIN_ARG_BYTES = 4
@@ -66,7 +66,7 @@ def read_raw(
             path=path,
             hint="supported: " + ", ".join(SUPPORTED_ARCHS),
         )
-    _check_words(data, path)
+    _check_words(data, path, arch)
     name = table.kernel or kernel_name(path)
     sizes = table.raw.params
     if sizes is None:
@@ -92,7 +92,7 @@ def lay_out(sizes: Sequence[int]) -> tuple[Param, ...]:
     return tuple(params)
 
 
-def _check_words(data: bytes, path: str) -> None:
+def _check_words(data: bytes, path: str, arch: str) -> None:
     """Refuse what cannot be instruction words.
 
     Raises:
@@ -101,16 +101,18 @@ def _check_words(data: bytes, path: str) -> None:
     """
     if not data:
         raise LoadError("is empty", path=path)
-    if len(data) % BUNDLE_BYTES:
+    layout = layout_of(arch)
+    size = layout.bundle_bytes
+    if len(data) % size:
+        unit = "instruction bundles" if layout.has_control_words else "instructions"
         raise LoadError(
-            f"has {len(data)} bytes: neither an ELF file nor a whole number of "
-            f"{BUNDLE_BYTES}-byte instruction bundles",
+            f"has {len(data)} bytes: neither an ELF file nor a whole number of {size}-byte {unit}",
             path=path,
-            offset=len(data) // BUNDLE_BYTES * BUNDLE_BYTES,
+            offset=len(data) // size * size,
         )
     if _PRINTABLE.issuperset(data):
         raise LoadError("is text, not instruction words", path=path, offset=0)
-    for offset in range(7, len(data), BUNDLE_BYTES):
+    for offset in range(7, len(data) if layout.has_control_words else 0, size):
         if data[offset] & 0x80:
             raise LoadError(
                 "not instruction words: a bundle does not start with a control word",

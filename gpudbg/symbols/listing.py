@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpudbg.code_layout import CodeLayout, layout_of
 from gpudbg.errors import DecodeError
-from gpudbg.isa.spa5.sched import BUNDLE_BYTES, Control, groups, instructions
+from gpudbg.isa.family import decode
+from gpudbg.isa.layout import group_at, instructions
+from gpudbg.isa.spa5.sched import Control
 
 if TYPE_CHECKING:
     from gpudbg.formats.program import CodeImage
-
-WORD_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class CodeLine:
 
     `pc` is the code address, `offset` what nvdisasm prints; `control` is the 21-bit control
     group; `text` the disassembly, or the reason why the word encodes nothing (`legal` False).
-    `pair` is "{" or "}" on the halves of a dual-issue pair.
+    `pair` is "{" or "}" on the halves of a dual-issue pair, `size` the bytes of the word.
     """
 
     pc: int
@@ -31,12 +32,19 @@ class CodeLine:
     text: str
     legal: bool
     pair: str = ""
+    size: int = 8
+
+    @property
+    def hex(self) -> str:
+        """The word in hexadecimal, all its digits."""
+        return f"{self.word:0{2 * self.size}x}"
 
 
-def control_words(code: bytes) -> Iterator[tuple[int, int]]:
-    """(offset, 64-bit control word) of every bundle."""
-    for at in range(0, len(code) - WORD_BYTES + 1, BUNDLE_BYTES):
-        yield at, int.from_bytes(code[at : at + WORD_BYTES], "little")
+def control_words(code: bytes, layout: CodeLayout) -> Iterator[tuple[int, int]]:
+    """(offset, 64-bit control word) of every bundle; none where instructions hold their own."""
+    if layout.has_control_words:
+        for at in range(0, len(code) - layout.word_bytes + 1, layout.bundle_bytes):
+            yield at, layout.word_at(code, at)
 
 
 def lines(code: bytes, arch: str, base: int = 0) -> list[CodeLine]:
@@ -49,9 +57,10 @@ def lines(code: bytes, arch: str, base: int = 0) -> list[CodeLine]:
     """
     out: list[CodeLine] = []
     paired = False
-    for offset, word, control in instructions(code):
+    layout = layout_of(arch)
+    for offset, word, control in instructions(code, layout):
         out.append(_line(arch, base + offset, offset, word, control, paired))
-        paired = _opens(control) and not paired
+        paired = _opens(layout, control) and not paired
     return out
 
 
@@ -59,55 +68,46 @@ def section_pcs(image: CodeImage, section: str) -> list[int]:
     """Code addresses of a section's instructions, in order, without decoding anything."""
     place = next(p for p in image.placements if p.section == section)
     start = place.address - image.base
-    code = image.code[start : start + place.size]
-    return [place.address + offset for offset, _, _ in instructions(code)]
+    size = len(image.code[start : start + place.size])
+    return [place.address + offset for offset in image.program.layout.offsets(size)]
 
 
 def code_line(image: CodeImage, pc: int) -> CodeLine | None:
     """The one instruction at a code address; None where there is none."""
-    where = image.section_offset(pc)
-    if where is None or pc % WORD_BYTES or where[1] % BUNDLE_BYTES == 0:
+    where, layout = image.section_offset(pc), image.program.layout
+    if where is None or not layout.holds_instruction(where[1]):
         return None
-    offset = where[1]
-    at = pc - image.base
-    word = int.from_bytes(image.code[at : at + WORD_BYTES], "little")
-    control = _control(image, at)
+    offset, at = where[1], pc - image.base
+    word, control = layout.word_at(image.code, at), group_at(image.code, layout, at)
     return _line(image.program.arch, pc, offset, word, control, _second(image, at, offset))
 
 
 def _second(image: CodeImage, at: int, offset: int) -> bool:
     """Whether an instruction is a pair's second: an odd number of openers stands before it."""
+    layout = image.program.layout
     paired = False
-    while offset > WORD_BYTES:
-        back = WORD_BYTES * (2 if offset % BUNDLE_BYTES == WORD_BYTES else 1)
+    while layout.has_control_words and offset > layout.word_bytes:
+        back = offset - layout.before(offset)
         at, offset = at - back, offset - back
-        if not _opens(_control(image, at)):
+        if not _opens(layout, group_at(image.code, layout, at)):
             break
         paired = not paired
     return paired
 
 
-def _control(image: CodeImage, at: int) -> int:
-    """The control group of the instruction at an offset of the image."""
-    bundle = at - at % BUNDLE_BYTES
-    slot = at % BUNDLE_BYTES // WORD_BYTES - 1
-    return groups(int.from_bytes(image.code[bundle : bundle + WORD_BYTES], "little"))[slot]
-
-
-def _opens(control: int) -> bool:
+def _opens(layout: CodeLayout, control: int) -> bool:
     """Whether a control group starts a dual-issue pair."""
-    return Control.decode(control).dual_issue
+    return layout.has_control_words and Control.decode(control).dual_issue
 
 
 def _line(arch: str, pc: int, offset: int, word: int, control: int, paired: bool) -> CodeLine:
-    from gpudbg.isa.spa5.decode import decode
-
     try:
         text, legal = decode(word, arch).text(offset, control), True
     except DecodeError as e:
         text, legal = f"(illegal: {e.reason})", False
-    pair = "}" if paired else "{" if _opens(control) else ""
-    return CodeLine(pc, offset, word, control, text, legal, pair)
+    layout = layout_of(arch)
+    pair = "}" if paired else "{" if _opens(layout, control) else ""
+    return CodeLine(pc, offset, word, control, text, legal, pair, layout.word_bytes)
 
 
 def section_lines(image: CodeImage, section: str) -> list[CodeLine]:

@@ -35,8 +35,7 @@ def instruction_rows(
     """
     codes = gdb_text.wanted(session)
     here = standing_pc(session, session.warp().state) if session.focus is not None else -1
-    if here % 32 == 0:
-        here += 8
+    here = session.symbols.layout.first(here)
     points = {a for b in session.breakpoints for a in b.addresses}
     lines: list[str] = []
     last: Line | None = None
@@ -53,9 +52,9 @@ def instruction_rows(
                 lines.append(f"{line}" + (f"  {text}" if text else ""))
             last = line
         mark = ("=>" if row.pc == here else "  ") + ("*" if row.pc in points else " ")
-        word = f"{row.word:016x}  " if raw else ""
+        word = f"{row.hex}  " if raw else ""
         if codes:
-            word = row.word.to_bytes(8, "little").hex(" ") + "\t" if raw else ""
+            word = row.word.to_bytes(row.size, "little").hex(" ") + "\t" if raw else ""
             name, offset = session.symbols.function_offset(row.pc)
             address = f"0x{row.pc:016x}" if filled else f"0x{row.pc:x}"
             place = f"{address} <+{offset}>" if whole else f"{address} <{name}+{offset}>"
@@ -254,7 +253,7 @@ def _current_line(session: DebugSession) -> Line:
     pc = (
         standing_pc(session, session.warp().state)
         if session.focus is not None
-        else session.symbols.base + 8
+        else session.symbols.layout.first(session.symbols.base)
     )
     line = session.symbols.line(pc)
     if line is None:

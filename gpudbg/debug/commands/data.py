@@ -332,7 +332,7 @@ def _instructions(session: DebugSession, spec: Spec, text: str) -> Output:
         start = _code_place(session, text)
     rows = session.symbols.around(start, 0, (spec.count or 1) - 1)
     if rows:
-        session.examine_state = ("code", rows[-1].pc + 8, 8, "i")
+        session.examine_state = ("code", session.symbols.layout.next(rows[-1].pc), 8, "i")
     return instruction_rows(session, rows)
 
 

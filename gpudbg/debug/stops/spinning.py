@@ -19,7 +19,6 @@ import numpy as np
 from gpudbg.debug.stops.stop import CUT_SHORT
 from gpudbg.debug.values.operands import instruction_at
 from gpudbg.errors import GpudbgError
-from gpudbg.isa.spa5.sched import first_instruction
 from gpudbg.sm import record as rec
 from gpudbg.sm.engines.values import lanes32, lanes64
 from gpudbg.sm.observer import Observer
@@ -180,7 +179,7 @@ def _try_ahead(inferior: Inferior, warp: WarpState, probe: _Probe, budget: int) 
     mark, mark_at, power = _state(warp), 0, 1
     gone = warp.exited
     while len(path) < budget:
-        pc = first_instruction(warp.pc)
+        pc = inferior.symbols.layout.first(warp.pc)
         insn = instruction_at(inferior, pc)
         if insn is None or insn.op.startswith(NEVER) or _changes_by_itself(insn):
             return None

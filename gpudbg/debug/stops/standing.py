@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from gpudbg.debug.stops.stop import DeadlockStop
 from gpudbg.formats.program import EXTERN_STRIDE
-from gpudbg.isa.spa5.sched import first_instruction, instruction_before
 
 if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior
@@ -27,12 +26,13 @@ def standing_pc(inferior: Inferior, warp: WarpState, deadlock: bool | None = Non
         warp: the warp.
         deadlock: whether the stop is one; None asks the last one.
     """
+    layout = inferior.symbols.layout
     if deadlock is None:
         deadlock = isinstance(inferior.stop, DeadlockStop)
     if deadlock and warp.status == "barrier":
-        return instruction_before(warp.pc)
+        return layout.before(warp.pc)
     found = _return_address(inferior, warp)
-    return first_instruction(warp.pc) if found is None else instruction_before(found)
+    return layout.first(warp.pc) if found is None else layout.before(found)
 
 
 def in_machine_function(inferior: Inferior, warp: WarpState) -> bool:

@@ -16,7 +16,6 @@ from gpudbg.debug.symbols import Line
 from gpudbg.debug.trace.addresses import Addresses
 from gpudbg.debug.values.lanes import LANES
 from gpudbg.debug.views.text import lane_list
-from gpudbg.isa.spa5.sched import first_instruction
 from gpudbg.sm import record as rec
 from gpudbg.sm.residency.step import coordinates
 from gpudbg.sm.trace import kind_of
@@ -261,7 +260,7 @@ class TraceLog(Sequence[TraceEntry]):
         whats = self._named or [("", "", "", 0)]
         event, kind, space, size = (np.array(column)[what] for column in zip(*whats, strict=True))
         pcs, which = np.unique(pc, return_inverse=True)
-        offsets = [self._symbols.offset(first_instruction(int(p))) for p in pcs]
+        offsets = [self._symbols.offset(self._symbols.layout.first(int(p))) for p in pcs]
         x, y, _ = self._grid
         addresses = np.zeros((len(rows), LANES), np.uint64)
         mine = event == "access"
@@ -311,7 +310,8 @@ class TraceLog(Sequence[TraceEntry]):
         """What entries say of an instruction."""
         found = self._facts.get(pc)
         if found is None:
-            symbols, at = self._symbols, first_instruction(pc)
+            symbols = self._symbols
+            at = symbols.layout.first(pc)
             code, place = symbols.instruction(at), symbols.place(at)
             found = self._facts[pc] = {
                 "offset": symbols.offset(at),

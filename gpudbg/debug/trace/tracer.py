@@ -17,7 +17,6 @@ import numpy.typing as npt
 from gpudbg.debug.trace.log import Dim3, TraceLog
 from gpudbg.debug.values.evaluation import origin
 from gpudbg.errors import UsageError
-from gpudbg.isa.spa5.sched import first_instruction
 from gpudbg.sm.observer import EVENTS, Hooked, Observer
 from gpudbg.sm.trace import BATCHED, AccessBatch
 from gpudbg.validation import index3, text
@@ -56,6 +55,7 @@ class Tracer:
         self._wanted = _place(inferior, at)
         self._plain = self._block is None and self._wanted is None
         self._known: dict[int, bool] = {}
+        self._first = inferior.symbols.layout.first
 
     def observer(self) -> Observer:
         """What to subscribe."""
@@ -79,7 +79,7 @@ class Tracer:
             return True
         found = self._known.get(pc)
         if found is None:
-            found = self._known[pc] = self._wanted(first_instruction(pc))
+            found = self._known[pc] = self._wanted(self._first(pc))
         return found
 
     def _note(self, event: str, warp: WarpState, pc: int, lanes: int, more: int = 0) -> None:

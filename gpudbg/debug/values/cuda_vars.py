@@ -33,7 +33,7 @@ def _size(name: str, axis: int) -> Reader:
 
 def _lineno(inferior: Inferior) -> int:
     place = coords.current(inferior)
-    line = inferior.symbols.line(waiting_pc(place.state, place.lane))
+    line = inferior.symbols.line(waiting_pc(inferior, place.state, place.lane))
     return line.number if line is not None else INVALID
 
 

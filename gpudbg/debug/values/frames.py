@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from gpudbg.debug.stops.standing import in_machine_function, standing_pc
 from gpudbg.debug.symbols import Line
-from gpudbg.isa.spa5.sched import first_instruction
 
 if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior
@@ -55,7 +54,9 @@ def frames(inferior: Inferior, warp: WarpState | None = None) -> tuple[Frame, ..
     depth = len(returns)
     for physical, pc in enumerate([standing_pc(inferior, warp), *returns]):
         # A return address lies behind its call: the line is that of the call.
-        rows = _inline_rows(inferior.symbols, pc if physical == 0 else pc - 8)
+        rows = _inline_rows(
+            inferior.symbols, pc if physical == 0 else inferior.symbols.layout.before(pc)
+        )
         if physical == 0 and warp is focused:
             rows = rows[min(inferior.skipped_inline, len(rows) - 1) :]
         for n, (function, line) in enumerate(rows):
@@ -81,11 +82,12 @@ def call_depth(warp: WarpState) -> int:
     return sum(1 for kind, _, _ in warp.stack if kind == "RET")
 
 
-def waiting_pc(warp: WarpState, lane: int) -> int:
+def waiting_pc(inferior: Inferior, warp: WarpState, lane: int) -> int:
     """Where a lane goes on: the warp's pc when it is active, else its divergence token's target."""
+    first = inferior.symbols.layout.first
     if warp.active >> lane & 1:
-        return first_instruction(warp.pc)
+        return first(warp.pc)
     for _, mask, target in reversed(warp.stack):
         if mask >> lane & 1:
-            return first_instruction(int(target))
-    return first_instruction(warp.pc)
+            return first(int(target))
+    return first(warp.pc)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from gpudbg.debug.views import traps as trap_views
 from gpudbg.errors import GpudbgError
-from gpudbg.isa.spa5.sched import first_instruction
 from gpudbg.regs.explain import WordExplanation, explain_esr
 from gpudbg.regs.words import Certainty
 from gpudbg.sm import record as rec
@@ -162,7 +161,7 @@ def _warp(session: DebugSession, warp: WarpState) -> WarpTrap:
         inside=inside,
         cause=Cause(warp.words[rec.TRAP_CAUSE]).name if inside else "",
         cause_words=state["cause"],
-        pc=int(state["saved_pc"]) if inside else first_instruction(warp.pc),
+        pc=int(state["saved_pc"]) if inside else inferior.symbols.layout.first(warp.pc),
         active=int(state["saved_active"]) if inside else warp.active,
         exited=warp.exited & warp.valid,
         depth=area.read(warp.sm, warp.slot, "depth") if area is not None else None,

@@ -48,7 +48,7 @@ def memory_at(inferior: Inferior, text: str) -> MemoryRef:
             pc = None
         if pc is None:
             raise
-        start = pc - pc % 32
+        start = pc - pc % inferior.symbols.layout.bundle_bytes
         return MemoryRef("code", start, start)
     lane = inferior.focus.lane if inferior.focus is not None else 0
     if not result.valid[lane]:

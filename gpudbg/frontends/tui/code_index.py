@@ -84,13 +84,21 @@ class CodeIndex:
         if not self.entries:
             return ""
         found = self._symbols.image.function_at(pc)
-        if found is None or found[1] not in (0, 8):
+        if found is None or self._symbols.layout.start(found[1]):
             return ""
         return self._symbols.program.shown(found[0].label)
 
     def row(self, pc: int) -> int:
         """The row of an instruction; a bundle's start means its first instruction."""
-        return self.row_of.get(pc + 8 if pc % 32 == 0 else pc, 0)
+        return self.row_of.get(self.first(pc), 0)
+
+    def first(self, pc: int) -> int:
+        """The instruction an address means: a bundle's start stands for its first one."""
+        return self._symbols.layout.first(pc)
+
+    def start(self, pc: int) -> int:
+        """The start of the bundle whose first instruction this is; itself elsewhere."""
+        return self._symbols.layout.start(pc)
 
     def code(self, pc: int) -> CodeLine | None:
         """The instruction."""

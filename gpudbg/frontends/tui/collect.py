@@ -292,7 +292,7 @@ class Collector:
         """The register whose life the code pane marks: chosen, or what is written next."""
         if self.options.tracked is not None or self.live is None:
             return self.options.tracked
-        offset = self.session.symbols.offset(pc + 8 if pc % 32 == 0 else pc)
+        offset = self.session.symbols.offset(self.session.symbols.layout.first(pc))
         written = self.live.sets(offset)
         return (written & -written).bit_length() - 1 if written else None
 

@@ -37,7 +37,7 @@ def _code(session: DebugSession, view: View, key: Any) -> list[str]:
     code = view.code.code(key[1])
     if code is None:
         return ["no code here"]
-    lines = [f"{code.offset:04x}  {code.text}   word 0x{code.word:016x}"]
+    lines = [f"{code.offset:04x}  {code.text}   word 0x{code.hex}"]
     lines.append(control_sentence(code.control))
     insn = instruction_at(session, key[1])
     if insn is not None:

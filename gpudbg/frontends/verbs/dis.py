@@ -13,18 +13,17 @@ from typing import Any
 from gpudbg.analysis import cfg
 from gpudbg.api.opening import open_programs
 from gpudbg.architectures import LISTED, is_wide
+from gpudbg.code_layout import layout_of
 from gpudbg.debug.views.json_text import dumps
 from gpudbg.errors import EXIT_CLEAN, LoadError, UsageError
 from gpudbg.formats.program import Program
 from gpudbg.formats.reading import read_bytes
 from gpudbg.frontends.verbs.common import Parser, emit_json, known_names, plain_kernel
 from gpudbg.isa.spa5 import text
-from gpudbg.isa.spa5.sched import BUNDLE_BYTES
 from gpudbg.loading import foreign
 from gpudbg.symbols import listing
 from gpudbg.toolchain.options import add_compile_flags, flag_options
 
-WIDE_BYTES = 16
 ADDRESS_COLUMNS = 16
 """Columns of `        /*0008*/`."""
 
@@ -277,21 +276,16 @@ def _sections(args: argparse.Namespace) -> Iterator[Section | WideSection]:
 
 
 def _raw(args: argparse.Namespace, data: bytes) -> Section | WideSection:
-    if args.arch and is_wide(args.arch):
-        if len(data) % WIDE_BYTES or not data:
-            raise LoadError(
-                f"{len(data)} bytes are not whole {WIDE_BYTES}-byte words",
-                path=args.program,
-                offset=len(data) - len(data) % WIDE_BYTES,
-            )
-        return WideSection(None, PurePath(args.program).stem, data, args.arch)
-    if len(data) % BUNDLE_BYTES or not data:
+    arch = args.arch or "sm_50"
+    size, unit = layout_of(arch).bundle_bytes, "words" if is_wide(arch) else "bundles"
+    if len(data) % size or not data:
         raise LoadError(
-            f"{len(data)} bytes are not whole 32-byte bundles",
+            f"{len(data)} bytes are not whole {size}-byte {unit}",
             path=args.program,
-            offset=len(data) - len(data) % BUNDLE_BYTES,
+            offset=len(data) - len(data) % size,
         )
-    return Section(None, PurePath(args.program).stem, data, args.arch or "sm_50")
+    name = PurePath(args.program).stem
+    return (WideSection if is_wide(arch) else Section)(None, name, data, arch)
 
 
 # ---- text ------------------------------------------------------------------------------
@@ -302,7 +296,7 @@ def _function(section: Section, rows: list[text.Line], args: argparse.Namespace)
         from gpudbg.assembler.emit import function_directives
 
         yield from function_directives(section.program, section.name)
-    controls = dict(listing.control_words(section.code))
+    controls = dict(listing.control_words(section.code, layout_of(section.arch)))
     blocks = {b.start: b for b in section.blocks()} if args.blocks else {}
     source = SourceLines(section) if args.source else None
     bodies = section.bodies(args.braces)

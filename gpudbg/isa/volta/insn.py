@@ -121,8 +121,13 @@ class Instruction:
                 kept = [flag == "1" for flag in found]
         return [text if keep else "" for text, keep in zip(texts, kept, strict=True)]
 
-    def text(self, pc: int = 0) -> str:
-        """The text nvdisasm prints, without semicolon; `pc` is the word's byte address."""
+    def text(self, pc: int = 0, control: int = 0) -> str:
+        """The text nvdisasm prints, without semicolon.
+
+        Args:
+            pc: the word's byte address.
+            control: not looked at: the word holds its scheduling bits.
+        """
         index, negated = self.guard
         if index == PT and not negated:
             return self.body(pc)

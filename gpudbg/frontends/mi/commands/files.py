@@ -13,7 +13,6 @@ from gpudbg.frontends.mi.commands.data import readable
 from gpudbg.frontends.mi.commands.registry import Call, mi
 from gpudbg.frontends.mi.parser import MiError, take_options
 from gpudbg.frontends.mi.records import Pairs
-from gpudbg.isa.spa5.sched import first_instruction
 from gpudbg.symbols.listing import CodeLine
 
 if TYPE_CHECKING:
@@ -123,7 +122,7 @@ def info_functions(call: Call) -> Fields:
     files: dict[str, list[Fields]] = {}
     other: list[Fields] = []
     for fn in session.program.functions.values():
-        pc = first_instruction(session.symbols.image.address_in(fn.section, fn.offset))
+        pc = session.symbols.layout.first(session.symbols.image.address_in(fn.section, fn.offset))
         line = session.symbols.line(pc)
         name, kind = plain_name(fn.label), "__global__" if fn.is_kernel else "__device__"
         if line is None and session.symbols.has_lines and not wanted.nondebug:
@@ -244,7 +243,7 @@ def instruction_fields(session: DebugSession, row: CodeLine, raw: bool) -> Field
     name, offset = session.symbols.function_offset(row.pc)
     out: Fields = {"address": shown.address(row.pc), "func-name": name, "offset": offset}
     if raw:
-        out["opcodes"] = row.word.to_bytes(8, "little").hex(" ")
+        out["opcodes"] = row.word.to_bytes(row.size, "little").hex(" ")
     return {**out, "inst": row.text}
 
 

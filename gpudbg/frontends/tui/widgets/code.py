@@ -155,7 +155,8 @@ class CodeRows(Sequence[Row]):
         spans += [guard, name, *rest]
         if code.pair:
             spans.append((f" {code.pair}", "dim"))
-        count = self.view.warps_at.get(pc, 0) or self.view.warps_at.get(pc - 8, 0) * (pc % 32 == 8)
+        warps = self.view.warps_at
+        count = warps.get(pc, 0) or warps.get(self.rows.start(pc), 0)
         right: tuple[Span, ...] = ()
         if here and self.view.next_words:
             words = self.view.next_words

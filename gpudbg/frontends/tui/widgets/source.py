@@ -74,7 +74,7 @@ class SourcePane(LinePane):
                 if line is not None and line.file == self._file:
                     points[line.number] = point
         for pc, count in view.warps_at.items():
-            line = code.line(pc + 8 if pc % 32 == 0 else pc)
+            line = code.line(code.first(pc))
             if line is not None and line.file == self._file:
                 warps[line.number] = warps.get(line.number, 0) + count
         number = here.number if here is not None and here.file == self._file else None
