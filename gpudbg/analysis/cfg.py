@@ -1,8 +1,8 @@
 """Basic blocks and control flow of one code section, from the words alone.
 
-SYNC, BRK, CONT, RET and LONGJMP go where a token on the divergence stack says.  The .nv.info
-record of indirect branch targets lists those places where ptxas wrote one; otherwise a static
-walk carries the tokens along every path.
+On sm_50 to sm_62 SYNC, BRK, CONT, RET and LONGJMP go where a token on the divergence stack says.
+The .nv.info record of indirect branch targets lists those places where ptxas wrote one; otherwise
+a static walk carries the tokens along every path.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from gpudbg.code_layout import layout_of
 from gpudbg.errors import DecodeError
-from gpudbg.isa.spa5.decode import decode
-from gpudbg.isa.spa5.insn import Instruction
-from gpudbg.isa.spa5.sched import first_instruction, next_instruction
+from gpudbg.isa.family import Instruction, decode
 
 PUSHES = {
     "SSY": "SYNC",
@@ -25,9 +24,10 @@ PUSHES = {
 """Instruction that pushes a token -> instruction that goes to it."""
 
 POPS = frozenset(PUSHES.values())
-ENDS = frozenset({"EXIT", "KIL"})
+ENDS = frozenset({"EXIT", "KIL", "KILL"})
 JUMPS = frozenset({"BRA", "JMP"})
-INDIRECT = frozenset({"BRX", "JMX"})
+INDIRECT = frozenset({"BRX", "JMX", "BRXU", "JMXU"})
+CALLS = frozenset({"CAL", "JCAL", "CALL"})
 FLOW = POPS | ENDS | JUMPS | INDIRECT | {"RTT"}
 """Instructions that end a basic block."""
 
@@ -65,10 +65,7 @@ _KINDS = {"SYNC": "sync", "BRK": "break", "CONT": "continue", "RET": "return", "
 
 def goes_on(insn: Instruction) -> bool:
     """Whether control can go on to what follows an instruction."""
-    if insn.op not in FLOW:
-        return True
-    index, negated = insn.guard
-    return index != 7 or negated or bool(insn.m["cctest"] != "T")
+    return insn.op not in FLOW or not insn.unconditional
 
 
 class Flow:
@@ -86,6 +83,7 @@ class Flow:
         arch: str,
         known: Mapping[int, tuple[int, ...]] | None = None,
     ) -> None:
+        self.layout = layout_of(arch)
         self.instructions: dict[int, Instruction | None] = {}
         for offset, word in words:
             try:
@@ -104,9 +102,9 @@ class Flow:
             return ()
         if insn.op in JUMPS:
             target = insn.target(offset)
-            return () if target is None else (first_instruction(target),)
+            return () if target is None else (self.layout.first(target),)
         if insn.op in POPS or insn.op in INDIRECT:
-            listed = tuple(first_instruction(t) for t in self._known.get(offset, ()))
+            listed = tuple(self.layout.first(t) for t in self._known.get(offset, ()))
             return listed or tuple(sorted(self._walked.get(offset, ())))
         return ()
 
@@ -133,10 +131,10 @@ class Flow:
     def _call_targets(self) -> list[int]:
         out = []
         for offset, insn in self.instructions.items():
-            if insn is not None and insn.op in ("CAL", "JCAL"):
+            if insn is not None and insn.op in CALLS:
                 target = insn.target(offset)
                 if target is not None:
-                    out.append(first_instruction(target))
+                    out.append(self.layout.first(target))
         return out
 
     def _follow(
@@ -150,9 +148,9 @@ class Flow:
         if insn.op in PUSHES and len(stack) < 64:
             target = insn.target(offset)
             if target is not None:
-                after = (*stack, (PUSHES[insn.op], first_instruction(target)))
+                after = (*stack, (PUSHES[insn.op], self.layout.first(target)))
         if self.falls(offset):
-            out.append((next_instruction(offset), after))
+            out.append((self.layout.next(offset), after))
         if insn.op in JUMPS or (insn.op in INDIRECT and offset in self._known):
             out += [(t, stack) for t in self.targets(offset)]
         if insn.op in POPS:
@@ -176,12 +174,12 @@ class Flow:
         leaders = {offsets[0]} if offsets else set()
         for offset, insn in self.instructions.items():
             if insn is None or insn.op in FLOW:
-                leaders.add(next_instruction(offset))
+                leaders.add(self.layout.next(offset))
                 leaders.update(self.targets(offset))
-            elif insn.op in PUSHES or insn.op in ("CAL", "JCAL"):
+            elif insn.op in PUSHES or insn.op in CALLS or insn.op == "BSSY":
                 target = insn.target(offset)
                 if target is not None:
-                    leaders.add(first_instruction(target))
+                    leaders.add(self.layout.first(target))
         out: list[Block] = []
         current: list[int] = []
         for offset in offsets:
@@ -200,8 +198,8 @@ class Flow:
         if insn is not None:
             kind = _KINDS.get(insn.op, "indirect" if insn.op in INDIRECT else "branch")
             edges += [Edge(t, kind) for t in self.targets(last)]
-        if self.falls(last) and next_instruction(last) in self.instructions:
-            edges.append(Edge(next_instruction(last), "fall"))
+        if self.falls(last) and self.layout.next(last) in self.instructions:
+            edges.append(Edge(self.layout.next(last), "fall"))
         ends = ""
         if insn is None:
             ends = "illegal"

@@ -11,15 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from gpudbg.analysis import cfg
 from gpudbg.analysis.cfg import JUMPS, Block, Flow
-from gpudbg.isa.spa5.insn import Instruction
-from gpudbg.isa.spa5.sched import first_instruction, instructions, next_instruction
+from gpudbg.isa.family import Instruction
+from gpudbg.isa.layout import instructions
 
 if TYPE_CHECKING:
     from gpudbg.analysis.nearby import Nearby
     from gpudbg.formats.program import CodeImage, Kernel, Program
 
-CALLS = frozenset({"CAL", "JCAL", "PRET"})
+CALLS = cfg.CALLS | {"PRET"}
 MAX_INSTRUCTIONS = 2000
 """Longer sections are not walked: the marks are not worth a pause (`gpudbg.analysis.nearby`)."""
 
@@ -44,7 +45,8 @@ class Liveness:
         entry: offset of the kernel's first instruction.
     """
 
-    def __init__(self, flow: Flow, entry: int = 8) -> None:
+    def __init__(self, flow: Flow, entry: int = 0) -> None:
+        self._layout = layout = flow.layout
         reads, writes = {}, {}
         for offset, insn in flow.instructions.items():
             reads[offset] = mask_of(insn.reads().registers) if insn is not None else 0
@@ -59,7 +61,7 @@ class Liveness:
                 writes[offset] |= every_write
         self.reads, self.writes = reads, writes
         self.jumps = {
-            offset: first_instruction(goal)
+            offset: layout.first(goal)
             for offset, insn in flow.instructions.items()
             if insn is not None and insn.op in JUMPS and (goal := insn.target(offset)) is not None
         }
@@ -67,7 +69,7 @@ class Liveness:
         self._flow = flow
         blocks = flow.blocks()
         self.live = self._backwards(blocks, every_read)
-        self.written = self._forwards(blocks, first_instruction(entry), every_write)
+        self.written = self._forwards(blocks, layout.first(entry), every_write)
 
     def _backwards(self, blocks: list[Block], every: int) -> dict[int, int]:
         """Live registers before each instruction."""
@@ -139,16 +141,16 @@ class Liveness:
 
         A DIV token is a conditional branch's: for its target, or for what follows it.
         """
-        goal, out = first_instruction(target), []
+        goal, out = self._layout.first(target), []
         for offset, insn in self._flow.instructions.items():
             if insn is None:
                 continue
             if kind == "DIV":
                 hit = offset in self.jumps and self._flow.falls(offset)
-                hit = hit and goal in (self.jumps[offset], next_instruction(offset))
+                hit = hit and goal in (self.jumps[offset], self._layout.next(offset))
             else:
                 place = insn.target(offset) if insn.op == kind else None
-                hit = place is not None and first_instruction(place) == goal
+                hit = place is not None and self._layout.first(place) == goal
             if hit:
                 out.append(offset)
         return tuple(out)
@@ -157,13 +159,13 @@ class Liveness:
         """The first `count` registers that nothing can have written on the way to any offset."""
         known = 0
         for offset in offsets:
-            known |= self.written.get(first_instruction(offset), -1)
+            known |= self.written.get(self._layout.first(offset), -1)
         return ~known & (1 << count) - 1
 
 
 def always_writes(insn: Instruction | None) -> bool:
     """Whether an instruction that executes writes all its results, whatever its guard."""
-    return insn is not None and insn.guard == (7, False) and not insn.m["merge"].startswith("MRG")
+    return insn is not None and insn.replaces_results
 
 
 def of_kernel(program: Program, image: CodeImage, kernel: Kernel) -> Liveness | Nearby | None:
@@ -176,9 +178,10 @@ def of_kernel(program: Program, image: CodeImage, kernel: Kernel) -> Liveness | 
     }
     start = place.address - image.base
     code = image.code[start : start + place.size]
-    if len(code) * 3 // 32 > MAX_INSTRUCTIONS:
+    layout = program.layout
+    if len(code) // layout.bundle_bytes * layout.per_bundle > MAX_INSTRUCTIONS:
         from gpudbg.analysis.nearby import Nearby
 
         return Nearby(code, program.arch, known)
-    words = [(offset, word) for offset, word, _ in instructions(code)]
+    words = [(offset, word) for offset, word, _ in instructions(code, layout)]
     return Liveness(Flow(words, program.arch, known)) if words else None

@@ -17,11 +17,9 @@ import numpy.typing as npt
 
 from gpudbg.analysis.cfg import ENDS, FLOW, INDIRECT, JUMPS, POPS, PUSHES, goes_on
 from gpudbg.analysis.liveness import CALLS, always_writes, mark_of, mask_of
+from gpudbg.code_layout import layout_of
 from gpudbg.errors import DecodeError
-from gpudbg.isa.spa5.decode import decode
-from gpudbg.isa.spa5.forms import all_forms
-from gpudbg.isa.spa5.insn import Instruction
-from gpudbg.isa.spa5.sched import BUNDLE_BYTES, first_instruction, next_instruction
+from gpudbg.isa.family import Instruction, decode, destination_bit, patterns
 
 BUDGET: Final = 600
 """Instructions looked at for the marks of one window."""
@@ -62,6 +60,7 @@ class Nearby:
     def __init__(self, code: bytes, arch: str, known: Mapping[int, tuple[int, ...]]) -> None:
         self._code = code
         self._arch = arch
+        self._layout = layout_of(arch)
         self._known = known
         self._budget = BUDGET
         self._lives: dict[int, dict[int, bool]] = {}
@@ -69,22 +68,30 @@ class Nearby:
     # ---- branches ----------------------------------------------------------------------
     @cached_property
     def _words(self) -> Words:
+        """The low 64 bits of every word, control words included."""
         words: Words = np.frombuffer(self._code[: len(self._code) // 8 * 8], "<u8")
-        return words
+        return words[:: self._layout.word_bytes // 8]
 
     def _hits(self, ops: frozenset[str]) -> npt.NDArray[np.bool_]:
         """Which words are encoded as instructions of some mnemonics are."""
         hit = np.zeros(len(self._words), bool)
-        for form in all_forms():
-            if form.op in ops and self._arch in form.archs:
-                hit |= self._words & np.uint64(form.mask) == np.uint64(form.value)
-        hit[:: BUNDLE_BYTES // 8] = False
-        return hit
+        for mask, value in patterns(ops, self._arch):
+            hit |= self._words & np.uint64(mask) == np.uint64(value)
+        return hit & self._is_instruction
+
+    @cached_property
+    def _is_instruction(self) -> npt.NDArray[np.bool_]:
+        """Which words are instructions, not control words."""
+        out = np.ones(len(self._words), bool)
+        if self._layout.has_control_words:
+            out[:: self._layout.bundle_bytes // self._layout.word_bytes] = False
+        return out
 
     def _places(self, ops: Iterable[str]) -> list[int]:
         """Offsets of the instructions of some mnemonics."""
         wanted = frozenset(ops)
-        found = [int(n) * 8 for n in np.flatnonzero(self._hits(wanted))]
+        size = self._layout.word_bytes
+        found = [int(n) * size for n in np.flatnonzero(self._hits(wanted))]
         return [o for o in found if (insn := self._insn(o)) is not None and insn.op in wanted]
 
     @cached_property
@@ -95,7 +102,7 @@ class Nearby:
             insn = self._insn(offset)
             goal = insn.target(offset) if insn is not None else None
             if goal is not None:
-                rows.append((offset, first_instruction(goal)))
+                rows.append((offset, self._layout.first(goal)))
         table = np.array(rows, np.int64).reshape(-1, 2)
         return table[:, 0], table[:, 1]
 
@@ -106,7 +113,7 @@ class Nearby:
             insn = self._insn(offset)
             goal = insn.target(offset) if insn is not None else None
             if insn is not None and goal is not None:
-                key = (insn.op, first_instruction(goal))
+                key = (insn.op, self._layout.first(goal))
                 out[key] = (*out.get(key, ()), offset)
         return out
 
@@ -125,16 +132,18 @@ class Nearby:
 
     def pushers(self, kind: str, target: int) -> tuple[int, ...]:
         """The instructions that push a token of a kind for a place (offsets)."""
-        goal = first_instruction(target)
+        goal = self._layout.first(target)
         if kind != "DIV":
             return self._pushes.get((kind, goal), ())
         source, to = self._branches
         out = []
-        for n in np.flatnonzero((to == goal) | (source >= goal - 2 * 8) & (source < goal)):
+        for n in np.flatnonzero(
+            (to == goal) | (source >= goal - 2 * self._layout.word_bytes) & (source < goal)
+        ):
             offset = int(source[n])
             insn = self._insn(offset)
             falls = insn is not None and goes_on(insn)
-            if falls and goal in (int(to[n]), next_instruction(offset)):
+            if falls and goal in (int(to[n]), self._layout.next(offset)):
                 out.append(offset)
         return tuple(out)
 
@@ -146,7 +155,7 @@ class Nearby:
             return None
 
     def _word(self, offset: int) -> int:
-        return int.from_bytes(self._code[offset : offset + 8], "little")
+        return self._layout.word_at(self._code, offset)
 
     def reads(self, offset: int) -> int:
         """Registers an instruction reads, as a mask; a call reads them all."""
@@ -170,10 +179,10 @@ class Nearby:
         """Registers that may be written, as a mask; the place of stores' data counts as one."""
         if self._places(CALLS):
             return EVERY
-        is_code = np.arange(len(self._words)) % (BUNDLE_BYTES // 8) != 0
-        is_code &= ~self._hits(WITHOUT)
+        is_code = self._is_instruction & ~self._hits(WITHOUT)
+        fields = self._words[is_code] >> np.uint64(destination_bit(self._arch))
         out = 0
-        for first in np.unique(self._words[is_code] & np.uint64(0xFF)).tolist():
+        for first in np.unique(fields & np.uint64(0xFF)).tolist():
             out |= ((1 << WIDEST) - 1) << int(first)
         return out
 
@@ -227,14 +236,14 @@ class Nearby:
             goal = insn.target(offset)
             if goal is None:
                 return None
-            out.append(first_instruction(goal))
+            out.append(self._layout.first(goal))
         elif insn.op in POPS or insn.op in INDIRECT:
             listed = self._known.get(offset)
             if not listed:
                 return None
-            out += [first_instruction(t) for t in listed]
+            out += [self._layout.first(t) for t in listed]
         elif insn.op in ENDS and not goes_on(insn):
             return []
         if goes_on(insn):
-            out.append(next_instruction(offset))
+            out.append(self._layout.next(offset))
         return [o for o in out if 0 <= o < len(self._code)]

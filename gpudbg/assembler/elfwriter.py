@@ -16,8 +16,8 @@ from gpudbg.analysis import cfg
 from gpudbg.errors import DecodeError
 from gpudbg.formats.nvinfo import NAMES
 from gpudbg.formats.program import PARAM_BASE
+from gpudbg.isa.operands import SReg
 from gpudbg.isa.spa5.decode import decode
-from gpudbg.isa.spa5.operands import SReg
 from gpudbg.isa.spa5.sched import instructions
 
 if TYPE_CHECKING:

@@ -10,11 +10,10 @@ import re
 from operator import index
 from typing import Generic, TypeVar, overload
 
-from ..errors import AssembleError, DecodeError, ModelGap, UsageError
+from ..errors import AssembleError, DecodeError, UsageError
 from . import spa5, volta
-from .spa5 import Access
+from .operands import Access, Operand
 from .spa5.insn import Modifiers
-from .spa5.operands import Operand
 from .spa5.sched import NEUTRAL_GROUP
 
 _COMMENT = re.compile(r"/\*.*?\*/|//.*", re.DOTALL)
@@ -67,6 +66,21 @@ class _Bound(Generic[Insn]):
         """The text nvdisasm prints, without semicolon."""
         return self.insn.text(self.pc)
 
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """Operands in text order."""
+        return self.insn.operands
+
+    @property
+    def reads(self) -> Access:
+        """Registers, predicates and condition code read, the guard included."""
+        return self.insn.reads()
+
+    @property
+    def writes(self) -> Access:
+        """Registers, predicates and condition code written."""
+        return self.insn.writes()
+
     def __repr__(self) -> str:
         return f"<{self.pc:#06x}: {self.text}>"
 
@@ -89,31 +103,13 @@ class BoundInstruction(_Bound[spa5.Instruction]):
         return self.insn.text(self.pc, self.control)
 
     @property
-    def operands(self) -> tuple[Operand, ...]:
-        """Operands in text order."""
-        return self.insn.operands
-
-    @property
     def modifiers(self) -> Modifiers:
         """Modifier values by name."""
         return self.insn.m
 
-    @property
-    def reads(self) -> Access:
-        """Registers, predicates and condition code read, the guard included."""
-        return self.insn.reads()
-
-    @property
-    def writes(self) -> Access:
-        """Registers, predicates and condition code written."""
-        return self.insn.writes()
-
 
 class BoundWideInstruction(_Bound[volta.Instruction]):
-    """A decoded 128-bit instruction (sm_70 and later) at an address.
-
-    What it reads and writes is not modelled: `operands` are texts.
-    """
+    """A decoded 128-bit instruction (sm_70 and later) at an address."""
 
     __slots__ = ()
 
@@ -123,27 +119,9 @@ class BoundWideInstruction(_Bound[volta.Instruction]):
         return self.insn.control
 
     @property
-    def operands(self) -> tuple[str, ...]:
-        """Operands as they print, in text order."""
-        return tuple(text for text in self.insn.operand_texts(self.pc) if text)
-
-    @property
-    def reads(self) -> Access:
-        """What it reads is not modelled.
-
-        Raises:
-            ModelGap: always.
-        """
-        raise ModelGap(f"what {self.op} reads: not modelled for 128-bit instructions")
-
-    @property
-    def writes(self) -> Access:
-        """What it writes is not modelled.
-
-        Raises:
-            ModelGap: always.
-        """
-        raise ModelGap(f"what {self.op} writes: not modelled for 128-bit instructions")
+    def modifiers(self) -> tuple[str, ...]:
+        """Modifiers in the order of the text."""
+        return self.insn.m
 
 
 @overload

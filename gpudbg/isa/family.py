@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from ..architectures import is_wide
+from collections.abc import Collection
+
+from ..architectures import WIDE, is_wide
 from . import spa5, volta
+from .spa5.forms import all_forms
+from .volta.decode import candidates_of
+
+__all__ = ["Instruction", "decode", "destination_bit", "patterns"]
 
 Instruction = spa5.Instruction | volta.Instruction
 
@@ -15,3 +21,20 @@ def decode(word: int, arch: str) -> Instruction:
         DecodeError: no instruction of the architecture; `reason` says why.
     """
     return volta.decode(word, arch) if is_wide(arch) else spa5.decode(word, arch)
+
+
+_LOW_HALF = (1 << 64) - 1
+
+
+def patterns(ops: Collection[str], arch: str) -> list[tuple[int, int]]:
+    """(mask, value) of the low 64 bits of words that may be instructions of some mnemonics."""
+    if is_wide(arch):
+        forms = [(f.op, f.mask, f.value) for f in candidates_of(WIDE[arch])]
+    else:
+        forms = [(f.op, f.mask, f.value) for f in all_forms() if arch in f.archs]
+    return list({(mask & _LOW_HALF, value & _LOW_HALF) for op, mask, value in forms if op in ops})
+
+
+def destination_bit(arch: str) -> int:
+    """Lowest bit of the field that names the destination register."""
+    return 16 if is_wide(arch) else 0

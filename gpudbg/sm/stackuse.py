@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gpudbg.errors import DecodeError
+from gpudbg.isa.operands import Imm, Reg
 from gpudbg.isa.spa5.decode import decode
-from gpudbg.isa.spa5.operands import Imm, Reg
 
 STACK_POINTER = 1
 _ADDS = ("IADD", "IADD32I")

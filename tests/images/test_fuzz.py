@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gpudbg.errors import ModelGap
-from gpudbg.isa.spa5.operands import Reg
+from gpudbg.isa.operands import Reg
 from gpudbg.sm.faults import WarpErrorRaised
 from tests.images.bench import ImageBench
 from tests.semantics.harness import EDGES, State, values

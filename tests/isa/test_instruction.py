@@ -6,8 +6,7 @@ import pytest
 
 import gpudbg.isa as isa
 from gpudbg.errors import AssembleError, DecodeError, UsageError
-from gpudbg.isa.spa5 import Access, Instruction, assemble, decode
-from gpudbg.isa.spa5.operands import (
+from gpudbg.isa.operands import (
     Address,
     CBankAddress,
     Const,
@@ -18,6 +17,7 @@ from gpudbg.isa.spa5.operands import (
     SReg,
     Target,
 )
+from gpudbg.isa.spa5 import Access, Instruction, assemble, decode
 
 
 def read(text: str, arch: str = "sm_50", pc: int = 8) -> Instruction:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from gpudbg.isa.operands import Const, Imm, Pred, Reg
 from gpudbg.isa.spa5.insn import Instruction
-from gpudbg.isa.spa5.operands import Const, Imm, Pred, Reg
 from tests.semantics.harness import State
 from tests.semantics.operands import Source, immediate, index_of, predicate, src
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import mpmath
 
+from gpudbg.isa.operands import Const, Imm, Reg
 from gpudbg.isa.spa5.insn import Instruction
-from gpudbg.isa.spa5.operands import Const, Imm, Reg
 from tests.numeric import model as real
 from tests.ptxgen import ref
 from tests.semantics.model import Effect, Lane, Models, sx

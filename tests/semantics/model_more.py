@@ -6,8 +6,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from gpudbg.isa.operands import Imm
 from gpudbg.isa.spa5.insn import Instruction
-from gpudbg.isa.spa5.operands import Imm
 from tests.semantics.model import (
     M32,
     Effect,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gpudbg.isa.operands import Const, Imm, Name, Pred, Reg, SReg
 from gpudbg.isa.spa5.insn import Instruction
-from gpudbg.isa.spa5.operands import Const, Imm, Name, Pred, Reg, SReg
 
 Source = Reg | Const | Imm
 """What a value can come from."""

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from gpudbg import assemble
+from gpudbg.isa.operands import Const, Reg
 from gpudbg.isa.spa5.insn import Instruction
-from gpudbg.isa.spa5.operands import Const, Reg
 from tests.numeric import model as real
 from tests.semantics.harness import FULL, Bench, State
 from tests.semantics.model import Lane

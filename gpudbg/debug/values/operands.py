@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from gpudbg.analysis.lane_shape import guess_kind
 from gpudbg.errors import DecodeError, GpudbgError
+from gpudbg.isa.operands import PT, Address, Reg
 from gpudbg.isa.spa5.decode import decode
-from gpudbg.isa.spa5.operands import PT, Address, Reg
 from gpudbg.mem.lanes import bools
 
 if TYPE_CHECKING:

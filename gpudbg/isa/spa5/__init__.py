@@ -108,10 +108,10 @@ value listed for rnd, irnd, cctest and size; an unknown name raises KeyError)
 
 from __future__ import annotations
 
+from ..operands import PT, RZ, Access
 from .assemble import assemble
 from .decode import decode
-from .insn import Access, Instruction
-from .operands import PT, RZ
+from .insn import Instruction
 from .spec import ARCHS
 
 __all__ = ["ARCHS", "PT", "RZ", "Access", "Instruction", "assemble", "decode"]

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import cache
 
 from ...errors import AssembleError, DecodeError
+from ..operands import PT
 from .decode import NOP_WORD, decode, find_form
 from .forms import all_forms
 from .kinds import Kind, field_bits
-from .operands import PT
 from .spec import GUARD, GUARD_NOT, Form, OperandSpec, Sign, Site
 
 _GUARD = re.compile(r"@(!?)P(T|[0-6])\s+")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from .operands import PT, Address, CBankAddress, Operand, Pred, Reg, Target
+from ..operands import PT, Access, Address, CBankAddress, Operand, Pred, Reg, Target
 from .spec import FLAGS, Form
 
 _DEFAULTS = {"rnd": "RN", "irnd": "ROUND", "cctest": "T", "size": "32"}
@@ -31,15 +30,6 @@ class Modifiers(dict[str, Any]):
         if key in _known_names():
             return ""
         raise KeyError(key)
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """What an instruction reads or writes: register and predicate numbers, condition code."""
-
-    registers: frozenset[int]
-    predicates: frozenset[int]
-    cc: bool
 
 
 class Instruction:
@@ -74,6 +64,17 @@ class Instruction:
                 s.slot: s.decode(self.word, mods) for s in self.form.operands if s.kind is not None
             }
         return self._o
+
+    @property
+    def unconditional(self) -> bool:
+        """Whether it acts in every active lane: neither a guard nor a test of the carry."""
+        index, negated = self.guard
+        return index == PT and not negated and bool(self.m["cctest"] == "T")
+
+    @property
+    def replaces_results(self) -> bool:
+        """Whether it leaves nothing of the old values of its destination registers."""
+        return self.guard == (PT, False) and not self.m["merge"].startswith("MRG")
 
     @property
     def operands(self) -> tuple[Operand, ...]:

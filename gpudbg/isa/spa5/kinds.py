@@ -15,7 +15,7 @@ from typing import Any
 from ...bits import sign_extend
 from ..bitsets import Bits
 from ..floats import format_float, parse_float, scan_float
-from .operands import (
+from ..operands import (
     RZ,
     Const,
     Imm,

@@ -8,8 +8,8 @@ from typing import Any
 
 from ...bits import sign_extend
 from ..bitsets import Bits
+from ..operands import RZ, Address, CBankAddress, Operand, Reg, Target
 from .kinds import HEX, IntKind, Kind, Reading, number, reg_name, register_number, signed_hex
-from .operands import RZ, Address, CBankAddress, Operand, Reg, Target
 
 _INT = r"(-?)(0x[0-9a-fA-F]+|\d+)"
 _CBANK = re.compile(rf"c\[(0x[0-9a-fA-F]+|\d+)\]\[(?:R(Z|\d+)(?:\+{_INT})?|{_INT})\]")

@@ -16,8 +16,9 @@ from construct import BitsInteger, BitStruct, ByteSwapped, Construct, Padding
 
 from ...bits import Field
 from ..bitsets import Bits
+from ..operands import Access
 from .decode import decode, find_form
-from .insn import Access, Instruction
+from .insn import Instruction
 from .spec import GUARD, GUARD_NOT, Form
 
 

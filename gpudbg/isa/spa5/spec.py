@@ -40,9 +40,9 @@ from typing import Any, NamedTuple
 
 from ...architectures import RUN
 from ..bitsets import Bits
+from ..operands import Operand
 from . import kinds, places
 from .counts import register_count
-from .operands import Operand
 from .sregs import SREG_SETS
 from .tables import FLAG_TEXT, LOW_FLAG_TEXT, TABLES, Table, flag
 

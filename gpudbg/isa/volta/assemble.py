@@ -17,8 +17,9 @@ from itertools import compress, product
 
 from ...errors import AssembleError, DecodeError
 from ..bitsets import Bits
+from ..operands import PT
 from .decode import ARCHS, candidates_of, decode
-from .insn import CONTROL_LOW, PT, Control
+from .insn import CONTROL_LOW, Control
 from .parts import Part, Reading
 from .spec import Form
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cache
 from typing import NamedTuple
 
+from ..operands import PT, Access, Address, CBankAddress, Const, Name, Operand, Pred, Reg
+from .counts import register_counts
+from .operands import Slot, slots
 from .spec import Form
 
-PT = 7
 NO_BARRIER = 7
 CONTROL_LOW = 105
 """Lowest of the scheduling bits."""
@@ -79,7 +83,7 @@ class Control(NamedTuple):
 class Instruction:
     """One word as a form understands it; immutable, shared, without an address."""
 
-    __slots__ = ("arch", "form", "op", "tables", "word")
+    __slots__ = ("_m", "_o", "arch", "form", "op", "tables", "word")
 
     def __init__(self, word: int, form: Form, arch: str, tables: str) -> None:
         """Args: tables: the architecture whose tables are read."""
@@ -88,6 +92,55 @@ class Instruction:
         self.arch = arch
         self.op = form.op
         self.tables = tables
+        self._o: dict[str, Operand] | None = None
+        self._m: tuple[str, ...] | None = None
+
+    @property
+    def m(self) -> tuple[str, ...]:
+        """Modifiers in the order of the text, without their dots."""
+        if self._m is None:
+            self._m = tuple(self.form.head(self.word).split(".")[1:])
+        return self._m
+
+    @property
+    def o(self) -> dict[str, Operand]:
+        """Operands by slot (`operands`), in text order, those the text leaves out too."""
+        if self._o is None:
+            counts = register_counts(self.op, self.m)
+            self._o = {}
+            for slot in _slots(self.form, self.tables):
+                operand = slot.read(self.word)
+                count = counts.get(slot.name, 1)
+                if count > 1 and isinstance(operand, Reg | Const):
+                    operand = replace(operand, count=count)
+                self._o[slot.name] = operand
+        return self._o
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """Operands in text order."""
+        return tuple(self.o.values())
+
+    def reads(self) -> Access:
+        """Registers, predicates and barriers read, the guard included."""
+        return _access(self, written=False)
+
+    def writes(self) -> Access:
+        """Registers, predicates and barriers written."""
+        return _access(self, written=True)
+
+    @property
+    def unconditional(self) -> bool:
+        """Whether it acts in every active lane: no guard, no further condition of a branch."""
+        index, negated = self.guard
+        tests = (o for o in self.o.values() if isinstance(o, Pred))
+        free = self.op not in CONDITIONAL or all(o.is_true for o in tests)
+        return index == PT and not negated and free
+
+    @property
+    def replaces_results(self) -> bool:
+        """Whether it leaves nothing of the old values of its destination registers."""
+        return self.guard == (PT, False)
 
     @property
     def control(self) -> Control:
@@ -169,3 +222,98 @@ class Instruction:
 
     def __repr__(self) -> str:
         return f"<{self.text()} {self.word:032x} {self.arch}>"
+
+
+CONDITIONAL = frozenset("BRA BRX BRXU JMP JMX JMXU CALL RET EXIT KILL BREAK BSSY BSYNC".split())
+"""Flow instructions whose predicate operand is a further condition."""
+_RESULTS = ("d", "d2", "p", "q")
+_WRITES_BARRIER = ("BSSY", "BSYNC", "BREAK")
+_PREDICATE_FILES = {"PR": "predicates", "UPR": "uniform_predicates"}
+"""Words that stand for all predicates -> what they are part of."""
+
+
+@cache
+def _slots(form: Form, tables: str) -> tuple[Slot, ...]:
+    return slots(form, tables)
+
+
+@cache
+def _pair(register: Reg) -> Reg:
+    return replace(register, count=2)
+
+
+class _Touched:
+    """Collects the registers of operands."""
+
+    def __init__(self) -> None:
+        self.registers: dict[str, set[int]] = {"R": set(), "UR": set()}
+        self.predicates: dict[str, set[int]] = {"P": set(), "UP": set()}
+        self.barriers: set[int] = set()
+
+    def register(self, operand: Reg | None) -> None:
+        """A register, or several."""
+        if operand is not None:
+            self.registers[operand.file].update(operand.registers())
+
+    def predicate(self, index: int, file: str) -> None:
+        """A predicate."""
+        if index != PT:
+            self.predicates[file].add(index)
+
+    def access(self) -> Access:
+        """All of it."""
+        return Access(
+            frozenset(self.registers["R"]),
+            frozenset(self.predicates["P"]),
+            False,
+            frozenset(self.registers["UR"]),
+            frozenset(self.predicates["UP"]),
+            frozenset(self.barriers),
+        )
+
+
+def _access(insn: Instruction, written: bool) -> Access:
+    found = _Touched()
+    for slot, operand in insn.o.items():
+        match operand:
+            case Reg() | Pred() if (slot in _RESULTS) == written:
+                if isinstance(operand, Reg):
+                    found.register(operand)
+                else:
+                    found.predicate(operand.index, operand.file)
+            case Const() | Address() | CBankAddress() if not written:
+                _place(found, operand, insn)
+            case Name(text=text) if text in _PREDICATE_FILES:
+                # P2R reads them, R2P writes them: by where the word stands.
+                if (slot == "name" and next(iter(insn.o)) == "name") == written:
+                    file = "P" if text == "PR" else "UP"
+                    found.predicates[file].update(range(PT))
+            case Name(value=value, text=text) if text == f"B{value}":
+                first = next(iter(insn.o)) == slot
+                if (insn.op in _WRITES_BARRIER or first) if written else not first:
+                    found.barriers.add(value)
+    if not written:
+        index, _ = insn.guard
+        found.predicate(index, "UP" if insn.form.uniform_guard else "P")
+    return found.access()
+
+
+SHARED_SPACE = frozenset("LDS STS ATOMS LDL STL LDSM STSM".split())
+"""Accesses whose uniform register is 32 bits wide; others take a pair."""
+
+
+def _place(found: _Touched, operand: Const | Address | CBankAddress, insn: Instruction) -> None:
+    """Registers of an address or of a bank's name."""
+    if isinstance(operand, Const):
+        found.register(_pair(operand.handle) if operand.handle is not None else None)
+        return
+    if isinstance(operand, Address):
+        wide = operand.wide or ("E" in insn.m and operand.base.part != "U32")
+        found.register(_pair(operand.base) if wide else operand.base)
+        if operand.index is not None:
+            narrow = insn.op in SHARED_SPACE
+            found.register(operand.index if narrow else _pair(operand.index))
+        if operand.descriptor is not None:
+            found.register(_pair(operand.descriptor))
+    else:
+        found.register(operand.base)

@@ -109,7 +109,7 @@ def _site(token: str) -> Site | str:
     return Site(Bits.parse(where), value_lists()[head])
 
 
-def _site_part(token: str) -> Part:
+def site_part(token: str) -> Part:
     """A modifier token as a part."""
     made = _site(token)
     return fixed(made) if isinstance(made, str) else made.part()
@@ -145,7 +145,7 @@ def _core(token: str, form: Form, arch: str) -> tuple[Part, int]:
 def _place(token: str, arch: str) -> Part:
     """What stands in brackets, such as `c[I58:54][S53:40*4]` or `desc[U64][R24]`."""
     head = token[: token.index("[")]
-    brackets = [Bracket(members, arch, _site_part) for members in _BRACKET.findall(token)]
+    brackets = [Bracket(members, arch, site_part) for members in _BRACKET.findall(token)]
     mask = 0
     for bracket in brackets:
         mask |= bracket.mask

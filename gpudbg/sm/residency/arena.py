@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gpudbg.isa.spa5.insn import Access
+from gpudbg.isa.operands import Access
 from gpudbg.mem.lanes import FULL, U32, WARP_SIZE
 from gpudbg.mem.local import LocalMemory
 from gpudbg.mem.pages import address_of, zeroed, zeroed_part

@@ -6,7 +6,7 @@ through.  A target in constant memory takes the place of the instruction's own f
 
 from __future__ import annotations
 
-from gpudbg.isa.spa5.operands import Imm, Reg
+from gpudbg.isa.operands import Imm, Reg
 from gpudbg.sm.semantics.machine import Machine, Mask, TokenKind, Value
 from gpudbg.sm.semantics.operands import Insn, cc_test, pred_src, raw
 from gpudbg.sm.semantics.rows import register

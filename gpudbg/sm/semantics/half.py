@@ -11,7 +11,7 @@ flushes what is subnormal as f16.
 
 from __future__ import annotations
 
-from gpudbg.isa.spa5.operands import Const
+from gpudbg.isa.operands import Const
 from gpudbg.sm.semantics.float_operands import (
     F16_ONE,
     F16_SIGN,

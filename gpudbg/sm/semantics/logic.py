@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpudbg.isa.spa5.operands import Imm
+from gpudbg.isa.operands import Imm
 from gpudbg.sm.semantics.machine import Machine, Mask, Value, Wide
 from gpudbg.sm.semantics.operands import (
     ALL_ONES,

@@ -7,7 +7,7 @@ do not change values in this coherent model.
 
 from __future__ import annotations
 
-from gpudbg.isa.spa5.operands import RZ, Reg
+from gpudbg.isa.operands import RZ, Reg
 from gpudbg.sm.semantics.machine import Machine, Space, Value, Wide
 from gpudbg.sm.semantics.operands import (
     ALL_ONES,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudbg.isa.spa5.operands import RZ, Imm
+from gpudbg.isa.operands import RZ, Imm
 from gpudbg.sm.semantics.machine import Flag, Machine, Mask, Value
 from gpudbg.sm.semantics.memory import SIZES, check_data
 from gpudbg.sm.semantics.operands import (

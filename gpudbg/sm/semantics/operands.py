@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from gpudbg.isa.spa5.operands import PT, RZ, Const, Imm, Pred, Reg
+from gpudbg.isa.operands import PT, RZ, Const, Imm, Pred, Reg
 from gpudbg.sm.semantics.machine import Flag, Machine, Mask, Value, Wide
 
 SIGN = 0x80000000

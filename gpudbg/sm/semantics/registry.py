@@ -6,7 +6,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from gpudbg.isa.spa5.operands import RZ
+from gpudbg.isa.operands import RZ
 from gpudbg.sm.semantics.rows import ROWS, STOPS, Semantics
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ is saturated, then accumulated, compared or merged with c (documented: PTX scala
 
 from __future__ import annotations
 
-from gpudbg.isa.spa5.operands import Imm
+from gpudbg.isa.operands import Imm
 from gpudbg.sm.semantics.machine import Machine, Mask, Value, Wide
 from gpudbg.sm.semantics.multiply import extended
 from gpudbg.sm.semantics.operands import (

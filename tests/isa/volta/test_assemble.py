@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import gpudbg
 from gpudbg.errors import AssembleError, DecodeError, GpudbgError, UsageError
+from gpudbg.isa.operands import Imm, Reg
 from gpudbg.isa.volta import ARCHS, Control, assemble, decode, notes_for
 from tests.isa.volta.test_words import TABLES, recorded
 
@@ -37,12 +38,8 @@ def test_one_instruction() -> None:
     assert gpudbg.decode(word, arch="sm_80").text == "MOV R10, R7"
     assert word & ((1 << 105) - 1) == MOV & ((1 << 105) - 1)
     found = gpudbg.decode(MOV, arch="sm_90")
-    assert (found.op, found.operands, found.arch, found.word) == (
-        "MOV",
-        ("R10", "R7"),
-        "sm_90",
-        MOV,
-    )
+    assert (found.op, found.arch, found.word) == ("MOV", "sm_90", MOV)
+    assert found.operands == (Reg(10), Reg(7), Imm(15))
     assert isinstance(found.control, Control)
     assert str(found.control) == "B------:R-:W-:Y:S03:---"
     branch = gpudbg.assemble("@!P0 BRA 0x40", pc=0x100, arch="sm_90")

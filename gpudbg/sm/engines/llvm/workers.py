@@ -16,7 +16,7 @@ from functools import cache
 
 import numpy as np
 
-from gpudbg.isa.spa5.insn import Access
+from gpudbg.isa.operands import Access
 from gpudbg.mem.local import LocalMemory
 from gpudbg.mem.pages import address_of, zeroed
 from gpudbg.mem.store import padded_size

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from gpudbg.isa.spa5.operands import PT, RZ, Reg
+from gpudbg.isa.operands import PT, RZ, Reg
 from gpudbg.sm.conditions import Condition
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import ODDS, UNLIKELY, Builder

@@ -8,9 +8,8 @@ from typing import Any
 
 from gpudbg.errors import DecodeError
 from gpudbg.formats.program import CodeImage
+from gpudbg.isa.operands import PT, Access
 from gpudbg.isa.spa5.decode import decode
-from gpudbg.isa.spa5.insn import Access
-from gpudbg.isa.spa5.operands import PT
 from gpudbg.sm.schedule.turns import FLOW, starts_piece
 
 STOPS_FLOW = frozenset(("BRA", "BRX", "JMP", "JMX", "EXIT", "KIL", "RET", "SYNC", "BRK", "CONT"))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gpudbg.isa.spa5.operands import RZ, Reg
+from gpudbg.isa.operands import RZ, Reg
 from gpudbg.mem.lanes import FULL, LANE_IDS, U32, U64
 from gpudbg.sm.engines.values import ValueOps, const32, join, lanes32, lanes64
 from gpudbg.sm.semantics import registry

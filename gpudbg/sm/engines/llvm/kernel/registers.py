@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpudbg.isa.spa5.insn import Access
-from gpudbg.isa.spa5.operands import PT, RZ
+from gpudbg.isa.operands import PT, RZ, Access
 from gpudbg.sm.engines.llvm.ir.builder import HELD, Builder
 from gpudbg.sm.engines.llvm.ir.floats import F32, Floats
 from gpudbg.sm.engines.llvm.ir.integers import Integers

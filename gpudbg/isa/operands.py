@@ -1,4 +1,4 @@
-"""Operands of SPA 5.x instructions: small frozen records, one class per kind.
+"""Operands of instructions of both families: small frozen records, one class per kind.
 
 `neg`, `abs` and `inv` are applied by the instruction to the operand's value: absolute value
 first, then negation; `inv` is the one's complement.  They are False where the form has no such bit.
@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 RZ = 255
+URZ = 255
+"""Number of the uniform register that reads as zero, however the architecture numbers it."""
 PT = 7
 
 WINDOW_BITS = 0xFFFFFFFF
@@ -16,10 +18,11 @@ WINDOW_BITS = 0xFFFFFFFF
 
 @dataclass(frozen=True, slots=True)
 class Reg:
-    """A general register, or `count` consecutive ones starting at `index` (255: RZ).
+    """A register, or `count` consecutive ones starting at `index` (255: RZ, URZ).
 
     `part` is the piece used ("H1", "B2", "H0_H0", ...; "" for the whole register) and `reuse` the
     control-word reuse bit (0, 1 or 2) of the field that holds the register; -1 where it has none.
+    `file` is "R", or "UR" for the uniform registers that a warp's lanes share.
     """
 
     index: int
@@ -29,14 +32,15 @@ class Reg:
     part: str = ""
     count: int = 1
     reuse: int = -1
+    file: str = "R"
 
     @property
     def is_zero(self) -> bool:
-        """True for RZ."""
+        """True for RZ and URZ."""
         return self.index == RZ
 
     def registers(self) -> tuple[int, ...]:
-        """Indices of the registers covered; empty for RZ, which is no storage."""
+        """Indices of the registers covered; empty for RZ and URZ, which are no storage."""
         if self.index == RZ:
             return ()
         return tuple(i for i in range(self.index, self.index + self.count) if i < RZ)
@@ -44,7 +48,10 @@ class Reg:
 
 @dataclass(frozen=True, slots=True)
 class Const:
-    """A constant bank word c[bank][offset]; `offset` in bytes, signed as printed."""
+    """A constant bank word c[bank][offset]; `offset` in bytes, signed as printed.
+
+    `handle` is the uniform register pair of cx[UR][offset], which names a bank of its own.
+    """
 
     bank: int
     offset: int
@@ -53,6 +60,7 @@ class Const:
     inv: bool = False
     part: str = ""
     count: int = 1
+    handle: Reg | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +80,11 @@ class Imm:
 
 @dataclass(frozen=True, slots=True)
 class Pred:
-    """A predicate register (7: PT), `neg` for `!P`."""
+    """A predicate register (7: PT), `neg` for `!P`; `file` is "UP" for a uniform one."""
 
     index: int
     neg: bool = False
+    file: str = "P"
 
     @property
     def is_true(self) -> bool:
@@ -85,11 +94,21 @@ class Pred:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A memory address [base + offset]; `wide`: base is the 64-bit pair base, base + 1."""
+    """A memory address [base + index + offset].
+
+    Attributes:
+        base: a register; its `part` is what is done to it ("64", "U32", "X4", "X8", "X16").
+        offset: in bytes.
+        wide: base is the 64-bit pair base, base + 1.
+        index: a uniform register (pair), or None.
+        descriptor: the uniform register pair of desc[UR], or None.
+    """
 
     base: Reg
     offset: int
     wide: bool = False
+    index: Reg | None = None
+    descriptor: Reg | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,15 +122,19 @@ class CBankAddress:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A flow target: `value` is added to the next instruction word's address if `relative`."""
+    """A flow target: `value` is added to the next instruction word's address if `relative`.
+
+    That is `after` bytes behind the instruction's own.
+    """
 
     value: int
     relative: bool
     base: Reg | None = None
+    after: int = 8
 
     def address(self, pc: int) -> int:
         """Absolute byte address for an instruction at `pc` (without the base register)."""
-        return (pc + 8 + self.value) & WINDOW_BITS if self.relative else self.value
+        return (pc + self.after + self.value) & WINDOW_BITS if self.relative else self.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +151,25 @@ class Name:
 
     value: int
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What an instruction reads or writes: numbers of registers, condition code.
+
+    Attributes:
+        registers, predicates: of a lane's own.
+        cc: the condition code (sm_50 to sm_62).
+        uniform, uniform_predicates: of those a warp's lanes share.
+        barriers: convergence barriers.
+    """
+
+    registers: frozenset[int]
+    predicates: frozenset[int]
+    cc: bool = False
+    uniform: frozenset[int] = frozenset()
+    uniform_predicates: frozenset[int] = frozenset()
+    barriers: frozenset[int] = frozenset()
 
 
 Operand = Reg | Const | Imm | Pred | Address | CBankAddress | Target | SReg | Name

@@ -1,0 +1,126 @@
+"""How many consecutive registers an operand of a 128-bit instruction covers.
+
+A row is mnemonics, modifiers they must have, then `SLOT=RULE`; the first row that fits counts.  A
+rule is a number, `size` (the width that the modifiers name), `to` and `from` (the types of a
+conversion) or `coordinates` (of a texture's modifiers).  Operands without a rule are one register.
+Tensor core fragments: PTX ISA, matrix fragments.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+_ROWS = """
+DADD DMUL DFMA          d=2 a=2 b=2 c=2
+DSETP                   a=2 b=2
+IMAD.WIDE UIMAD.WIDE    d=2 c=2
+IMAD.HI UIMAD.HI        c=2
+IADD.64 UIADD3.64 MOV.64 UMOV.64 SEL.64 USEL.64 d=2 a=2 b=2
+IMNMX.S64 IMNMX.U64     d=2 a=2 b=2
+ISETP.S64 ISETP.U64 UISETP.S64 UISETP.U64  a=2 b=2
+FADD2 FMUL2 FFMA2       d=2 a=2 b=2 c=2
+CS2R.32 CS2UR.32
+CS2R CS2UR LEPC         d=2
+BRX JMX BRXU JMXU RET CALL a=2
+LDG LD.256              d=size d2=size
+LD LDS LDL LDC ULDC LDCU LDGMC LDS d=size
+ST STG STS STL          a=size b=size
+ATOM ATOMG ATOMS        d=size a=size b=size
+RED REDG                a=size
+MATCH.U64               a=2
+F2F F2I FRND I2F        d=to a=from
+LDSM.4 LDTM.4           d=4
+LDSM.2                  d=2
+STSM.4                  a=4
+STSM.2                  a=2
+HMMA.884.F32            d=4 a=2 b=2 c=4
+HMMA.884                d=2 a=2 b=2 c=2
+HMMA.1684               d=4 a=2 b=1 c=4
+HMMA.1688.TF32          d=4 a=4 b=2 c=4
+HMMA.1688.F32           d=4 a=2 b=1 c=4
+HMMA.1688               d=2 a=2 b=1 c=2
+HMMA.16816.F32          d=4 a=4 b=2 c=4
+HMMA.16816              d=2 a=4 b=2 c=2
+HMMA.16832.F32          d=4 a=4 b=4 c=4
+HMMA.16832              d=2 a=4 b=4 c=2
+IMMA.8816               d=2 a=1 b=1 c=2
+IMMA.8832               d=2 a=1 b=1 c=2
+IMMA.16816              d=4 a=2 b=1 c=4
+IMMA.16832              d=4 a=4 b=2 c=4
+IMMA.16864              d=4 a=4 b=2 c=4
+BMMA.88128              d=2 a=1 b=1 c=2
+BMMA.168128             d=4 a=2 b=1 c=4
+BMMA.168256             d=4 a=4 b=2 c=4
+DMMA.16x8x4             d=8 a=4 b=2 c=8
+DMMA.16x8x8             d=8 a=8 b=4 c=8
+DMMA.16x8x16            d=8 a=16 b=8 c=8
+DMMA                    d=4 a=2 b=2 c=4
+QMMA.16816              d=4 a=2 b=1 c=4
+QMMA.16832              d=4 a=4 b=2 c=4
+TEX TLD TLD4 TXD        d=2 d2=2 a=coordinates
+TMML TXQ FOOTPRINT      d=2 d2=2
+SULD                    d=size
+SUST                    a=size b=size c=size
+"""
+
+_WIDTHS = {
+    "64": 2, "S64": 2, "U64": 2, "F64": 2, "96": 3, "128": 4, "256": 4, "F32x2": 2, "F32x4": 4,
+    "F16x4": 2, "F16x8": 4, "BF16x4": 2, "BF16x8": 4, "RG": 2, "RGBA": 4,
+}  # fmt: skip
+_TYPES = frozenset("F16 F32 F64 BF16 TF32 U8 S8 U16 S16 U32 S32 U64 S64".split())
+_COORDINATES = {
+    "1D": 1, "2D": 2, "3D": 3, "CUBE": 3, "ARRAY_1D": 2, "ARRAY_2D": 3, "ARRAY_CUBE": 4,
+}  # fmt: skip
+
+Modifiers = tuple[str, ...]
+
+
+class _Row(NamedTuple):
+    needs: frozenset[str]
+    rules: dict[str, str]
+
+
+@cache
+def _rows() -> dict[str, list[_Row]]:
+    out: dict[str, list[_Row]] = {}
+    for line in _ROWS.strip().splitlines():
+        words = line.split()
+        rules = dict(w.split("=") for w in words if "=" in w)
+        for name in words[: len(words) - len(rules)]:
+            op, *needs = name.split(".")
+            out.setdefault(op, []).append(_Row(frozenset(needs), rules))
+    return out
+
+
+def register_counts(op: str, modifiers: Modifiers) -> dict[str, int]:
+    """Registers that operands cover, by slot; one where a slot is missing."""
+    for row in _rows().get(op, ()):
+        if row.needs.issubset(modifiers):
+            return {slot: _count(op, rule, modifiers) for slot, rule in row.rules.items()}
+    return {}
+
+
+def conversion_types(op: str, modifiers: Modifiers) -> tuple[str, str]:
+    """(result's type, source's type) of a conversion: F2F, F2I, I2F, FRND and kin.
+
+    A size that is not printed is S32 or F32.
+    """
+    named = [m for m in modifiers if m in _TYPES]
+    floats = [m for m in named if "F" in m]
+    whole = next((m for m in named if "F" not in m), "S32")
+    real = floats[0] if floats else "F32"
+    if "F2I" in op:
+        return whole, real
+    if "I2F" in op:
+        return real, whole
+    return real, floats[-1] if floats else "F32"
+
+
+def _count(op: str, rule: str, modifiers: Modifiers) -> int:
+    if rule.isdigit():
+        return int(rule)
+    if rule in ("to", "from"):
+        return _WIDTHS.get(conversion_types(op, modifiers)[rule == "from"], 1)
+    table = _COORDINATES if rule == "coordinates" else _WIDTHS
+    return max((table.get(m, 1) for m in modifiers), default=1)
