@@ -161,7 +161,7 @@ def _warp(session: DebugSession, warp: WarpState) -> WarpTrap:
         inside=inside,
         cause=Cause(warp.words[rec.TRAP_CAUSE]).name if inside else "",
         cause_words=state["cause"],
-        pc=int(state["saved_pc"]) if inside else inferior.symbols.layout.first(warp.pc),
+        pc=int(state["saved_pc"]) if inside else session.symbols.layout.first(warp.pc),
         active=int(state["saved_active"]) if inside else warp.active,
         exited=warp.exited & warp.valid,
         depth=area.read(warp.sm, warp.slot, "depth") if area is not None else None,
