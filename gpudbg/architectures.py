@@ -7,9 +7,12 @@ import re
 RUN = ("sm_50", "sm_52", "sm_53", "sm_60", "sm_61", "sm_62")
 """Those with 64-bit instruction words, whose code runs."""
 WIDE = {
-    "sm_70": "70", "sm_72": "70", "sm_75": "75", "sm_80": "80", "sm_86": "86", "sm_87": "86",
-    "sm_89": "89", "sm_90": "90", "sm_90a": "90", "sm_100": "100", "sm_100a": "100",
-    "sm_120": "120", "sm_120a": "120", "sm_121": "120", "sm_121a": "120",
+    "sm_70": "70", "sm_72": "72", "sm_75": "75", "sm_80": "80", "sm_86": "86", "sm_87": "86",
+    "sm_88": "86", "sm_89": "89", "sm_90": "90", "sm_90a": "90", "sm_100": "100",
+    "sm_100a": "100", "sm_100f": "100", "sm_101": "110", "sm_101a": "110", "sm_101f": "110",
+    "sm_103": "103", "sm_103a": "103", "sm_103f": "103", "sm_110": "110", "sm_110a": "110",
+    "sm_110f": "110", "sm_120": "120", "sm_120a": "120", "sm_120f": "120", "sm_121": "120",
+    "sm_121a": "120", "sm_121f": "120",
 }  # fmt: skip
 """Those with 128-bit instruction words, and whose instruction tables they share; their code is
 decoded, not run."""

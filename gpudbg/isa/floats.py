@@ -25,7 +25,7 @@ _QUIET_NAN: dict[int | tuple[int, int], int] = {
     16: 0x7FFF,
     64: 0x7FF8000000000000,
 }
-_SIGNAL_NAN = 0x7FF4000000000000
+_SIGNAL_NAN = {16: 0x7D00, 32: 0x7FA00000, 64: 0x7FF4000000000000}
 
 
 def _widen(bits: int, width: int) -> float:
@@ -77,7 +77,7 @@ def parse_float(literal: str, width: int, field_width: int = 0) -> int:
     if special == "QNAN":
         return sign | _QUIET_NAN.get((width, field_width), _QUIET_NAN[width])
     if special == "SNAN":
-        return sign | _SIGNAL_NAN
+        return sign | _SIGNAL_NAN[width]
     if special.startswith("0x"):
         if int(special, 16) >> width:
             raise OverflowError(literal)

@@ -7,7 +7,7 @@ from functools import cache
 from ...architectures import WIDE
 from ...errors import DecodeError
 from .insn import Instruction
-from .spec import Form, rows
+from .spec import NO_UNIFORM, Form, rows
 
 ARCHS = WIDE
 """Architectures and whose tables they share."""
@@ -19,19 +19,27 @@ def _index(tables: str) -> dict[int, list[Form]]:
     for form in rows():
         if tables in form.archs:
             out.setdefault(form.value & 0xFFF, []).append(form)
-    if tables == "70":
+    if tables in NO_UNIFORM:
         for code, forms in out.items():
             for form in forms:
-                form.twin = _twin(form, _index("75").get(code, []))
+                _scheduled(form, tables, _index("75").get(code, []))
     return out
 
 
-def _twin(form: Form, others: list[Form]) -> Form | None:
-    """The form of fixed latency that says what the bits of reuse mean in `form`."""
-    if form.fixed_latency:
-        return None
+def _scheduled(form: Form, tables: str, others: list[Form]) -> None:
+    """What the bits of reuse mean in a form that accepts any, from the same form of sm_75.
+
+    sm_70 accepts all their values in every form, sm_72 those that sm_75 accepts.
+    """
+    if "var" not in form.options:
+        return
     found = (o for o in others if o.op == form.op and o.fixed_latency)
-    return next((o for o in found if o.sources == form.sources), None)
+    twin = next((o for o in found if o.sources == form.sources), None)
+    if twin is not None and tables == "72":
+        kept = {name: text for name, text in form.options.items() if name != "var"}
+        form.options = kept | {n: t for n, t in twin.options.items() if n == "ctl"}
+    else:
+        form.twin = twin
 
 
 @cache

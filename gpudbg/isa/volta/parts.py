@@ -18,15 +18,18 @@ from ..bitsets import Bits
 from ..floats import format_float, parse_float, scan_float
 from .sregs import special_name, special_number
 
-WIDE_UNIFORM = frozenset({"100", "120"})
+WIDE_UNIFORM = frozenset({"100", "103", "110", "120"})
 """Tables whose uniform registers are numbered in eight bits."""
 WORD_BYTES = 16
 _TEXTS_LIMIT = 1 << 14
 """Most texts of one operand that are kept."""
 _MUFU_LOW, _MUFU_64H = 74, (6, 7)
 """Where MUFU names its function, and the functions of the high word of an f64."""
+_SCOREBOARDS = 6
 _NAMES = {"R": "R", "U": "UR", "P": "P", "Q": "UP"}
 _STANDARD = {"R": 8, "P": 3, "Q": 3}
+_QUIET = {"f32": 22, "mufu": 22, "f64h": 19, "f16": 9, "bf16": 6}
+"""The bit that tells a quiet NaN from a signalling one."""
 _NUMBER = re.compile(r"-?(?:0x[0-9a-fA-F]{1,40}|\d{1,40})(?![0-9a-fA-F])")
 _REUSE = ".reuse"
 _REUSE_ACTS = 109
@@ -135,7 +138,11 @@ class Site:
         """The site as text."""
         get, texts = self.bits.get, self.texts
         return Part(
-            self.bits.mask, lambda word, pc: texts[get(word)] or "", self.scan, expected=self.names
+            self.bits.mask,
+            lambda word, pc: texts[get(word)] or "",
+            self.scan,
+            expected=self.names,
+            refusals=(self,) if None in texts else (),
         )
 
     @property
@@ -167,6 +174,11 @@ def number_text(value: int) -> str:
     return f"-{-value:#x}" if value < 0 else f"{value:#x}"
 
 
+def _scoreboard(number: int) -> str:
+    """There are six; other numbers are accepted."""
+    return f"SB{number}" if number < _SCOREBOARDS else f"INVALID{number}"
+
+
 def _named(letter: str, zero: int, name: str) -> Callable[[int], str]:
     """Register names: all ones is RZ, PT or their uniform siblings."""
     last = f"{name}T" if letter in "PQ" else f"{name}Z"
@@ -192,9 +204,9 @@ class Core:
         self.arch = arch
         where, self.rest = found[2] or "", found[6]
         self.scale, self.add = int(found[3][1:] or 1), int(found[4] or 0)
-        if self.letter == "U" and where.endswith("+1"):
-            # The second register of a pair, not a further range: no uniform field has bit 1.
-            where, self.add = where.removesuffix("+1"), 1
+        if self.letter == "U" and where[-2:] in ("+1", "+2"):
+            # A later register of a group, not a further range: no uniform field has these bits.
+            where, self.add = where[:-2], int(where[-1])
         self.inverted = bool(found[5])
         self.fixed: int | None = int(where[1:]) if where.startswith("=") else None
         if self.fixed is None and where.isdigit() and self.letter in _NAMES:
@@ -238,7 +250,7 @@ class Core:
                 name = _named(self.letter, self.zero, _NAMES[self.letter])
                 return lambda word, pc: name(value(word))
             case "B":
-                return lambda word, pc: f"SB{value(word)}"
+                return lambda word, pc: _scoreboard(value(word))
             case "SR":
                 return lambda word, pc: special_name(value(word), arch)
             case "T":
@@ -315,7 +327,7 @@ _SPECIAL = re.compile(r"[A-Za-z][\w.]*")
 _PATTERNS = {
     letter: re.compile(rf"{name}(?:(\d{{1,4}})|{'T' if letter in 'PQ' else 'Z'})(?![\w])")
     for letter, name in _NAMES.items()
-} | {"B": re.compile(r"SB(\d{1,4})(?!\d)")}
+} | {"B": re.compile(r"(?:SB|INVALID)(\d{1,4})(?!\d)")}
 
 
 def _register_pattern(letter: str) -> re.Pattern[str]:
@@ -359,12 +371,22 @@ class FloatField:
         value = word >> self.low & ((1 << self.width) - 1)
         if self._high_word(word):
             return format_float(value << 32, 64)
-        if self.kind == "bf16" or (self.head_mask and ".BF16" in self.head(word)):
-            return format_float(value << 16, 32)
-        text = format_float(value, self.width)
-        if self.width == 32 and self.arch in WIDE_UNIFORM and "QNAN" in text:
-            return text if value >> 22 & 1 else text.replace("QNAN", "SNAN")
-        return text
+        if self._brain(word):
+            return self._signalling(format_float(value << 16, 32), value >> _QUIET["bf16"])
+        return self._signalling(format_float(value, self.width), value >> _QUIET[self.kind])
+
+    def _brain(self, word: int) -> bool:
+        """Whether it is a bf16: the last format that the modifiers name is that of the source."""
+        if self.kind == "bf16" or not self.head_mask:
+            return self.kind == "bf16"
+        head = self.head(word)
+        return head.rfind(".BF16") > head.rfind(".F16")
+
+    def _signalling(self, text: str, quiet: int) -> str:
+        """The text of a NaN whose quiet bit is clear, as newer tools print it."""
+        if quiet & 1 or self.arch not in WIDE_UNIFORM:
+            return text
+        return text.replace("QNAN", "SNAN")
 
     def _high_word(self, word: int) -> bool:
         return self.kind == "f64h" or (self.kind == "mufu" and word >> _MUFU_LOW & 15 in _MUFU_64H)

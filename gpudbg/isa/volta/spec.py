@@ -24,7 +24,8 @@ operands    R U P Q (UP) B (scoreboard) and the lowest bit, or all bits; I unsig
             place of the comma, `^` stored inverted.
 options     `var` variable latency; `ctl=A/B` allowed values of bits 124:122; `bar=w|r|wr|m`
             barriers that must be unset; `U` guarded by a uniform predicate; `idle=HEX` bits
-            that show nowhere and that compilers set; `arch=`.
+            that show nowhere and that compilers set; `loose` sm_75 does not look at bit 91, as
+            sm_70 and sm_72 never do; `arch=`.
 """
 
 from __future__ import annotations
@@ -50,12 +51,15 @@ from .parts import (
     remembered,
 )
 
-TABLE_ARCHS = ("70", "75", "80", "86", "89", "90", "100", "120")
+TABLE_ARCHS = ("70", "72", "75", "80", "86", "89", "90", "100", "103", "110", "120")
 """Architectures that have tables of their own."""
 FAMILIES = (
     "integer", "float", "half", "memory", "flow", "uniform", "tensor", "async", "texture",
     "graphics",
 )  # fmt: skip
+NO_UNIFORM = frozenset({"70", "72"})
+"""Those without a uniform datapath: they do not look at the bit of uniform forms."""
+_UNIFORM = 1 << 91
 _FORM_BITS = {"r": 1, "I": 2, "C": 3, "X": 3, "i": 4, "c": 5, "x": 5, "u": 6, "U": 7}
 _UNIFORM_BIT = {"r": 0, "i": 0, "I": 0, "c": 0, "C": 0, "x": 1, "X": 1, "u": 1, "U": 1}
 _CORES = {
@@ -351,8 +355,21 @@ def parse_archs(text: str) -> frozenset[str]:
     return frozenset(out)
 
 
+def _split(form: Form) -> Iterator[Form]:
+    """The form, and copies of it for the architectures without a uniform datapath."""
+    loose = NO_UNIFORM | {"75"} if "loose" in form.options else NO_UNIFORM
+    for arch in sorted(form.archs & loose):
+        mask, value = form.mask & ~_UNIFORM, form.value & ~_UNIFORM
+        yield Form(
+            form.op, mask, value, form.modifiers, form.operands, form.options, frozenset({arch})
+        )
+    form.archs -= loose
+    if form.archs:
+        yield form
+
+
 def _variants(row: str) -> Iterator[Form]:
-    """The forms of one row."""
+    """The forms of one row, for all architectures alike."""
     columns = [c.strip() for c in row.split(" | ")]
     columns += [""] * (4 - len(columns))
     op, match, *letters = columns[0].split()
@@ -403,5 +420,5 @@ def rows() -> Iterator[Form]:
     """Every form of every table."""
     for family in FAMILIES:
         for row in _table(family):
-            if row:
-                yield from _variants(row)
+            for form in _variants(row) if row else ():
+                yield from _split(form)

@@ -5,7 +5,7 @@
 
 Every word is disassembled by both, and every text must assemble to a word that reads the same.
 Differences are listed and counted by mnemonic.  The exit status is 1 when more than one word in a
-hundred differs: single forms are known to (`differences.txt`).
+thousand differs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.isa.volta.sampling import mutated
 from tests.isa.volta.test_words import recorded
 
 BATCH = 8_000
-ALLOWED = 100
+ALLOWED = 1000
 """One word in so many may differ."""
 
 
