@@ -26,8 +26,10 @@ class Attached(Generic[Owner]):
 
         Raises:
             UsageError: it is gone.
+            CommandError: its machine runs in another thread.
         """
         found = self._owner()
         if found is None:
             raise UsageError(f"the session of this {type(self).__name__} is gone", "keep it")
+        found.ownership.require()
         return found

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gpudbg.debug.focus.focus import Focus
+from gpudbg.debug.ownership import Ownership
 from gpudbg.debug.script.scope import Scope
 from gpudbg.debug.settings import Settings
 from gpudbg.debug.sources import SourcePath
@@ -88,6 +89,7 @@ class Inferior:
         scope: convenience variables and user commands.
         written: memory that a user's assignments changed: (generic address, bytes).
         killed: the launch was abandoned.
+        ownership: the thread that alone may ask the machine, while it runs one.
         running: calls that run the machine now, one below the other.
         list_state, examine_state: where `list` and `x` go on.
     """
@@ -109,6 +111,7 @@ class Inferior:
         self.skipped_inline = 0
         self.frame_level = 0
         self.killed = False
+        self.ownership = Ownership()
         self.running = 0
         self.list_state: tuple[str, int, int] | None = None
         self.examine_state: tuple[str, int, int, str] | None = None
@@ -143,7 +146,8 @@ class Inferior:
         """UsageError after `close`."""
 
     def require_stopped(self) -> None:
-        """CommandError unless there is a warp to look at."""
+        """CommandError unless there is a warp to look at, for this thread."""
+        self.ownership.require()
         if self.finished or self.focus is None:
             self.require_launched()
             raise CommandError("the kernel is not running", AGAIN)
@@ -157,8 +161,9 @@ class Inferior:
         """The warp that has the focus.
 
         Raises:
-            CommandError: none has it.
+            CommandError: none has it, or the machine runs in another thread.
         """
+        self.ownership.require()
         if self.focus is None:
             self.require_launched()
             raise CommandError("no warp has the focus", "`run` or `start` launches the kernel")

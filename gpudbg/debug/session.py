@@ -133,7 +133,7 @@ class DebugSession(Inferior):
     _INTERNAL = frozenset(
         """arguments_changed carry_out checks complete_expression context dispatch displays
         examine_state focused forget_interrupt frame_level grid halted integer
-        killed lane last_line list_state location_text note_write observing opening origin
+        killed lane last_line list_state location_text note_write observing opening origin ownership
         plain_command plan quit_code quit_requested require_launchable require_launched
         require_open require_stopped run_to_stop runner running scope scripting shown_pc
         shows_code_addresses skipped_inline sources special special_names symbols timeline traps
@@ -209,6 +209,7 @@ class DebugSession(Inferior):
             UsageError: what the launch lacks, where it was not complete when the program was
                 opened.
         """
+        self.ownership.require()
         if self._planned and self.opening is not None:
             return self._carry_out(self.opening)
         return self._begin()
@@ -288,6 +289,7 @@ class DebugSession(Inferior):
 
     def kill(self) -> None:
         """Abandon the launch."""
+        self.ownership.require()
         self.grid.abandon()
         self.killed = True
         self.focus = None
@@ -805,7 +807,12 @@ class DebugSession(Inferior):
         return self.dispatch(*self._commands().resolve(line)).text
 
     def dispatch(self, found: Command[DebugSession], argument: str) -> Output:
-        """Carry out a resolved command without touching what an empty line repeats."""
+        """Carry out a resolved command without touching what an empty line repeats.
+
+        Raises:
+            CommandError: the machine runs in another thread.
+        """
+        self.ownership.require()
         if found.needs == "stopped":
             self.require_stopped()
         return found.handler(self, argument)

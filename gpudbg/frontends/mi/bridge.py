@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 import queue
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpudbg.debug.engine_thread import EngineThread, Outcome
 from gpudbg.debug.focus.warp_ids import WarpIds
 from gpudbg.debug.stops.cuda_exceptions import signal_of
 from gpudbg.debug.stops.stop import BreakpointStop, InterruptStop, Stop
@@ -114,7 +114,7 @@ class Bridge(Opened):
         self._focus: tuple[int | None, int] = (None, 0)
         self._before: tuple[int | None, Place] = (None, ("", 0))
         self.names: list[str] = []
-        self._engine: threading.Thread | None = None
+        self._engine = EngineThread()
 
     # ---- state -------------------------------------------------------------------------
     def loaded(self) -> DebugSession:
@@ -444,17 +444,15 @@ class Bridge(Opened):
     def launch_run(self) -> None:
         """Start the engine's thread."""
         run = self.run
+        session = self.session
         assert run is not None
+        assert session is not None
 
-        def carry_out() -> None:
-            try:
-                run.stop = run.work()
-            except BaseException as e:
-                run.error = e
+        def ended(outcome: Outcome[Stop]) -> None:
+            run.stop, run.error = outcome.answer, outcome.error
             self.events.put(("finished", run, ""))
 
-        self._engine = threading.Thread(target=carry_out, daemon=True, name="engine")
-        self._engine.start()
+        self._engine.start(session, run.work, ended)
 
     def interrupt(self) -> None:
         """Stop what runs, and a script; nothing else when nothing does."""
@@ -576,9 +574,7 @@ class Bridge(Opened):
                 event = self.events.get()
                 if event[0] == "finished":
                     self.run = None
-        if self._engine is not None:
-            # Compiled code must not be torn down under a thread that has just left it.
-            self._engine.join(5.0)
+        self._engine.join(5.0)
         if self.session is not None:
             if self._printed in self.session.output.listeners:
                 self.session.output.listeners.remove(self._printed)

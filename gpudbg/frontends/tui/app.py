@@ -140,10 +140,6 @@ class GpudbgApp(Desk):
         )
 
     # ---- the engine's way back ---------------------------------------------------------
-    def start_thread(self, work: Callable[[], None]) -> None:
-        """Run the engine's work in a thread."""
-        self.run_worker(work, thread=True, group="engine", exit_on_error=False)
-
     def post_message(self, message: Message) -> bool:
         """Engine messages go to the main screen, whatever lies over it."""
         from gpudbg.frontends.tui.messages import JobDone

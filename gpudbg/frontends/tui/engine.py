@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from textual.message import Message
 
+from gpudbg.debug.engine_thread import EngineThread, Outcome
 from gpudbg.debug.progress import SessionMeter
 from gpudbg.debug.registry import Output
 from gpudbg.errors import GpudbgError, ModelGap
@@ -27,13 +28,10 @@ Work = Callable[["DebugSession"], "Output | None"]
 
 
 class Host(Protocol):
-    """What the engine needs of the screen: a way back to it, and threads."""
+    """What the engine needs of the screen: a way back to it."""
 
     def post_message(self, message: Message) -> bool:
         """Deliver a message from any thread."""
-
-    def start_thread(self, work: Callable[[], None]) -> None:
-        """Run `work` in a thread of the application."""
 
 
 @dataclass(slots=True)
@@ -51,6 +49,7 @@ class Engine:
         self.session = session
         self.collector = collector
         self._host = host
+        self._thread = EngineThread()
         self._current: Job | None = None
         self.jobs = 0
         """Jobs begun."""
@@ -70,8 +69,19 @@ class Engine:
         self._meter = SessionMeter(self.session)
         # Interrupts come from this thread and only while a job runs: one that is left is late.
         self.session.forget_interrupt()
-        self._host.start_thread(lambda: self._carry_out(job))
+        self._thread.start(self.session, lambda: self._carry_out(job), self._tell)
         return True
+
+    def _tell(self, outcome: Outcome[JobDone]) -> None:
+        """A job has ended: what is wrong with the engine itself must be seen."""
+        if outcome.error is not None:
+            raise outcome.error
+        assert outcome.answer is not None
+        self._host.post_message(outcome.answer)
+
+    def join(self, seconds: float) -> bool:
+        """Wait for the engine's thread; False where it still works then."""
+        return self._thread.join(seconds)
 
     def quick(self, work: Work) -> View | None:
         """Carry out short work at once in this thread; None while a job runs.
@@ -100,7 +110,7 @@ class Engine:
         """The screen has taken a job's answer."""
         self._current = None
 
-    def _carry_out(self, job: Job) -> None:
+    def _carry_out(self, job: Job) -> JobDone:
         output: Output | None = None
         error, gap, view = "", False, None
         try:
@@ -113,4 +123,4 @@ class Engine:
             view = self.collector.take()
         except Exception as e:
             error = error or f"the stop cannot be shown: {type(e).__name__}: {e}"
-        self._host.post_message(JobDone(job.label, view, output, error, gap))
+        return JobDone(job.label, view, output, error, gap)

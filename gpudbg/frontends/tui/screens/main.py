@@ -76,6 +76,8 @@ LEAVING = ("quit", "q", "exit")
 OF_A_WARP = ("lane_next", "note_next", "track", "watch", "cursor", "edit")
 """Actions that do nothing when no warp is left."""
 
+JOIN_S = 5.0
+"""For the engine's thread to end, once it has been interrupted."""
 STARTING = ("continue", "restart", "stepi", "next", "step", "cursor")
 """Actions that ask for a launch where there is none."""
 
@@ -168,6 +170,7 @@ class MainScreen(Screen[None]):
     def on_unmount(self) -> None:
         """The end, however it came (a browser went away): what runs would keep the process."""
         self.engine.interrupt()
+        self.engine.join(JOIN_S)
 
     def _hints(self) -> list[str]:
         """One line for the first minute; three, where they fit, for the first start of all."""
