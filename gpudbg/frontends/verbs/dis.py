@@ -75,7 +75,7 @@ class WideSection:
         Raises:
             UsageError: names the flag.
         """
-        for flag in ("blocks", "cfg", "braces", "directives"):
+        for flag in ("braces", "directives"):
             if getattr(args, flag):
                 raise UsageError(
                     f"--{flag} is not there for 128-bit instructions ({self.arch})",
@@ -86,12 +86,15 @@ class WideSection:
         """The function as cuobjdump -sass lays it out."""
         yield f"\n\tcode for {self.arch}\n\t\tFunction : {self.name}"
         source = SourceLines(self) if args.source else None
+        blocks = {b.start: b for b in _blocks(self)} if args.blocks else {}
         bodies = {row.address: row.body() for row in self.lines}
         width = max(map(len, bodies.values()), default=0)
         margin = " " * (ADDRESS_COLUMNS + width + 2)
         for row in self.lines:
             if not low <= row.address < high:
                 continue
+            if row.address in blocks:
+                yield _block_words(blocks[row.address])
             if source is not None:
                 yield from source.new_lines(row.address)
             first, second = row.halves
@@ -104,9 +107,9 @@ class WideSection:
                 yield margin + second
         yield "\t\t" + "." * 10 + "\n"
 
-    def json(self, low: int, high: int) -> dict[str, Any]:
+    def json(self, low: int, high: int, args: argparse.Namespace) -> dict[str, Any]:
         """The function as data."""
-        return {
+        out: dict[str, Any] = {
             "function": self.name,
             "arch": self.arch,
             "instructions": [
@@ -123,6 +126,7 @@ class WideSection:
                 if low <= x.address < high
             ],
         }
+        return out | _block_rows(self, args)
 
 
 class Section:
@@ -134,22 +138,19 @@ class Section:
         self.arch = arch
         self.code = code
         self.lines = list(text.lines(code, arch))
-        self.kernel = program.kernels.get(name) if program is not None else None
 
     def bodies(self, braces: bool) -> dict[int, str]:
         """The lines' texts in their column, by address."""
         return {row.address: row.body(braces) for row in self.lines}
 
-    def known_targets(self) -> dict[int, tuple[int, ...]]:
-        """Targets of stack branches that the file lists."""
-        if self.kernel is None:
-            return {}
-        return {b.offset: b.targets for b in self.kernel.indirect_branches if b.targets}
 
-    def blocks(self) -> list[cfg.Block]:
-        """Basic blocks."""
-        flow = cfg.Flow(((x.address, x.word) for x in self.lines), self.arch, self.known_targets())
-        return flow.blocks()
+def _blocks(section: Section | WideSection) -> list[cfg.Block]:
+    """Basic blocks of a section, with the targets of indirect branches that the file lists."""
+    kernel = section.program.kernels.get(section.name) if section.program is not None else None
+    branches = kernel.indirect_branches if kernel is not None else ()
+    known = {b.offset: b.targets for b in branches if b.targets}
+    words = ((x.address, x.word) for x in section.lines)
+    return cfg.Flow(words, section.arch, known).blocks()
 
 
 def main(argv: list[str]) -> int:
@@ -191,7 +192,9 @@ def _listings(args: argparse.Namespace, low: int, high: int) -> Iterator[str]:
         if isinstance(section, WideSection):
             section.check(args)
             if args.json:
-                yield "\n" + indent(dumps(section.json(low, high), indent=2), "  ")
+                yield "\n" + indent(dumps(section.json(low, high, args), indent=2), "  ")
+            elif args.cfg:
+                yield _graph(section, args.cfg)
             else:
                 yield "\n".join(section.function(args, low, high))
             continue
@@ -205,11 +208,8 @@ def _listings(args: argparse.Namespace, low: int, high: int) -> Iterator[str]:
             assert section.program is not None
             yield "\n".join(module_directives(section.program))
         last = section.program
-        if args.cfg == "dot":
-            texts = {x.address: x.text for x in section.lines}
-            yield cfg.to_dot(section.name, section.blocks(), texts)
-        elif args.cfg == "text":
-            yield "\n".join(_cfg_lines(section))
+        if args.cfg:
+            yield _graph(section, args.cfg)
         else:
             yield "\n".join(_function(section, rows, args))
 
@@ -297,7 +297,7 @@ def _function(section: Section, rows: list[text.Line], args: argparse.Namespace)
 
         yield from function_directives(section.program, section.name)
     controls = dict(listing.control_words(section.code, layout_of(section.arch)))
-    blocks = {b.start: b for b in section.blocks()} if args.blocks else {}
+    blocks = {b.start: b for b in _blocks(section)} if args.blocks else {}
     source = SourceLines(section) if args.source else None
     bodies = section.bodies(args.braces)
     width = max(map(len, bodies.values()), default=0)
@@ -334,10 +334,12 @@ def _block_words(block: cfg.Block) -> str:
     return f"  // block {block.start:04x}..{block.last:04x}{tail}{ends}"
 
 
-def _cfg_lines(section: Section) -> Iterator[str]:
-    yield section.name
-    for block in section.blocks():
-        yield _block_words(block).replace("  // ", "  ")
+def _graph(section: Section | WideSection, form: str) -> str:
+    """The control-flow graph, as text or for Graphviz ("dot")."""
+    blocks = _blocks(section)
+    if form == "dot":
+        return cfg.to_dot(section.name, blocks, {x.address: x.text for x in section.lines})
+    return "\n".join([section.name, *(_block_words(b).replace("  // ", "  ") for b in blocks)])
 
 
 class SourceLines:
@@ -396,14 +398,21 @@ def _json(section: Section, rows: list[text.Line], args: argparse.Namespace) -> 
             for x in rows
         ],
     }
-    if args.blocks or args.cfg:
-        out["blocks"] = [
+    return out | _block_rows(section, args)
+
+
+def _block_rows(section: Section | WideSection, args: argparse.Namespace) -> dict[str, Any]:
+    """Basic blocks as data, where --blocks or --cfg asks for them."""
+    if not (args.blocks or args.cfg):
+        return {}
+    return {
+        "blocks": [
             {
                 "start": b.start,
                 "last": b.last,
                 "edges": [{"target": e.target, "kind": e.kind} for e in b.edges],
                 "ends": b.ends,
             }
-            for b in section.blocks()
+            for b in _blocks(section)
         ]
-    return out
+    }

@@ -58,7 +58,7 @@ def test_dis_as_data_and_with_fields(capsys: pytest.CaptureFixture[str]) -> None
     assert main(["dis", file, "--control", "fields", "--no-bytes", "--range", "0x10:0x20"]) == 0
     line, *_ = re.findall(r".*/\*0010\*/.*", capsys.readouterr().out)
     assert re.search(r" ;\s+B[-0-5]{6}:R.:W.:[Y-]:S\d\d:[-0-2]{3}$", line)
-    for flag in ("--blocks", "--directives", "--braces"):
+    for flag in ("--directives", "--braces"):
         assert main(["dis", file, flag]) == 2
         assert f"{flag} is not there for 128-bit instructions (sm_80)" in capsys.readouterr().err
 
@@ -108,3 +108,41 @@ def test_raw_words_and_damage(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         raw.write_bytes(data[:cut])
         assert main(["dis", str(raw)]) == 2
         assert capsys.readouterr().err.startswith("gpudbg: ")
+
+
+_BLOCK = re.compile(r"block ([0-9a-f]{4})\.\.([0-9a-f]{4})")
+_BRANCH = re.compile(r"BRA\b.* (0x[0-9a-f]+)$")
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_dis_shows_blocks_and_graph(arch: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Blocks cover the code in order, and begin where cuobjdump's listing has branches go."""
+    file = str(cubin(arch))
+    want: list[tuple[int, set[int]]] = []
+    for row in cubin(arch).with_suffix(".txt").read_text().splitlines():
+        pc, _, text = row.split(" ", 2)
+        if pc == "0000":
+            want.append((0, set()))
+        want[-1] = (int(pc, 16), want[-1][1])
+        if found := _BRANCH.search(text):
+            want[-1][1].add(int(found[1], 16))
+    assert main(["dis", file, "--json", "--blocks"]) == 0
+    functions = json.loads(capsys.readouterr().out)
+    for function, (last, targets) in zip(functions, want, strict=True):
+        rows = function["blocks"]
+        assert rows[0]["start"] == 0
+        assert rows[-1]["last"] == last
+        assert [r["start"] for r in rows[1:]] == [r["last"] + 16 for r in rows[:-1]]
+        starts = {r["start"] for r in rows}
+        assert targets
+        assert targets <= starts
+        assert {e["target"] for r in rows for e in r["edges"]} <= starts
+    spans = [(r["start"], r["last"]) for f in functions for r in f["blocks"]]
+    for flags in (["--blocks"], ["--cfg", "text"]):
+        assert main(["dis", file, *flags]) == 0
+        shown = _BLOCK.findall(capsys.readouterr().out)
+        assert [(int(a, 16), int(b, 16)) for a, b in shown] == spans
+    assert main(["dis", file, "--cfg", "dot"]) == 0
+    out = capsys.readouterr().out
+    assert out.count("digraph") == len(functions)
+    assert "EXIT" in out
