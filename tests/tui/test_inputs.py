@@ -213,7 +213,7 @@ async def test_a_run_that_lasts_leaves_help_panes_and_quitting() -> None:
         await burst_of(app, "question_mark")
         await until(pilot, lambda: isinstance(app.screen, HelpScreen))
         await burst_of(app, "escape", "tab")
-        await until(pilot, lambda: not (app.main.focused_pane() == "code"))
+        await until(pilot, lambda: app.main.focused_pane() != "code")
         await burst_of(app, "space")
         await until(pilot, lambda: says(app, "^C stops"))
         await burst_of(app, "q")

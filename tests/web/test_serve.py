@@ -101,10 +101,9 @@ async def ended(pid: int) -> None:
      f"/{TOKEN[:-1]}/", f"/{TOKEN}0/", f"/x/{TOKEN}/"],
 )  # fmt: skip
 async def test_nothing_is_served_without_the_token(path: str) -> None:
-    async with client(server_of(str(FIRST))) as web:
-        async with web.get(path) as answer:
-            assert answer.status == 403
-            assert TOKEN not in await answer.text()
+    async with client(server_of(str(FIRST))) as web, web.get(path) as answer:
+        assert answer.status == 403
+        assert TOKEN not in await answer.text()
 
 
 async def test_a_socket_needs_the_token() -> None:
@@ -159,7 +158,7 @@ async def test_words_reach_the_program_as_they_are(tmp_path: Path) -> None:
     server = TokenServer([sys.executable, "-c", text, *words], "words", TOKEN)
     async with client(server) as web, web.ws_connect(f"/{TOKEN}/ws") as ws:
         # A program that ends closes its page, even when it never drew anything.
-        while not (await ws.receive(PATIENCE_S)).type == aiohttp.WSMsgType.CLOSE:
+        while (await ws.receive(PATIENCE_S)).type != aiohttp.WSMsgType.CLOSE:
             pass
     assert json.loads(note.read_text()) == words
 
