@@ -10,9 +10,9 @@ from gpudbg.errors import EXIT_CLEAN, UsageError
 
 
 def _sr(words: list[str]) -> Any:
-    from gpudbg.regs.decoders import decode_sr
+    from gpudbg.frontends.verbs.decode_special import decode_special
 
-    return decode_sr(words)
+    return decode_special(words)
 
 
 def _esr(words: list[str]) -> Any:
@@ -59,7 +59,10 @@ def _surface(words: list[str]) -> Any:
 
 BUILT_IN: dict[str, tuple[Callable[[list[str]], Any], str]] = {
     "insn": (_insn, "WORD... [--arch sm_50] [--pc 0x8]   an instruction word, bit by bit"),
-    "sr": (_sr, "NAME VALUE... [--spa 5.0|5.3|sm_61]   a special register's fields"),
+    "sr": (
+        _sr,
+        "NAME VALUE... [--spa 5.0|5.3|sm_61]   a special register's fields; --arch sm_80: names",
+    ),
     "esr": (_esr, "--reg NAME|ADDRESS VALUE... [--family sm_52]   an error or debugger register"),
     "xid": (_xid, "[FILE|-]   kernel-log lines: Xid 13, ESR, MP trap"),
     "texheader": (_texheader, "HEX... [--layout OLD_V1]   a texture header: 8 words or 64 digits"),

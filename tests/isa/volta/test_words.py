@@ -165,3 +165,25 @@ def test_half_a_word_is_not_taken_for_a_whole_one(
     assert main(["decode", "insn", half, "--arch", "sm_80"]) == 2
     assert f"0x{half[-16:]} is half of a word of sm_80" in capsys.readouterr().err
     assert main(["decode", "insn", half]) == 0
+
+
+def test_decode_sr_names_the_registers_of_an_architecture(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Names and numbers both ways; what another architecture has is said."""
+    assert main(["decode", "sr", "--arch", "sm_90", "CgaCtaId", "33", "SR_WARPGROUPID"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "136  SR_CgaCtaId",
+        " 33  SR_TID.X",
+        "135  SR_WARPGROUPID",
+    ]
+    assert main(["decode", "sr", "--arch", "sm_80", "--json", "24"]) == 0
+    row = json.loads(capsys.readouterr().out)
+    assert row == {"arch": "sm_80", "number": 24, "name": "SR_SW_SCRATCH"}
+    assert main(["decode", "sr", "--arch", "sm_80", "SR_CgaCtaId"]) == 2
+    err = capsys.readouterr().err
+    assert "sm_80 has no special register 'SR_CgaCtaId'" in err
+    assert "sm_90 and sm_100 and sm_120 have it" in err
+    assert main(["decode", "sr", "--arch", "sm_80", "256"]) == 2
+    assert main(["decode", "sr", "--arch", "sm_120"]) == 0
+    assert "143  SR_CONTEXT_SAVE_ADDR_HI" in capsys.readouterr().out
