@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gpudbg.architectures import is_wide
 from gpudbg.errors import LoadError, UsageError
-from gpudbg.toolchain.options import CompileOptions, is_source, word_options
+from gpudbg.toolchain.options import CompileOptions, given_flags, is_source, word_options
 
 if TYPE_CHECKING:
     from gpudbg.formats.launch import Launch
@@ -50,6 +50,7 @@ def open_program(
     from gpudbg.formats.files import is_cubin, read_program
     from gpudbg.formats.reading import read_bytes
 
+    _check_not_compiled(path, options)
     data = read_bytes(path)
     cubin = is_cubin(data)
     # Plugins are looked for only where a file may be theirs: that takes longer than to read it.
@@ -77,7 +78,11 @@ def open_programs(
     from gpudbg.formats.reading import read_bytes
 
     made = is_source(path) or Path(path).suffix.lower() == SASS_SUFFIX
+    if not made:
+        _check_not_compiled(path, options)
     data = b"" if made else read_bytes(path)
+    if arch is not None and is_cubin(data):
+        _check_architecture(data, str(path), arch)
     # A cubin with kernels opens as ever; plugins may know what is no cubin.
     ours = holds_code(data) and (not has_kernels(data) or _is_wide_cubin(data, str(path)))
     found = _foreign(data, path) if ours and not is_cubin(data) else None
@@ -87,6 +92,34 @@ def open_programs(
         yield from read_programs(data, str(path), arch)
     else:
         yield open_program(path, arch=arch, options=options)
+
+
+def _check_not_compiled(path: str | Path, options: Sequence[str] | CompileOptions) -> None:
+    """Refuse options for the compiler where nothing is compiled.
+
+    Raises:
+        UsageError: names file and flags.
+    """
+    given = options if isinstance(options, CompileOptions) else word_options(options)
+    words = given_flags(given)
+    if words:
+        raise UsageError(
+            f"{path} is not compiled: {' '.join(words)} would change nothing",
+            "flags for the compiler go with .cu and .ptx files",
+        )
+
+
+def _check_architecture(data: bytes, path: str, arch: str) -> None:
+    """Refuse a cubin of another architecture than the one asked for.
+
+    Raises:
+        UsageError: names the file and both.
+    """
+    from gpudbg.formats.cubin import architecture
+
+    its = architecture(data, path)
+    if its != arch:
+        raise UsageError(f"{path} is a cubin for {its}, not {arch}", "leave --arch out")
 
 
 def _is_wide_cubin(data: bytes, path: str) -> bool:

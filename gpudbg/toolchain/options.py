@@ -83,6 +83,17 @@ def flag_options(args: argparse.Namespace, arch: str | None = None) -> CompileOp
     )
 
 
+def given_flags(options: CompileOptions) -> list[str]:
+    """The flags that options were given by, the architecture left out."""
+    return [
+        *(f"-I {name}" for name in options.include_dirs),
+        *(f"-D {name}" for name in options.defines),
+        *(["-G"] if options.debug else []),
+        *([f"--std {options.std}"] if options.std else []),
+        *(f"--nvcc-option {word}" for word in options.extra),
+    ]
+
+
 def word_options(words: Sequence[str], arch: str | None = None) -> CompileOptions:
     """`CompileOptions` of compiler words such as ["-DN=4", "-I", "include", "-G"].
 

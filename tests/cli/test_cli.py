@@ -96,6 +96,37 @@ def test_bad_input_is_one_line_and_exit_2(
     assert len(err.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("flags", "named"),
+    [
+        (["-D", "N=4"], "-D N=4"),
+        (["-I", "include"], "-I include"),
+        (["--std", "c++17"], "--std c++17"),
+        (["-G"], "-G"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["dis", "info", "run"])
+def test_flags_of_the_compiler_with_a_cubin(
+    verb: str, flags: list[str], named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = cubin("matmul_tiled")
+    code, out, err = run(verb, program, *flags, capsys=capsys)
+    assert (code, out) == (EXIT_USAGE, "")
+    assert err == (
+        f"gpudbg: {program} is not compiled: {named} would change nothing "
+        "(flags for the compiler go with .cu and .ptx files)\n"
+    )
+
+
+@pytest.mark.parametrize("verb", ["dis", "info"])
+def test_a_cubin_of_another_architecture(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    program = cubin("matmul_tiled")
+    code, out, err = run(verb, program, "--arch", "sm_61", capsys=capsys)
+    assert (code, out) == (EXIT_USAGE, "")
+    assert err == f"gpudbg: {program} is a cubin for sm_50, not sm_61 (leave --arch out)\n"
+    assert run(verb, program, "--arch", "sm_50", capsys=capsys)[0] == 0
+
+
 def test_a_file_that_never_ends(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,42 @@ def test_a_script_that_does_not_parse(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "SyntaxError" in err
     assert "tool.py" in err
     assert "runpy" not in err
+
+
+@pytest.mark.parametrize(
+    ("content", "where"),
+    [
+        (b"\x7fELF\x02\x01\x01\0\0", "byte 0x00 at 0x7"),
+        (b'x = 1\ny = "\xff"\n', "byte 0xff at 0xb"),
+        (b"a\nb\nc\n\xc3(", "byte 0xc3 at 0x6"),
+    ],
+)
+def test_what_is_no_text(
+    content: bytes, where: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line and exit code 2: no program that Python could find a mistake in."""
+    path = tmp_path / "program"
+    path.write_bytes(content)
+    assert cli.main(["script", str(path)]) == 2
+    err = capsys.readouterr().err
+    hint = "programs for a GPU are opened by `gpudbg FILE`"
+    assert err == f"gpudbg: {path}: no Python program: {where} ({hint})\n"
+
+
+def test_what_is_text_runs(tmp_path: Path) -> None:
+    """Empty, in an encoding of its own, and an archive with a program in it."""
+    path = tmp_path / "tool.py"
+    for content in (b"", b"# coding: latin-1\nassert len('\xff') == 1\n"):
+        path.write_bytes(content)
+        assert cli.main(["script", str(path)]) == 0
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("__main__.py", "import sys\nsys.exit(7)\n")
+    assert cli.main(["script", str(path)]) == 7
+
+
+def test_a_device_is_no_script(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["script", "/dev/zero"]) == 2
+    assert capsys.readouterr().err == "gpudbg: cannot read /dev/zero: no ordinary file\n"
 
 
 def test_no_file(capsys: pytest.CaptureFixture[str]) -> None:

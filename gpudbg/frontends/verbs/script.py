@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import codecs
+import importlib.util
+import io
+import pkgutil
 import runpy
 import sys
+import tokenize
 import traceback
 from pathlib import Path
 
 from gpudbg.debug.stops.stop import EVERY_STOP, Stop
 from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT, EXIT_FINDINGS, GpudbgError, UsageError
 from gpudbg.frontends.verbs.common import Parser
+
+_LOOKED_AT = 1 << 20
+"""Bytes of a script that are looked at before it runs."""
 
 
 def main(argv: list[str]) -> int:
@@ -31,8 +39,11 @@ def main(argv: list[str]) -> int:
 def run_script(path: Path, arguments: list[str]) -> int:
     """Run a script as `__main__` and say how it ended."""
     if not path.is_file():
-        why = "is a folder" if path.is_dir() else "no such file"
+        why = "no such file"
+        if path.exists():
+            why = "is a folder" if path.is_dir() else "no ordinary file"
         raise UsageError(f"cannot read {path}: {why}")
+    _check_python(path)
     faults: list[Stop] = []
     EVERY_STOP.append(lambda stop: faults.extend([stop] if stop.faulted else []))
     before = sys.argv, list(sys.path)
@@ -53,6 +64,46 @@ def run_script(path: Path, arguments: list[str]) -> int:
         sys.argv, sys.path[:] = before[0], before[1]
         EVERY_STOP.pop()
     return EXIT_FAULT if faults else EXIT_CLEAN
+
+
+def _check_python(path: Path) -> None:
+    """Refuse what is no text, which Python would call a mistake in line 1.
+
+    Raises:
+        UsageError: names file and offset.
+    """
+    try:
+        # An archive with a program in it, or compiled Python, which both run as they are.
+        if pkgutil.get_importer(str(path)) is not None:
+            return
+        with path.open("rb") as file:
+            head = file.read(_LOOKED_AT)
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    if head.startswith(importlib.util.MAGIC_NUMBER):
+        return
+    at = head.find(0)
+    if at < 0:
+        at = _undecodable(head)
+    if at >= 0:
+        hint = "programs for a GPU are opened by `gpudbg FILE`"
+        raise UsageError(f"{path}: no Python program: byte {head[at]:#04x} at {at:#x}", hint)
+
+
+def _undecodable(head: bytes) -> int:
+    """Where bytes are no text in the encoding that they declare; -1: nowhere."""
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(head).readline)
+        codecs.getincrementaldecoder(encoding)().decode(head)
+    except UnicodeDecodeError as error:
+        return error.start
+    except SyntaxError:
+        # Either an encoding that there is not, which Python names, or no UTF-8 in line 1 or 2.
+        try:
+            codecs.getincrementaldecoder("utf-8")().decode(head)
+        except UnicodeDecodeError as error:
+            return error.start
+    return -1
 
 
 def _scope() -> dict[str, object]:
