@@ -1,11 +1,11 @@
-"""The architectures there are: which run, which are listed only, and whose tables they share."""
+"""The architectures there are: how wide their words are, and whose tables they share."""
 
 from __future__ import annotations
 
 import re
 
-RUN = ("sm_50", "sm_52", "sm_53", "sm_60", "sm_61", "sm_62")
-"""Those with 64-bit instruction words, whose code runs."""
+NARROW = ("sm_50", "sm_52", "sm_53", "sm_60", "sm_61", "sm_62")
+"""Those with 64-bit instruction words."""
 WIDE = {
     "sm_70": "70", "sm_72": "72", "sm_75": "75", "sm_80": "80", "sm_86": "86", "sm_87": "86",
     "sm_88": "86", "sm_89": "89", "sm_90": "90", "sm_90a": "90", "sm_100": "100",
@@ -14,9 +14,10 @@ WIDE = {
     "sm_110f": "110", "sm_120": "120", "sm_120a": "120", "sm_120f": "120", "sm_121": "120",
     "sm_121a": "120", "sm_121f": "120",
 }  # fmt: skip
-"""Those with 128-bit instruction words, and whose instruction tables they share; their code is
-decoded, not run."""
-LISTED = (*RUN, *WIDE)
+"""Those with 128-bit instruction words, and whose instruction tables they share."""
+RUN = (*NARROW, *WIDE)
+"""Those whose code runs: all."""
+LISTED = RUN
 
 
 def is_wide(arch: str) -> bool:

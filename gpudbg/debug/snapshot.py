@@ -185,7 +185,7 @@ def warp_row(inferior: Inferior, warp: WarpState) -> WarpRow:
         faulty=faulty,
         barrier=-1 if number is None else number,
         arrived=barriers.slots[number].arrived if number is not None else 0,
-        expected=barriers.expected(number, len(warp.cta.live)) if number is not None else 0,
+        expected=warp.cta.expected(number) if number is not None else 0,
     )
 
 

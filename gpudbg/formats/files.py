@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpudbg.architectures import LISTED, age
+from gpudbg.architectures import LISTED, NARROW, age
 from gpudbg.errors import LoadError
 from gpudbg.formats.cubin import TEXT, read_cubin
 from gpudbg.formats.elf import ELF_MAGIC, EM_CUDA, read_elf
@@ -142,7 +142,7 @@ def cubins_for(
         images: what the file holds.
         path: its name, for messages.
         arch: the architecture to run on; None takes the lowest one that is supported.
-        archs: architectures that will do; where a file has some that run, those are taken.
+        archs: architectures that will do; those that compiled code runs come first.
 
     Raises:
         LoadError: there is none.
@@ -151,8 +151,8 @@ def cubins_for(
     if arch is not None:
         exact = [i for i in cubins if i.arch == arch.rstrip("a")]
         cubins = exact or [i for i in cubins if runs_on(i.arch, arch)]
-    elif any(i.arch in SUPPORTED_ARCHS for i in cubins):
-        cubins = [i for i in cubins if i.arch in SUPPORTED_ARCHS]
+    elif any(i.arch in NARROW for i in cubins):
+        cubins = [i for i in cubins if i.arch in NARROW]
     if not cubins:
         held = ", ".join(sorted({f"{i.kind} for {i.arch}" for i in images})) or "nothing"
         wanted = arch or "a supported architecture"

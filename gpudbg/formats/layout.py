@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TypeVar
 
+from gpudbg.architectures import is_wide
 from gpudbg.bits import mask
 from gpudbg.errors import LoadError
 from gpudbg.formats.program import (
@@ -195,7 +196,7 @@ class _Relocator:
         kind = TYPES.get(relocation.type)
         if kind is None:
             raise self._fail(relocation, "is unknown")
-        if kind.patches is None:
+        if kind.patches is None or (kind.wide and not is_wide(self.program.arch)):
             raise self._fail(relocation, f"does not exist on {self.program.arch}")
         section = self.program.sections[relocation.section]
         if relocation.offset + kind.bytes > len(section.data):

@@ -1,9 +1,9 @@
 """What each R_CUDA_* relocation writes, as rows: number, name, value, bit field, shift.
 
-The 64-bit instruction words of sm_50 to sm_62 have their immediate at bit 20; rows for other
-positions are those of older and newer encodings and never occur here, so a file that has one
-is refused with its name.  Numbers and names as nvdisasm and readelf-like public tools list
-them.
+The 64-bit instruction words of sm_50 to sm_62 have their immediate at bit 20, the 128-bit ones
+theirs at bit 32; rows for other positions are those of other encodings and never occur here, so a
+file that has one is refused with its name.  Numbers and names as nvdisasm and readelf-like public
+tools list them.
 """
 
 from __future__ import annotations
@@ -50,11 +50,13 @@ class RelocationType(NamedTuple):
         name: R_CUDA_*.
         patches: fields it writes; None when it cannot occur on the supported architectures.
         bytes: size of the patched unit.
+        wide: it patches a 128-bit instruction.
     """
 
     name: str
     patches: tuple[Patch, ...] | None
     bytes: int = 8
+    wide: bool = False
 
 
 _A, _G, _F = Value.ADDRESS, Value.GENERIC, Value.FUNCTION
@@ -66,6 +68,11 @@ def _bytes_of(value: Value, name: str, first: int) -> dict[int, RelocationType]:
         first + i: RelocationType(f"{name}_{8 * i}", (Patch(value, 0, 8, 8 * i),), 1)
         for i in range(8)
     }
+
+
+def _wide(name: str, *patches: Patch) -> RelocationType:
+    """A type of the 128-bit instruction sets."""
+    return RelocationType(f"R_CUDA_{name}", patches, 16, True)
 
 
 TYPES: dict[int, RelocationType] = {
@@ -94,6 +101,20 @@ TYPES: dict[int, RelocationType] = {
     54: RelocationType(
         "R_CUDA_CONST_FIELD21_20", (Patch(Value.BANK_BYTE, 20, 16), Patch(Value.BANK, 36, 5))
     ),
+    55: _wide("ABS32_32", Patch(_A, 32, 32)),
+    56: _wide("ABS32_LO_32", Patch(_A, 32, 32)),
+    57: _wide("ABS32_HI_32", Patch(_A, 32, 32, 32)),
+    58: _wide("ABS47_34", Patch(_A, 34, 48, 2)),
+    59: _wide("ABS16_32", Patch(_A, 32, 16)),
+    60: _wide("ABS24_32", Patch(_A, 32, 24)),
+    61: _wide("FUNC_DESC32_32", Patch(_F, 32, 32)),
+    62: _wide("FUNC_DESC32_LO_32", Patch(_F, 32, 32)),
+    63: _wide("FUNC_DESC32_HI_32", Patch(_F, 32, 32, 32)),
+    64: _wide("CONST_FIELD19_40", Patch(Value.BANK_WORD, 40, 14), Patch(Value.BANK, 54, 5)),
+    65: _wide("BINDLESSOFF14_40", Patch(Value.BANK_WORD, 40, 14)),
+    66: _wide("CONST_FIELD21_38", Patch(Value.BANK_BYTE, 38, 16), Patch(Value.BANK, 54, 5)),
+    74: _wide("ABS24_40", Patch(_A, 40, 24)),
+    75: _wide("ABS55_16_34", Patch(_A, 16, 8, 2), Patch(_A, 34, 48, 10)),
     70: RelocationType("R_CUDA_32_LO", (Patch(_A, 0, 32),), 4),
     71: RelocationType("R_CUDA_32_HI", (Patch(_A, 0, 32, 32),), 4),
     72: RelocationType("R_CUDA_UNUSED_CLEAR32", (Patch(Value.CLEAR, 0, 32),), 4),
@@ -142,23 +163,9 @@ TYPES: dict[int, RelocationType] = {
             40: "PCREL_IMM24_26",
             41: "PCREL_IMM24_23",
             53: "INSTRUCTION64",
-            55: "ABS32_32",
-            56: "ABS32_LO_32",
-            57: "ABS32_HI_32",
-            58: "ABS47_34",
-            59: "ABS16_32",
-            60: "ABS24_32",
-            61: "FUNC_DESC32_32",
-            62: "FUNC_DESC32_LO_32",
-            63: "FUNC_DESC32_HI_32",
-            64: "CONST_FIELD19_40",
-            65: "BINDLESSOFF14_40",
-            66: "CONST_FIELD21_38",
             67: "INSTRUCTION128",
             68: "YIELD_OPCODE9_0",
             69: "YIELD_CLEAR_PRED4_87",
-            74: "ABS24_40",
-            75: "ABS55_16_34",
             100: "ABS20_44",
         }.items()
     },

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gpudbg.architectures import is_wide
+
 WINDOW_BYTES = 1 << 24
 
 
@@ -29,9 +31,13 @@ class AddressLayout:
 
 
 SM_5X = AddressLayout(40, 0x0100_0000, 0x0200_0000, 0x7_0500_0000)
+SM_7X = AddressLayout(49, 0x7FFF_0000_0000, 0x7FFF_0100_0000, 0x7FA0_0000_0000)
+"""Code of sm_90 takes the low word of the shared window's base for zero."""
 SM_6X = AddressLayout(49, 0x7FFF_0100_0000, 0x7FFF_0200_0000, 0x7FA0_0000_0000)
 
 
 def layout_for(arch: str) -> AddressLayout:
-    """The layout of "sm_50" .. "sm_62"."""
+    """The layout of an architecture."""
+    if is_wide(arch):
+        return SM_7X
     return SM_6X if arch.startswith("sm_6") else SM_5X

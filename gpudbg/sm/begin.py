@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpudbg.architectures import is_wide
 from gpudbg.errors import UsageError
 from gpudbg.formats.layout import CONST_PREFIX, bank_section
 from gpudbg.mem.constant import ConstantBanks
@@ -18,7 +19,8 @@ from gpudbg.sm.engines.step import StepEngine
 from gpudbg.sm.grid import Grid
 from gpudbg.sm.images.pools import DESCRIPTOR_TABLES, UNBOUND
 from gpudbg.sm.images.unit import ImageUnit
-from gpudbg.sm.launch import LIMITS, Dim, constant_bank_0, plan
+from gpudbg.sm.launch import Dim, constant_bank_0, limits_of, plan
+from gpudbg.sm.launch_constants import launch_words
 from gpudbg.sm.launched import Launched
 from gpudbg.sm.residency.step import Residency
 from gpudbg.sm.schedule.step import Schedule
@@ -53,15 +55,18 @@ def begin(
     banks = _banks(module, kernel)
     constants = module.segments.get(f"{CONST_PREFIX}3")
     constants_at = constants.base if constants is not None else 0
-    constant_bank_0(config, banks[0], params, gpu.layout, gpu.launches, constants_at)
+    places = launch_words(gpu.arch)
+    constant_bank_0(
+        config, banks[0], params, gpu.layout, gpu.launches, constants_at, gpu.num_sms, places
+    )
     gpu.launches += 1
     special = gpu.special
-    limit = special.max_ctas or LIMITS[gpu.arch].ctas
-    limit = min(limit, (special.max_warps or LIMITS[gpu.arch].warps) // config.warps)
+    limit = special.max_ctas or limits_of(gpu.arch).ctas
+    limit = min(limit, (special.max_warps or limits_of(gpu.arch).warps) // config.warps)
     if not limit:
         raise UsageError(f"{kernel}: {config.warps} warps are more than an SM's max_warps")
     config = replace(config, ctas_per_sm=min(config.ctas_per_sm, limit))
-    residency = Residency(config, image.entries[kernel], gpu.num_sms, LIMITS[gpu.arch].warps)
+    residency = Residency(config, image.entries[kernel], gpu.num_sms, limits_of(gpu.arch).warps)
     traps = TrapUnit(
         gpu.arch,
         residency.sms,
@@ -77,7 +82,7 @@ def begin(
         config.registers,
         config.barriers,
         config.threads,
-        LIMITS[gpu.arch].ctas,
+        limits_of(gpu.arch).ctas,
         traps,
         special,
         gpu.launches - 1,
@@ -115,7 +120,7 @@ def begin(
     if reads_counters(grid_object.code.code):
         grid_object.counters = shown.counters
     grid_object.start()
-    if gpu.engine != "step":
+    if gpu.engine != "step" and not is_wide(gpu.arch):
         start = image.entries[kernel]
         so_far = module.compiled, module.stepped
         grid_object.fast = FastEngine(launched, start, gpu.engine, *so_far)

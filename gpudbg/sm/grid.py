@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec
 from gpudbg.bits import lanes_of
 from gpudbg.errors import UsageError
 from gpudbg.formats.program import CodeImage, Kernel
-from gpudbg.isa.spa5.sched import instruction_before
 from gpudbg.mem.constant import ConstantBanks
 from gpudbg.sm import record as rec
 from gpudbg.sm.barriers.step import warp_exited
@@ -196,9 +195,7 @@ class Grid:
         number = warp.barrier
         if number is None:
             return ""
-        barriers = warp.cta.barriers
-        live = len(warp.cta.live)
-        arrived, expected = barriers.slots[number].arrived, barriers.expected(number, live)
+        arrived, expected = warp.cta.barriers.slots[number].arrived, warp.cta.expected(number)
         return f"waits at barrier {number}: {arrived} of {expected} threads arrived"
 
     # ---- advancing ---------------------------------------------------------------------
@@ -228,6 +225,8 @@ class Grid:
                 event = self._release(warp, before)
                 if event is not None:
                     return event
+            if warp.words[rec.STATUS] == rec.STUCK:
+                return self.event("deadlock", warp, before, self._waiting())
             executed = warp.executed
             stepping = trap.stepping and not warp.in_trap
             size = 1 if stepping else min(count - done, STEP_SLICE)
@@ -695,11 +694,13 @@ class Grid:
         """Where every live warp waits, and what its barriers hold."""
         lines = []
         for cta in self.ctas():
-            lines += [f"block {cta.block}: {line}" for line in cta.barriers.describe(len(cta.live))]
+            lines += [f"block {cta.block}: {line}" for line in cta.barrier_words()]
             for warp in cta.live:
                 state = self.barrier_words(warp) or warp.status
                 waits = warp.status == "barrier"
-                place = self.code.describe(instruction_before(warp.pc) if waits else warp.pc)
+                place = self.code.describe(
+                    self.code.program.layout.before(warp.pc) if waits else warp.pc
+                )
                 lines.append(f"SM {warp.sm} warp {warp.slot}, block {cta.block}: {state}, {place}")
         return lines
 

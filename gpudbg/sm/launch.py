@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from gpudbg.architectures import age
+from gpudbg.code_layout import BUNDLES, CodeLayout, layout_of
 from gpudbg.errors import UsageError
 from gpudbg.formats.launch import MAX_BLOCK, MAX_GRID, MAX_THREADS
 from gpudbg.formats.program import Kernel
 from gpudbg.mem.lanes import WARP_SIZE
 from gpudbg.mem.store import ByteStore
 from gpudbg.mem.windows import WINDOW_BYTES, AddressLayout
+from gpudbg.sm.launch_constants import NARROW, LaunchWords
 
 Dim = tuple[int, int, int]
 
@@ -52,7 +56,35 @@ LIMITS = {
     "sm_60": Limits(65536, 65536, 64 << 10),
     "sm_61": Limits(65536, 65536, 96 << 10),
     "sm_62": Limits(65536, 32768, 64 << 10),
+    "sm_70": Limits(65536, 65536, 96 << 10, 96 << 10),
+    "sm_72": Limits(65536, 65536, 96 << 10, 96 << 10),
+    "sm_75": Limits(65536, 65536, 64 << 10, 64 << 10, 32, 16),
+    "sm_80": Limits(65536, 65536, 164 << 10, 163 << 10),
+    "sm_86": Limits(65536, 65536, 100 << 10, 99 << 10, 48, 16),
+    "sm_87": Limits(65536, 65536, 164 << 10, 163 << 10, 48, 16),
+    "sm_89": Limits(65536, 65536, 100 << 10, 99 << 10, 48, 24),
+    "sm_90": Limits(65536, 65536, 228 << 10, 227 << 10),
+    "sm_100": Limits(65536, 65536, 228 << 10, 227 << 10),
+    "sm_103": Limits(65536, 65536, 228 << 10, 227 << 10),
+    "sm_110": Limits(65536, 65536, 228 << 10, 227 << 10, 48, 24),
+    "sm_120": Limits(65536, 65536, 100 << 10, 99 << 10, 48, 24),
+    "sm_121": Limits(65536, 65536, 100 << 10, 99 << 10, 48, 24),
 }
+"""By architecture without its suffix."""
+RESERVED_SHARED = 1 << 10
+"""Bytes at the start of shared memory that are the system's, from sm_90 on; compiled code counts
+them in the size of its static shared memory (*inferred*)."""
+
+
+def limits_of(arch: str) -> Limits:
+    """What an SM of an architecture holds."""
+    return LIMITS[arch.rstrip("af")]
+
+
+def uniform_registers(arch: str) -> int:
+    """Uniform registers of a warp, the one that reads as zero among them; 0: there are none."""
+    number, _ = age(arch)
+    return 0 if number < 75 else 256 if number >= 100 else 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +98,8 @@ class LaunchConfig:
         local_bytes: local stack of a thread, at the top of the local window.
         local_low: local memory of a thread from address 0.
         registers: registers allocated to a thread.
+        uniform: uniform registers of a warp.
+        layout: where instructions stand in its code.
         barriers: barriers allocated to a CTA.
         stack_entries: capacity of a warp's divergence stack.
         warps: warps of a CTA.
@@ -85,6 +119,8 @@ class LaunchConfig:
     stack_entries: int
     warps: int
     ctas_per_sm: int
+    uniform: int = 0
+    layout: CodeLayout = BUNDLES
     ctas: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -119,11 +155,14 @@ def plan(
     _check_dimensions(kernel, grid, block)
     if shared_dynamic < 0:
         raise UsageError(f"{kernel.name}: {shared_dynamic} bytes of dynamic shared memory")
-    limits = LIMITS[arch]
+    limits = limits_of(arch)
     threads = block[0] * block[1] * block[2]
     warps = -(-threads // WARP_SIZE)
     registers = _round(max(kernel.num_regs, 1), REGISTER_UNIT)
-    shared = kernel.shared_static_bytes + shared_dynamic
+    static = kernel.shared_static_bytes
+    if age(arch)[0] >= 90 and shared_dynamic:
+        static = max(static, RESERVED_SHARED)
+    shared = static + shared_dynamic
     barriers = kernel.num_barriers
     _check(kernel, "shared memory of a block", shared, limits.cta_shared, "bytes")
     _check(
@@ -151,6 +190,8 @@ def plan(
         stack_entries=stack_entries or DEFAULT_STACK_ENTRIES,
         warps=warps,
         ctas_per_sm=min(fits),
+        uniform=uniform_registers(arch),
+        layout=layout_of(arch),
     )
 
 
@@ -180,32 +221,20 @@ def constant_bank_0(
     layout: AddressLayout,
     grid_id: int,
     constants: int = 0,
+    sms: int = 0,
+    places: LaunchWords = NARROW,
 ) -> None:
     """Fill c[0x0] as the driver does: launch words below the parameters, then the parameters.
 
-    `constants` is the device address of the module's `__constant__` variables: code that takes
-    the address of one adds its offset to c[0x0][0xd0].
+    Args:
+        constants: device address of the module's `__constant__` variables, to which code that
+            takes the address of one adds its offset.
+        places: where the launch words stand.
     """
-    high_windows = layout.shared_window >> 32
-    words = {
-        0x00: layout.shared_window,
-        0x04: layout.local_window,
-        0x08: config.block[0],
-        0x0C: config.block[1],
-        0x10: config.block[2],
-        0x14: config.grid[0],
-        0x18: config.grid[1],
-        0x1C: config.grid[2],
-        0x20: WINDOW_BYTES,
-        0x28: grid_id,
-        0x2C: grid_id >> 32,
-        0xD0: constants,
-        0xD4: constants >> 32,
-        0xFC: config.shared_dynamic,
-    }
-    if high_windows:
+    words = dict(_launch_words(config, layout, grid_id, constants, sms, places))
+    if not places.wide_windows and layout.shared_window >> 32:
         words |= {
-            0x100: high_windows,
+            0x100: layout.shared_window >> 32,
             0x104: layout.local_window >> 32,
             # Zero: plain %smid, %nsmid and %warpid fields (the code for sm_60 folds pairs of SM
             # numbers otherwise); and enough tries of a 64-bit clock read.
@@ -213,10 +242,39 @@ def constant_bank_0(
             0x10C: 0xFFFF,
         }
     for offset, value in words.items():
-        if offset + 4 <= bank.size:
-            bank.data[offset : offset + 4].view("<u4")[0] = value & 0xFFFF_FFFF
-    start = config.kernel.param_base
-    bank.data[start : start + len(params)] = np.frombuffer(params, np.uint8)
+        if 0 <= offset and offset + 4 <= config.kernel.param_base:
+            bank.data[offset : offset + 4] = np.frombuffer(
+                (value & 0xFFFF_FFFF).to_bytes(4, "little"), np.uint8
+            )
+    base = config.kernel.param_base
+    bank.data[base : base + len(params)] = np.frombuffer(params, np.uint8)
+
+
+def _launch_words(
+    config: LaunchConfig,
+    layout: AddressLayout,
+    grid_id: int,
+    constants: int,
+    sms: int,
+    at: LaunchWords,
+) -> Iterator[tuple[int, int]]:
+    """(offset, word) of the launch words."""
+    for n in range(3):
+        yield at.block + 4 * n, config.block[n]
+        yield at.grid + 4 * n, config.grid[n]
+    longs = [(at.grid_id, grid_id), (at.constants, constants)]
+    windows = [(at.shared_window, layout.shared_window), (at.local_window, layout.local_window)]
+    if at.wide_windows:
+        longs += windows
+    else:
+        yield from windows
+    for offset, value in longs:
+        if offset >= 0:
+            yield offset, value
+            yield offset + 4, value >> 32
+    yield at.stack_top, WINDOW_BYTES
+    yield at.dynamic_shared, config.shared_dynamic
+    yield at.sms, sms
 
 
 def _check_dimensions(kernel: Kernel, grid: Dim, block: Dim) -> None:

@@ -4,7 +4,11 @@ One buffer holds all architectural state of a warp: header, registers, divergenc
 step engine works on NumPy and memoryview views of it; compiled code works on the same bytes at
 the same offsets.  Offsets are bytes; every field is little-endian and naturally aligned.
 
-    0x000 header      0x400 R[count][32] u32      elsewhere the divergence stack, 16-byte entries
+    0x000 header      0x400 R[count][32] u32, UR likewise
+    elsewhere the divergence stack, 16-byte entries
+
+Uniform registers (sm_75 and later) have a copy for each lane, which the lanes that execute together
+write at once: so a debugger may switch between diverged lanes anywhere (*modelled*).
 
 The first entries of all stacks of a launch lie together, then the second ones and so on: most
 stacks stay shallow, and memory that is never touched costs nothing.
@@ -65,7 +69,9 @@ FIELDS: Final[dict[str, Slot]] = {
     "trap_active": Slot(0x0F0, 4, 1, "active mask of the interrupted code"),
     "trap_depth": Slot(0x0F4, 4, 1, "divergence stack entries of the interrupted code"),
     "trap_quad": Slot(0x0F8, 4, 1, "`quad` of the interrupted code"),
+    "uniform": Slot(0x0FC, 4, 1, "uniform registers in the record, behind the registers"),
     "tid": Slot(0x100, 4, 96, "tid.x[32], tid.y[32], tid.z[32]"),
+    "upred": Slot(0x280, 4, 8, "masks of UP0..UP6 by lane; the eighth is UPT, all ones"),
 }
 
 HEADER_BYTES: Final = 0x400
@@ -93,6 +99,8 @@ ACTIVE: Final = FIELDS["active"].offset // 4
 EXITED: Final = FIELDS["exited"].offset // 4
 VALID: Final = FIELDS["valid"].offset // 4
 DEPTH: Final = FIELDS["depth"].offset // 4
+UPRED: Final = FIELDS["upred"].offset // 4
+UNIFORM: Final = FIELDS["uniform"].offset // 4
 PRED: Final = FIELDS["pred"].offset // 4
 CC: Final = FIELDS["cc"].offset // 4
 STATUS: Final = FIELDS["status"].offset // 4
@@ -125,12 +133,12 @@ TOKENS: Final = ("DIV", "SSY", "PBK", "PCNT", "RET", "PLONGJMP", "PEXIT", "TRAP"
 """Kinds of divergence-stack entries; the number in the record is the index."""
 TOKEN_CODE: Final = {name: n for n, name in enumerate(TOKENS)}
 
-READY, AT_BARRIER, DONE, TRAPPED, FAULTED = range(5)
-STATUS_NAMES: Final = ("ready", "barrier", "exited", "trap", "error")
+READY, AT_BARRIER, DONE, TRAPPED, FAULTED, STUCK = range(6)
+STATUS_NAMES: Final = ("ready", "barrier", "exited", "trap", "error", "converging")
 
 
 def record_bytes(registers: int) -> int:
-    """Bytes of a record with this many registers, without its divergence stack."""
+    """Bytes of a record with this many registers of both files, without its divergence stack."""
     return HEADER_BYTES + registers * ROW_BYTES
 
 
@@ -139,13 +147,14 @@ def stack_bytes(capacity: int) -> int:
     return (capacity + SPARE_ENTRIES) * ENTRY_BYTES
 
 
-def lay_out(record: npt.NDArray[np.uint8], registers: int, capacity: int) -> None:
+def lay_out(record: npt.NDArray[np.uint8], registers: int, capacity: int, uniform: int = 0) -> None:
     """Fill in what says where things lie in a record, and PT; or in many, one a row."""
     words, quads = record.view(np.uint32), record.view(np.uint64)
-    words[..., PRED + 7] = 0xFFFF_FFFF
+    words[..., PRED + 7] = words[..., UPRED + 7] = 0xFFFF_FFFF
+    words[..., UNIFORM] = uniform
     words[..., FIELDS["registers"].offset // 4] = registers
     words[..., FIELDS["capacity"].offset // 4] = capacity
-    quads[..., STACK] = record_bytes(registers)
+    quads[..., STACK] = record_bytes(registers + uniform)
     words[..., STACK_STEP] = ENTRY_BYTES
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from gpudbg.architectures import is_wide
 from gpudbg.formats.launch_machine import SHADER_TYPES, TPC_PLACES, SpecialSetup
 from gpudbg.mem.lanes import FULL, LANE_IDS, U32
 from gpudbg.mem.windows import WINDOW_BYTES, AddressLayout
@@ -239,6 +240,18 @@ ROWS: dict[int, Read] = {
 }
 """SR number to its value: one int for all lanes, or 32."""
 
+ROWS_WIDE: dict[int, Read] = {
+    **{
+        n: ROWS[n]
+        for n in (0, 2, 3, *range(32, 36), *range(37, 40), 42, *range(48, 62), *range(80, 84))
+    },
+    46: lambda m, w, s: m.layout.local_window >> 32,
+    47: lambda m, w, s: m.layout.shared_window >> 32,
+    62: lambda m, w, s: m.barriers,
+    67: lambda m, w, s: s.index,
+}
+"""Registers of sm_70 and later; the others read zero (among them the CTA's rank in its cluster)."""
+
 ROWS_SM_6X: dict[int, Read] = {
     46: lambda m, w, s: m.layout.local_window >> 32,
     47: lambda m, w, s: m.layout.shared_window >> 32,
@@ -275,6 +288,9 @@ class SregFile:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self.rows = dict(ROWS)
+        if is_wide(machine.arch):
+            self.rows = dict(ROWS_WIDE)
+            return
         if machine.arch.startswith("sm_6"):
             self.rows.update(ROWS_SM_6X)
         self._drop_other_shaders(machine.special.shader_type)

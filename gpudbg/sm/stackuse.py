@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpudbg.architectures import is_wide
 from gpudbg.errors import DecodeError
 from gpudbg.isa.operands import Imm, Reg
 from gpudbg.isa.spa5.decode import decode
@@ -14,13 +15,16 @@ _SIGN = 0x8000_0000
 def grows_stack(code: bytes, arch: str, frame_bytes: int) -> bool:
     """True when R1 goes down by more than the frame, or by an amount known only at run time.
 
-    Kernels set R1 to the top of the stack once and take their frame off it (*inferred*: compiled
-    code); only dynamic allocation does more.
+    From sm_70 on it is taken that it does (*modelled*).  Older kernels set R1 to the top of the
+    stack once and take their frame off it (*inferred*: compiled code); only dynamic allocation
+    does more.
 
     Args:
         code: the kernel's instructions, control words included.
         frame_bytes: its frame as the file states it.
     """
+    if is_wide(arch):
+        return True
     taken = 0
     for offset in range(0, len(code), 8):
         # Only words whose destination field is R1; the byte is cheaper than decoding them all.

@@ -13,10 +13,13 @@ from gpudbg.mem.local import LocalMemory
 from gpudbg.mem.store import ByteStore
 from gpudbg.sm import record as rec
 from gpudbg.sm.barriers.phase import Barriers
+from gpudbg.sm.convergence.groups import Groups
 from gpudbg.sm.residency.arena import Arena
 from gpudbg.sm.trap.state import SmTrap
 
 RZ = 255
+UNIFORM_ROWS = 256
+"""Where the uniform registers begin among the rows."""
 ZERO_ROW: U32 = np.zeros(32, np.uint32)
 ZERO_ROW.setflags(write=False)
 
@@ -64,7 +67,10 @@ class WarpState:
         pile: the divergence stack's entries, bytes of shape (count, 16), where they are not in
             `record`.
         R: registers, uint32 view of shape (count, 32); write through it.
-        rows: R by register number: row views, RZ's zeros at 255, None where not allocated.
+        UR: uniform registers with a copy for each lane, likewise; sm_75 and later.
+        groups: the groups of its lanes that do not run now, where `has_groups` (from sm_70 on).
+        rows: R by register number: row views, RZ's zeros at 255, None where not allocated; from
+            `UNIFORM_ROWS` on the uniform registers.
         local: the lanes' local memory.
         shown: `executed` when the debugger was last shown a breakpoint here, or -1.
         tid: uint32 view (3, 32): thread coordinates by lane.
@@ -75,8 +81,11 @@ class WarpState:
 
     __slots__ = (
         "R",
+        "UR",
         "cc",
         "cta",
+        "groups",
+        "has_groups",
         "index",
         "local",
         "outer",
@@ -91,6 +100,7 @@ class WarpState:
         "stack_base",
         "stack_step",
         "tid",
+        "uniform_predicates",
         "words",
     )
 
@@ -100,7 +110,10 @@ class WarpState:
     pile: npt.NDArray[np.uint8]
     words: memoryview
     quads: memoryview
+    groups: Groups
     R: U32
+    UR: U32
+    uniform_predicates: Masks
     rows: list[U32 | None]
     predicates: Masks
     cc: Masks
@@ -114,9 +127,18 @@ class WarpState:
         registers: int,
         capacity: int,
         local: LocalMemory | None = None,
+        groups: Groups | None = None,
     ) -> None:
-        """Args: local: None: it and the record are the CTA's, which was placed in an arena."""
+        """A warp before its first instruction.
+
+        Args:
+            local: None: it and the record are the CTA's, which was placed in an arena.
+            groups: of its lanes, where these have pcs of their own; else it has a divergence stack.
+        """
         self.cta = cta
+        if groups is not None:
+            self.groups = groups
+        self.has_groups = groups is not None
         self.sm = cta.sm
         self.slot = slot
         self.index = index
@@ -210,7 +232,13 @@ class WarpState:
 
     @property
     def stack(self) -> tuple[StackEntry, ...]:
-        """The divergence stack, top last."""
+        """Where lanes that do not run now wait: the divergence stack, or groups; the top last."""
+        if self.has_groups:
+            return tuple(
+                StackEntry(group.state, group.lanes, group.pc)
+                for group in reversed(self.groups.parked)
+                if group.lanes != self.words[rec.ACTIVE]
+            )
         return tuple(self.entry(n) for n in range(self.words[rec.DEPTH]))
 
     def entry(self, n: int) -> StackEntry:
@@ -257,7 +285,13 @@ def _registers(warp: WarpState) -> U32:
     return warp.record.view(np.uint32)[start : start + count * 32].reshape(count, 32)
 
 
-_VARIABLES = frozenset(("R", "rows", "predicates", "cc"))
+def _uniform(warp: WarpState) -> U32:
+    start = rec.HEADER_BYTES // 4 + warp.words[rec.REGISTERS] * 32
+    count = warp.words[rec.UNIFORM]
+    return warp.record.view(np.uint32)[start : start + count * 32].reshape(count, 32)
+
+
+_VARIABLES = frozenset(("R", "UR", "rows", "predicates", "uniform_predicates", "cc"))
 """Arrays through which a program's variables are written."""
 
 _MADE: dict[str, Callable[[Any], Any]] = {
@@ -265,7 +299,9 @@ _MADE: dict[str, Callable[[Any], Any]] = {
     "pile": lambda warp: warp.cta.home.stack(warp.cta.place, warp.index),
     "local": lambda warp: warp.cta.home.local(warp.cta.place, warp.index),
     "R": _registers,
-    "rows": lambda warp: [*warp.R, *[None] * (RZ - len(warp.R)), ZERO_ROW],
+    "UR": _uniform,
+    "rows": lambda warp: [*warp.R, *[None] * (RZ - len(warp.R)), ZERO_ROW, *warp.UR],
+    "uniform_predicates": lambda warp: Masks(warp.words, rec.UPRED, 7),
     "predicates": lambda warp: Masks(warp.words, rec.PRED, 7),
     "cc": lambda warp: Masks(warp.words, rec.CC, 5),
     "tid": lambda warp: warp.record.view(np.uint32)[rec.TID : rec.TID + 96].reshape(3, 32),
@@ -339,6 +375,26 @@ class Cta:
     def part(self) -> None:
         """The CTA has ended: it and its warps no longer keep each other."""
         self.warps.clear()
+
+    def expected(self, number: int) -> int:
+        """Threads that a barrier waits for now.
+
+        Warps whose lanes have pcs of their own are counted by threads, others by whole warps.
+        """
+        live, barriers = self.live, self.barriers
+        if not live or not live[0].has_groups:
+            return barriers.expected(number, len(live))
+        count = barriers.slots[number].count
+        threads = sum((w.valid & ~w.exited).bit_count() for w in live)
+        return threads if count is None else count
+
+    def barrier_words(self) -> list[str]:
+        """A line for each barrier that holds threads: "barrier 1 holds 32 of 64"."""
+        return [
+            f"barrier {n} holds {slot.arrived} of {self.expected(n)}"
+            for n, slot in enumerate(self.barriers.slots)
+            if slot.arrived
+        ]
 
     @property
     def live(self) -> list[WarpState]:

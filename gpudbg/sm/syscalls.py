@@ -29,6 +29,9 @@ from gpudbg.sm.state import WarpState
 FIRST_ARGUMENT = 4
 """Register of the first argument and of the result."""
 
+RETURN_ADDRESS = 20
+"""Register pair of the return address from sm_70 on; before, it is on the divergence stack."""
+
 MAX_STRING = 1 << 16
 
 
@@ -40,7 +43,10 @@ def function_of(name: str) -> Callable[[Any, Any], None] | None:
 
     def execute(m: StepEngine, i: object) -> None:
         call(m)
-        m.pop("RET", m.exec)
+        if m.warp.has_groups:
+            m.branch(m.exec, m.reg_pair(RETURN_ADDRESS))
+        else:
+            m.pop("RET", m.exec)
 
     return execute
 

@@ -72,7 +72,7 @@ def _state(cta: Cta, number: int) -> BarrierState:
         number=number,
         block=cta.block,
         arrived=slot.arrived,
-        expected=cta.barriers.expected(number, len(cta.live)),
+        expected=cta.expected(number),
         counted=slot.count is not None,
         there=tuple(w.slot for w in there),
         gone_on=max(slot.arrived - WARP_SIZE * len(there), 0),

@@ -72,6 +72,16 @@ class Instruction:
         return index == PT and not negated and bool(self.m["cctest"] == "T")
 
     @property
+    def tests_guard(self) -> bool:
+        """Whether its guard is an operand that it tests itself: none does."""
+        return False
+
+    @property
+    def uniform_guard(self) -> bool:
+        """Whether its guard is a uniform predicate: there are none."""
+        return False
+
+    @property
     def replaces_results(self) -> bool:
         """Whether it leaves nothing of the old values of its destination registers."""
         return self.guard == (PT, False) and not self.m["merge"].startswith("MRG")

@@ -38,7 +38,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ...architectures import RUN
+from ...architectures import NARROW
 from ..bitsets import Bits
 from ..operands import Operand
 from . import kinds, places
@@ -46,7 +46,7 @@ from .counts import register_count
 from .sregs import SREG_SETS
 from .tables import FLAG_TEXT, LOW_FLAG_TEXT, TABLES, Table, flag
 
-ARCHS = RUN
+ARCHS = NARROW
 GUARD = Bits.parse("18:16")
 GUARD_NOT = Bits.parse("19")
 GUARD_MASK = GUARD.mask | GUARD_NOT.mask

@@ -138,6 +138,16 @@ class Instruction:
         return index == PT and not negated and free
 
     @property
+    def tests_guard(self) -> bool:
+        """Whether its guard is an operand that it tests itself: BRA.DIV, .CONV and .ANY."""
+        return self.op == "BRA" and any(name in self.m for name in ("DIV", "CONV", "ANY"))
+
+    @property
+    def uniform_guard(self) -> bool:
+        """Whether its guard is a uniform predicate."""
+        return self.form.uniform_guard
+
+    @property
     def replaces_results(self) -> bool:
         """Whether it leaves nothing of the old values of its destination registers."""
         return self.guard == (PT, False)

@@ -72,11 +72,3 @@ class Barriers:
         """Threads the barrier waits for now; `live`: warps that have not exited."""
         count = self.slots[number].count
         return WARP_SIZE * live if count is None else count + -count % WARP_SIZE
-
-    def describe(self, live: int) -> list[str]:
-        """A line for each barrier that holds threads: "barrier 1 holds 32 of 64"."""
-        return [
-            f"barrier {n} holds {slot.arrived} of {self.expected(n, live)}"
-            for n, slot in enumerate(self.slots)
-            if slot.arrived
-        ]

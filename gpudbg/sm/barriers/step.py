@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpudbg.mem.lanes import FULL, WARP_SIZE
 from gpudbg.sm import record as rec
 from gpudbg.sm.barriers.phase import Arrival, Barrier
+from gpudbg.sm.convergence.step import released as released_groups
 from gpudbg.sm.faults import WarpErrorRaised
 from gpudbg.sm.state import Cta, WarpState
 
@@ -23,7 +24,7 @@ def arrive(warp: WarpState, arrival: Arrival) -> list[WarpState]:
         text = f"barrier {number} is not one of the kernel's {barriers.allocated}"
         raise WarpErrorRaised("ILLEGAL_INSTR_PARAM2", arrival.lanes, text)
     slot = barriers.slots[number]
-    slot.arrived += WARP_SIZE
+    slot.arrived += arrival.lanes.bit_count() if warp.has_groups else WARP_SIZE
     if arrival.count is not None:
         slot.count = arrival.count
     if arrival.mode == "RED":
@@ -33,8 +34,9 @@ def arrive(warp: WarpState, arrival: Arrival) -> list[WarpState]:
         slot.any_true = slot.any_true or voted != 0
     if arrival.mode != "ARV":
         slot.waiting[warp.index] = arrival.reduce
-        warp.words[rec.STATUS] = rec.AT_BARRIER
-        warp.words[rec.BAR_WAIT] = number
+        if not warp.has_groups:
+            warp.words[rec.STATUS] = rec.AT_BARRIER
+            warp.words[rec.BAR_WAIT] = number
     return _release(warp.cta, number)
 
 
@@ -52,12 +54,14 @@ def _release(cta: Cta, number: int) -> list[WarpState]:
     """Release a barrier if enough threads have arrived."""
     barriers = cta.barriers
     slot = barriers.slots[number]
-    if slot.arrived < barriers.expected(number, len(cta.live)):
+    if slot.arrived < cta.expected(number):
         return []
     released = []
     for index, reduce in slot.waiting.items():
         warp = cta.warps[index]
-        if not warp.words[rec.FLAGS] & rec.FLAG_TRAP:
+        if warp.has_groups:
+            released_groups(warp, number)
+        elif not warp.words[rec.FLAGS] & rec.FLAG_TRAP:
             # A warp taken off the barrier by its trap handler goes on when that returns.
             warp.words[rec.STATUS] = rec.READY
         if reduce:

@@ -17,29 +17,31 @@ import numpy as np
 
 from gpudbg.errors import DecodeError, ModelGap
 from gpudbg.formats.program import CodeImage
-from gpudbg.isa.spa5.decode import decode
-from gpudbg.isa.spa5.insn import Instruction
+from gpudbg.isa.family import Instruction, decode
 from gpudbg.mem.constant import ConstantBanks
 from gpudbg.mem.device import DeviceMemory
 from gpudbg.mem.lanes import FULL, U32, U64, bools, first_lane
 from gpudbg.sm import record as rec
 from gpudbg.sm.barriers.phase import Arrival
-from gpudbg.sm.barriers.step import arrive
+from gpudbg.sm.barriers.step import arrive, warp_exited
+from gpudbg.sm.convergence import step as convergence
 from gpudbg.sm.device_output import DeviceOutput, Heap
 from gpudbg.sm.divergence import step as divergence
 from gpudbg.sm.engines.memory import MemoryOps
 from gpudbg.sm.engines.values import Mask, Value, ValueOps, Wide, const32, join, lanes32
 from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
 from gpudbg.sm.observer import Observer, Observers
-from gpudbg.sm.record import ACTIVE, CC_INDEX, EXECUTED, PC, PRED, STATUS
+from gpudbg.sm.record import ACTIVE, CC_INDEX, EXECUTED, PC, PRED, STATUS, UPRED
 from gpudbg.sm.schedule.turns import FLOW, starts_piece
 from gpudbg.sm.semantics import registry
 from gpudbg.sm.sregs import SregFile
-from gpudbg.sm.state import RZ, Sm, WarpState
+from gpudbg.sm.state import RZ, UNIFORM_ROWS, Sm, WarpState
 from gpudbg.sm.trap.instructions import TrapPolicy
 from gpudbg.sm.written import Written
 
 PT = 7
+ALWAYS = PRED + PT
+"""The guard of an instruction without one: PT, all ones."""
 NO_TURN = 1 << 62
 """More instructions than any run has."""
 ZERO_WIDE: U64 = np.zeros(1, np.uint64)
@@ -67,7 +69,10 @@ class SystemCall:
 
 
 class Bound(NamedTuple):
-    """An instruction bound to its address: what the fetch table holds."""
+    """An instruction bound to its address: what the fetch table holds.
+
+    `guard` is the word of the record that holds the guard's mask.
+    """
 
     pc: int
     next_pc: int
@@ -103,6 +108,7 @@ class StepEngine(ValueOps, MemoryOps):
     __slots__ = (
         "_bound",
         "_functions",
+        "_layout",
         "_next",
         "_pc",
         "_system_function",
@@ -147,7 +153,8 @@ class StepEngine(ValueOps, MemoryOps):
         self.written: Written | None = Written()
         self.images: Callable[[StepEngine, str, Any], None] | None = None
         self.fault: WarpErrorRaised | TrapRaised | None = None
-        self._functions = registry.table()
+        self._layout = code.program.layout
+        self._functions = registry.table(code.program.arch)
         self._bound: dict[int, Bound] = {}
         self._writes: list[tuple[int, U32]] = []
         self._pc = self._next = self.exec = 0
@@ -166,6 +173,7 @@ class StepEngine(ValueOps, MemoryOps):
         marked, and the warp's state and the engine's are put back at the end.  Memory is the
         caller's to put back."""
         saved = warp.saved()
+        groups = warp.groups.copy() if warp.has_groups else None
         kept = self.observers, self.fault, self.written, sm.issued, sm.clock_base
         self.observers = None if observer is None else Observers([observer])
         self.written = None
@@ -173,6 +181,8 @@ class StepEngine(ValueOps, MemoryOps):
             yield
         finally:
             warp.put_back(saved)
+            if groups is not None:
+                warp.groups = groups
             self.observers, self.fault, self.written, sm.issued, sm.clock_base = kept
 
     # ---- running -----------------------------------------------------------------------
@@ -221,6 +231,7 @@ class StepEngine(ValueOps, MemoryOps):
         turn_end: int,
     ) -> Ended:
         words, quads, bound, writes = warp.words, warp.quads, self._bound, self._writes
+        first = self._layout.first
         observe = self.observers is not None and bool(self.observers.hooks["instruction"])
         done = quads[EXECUTED]
         while done < end:
@@ -228,8 +239,8 @@ class StepEngine(ValueOps, MemoryOps):
             entry = bound.get(pc) or self._fetch(pc)
             pc, next_pc, guard, negated, insn, function, flow = entry
             lanes = words[ACTIVE]
-            if guard != PT or negated:
-                held = words[PRED + guard]
+            if guard != ALWAYS or negated:
+                held = words[guard]
                 lanes &= ~held if negated else held
             if observe:
                 self.observers.emit("instruction", warp, pc, insn, lanes)  # type: ignore[union-attr]
@@ -241,7 +252,7 @@ class StepEngine(ValueOps, MemoryOps):
                 target = self._next
                 if target != next_pc:
                     quads[rec.CAME_FROM] = pc
-                    next_pc = target if target & 31 else target + 8
+                    next_pc = first(target)
             done += 1
             quads[EXECUTED] = done
             if words[STATUS]:
@@ -286,19 +297,20 @@ class StepEngine(ValueOps, MemoryOps):
         # An error of fetching is one of all lanes that are there; nothing executes.
         self._pc = self._next = pc
         self.exec = self.warp.active
-        place = pc if pc & 31 else pc + 8
+        layout = self._layout
+        place = layout.first(pc)
         where = self.code.placement_at(place)
         if where is None:
             return self._system_call(pc)
-        if pc & 7:
-            raise self._bad_pc("MISALIGNED_PC", f"pc 0x{pc:x} is not a multiple of 8")
-        offset = place - self.code.base
-        word = int.from_bytes(self.code.code[offset : offset + 8], "little")
+        if pc % layout.word_bytes:
+            text = f"pc 0x{pc:x} is not a multiple of {layout.word_bytes}"
+            raise self._bad_pc("MISALIGNED_PC", text)
+        word = layout.word_at(self.code.code, place - self.code.base)
         arch = self.code.program.arch
         try:
             insn = decode(word, arch)
         except DecodeError as error:
-            text = f"word 0x{word:016x}: {error.reason}"
+            text = f"word 0x{word:0{2 * layout.word_bytes}x}: {error.reason}"
             raise WarpErrorRaised("ILLEGAL_INSTR_ENCODING", 0, text) from None
         function = self._functions.get(insn.op)
         if function is None:
@@ -306,17 +318,9 @@ class StepEngine(ValueOps, MemoryOps):
         missing = self._missing_registers(insn)
         if missing:
             function = _fault("OOR_REG", f"{missing} is not one of the warp's {len(self.warp.R)}")
-        following = place + 8
-        guard, negated = insn.guard
-        found = Bound(
-            place,
-            following if following & 31 else following + 8,
-            guard,
-            negated,
-            insn,
-            function,
-            insn.op in FLOW,
-        )
+        guard, negated = (PT, False) if insn.tests_guard else insn.guard
+        guard += UPRED if insn.uniform_guard and guard != PT else PRED
+        found = Bound(place, layout.next(place), guard, negated, insn, function, insn.op in FLOW)
         self._bound[pc] = found
         return found
 
@@ -339,7 +343,7 @@ class StepEngine(ValueOps, MemoryOps):
             function = self._system_function(name)
             if function is None:
                 raise ModelGap(f"the program calls {name}, which it does not contain")
-            found = Bound(pc, pc + 8, PT, False, SystemCall(name), function)
+            found = Bound(pc, self._layout.next(pc), ALWAYS, False, SystemCall(name), function)
             self._bound[pc] = found
             return found
         raise self._bad_pc("PC_OVERFLOW", f"pc 0x{pc:x} is outside the program's code")
@@ -354,7 +358,9 @@ class StepEngine(ValueOps, MemoryOps):
         """The gap with the place it was met."""
         pc = self.warp.pc
         entry = self._bound.get(pc)
-        text = f"{entry.insn.text(entry.pc)}, word 0x{entry.insn.word:016x}: " if entry else ""
+        text, digits = "", 2 * self._layout.word_bytes
+        if entry:
+            text = f"{entry.insn.text(entry.pc)}, word 0x{entry.insn.word:0{digits}x}: "
         return ModelGap(f"{self.code.describe(pc)}: {text}{gap.message}", gap.hint)
 
     # ---- state -------------------------------------------------------------------------
@@ -397,6 +403,33 @@ class StepEngine(ValueOps, MemoryOps):
             words, lanes = self.warp.words, self.exec
             words[PRED + index] = (words[PRED + index] & ~lanes) | (value & lanes)
 
+    # Uniform registers have a copy for each lane; a group's copies are written together.
+
+    def ureg(self, index: int) -> U32:
+        if index == RZ:
+            return const32(0)
+        row = self.warp.rows[UNIFORM_ROWS + index]
+        return const32(int(row[first_lane(self.exec)]))  # type: ignore[index]
+
+    def ureg_pair(self, index: int) -> U64:
+        return ZERO_WIDE if index == RZ else join(self.ureg(index), self.ureg(index + 1))
+
+    def ureg_write(self, index: int, value: Value) -> None:
+        if index != RZ:
+            shared = const32(int(lanes32(value)[first_lane(self.exec)]))
+            row: U32 = self.warp.rows[UNIFORM_ROWS + index]  # type: ignore[assignment]
+            np.copyto(row, shared, where=bools(self.warp.words[ACTIVE]))
+
+    def upred(self, index: int) -> Mask:
+        held = self.warp.words[UPRED + index]
+        return FULL if held >> first_lane(self.exec) & 1 else 0
+
+    def upred_write(self, index: int, value: Mask) -> None:
+        if index != PT:
+            words, lanes = self.warp.words, self.warp.words[ACTIVE]
+            shared = lanes if value >> first_lane(self.exec) & 1 else 0
+            words[UPRED + index] = words[UPRED + index] & ~lanes | shared
+
     def cc_read(self, flag: str) -> Mask:
         return self.warp.words[CC_INDEX[flag]]
 
@@ -424,20 +457,52 @@ class StepEngine(ValueOps, MemoryOps):
     def next_pc(self) -> int:
         return self._next
 
-    def branch(self, mask: Mask, target: int | Value) -> None:
+    def branch(self, mask: Mask, target: int | Value | Wide) -> None:
         if mask:
-            if isinstance(target, int):
+            if self.warp.has_groups:
+                self._branch_groups(mask, target)
+            elif isinstance(target, int):
                 self._next = divergence.branch(self.warp, self._next, mask, target)
             else:
-                self._next = self._spread(mask, target)
+                self._next = self._spread(mask, target)  # type: ignore[arg-type]
 
     def _spread(self, mask: Mask, target: U32) -> int:
         """A branch whose target is in a register."""
-        goals: dict[int, int] = {}
-        for lane, goal in enumerate(lanes32(target).tolist()):
-            if mask >> lane & 1:
-                goals[goal] = goals.get(goal, 0) | 1 << lane
-        return divergence.branch_each(self.warp, self._next, goals)
+        return divergence.branch_each(self.warp, self._next, _goals(mask, target))
+
+    def _branch_groups(self, mask: Mask, target: int | Value | Wide) -> None:
+        """A branch of lanes that have pcs of their own."""
+        goals = {target: mask} if isinstance(target, int) else _goals(mask, target)
+        self._next = convergence.branch_each(self.warp, self._pc, self._next, goals)
+
+    def open_barrier(self, number: int) -> None:
+        self.warp.groups.open(number, self.exec)
+
+    def converge(self, number: int, mask: Mask) -> None:
+        if mask:
+            self._next = convergence.converge(self.warp, self._next, number, mask)
+
+    def leave_barrier(self, number: int, mask: Mask) -> None:
+        self.warp.groups.leave(number, mask)
+
+    def barrier_mask(self, number: int, clear: bool, keep: bool) -> U32:
+        groups = self.warp.groups
+        masks = np.array([groups.mask_of_lane(number, lane) for lane in range(32)], np.uint32)
+        if clear:
+            groups.save(number, self.exec, keep)
+        return masks
+
+    def set_barrier(self, number: int, value: Value) -> None:
+        self.warp.groups.restore(number, self.exec, lanes32(value).tolist())
+
+    def synchronize(self, value: Value, mask: Mask, exclusive: bool) -> None:
+        if mask:
+            masks = lanes32(value).tolist()
+            self._next = convergence.synchronize(self.warp, self._next, mask, masks, exclusive)
+
+    def yield_turn(self, mask: Mask) -> None:
+        if mask:
+            self._next = convergence.yield_turn(self.warp, self._next, mask)
 
     def push(self, kind: str, target: int | Value) -> None:
         goal = target if isinstance(target, int) else int(lanes32(target)[first_lane(self.exec)])
@@ -456,7 +521,10 @@ class StepEngine(ValueOps, MemoryOps):
         self.branch(self.exec, target)
 
     def exit(self, mask: Mask) -> None:
-        if mask:
+        if mask and self.warp.has_groups:
+            self._next = convergence.exit_lanes(self.warp, self._next, mask)
+            warp_exited(self.warp.cta)
+        elif mask:
             self._next = divergence.exit_lanes(self.warp, self._next, mask)
 
     def quad_activate(self, on: bool) -> None:
@@ -474,7 +542,13 @@ class StepEngine(ValueOps, MemoryOps):
             self.exec,
             FULL if pred is None else pred,
         )
-        released = arrive(self.warp, arrival)
+        warp = self.warp
+        if warp.has_groups and mode != "ARV":
+            self._next = convergence.wait_at_barrier(warp, self._next, arrival.barrier, self.exec)
+        waits = warp.has_groups and not warp.groups.running
+        released = arrive(warp, arrival)
+        if waits and warp.groups.running:
+            self._next = warp.pc
         if self.observers is not None:
             self.observers.emit("barrier", self.warp, arrival, released)
 
@@ -499,3 +573,12 @@ class StepEngine(ValueOps, MemoryOps):
 
     def warp_error(self, code: str, lanes: Mask | None = None, detail: str = "") -> NoReturn:
         raise WarpErrorRaised(code, lanes or 0, detail)
+
+
+def _goals(mask: Mask, target: U32 | U64) -> dict[int, int]:
+    """Target -> lanes of a branch whose target is in a register."""
+    goals: dict[int, int] = {}
+    for lane, goal in enumerate(np.broadcast_to(target, 32).tolist()):
+        if mask >> lane & 1:
+            goals[goal] = goals.get(goal, 0) | 1 << lane
+    return goals

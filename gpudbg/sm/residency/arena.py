@@ -104,7 +104,7 @@ class Arena:
         self.config = config
         self.count = count = len(places)
         # Not a multiple of 128: the same fields of many warps would share few sets of the caches.
-        self.stride = _whole(rec.record_bytes(config.registers), LINE) + LINE // 2
+        self.stride = _whole(rec.record_bytes(config.registers + config.uniform), LINE) + LINE // 2
         # CTAs may belong to different host threads.
         row = _whole(config.warps * rec.ENTRY_BYTES, LINE)
         self._step = count * row
@@ -206,7 +206,8 @@ class Arena:
     def record(self, n: int, warp: int) -> npt.NDArray[np.uint8]:
         """The record of a warp of CTA `n`."""
         start = (n * self.config.warps + warp) * self.stride
-        return self._records[start : start + rec.record_bytes(self.config.registers)]
+        size = rec.record_bytes(self.config.registers + self.config.uniform)
+        return self._records[start : start + size]
 
     def stack(self, n: int, warp: int) -> npt.NDArray[np.uint8]:
         """The divergence stack of a warp of CTA `n`, a row an entry."""
@@ -221,15 +222,20 @@ def _whole(size: int, unit: int) -> int:
 
 def _headers(config: LaunchConfig, entry: int) -> npt.NDArray[np.uint8]:
     """The headers of a CTA's warps before their first instruction, what differs by CTA left out."""
-    return _kept_headers(config.block, config.registers, config.stack_entries, entry)
+    layout = config.layout
+    return _kept_headers(
+        config.block, config.registers, config.stack_entries, layout.first(entry), config.uniform
+    )
 
 
 @lru_cache(maxsize=64)
-def _kept_headers(block: Dim, registers: int, capacity: int, entry: int) -> npt.NDArray[np.uint8]:
+def _kept_headers(
+    block: Dim, registers: int, capacity: int, entry: int, uniform: int
+) -> npt.NDArray[np.uint8]:
     x, y, z = block
     count = -(-x * y * z // WARP_SIZE)
     headers = np.zeros((count, rec.HEADER_BYTES), np.uint8)
-    rec.lay_out(headers, registers, capacity)
+    rec.lay_out(headers, registers, capacity, uniform)
     words = headers.view(np.uint32)
     lanes: U32 = np.arange(count * WARP_SIZE, dtype=np.uint32)
     coordinates = (lanes % x, lanes // x % y, lanes // (x * y))
@@ -241,6 +247,6 @@ def _kept_headers(block: Dim, registers: int, capacity: int, entry: int) -> npt.
     words[:, rec.VALID] = words[:, rec.ACTIVE] = valid
     words[:, rec.INDEX] = np.arange(count)
     quads = headers.view(np.uint64)
-    quads[:, rec.PC] = entry if entry & 31 else entry + 8
+    quads[:, rec.PC] = entry
     quads[:, rec.POINTERS + 3] = UNTOUCHED
     return headers

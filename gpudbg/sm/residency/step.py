@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from gpudbg.mem.pages import address_of, zeroed
 from gpudbg.sm.barriers.phase import Barriers
+from gpudbg.sm.convergence.groups import Groups
 from gpudbg.sm.launch import Dim, LaunchConfig
 from gpudbg.sm.residency.arena import LINE, Arena, Place
 from gpudbg.sm.state import Cta, Sm, WarpState
@@ -139,6 +140,7 @@ class Residency:
         places = [Place(self._next(), sm, slot) for sm, slot in chosen]
         home = Arena(config, self.entry, places, self._issued_at)
         made = []
+        groups = Groups if not config.layout.has_control_words else lambda: None
         for n, (number, index, slot) in enumerate(places):
             sm = self.sms[index]
             cta = Cta(number, coordinates(number, config.grid), index, slot, home=home, place=n)
@@ -146,7 +148,7 @@ class Residency:
             # All CTAs have as many, so their slots lie in a row.
             at = slot * config.warps
             cta.warps = [
-                WarpState(cta, w, at + w, config.registers, config.stack_entries)
+                WarpState(cta, w, at + w, config.registers, config.stack_entries, groups=groups())
                 for w in range(config.warps)
             ]
             sm.ctas[slot] = cta

@@ -137,14 +137,18 @@ def fchk(m: Machine, i: Insn) -> None:
     False only where the multiply-add sequence that compilers emit is exact: a and b normal,
     -103 <= ea, -126 <= eb <= 125 and -125 <= ea - eb <= 126 for exponents ea and eb.
     """
-    ea = _exponent(m, f32_src(m, i.o["a"]))
-    eb = _exponent(m, f32_src(m, i.o["b"]))
+    write_pred(m, i, "p", needs_slow_division(m, f32_src(m, i.o["a"]), f32_src(m, i.o["b"])))
+
+
+def needs_slow_division(m: Machine, a: Value, b: Value) -> Mask:
+    """Where a / b is not exact by the sequence that compilers emit; see FCHK."""
+    ea, eb = _exponent(m, a), _exponent(m, b)
     safe = m.mand(_within(m, ea, 24, 254), _within(m, eb, 1, 252))
     safe = m.mand(safe, _within(m, m.sub(ea, eb), -125, 126))
-    write_pred(m, i, "p", m.mnot(safe))
+    return m.mnot(safe)
 
 
-def _swizzled(m: Machine, value: Value, letters: str) -> Value:
+def swizzled(m: Machine, value: Value, letters: str) -> Value:
     """`value` with its sign per lane of the quad: P plus, N minus, Z -0 (adds nothing)."""
     for letter in "NZ":
         lanes = sum(0x11111111 << lane for lane in range(4) if letters[lane] == letter)
@@ -162,7 +166,7 @@ def fswzadd(m: Machine, i: Insn) -> None:
     """
     a, b = _sources(m, i)
     letters = i.m["swz"]
-    a, b = _swizzled(m, a, letters[0::2]), _swizzled(m, b, letters[1::2])
+    a, b = swizzled(m, a, letters[0::2]), swizzled(m, b, letters[1::2])
     result = m.fadd(a, b, rounding(i))
     write(m, i, f32_result(m, i, m.ftz(result) if flushes(i) else result))
 

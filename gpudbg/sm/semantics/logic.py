@@ -208,11 +208,15 @@ def prmt(m: Machine, i: Insn) -> None:
     """Pick four bytes of c:a by the nibbles of b; nibble bit 3 replicates the byte's sign."""
     pair = m.wide(int_src(m, i.o["a"]), int_src(m, i.o["c"]))
     if isinstance(i.o["b"], Imm):
-        write(m, i, _fixed_bytes(m, pair, _nibbles(i)))
-        return
-    selector = int_src(m, i.o["b"])
-    if i.m["mode"]:
-        s0, s1, s2, s3 = _PRMT_SELECTORS[i.m["mode"]]
+        write(m, i, fixed_bytes(m, pair, i.o["b"].value, i.m["mode"]))
+    else:
+        write(m, i, permuted(m, pair, int_src(m, i.o["b"]), i.m["mode"]))
+
+
+def permuted(m: Machine, pair: Wide, selector: Value, mode: str) -> Value:
+    """Four bytes of a pair by the nibbles of a selector."""
+    if mode:
+        s0, s1, s2, s3 = _PRMT_SELECTORS[mode]
         odd = m.bit(selector, 0)
         selector = m.select(m.bit(selector, 1), m.select(odd, s3, s2), m.select(odd, s1, s0))
     result: Value = 0
@@ -222,21 +226,16 @@ def prmt(m: Machine, i: Insn) -> None:
         sign = m.select(m.bit(byte, 7), 0xFF, 0)
         byte = m.and_(m.select(m.bit(nibble, 3), sign, byte), 0xFF)
         result = byte if n == 0 else m.or_(result, m.shl(byte, 8 * n))
-    write(m, i, result)
+    return result
 
 
-def _nibbles(i: Insn) -> list[int]:
-    """The four byte selectors of a PRMT whose selector is an immediate."""
-    selector: int = i.o["b"].value
-    if i.m["mode"]:
-        selector = _PRMT_SELECTORS[i.m["mode"]][selector & 3]
-    return [selector >> 4 * n & 15 for n in range(4)]
-
-
-def _fixed_bytes(m: Machine, pair: Wide, nibbles: list[int]) -> Value:
-    """The bytes of `pair` named by constant selectors, put together."""
+def fixed_bytes(m: Machine, pair: Wide, selector: int, mode: str) -> Value:
+    """Four bytes of a pair by the nibbles of a constant selector."""
+    if mode:
+        selector = _PRMT_SELECTORS[mode][selector & 3]
     result: Value | None = None
-    for n, nibble in enumerate(nibbles):
+    for n in range(4):
+        nibble = selector >> 4 * n & 15
         byte = m.lo(m.wshr(pair, 8 * (nibble & 7)))
         byte = m.select(m.bit(byte, 7), 0xFF, 0) if nibble & 8 else m.and_(byte, 0xFF)
         placed = m.shl(byte, 8 * n)

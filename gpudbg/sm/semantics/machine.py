@@ -325,3 +325,43 @@ class Machine(Protocol):
 
     def warp_error(self, code: str, lanes: Mask | None = None, detail: str = "") -> None:
         """Raise a warp error by name (ILLEGAL_INSTR_PARAM, ...) and abandon the instruction."""
+
+
+class WideMachine(Machine, Protocol):
+    """What the instructions of sm_70 and later need besides."""
+
+    def ureg(self, index: int) -> Value:
+        """Uniform register UR`index`, one value for all lanes; 255 (URZ) reads 0."""
+
+    def ureg_pair(self, index: int) -> Wide:
+        """UR`index` (low) and the next one."""
+
+    def ureg_write(self, index: int, value: Value) -> None:
+        """Write a uniform register with the value of the lowest executing lane."""
+
+    def upred(self, index: int) -> Mask:
+        """Uniform predicate UP`index`."""
+
+    def upred_write(self, index: int, value: Mask) -> None:
+        """Write a uniform predicate with the value of the lowest executing lane."""
+
+    def open_barrier(self, number: int) -> None:
+        """BSSY: the executing lanes will wait for one another at BSYNC of this barrier."""
+
+    def converge(self, number: int, mask: Mask) -> None:
+        """BSYNC of the lanes of `mask`."""
+
+    def leave_barrier(self, number: int, mask: Mask) -> None:
+        """BREAK of the lanes of `mask`."""
+
+    def barrier_mask(self, number: int, clear: bool, keep: bool) -> Value:
+        """BMOV Rd, Bn; `clear` empties it, `keep` if what it held may be restored."""
+
+    def set_barrier(self, number: int, value: Value) -> None:
+        """BMOV Bn, R: what was saved with that mask."""
+
+    def synchronize(self, value: Value, mask: Mask, exclusive: bool) -> None:
+        """WARPSYNC of the lanes of `mask`, which wait for the lanes of their `value`."""
+
+    def yield_turn(self, mask: Mask) -> None:
+        """YIELD: other groups of lanes may run before those of `mask`."""

@@ -89,14 +89,21 @@ def r2p(m: Machine, i: Insn) -> None:
 @register("SHFL")
 def shfl(m: Machine, i: Insn) -> None:
     """Another lane's register; own value and P false outside the segment (documented: shfl)."""
-    value, lane = raw(m, i.o["a"]), m.lane_id()
-    index = m.and_(raw(m, i.o["b"]), 31)
-    control = raw(m, i.o["c"])
+    a, b, c = (raw(m, i.o[slot]) for slot in "abc")
+    found, inside = shuffled(m, a, b, c, i.m["mode"])
+    write(m, i, found)
+    write_pred(m, i, "p", inside)
+
+
+def shuffled(
+    m: Machine, value: Value, index: Value, control: Value, mode: str
+) -> tuple[Value, Mask]:
+    """What SHFL reads from other lanes, and whether they lie in the lane's segment."""
+    lane, index = m.lane_id(), m.and_(index, 31)
     segment = m.and_(m.shr(control, 8), 31)
     outside = m.not_(segment)
     base = m.and_(lane, segment)
     limit = m.or_(base, m.and_(m.and_(control, 31), outside))
-    mode = i.m["mode"]
     if mode == "IDX":
         source = m.or_(base, m.and_(index, outside))
     elif mode == "UP":
@@ -106,8 +113,7 @@ def shfl(m: Machine, i: Insn) -> None:
     else:
         source = m.xor(lane, index)
     inside = m.mnot(m.slt(source, limit) if mode == "UP" else m.slt(limit, source))
-    write(m, i, m.lane_read(value, m.select(inside, source, lane)))
-    write_pred(m, i, "p", inside)
+    return m.lane_read(value, m.select(inside, source, lane)), inside
 
 
 @register("VOTE")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from gpudbg.architectures import is_wide
 from gpudbg.isa.operands import RZ
-from gpudbg.sm.semantics.rows import ROWS, STOPS, Semantics
+from gpudbg.sm.semantics.rows import ROWS, STOPS, WIDE_ROWS
 
 if TYPE_CHECKING:
-    from gpudbg.isa.spa5.insn import Instruction
+    from gpudbg.isa.family import Instruction
 
 FAMILIES = (
     "integer",
@@ -29,11 +31,17 @@ FAMILIES = (
 )
 """Modules of this package that register semantics."""
 
+WIDE_FAMILIES = ("integer", "logic", "floats", "halves", "convert", "move", "memory", "control")
+"""The same of the 128-bit instruction sets."""
+
 GRAPHICS = "graphics pipeline, not part of a compute SM"
 
 
-def table() -> dict[str, Semantics]:
-    """Mnemonic -> function, with every family loaded."""
+def table(arch: str = "sm_50") -> Mapping[str, Callable[[Any, Any], None]]:
+    """Mnemonic -> function of an architecture, with every family loaded."""
+    if is_wide(arch):
+        _load_wide()
+        return WIDE_ROWS
     _load()
     return ROWS
 
@@ -42,6 +50,12 @@ def table() -> dict[str, Semantics]:
 def _load() -> None:
     for family in FAMILIES:
         import_module(f"gpudbg.sm.semantics.{family}")
+
+
+@cache
+def _load_wide() -> None:
+    for family in WIDE_FAMILIES:
+        import_module(f"gpudbg.sm.semantics.wide.{family}")
 
 
 def why_not(mnemonic: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gpudbg.sm.semantics.machine import Machine
+from gpudbg.sm.semantics.machine import Machine, WideMachine
 
 Semantics = Callable[[Machine, Any], None]
 
@@ -13,6 +13,25 @@ ROWS: dict[str, Semantics] = {}
 """Mnemonic -> function."""
 STOPS: dict[str, str] = {}
 """Mnemonics that only stop the machine with their name -> why."""
+
+
+WideSemantics = Callable[[WideMachine, Any], None]
+
+WIDE_ROWS: dict[str, WideSemantics] = {}
+"""The same of the 128-bit instruction sets."""
+
+
+def register_wide(*mnemonics: str) -> Callable[[WideSemantics], WideSemantics]:
+    """Decorator: the function is the meaning of these mnemonics of 128-bit instructions."""
+
+    def enter(function: WideSemantics) -> WideSemantics:
+        for name in mnemonics:
+            if name in WIDE_ROWS:
+                raise ValueError(f"{name} has semantics twice")
+            WIDE_ROWS[name] = function
+        return function
+
+    return enter
 
 
 def register(*mnemonics: str, stops: str = "") -> Callable[[Semantics], Semantics]:

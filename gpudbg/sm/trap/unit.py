@@ -65,7 +65,7 @@ class TrapUnit(TrapPolicy):
         self.pascal = arch.startswith("sm_6")
         self.shader = shader
         self.on_event: Event = lambda sm, text: None
-        warp_report, global_report = REPORT_MASKS[arch[:4]]
+        warp_report, global_report = REPORT_MASKS.get(arch[:4], REPORT_MASKS["sm_6"])
         for sm in sms:
             sm.trap = SmTrap(warp_report=warp_report, global_report=global_report)
             sm.trap.exception_enable = int(TpcException.SM)

@@ -8,6 +8,7 @@ it (`patterned_access`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -127,7 +128,7 @@ def patterns_of(listing: Listing, row: int) -> dict[int, Pattern]:
     # A row of 64 stands for all that are longer.
     samples = [_Sample(number, row if row < 64 else 1024) for number in _SAMPLES]
     found = {}
-    table = registry.table()
+    table = registry.table("sm_50")
     for pc in sorted(listing.code):
         insn = listing.code[pc]
         places = [_address(sample, table, insn) for sample in samples]
@@ -137,7 +138,7 @@ def patterns_of(listing: Listing, row: int) -> dict[int, Pattern]:
     return found
 
 
-def _address(sample: Any, table: dict[str, Any], insn: Any) -> U64 | None:
+def _address(sample: Any, table: Mapping[str, Any], insn: Any) -> U64 | None:
     """Execute an instruction for a sample; the addresses of an access."""
     try:
         if insn.op in _SIMPLE:

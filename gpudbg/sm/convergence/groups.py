@@ -1,0 +1,279 @@
+"""The groups of a warp's lanes, and where each waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from gpudbg.bits import lanes_of
+
+READY, YIELDED, CONVERGING, SYNCING, AT_BARRIER = (
+    "READY", "YIELDED", "CONVERGING", "SYNCING", "BARRIER",
+)  # fmt: skip
+BARRIERS = 16
+PATIENCE = 16
+"""Times that nobody was ready before lanes go on without partners that only yield."""
+BACKWARD = 4096
+"""Backward branches after which a group that does not yield counts as one that did."""
+
+
+@dataclass(slots=True, eq=False)
+class Activation:
+    """What one BSSY opened: the lanes that have not left it, and those that wait at BSYNC."""
+
+    members: int
+    waiting: int = 0
+
+
+@dataclass(slots=True)
+class Group:
+    """Lanes with one pc.
+
+    Attributes:
+        pc: where they go on.
+        lanes: a mask.
+        state: READY, YIELDED, CONVERGING at a BSYNC, SYNCING in a WARPSYNC, at a BARRIER.
+        place: the convergence barrier, the mask of the WARPSYNC, or the CTA barrier.
+        activation: what they wait for at a BSYNC.
+        exclusive: a WARPSYNC.EXCLUSIVE released them: no others join them.
+        waited: times that nobody was ready while they waited.
+    """
+
+    pc: int
+    lanes: int
+    state: str = READY
+    place: int = 0
+    activation: Activation | None = None
+    exclusive: bool = False
+    waited: int = 0
+
+
+class Groups:
+    """All groups of a warp but the one that runs, which the warp's own pc and mask are.
+
+    Attributes:
+        parked: the other groups, the one that has waited longest first.
+        running: whether the warp's pc and mask are a group's; else nobody can run.
+        exclusive: of the running group.
+    """
+
+    __slots__ = ("_backward", "_now", "_saved", "exclusive", "parked", "running")
+
+    def __init__(self) -> None:
+        self.parked: list[Group] = []
+        self.running = True
+        self.exclusive = False
+        self._backward = 0
+        self._now: list[list[Activation | None]] = [[None] * 32 for _ in range(BARRIERS)]
+        self._saved: dict[tuple[int, int], list[Activation | None]] = {}
+
+    def copy(self) -> Groups:
+        """The same state, apart."""
+        made = Groups()
+        twins: dict[int, Activation] = {}
+
+        def twin(a: Activation | None) -> Activation | None:
+            if a is None:
+                return None
+            return twins.setdefault(id(a), Activation(a.members, a.waiting))
+
+        made.running, made.exclusive, made._backward = self.running, self.exclusive, self._backward
+        made.parked = [replace(g, activation=twin(g.activation)) for g in self.parked]
+        made._now = [[twin(a) for a in row] for row in self._now]
+        made._saved = {key: [twin(a) for a in row] for key, row in self._saved.items()}
+        return made
+
+    # ---- convergence barriers ----------------------------------------------------------
+    def open(self, number: int, lanes: int) -> None:
+        """BSSY: an activation of the lanes."""
+        made = Activation(lanes)
+        for lane in lanes_of(lanes):
+            self._now[number][lane] = made
+
+    def mask(self, number: int, lanes: int) -> int:
+        """What Bn reads as: the lanes of the activations that some lanes have."""
+        found = 0
+        for lane in lanes_of(lanes):
+            held = self._now[number][lane]
+            found |= held.members if held is not None else 0
+        return found
+
+    def mask_of_lane(self, number: int, lane: int) -> int:
+        """What Bn reads as in one lane."""
+        held = self._now[number][lane]
+        return held.members if held is not None else 0
+
+    def save(self, number: int, lanes: int, keep: bool) -> None:
+        """BMOV.CLEAR: Bn is empty; what it held can be restored if `keep`."""
+        for lane in lanes_of(lanes):
+            if keep:
+                self._saved.setdefault((number, lane), []).append(self._now[number][lane])
+            self._now[number][lane] = None
+
+    def restore(self, number: int, lanes: int, masks: list[int]) -> None:
+        """BMOV Bn, R: what was saved last with that mask; `masks` by lane."""
+        for lane in lanes_of(lanes):
+            row = self._saved.get((number, lane), [])
+            wanted = masks[lane]
+            place = next(
+                (n for n in range(len(row) - 1, -1, -1) if _fits(row[n], wanted)), len(row) - 1
+            )
+            self._now[number][lane] = row[place] if row else None
+            del row[max(place, 0) :]
+
+    def leave(self, number: int, lanes: int) -> None:
+        """BREAK: the lanes are no longer waited for."""
+        for lane in lanes_of(lanes):
+            held = self._now[number][lane]
+            self._now[number][lane] = None
+            if held is not None:
+                held.members &= ~(1 << lane)
+                self._check(held)
+
+    def converge(self, number: int, lanes: int, pc: int) -> int:
+        """BSYNC: the lanes wait; those that wait for nothing are returned and go on."""
+        waiting: dict[int, tuple[Activation, int]] = {}
+        free = 0
+        for lane in lanes_of(lanes):
+            held = self._now[number][lane]
+            self._now[number][lane] = None
+            if held is None:
+                free |= 1 << lane
+            else:
+                _, mine = waiting.get(id(held), (held, 0))
+                waiting[id(held)] = (held, mine | 1 << lane)
+        for held, mine in waiting.values():
+            held.waiting |= mine
+            self.parked.append(Group(pc, mine, CONVERGING, number, held))
+        for held, _ in waiting.values():
+            self._check(held)
+        return free
+
+    def _check(self, held: Activation) -> None:
+        """Release those that wait in an activation if all its lanes have come."""
+        if held.members & ~held.waiting:
+            return
+        self._release(lambda g: g.activation is held)
+        held.members = held.waiting = 0
+
+    def _release(self, chosen: Callable[[Group], bool], exclusive: bool = False) -> None:
+        """Groups that waited for the same thing are ready, as one where their pc is the same."""
+        merged: dict[int, Group] = {}
+        for group in [g for g in self.parked if chosen(g)]:
+            self.parked.remove(group)
+            ready = merged.setdefault(group.pc, Group(group.pc, 0, exclusive=exclusive))
+            ready.lanes |= group.lanes
+        self.parked += merged.values()
+
+    # ---- the other ways to wait --------------------------------------------------------
+    def synchronize(self, mask: int, lanes: int, pc: int, live: int, exclusive: bool) -> None:
+        """WARPSYNC: the lanes wait for all live lanes of the mask."""
+        self.parked.append(Group(pc, lanes, SYNCING, mask, exclusive=exclusive))
+        self._check_sync(mask, live)
+
+    def _check_sync(self, mask: int, live: int) -> None:
+        there = 0
+        rows = [g for g in self.parked if g.state == SYNCING and g.place == mask]
+        for group in rows:
+            there |= group.lanes
+        if rows and not mask & live & ~there:
+            exclusive = any(g.exclusive for g in rows)
+            self._release(lambda g: g.state == SYNCING and g.place == mask, exclusive)
+
+    def arrive(self, number: int, lanes: int, pc: int) -> None:
+        """BAR.SYNC: the lanes wait at a CTA barrier."""
+        self.parked.append(Group(pc, lanes, AT_BARRIER, number))
+
+    def released(self, number: int) -> None:
+        """A CTA barrier lets its lanes go."""
+        self._release(lambda g: g.state == AT_BARRIER and g.place == number)
+
+    def at_barrier(self, number: int) -> int:
+        """Lanes that wait at a CTA barrier."""
+        found = 0
+        for group in self.parked:
+            if group.state == AT_BARRIER and group.place == number:
+                found |= group.lanes
+        return found
+
+    def end(self, lanes: int, live: int) -> None:
+        """Lanes have ended: nobody waits for them; `live` are those that have not."""
+        for row in self._now:
+            for lane in lanes_of(lanes):
+                held, row[lane] = row[lane], None
+                if held is not None:
+                    held.members &= ~lanes
+        for (_, lane), saved in self._saved.items():
+            if lanes >> lane & 1:
+                for held in saved:
+                    if held is not None:
+                        held.members &= ~lanes
+        for group in list(self.parked):
+            if group.activation is not None:
+                group.activation.members &= ~lanes
+                self._check(group.activation)
+        for mask in {g.place for g in self.parked if g.state == SYNCING}:
+            self._check_sync(mask, live)
+
+    # ---- who runs ----------------------------------------------------------------------
+    def park(self, pc: int, lanes: int, state: str = READY) -> None:
+        """Lanes of the running group wait for their turn."""
+        if lanes:
+            self.parked.append(Group(pc, lanes, state, exclusive=self.exclusive))
+
+    def backward(self) -> bool:
+        """A backward branch of the running group; whether it is time for others."""
+        self._backward += 1
+        if self._backward < BACKWARD:
+            return False
+        self._backward = 0
+        return any(g.state in (READY, YIELDED) for g in self.parked)
+
+    def pick(self) -> Group | None:
+        """The group that runs next, with all that are ready at its pc; None: all wait."""
+        ready = [g for g in self.parked if g.state == READY]
+        if not ready:
+            ready = self._woken()
+        if not ready:
+            self.running = False
+            return None
+        first = min(ready, key=lambda g: (g.pc, g.lanes & -g.lanes))
+        together = [
+            g
+            for g in ready
+            if g is first or (g.pc == first.pc and not g.exclusive and not first.exclusive)
+        ]
+        for group in together:
+            self.parked.remove(group)
+        lanes = 0
+        for group in together:
+            lanes |= group.lanes
+        self.running, self.exclusive, self._backward = True, first.exclusive, 0
+        return Group(first.pc, lanes)
+
+    def _woken(self) -> list[Group]:
+        """Nobody is ready: lanes that wait only for yielding ones go on, or the oldest of these."""
+        yielded = [g for g in self.parked if g.state == YIELDED]
+        if not yielded:
+            return []
+        idle = 0
+        for group in yielded:
+            idle |= group.lanes
+        for group in self.parked:
+            held = group.activation
+            if held is None or held.members & ~held.waiting & ~idle:
+                continue
+            group.waited += 1
+            if group.waited > PATIENCE:
+                # They go on without the others, who converge among themselves later.
+                released = held.waiting
+                held.members &= ~released
+                held.waiting = 0
+                self._release(lambda g, held=held: g.activation is held)  # type: ignore[misc]
+                return [g for g in self.parked if g.state == READY]
+        yielded[0].state = READY
+        return yielded[:1]
+
+
+def _fits(held: Activation | None, mask: int) -> bool:
+    return mask == 0 if held is None else held.members & ~mask == 0 and mask != 0

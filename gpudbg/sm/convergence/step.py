@@ -1,0 +1,144 @@
+"""Control flow of warps with groups of lanes, as the step engine executes it.
+
+Functions take the pc after the instruction and return the pc to continue at, as those of
+`gpudbg.sm.divergence.step` do; the warp's own pc and mask are the running group's.
+"""
+
+from __future__ import annotations
+
+from gpudbg.bits import lanes_of
+from gpudbg.sm import record as rec
+from gpudbg.sm.convergence.groups import YIELDED, Groups
+from gpudbg.sm.divergence.step import CODE_MASK
+from gpudbg.sm.faults import WarpErrorRaised
+from gpudbg.sm.record import ACTIVE, EXITED, STATUS, VALID
+from gpudbg.sm.state import WarpState
+
+
+def branch(warp: WarpState, pc: int, next_pc: int, taken: int, target: int) -> int:
+    """Lanes of `taken` go to `target`, the other active lanes fall through.
+
+    Raises:
+        WarpErrorRaised: PC_WRAP for a target below address 0.
+    """
+    return branch_each(warp, pc, next_pc, {target: taken} if taken else {})
+
+
+def branch_each(warp: WarpState, pc: int, next_pc: int, targets: dict[int, int]) -> int:
+    """Lanes go to different places: target -> lanes; active lanes not named fall through.
+
+    Raises:
+        WarpErrorRaised: PC_WRAP for a target below address 0.
+    """
+    groups, active, taken = warp.groups, warp.words[ACTIVE], 0
+    for target, lanes in targets.items():
+        if target < 0:
+            text = f"the target wraps around address 0 to 0x{target & CODE_MASK:x}"
+            raise WarpErrorRaised("PC_WRAP", lanes, text)
+        taken |= lanes
+    goals = dict(targets)
+    if active & ~taken:
+        goals[next_pc] = goals.get(next_pc, 0) | active & ~taken
+    if len(goals) == 1:
+        (goal,) = goals
+        if goal > pc or not groups.backward():
+            return goal
+        groups.park(goal, active, YIELDED)
+        return resume(warp, goal)
+    for goal, lanes in goals.items():
+        groups.park(goal, lanes)
+    return resume(warp, next_pc)
+
+
+def resume(warp: WarpState, next_pc: int) -> int:
+    """Continue with the group whose turn it is; with none the warp waits."""
+    groups, words = warp.groups, warp.words
+    found = groups.pick()
+    if found is not None:
+        words[ACTIVE] = found.lanes
+        words[STATUS] = rec.READY
+        return found.pc
+    if not words[VALID] & ~words[EXITED]:
+        words[ACTIVE] = 0
+        words[STATUS] = rec.DONE
+        return next_pc
+    shown = next((g for g in groups.parked if g.state == "BARRIER"), groups.parked[0])
+    words[ACTIVE] = shown.lanes
+    words[STATUS] = rec.AT_BARRIER if shown.state == "BARRIER" else rec.STUCK
+    words[rec.BAR_WAIT] = shown.place if shown.state == "BARRIER" else 0
+    return shown.pc
+
+
+def leave(warp: WarpState, next_pc: int, lanes: int) -> int:
+    """The lanes have been parked; continue with the others, or with another group."""
+    rest = warp.words[ACTIVE] & ~lanes
+    if not rest:
+        return resume(warp, next_pc)
+    # All groups are looked at: lanes that were just released go on with those that are here.
+    warp.groups.park(next_pc, rest)
+    return resume(warp, next_pc)
+
+
+def exit_lanes(warp: WarpState, next_pc: int, lanes: int) -> int:
+    """End lanes."""
+    words = warp.words
+    words[EXITED] |= lanes
+    warp.groups.end(lanes, words[VALID] & ~words[EXITED])
+    return leave(warp, next_pc, lanes)
+
+
+def converge(warp: WarpState, next_pc: int, number: int, lanes: int) -> int:
+    """BSYNC."""
+    free = warp.groups.converge(number, lanes, next_pc)
+    stays = warp.words[ACTIVE] & ~lanes | free
+    warp.groups.park(next_pc, stays)
+    return resume(warp, next_pc)
+
+
+def leave_barrier(warp: WarpState, next_pc: int, number: int, lanes: int) -> int:
+    """BREAK."""
+    warp.groups.leave(number, lanes)
+    return next_pc
+
+
+def synchronize(
+    warp: WarpState, next_pc: int, lanes: int, masks: list[int], exclusive: bool
+) -> int:
+    """WARPSYNC; `masks` by lane."""
+    words, groups = warp.words, warp.groups
+    live = words[VALID] & ~words[EXITED]
+    by_mask: dict[int, int] = {}
+    for lane in lanes_of(lanes):
+        by_mask[masks[lane]] = by_mask.get(masks[lane], 0) | 1 << lane
+    groups.exclusive = False
+    rest = words[ACTIVE] & ~lanes
+    groups.park(next_pc, rest)
+    for mask, mine in by_mask.items():
+        groups.synchronize(mask, mine, next_pc, live, exclusive)
+    return resume(warp, next_pc)
+
+
+def yield_turn(warp: WarpState, next_pc: int, lanes: int) -> int:
+    """YIELD, NANOSLEEP: others run, if there are any."""
+    groups = warp.groups
+    if not groups.parked:
+        return next_pc
+    groups.park(next_pc, lanes, YIELDED)
+    groups.park(next_pc, warp.words[ACTIVE] & ~lanes)
+    return resume(warp, next_pc)
+
+
+def wait_at_barrier(warp: WarpState, next_pc: int, number: int, lanes: int) -> int:
+    """BAR.SYNC: the lanes have arrived and wait."""
+    warp.groups.arrive(number, lanes, next_pc)
+    rest = warp.words[ACTIVE] & ~lanes
+    warp.groups.park(next_pc, rest)
+    return resume(warp, next_pc)
+
+
+def released(warp: WarpState, number: int) -> None:
+    """A CTA barrier lets this warp's lanes go."""
+    groups: Groups = warp.groups
+    groups.released(number)
+    if not groups.running:
+        warp.pc = resume(warp, warp.pc)

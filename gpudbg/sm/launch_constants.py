@@ -1,0 +1,51 @@
+"""Launch words in constant bank 0, below the kernel's parameters, as the driver fills them.
+
+Where compiled code of each family of architectures looks for what (*inferred* from ptxas' output);
+from sm_70 on addresses of windows have 64 bits in one place.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gpudbg.architectures import age, is_wide
+
+
+class LaunchWords(NamedTuple):
+    """Byte offsets in c[0x0]; -1 where there is no such word.
+
+    Attributes:
+        block, grid: three words each.
+        shared_window, local_window: bases of the windows for generic addresses.
+        stack_top: where a thread's stack begins.
+        grid_id: 64 bits.
+        constants: address of the module's `__constant__` variables, 64 bits.
+        dynamic_shared: bytes.
+        sms: %nsmid.
+        wide_windows: bases of windows have 64 bits; else their high words stand at 0x100.
+    """
+
+    block: int
+    grid: int
+    shared_window: int
+    local_window: int
+    stack_top: int
+    grid_id: int
+    constants: int
+    dynamic_shared: int
+    sms: int
+    wide_windows: bool
+
+
+NARROW = LaunchWords(0x08, 0x14, 0x00, 0x04, 0x20, 0x28, 0xD0, 0xFC, -1, False)
+_VOLTA = LaunchWords(0x00, 0x0C, 0x18, 0x20, 0x28, 0x30, 0x50, 0x2C, 0x10C, True)
+_HOPPER = LaunchWords(0x00, 0x0C, -1, 0x20, 0x28, 0x30, 0xD0, 0x2C, 0x10C, True)
+_BLACKWELL = LaunchWords(0x360, 0x370, -1, 0x2F8, 0x37C, 0x140, 0x120, 0x2AC, 0x2D0, True)
+
+
+def launch_words(arch: str) -> LaunchWords:
+    """Where an architecture's code finds its launch words."""
+    if not is_wide(arch):
+        return NARROW
+    number, _ = age(arch)
+    return _BLACKWELL if number >= 100 else _HOPPER if number >= 90 else _VOLTA

@@ -1,0 +1,215 @@
+"""Loads, stores, atomics, asynchronous copies to shared memory, fences."""
+
+from __future__ import annotations
+
+from gpudbg.architectures import age
+from gpudbg.isa.operands import RZ, Address, CBankAddress, Const, Imm, Reg
+from gpudbg.sm.semantics.machine import Space, Value, Wide, WideMachine
+from gpudbg.sm.semantics.operands import ALL_ONES, check_aligned
+from gpudbg.sm.semantics.rows import register_wide
+from gpudbg.sm.semantics.wide.operands import (
+    Insn,
+    chosen,
+    predicate,
+    raw,
+    read_registers,
+    write,
+    write_pair,
+    write_predicate,
+    write_registers,
+)
+
+SIZES: dict[str, tuple[int, bool]] = {
+    "U8": (1, False), "S8": (1, True), "U16": (2, False), "S16": (2, True), "64": (8, False),
+    "128": (16, False),
+}  # fmt: skip
+"""Access size -> (bytes, sign-extended); 32 bits where none is named."""
+SPACES: dict[str, Space] = {
+    "LD": "generic", "ST": "generic", "LDG": "global", "STG": "global", "LDL": "local",
+    "STL": "local", "LDS": "shared", "STS": "shared", "ATOM": "generic", "ATOMG": "global",
+    "ATOMS": "shared", "RED": "generic", "REDG": "global",
+}  # fmt: skip
+OPERATIONS = ("ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR", "EXCH", "CAS", "CAST")
+_SCALES = {"X4": 2, "X8": 3, "X16": 4}
+_SHARED_BITS = 0xFFFFFF
+"""From sm_90 on an address of shared memory has the CTA's rank above its 24 bits."""
+ALL_64 = 0xFFFF_FFFF_FFFF_FFFF
+
+
+def size_of(i: Insn) -> tuple[int, bool]:
+    """(bytes, sign-extended) of an access."""
+    return SIZES[name] if (name := chosen(i, tuple(SIZES))) else (4, False)
+
+
+def wide_address(m: WideMachine, i: Insn, place: Address) -> Wide:
+    """An address in global or generic memory; a descriptor adds nothing to it."""
+    base = place.base
+    if base.index == RZ:
+        address: Wide = 0
+    elif base.part == "64" or ("E" in i.m and base.part != "U32"):
+        address = m.reg_pair(base.index)
+    else:
+        address = m.zext(m.reg(base.index))
+    if place.index is not None and place.index.index != RZ:
+        address = m.wadd(address, m.ureg_pair(place.index.index))
+    return m.wadd(address, place.offset & ALL_64) if place.offset else address
+
+
+def narrow_address(m: WideMachine, i: Insn, place: Address) -> Value:
+    """An address in shared or local memory."""
+    address: Value = 0 if place.base.index == RZ else m.reg(place.base.index)
+    if place.base.part in _SCALES:
+        address = m.shl(address, _SCALES[place.base.part])
+    if place.index is not None:
+        address = m.add(address, m.ureg(place.index.index))
+    return m.add(address, place.offset & ALL_ONES) if place.offset else address
+
+
+def shared_address(m: WideMachine, i: Insn, place: Address) -> Value:
+    """An address in the CTA's own shared memory."""
+    address = narrow_address(m, i, place)
+    return m.and_(address, _SHARED_BITS) if age(i.arch)[0] >= 90 else address
+
+
+def address_of(m: WideMachine, i: Insn, slot: str = "addr") -> Wide | Value:
+    """Where an access goes."""
+    space, place = SPACES[i.op], i.o[slot]
+    if space == "shared":
+        return shared_address(m, i, place)
+    return narrow_address(m, i, place) if space == "local" else wide_address(m, i, place)
+
+
+def _check(m: WideMachine, operand: object, size: int) -> None:
+    if size > 4 and isinstance(operand, Reg) and operand.file == "R":
+        check_aligned(m, operand, size // 4)
+
+
+@register_wide("LD", "LDG", "LDL", "LDS")
+def load(m: WideMachine, i: Insn) -> None:
+    """Load 1 to 32 bytes; 8 and 16 bits are extended by type."""
+    if "256" in i.m:
+        address = address_of(m, i)
+        first = m.load(SPACES[i.op], address, 16, False)
+        second = m.load(SPACES[i.op], m.wadd(address, 16), 16, False)
+        write_registers(m, i.o["d"], second)
+        write_registers(m, i.o["a"], first)
+        return
+    size, signed = size_of(i)
+    _check(m, i.o["d"], size)
+    write_registers(m, i.o["d"], m.load(SPACES[i.op], address_of(m, i), size, signed))
+
+
+@register_wide("ST", "STG", "STL", "STS")
+def store(m: WideMachine, i: Insn) -> None:
+    """Store 1 to 32 bytes."""
+    if "256" in i.m:
+        address = address_of(m, i)
+        m.store(SPACES[i.op], address, 16, read_registers(m, i.o["a"], 4))
+        m.store(SPACES[i.op], m.wadd(address, 16), 16, read_registers(m, i.o["b"], 4))
+        return
+    size, _ = size_of(i)
+    data = i.o["a"]
+    _check(m, data, size)
+    m.store(SPACES[i.op], address_of(m, i), size, read_registers(m, data, max(1, size // 4)))
+
+
+@register_wide("LDC", "ULDC", "LDCU")
+def ldc(m: WideMachine, i: Insn) -> None:
+    """A constant."""
+    size, signed = size_of(i)
+    place = i.o.get("cbank") or i.o["a"]
+    offset: Value = place.offset & ALL_ONES
+    if isinstance(place, Const) and place.handle is not None:
+        m.gap("a constant of a bindless bank, cx[UR][...],")
+    if isinstance(place, CBankAddress) and place.base is not None and place.base.index != RZ:
+        offset = m.add(raw(m, place.base), offset)
+    values = m.const_load(place.bank, offset, size, signed)
+    write_registers(m, i.o["d"], values)
+
+
+# ---- atomics -----------------------------------------------------------------------------
+def _type(i: Insn) -> str:
+    for name in ("F64", "S64", "F32", "S32", "F16x2", "BF16x2"):
+        if name in i.m:
+            return name
+    return "U64" if "64" in i.m else "U32"
+
+
+def _data(m: WideMachine, operand: Reg | Const | Imm, wide: bool) -> Value | Wide:
+    if wide and isinstance(operand, Reg):
+        return m.reg_pair(operand.index)
+    return raw(m, operand)
+
+
+@register_wide("ATOM", "ATOMG", "ATOMS", "RED", "REDG")
+def atomic(m: WideMachine, i: Insn) -> None:
+    """Read-modify-write; the old value is the result.  `.CAST`: 1 where it stored, else 0."""
+    op, type_ = chosen(i, OPERATIONS, "ADD"), _type(i)
+    if "POPC" in i.m:
+        op = "ADD"
+    if "ARRIVE" in i.m or type_ == "BF16x2" or any(n.endswith(("x4", "x8")) for n in i.m):
+        m.gap(f"{i.op}.{'.'.join(i.m)}")
+    if "F32x2" in i.m or (i.op == "ATOMS" and "a" not in i.o and "POPC" not in i.m):
+        m.gap(f"{i.op}.{'.'.join(i.m)}")
+    wide = type_ in ("U64", "S64", "F64")
+    operands: list[Value | Wide] = [1 if "POPC" in i.m else _data(m, i.o["a"], wide)]
+    if op in ("CAS", "CAST"):
+        operands.append(_data(m, i.o["b"], wide))
+    kind = "CAS" if op == "CAST" else op
+    if type_ in ("S32", "S64") and kind not in ("MIN", "MAX"):
+        type_ = "U" + type_[1:]
+    old = m.atomic(SPACES[i.op], kind, type_, address_of(m, i), operands)
+    if op == "CAST":
+        same = m.weq(old, operands[0]) if wide else m.eq(old, operands[0])
+        old = m.zext(m.from_mask(same)) if wide else m.from_mask(same)
+    if "d" in i.o:
+        if wide:
+            write_pair(m, i, old)
+        else:
+            write(m, i, old)
+    write_predicate(m, i, "p", m.true())
+
+
+@register_wide("QSPC")
+def qspc(m: WideMachine, i: Insn) -> None:
+    """P: a generic address lies in global, shared or local memory."""
+    address = wide_address(m, i, i.o["addr"])
+    inside = m.in_window(address)
+    local = m.mand(inside, m.bit(m.lo(address), 24))
+    test = {"G": m.mnot(inside), "L": local, "S": m.mand(inside, m.mnot(local))}
+    write(m, i, 0)
+    name = chosen(i, ("G", "L", "S"))
+    if not name:
+        m.gap(f"QSPC.{'.'.join(i.m)}")
+    write_predicate(m, i, "p", test[name])
+
+
+# ---- asynchronous copies -----------------------------------------------------------------
+@register_wide("LDGSTS")
+def ldgsts(m: WideMachine, i: Insn) -> None:
+    """Global memory to shared, at once (*modelled*: groups are complete when they are waited for).
+
+    Where the predicate does not hold zeros are stored.
+    """
+    size = 16 if "128" in i.m else 8 if "64" in i.m else 4
+    target = shared_address(m, i, i.o["addr"])
+    values = m.load("global", wide_address(m, i, i.o["addr2"]), size, False)
+    held = i.o.get("pa")
+    if held is not None and not held.is_true:
+        there = predicate(m, held)
+        values = [m.select(there, v, 0) for v in values]
+    m.store("shared", target, size, values)
+
+
+@register_wide(
+    "CCTL", "CCTLL", "CCTLT", "DEPBAR", "LDGDEPBAR", "ERRBAR", "CGAERRBAR", "FENCE", "UFENCE",
+    "PMTRIG", "ACQBULK", "PREEXIT", "ENDCOLLECTIVE", "NOP",
+)  # fmt: skip
+def no_effect(m: WideMachine, i: Insn) -> None:
+    """Caches, scoreboards, launches that follow: nothing in a coherent model of one launch."""
+
+
+@register_wide("MEMBAR")
+def membar(m: WideMachine, i: Insn) -> None:
+    """A fence."""
+    m.fence("CTA" in i.m)
