@@ -337,7 +337,9 @@ class Batch:
             bench.memory.leave_uninitialized(allocation)
         bench.engine.written = Written() if self.marking else None
         for pc, insn in self.listing.code.items():
-            bound = Bound(pc, following(pc), *insn.guard, insn, registry.table()[insn.op])
+            index, negated = insn.guard
+            function = registry.table()[insn.op]
+            bound = Bound(pc, following(pc), rec.PRED + index, negated, insn, function)
             bench.engine._bound[pc] = bound
 
     def _environment(self) -> None:

@@ -92,7 +92,7 @@ class Bench:
         following = pc + 8 if (pc + 8) & 31 else pc + 16
         function = registry.table()[insn.op]
         self.engine._bound.clear()
-        self.engine._bound[pc] = Bound(pc, following, guard, negated, insn, function)
+        self.engine._bound[pc] = Bound(pc, following, rec.PRED + guard, negated, insn, function)
         self._load(state, pc)
         ended = self.engine.run(self.warp, self.sm, 1)
         if ended in ("fault", "trap"):

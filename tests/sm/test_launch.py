@@ -139,7 +139,7 @@ def test_parameters_that_are_too_long_are_refused() -> None:
 def test_devices_that_do_not_exist() -> None:
 
     makes: tuple[Callable[[], Gpu], ...] = (
-        lambda: Gpu("sm_70"),
+        lambda: Gpu("sm_30"),
         lambda: Gpu("sm_50", num_sms=0),
         lambda: Gpu("sm_50", quantum=0),
         lambda: Gpu("sm_50", heap_bytes=-1),
@@ -278,5 +278,5 @@ def test_clocks_count_instructions_and_only_coupled_registers_read_by_cs2r() -> 
 def test_every_architecture_has_limits() -> None:
     from gpudbg.formats.program import SUPPORTED_ARCHS
 
-    assert set(LIMITS) == set(SUPPORTED_ARCHS)
+    assert {arch.rstrip("af") for arch in SUPPORTED_ARCHS} <= set(LIMITS)
     assert all(np.log2(limits.registers) == 16 for limits in LIMITS.values())

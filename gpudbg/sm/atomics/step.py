@@ -99,6 +99,19 @@ def _half_max(a: float, b: float) -> float:
     return max((a, b), key=lambda v: (v, np.copysign(1.0, v)))
 
 
+def _arrive(old: int, _: int) -> int:
+    """An arrival at an mbarrier word of sm_80 to sm_89: the last one begins the next phase.
+
+    Low word: minus the expected arrivals, in 30 bits; high word: the phase in bit 31, minus the
+    pending ones below (*inferred* from compiled code).
+    """
+    low, high = old & 0xFFFF_FFFF, (old >> 32) + 1 & 0xFFFF_FFFF
+    if high & 0x7FFF_FFFF == 0:
+        again = low & 0x3FFF_FFFF | (0x4000_0000 if low >> 29 & 1 else 0)
+        high |= again
+    return high << 32 | low
+
+
 def _table() -> dict[tuple[str, str], Update]:
     table: dict[tuple[str, str], Update] = {}
     for type_ in ("U32", "S32", "U64", "S64"):
@@ -111,6 +124,7 @@ def _table() -> dict[tuple[str, str], Update]:
         table["OR", type_] = lambda old, b: old | b
         table["XOR", type_] = lambda old, b: old ^ b
         table["EXCH", type_] = lambda old, b: b
+    table["ARRIVE", "U64"] = _arrive
     table["INC", "U32"] = lambda old, b: 0 if old >= b else old + 1
     table["DEC", "U32"] = lambda old, b: b if old == 0 or old > b else old - 1
     table["ADD", "F32"] = _add_f32

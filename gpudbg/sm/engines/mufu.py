@@ -209,6 +209,19 @@ def _cos(bits: U32) -> F64s:
     return _circle(bits, 1)
 
 
+def _of_turns(bits: U32, quarter: int) -> F64s:
+    """The sine, or a quarter turn on the cosine, of turns: from sm_70 on."""
+    turns = bits.view(np.float32).astype(np.float64)
+    quadrant = np.rint(np.where(np.isfinite(turns), turns, 0.0) * 4)
+    rest = turns - quadrant / 4
+    square = rest * rest
+    place = (quadrant - 4 * np.floor(quadrant / 4)).astype(np.int64) + quarter
+    odd = (place & 1) != 0
+    result = np.where(odd, _horner(COS_POLYNOMIAL, square), rest * _horner(SIN_POLYNOMIAL, square))
+    result = np.where((place & 2) != 0, -result, result)
+    return np.where(np.isfinite(turns), result, np.nan)
+
+
 def _high_word(function: Callable[[Any], Any], bits: U32) -> U32:
     """The high word of function(double with this high word and low word 0), to nearest."""
     flushed = np.where((bits & _HIGH_INF) == 0, bits & _SIGN, bits)
@@ -227,6 +240,9 @@ _SINGLE: dict[str, Callable[[U32], F64s]] = {
     "SIN": _sin,
     "COS": _cos,
     "SQRT": _sqrt,
+    "SIN_TURNS": lambda bits: _of_turns(bits, 0),
+    "COS_TURNS": lambda bits: _of_turns(bits, 1),
+    "TANH": lambda bits: np.tanh(bits.view(np.float32).astype(np.float64)),
 }
 _HIGH: dict[str, Callable[[Any], Any]] = {
     "RCP64H": lambda x: 1.0 / x,
@@ -235,7 +251,7 @@ _HIGH: dict[str, Callable[[Any], Any]] = {
 
 
 def mufu(function: str, a: U32 | int) -> U32:
-    """`Machine.mufu`: RCP RSQ SQRT LG2 EX2 SIN COS RCP64H RSQ64H.
+    """`Machine.mufu`: RCP RSQ SQRT LG2 EX2 SIN COS RCP64H RSQ64H SIN_TURNS COS_TURNS TANH.
 
     Raises:
         KeyError: another function name.

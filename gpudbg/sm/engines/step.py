@@ -27,6 +27,7 @@ from gpudbg.sm.barriers.step import arrive, warp_exited
 from gpudbg.sm.convergence import step as convergence
 from gpudbg.sm.device_output import DeviceOutput, Heap
 from gpudbg.sm.divergence import step as divergence
+from gpudbg.sm.engines import tensor
 from gpudbg.sm.engines.memory import MemoryOps
 from gpudbg.sm.engines.values import Mask, Value, ValueOps, Wide, const32, join, lanes32
 from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
@@ -35,7 +36,7 @@ from gpudbg.sm.record import ACTIVE, CC_INDEX, EXECUTED, PC, PRED, STATUS, UPRED
 from gpudbg.sm.schedule.turns import FLOW, starts_piece
 from gpudbg.sm.semantics import registry
 from gpudbg.sm.sregs import SregFile
-from gpudbg.sm.state import RZ, UNIFORM_ROWS, Sm, WarpState
+from gpudbg.sm.state import RZ, UNIFORM_ROWS, ZERO_ROW, Sm, WarpState
 from gpudbg.sm.trap.instructions import TrapPolicy
 from gpudbg.sm.written import Written
 
@@ -555,6 +556,35 @@ class StepEngine(ValueOps, MemoryOps):
     def barrier_result(self) -> tuple[U32, Mask]:
         words = self.warp.words
         return const32(words[rec.BAR_COUNT]), words[rec.BAR_PRED]
+
+    # ---- tensor cores ------------------------------------------------------------------
+
+    def _whole_warp(self, what: str) -> None:
+        if self.exec != FULL:
+            self.gap(f"{what} in part of a warp")
+
+    def load_rows(self, address: Value, count: int) -> list[Value]:
+        self._whole_warp("LDSM")
+        self.exec = FULL >> (32 - count)
+        try:
+            return list(self.load("shared", address, 16, False))
+        finally:
+            self.exec = FULL
+
+    def matrix_multiply(self, i: Any, kinds: tuple[str, str], shape: str) -> None:
+        self._whole_warp(i.op)
+        o = i.o
+        a, b, c = (self._fragment(o[slot]) for slot in "abc")
+        results = tensor.product(i.op, i.m, i.arch, kinds, shape, a, b, c)
+        for n, value in enumerate(results):
+            if o["d"].index != RZ:
+                self.reg_write(o["d"].index + n, value)
+
+    def _fragment(self, operand: Any) -> tensor.Fragment:
+        words = [ZERO_ROW] * operand.count
+        if operand.index != RZ:
+            words = [self.reg(operand.index + n) for n in range(operand.count)]
+        return tensor.Fragment(tuple(words), operand.neg, operand.abs)
 
     # ---- system ------------------------------------------------------------------------
 

@@ -205,7 +205,10 @@ class Machine(Protocol):
         """To an integral f32 (RN ties to even, RM floor, RP ceil, RZ trunc); sign of zero kept."""
 
     def mufu(self, function: str, a: Value) -> Value:
-        """RCP RSQ SQRT LG2 EX2 SIN COS RCP64H RSQ64H on already modified operands; *modelled*."""
+        """RCP RSQ SQRT LG2 EX2 SIN COS RCP64H RSQ64H on already modified operands; *modelled*.
+
+        SIN_TURNS and COS_TURNS take turns, not radians; TANH: these from sm_70 on.
+        """
 
     def dadd(self, a: Wide, b: Wide, rnd: Rounding = "RN") -> Wide: ...
     def dmul(self, a: Wide, b: Wide, rnd: Rounding = "RN") -> Wide: ...
@@ -365,3 +368,10 @@ class WideMachine(Machine, Protocol):
 
     def yield_turn(self, mask: Mask) -> None:
         """YIELD: other groups of lanes may run before those of `mask`."""
+
+    def matrix_multiply(self, i: Any, kinds: tuple[str, str], shape: str) -> None:
+        """D = A * B + C of fragments that the whole warp holds; `kinds` are A's and B's types."""
+
+    def load_rows(self, address: Value, count: int) -> list[Value]:
+        """16 bytes of shared memory for each of the first `count` lanes, as four words; all lanes
+        are there, and the others give no address."""

@@ -31,7 +31,17 @@ FAMILIES = (
 )
 """Modules of this package that register semantics."""
 
-WIDE_FAMILIES = ("integer", "logic", "floats", "halves", "convert", "move", "memory", "control")
+WIDE_FAMILIES = (
+    "integer",
+    "logic",
+    "floats",
+    "halves",
+    "convert",
+    "move",
+    "memory",
+    "control",
+    "tensor",
+)
 """The same of the 128-bit instruction sets."""
 
 GRAPHICS = "graphics pipeline, not part of a compute SM"

@@ -10,7 +10,8 @@ from gpudbg.regs.port import DbgrControl0
 
 WARP_MASK: Final = 0xFFFF_FFFF_FFFF_FFFF
 REPORT_MASKS: Final = {"sm_5": (0x00D3_EFF2, 0x7F), "sm_6": (0x00D3_EFF2, 0x17F)}
-"""(warp, global) report masks as the driver of these chips sets them (`regs.port.REPORT_MASKS`);\nlater chips get the last ones (*modelled*)."""
+"""(warp, global) report masks as the driver of these chips sets them (`regs.port.REPORT_MASKS`);
+later chips get the last ones (*modelled*)."""
 
 # Plain numbers: both engines look at these bits all the time.
 _SINGLE_STEP: Final = int(DbgrControl0.SINGLE_STEP_MODE)

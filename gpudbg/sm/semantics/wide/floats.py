@@ -147,10 +147,7 @@ def mufu(m: WideMachine, i: Insn) -> None:
         _half_mufu(m, i, name)
         return
     value = f32(m, operand)
-    if name in ("SIN", "COS"):
-        # The unit of older architectures takes radians: a turn is 2 pi of them.
-        value = m.fmul(value, 0x40C90FDB)
-    write(m, i, m.mufu(name, value))
+    write(m, i, m.mufu(f"{name}_TURNS" if name in ("SIN", "COS") else name, value))
 
 
 def _half_mufu(m: WideMachine, i: Insn, name: str) -> None:

@@ -29,7 +29,9 @@ SPACES: dict[str, Space] = {
     "STL": "local", "LDS": "shared", "STS": "shared", "ATOM": "generic", "ATOMG": "global",
     "ATOMS": "shared", "RED": "generic", "REDG": "global",
 }  # fmt: skip
-OPERATIONS = ("ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR", "EXCH", "CAS", "CAST")
+OPERATIONS = (
+    "ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR", "EXCH", "CAS", "CAST", "ARRIVE",
+)  # fmt: skip
 _SCALES = {"X4": 2, "X8": 3, "X16": 4}
 _SHARED_BITS = 0xFFFFFF
 """From sm_90 on an address of shared memory has the CTA's rank above its 24 bits."""
@@ -147,27 +149,33 @@ def atomic(m: WideMachine, i: Insn) -> None:
     op, type_ = chosen(i, OPERATIONS, "ADD"), _type(i)
     if "POPC" in i.m:
         op = "ADD"
-    if "ARRIVE" in i.m or type_ == "BF16x2" or any(n.endswith(("x4", "x8")) for n in i.m):
+    if op == "ARRIVE" and "64" not in i.m:
         m.gap(f"{i.op}.{'.'.join(i.m)}")
-    if "F32x2" in i.m or (i.op == "ATOMS" and "a" not in i.o and "POPC" not in i.m):
+    vector = any(n.endswith(("x4", "x8")) for n in i.m) or "F32x2" in i.m or type_ == "BF16x2"
+    if vector:
         m.gap(f"{i.op}.{'.'.join(i.m)}")
     wide = type_ in ("U64", "S64", "F64")
-    operands: list[Value | Wide] = [1 if "POPC" in i.m else _data(m, i.o["a"], wide)]
+    operands: list[Value | Wide] = [_data(m, i.o["a"], wide) if "a" in i.o else 1]
     if op in ("CAS", "CAST"):
+        operands.append(_data(m, i.o["b"], wide))
+    if i.op == "ATOMS" and "d" not in i.o and op == "ADD":
+        op = "CAST"
         operands.append(_data(m, i.o["b"], wide))
     kind = "CAS" if op == "CAST" else op
     if type_ in ("S32", "S64") and kind not in ("MIN", "MAX"):
         type_ = "U" + type_[1:]
     old = m.atomic(SPACES[i.op], kind, type_, address_of(m, i), operands)
+    stored = m.true()
     if op == "CAST":
         same = m.weq(old, operands[0]) if wide else m.eq(old, operands[0])
         old = m.zext(m.from_mask(same)) if wide else m.from_mask(same)
+        stored = same
     if "d" in i.o:
         if wide:
             write_pair(m, i, old)
         else:
             write(m, i, old)
-    write_predicate(m, i, "p", m.true())
+    write_predicate(m, i, "p", stored)
 
 
 @register_wide("QSPC")

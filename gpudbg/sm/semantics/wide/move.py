@@ -23,11 +23,17 @@ from gpudbg.sm.semantics.wide.operands import (
 SRZ = 255
 
 
+@register_wide("MOV64IUR")
+def mov64(m: WideMachine, i: Insn) -> None:
+    """A copy of a pair."""
+    write_pair(m, i, raw_pair(m, i.o.get("a") or i.o["imm"]))
+
+
 @register_wide("MOV", "UMOV")
 def mov(m: WideMachine, i: Insn) -> None:
     """A copy, in the lanes of each quad that the mask names."""
     if "64" in i.m:
-        write_pair(m, i, raw_pair(m, i.o["a"]))
+        write_pair(m, i, raw_pair(m, i.o.get("a") or i.o["imm"]))
         return
     value = raw(m, i.o["a"])
     mask = i.o.get("imm")
