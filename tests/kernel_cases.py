@@ -258,7 +258,9 @@ def run(case: Case, load_program: LoadProgram | None = None, limit: int = DEFAUL
             grid=tuple(launch["grid"]),
             block=tuple(launch["block"]),
             args=[argument(row, objects) for row in launch["args"]],
-            shared_bytes=launch.get("shared", 0),
+            shared_bytes=launch.get("shared_by_variant", {}).get(
+                case.variant, launch.get("shared", 0)
+            ),
         )
         stop = session.run(max_instructions=limit)
         outcome.sessions.append(session)

@@ -1,0 +1,86 @@
+"""Kernels for sm_75, sm_80, sm_90 and sm_120 against NumPy's results, on the step engine."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gpudbg
+from gpudbg.isa.volta import assemble
+from tests.kernel_cases import Case, argument, cases, check, make_objects, run
+
+ARCHS = ("sm_75", "sm_80", "sm_90", "sm_120")
+MODERN = cases(*ARCHS)
+TENSOR_WORDS = {
+    # (C; products) of public measurements: what tells the generations apart.
+    "sm_75": (0x3F800008, 0x3F800000),
+    "sm_80": (0x3F800008, 0x3F800000),
+    "sm_90": (0x3F800008, 0x3F800004),
+}
+
+
+def test_there_are_kernels_for_every_architecture() -> None:
+    """A missing folder would leave nothing to run."""
+    found = Counter(case.variant for case in MODERN)
+    assert set(found) == set(ARCHS)
+    assert min(found.values()) > 20
+
+
+@pytest.mark.parametrize("case", MODERN, ids=lambda case: case.id)
+def test_results(case: Case) -> None:
+    """Every buffer is as NumPy computes it; faults are those of the older architectures."""
+    outcome = run(case)
+    assert not check(case, outcome)
+
+
+def test_what_lacks_semantics_stops_by_name(tmp_path: Path) -> None:
+    """A texture instruction says what it is and where."""
+    words = [assemble(text, 16 * n, "sm_80") for n, text in enumerate(("NOP", "AL2P R0, R2, 0x4"))]
+    path = tmp_path / "graphics.bin"
+    path.write_bytes(b"".join(word.to_bytes(16, "little") for word in words))
+    program = gpudbg.load(str(path), arch="sm_80")
+    session = program.launch("graphics", grid=1, block=32, args=[])
+    with pytest.raises(gpudbg.ModelGap, match=r"graphics\+0x10: AL2P has no semantics"):
+        session.run()
+
+
+def test_groups_of_lanes_are_shown() -> None:
+    """Stepping a diverged warp shows where its other lanes wait, each with its own pc."""
+    case = next(iter(cases("sm_80", names=["divergence"])))
+    program = gpudbg.load(str(case.cubin))
+    objects = make_objects(case, program.device)
+    launch = case.launches[0]
+    args = [argument(row, objects) for row in launch["args"]]
+    session = program.launch(
+        launch["entry"], grid=tuple(launch["grid"]), block=tuple(launch["block"]), args=args
+    )
+    waiting: set[str] = set()
+    for _ in range(400):
+        if session.step().kind != "step":
+            break
+        warp = session.warp().state
+        lanes = warp.active | warp.exited
+        for entry in warp.stack:
+            assert not lanes & entry.mask, "a lane is in one group"
+            assert entry.target % 16 == 0
+            lanes |= entry.mask
+            waiting.add(entry.kind)
+        assert lanes == warp.valid, "no lane is lost"
+    assert {"READY", "CONVERGING"} <= waiting
+
+
+def test_tensor_core_rounding_by_generation() -> None:
+    """Sixteen products of 2**-24, and of 2**-25, beside an accumulator of 1."""
+    from gpudbg.sm.engines import tensor
+
+    one = np.full((16, 8), 0x3F800000, np.uint32)
+    for arch, expected in TENSOR_WORDS.items():
+        for exponent, word in zip((-24, -25), expected, strict=True):
+            a = np.full((16, 16), np.float16(2.0**-12).view(np.uint16), np.uint32)
+            b = np.full((16, 8), np.float16(2.0 ** (exponent + 12)).view(np.uint16), np.uint32)
+            unit = tensor.unit_of(int(arch[3:]))
+            found = tensor.multiply(a, b, one, ("F16", "F16"), False, False, unit)
+            assert set(found.reshape(-1).tolist()) == {word}, (arch, exponent)
