@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from gpudbg.architectures import NARROW
 from gpudbg.assembler.program import SassParam, SassRelocation
 from gpudbg.assembler.reader import Reader, SassLine
 from gpudbg.errors import AssembleError
-from gpudbg.formats.program import MAX_BANK_BYTES, PARAM_BASE, SUPPORTED_ARCHS
+from gpudbg.formats.program import MAX_BANK_BYTES, PARAM_BASE
 
 if TYPE_CHECKING:
     from gpudbg.assembler.reader import Piece
@@ -159,15 +160,15 @@ class Files:
     def set_arch(self, line: SassLine) -> None:
         """.arch"""
         arch = line.argument.strip("\"'")
-        if arch not in SUPPORTED_ARCHS:
-            raise self.error(line, f"architecture {arch!r}", "one of " + ", ".join(SUPPORTED_ARCHS))
+        if arch not in NARROW:
+            raise self.error(line, f"architecture {arch!r}", "one of " + ", ".join(NARROW))
         if self.forced is None:
             self.arch = arch
 
     def header_flags(self, line: SassLine) -> None:
         """.headerflags of nvdisasm"""
         found = re.search(r"\bEF_CUDA_SM(\d+)\b", line.argument)
-        if found and f"sm_{found[1]}" in SUPPORTED_ARCHS and self.forced is None:
+        if found and f"sm_{found[1]}" in NARROW and self.forced is None:
             self.arch = f"sm_{found[1]}"
 
     def section_info(self, line: SassLine) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gpudbg.architectures import NARROW
 from gpudbg.assembler.build import assemble_file, instruction_offset
 from gpudbg.errors import LoadError, UsageError
 from gpudbg.formats.cubin import read_cubin
-from gpudbg.formats.program import SUPPORTED_ARCHS
 from gpudbg.formats.reading import read_bytes
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ def program_of_text(text: str, name: str, arch: str | None = None) -> Program:
         AssembleError: every error of the text.
         UsageError: an unknown architecture.
     """
-    if arch is not None and arch not in SUPPORTED_ARCHS:
-        known = ", ".join(SUPPORTED_ARCHS)
+    if arch is not None and arch not in NARROW:
+        known = ", ".join(NARROW)
         raise UsageError(f"unknown architecture {arch!r}", f"one of {known}")
     made = assemble_file(text, name, arch)
     marks = {

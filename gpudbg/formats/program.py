@@ -28,12 +28,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
-from gpudbg.architectures import RUN
+from gpudbg.architectures import RUN, age
 from gpudbg.code_layout import CodeLayout, layout_of
 from gpudbg.formats.names import shown_names
 
 PARAM_BASE = 0x140
 """Byte offset of the first kernel parameter in constant bank 0, on sm_50 to sm_62."""
+
+_PARAM_BASES = ((100, 0x380), (90, 0x210), (70, 0x160), (0, PARAM_BASE))
+"""First architecture -> offset of the first parameter, as compilers place it."""
+
+
+def param_base(arch: str) -> int:
+    """Byte offset of the first kernel parameter in constant bank 0 on an architecture."""
+    number, _ = age(arch)
+    return next(base for first, base in _PARAM_BASES if number >= first)
+
 
 MAX_BANK_BYTES = 0x10000
 """Largest constant bank."""

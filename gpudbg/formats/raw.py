@@ -17,13 +17,13 @@ from gpudbg.code_layout import layout_of
 from gpudbg.errors import LoadError
 from gpudbg.formats.launch import Launch, RawSpec
 from gpudbg.formats.program import (
-    PARAM_BASE,
     SUPPORTED_ARCHS,
     Function,
     Kernel,
     Param,
     Program,
     Section,
+    param_base,
 )
 
 MAX_REGS = 255
@@ -141,7 +141,7 @@ def _program(
     spec = launch.raw
     param_bytes = max((p.offset + p.size for p in params), default=0)
     text = _section(f".text.{name}", 1, data)
-    bank = _section(f".nv.constant0.{name}", 2, bytes(PARAM_BASE + param_bytes))
+    bank = _section(f".nv.constant0.{name}", 2, bytes(param_base(arch) + param_bytes))
     kernel = Kernel(
         name=name,
         section=text.name,
@@ -150,7 +150,7 @@ def _program(
         num_regs=_registers(spec, launch),
         num_barriers=spec.num_barriers,
         params=params,
-        param_base=PARAM_BASE,
+        param_base=param_base(arch),
         param_bytes=param_bytes,
         shared_static_bytes=spec.shared_bytes,
         frame_bytes=spec.local_bytes,

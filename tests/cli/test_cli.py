@@ -171,12 +171,12 @@ def test_unsupported_architecture_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = bytearray(FIRST.read_bytes())
-    data[0x30:0x34] = (0x4B054B).to_bytes(4, "little")
-    path = tmp_path / "turing.cubin"
+    data[0x30:0x34] = (0x250525).to_bytes(4, "little")
+    path = tmp_path / "kepler.cubin"
     path.write_bytes(data)
     code, _, err = run("run", path, capsys=capsys)
     assert code == EXIT_USAGE
-    assert "sm_75" in err
+    assert "sm_37" in err
 
 
 def test_batch_commands_in_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

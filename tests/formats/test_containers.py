@@ -173,7 +173,7 @@ def test_raw_defaults() -> None:
         (b"", "sm_50", "is empty"),
         (BUNDLE[:-1], "sm_50", "x has 31 bytes: neither an ELF file nor"),
         (BUNDLE, None, "need an architecture"),
-        (BUNDLE, "sm_75", "architecture sm_75 is not supported"),
+        (BUNDLE, "sm_30", "architecture sm_30 is not supported"),
         (b"hello world, this is just text!\n", "sm_50", "is text"),
         (b"\xff" * 32, "sm_50", "does not start with a control word"),
     ],

@@ -330,7 +330,7 @@ def test_toml_values() -> None:
         ("count = 1000", "cuont = 1000", "prog.toml:9: unknown key 'cuont' in .buffers.x."),
         ("num_sms = 3", "num_sms = 0", "prog.toml:22: 'num_sms' is 0, must be 1 to"),
         ("num_sms = 3", 'num_sms = "3"', "prog.toml:22: 'num_sms' must be an integer"),
-        ('"sm_52"', '"sm_75"', "prog.toml:21: unknown arch 'sm_75'"),
+        ('"sm_52"', '"sm_35"', "prog.toml:21: unknown arch 'sm_35'"),
         ('"i32:1000"', '"i32:1x"', "prog.toml:4: '1x' is no number"),
         ("block = [64, 1]", "block = [64, 0]", "prog.toml:3: block dimensions must be at least 1"),
         ("grid = 4", "grid = ", "prog.toml:2: not TOML: Invalid value"),

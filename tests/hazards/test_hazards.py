@@ -21,7 +21,8 @@ from gpudbg.isa.spa5.latency import UNIT_OF, UNITS
 from gpudbg.isa.spa5.sched import Control, groups, instructions, pack
 
 DATA = Path(__file__).resolve().parent.parent / "data"
-CUBINS = sorted(DATA.rglob("*.cubin"))
+MODERN = ("sm_75", "sm_80", "sm_90", "sm_120")
+CUBINS = sorted(p for p in DATA.rglob("*.cubin") if p.parent.name not in MODERN)
 SAXPY = DATA / "bench" / "cubin" / "saxpy.sm_50.cubin"
 NOP = 0x50B0000000070F00
 

@@ -30,11 +30,14 @@ def test_a_lane_without_an_activation_goes_on() -> None:
 
 
 def test_lanes_that_left_or_ended_are_not_waited_for() -> None:
-    for leave in (lambda g: g.leave(0, RIGHT), lambda g: g.end(RIGHT, LEFT)):
+    for ended in (False, True):
         groups = Groups()
         groups.open(0, FULL)
         groups.converge(0, LEFT, 0x40)
-        leave(groups)
+        if ended:
+            groups.end(RIGHT, LEFT)
+        else:
+            groups.leave(0, RIGHT)
         found = groups.pick()
         assert found is not None
         assert found.lanes == LEFT

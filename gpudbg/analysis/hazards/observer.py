@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gpudbg.analysis.findings import report
 from gpudbg.analysis.hazards.finding import Finding, Site
 from gpudbg.analysis.hazards.pipeline import Conflict, Pipeline, Plan, plan
+from gpudbg.analysis.hazards.static import refuse_unknown
 from gpudbg.errors import DecodeError
 from gpudbg.isa.spa5.decode import decode
 from gpudbg.isa.spa5.sched import BUNDLE_BYTES, Control, first_instruction, groups
@@ -44,6 +45,7 @@ class HazardObserver(Observer):
     looks_only = True
 
     def __init__(self, image: CodeImage) -> None:
+        refuse_unknown(image.program.arch)
         self._image = image
         self._arch = image.program.arch
         self._plans: dict[int, Plan] = {}

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from gpudbg.analysis import cfg
 from gpudbg.analysis.hazards.finding import Finding, Site
 from gpudbg.analysis.hazards.pipeline import Conflict, Pipeline, plan
-from gpudbg.errors import DecodeError
+from gpudbg.architectures import NARROW, is_wide
+from gpudbg.errors import DecodeError, UsageError
 from gpudbg.isa.spa5.decode import decode
 from gpudbg.isa.spa5.latency import SCOREBOARDS
 from gpudbg.isa.spa5.sched import Control, first_instruction, instructions, next_instruction
@@ -24,6 +25,19 @@ if TYPE_CHECKING:
 CALLS = ("CAL", "JCAL")
 MAX_VISITS = 200
 """Times a block is looked at; far more than any program needs to settle."""
+
+
+def refuse_unknown(arch: str) -> None:
+    """Raise where nothing is known of an architecture's timing.
+
+    Raises:
+        UsageError: names it.
+    """
+    if is_wide(arch):
+        raise UsageError(
+            f"no rules for the scheduling bits of {arch}",
+            "`gpudbg dis --control fields` shows them; rules are there for " + ", ".join(NARROW),
+        )
 
 
 class Section:
@@ -45,6 +59,7 @@ class Section:
         entries: Iterable[int] = (0,),
         known: Mapping[int, tuple[int, ...]] | None = None,
     ) -> None:
+        refuse_unknown(arch)
         self.arch = arch
         self.name = name
         self.words = {at: (word, group) for at, word, group in instructions(code)}

@@ -176,12 +176,12 @@ SHOWN: dict[type, Callable[[Any, DebugSession], list[str]]] = {
     TraceEntry: lambda entry, dbg: [f"{entry}  {entry.text}"],
     Breakpoint: lambda point, dbg: [point.announce()],
 }
-"""Type -> lines at the prompt."""
+"""Type -> lines at the prompt, of its subclasses too."""
 
 
 def lines_of(value: object, dbg: DebugSession) -> list[str] | None:
     """A value's lines, or None where Python's own repr serves."""
-    found = SHOWN.get(type(value))
+    found = next((SHOWN[kind] for kind in type(value).__mro__ if kind in SHOWN), None)
     if found is None:
         return None
     try:

@@ -63,11 +63,6 @@ def main(argv: list[str]) -> int:
         return _whole(args, programs)
     program, args.kernel = _with_kernel(args.program, programs, args.kernel)
     if args.launch:
-        if is_wide(program.arch):
-            raise UsageError(
-                f"{args.program} is for {program.arch}, which does not run",
-                "`gpudbg info` and `gpudbg dis` without --launch list it",
-            )
         from gpudbg.launch.template import template
 
         print("\n".join(template(program, program.kernels[args.kernel])))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from gpudbg.architectures import NARROW
 from gpudbg.debug.views.text import table
 from gpudbg.errors import EXIT_CLEAN, UsageError
-from gpudbg.formats.program import SUPPORTED_ARCHS
 from gpudbg.frontends.verbs.common import emit_json
 
 
@@ -39,9 +39,9 @@ def show(arch: str | None, as_json: bool) -> int:
     Raises:
         UsageError: an architecture that the tables do not have.
     """
-    if arch and arch not in SUPPORTED_ARCHS:
-        raise UsageError(f"no tables for {arch!r}", f"one of {', '.join(SUPPORTED_ARCHS)}")
-    rows = [coverage(a) for a in ([arch] if arch else SUPPORTED_ARCHS)]
+    if arch and arch not in NARROW:
+        raise UsageError(f"no tables for {arch!r}", f"one of {', '.join(NARROW)}")
+    rows = [coverage(a) for a in ([arch] if arch else NARROW)]
     if as_json:
         emit_json(rows)
         return EXIT_CLEAN

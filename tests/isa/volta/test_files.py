@@ -78,18 +78,26 @@ def test_info(arch: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert architecture(cubin(arch).read_bytes(), "x") == arch
 
 
-def test_running_is_refused_by_name(capsys: pytest.CaptureFixture[str]) -> None:
-    """The message says what works instead."""
-    assert main(["run", str(cubin("sm_90a"))]) == 2
-    err = capsys.readouterr().err
-    assert "is for sm_90a, which is not supported" in err
-    assert "`gpudbg dis` and `gpudbg info` list it" in err
+def test_a_launch_table_is_proposed_and_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`info --launch` writes a table with which `run` ends cleanly."""
+    assert main(["info", str(cubin("sm_80")), "--launch", "--kernel", "count_kept"]) == 0
+    table = tmp_path / "launch.toml"
+    table.write_text(capsys.readouterr().out)
+    assert main(["run", str(cubin("sm_80")), "--launch", str(table)]) == 0
+    assert "warp instructions" in capsys.readouterr().out
 
 
-def test_no_launch_table_for_what_does_not_run(capsys: pytest.CaptureFixture[str]) -> None:
-    """`info --launch` proposes nothing that `run` would refuse."""
-    assert main(["info", str(cubin("sm_80")), "--launch"]) == 2
-    assert "is for sm_80, which does not run" in capsys.readouterr().err
+def test_hazard_checks_are_refused_by_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is called clean where no rules are known."""
+    program, table = str(cubin("sm_80")), tmp_path / "launch.toml"
+    assert main(["info", program, "--launch", "--kernel", "count_kept"]) == 0
+    table.write_text(capsys.readouterr().out)
+    assert main(["run", program, "--launch", str(table), "--check", "hazards"]) == 2
+    assert "no rules for the scheduling bits of sm_80" in capsys.readouterr().err
 
 
 def test_raw_words_and_damage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
