@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 NARROW = ("sm_50", "sm_52", "sm_53", "sm_60", "sm_61", "sm_62")
 """Those with 64-bit instruction words."""
@@ -20,11 +21,13 @@ RUN = (*NARROW, *WIDE)
 LISTED = RUN
 
 
+@cache
 def is_wide(arch: str) -> bool:
     """Whether an architecture's instructions have 128 bits."""
     return arch in WIDE
 
 
+@cache
 def age(arch: str) -> tuple[int, str]:
     """What sorts architectures: sm_90 before sm_90a and sm_100."""
     number = re.sub(r"\D", "", arch)

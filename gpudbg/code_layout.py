@@ -7,7 +7,8 @@ sm_70 on every 16 bytes are an instruction that holds its own scheduling bits.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 
 from gpudbg.architectures import is_wide
 
@@ -19,15 +20,15 @@ class CodeLayout:
     Attributes:
         word_bytes: bytes of an instruction.
         bundle_bytes: bytes from one control word to the next; `word_bytes` where there are none.
+        has_control_words: whether a bundle begins with a word that is no instruction.
     """
 
     word_bytes: int
     bundle_bytes: int
+    has_control_words: bool = field(init=False)
 
-    @property
-    def has_control_words(self) -> bool:
-        """Whether a bundle begins with a word that is no instruction."""
-        return self.bundle_bytes > self.word_bytes
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "has_control_words", self.bundle_bytes > self.word_bytes)
 
     @property
     def per_bundle(self) -> int:
@@ -44,7 +45,8 @@ class CodeLayout:
 
     def first(self, address: int) -> int:
         """The instruction an address means: a bundle's start stands for its first instruction."""
-        return address + self.word_bytes if self.is_control(address) else address
+        inside = self.has_control_words and address % self.bundle_bytes == 0
+        return address + self.word_bytes if inside else address
 
     def start(self, address: int) -> int:
         """The start of the bundle whose first instruction is there; the address elsewhere."""
@@ -87,6 +89,7 @@ SINGLE = CodeLayout(16, 16)
 """sm_70 and later."""
 
 
+@cache
 def layout_of(arch: str) -> CodeLayout:
     """The layout of an architecture's code."""
     return SINGLE if is_wide(arch) else BUNDLES

@@ -31,5 +31,6 @@ class Attached(Generic[Owner]):
         found = self._owner()
         if found is None:
             raise UsageError(f"the session of this {type(self).__name__} is gone", "keep it")
-        found.ownership.require()
+        if found.ownership.thread:
+            found.ownership.require()
         return found

@@ -147,7 +147,8 @@ class Inferior:
 
     def require_stopped(self) -> None:
         """CommandError unless there is a warp to look at, for this thread."""
-        self.ownership.require()
+        if self.ownership.thread:
+            self.ownership.require()
         if self.finished or self.focus is None:
             self.require_launched()
             raise CommandError("the kernel is not running", AGAIN)
@@ -163,7 +164,8 @@ class Inferior:
         Raises:
             CommandError: none has it, or the machine runs in another thread.
         """
-        self.ownership.require()
+        if self.ownership.thread:
+            self.ownership.require()
         if self.focus is None:
             self.require_launched()
             raise CommandError("no warp has the focus", "`run` or `start` launches the kernel")

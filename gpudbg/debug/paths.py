@@ -24,8 +24,13 @@ REASONS = {
     "RET": "returned",
     "PLONGJMP": "long-jumped",
     "PEXIT": "leaving",
+    "READY": "ready",
+    "YIELDED": "yielded",
+    "CONVERGING": "converging",
+    "SYNCING": "in WARPSYNC",
+    "BARRIER": "at barrier",
 }
-"""What lanes that wait at a token did to get there, by token kind."""
+"""What lanes that wait did to get there, by token kind; from sm_70 on the state of their group."""
 
 
 @dataclass(frozen=True, slots=True)

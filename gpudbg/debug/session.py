@@ -209,7 +209,8 @@ class DebugSession(Inferior):
             UsageError: what the launch lacks, where it was not complete when the program was
                 opened.
         """
-        self.ownership.require()
+        if self.ownership.thread:
+            self.ownership.require()
         if self._planned and self.opening is not None:
             return self._carry_out(self.opening)
         return self._begin()
@@ -289,7 +290,8 @@ class DebugSession(Inferior):
 
     def kill(self) -> None:
         """Abandon the launch."""
-        self.ownership.require()
+        if self.ownership.thread:
+            self.ownership.require()
         self.grid.abandon()
         self.killed = True
         self.focus = None
@@ -812,7 +814,8 @@ class DebugSession(Inferior):
         Raises:
             CommandError: the machine runs in another thread.
         """
-        self.ownership.require()
+        if self.ownership.thread:
+            self.ownership.require()
         if found.needs == "stopped":
             self.require_stopped()
         return found.handler(self, argument)

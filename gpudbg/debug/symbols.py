@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from gpudbg.code_layout import layout_of
 from gpudbg.debug import function_places
 from gpudbg.debug.stops.records import CallSite
 from gpudbg.debug.views.format import parse_int
@@ -110,7 +111,7 @@ class Symbols:
 
         self.program = program
         self.image = image
-        self.layout = program.layout
+        self.layout = layout_of(program.arch)
         self.kernel = kernel
         self.base = image.entries[kernel.name]
         self._lines: LineTable = read_lines(program)
@@ -399,9 +400,9 @@ class Symbols:
 
     def instruction(self, pc: int) -> CodeLine | None:
         """The instruction at a pc (a bundle's start means its first instruction)."""
-        pc = self.layout.first(pc)
         if pc not in self._code_cache:
-            self._code_cache[pc] = code_line(self.image, pc)
+            first = self.layout.first(pc)
+            self._code_cache[pc] = code_line(self.image, first)
         return self._code_cache[pc]
 
     def rows_between(self, first: int, last: int) -> list[CodeLine]:

@@ -9,7 +9,7 @@ from . import spa5, volta
 from .spa5.forms import all_forms
 from .volta.decode import candidates_of
 
-__all__ = ["Instruction", "decode", "destination_bit", "patterns"]
+__all__ = ["Instruction", "decode", "destination_bit", "has_modifier", "patterns"]
 
 Instruction = spa5.Instruction | volta.Instruction
 
@@ -21,6 +21,12 @@ def decode(word: int, arch: str) -> Instruction:
         DecodeError: no instruction of the architecture; `reason` says why.
     """
     return volta.decode(word, arch) if is_wide(arch) else spa5.decode(word, arch)
+
+
+def has_modifier(insn: Instruction, name: str) -> bool:
+    """Whether an instruction has a modifier of that name."""
+    modifiers = insn.m.values() if isinstance(insn, spa5.Instruction) else insn.m
+    return name in modifiers
 
 
 _LOW_HALF = (1 << 64) - 1

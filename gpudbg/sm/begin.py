@@ -117,7 +117,7 @@ def begin(
     grid_object = Grid(gpu, launched, engine)
     if gpu.handler is not None:
         grid_object.install(gpu.handler)
-    if reads_counters(grid_object.code.code):
+    if not is_wide(gpu.arch) and reads_counters(grid_object.code.code):
         grid_object.counters = shown.counters
     grid_object.start()
     if gpu.engine != "step" and not is_wide(gpu.arch):

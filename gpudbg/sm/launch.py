@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 
@@ -78,11 +78,13 @@ RESERVED_SHARED = 1 << 10
 them in the size of its static shared memory (*inferred*)."""
 
 
+@cache
 def limits_of(arch: str) -> Limits:
     """What an SM of an architecture holds."""
     return LIMITS[arch.rstrip("af")]
 
 
+@cache
 def uniform_registers(arch: str) -> int:
     """Uniform registers of a warp, the one that reads as zero among them; 0: there are none."""
     number, _ = age(arch)
@@ -162,7 +164,7 @@ def plan(
     warps = -(-threads // WARP_SIZE)
     registers = _round(max(kernel.num_regs, 1), REGISTER_UNIT)
     static = kernel.shared_static_bytes
-    if age(arch)[0] >= 90 and shared_dynamic:
+    if shared_dynamic and age(arch)[0] >= 90:
         static = max(static, RESERVED_SHARED)
     shared = static + shared_dynamic
     barriers = kernel.num_barriers
@@ -233,7 +235,7 @@ def constant_bank_0(
             takes the address of one adds its offset.
         places: where the launch words stand.
     """
-    words = dict(_launch_words(config, layout, grid_id, constants, sms, places))
+    words = _launch_words(config, layout, grid_id, constants, sms, places)
     if not places.wide_windows and layout.shared_window >> 32:
         words |= {
             0x100: layout.shared_window >> 32,
@@ -244,10 +246,8 @@ def constant_bank_0(
             0x10C: 0xFFFF,
         }
     for offset, value in words.items():
-        if 0 <= offset and offset + 4 <= config.kernel.param_base:
-            bank.data[offset : offset + 4] = np.frombuffer(
-                (value & 0xFFFF_FFFF).to_bytes(4, "little"), np.uint8
-            )
+        if 0 <= offset and offset + 4 <= min(bank.size, config.kernel.param_base):
+            bank.data[offset : offset + 4].view("<u4")[0] = value & 0xFFFF_FFFF
     base = config.kernel.param_base
     bank.data[base : base + len(params)] = np.frombuffer(params, np.uint8)
 
@@ -259,24 +259,22 @@ def _launch_words(
     constants: int,
     sms: int,
     at: LaunchWords,
-) -> Iterator[tuple[int, int]]:
-    """(offset, word) of the launch words."""
-    for n in range(3):
-        yield at.block + 4 * n, config.block[n]
-        yield at.grid + 4 * n, config.grid[n]
+) -> dict[int, int]:
+    """The launch words by offset."""
+    words = {at.stack_top: WINDOW_BYTES, at.dynamic_shared: config.shared_dynamic, at.sms: sms}
+    for n in (0, 1, 2):
+        words[at.block + 4 * n] = config.block[n]
+        words[at.grid + 4 * n] = config.grid[n]
     longs = [(at.grid_id, grid_id), (at.constants, constants)]
     windows = [(at.shared_window, layout.shared_window), (at.local_window, layout.local_window)]
     if at.wide_windows:
         longs += windows
     else:
-        yield from windows
+        words |= windows
     for offset, value in longs:
         if offset >= 0:
-            yield offset, value
-            yield offset + 4, value >> 32
-    yield at.stack_top, WINDOW_BYTES
-    yield at.dynamic_shared, config.shared_dynamic
-    yield at.sms, sms
+            words[offset], words[offset + 4] = value, value >> 32
+    return words
 
 
 def _check_dimensions(kernel: Kernel, grid: Dim, block: Dim) -> None:

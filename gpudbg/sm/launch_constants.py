@@ -6,6 +6,7 @@ from sm_70 on addresses of windows have 64 bits in one place.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 from gpudbg.architectures import age, is_wide
@@ -43,6 +44,7 @@ _HOPPER = LaunchWords(0x00, 0x0C, -1, 0x20, 0x28, 0x30, 0xD0, 0x2C, 0x10C, True)
 _BLACKWELL = LaunchWords(0x360, 0x370, -1, 0x2F8, 0x37C, 0x140, 0x120, 0x2AC, 0x2D0, True)
 
 
+@cache
 def launch_words(arch: str) -> LaunchWords:
     """Where an architecture's code finds its launch words."""
     if not is_wide(arch):

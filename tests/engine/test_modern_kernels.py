@@ -72,6 +72,29 @@ def test_groups_of_lanes_are_shown() -> None:
     assert {"READY", "CONVERGING"} <= waiting
 
 
+def test_names_of_shared_registers() -> None:
+    """UR, UP and B stand in expressions; out of range and on older code they are refused."""
+    case = next(iter(cases("sm_80", names=["divergence"])))
+    program = gpudbg.load(str(case.cubin))
+    objects = make_objects(case, program.device)
+    launch = case.launches[0]
+    args = [argument(row, objects) for row in launch["args"]]
+    session = program.launch(
+        launch["entry"], grid=tuple(launch["grid"]), block=tuple(launch["block"]), args=args
+    )
+    while not session.command("disassemble $pc,+0x10").text.count("BSSY B0"):
+        session.step()
+    session.step()
+    lanes = session.warp().state.active
+    assert session.command("print /x $B0").text.split()[-1] == f"0x{lanes:x}"
+    assert "=" in session.command("print $UR4").text
+    assert "=" in session.command("print $UP0").text
+    with pytest.raises(gpudbg.CommandError, match="no uniform register UR63"):
+        session.command("print $UR63")
+    with pytest.raises(gpudbg.CommandError, match="no convergence barrier B16"):
+        session.command("print $B16")
+
+
 def test_tensor_core_rounding_by_generation() -> None:
     """Sixteen products of 2**-24, and of 2**-25, beside an accumulator of 1."""
     from gpudbg.sm.engines import tensor

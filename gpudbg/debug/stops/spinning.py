@@ -26,7 +26,7 @@ from gpudbg.sm.sregs import LASTING
 
 if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior
-    from gpudbg.isa.spa5.insn import Instruction
+    from gpudbg.isa.family import Instruction
     from gpudbg.sm.state import WarpState
 
 TRIED: Final = 512

@@ -23,6 +23,7 @@ from gpudbg.debug.observing import subscribe, unsubscribe
 from gpudbg.debug.stops.stop import EntryStop, Stop
 from gpudbg.debug.trace.record import KEPT, Record, lane_counts
 from gpudbg.debug.values.operands import instruction_at
+from gpudbg.isa.family import has_modifier
 from gpudbg.sm.observer import Observer
 
 if TYPE_CHECKING:
@@ -251,7 +252,7 @@ class Timeline(Attached["Inferior"], Observer):
     def _after(self, pc: int) -> str:
         insn = instruction_at(self._inferior, pc)
         # An arrival alone does not wait.
-        waits = insn is not None and insn.op == "BAR" and insn.m["mode"] != "ARV"
+        waits = insn is not None and insn.op == "BAR" and not has_modifier(insn, "ARV")
         return BARRIER if waits else READY
 
     def warps(self, most: int) -> list[Warp]:

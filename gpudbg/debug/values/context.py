@@ -8,6 +8,7 @@ or the SM's name (`SR_TID.X`), PTX registers (`%tid.x`), module variables, kerne
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -32,8 +33,21 @@ from gpudbg.expr.evaluate import (
     text_of,
     uniform,
 )
-from gpudbg.expr.types import I32, TYPES, U8, U32, U64, VOID, Array, Pointer, Scalar, Struct
+from gpudbg.expr.types import (
+    BOOL,
+    I32,
+    TYPES,
+    U8,
+    U32,
+    U64,
+    VOID,
+    Array,
+    Pointer,
+    Scalar,
+    Struct,
+)
 from gpudbg.regs.ptx import find_ptx_vector
+from gpudbg.sm.convergence.groups import BARRIERS
 from gpudbg.symbols.variable_types import source_name, variable_type
 
 if TYPE_CHECKING:
@@ -42,6 +56,9 @@ if TYPE_CHECKING:
 
 AXES = "xyz"
 
+
+_SHARED = re.compile(r"(UR)(\d{1,3}|Z)|(UP)([0-6T])|(B)(\d{1,2})", re.IGNORECASE)
+"""Uniform registers, uniform predicates, convergence barriers."""
 
 ENTRY = "@entry"
 """Behind a parameter's name: what the launch passed for it (gdb's entry values)."""
@@ -98,7 +115,7 @@ class WarpContext:
             if number is not None:
                 return uniform(number, U64 if number > 0xFFFFFFFF else U32)
         # `$n` is no argument n.
-        readers = [self._coordinate, self._special]
+        readers = [self._coordinate, self._shared_register, self._special]
         if not text.startswith("$"):
             readers.append(self._symbol)
         for reader in readers:
@@ -132,6 +149,28 @@ class WarpContext:
         if base in _VECTORS and axis in (*AXES, "w") and axis:
             return _VECTORS[base](self._inferior, self._warp, AXES.find(axis))
         return None
+
+    def _shared_register(self, text: str) -> Result | None:
+        """UR4, UP0 and B0 of warps whose lanes have pcs of their own."""
+        found, warp = _SHARED.fullmatch(text), self._warp
+        if found is None or not warp.has_groups:
+            return None
+        file, number = (word.upper() for word in found.groups() if word is not None)
+        if file == "B":
+            if int(number) >= BARRIERS:
+                raise CommandError(f"no convergence barrier B{number}", f"B0 to B{BARRIERS - 1}")
+            masks = [warp.groups.mask_of_lane(int(number), lane) for lane in range(LANES)]
+            return per_lane(np.array(masks, np.uint32), U32)
+        if file == "UP":
+            mask = int(warp.uniform_predicates[int(number)]) if number != "T" else 0xFFFFFFFF
+            return per_lane(mask_array(mask), BOOL)
+        count = len(warp.UR) - 1
+        if number == "Z":
+            return per_lane(np.zeros(LANES, np.uint32), U32)
+        if not 0 <= int(number) < count:
+            known = f"the architecture has UR0 to UR{count - 1}" if count > 0 else "it has none"
+            raise CommandError(f"no uniform register UR{number}", known)
+        return per_lane(np.asarray(warp.UR[int(number)]).copy(), U32)
 
     def _special(self, text: str) -> Result | None:
         return access.special(self._inferior, self._warp, text)

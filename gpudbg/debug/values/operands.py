@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from gpudbg.analysis.lane_shape import guess_kind
 from gpudbg.errors import DecodeError, GpudbgError
+from gpudbg.isa.family import decode
 from gpudbg.isa.operands import PT, Address, Reg
-from gpudbg.isa.spa5.decode import decode
 from gpudbg.mem.lanes import bools
 
 if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior
-    from gpudbg.isa.spa5.insn import Instruction
+    from gpudbg.isa.family import Instruction
     from gpudbg.sm.state import WarpState
 
 NEVER_TRIED = tuple("ATOM RED ST SU BAR BPT CCTL TEX TLD TXQ SETC MEMBAR".split())
@@ -68,7 +68,8 @@ def instruction_at(inferior: Inferior, pc: int) -> Instruction | None:
 def guard_mask(warp: WarpState, insn: Instruction) -> int:
     """Active lanes whose guard lets them execute an instruction."""
     index, negated = insn.guard
-    mask = 0xFFFFFFFF if index == PT else int(warp.predicates[index])
+    held = warp.uniform_predicates if insn.uniform_guard else warp.predicates
+    mask = 0xFFFFFFFF if index == PT else int(held[index])
     return (~mask if negated else mask) & warp.active & 0xFFFFFFFF
 
 
@@ -83,8 +84,10 @@ def operand_values(
     out: list[OperandValue] = []
     index, _ = insn.guard
     if index != PT:
-        bit = int(warp.predicates[index]) >> lane & 1
-        out.append(OperandValue(f"P{index}", code.text.find(f"P{index}"), bit, "predicate"))
+        name = f"UP{index}" if insn.uniform_guard else f"P{index}"
+        held = warp.uniform_predicates if insn.uniform_guard else warp.predicates
+        bit = int(held[index]) >> lane & 1
+        out.append(OperandValue(name, code.text.find(name), bit, "predicate"))
     for slot, operand in insn.o.items():
         if slot in ("d", "d2", "p", "q"):
             continue
@@ -96,7 +99,7 @@ def operand_values(
 
 def _value(warp: WarpState, lane: int, operand: Any, text: str) -> OperandValue | None:
     reg, kind = (operand.base, "address") if isinstance(operand, Address) else (operand, "register")
-    if not isinstance(reg, Reg) or reg.is_zero:
+    if not isinstance(reg, Reg) or reg.is_zero or reg.file != "R":
         return None
     if max(reg.registers(), default=0) >= warp.R.shape[0]:
         return None

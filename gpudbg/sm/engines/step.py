@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
+from gpudbg.code_layout import layout_of
 from gpudbg.errors import DecodeError, ModelGap
 from gpudbg.formats.program import CodeImage
 from gpudbg.isa.family import Instruction, decode
@@ -154,7 +155,7 @@ class StepEngine(ValueOps, MemoryOps):
         self.written: Written | None = Written()
         self.images: Callable[[StepEngine, str, Any], None] | None = None
         self.fault: WarpErrorRaised | TrapRaised | None = None
-        self._layout = code.program.layout
+        self._layout = layout_of(code.program.arch)
         self._functions = registry.table(code.program.arch)
         self._bound: dict[int, Bound] = {}
         self._writes: list[tuple[int, U32]] = []

@@ -140,7 +140,7 @@ class Residency:
         places = [Place(self._next(), sm, slot) for sm, slot in chosen]
         home = Arena(config, self.entry, places, self._issued_at)
         made = []
-        groups = Groups if not config.layout.has_control_words else lambda: None
+        diverges = not config.layout.has_control_words
         for n, (number, index, slot) in enumerate(places):
             sm = self.sms[index]
             cta = Cta(number, coordinates(number, config.grid), index, slot, home=home, place=n)
@@ -148,7 +148,14 @@ class Residency:
             # All CTAs have as many, so their slots lie in a row.
             at = slot * config.warps
             cta.warps = [
-                WarpState(cta, w, at + w, config.registers, config.stack_entries, groups=groups())
+                WarpState(
+                    cta,
+                    w,
+                    at + w,
+                    config.registers,
+                    config.stack_entries,
+                    groups=Groups() if diverges else None,
+                )
                 for w in range(config.warps)
             ]
             sm.ctas[slot] = cta
