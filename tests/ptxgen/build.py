@@ -1,6 +1,7 @@
 """Compile variants with ptxas and record them: cubins, operands and expectations in one zip.
 
     python -m tests.ptxgen.build float half convert
+    python -m tests.ptxgen.build --target sm_80 --target sm_90 --to FOLDER float half
 
 Needs ptxas (path in GPUDBG_PTXAS).  A variant that ptxas refuses is listed in the manifest and left
 out.  The zip is what the tests read; ptxas is not needed to run them.
@@ -8,15 +9,16 @@ out.  The zip is what the tests read; ptxas is not needed to run them.
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import io
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -142,17 +144,19 @@ def groups(variants: list[Variant]) -> Iterator[tuple[str, list[Variant]]]:
         yield name, [v for v in variants if v.group == name]
 
 
-def build(suite: str) -> None:
-    """Write data/SUITE.zip from the module SUITE_cases."""
+def build(suite: str, targets: tuple[str, ...] = (), to: Path = DATA) -> None:
+    """Write TO/SUITE.zip from the module SUITE_cases, for other targets than its own if asked."""
     variants: list[Variant] = importlib.import_module(f"tests.ptxgen.{suite}_cases").variants()
+    if targets:
+        variants = [replace(v, targets=targets) for v in variants]
     names = [(v.group, v.entry) for v in variants]
     twice = {n for n in names if names.count(n) > 1}
     assert not twice, f"named twice: {sorted(twice)[:5]}"
     assert all(v.count % BLOCK == 0 for v in variants if not v.text)
-    DATA.mkdir(exist_ok=True)
+    to.mkdir(exist_ok=True, parents=True)
     refused: list[str] = []
     entries: list[dict[str, Any]] = []
-    path = DATA / f"{suite}.zip"
+    path = to / f"{suite}.zip"
     with tempfile.TemporaryDirectory() as temporary, zipfile.ZipFile(path, "w") as archive:
         folder = Path(temporary)
         for group, members in groups(variants):
@@ -190,5 +194,10 @@ def _put(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
 
 
 if __name__ == "__main__":
-    for suite_name in sys.argv[1:]:
-        build(suite_name)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("suites", nargs="+")
+    parser.add_argument("--target", action="append", default=[])
+    parser.add_argument("--to", type=Path, default=DATA)
+    given = parser.parse_args()
+    for suite_name in given.suites:
+        build(suite_name, tuple(given.target), given.to)

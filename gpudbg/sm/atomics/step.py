@@ -15,7 +15,10 @@ from gpudbg.sm.engines import numeric
 
 Update = Callable[[int, int], int]
 
-SIZES = {"U32": 4, "S32": 4, "U64": 8, "S64": 8, "F32": 4, "F16x2": 4, "F64": 8}
+SIZES = {
+    "U32": 4, "S32": 4, "U64": 8, "S64": 8, "F32": 4, "F32_DENORMAL": 4, "F16x2": 4, "BF16x2": 4,
+    "F64": 8,
+}  # fmt: skip
 """Bytes of each type."""
 
 
@@ -47,16 +50,28 @@ def _flushed_f32(bits: int) -> float:
     return float(_F32.unpack(_U32.pack(bits))[0])
 
 
-def _add_f32(old: int, b: int) -> int:
-    """RN with flushed operands and result; the f64 sum rounds once more without harm."""
-    total = _flushed_f32(old) + _flushed_f32(b)
-    if total != total:
+def _f32_bits(value: float) -> int:
+    """RN; the f64 sum of two f32 rounds once more without harm."""
+    if value != value:
         return F32_NAN
     try:
-        bits = int(_U32.unpack(_F32.pack(total))[0])
+        return int(_U32.unpack(_F32.pack(value))[0])
     except OverflowError:
-        return _F32_EXPONENT | (_F32_SIGN if total < 0 else 0)
+        return _F32_EXPONENT | (_F32_SIGN if value < 0 else 0)
+
+
+def _add_f32(old: int, b: int) -> int:
+    """RN with flushed operands and result."""
+    bits = _f32_bits(_flushed_f32(old) + _flushed_f32(b))
     return bits if bits & _F32_EXPONENT else bits & _F32_SIGN
+
+
+def _single(bits: int) -> float:
+    return float(_F32.unpack(_U32.pack(bits))[0])
+
+
+def _add_f32_denormal(old: int, b: int) -> int:
+    return _f32_bits(_single(old) + _single(b))
 
 
 def _add_f64(old: int, b: int) -> int:
@@ -76,12 +91,31 @@ def _half_bits(value: float) -> int:
     return int(numeric.f64_to_f16(wide, "RN")[0])
 
 
-def _halves(operate: Callable[[float, float], float]) -> Update:
-    """Apply an operation to both f16 halves; a NaN operand of MIN and MAX loses."""
+def _brain(bits: int) -> float:
+    return _single(bits << 16)
+
+
+def _brain_bits(value: float) -> int:
+    """An exact sum of two bf16, rounded once."""
+    if value != value:
+        return 0x7FFF
+    down = int(np.array([value]).view(np.uint64)[0])
+    exact = numeric.f64_to_f32(np.array([down], np.uint64), "RZ")
+    bits = int(exact[0])
+    bits |= _single(bits) != value
+    return bits + 0x7FFF + (bits >> 16 & 1) >> 16
+
+
+def _halves(
+    operate: Callable[[float, float], float],
+    read: Callable[[int], float] = _half,
+    made: Callable[[float], int] = _half_bits,
+) -> Update:
+    """Apply an operation to both halves; a NaN operand of MIN and MAX loses."""
 
     def update(old: int, b: int) -> int:
-        low = _half_bits(operate(_half(old & 0xFFFF), _half(b & 0xFFFF)))
-        high = _half_bits(operate(_half(old >> 16), _half(b >> 16)))
+        low = made(operate(read(old & 0xFFFF), read(b & 0xFFFF)))
+        high = made(operate(read(old >> 16), read(b >> 16)))
         return high << 16 | low
 
     return update
@@ -128,7 +162,11 @@ def _table() -> dict[tuple[str, str], Update]:
     table["INC", "U32"] = lambda old, b: 0 if old >= b else old + 1
     table["DEC", "U32"] = lambda old, b: b if old == 0 or old > b else old - 1
     table["ADD", "F32"] = _add_f32
+    table["ADD", "F32_DENORMAL"] = _add_f32_denormal
     table["ADD", "F64"] = _add_f64
+    table["ADD", "BF16x2"] = _halves(lambda a, b: a + b, _brain, _brain_bits)
+    table["MIN", "BF16x2"] = _halves(_half_min, _brain, _brain_bits)
+    table["MAX", "BF16x2"] = _halves(_half_max, _brain, _brain_bits)
     table["ADD", "F16x2"] = _halves(lambda a, b: a + b)
     table["MIN", "F16x2"] = _halves(_half_min)
     table["MAX", "F16x2"] = _halves(_half_max)

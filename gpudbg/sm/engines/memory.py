@@ -68,6 +68,8 @@ class MemoryOps:
     # ---- loads and stores --------------------------------------------------------------
 
     def load(self, space: str, address: Wide | Value, size: int, signed: bool) -> list[U32]:
+        if not self.exec:
+            return [np.zeros(32, np.uint32) for _ in range(max(1, size // 4))]
         try:
             return self._load(space, address, self.exec, size, signed)
         except MemoryFault as fault:
@@ -90,6 +92,8 @@ class MemoryOps:
         return local.gather(local.place(offsets, lanes, size), lanes, size, signed)
 
     def store(self, space: str, address: Any, size: int, values: Sequence[Value]) -> None:
+        if not self.exec:
+            return
         data = [lanes32(v) for v in values]
         try:
             if space == "generic":
@@ -157,6 +161,10 @@ class MemoryOps:
         ]
         return [part for part in found if part[2]]
 
+    def in_shared(self, address: Wide) -> int:
+        into = lanes64(address) - np.uint64(self.memory.layout.shared_window)
+        return pack(into < WINDOW_BYTES)
+
     def in_window(self, address: Wide) -> int:
         into = lanes64(address) - np.uint64(self.memory.layout.shared_window)
         return pack(into < 2 * WINDOW_BYTES)
@@ -175,6 +183,8 @@ class MemoryOps:
         operands: Sequence[Value | Wide],
     ) -> U32 | U64:
         size = SIZES[type_]
+        if not self.exec:
+            return np.zeros(32, np.uint64) if size == 8 else np.zeros(32, np.uint32)
         spread: Callable[[Any], Any] = lanes64 if size == 8 else lanes32
         data = [spread(v).tolist() for v in operands]
         try:
@@ -209,6 +219,41 @@ class MemoryOps:
             self._note_atomic(space, address, wrote, size)
         return old
 
+    def vector_atomic(
+        self, space: str, op: str, type_: str, address: Any, words: Sequence[Value],
+        compare: Sequence[Value] = (),
+    ) -> list[U32]:  # fmt: skip
+        count = len(words)
+        old = np.zeros((count, 32), np.uint32)
+        if not self.exec:
+            return list(old)
+        data = [lanes32(v).tolist() for v in words]
+        wanted = [lanes32(v).tolist() for v in compare]
+        update = UPDATES.get((op, type_))
+        if update is None and op != "CAS":
+            raise WarpErrorRaised("ILLEGAL_INSTR_PARAM", 0, f"no atomic {op} on {type_}")
+        try:
+            places = self._places(space, address, 4 * count, 4)
+        except MemoryFault as fault:
+            raise self._error(fault, "atomic", 4 * count) from None
+        if self.observers is not None:
+            self.observers.emit("access", self.warp, space, "atomic", address, self.exec, 4 * count)
+        wrote = 0
+        for lane, (view, index) in enumerate(places):
+            if view is None:
+                continue
+            before = [int(view[index + n]) for n in range(count)]
+            old[:, lane] = before
+            if update is None and before != [column[lane] for column in wanted]:
+                continue
+            wrote |= 1 << lane
+            for n in range(count):
+                new = data[n][lane]
+                view[index + n] = new if update is None else update(before[n], new)
+        if wrote and self.written is not None:
+            self._note_atomic(space, address, wrote, 4 * count)
+        return list(old)
+
     def _note_atomic(self, space: str, address: Any, lanes: int, size: int) -> None:
         """Mark what lanes of an atomic have replaced."""
         assert self.written is not None
@@ -221,9 +266,13 @@ class MemoryOps:
             elif self.memory.uninitialized:
                 self.written.note_device(self._owners(lanes64(at), part, size), size)
 
-    def _places(self, space: str, address: Any, size: int) -> list[tuple[Any, int]]:
-        """(elements, index) of every executing lane, (None, 0) of the others; all checked."""
-        dtype = np.uint64 if size == 8 else np.uint32
+    def _places(self, space: str, address: Any, size: int, item: int = 0) -> list[tuple[Any, int]]:
+        """(elements, index) of every executing lane, (None, 0) of the others; all checked.
+
+        `item`: bytes of an element, where that is less than what is accessed.
+        """
+        item = item or size
+        dtype = np.uint64 if item == 8 else np.uint32
         places: list[tuple[Any, int]] = [(None, 0)] * 32
         lanes = self.exec
         if space == "generic":
@@ -239,10 +288,10 @@ class MemoryOps:
                 raise MemoryFault("INVALID_ADDR_SPACE", part, first, "local", text)
             for store, offsets, owned in self._stores(where, given, part, size):
                 store.writable()
-                view = store.words if size == 4 else store.words.view(dtype)
+                view = store.words if item == 4 else store.words.view(dtype)
                 for lane, offset in enumerate(offsets.tolist()):
                     if owned >> lane & 1:
-                        places[lane] = (view, offset // size)
+                        places[lane] = (view, offset // item)
         return places
 
     def _no_window(self, address: U64, lanes: int) -> None:

@@ -219,6 +219,8 @@ def _of_turns(bits: U32, quarter: int) -> F64s:
     odd = (place & 1) != 0
     result = np.where(odd, _horner(COS_POLYNOMIAL, square), rest * _horner(SIN_POLYNOMIAL, square))
     result = np.where((place & 2) != 0, -result, result)
+    # The sine of a zero has its sign: the subtraction above made +0 of it.
+    result = np.where((turns == 0) & (quarter == 0), turns, result)
     return np.where(np.isfinite(turns), result, np.nan)
 
 

@@ -558,6 +558,15 @@ class StepEngine(ValueOps, MemoryOps):
         words = self.warp.words
         return const32(words[rec.BAR_COUNT]), words[rec.BAR_PRED]
 
+    @contextmanager
+    def only(self, mask: Mask) -> Iterator[None]:
+        kept = self.exec
+        self.exec = kept & mask
+        try:
+            yield
+        finally:
+            self.exec = kept
+
     # ---- tensor cores ------------------------------------------------------------------
 
     def _whole_warp(self, what: str) -> None:

@@ -24,6 +24,10 @@ F64_QUIET = 0x0008_0000_0000_0000
 F16_SIGN = 0x8000
 F16_EXPONENT = 0x7C00
 F16_ONE = 0x3C00
+F16_LEAST = 0x3F10_0000_0000_0000
+"""2**-14, the least normal f16, as f64."""
+F16_TINY = 0x3F0F_FE00_0000_0000
+"""2**-14 - 2**-26 as f64: smaller magnitudes round to less than the least normal f16."""
 
 
 def rounding(i: Insn) -> Rounding:

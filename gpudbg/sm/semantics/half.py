@@ -13,8 +13,10 @@ from __future__ import annotations
 
 from gpudbg.isa.operands import Const
 from gpudbg.sm.semantics.float_operands import (
+    F16_LEAST,
     F16_ONE,
     F16_SIGN,
+    F16_TINY,
     F64_MAGNITUDE,
     F64_SIGN,
     Halves,
@@ -34,11 +36,6 @@ from gpudbg.sm.semantics.operands import (
     write_pred,
 )
 from gpudbg.sm.semantics.rows import register
-
-F16_LEAST = 0x3F10_0000_0000_0000
-"""2**-14, the least normal f16, as f64."""
-F16_TINY = 0x3F0F_FE00_0000_0000
-"""2**-14 - 2**-26 as f64: smaller magnitudes round to less than the least normal f16."""
 
 
 def _source(m: Machine, i: Insn, operand: Source) -> Halves:

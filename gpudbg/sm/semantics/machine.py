@@ -33,6 +33,7 @@ Floating point
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Literal, Protocol
 
 Value = Any
@@ -272,9 +273,11 @@ class Machine(Protocol):
     ) -> Value | Wide:
         """Read-modify-write per executing lane in ascending lane order; returns old values.
 
-        `op` is ADD MIN MAX INC DEC AND OR XOR EXCH CAS; `type_` U32 S32 U64 S64 F32 F16x2 F64.
+        `op` is ADD MIN MAX INC DEC AND OR XOR EXCH CAS; `type_` U32 S32 U64 S64 F32 F16x2 F64,
+        from sm_90 on BF16x2 and F32_DENORMAL, too.
         CAS takes (compare, swap).  64-bit types take and return Wide, others Value.
-        F32 ADD flushes subnormal inputs and results.  Unsupported spaces: INVALID_ADDR_SPACE.
+        F32 ADD flushes subnormal inputs and results, F32_DENORMAL does not.  Unsupported
+        spaces: INVALID_ADDR_SPACE.
         """
 
     def in_window(self, address: Wide) -> Mask:
@@ -332,6 +335,19 @@ class Machine(Protocol):
 
 class WideMachine(Machine, Protocol):
     """What the instructions of sm_70 and later need besides."""
+
+    def only(self, mask: Mask) -> AbstractContextManager[None]:
+        """Within it the executing lanes are those of `mask` alone: for accesses of some lanes."""
+
+    def in_shared(self, address: Wide) -> Mask:
+        """Lanes whose generic address lies in the shared window."""
+
+    def vector_atomic(
+        self, space: Space, op: str, type_: str, address: Wide | Value, words: Sequence[Value],
+        compare: Sequence[Value] = (),
+    ) -> Sequence[Value]:  # fmt: skip
+        """Read-modify-write of 8 or 16 bytes as 32-bit words, each of one element of `type_` (F32,
+        F16x2, BF16x2; with EXCH and CAS the words are one element); returns the old words."""
 
     def ureg(self, index: int) -> Value:
         """Uniform register UR`index`, one value for all lanes; 255 (URZ) reads 0."""

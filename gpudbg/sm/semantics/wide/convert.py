@@ -1,4 +1,4 @@
-"""Conversions: F2F F2I I2F I2FP FRND F2FP I2IP I2I."""
+"""Conversions: F2F F2I I2F I2FP FRND F2FP F2IP I2IP I2I."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from gpudbg.sm.semantics.float_operands import F16_SIGN, F64_QUIET, f64_sat, sig
 from gpudbg.sm.semantics.machine import Rounding, Value, Wide, WideMachine
 from gpudbg.sm.semantics.operands import half
 from gpudbg.sm.semantics.rows import register_wide
+from gpudbg.sm.semantics.wide.formats import FORMATS, SCALE, narrow, widen
 from gpudbg.sm.semantics.wide.halves import narrow_bf16
 from gpudbg.sm.semantics.wide.operands import (
     Insn,
@@ -107,44 +108,130 @@ def i2f(m: WideMachine, i: Insn) -> None:
         write_real(m, i, m.int_to_f64(value, signed, rounding(i)), target, rounding(i))
 
 
+def _packed_types(i: Insn) -> tuple[str, str]:
+    """(result's format, source's) of F2FP; F16 and F32 are not always printed."""
+    named = [name for name in i.m if name in FORMATS or name in (SCALE, "F32")]
+    unpacks = "UNPACK_B" in i.m or "UNPACK_B_MERGE_C" in i.m
+    if unpacks:
+        target = named[0] if len(named) > 1 else "F16"
+        return target, named[-1]
+    return (named[0] if named and named[0] != "F32" else "F16"), "F32"
+
+
 @register_wide("F2FP", "UF2FP")
 def f2fp(m: WideMachine, i: Insn) -> None:
-    """Two floats packed into a word, the first one into its high half.
+    """Two numbers narrowed and packed, the first one into the high part; or two widened.
 
-    `.MERGE_C`: one half beside a half of c; fp8 forms stop by name.
+    `.PACK_AB`: a above b.  `.MERGE_C`: a below a half of c; `.PACK_AB_MERGE_C`: two bytes (fp4: one
+    byte) below it.  `.UNPACK_B`: two small numbers to halves, `.UNPACK_B_MERGE_C` the other way.
     """
-    kinds = [name for name in i.m if name in ("E4M3", "E5M2", "E2M3", "E3M2", "E2M1", "E8", "TF32")]
-    if kinds or "UNPACK_B" in i.m:
+    target, source = _packed_types(i)
+    if "RS" in i.m or "S2_6" in i.m or any(n.startswith(("INVALID", "???")) for n in i.m):
         m.gap(f"{i.op}.{'.'.join(i.m)}")
-    narrow = narrow_bf16 if "BF16" in i.m else m.f64_to_f16
     rnd = rounding(i)
 
-    def piece(slot: str) -> Value:
-        wide = m.f32_to_f64(f32(m, i.o[slot], flushes(i)))
-        found = narrow(m, wide, rnd) if narrow is narrow_bf16 else narrow(wide, rnd)
-        if "RELU" in i.m:
-            negative = m.mand(m.bit(found, 15), m.mnot(m.dnan(wide)))
-            found = m.select(negative, 0, found)
-        return found
+    def made(wide: Wide) -> Value:
+        found = narrowed(m, wide, target, rnd, "SATFINITE" in i.m)
+        if "RELU" not in i.m:
+            return found
+        sign = FORMATS[target].bits - 1 if target in FORMATS else 31
+        negative = m.mand(m.bit(found, sign), m.mnot(m.dnan(wide)))
+        return m.select(negative, 0, found)
 
-    if "MERGE_C" in i.m:
-        other = raw(m, i.o["b"])
-        kept = m.and_(m.shr(other, 16), 0xFFFF) if i.o["b"].part == "H1" else m.and_(other, 0xFFFF)
-        write(m, i, m.or_(m.shl(kept, 16), piece("a")))
+    sources = [i.o[slot] for slot in "abc" if slot in i.o]
+    if "UNPACK_B" in i.m or "UNPACK_B_MERGE_C" in i.m:
+        pieces = [made(widen(m, part, source)) for part in _two_parts(m, sources[0], source)]
+        rest = sources[1:]
+    else:
+        count = 1 if "MERGE_C" in i.m or "PACK_B" in i.m else 2
+        wides = [m.f32_to_f64(f32(m, o, flushes(i))) for o in sources[:count]]
+        pieces, rest = [made(w) for w in reversed(wides)], sources[count:]
+    if target == "TF32":
+        write(m, i, m.shl(pieces[0], 13))
         return
-    write(m, i, m.or_(m.shl(piece("a"), 16), piece("b")))
+    write(m, i, _packed(m, i, pieces, target, rest[0] if rest else None))
 
 
-@register_wide("I2IP")
+def narrowed(m: WideMachine, wide: Wide, target: str, rnd: Rounding, finite: bool) -> Value:
+    """An f64 as a packed format."""
+    if target == "F16" and not finite:
+        return m.f64_to_f16(wide, rnd)
+    if target == "BF16" and not finite:
+        return narrow_bf16(m, wide, rnd)
+    return narrow(m, wide, target, rnd, finite)
+
+
+def _two_parts(m: WideMachine, operand: Source, kind: str) -> list[Value]:
+    """The low and the high number that an operand holds beside one another."""
+    word = raw(m, operand)
+    if kind in ("F16", "BF16"):
+        return [m.and_(word, 0xFFFF), m.shr(word, 16)]
+    if kind == "E2M1":
+        byte = half(m, word, operand.part if operand.part[:1] == "B" else "B0")
+        return [m.and_(byte, 0xF), m.shr(byte, 4)]
+    pair = half(m, word, operand.part or "H0")
+    return [m.and_(pair, 0xFF), m.shr(pair, 8)]
+
+
+def _packed(
+    m: WideMachine, i: Insn, pieces: list[Value], target: str, merged: Source | None
+) -> Value:
+    """Pieces from the lowest on, above them what is merged."""
+    bits = {"E2M1": 4, "F16": 16, "BF16": 16}.get(target, 8)
+    result = pieces[0]
+    for place, piece in enumerate(pieces[1:], 1):
+        result = m.or_(result, m.shl(piece, bits * place))
+    if merged is None:
+        return result
+    kept = raw(m, merged)
+    if merged.part == "H1":
+        kept = m.shr(kept, 16)
+    return m.or_(result, m.shl(kept, bits * len(pieces)))
+
+
+@register_wide("F2IP", "UF2IP")
+def f2ip(m: WideMachine, i: Insn) -> None:
+    """a and b as integers of eight bits, a above b, below the low half of c; NaN is 0."""
+    signed = "S8" in i.m
+    mode: Rounding = "RZ" if "TRUNC" in i.m else "RN"
+    result = _merged_half(m, i.o["c"])
+    for slot, place in (("a", 8), ("b", 0)):
+        value = m.dround(m.f32_to_f64(f32(m, i.o[slot])), mode)
+        if "RELU" in i.m:
+            value = m.wselect(m.dlt(0, value), value, 0)
+        byte = m.and_(m.lo(m.f64_to_int(value, signed, 8)), 0xFF)
+        result = m.or_(result, m.shl(byte, place))
+    write(m, i, result)
+
+
+def _merged_half(m: WideMachine, operand: Source) -> Value:
+    """The half of an operand that is kept, as the high half."""
+    word = raw(m, operand)
+    return m.and_(word, 0xFFFF0000) if operand.part == "H1" else m.shl(word, 16)
+
+
+@register_wide("I2IP", "UI2IP")
 def i2ip(m: WideMachine, i: Insn) -> None:
-    """a and b saturated and packed, a above b, over the low bits of c moved up."""
+    """a and b saturated and packed, a above b, over the low bits of c moved up.
+
+    Without `.SAT` they are cut; the RELU forms make negative values 0 (*inferred* both).
+    """
     kind = chosen(i, ("U8", "S8", "U16", "S16", "U4", "S4", "U2", "S2"))
     bits, signed = int(kind[1:]), kind[0] == "S"
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
-    result: Value = m.shl(integer(m, i.o["c"]), 2 * bits) if bits < 16 else 0
+    limited = "SAT" in i.m or "SATRELU" in i.m
+    if "SATRELU" in i.m or "RELU" in i.m:
+        low = 0
+    result: Value = m.shl(raw(m, i.o["c"]), 2 * bits) if bits < 16 else 0
+    if i.o["c"].part == "H1":
+        result = m.and_(raw(m, i.o["c"]), 0xFFFF0000)
     for slot, place in (("a", bits), ("b", 0)):
         value = m.sext(integer(m, i.o[slot]))
-        value = m.wselect(m.wslt(value, low), low, value)
+        if limited or low == 0:
+            value = m.wselect(m.wslt(value, low), low, value)
+        if not limited:
+            result = m.or_(result, m.shl(m.and_(m.lo(value), (1 << bits) - 1), place))
+            continue
         value = m.wselect(m.wslt(high, value), high, value)
         result = m.or_(result, m.shl(m.and_(m.lo(value), (1 << bits) - 1), place))
     write(m, i, result)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpudbg.isa.operands import Imm
 from gpudbg.sm.semantics.float_operands import (
     F32_NAN,
     F32_ONE,
@@ -10,6 +11,7 @@ from gpudbg.sm.semantics.float_operands import (
     f32_is_zero,
     f32_sat,
     f64_compare,
+    signs32,
 )
 from gpudbg.sm.semantics.fp32 import needs_slow_division, swizzled
 from gpudbg.sm.semantics.machine import Mask, Value, Wide, WideMachine
@@ -18,6 +20,7 @@ from gpudbg.sm.semantics.rows import register_wide
 from gpudbg.sm.semantics.wide.logic import set_predicates
 from gpudbg.sm.semantics.wide.operands import (
     Insn,
+    Source,
     boolean,
     chosen,
     f32,
@@ -25,6 +28,7 @@ from gpudbg.sm.semantics.wide.operands import (
     flushes,
     predicate,
     raw,
+    raw_pair,
     rounding,
     write,
     write_pair,
@@ -79,19 +83,24 @@ def ffma(m: WideMachine, i: Insn) -> None:
     _result(m, i, result)
 
 
-@register_wide("FMNMX", "UFMNMX")
-def fmnmx(m: WideMachine, i: Insn) -> None:
-    """The smaller where the predicate holds, else the larger; -0 is below +0; of a number and a NaN
-    the number, `.NAN` NaN; `.XORSIGN` the sign of the product."""
-    flush = flushes(i)
-    a, b = f32(m, i.o["a"], flush), f32(m, i.o["b"], flush)
+def _extreme(m: WideMachine, i: Insn, a: Value, b: Value) -> Value:
     equal, less = m.feq(a, b), m.flt(a, b)
     smaller = m.select(equal, m.or_(a, b), m.select(less, a, b))
     larger = m.select(equal, m.and_(a, b), m.select(less, b, a))
     result = m.select(predicate(m, i.o.get("pa")), smaller, larger)
     result = m.select(m.fnan(b), a, m.select(m.fnan(a), b, result))
     either, both = m.mor(m.fnan(a), m.fnan(b)), m.mand(m.fnan(a), m.fnan(b))
-    result = m.select(either if "NAN" in i.m else both, F32_NAN, result)
+    return m.select(either if "NAN" in i.m else both, F32_NAN, result)
+
+
+@register_wide("FMNMX", "UFMNMX", "FMNMX3")
+def fmnmx(m: WideMachine, i: Insn) -> None:
+    """The smaller where the predicate holds, else the larger; -0 is below +0; of a number and a NaN
+    the number, `.NAN` NaN; `.XORSIGN` the sign of the product."""
+    values = [f32(m, i.o[slot], flushes(i)) for slot in "abc" if slot in i.o]
+    result = _extreme(m, i, values[0], values[1])
+    for value in values[2:]:
+        result = _extreme(m, i, result, value)
     if "XORSIGN" in i.m:
         sign = m.and_(m.xor(raw(m, i.o["a"]), raw(m, i.o["b"])), F32_SIGN)
         signed = m.or_(m.and_(result, ~F32_SIGN & 0xFFFFFFFF), sign)
@@ -213,14 +222,50 @@ def dsetp(m: WideMachine, i: Insn) -> None:
     set_predicates(m, i, f64_compare(m, name, a, b))
 
 
+def _pair(m: WideMachine, i: Insn, operand: Source) -> tuple[Value, Value]:
+    """The low and the high float of an operand, with its signs."""
+    if "NP" in operand.part:
+        m.gap(f"{i.op} with an operand .{operand.part}")
+    if isinstance(operand, Imm) or operand.part == "F32":
+        single = f32(m, operand)
+        return single, single
+    pair = raw_pair(m, operand)
+    low, high = (signs32(m, operand, word, F32_SIGN) for word in (m.lo(pair), m.hi(pair)))
+    return (high, low) if operand.part.endswith("LO_HI") else (low, high)
+
+
+def _half_operand(m: WideMachine, i: Insn, operand: Source) -> Value:
+    """An f16 or bf16 as a float, exact."""
+    word = half(m, raw(m, operand), operand.part or "H0")
+    if "BF16" in i.m:
+        single = m.shl(word, 16)
+    else:
+        single = m.f64_to_f32(m.f16_to_f64(word), "RN")
+    return signs32(m, operand, single, F32_SIGN)
+
+
+@register_wide("FHADD", "UFHADD")
+def fhadd(m: WideMachine, i: Insn) -> None:
+    """A half plus a float."""
+    other = i.o["b"]
+    _result(m, i, m.fadd(_half_operand(m, i, i.o["a"]), f32(m, other), rounding(i)))
+
+
+@register_wide("FHFMA", "UFHFMA")
+def fhfma(m: WideMachine, i: Insn) -> None:
+    """A half times a half plus a float, one rounding."""
+    a, b = (_half_operand(m, i, i.o[slot]) for slot in "ab")
+    _result(m, i, m.ffma(a, b, f32(m, i.o["c"]), rounding(i)))
+
+
 @register_wide("FADD2", "FMUL2", "FFMA2")
 def pairs(m: WideMachine, i: Insn) -> None:
-    """Two floats in a pair of registers."""
-    flush, slots = flushes(i), [s for s in "abc" if s in i.o]
-    words = [f64(m, i.o[s]) for s in slots]
+    """Two floats in a pair of registers; `.LO_HI` the other way round, `.F32` one for both."""
+    flush = flushes(i)
+    words = [_pair(m, i, i.o[s]) for s in "abc" if s in i.o]
     results = []
-    for word in (m.lo, m.hi):
-        v = [m.ftz(word(w)) if flush else word(w) for w in words]
+    for n in (0, 1):
+        v = [m.ftz(w[n]) if flush else w[n] for w in words]
         if i.op == "FADD2":
             found = m.fadd(v[0], v[1], rounding(i))
         elif i.op == "FMUL2":

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 
 from gpudbg.isa.operands import Imm
-from gpudbg.sm.semantics.float_operands import F16_ONE, f16_ftz, f64_compare, f64_sat, signs32
-from gpudbg.sm.semantics.machine import Mask, Value, Wide, WideMachine
+from gpudbg.sm.semantics.float_operands import (
+    F16_ONE,
+    F16_SIGN,
+    F16_TINY,
+    F64_MAGNITUDE,
+    f16_ftz,
+    f64_compare,
+    f64_sat,
+    signs32,
+)
+from gpudbg.sm.semantics.machine import Mask, Rounding, Value, Wide, WideMachine
 from gpudbg.sm.semantics.rows import register_wide
 from gpudbg.sm.semantics.wide.floats import COMPARES
+from gpudbg.sm.semantics.wide.formats import narrow
 from gpudbg.sm.semantics.wide.operands import (
     Insn,
     Source,
@@ -75,18 +86,21 @@ def _narrow(m: WideMachine, i: Insn, value: Wide) -> Value:
         value = f64_sat(m, value)
     half = narrow_bf16(m, value) if is_bf16(i) else m.f64_to_f16(value, "RN")
     if flushes(i) and not is_bf16(i):
-        half = f16_ftz(m, half)
+        tiny = m.dlt(m.wand(value, F64_MAGNITUDE), F16_TINY)
+        half = m.select(tiny, m.and_(half, F16_SIGN), half)
     if "RELU" in i.m:
         half = m.select(m.mand(m.bit(half, 15), m.mnot(m.dnan(value))), 0, half)
     return half
 
 
-def narrow_bf16(m: WideMachine, value: Wide, rnd: str = "RN") -> Value:
+def narrow_bf16(m: WideMachine, value: Wide, rnd: Rounding = "RN") -> Value:
     """An f64 rounded once to bf16, in the low half; NaN is 0x7fff.
 
     Rounding to f32 toward zero with the lost bits kept in the last one (round to odd) makes the
     second rounding exact.
     """
+    if rnd in ("RM", "RP"):
+        return narrow(m, value, "BF16", rnd)
     down = m.f64_to_f32(value, "RZ")
     inexact = m.mnot(m.deq(m.f32_to_f64(down), value))
     sticky = m.select(inexact, m.or_(down, 1), down)
@@ -114,7 +128,8 @@ def hadd2(m: WideMachine, i: Insn) -> None:
     if "F32" in i.m:
         sources = _words(m, i)
         low = [_wide_half(m, i, *source, False) for source in sources]
-        write(m, i, m.f64_to_f32(m.dadd(low[0], low[1]), "RN"))
+        total = m.dadd(low[0], low[1])
+        write(m, i, m.f64_to_f32(f64_sat(m, total) if "SAT" in i.m else total, "RN"))
         return
     _each(m, i, lambda v: m.dadd(v[0], v[1]))
 
@@ -146,13 +161,12 @@ def _fused(m: WideMachine, i: Insn, v: Sequence[Wide]) -> Wide:
 
 @register_wide("HMNMX2", "VHMNMX")
 def hmnmx2(m: WideMachine, i: Insn) -> None:
-    """The smaller or larger in both halves, by the rules of FMNMX."""
-    if i.op == "VHMNMX":
-        m.gap("VHMNMX")
+    """The smaller or larger in both halves, by the rules of FMNMX; VHMNMX of three."""
+    if "IS_A" in i.m:
+        m.gap(f"{i.op}.{'.'.join(i.m)}")
     least = predicate(m, i.o.get("pa"))
 
-    def choose(v: Sequence[Wide]) -> Wide:
-        a, b = v[0], v[1]
+    def choose(a: Wide, b: Wide) -> Wide:
         equal, less = m.deq(a, b), m.dlt(a, b)
         small = m.wselect(equal, m.wor(a, b), m.wselect(less, a, b))
         large = m.wselect(equal, m.wand(a, b), m.wselect(less, b, a))
@@ -166,7 +180,7 @@ def hmnmx2(m: WideMachine, i: Insn) -> None:
             found = m.wselect(bad, found, m.wor(m.wand(found, NEG_ZERO - 1), sign))
         return found
 
-    _each(m, i, choose)
+    _each(m, i, lambda v: reduce(choose, v))
 
 
 def _tests(m: WideMachine, i: Insn) -> tuple[Mask, Mask]:

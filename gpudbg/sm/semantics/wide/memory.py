@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gpudbg.architectures import age
-from gpudbg.isa.operands import RZ, Address, CBankAddress, Const, Imm, Reg
-from gpudbg.sm.semantics.machine import Space, Value, Wide, WideMachine
+from gpudbg.isa.operands import PT, RZ, Address, CBankAddress, Const, Imm, Reg
+from gpudbg.sm.semantics.machine import Mask, Space, Value, Wide, WideMachine
 from gpudbg.sm.semantics.operands import ALL_ONES, check_aligned
 from gpudbg.sm.semantics.rows import register_wide
 from gpudbg.sm.semantics.wide.operands import (
@@ -98,7 +98,22 @@ def load(m: WideMachine, i: Insn) -> None:
         return
     size, signed = size_of(i)
     _check(m, i.o["d"], size)
-    write_registers(m, i.o["d"], m.load(SPACES[i.op], address_of(m, i), size, signed))
+    values = _where_held(m, i, SPACES[i.op], address_of(m, i), size, signed)
+    write_registers(m, i.o["d"], values)
+    write_predicate(m, i, "p", m.true())
+
+
+def _where_held(
+    m: WideMachine, i: Insn, space: Space, address: Wide | Value, size: int, signed: bool
+) -> list[Value]:
+    """A load of the lanes in which the instruction's predicate holds; 0 in the others."""
+    held = i.o.get("pa")
+    if held is None or held.is_true:
+        return list(m.load(space, address, size, signed))
+    there = predicate(m, held)
+    with m.only(there):
+        values = m.load(space, address, size, signed)
+    return [m.select(there, v, 0) for v in values]
 
 
 @register_wide("ST", "STG", "STL", "STS")
@@ -130,10 +145,22 @@ def ldc(m: WideMachine, i: Insn) -> None:
 
 
 # ---- atomics -----------------------------------------------------------------------------
+_VECTORS = {
+    "F32x2": ("F32", 2), "F32x4": ("F32", 4), "F16x4": ("F16x2", 2), "F16x8": ("F16x2", 4),
+    "BF16x4": ("BF16x2", 2), "BF16x8": ("BF16x2", 4),
+}  # fmt: skip
+"""Vector type -> type of each 32-bit word, words."""
+_SHARED_OPERATIONS = frozenset(
+    {(op, type_) for op in OPERATIONS[:9] for type_ in ("U32", "S32")}
+    | {(op, type_) for op in ("EXCH", "CAS") for type_ in ("U32", "U64")}
+)
+"""What atomics do on shared memory; code does anything else there with a compare-and-swap loop."""
+
+
 def _type(i: Insn) -> str:
     for name in ("F64", "S64", "F32", "S32", "F16x2", "BF16x2"):
         if name in i.m:
-            return name
+            return "F32_DENORMAL" if name == "F32" and "FTZ" not in i.m else name
     return "U64" if "64" in i.m else "U32"
 
 
@@ -143,48 +170,92 @@ def _data(m: WideMachine, operand: Reg | Const | Imm, wide: bool) -> Value | Wid
     return raw(m, operand)
 
 
+def _operation(m: WideMachine, i: Insn) -> str:
+    """What an atomic does: a name of `Machine.atomic`, or CAST."""
+    if "POPC" in i.m:
+        return "ADD"
+    op = chosen(i, OPERATIONS)
+    if not op and i.op == "ATOMS" and "d" not in i.o:
+        return "CAST"
+    if not op or (op == "ARRIVE" and "64" not in i.m):
+        m.gap(f"{i.op}.{'.'.join(i.m)}")
+    return op
+
+
+def _done(m: WideMachine, i: Insn, op: str, type_: str, address: Wide | Value) -> Mask:
+    """The lanes in which an atomic can do its work.
+
+    With a result predicate a generic atomic says where it cannot: on local memory, and on shared
+    memory where that lacks the operation; the code that follows does it then (*inferred* from
+    ptxas' output).
+    """
+    place = i.o.get("p")
+    if i.op != "ATOM" or place is None or place.index == PT:
+        return m.true()
+    inside = m.in_window(address)
+    if (op, type_) in _SHARED_OPERATIONS:
+        inside = m.mand(inside, m.mnot(m.in_shared(address)))
+    return m.mnot(inside)
+
+
 @register_wide("ATOM", "ATOMG", "ATOMS", "RED", "REDG")
 def atomic(m: WideMachine, i: Insn) -> None:
     """Read-modify-write; the old value is the result.  `.CAST`: 1 where it stored, else 0."""
-    op, type_ = chosen(i, OPERATIONS, "ADD"), _type(i)
-    if "POPC" in i.m:
-        op = "ADD"
-    if op == "ARRIVE" and "64" not in i.m:
-        m.gap(f"{i.op}.{'.'.join(i.m)}")
-    vector = any(n.endswith(("x4", "x8")) for n in i.m) or "F32x2" in i.m or type_ == "BF16x2"
+    op, type_ = _operation(m, i), _type(i)
+    address = address_of(m, i)
+    kind = "CAS" if op == "CAST" else op
+    vector = chosen(i, ("128", *_VECTORS))
+    done = _done(m, i, kind, vector or type_, address)
     if vector:
-        m.gap(f"{i.op}.{'.'.join(i.m)}")
+        _vector(m, i, op, vector, address, done)
+        return
     wide = type_ in ("U64", "S64", "F64")
     operands: list[Value | Wide] = [_data(m, i.o["a"], wide) if "a" in i.o else 1]
-    if op in ("CAS", "CAST"):
+    if kind == "CAS":
         operands.append(_data(m, i.o["b"], wide))
-    if i.op == "ATOMS" and "d" not in i.o and op == "ADD":
-        op = "CAST"
-        operands.append(_data(m, i.o["b"], wide))
-    kind = "CAS" if op == "CAST" else op
     if type_ in ("S32", "S64") and kind not in ("MIN", "MAX"):
         type_ = "U" + type_[1:]
-    old = m.atomic(SPACES[i.op], kind, type_, address_of(m, i), operands)
-    stored = m.true()
+    with m.only(done):
+        old = m.atomic(SPACES[i.op], kind, type_, address, operands)
     if op == "CAST":
         same = m.weq(old, operands[0]) if wide else m.eq(old, operands[0])
         old = m.zext(m.from_mask(same)) if wide else m.from_mask(same)
-        stored = same
+        done = same
     if "d" in i.o:
         if wide:
             write_pair(m, i, old)
         else:
             write(m, i, old)
-    write_predicate(m, i, "p", stored)
+    write_predicate(m, i, "p", done)
+
+
+def _vector(m: WideMachine, i: Insn, op: str, name: str, address: Wide | Value, done: Mask) -> None:
+    """Elements beside one another, each atomic on its own; 128 bits are one."""
+    type_, count = _VECTORS.get(name, ("U32", 4))
+    if type_ == "F32" and "FTZ" not in i.m:
+        type_ = "F32_DENORMAL"
+    swaps = op in ("CAS", "CAST")
+    words, compare = read_registers(m, i.o["a"], count), list[Value]()
+    if swaps:
+        compare, words = words, read_registers(m, i.o["b"], count)
+    with m.only(done):
+        kind = "CAS" if swaps else op
+        old = m.vector_atomic(SPACES[i.op], kind, type_, address, words, compare)
+    if op == "CAST":
+        for before, wanted in zip(old, compare, strict=True):
+            done = m.mand(done, m.eq(before, wanted))
+        old = [m.from_mask(done), 0, 0, 0]
+    if "d" in i.o:
+        write_registers(m, i.o["d"], old)
+    write_predicate(m, i, "p", done)
 
 
 @register_wide("QSPC")
 def qspc(m: WideMachine, i: Insn) -> None:
     """P: a generic address lies in global, shared or local memory."""
     address = wide_address(m, i, i.o["addr"])
-    inside = m.in_window(address)
-    local = m.mand(inside, m.bit(m.lo(address), 24))
-    test = {"G": m.mnot(inside), "L": local, "S": m.mand(inside, m.mnot(local))}
+    inside, shared = m.in_window(address), m.in_shared(address)
+    test = {"G": m.mnot(inside), "L": m.mand(inside, m.mnot(shared)), "S": shared}
     write(m, i, 0)
     name = chosen(i, ("G", "L", "S"))
     if not name:
@@ -201,11 +272,7 @@ def ldgsts(m: WideMachine, i: Insn) -> None:
     """
     size = 16 if "128" in i.m else 8 if "64" in i.m else 4
     target = shared_address(m, i, i.o["addr"])
-    values = m.load("global", wide_address(m, i, i.o["addr2"]), size, False)
-    held = i.o.get("pa")
-    if held is not None and not held.is_true:
-        there = predicate(m, held)
-        values = [m.select(there, v, 0) for v in values]
+    values = _where_held(m, i, "global", wide_address(m, i, i.o["addr2"]), size, False)
     m.store("shared", target, size, values)
 
 

@@ -168,7 +168,7 @@ def elect(m: WideMachine, i: Insn) -> None:
     write_predicate(m, i, "p", leader)
 
 
-@register_wide("LEPC")
+@register_wide("LEPC", "ULEPC")
 def lepc(m: WideMachine, i: Insn) -> None:
     """The instruction's own address, or a target's."""
     target = i.target(m.pc())
