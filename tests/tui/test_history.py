@@ -15,6 +15,7 @@ from gpudbg.frontends.tui.collect_timeline import TimelinePicture, take, warp_of
 from gpudbg.frontends.tui.past import Past
 from gpudbg.frontends.tui.screens.ask import AskScreen
 from gpudbg.frontends.tui.screens.history import BACK, HistoryScreen
+from gpudbg.frontends.tui.screens.panes import ConsoleScreen
 from gpudbg.frontends.tui.widgets.chrome import KeyRow
 from gpudbg.frontends.tui.widgets.history_panes import PastLine
 from gpudbg.frontends.tui.widgets.timeline import LABEL, TimelinePane, cells_of, nice_step
@@ -352,6 +353,21 @@ async def test_its_own_command_line() -> None:
         assert app.screen is screen
         await press(app, pilot, "escape")
         assert app.focused is screen.timeline
+
+
+@pytest.mark.parametrize("keys", [("h",), ("t",)])
+async def test_escape_leaves_a_command_line_that_was_clicked(keys: tuple[str, ...]) -> None:
+    """Nothing had the focus before: it goes to the screen's first pane."""
+    app = make_app(open_first())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(app, pilot)
+        await press(app, pilot, *keys)
+        screen = app.screen
+        assert isinstance(screen, ConsoleScreen)
+        screen.console._from = None
+        screen.set_focus(screen.console.prompt)
+        await press(app, pilot, "escape")
+        assert app.focused in (*screen.panes, screen.console.answers)
 
 
 async def test_other_warps_scroll_where_there_are_more_than_rows() -> None:

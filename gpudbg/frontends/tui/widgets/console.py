@@ -345,11 +345,15 @@ class ConsolePane(Vertical):
         """Esc."""
         target = self._from if self._from is not None and self._from.is_attached else None
         if target is None or not target.display:
-            target = self.screen.query_one("#pane-code")
-        if not target.display:
-            # The console has the whole screen: its answers take the keys.
-            target = self.answers
+            target = self._elsewhere()
         self.screen.set_focus(target)
+
+    def _elsewhere(self) -> Widget:
+        """Where Esc leads when the prompt was clicked: the code pane, else the screen's first."""
+        panes = [p for p in self.screen.query(LinePane) if p.display and p is not self.answers]
+        # Without another pane the console has the whole screen: its answers take the keys.
+        first = panes[0] if panes else self.answers
+        return next((p for p in panes if p.id == "pane-code"), first)
 
     def log_lines(self, lines: list[str], role: str = "text") -> None:
         """Answers of a command."""
