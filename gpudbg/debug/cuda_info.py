@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from gpudbg.answers.words import dim
 from gpudbg.debug.focus import cuda_coords as coords
 from gpudbg.debug.focus.cuda_coords import Place, Wanted
 from gpudbg.debug.focus.focus import Dim3
 from gpudbg.debug.stops.cuda_exceptions import EXCEPTIONS, exception_of
-from gpudbg.debug.stops.records import dim
 from gpudbg.debug.values.frames import waiting_pc
 from gpudbg.errors import CommandError
 

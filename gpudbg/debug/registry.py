@@ -1,8 +1,9 @@
 """What a command table is: rows, lookup by abbreviation, and what a command answers.
 
 A command is one row: names, usage, help, whether it needs a stopped program, and a handler that
-turns its argument text into an `Output`: lines for people, plain data for programs.  It knows
-nothing of what commands are carried out on; `gpudbg.debug.commands` has the debugger's own.
+turns its argument text into an answer (`gpudbg.answers`), which frontends get as an `Output`: lines
+for people, plain data for programs.  It knows nothing of what commands are carried out on;
+`gpudbg.debug.commands` has the debugger's own.
 
 Names may have two words ("info warps").  A typed word may be any unambiguous prefix; an exact
 name or alias always wins.
@@ -16,6 +17,9 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
 from gpudbg import html
+from gpudbg.answers.data import data_of
+from gpudbg.answers.records import Answer
+from gpudbg.answers.text import is_open, lines_of
 from gpudbg.errors import CommandError
 
 Subject = TypeVar("Subject")
@@ -36,6 +40,13 @@ class Output:
     data: Any = None
     open: bool = False
     """Whether what comes next goes on in the last line, as after `echo` and `printf`."""
+
+    @classmethod
+    def of(cls, answer: Answer | Output) -> Output:
+        """An answer's lines and data."""
+        if isinstance(answer, Output):
+            return answer
+        return cls(tuple(lines_of(answer)), data_of(answer), is_open(answer))
 
     @property
     def printed(self) -> str:
@@ -72,7 +83,7 @@ class Command(Generic[Subject]):
     help: str
     group: str
     needs: Needs
-    handler: Callable[[Subject, str], Output]
+    handler: Callable[[Subject, str], Answer | Output]
     details: str = ""
     repeats: bool = False
     completer: Callable[[Subject, str], list[str]] | None = None
@@ -81,6 +92,10 @@ class Command(Generic[Subject]):
     def name(self) -> str:
         """The full name."""
         return self.names[0]
+
+    def carry_out(self, subject: Subject, argument: str) -> Output:
+        """What the command answers."""
+        return Output.of(self.handler(subject, argument))
 
 
 class UndefinedCommandError(CommandError):

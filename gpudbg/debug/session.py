@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, get_args
 
 from gpudbg import html
+from gpudbg.answers.words import dim
 from gpudbg.debug import look, stepping
 from gpudbg.debug.breakpoints.events import Events
 from gpudbg.debug.breakpoints.setting import Breakpoints
@@ -38,7 +39,6 @@ from gpudbg.debug.script import Line, Player, Scope, play
 from gpudbg.debug.script.blocks import statements
 from gpudbg.debug.script.host import SessionHost
 from gpudbg.debug.settings import SCOPES, Settings
-from gpudbg.debug.stops.records import dim
 from gpudbg.debug.stops.stop import InterruptStop, Stop, stop_html
 from gpudbg.debug.symbols import Origin, Symbols
 from gpudbg.debug.trace.timeline import Timeline
@@ -818,7 +818,7 @@ class DebugSession(Inferior):
             self.ownership.require()
         if found.needs == "stopped":
             self.require_stopped()
-        return found.handler(self, argument)
+        return found.carry_out(self, argument)
 
     def snapshot(self, previous: Snapshot | None = None) -> Snapshot:
         """The stopped machine as frozen data; `previous` decides what counts as changed.

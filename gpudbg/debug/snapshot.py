@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudbg import html
+from gpudbg.answers.words import dim
 from gpudbg.debug.focus.focus import Focus
-from gpudbg.debug.stops.records import dim
 from gpudbg.debug.stops.spinning import known_spin
 from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.stops.stop import Stop, stop_html

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudbg import html
+from gpudbg.answers.words import dim
 from gpudbg.debug.focus.focus import thread_of
-from gpudbg.debug.stops.records import dim
 from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.values.lanes import FLAGS, LANES, RZ, array_mask, fixed, mask_array
 from gpudbg.errors import UsageError

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import gpudbg
-from gpudbg.debug.stops.records import dim
+from gpudbg.answers.words import dim
 from gpudbg.debug.symbols import as_written
 from gpudbg.frontends.mi import shown, stops
 from gpudbg.frontends.tui.collect import Collector

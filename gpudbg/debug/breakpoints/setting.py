@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from gpudbg.answers.words import lane_list
 from gpudbg.debug.attached import Attached
 from gpudbg.debug.breakpoints.table import Breakpoint, BreakpointTable
 from gpudbg.debug.focus.focus import first_lane
@@ -13,7 +14,6 @@ from gpudbg.debug.values.context import WarpContext
 from gpudbg.debug.values.evaluation import check_names, origin
 from gpudbg.debug.values.lanes import array_mask
 from gpudbg.debug.values.printf import formatted
-from gpudbg.debug.views.text import lane_list
 from gpudbg.errors import CommandError
 from gpudbg.expr import evaluate, parse
 from gpudbg.expr.native import holds_in, native

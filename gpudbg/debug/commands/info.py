@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from gpudbg.answers.words import dim, lane_list
 from gpudbg.debug import snapshot
 from gpudbg.debug.commands.table import command
 from gpudbg.debug.focus.focus import thread_of
 from gpudbg.debug.registry import Output
-from gpudbg.debug.stops.records import dim
 from gpudbg.debug.stops.spinning import spins
 from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.values.never_written import WORDS, untouched_registers
@@ -157,7 +157,7 @@ def _register_table(session: DebugSession, wanted: list[str], letter: str | None
     if not wanted:
         for i in range(7):
             mask = int(state.predicates[i])
-            words = f"lanes {views.lane_list(mask & state.active)}"
+            words = f"lanes {lane_list(mask & state.active)}"
             rows.append((f"P{i}", "true" if mask >> lane & 1 else "false", "", words))
             data[f"P{i}"] = bool(mask >> lane & 1)
         flags = "".join(f for i, f in enumerate("ZSCO") if int(state.cc[i]) >> lane & 1) or "-"
@@ -321,7 +321,7 @@ def info_stack(session: DebugSession, argument: str) -> Output:
     rows = [
         (
             "now",
-            views.lane_list(state.active),
+            lane_list(state.active),
             session.symbols.describe_line(standing_pc(session, state)),
         )
     ]
@@ -333,9 +333,7 @@ def info_stack(session: DebugSession, argument: str) -> Output:
         }
     ]
     for kind, mask, target in reversed(list(state.stack)):
-        rows.append(
-            (str(kind), views.lane_list(int(mask)), session.symbols.describe_line(int(target)))
-        )
+        rows.append((str(kind), lane_list(int(mask)), session.symbols.describe_line(int(target))))
         data.append(
             {"kind": str(kind), "mask": int(mask), "target": session.symbols.offset(int(target))}
         )

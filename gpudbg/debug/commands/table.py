@@ -8,14 +8,16 @@ table; `families.load` fills it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from gpudbg.debug.registry import Command, CommandTable, Needs, Output
 
 if TYPE_CHECKING:
+    from gpudbg.answers import Answer
     from gpudbg.debug.session import DebugSession
 
-Handler = Callable[["DebugSession", str], Output]
+Handler = Callable[["DebugSession", str], "Answer | Output"]
+Entered = TypeVar("Entered", bound=Handler)
 Completer = Callable[["DebugSession", str], list[str]]
 
 TABLE: CommandTable[DebugSession] = CommandTable()
@@ -31,10 +33,10 @@ def command(
     details: str = "",
     repeats: bool = False,
     completer: Completer | None = None,
-) -> Callable[[Handler], Handler]:
+) -> Callable[[Entered], Entered]:
     """Decorator: enter a handler in the table under these names (the first is the full one)."""
 
-    def enter(handler: Handler) -> Handler:
+    def enter(handler: Entered) -> Entered:
         row = Command(
             names, usage or names[0], help, group, needs, handler, details, repeats, completer
         )

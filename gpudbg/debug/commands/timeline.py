@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gpudbg.answers.words import dim
 from gpudbg.debug.commands.table import command
 from gpudbg.debug.registry import Output
-from gpudbg.debug.stops.records import dim
 from gpudbg.debug.trace.timeline import BARRIER, BEFORE, EXITED, UNKNOWN, Track
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpudbg.answers.words import dim
 from gpudbg.debug.focus.focus import Dim3, Focus, thread_of
-from gpudbg.debug.stops.records import dim
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
 

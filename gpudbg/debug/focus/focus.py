@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.stops.records import dim
+from gpudbg.answers.words import dim
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from gpudbg.answers.words import dim
 from gpudbg.debug.focus.focus import Focus, first_lane
-from gpudbg.debug.stops.records import dim
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:

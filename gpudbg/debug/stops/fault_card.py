@@ -251,7 +251,7 @@ def _lane_words(error: ErrorRecord, warp: WarpState | None) -> str:
     if len(lanes) == 1:
         words = f"lane {lanes[0]} {verb}"
     else:
-        from gpudbg.debug.views.text import lane_list
+        from gpudbg.answers.words import lane_list
 
         words = f"lanes {lane_list(sum(1 << n for n in lanes))} fault"
     if warp is None:

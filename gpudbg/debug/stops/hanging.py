@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from gpudbg.debug.stops.records import dim
+from gpudbg.answers.words import dim, lane_list
 from gpudbg.debug.stops.spinning import TRIED, Spin, group_lines, spin_of
 from gpudbg.debug.stops.standing import standing_pc
-from gpudbg.debug.views.text import lane_list
 
 if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior

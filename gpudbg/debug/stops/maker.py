@@ -6,8 +6,9 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
+from gpudbg.answers.words import dim
 from gpudbg.debug.focus.focus import thread_of
-from gpudbg.debug.stops.records import ErrorRecord, dim
+from gpudbg.debug.stops.records import ErrorRecord
 from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.stops.stop import (
     BreakpointStop,

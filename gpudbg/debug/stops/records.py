@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import PurePath
 
-
-def dim(value: tuple[int, int, int] | None) -> str:
-    """CUDA coordinates as cuda-gdb prints them: (1,0,0)."""
-    return "(" + ",".join(map(str, value)) + ")" if value is not None else "?"
+from gpudbg.answers.words import dim
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Literal
 
 from gpudbg import html
-from gpudbg.debug.stops.records import CallSite, ErrorRecord, Trigger, dim
+from gpudbg.answers.words import dim
+from gpudbg.debug.stops.records import CallSite, ErrorRecord, Trigger
 from gpudbg.errors import EXIT_FAULT, EXIT_FINDINGS, GpudbgError
 
 StopKind = Literal[

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final, overload
 import numpy as np
 import numpy.typing as npt
 
-from gpudbg.debug.stops.records import CallSite, dim
+from gpudbg.answers.words import dim, lane_list
+from gpudbg.debug.stops.records import CallSite
 from gpudbg.debug.symbols import Line
 from gpudbg.debug.trace.addresses import Addresses
 from gpudbg.debug.values.lanes import LANES
-from gpudbg.debug.views.text import lane_list
 from gpudbg.sm import record as rec
 from gpudbg.sm.residency.step import coordinates
 from gpudbg.sm.trace import kind_of

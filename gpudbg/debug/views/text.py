@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from gpudbg.analysis.contents import not_finite
 from gpudbg.analysis.lane_shape import comparable, line_of, strange_words
-from gpudbg.debug.stops.records import ErrorRecord, dim
+from gpudbg.answers.words import dim, lane_list
+from gpudbg.debug.stops.records import ErrorRecord
 from gpudbg.debug.stops.spinning import spin_lines
 from gpudbg.debug.stops.stack_sizes import stack_words
 from gpudbg.debug.stops.standing import standing_pc
@@ -53,20 +54,6 @@ def lane_marks(row: WarpRow) -> str:
             state = running if row.active & bit else "inactive"
         out.append(MARKS[state])
     return "".join(out)
-
-
-def lane_list(mask: int) -> str:
-    """A lane mask as ranges: `0-3, 7`."""
-    lanes = [i for i in range(32) if mask >> i & 1]
-    parts: list[str] = []
-    i = 0
-    while i < len(lanes):
-        j = i
-        while j + 1 < len(lanes) and lanes[j + 1] == lanes[j] + 1:
-            j += 1
-        parts.append(str(lanes[i]) if i == j else f"{lanes[i]}-{lanes[j]}")
-        i = j + 1
-    return ", ".join(parts) or "none"
 
 
 def shape_words(values: NDArray[Any], mask: int, dtype_kind: str = "u") -> str:

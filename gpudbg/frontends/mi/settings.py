@@ -128,7 +128,7 @@ def _set_prompt(bridge: Bridge, text: str) -> None:
 def _session_quiet(bridge: Bridge, line: str) -> None:
     command, argument = load().resolve(line)
     session = bridge.host.owner
-    command.handler(session, argument)
+    command.carry_out(session, argument)
 
 
 def _assign(bridge: Bridge, text: str) -> None:

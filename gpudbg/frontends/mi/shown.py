@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gpudbg.answers.words import dim
 from gpudbg.debug.commands.break_ import TYPE_WORDS
 from gpudbg.debug.commands.frames import frame_words, mid_line
 from gpudbg.debug.focus.warp_ids import target_id
 from gpudbg.debug.launched import launch_shape
-from gpudbg.debug.stops.records import dim
 from gpudbg.debug.symbols import as_written
 from gpudbg.debug.values.frames import Frame, frames
 from gpudbg.debug.views.arguments import frame_arguments

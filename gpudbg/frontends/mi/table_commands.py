@@ -56,7 +56,7 @@ def session_command(
     paused = bridge.pause() if command.group == "breakpoints" else None
     session.last_line = ""
     try:
-        output = command.handler(session, argument)
+        output = command.carry_out(session, argument)
     finally:
         bridge.go_on(paused)
     ui.repeat = session.last_line or ui.repeat

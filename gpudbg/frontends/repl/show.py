@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from gpudbg.answers.words import dim, lane_list
 from gpudbg.api.device import Device
 from gpudbg.api.programs import LoadedProgram
 from gpudbg.debug.breakpoints.table import Breakpoint
@@ -13,7 +14,7 @@ from gpudbg.debug.look import InstructionInfo, Memory, SpecialValue, meaning_of,
 from gpudbg.debug.registry import Output
 from gpudbg.debug.session import DebugSession
 from gpudbg.debug.snapshot import Snapshot, warp_row
-from gpudbg.debug.stops.records import ErrorRecord, dim
+from gpudbg.debug.stops.records import ErrorRecord
 from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.stops.stop import Stop
 from gpudbg.debug.trace.log import TraceEntry
@@ -49,7 +50,7 @@ def _warp(warp: WarpView, dbg: DebugSession) -> list[str]:
     if warp.status != "exited" and code is not None:
         lines.append(f"  next   {code.offset:04x}  {code.text}   {row.where}")
     lines += [
-        f"  waits  {kind:5} {views.lane_list(mask)} -> {dbg.symbols.describe(target)}"
+        f"  waits  {kind:5} {lane_list(mask)} -> {dbg.symbols.describe(target)}"
         for kind, mask, target in reversed(warp.stack)
     ]
     return lines
@@ -85,7 +86,7 @@ def _predicates(file: PredicateFile, dbg: DebugSession) -> list[str]:
             cells.append(f"P{index} {value:d}")
         else:
             lanes = sum(1 << i for i in range(32) if value[i])
-            cells.append(f"P{index} {views.lane_list(lanes)}")
+            cells.append(f"P{index} {lane_list(lanes)}")
     return ["  " + "   ".join(cells)]
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpudbg.answers.words import lane_list
 from gpudbg.debug.values.trap_state import LogRow, TrapWord, WarpTrap, trap_state
-from gpudbg.debug.views.text import lane_list
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession

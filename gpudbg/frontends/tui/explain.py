@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpudbg.answers.words import lane_list
 from gpudbg.debug.stops.spinning import spin_of
 from gpudbg.debug.values.barriers import BarrierState, barriers, waited_for
 from gpudbg.debug.values.never_written import ranges_words
 from gpudbg.debug.values.operands import instruction_at, next_words, operand_values
-from gpudbg.debug.views.text import lane_list
 from gpudbg.frontends.tui.widgets.warps import why_words
 
 if TYPE_CHECKING:

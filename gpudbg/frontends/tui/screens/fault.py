@@ -8,8 +8,8 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.events import Click
 
+from gpudbg.answers.words import dim
 from gpudbg.debug.stops.fault_card import FaultCard
-from gpudbg.debug.stops.records import dim
 from gpudbg.debug.values.operands import float_words
 from gpudbg.frontends.tui.coordinates import coordinates
 from gpudbg.frontends.tui.glyphs import Glyphs

@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.events import Resize
 
-from gpudbg.debug.views.text import lane_list
+from gpudbg.answers.words import lane_list
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.actions import key_name
 from gpudbg.frontends.tui.doings import drop_watch

@@ -1,0 +1,40 @@
+"""What commands answer: typed records, and their renderers.
+
+A command returns one of the answers of `records`: a table of rows, a listing, a card, a notice, a
+printed text, or several of those.  Rows are frozen dataclasses whose fields say how they are shown
+(`columns`, `formats`).  Every form of an answer is made from the same record: text (`text`), the
+data of `--json` (`data`), GDB/MI's fields (`gpudbg.frontends.mi.shown`) and what widgets draw.
+"""
+
+from gpudbg.answers.columns import Column, column, computed, row
+from gpudbg.answers.data import data_of
+from gpudbg.answers.records import (
+    NOTHING,
+    Answer,
+    Card,
+    Listing,
+    Notice,
+    Printed,
+    Sections,
+    Table,
+    TableStyle,
+)
+from gpudbg.answers.text import lines_of
+
+__all__ = [
+    "NOTHING",
+    "Answer",
+    "Card",
+    "Column",
+    "Listing",
+    "Notice",
+    "Printed",
+    "Sections",
+    "Table",
+    "TableStyle",
+    "column",
+    "computed",
+    "data_of",
+    "lines_of",
+    "row",
+]
