@@ -16,7 +16,7 @@ from gpudbg.expr.evaluate import Context, evaluate
 from gpudbg.expr.parse import Binary, Name, Node, Number, Unary
 from gpudbg.expr.types import BOOL, F32, F64, I32, U32, Scalar, common, promote
 from gpudbg.sm.conditions import Condition
-from gpudbg.sm.semantics.machine import Machine, Mask
+from gpudbg.sm.semantics.machine import M, Operations, V, W
 
 Tree = tuple[Any, ...]
 """An operation's name and its operands."""
@@ -148,7 +148,7 @@ def _truth(tree: Tree, type_: Scalar) -> Tree:
     raise _OtherError
 
 
-def _emitted(m: Machine, tree: Tree) -> Any:
+def _emitted(m: Operations[Any, Any, Any], tree: Tree) -> Any:
     """The value or mask of a tree."""
     what, *operands = tree
     if what == "number":
@@ -162,7 +162,7 @@ def holds_in(conditions: list[Condition]) -> Condition:
     if len(conditions) == 1:
         return conditions[0]
 
-    def either(m: Machine) -> Mask:
+    def either(m: Operations[V, W, M]) -> M:
         lanes = conditions[0].holds(m)
         for more in conditions[1:]:
             lanes = m.mor(lanes, more.holds(m))

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from gpudbg.sm.semantics.machine import Machine, Mask
+from gpudbg.sm.semantics.machine import M, Operations, V, W
+
+
+class Holds(Protocol):
+    """The lanes in which a condition holds, from operations of any backend."""
+
+    def __call__(self, m: Operations[V, W, M], /) -> M: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +25,7 @@ class Condition:
     """
 
     key: Hashable
-    holds: Callable[[Machine], Mask] = field(compare=False, repr=False)
+    holds: Holds = field(compare=False, repr=False)
 
 
 Conditions = Callable[[int], "Condition | None"]

@@ -36,6 +36,7 @@ from gpudbg.sm.observer import Observer, Observers
 from gpudbg.sm.record import ACTIVE, CC_INDEX, EXECUTED, PC, PRED, STATUS, UPRED
 from gpudbg.sm.schedule.turns import FLOW, starts_piece
 from gpudbg.sm.semantics import registry
+from gpudbg.sm.semantics.machine import WideOperations
 from gpudbg.sm.sregs import SregFile
 from gpudbg.sm.state import RZ, UNIFORM_ROWS, ZERO_ROW, Sm, WarpState
 from gpudbg.sm.trap.instructions import TrapPolicy
@@ -622,3 +623,7 @@ def _goals(mask: Mask, target: U32 | U64) -> dict[int, int]:
         if mask >> lane & 1:
             goals[goal] = goals.get(goal, 0) | 1 << lane
     return goals
+
+
+AS_MACHINE: type[WideOperations[Value, Wide, Mask]] = StepEngine
+"""Says to the type checker that the engine has every operation of the machine interface."""

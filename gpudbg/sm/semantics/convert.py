@@ -71,31 +71,33 @@ def _float_src(m: Machine, i: Insn, kind: str) -> Wide:
 def f2f(m: Machine, i: Insn) -> None:
     """Change of size with one rounding, or of the same size: copy or round to integral."""
     target, source = i.m["dtype"], i.m["stype"]
-    if source == target:
-        value = _same_size(m, i, source)
-    else:
-        value = _float_src(m, i, source)
-        # f32 <-> f64 and wider results are final here: their rounding is the F2F's own.
+    if target == source == "F32":
+        _write_f32(m, i, _same_f32(m, i))
+        return
+    # f32 <-> f64 and wider results are final here: their rounding is the F2F's own.
+    value = _same_f64(m, i, source) if source == target else _float_src(m, i, source)
     if target == "F64":
         _write_f64(m, i, value)
     elif target == "F32":
-        _write_f32(m, i, value if source == target else m.f64_to_f32(value, rounding(i)))
+        _write_f32(m, i, m.f64_to_f32(value, rounding(i)))
     else:
         _write_f16(m, i, m.f64_to_f16(value, rounding(i)))
 
 
-def _same_size(m: Machine, i: Insn, kind: str) -> Value | Wide:
-    """PASS copies and makes NaNs canonical or quiet; the others round to an integral value."""
-    mode = INTEGRAL.get(i.m["irnd"])
-    if kind == "F32":
-        single = f32_src(m, _source(i), flushes(i))
-        if mode:
-            return m.fround(single, mode)
-        return m.select(m.fnan(single), F32_NAN, single)
-    wide = _float_src(m, i, kind)
-    if mode:
-        return m.dround(wide, mode)
-    return m.wselect(m.dnan(wide), m.wor(wide, F64_QUIET), wide)
+def _same_f32(m: Machine, i: Insn) -> Value:
+    """PASS copies and makes NaNs canonical; the other modes round to an integral value."""
+    value = f32_src(m, _source(i), flushes(i))
+    if mode := INTEGRAL.get(i.m["irnd"]):
+        return m.fround(value, mode)
+    return m.select(m.fnan(value), F32_NAN, value)
+
+
+def _same_f64(m: Machine, i: Insn, kind: str) -> Wide:
+    """The same of f64, and of f16 as exact f64; PASS makes NaNs quiet."""
+    value = _float_src(m, i, kind)
+    if mode := INTEGRAL.get(i.m["irnd"]):
+        return m.dround(value, mode)
+    return m.wselect(m.dnan(value), m.wor(value, F64_QUIET), value)
 
 
 def _write_f32(m: Machine, i: Insn, value: Value) -> None:

@@ -136,9 +136,11 @@ def half_src(m: Machine, operand: Source, part: str, flush: bool) -> Halves:
         wide = m.f32_to_f64(f32_src(m, operand, flush))
         return Halves(wide, wide, True)
     value = signs32(m, operand, raw(m, operand), 0x80008000)
-    low = None if part == "H1_H1" else _half(m, m.and_(value, 0xFFFF), flush)
-    high = None if part == "H0_H0" else _half(m, m.shr(value, 16), flush)
-    return Halves(high if low is None else low, low if high is None else high, False)
+    if part == "H1_H1":
+        high = _half(m, m.shr(value, 16), flush)
+        return Halves(high, high, False)
+    low = _half(m, m.and_(value, 0xFFFF), flush)
+    return Halves(low, low if part == "H0_H0" else _half(m, m.shr(value, 16), flush), False)
 
 
 def _half(m: Machine, half: Value, flush: bool) -> Wide:

@@ -162,9 +162,10 @@ def bfe(m: Machine, i: Insn) -> None:
     if i.m["brev"]:
         a = m.brev(a)
     position, length = _field(m, i)
-    if isinstance(position, int):
-        up: Value = max(32 - position - length, 0)
-        down: Value = position + up
+    if isinstance(position, int) and isinstance(length, int):
+        clear = max(32 - position - length, 0)
+        up: Value = clear
+        down: Value = position + clear
     else:
         end = m.add(position, length)
         up = m.select(m.ult(end, 32), m.sub(32, end), 0)
@@ -184,7 +185,7 @@ def bfi(m: Machine, i: Insn) -> None:
     """The low len bits of a put into c at pos (documented: bfi)."""
     a, base = int_src(m, i.o["a"]), int_src(m, i.o["c"])
     position, length = _field(m, i)
-    if isinstance(position, int):
+    if isinstance(position, int) and isinstance(length, int):
         mask: Value = ((1 << length) - 1) << position & ALL_ONES
     else:
         mask = m.shl(m.sub(m.shl(1, length), 1), position)
@@ -233,13 +234,13 @@ def fixed_bytes(m: Machine, pair: Wide, selector: int, mode: str) -> Value:
     """Four bytes of a pair by the nibbles of a constant selector."""
     if mode:
         selector = _PRMT_SELECTORS[mode][selector & 3]
-    result: Value | None = None
+    result: Value = 0
     for n in range(4):
         nibble = selector >> 4 * n & 15
         byte = m.lo(m.wshr(pair, 8 * (nibble & 7)))
         byte = m.select(m.bit(byte, 7), 0xFF, 0) if nibble & 8 else m.and_(byte, 0xFF)
         placed = m.shl(byte, 8 * n)
-        result = placed if result is None else m.or_(result, placed)
+        result = m.or_(result, placed) if n else placed
     return result
 
 

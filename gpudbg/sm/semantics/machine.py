@@ -34,11 +34,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NoReturn, Protocol, TypeAlias, TypeVar
 
-Value = Any
-Wide = Any
-Mask = Any
+
+class Lanes32:
+    """32 lanes of 32 bits, as a backend holds them; nothing can be asked of it."""
+
+    __slots__ = ()
+
+
+class Lanes64:
+    """32 lanes of 64 bits, as a backend holds them."""
+
+    __slots__ = ()
+
+
+class Mask:
+    """32 lanes of bool, as a backend holds them."""
+
+    __slots__ = ()
+
+
+Value: TypeAlias = Lanes32 | int
+Wide: TypeAlias = Lanes64 | int
+
+V = TypeVar("V")
+W = TypeVar("W")
+M = TypeVar("M")
 
 Rounding = Literal["RN", "RM", "RP", "RZ"]
 Flag = Literal["Z", "S", "C", "O", "K"]
@@ -49,137 +71,137 @@ TokenKind = Literal["SSY", "PBK", "PCNT", "RET", "PLONGJMP", "PEXIT"]
 """Divergence-stack tokens: pushed by SSY PBK PCNT PRET/CAL PLONGJMP PEXIT."""
 
 
-class Machine(Protocol):
+class Operations(Protocol[V, W, M]):
     """One warp executing one instruction, as a set of operations on 32-lane values."""
 
     # ---- state -------------------------------------------------------------------------
-    def reg(self, index: int) -> Value:
+    def reg(self, index: int) -> V:
         """Register R`index`; 255 (RZ) reads 0.  Out of range: OOR_REG error."""
 
-    def reg_pair(self, index: int) -> Wide:
+    def reg_pair(self, index: int) -> W:
         """R`index` (low) and R`index+1` (high); RZ reads 0.  Odd index: MISALIGNED_REG error."""
 
-    def reg_write(self, index: int, value: Value) -> None:
+    def reg_write(self, index: int, value: V) -> None:
         """Write R`index` in the executing lanes; RZ discards."""
 
-    def reg_pair_write(self, index: int, value: Wide) -> None:
+    def reg_pair_write(self, index: int, value: W) -> None:
         """Write the pair in the executing lanes; RZ discards."""
 
-    def pred(self, index: int) -> Mask:
+    def pred(self, index: int) -> M:
         """Predicate P`index`; 7 (PT) is true."""
 
-    def pred_write(self, index: int, value: Mask) -> None:
+    def pred_write(self, index: int, value: M) -> None:
         """Write P`index` in the executing lanes; PT discards."""
 
-    def cc_read(self, flag: Flag) -> Mask:
+    def cc_read(self, flag: Flag) -> M:
         """One flag of the condition code."""
 
-    def cc_write(self, flag: Flag, value: Mask) -> None:
+    def cc_write(self, flag: Flag, value: M) -> None:
         """Write one flag in the executing lanes."""
 
-    def const(self, bank: int, offset: int) -> Value:
+    def const(self, bank: int, offset: int) -> V:
         """The 32-bit word c[bank][offset] (a uniform operand of an ALU instruction)."""
 
-    def const_pair(self, bank: int, offset: int) -> Wide:
+    def const_pair(self, bank: int, offset: int) -> W:
         """The 64-bit word c[bank][offset]."""
 
-    def const_load(self, bank: Value, offset: Value, size: int, signed: bool) -> Sequence[Value]:
+    def const_load(self, bank: V, offset: V, size: int, signed: bool) -> Sequence[V]:
         """LDC: `size` bytes (1 2 4 8 16) per lane, bank and offset per lane; see `load`."""
 
-    def sreg(self, index: int) -> Value:
+    def sreg(self, index: int) -> V:
         """Special register SR`index` as S2R reads it."""
 
-    def sreg_coupled(self, index: int) -> Value:
+    def sreg_coupled(self, index: int) -> V:
         """Special register SR`index` as CS2R reads it (0 where not coupled)."""
 
-    def lane_id(self) -> Value:
+    def lane_id(self) -> V:
         """0..31."""
 
-    def lanes(self) -> Mask:
+    def lanes(self) -> M:
         """The executing lanes: active and guard true."""
 
-    def active(self) -> Mask:
+    def active(self) -> M:
         """The active lanes, guard not considered."""
 
     # ---- masks -------------------------------------------------------------------------
-    def mask(self, bits: int) -> Mask:
+    def mask(self, bits: int) -> M:
         """A constant mask: lane n is bit n of `bits`."""
 
-    def true(self) -> Mask: ...
-    def false(self) -> Mask: ...
-    def mand(self, a: Mask, b: Mask) -> Mask: ...
-    def mor(self, a: Mask, b: Mask) -> Mask: ...
-    def mxor(self, a: Mask, b: Mask) -> Mask: ...
-    def mnot(self, a: Mask) -> Mask: ...
-    def mselect(self, c: Mask, a: Mask, b: Mask) -> Mask: ...
+    def true(self) -> M: ...
+    def false(self) -> M: ...
+    def mand(self, a: M, b: M) -> M: ...
+    def mor(self, a: M, b: M) -> M: ...
+    def mxor(self, a: M, b: M) -> M: ...
+    def mnot(self, a: M) -> M: ...
+    def mselect(self, c: M, a: M, b: M) -> M: ...
 
-    def bit(self, a: Value, n: int) -> Mask:
+    def bit(self, a: V, n: int) -> M:
         """Bit `n` of each lane as a mask."""
 
-    def from_mask(self, a: Mask) -> Value:
+    def from_mask(self, a: M) -> V:
         """1 where true, 0 where false."""
 
     # ---- 32-bit integers ---------------------------------------------------------------
-    def add(self, a: Value, b: Value) -> Value: ...
-    def sub(self, a: Value, b: Value) -> Value: ...
-    def mul(self, a: Value, b: Value) -> Value:
+    def add(self, a: V, b: V) -> V: ...
+    def sub(self, a: V, b: V) -> V: ...
+    def mul(self, a: V, b: V) -> V:
         """Low 32 bits of the product."""
 
-    def and_(self, a: Value, b: Value) -> Value: ...
-    def or_(self, a: Value, b: Value) -> Value: ...
-    def xor(self, a: Value, b: Value) -> Value: ...
-    def not_(self, a: Value) -> Value: ...
-    def shl(self, a: Value, n: Value) -> Value:
+    def and_(self, a: V, b: V) -> V: ...
+    def or_(self, a: V, b: V) -> V: ...
+    def xor(self, a: V, b: V) -> V: ...
+    def not_(self, a: V) -> V: ...
+    def shl(self, a: V, n: V) -> V:
         """n is unsigned; n >= 32 gives 0."""
 
-    def shr(self, a: Value, n: Value) -> Value:
+    def shr(self, a: V, n: V) -> V:
         """Logical; n >= 32 gives 0."""
 
-    def sar(self, a: Value, n: Value) -> Value:
+    def sar(self, a: V, n: V) -> V:
         """Arithmetic; n >= 32 gives the sign."""
 
-    def select(self, c: Mask, a: Value, b: Value) -> Value:
+    def select(self, c: M, a: V, b: V) -> V:
         """a where c, else b."""
 
-    def popc(self, a: Value) -> Value: ...
-    def clz(self, a: Value) -> Value:
+    def popc(self, a: V) -> V: ...
+    def clz(self, a: V) -> V:
         """Leading zeros; 32 for 0."""
 
-    def brev(self, a: Value) -> Value:
+    def brev(self, a: V) -> V:
         """Bits reversed."""
 
-    def eq(self, a: Value, b: Value) -> Mask: ...
-    def ult(self, a: Value, b: Value) -> Mask: ...
-    def slt(self, a: Value, b: Value) -> Mask: ...
+    def eq(self, a: V, b: V) -> M: ...
+    def ult(self, a: V, b: V) -> M: ...
+    def slt(self, a: V, b: V) -> M: ...
 
     # ---- 64-bit integers ---------------------------------------------------------------
-    def wide(self, lo: Value, hi: Value) -> Wide: ...
-    def lo(self, w: Wide) -> Value: ...
-    def hi(self, w: Wide) -> Value: ...
-    def zext(self, a: Value) -> Wide: ...
-    def sext(self, a: Value) -> Wide: ...
-    def wadd(self, a: Wide, b: Wide) -> Wide: ...
-    def wsub(self, a: Wide, b: Wide) -> Wide: ...
-    def wmul(self, a: Wide, b: Wide) -> Wide:
+    def wide(self, lo: V, hi: V) -> W: ...
+    def lo(self, w: W) -> V: ...
+    def hi(self, w: W) -> V: ...
+    def zext(self, a: V) -> W: ...
+    def sext(self, a: V) -> W: ...
+    def wadd(self, a: W, b: W) -> W: ...
+    def wsub(self, a: W, b: W) -> W: ...
+    def wmul(self, a: W, b: W) -> W:
         """Low 64 bits of the product (exact for two zext or two sext operands)."""
 
-    def wand(self, a: Wide, b: Wide) -> Wide: ...
-    def wor(self, a: Wide, b: Wide) -> Wide: ...
-    def wxor(self, a: Wide, b: Wide) -> Wide: ...
-    def wnot(self, a: Wide) -> Wide: ...
-    def wshl(self, a: Wide, n: Value) -> Wide:
+    def wand(self, a: W, b: W) -> W: ...
+    def wor(self, a: W, b: W) -> W: ...
+    def wxor(self, a: W, b: W) -> W: ...
+    def wnot(self, a: W) -> W: ...
+    def wshl(self, a: W, n: V) -> W:
         """n is an unsigned Value; n >= 64 gives 0."""
 
-    def wshr(self, a: Wide, n: Value) -> Wide: ...
-    def wsar(self, a: Wide, n: Value) -> Wide: ...
-    def weq(self, a: Wide, b: Wide) -> Mask: ...
-    def wult(self, a: Wide, b: Wide) -> Mask: ...
-    def wslt(self, a: Wide, b: Wide) -> Mask: ...
-    def wselect(self, c: Mask, a: Wide, b: Wide) -> Wide: ...
+    def wshr(self, a: W, n: V) -> W: ...
+    def wsar(self, a: W, n: V) -> W: ...
+    def weq(self, a: W, b: W) -> M: ...
+    def wult(self, a: W, b: W) -> M: ...
+    def wslt(self, a: W, b: W) -> M: ...
+    def wselect(self, c: M, a: W, b: W) -> W: ...
 
     # ---- floating point ----------------------------------------------------------------
-    def fadd(self, a: Value, b: Value, rnd: Rounding = "RN") -> Value: ...
-    def fmul(self, a: Value, b: Value, rnd: Rounding = "RN", flush: bool = False) -> Value:
+    def fadd(self, a: V, b: V, rnd: Rounding = "RN") -> V: ...
+    def fmul(self, a: V, b: V, rnd: Rounding = "RN", flush: bool = False) -> V:
         """`flush` (`.FTZ`): a result that is tiny after rounding becomes zero of its sign.
 
         Tiny: below 2**-126 when rounded to 24 bits as if the exponent had no lower limit.  That
@@ -187,66 +209,64 @@ class Machine(Protocol):
         2**-126.  A sum of two f32 is exact there, so `fadd` needs no such operand.
         """
 
-    def ffma(
-        self, a: Value, b: Value, c: Value, rnd: Rounding = "RN", flush: bool = False
-    ) -> Value:
+    def ffma(self, a: V, b: V, c: V, rnd: Rounding = "RN", flush: bool = False) -> V:
         """One rounding; `flush` as in `fmul`."""
 
-    def ftz(self, a: Value) -> Value:
+    def ftz(self, a: V) -> V:
         """f32 subnormals to zero of the same sign; everything else unchanged."""
 
-    def flt(self, a: Value, b: Value) -> Mask:
+    def flt(self, a: V, b: V) -> M:
         """Ordered less-than; false on NaN."""
 
-    def feq(self, a: Value, b: Value) -> Mask:
+    def feq(self, a: V, b: V) -> M:
         """Ordered equal; false on NaN, +0 equals -0."""
 
-    def fnan(self, a: Value) -> Mask: ...
-    def fround(self, a: Value, mode: Rounding) -> Value:
+    def fnan(self, a: V) -> M: ...
+    def fround(self, a: V, mode: Rounding) -> V:
         """To an integral f32 (RN ties to even, RM floor, RP ceil, RZ trunc); sign of zero kept."""
 
-    def mufu(self, function: str, a: Value) -> Value:
+    def mufu(self, function: str, a: V) -> V:
         """RCP RSQ SQRT LG2 EX2 SIN COS RCP64H RSQ64H on already modified operands; *modelled*.
 
         SIN_TURNS and COS_TURNS take turns, not radians; TANH: these from sm_70 on.
         """
 
-    def dadd(self, a: Wide, b: Wide, rnd: Rounding = "RN") -> Wide: ...
-    def dmul(self, a: Wide, b: Wide, rnd: Rounding = "RN") -> Wide: ...
-    def dfma(self, a: Wide, b: Wide, c: Wide, rnd: Rounding = "RN") -> Wide: ...
-    def dlt(self, a: Wide, b: Wide) -> Mask: ...
-    def deq(self, a: Wide, b: Wide) -> Mask: ...
-    def dnan(self, a: Wide) -> Mask: ...
-    def dround(self, a: Wide, mode: Rounding) -> Wide: ...
+    def dadd(self, a: W, b: W, rnd: Rounding = "RN") -> W: ...
+    def dmul(self, a: W, b: W, rnd: Rounding = "RN") -> W: ...
+    def dfma(self, a: W, b: W, c: W, rnd: Rounding = "RN") -> W: ...
+    def dlt(self, a: W, b: W) -> M: ...
+    def deq(self, a: W, b: W) -> M: ...
+    def dnan(self, a: W) -> M: ...
+    def dround(self, a: W, mode: Rounding) -> W: ...
 
-    def f32_to_f64(self, a: Value) -> Wide:
+    def f32_to_f64(self, a: V) -> W:
         """Exact; NaN payload kept in the high bits, quieted."""
 
-    def f64_to_f32(self, a: Wide, rnd: Rounding, flush: bool = False) -> Value:
+    def f64_to_f32(self, a: W, rnd: Rounding, flush: bool = False) -> V:
         """NaN gives 0x7fffffff; `flush` as in `fmul`."""
 
-    def f16_to_f64(self, a: Value) -> Wide:
+    def f16_to_f64(self, a: V) -> W:
         """The low 16 bits as f16, exact."""
 
-    def f64_to_f16(self, a: Wide, rnd: Rounding) -> Value:
+    def f64_to_f16(self, a: W, rnd: Rounding) -> V:
         """f16 bits in 15..0, zero above; NaN gives 0x7fff.  One rounding."""
 
-    def int_to_f64(self, a: Wide, signed: bool, rnd: Rounding) -> Wide: ...
-    def int_to_f32(self, a: Wide, signed: bool, rnd: Rounding) -> Value:
+    def int_to_f64(self, a: W, signed: bool, rnd: Rounding) -> W: ...
+    def int_to_f32(self, a: W, signed: bool, rnd: Rounding) -> V:
         """From a 64-bit integer with one rounding."""
 
-    def f64_to_int(self, a: Wide, signed: bool, bits: int) -> Wide:
+    def f64_to_int(self, a: W, signed: bool, bits: int) -> W:
         """An integral f64 saturated to a `bits`-wide integer, sign- or zero-extended; NaN 0."""
 
     # ---- across lanes ------------------------------------------------------------------
-    def lane_read(self, a: Value, lane: Value) -> Value:
+    def lane_read(self, a: V, lane: V) -> V:
         """For each lane the value `a` has in lane `lane & 31` (any lane, active or not)."""
 
-    def ballot(self, c: Mask) -> Value:
+    def ballot(self, c: M) -> V:
         """Uniform: bit n is lane n of `c`."""
 
     # ---- memory ------------------------------------------------------------------------
-    def load(self, space: Space, address: Wide | Value, size: int, signed: bool) -> Sequence[Value]:
+    def load(self, space: Space, address: W | V, size: int, signed: bool) -> Sequence[V]:
         """`size` bytes (1 2 4 8 16) per executing lane: 1, 1, 1, 2 or 4 Values, ascending.
 
         1 and 2 byte values are extended.  Address is a Wide for global and generic, a Value for
@@ -254,9 +274,7 @@ class Machine(Protocol):
         MMU_FAULT; then nothing is written.
         """
 
-    def store(
-        self, space: Space, address: Wide | Value, size: int, values: Sequence[Value]
-    ) -> None:
+    def store(self, space: Space, address: W | V, size: int, values: Sequence[V]) -> None:
         """Counterpart of `load`; lanes write in ascending order, the highest lane wins."""
 
     def fence(self, block: bool) -> None:
@@ -268,9 +286,9 @@ class Machine(Protocol):
         space: Space,
         op: str,
         type_: str,
-        address: Wide | Value,
-        operands: Sequence[Value | Wide],
-    ) -> Value | Wide:
+        address: W | V,
+        operands: Sequence[V | W],
+    ) -> V | W:
         """Read-modify-write per executing lane in ascending lane order; returns old values.
 
         `op` is ADD MIN MAX INC DEC AND OR XOR EXCH CAS; `type_` U32 S32 U64 S64 F32 F16x2 F64,
@@ -280,7 +298,7 @@ class Machine(Protocol):
         spaces: INVALID_ADDR_SPACE.
         """
 
-    def in_window(self, address: Wide) -> Mask:
+    def in_window(self, address: W) -> M:
         """Lanes whose generic address lies in the shared or the local window."""
 
     # ---- control -----------------------------------------------------------------------
@@ -290,104 +308,110 @@ class Machine(Protocol):
     def next_pc(self) -> int:
         """Address of the instruction after this one."""
 
-    def branch(self, mask: Mask, target: int | Value) -> None:
+    def branch(self, mask: M, target: int | V | W) -> None:
         """Lanes of `mask` (within the executing lanes) go to `target`, the others fall through."""
 
-    def push(self, kind: TokenKind, target: int | Value) -> None:
+    def push(self, kind: TokenKind, target: int | V) -> None:
         """Push a divergence-stack token for the active lanes; a Value target is uniform."""
 
-    def pop(self, kind: TokenKind, mask: Mask) -> None:
+    def pop(self, kind: TokenKind, mask: M) -> None:
         """SYNC BRK CONT RET LONGJMP for the lanes of `mask`: wait for or take the token."""
 
-    def call(self, target: int | Value) -> None:
+    def call(self, target: int | V) -> None:
         """Push (RET, active, next_pc) and go to `target`."""
 
-    def exit(self, mask: Mask) -> None:
+    def exit(self, mask: M) -> None:
         """End the lanes of `mask`, or send them to the target of a PEXIT token."""
 
     def quad_activate(self, on: bool) -> None:
         """SAM (True): activate every lane of each quad with an active lane; RAM: restore."""
 
     def barrier(
-        self, mode: str, barrier_id: Value, count: Value | None, reduce_op: str, pred: Mask | None
+        self, mode: str, barrier_id: V, count: V | None, reduce_op: str, pred: M | None
     ) -> None:
         """BAR: mode SYNC ARV RED; count in threads, None or 0 for all; results by B2R.
 
         `barrier_id` and `count` are taken from the lowest executing lane.
         """
 
-    def barrier_result(self) -> tuple[Value, Mask]:
+    def barrier_result(self) -> tuple[V, M]:
         """B2R.RESULT: (popc, and/or) of this warp's last BAR.RED."""
 
     # ---- system ------------------------------------------------------------------------
-    def system(self, name: str, **arguments: Any) -> Value | None:
+    def system(self, name: str, **arguments: Any) -> V | None:
         """BPT RTT IDE GETCRSPTR ... : the trap path; arguments by name, result where one exists."""
 
     def surface(self, name: str, i: Any) -> None:
         """Texture and surface instructions: handed whole to the surface unit."""
 
-    def gap(self, what: str) -> None:
+    def gap(self, what: str) -> NoReturn:
         """Stop: this instruction has no semantics (raises ModelGap with name, pc and word)."""
 
-    def warp_error(self, code: str, lanes: Mask | None = None, detail: str = "") -> None:
+    def warp_error(self, code: str, lanes: M | None = None, detail: str = "") -> NoReturn:
         """Raise a warp error by name (ILLEGAL_INSTR_PARAM, ...) and abandon the instruction."""
 
 
-class WideMachine(Machine, Protocol):
+class WideOperations(Operations[V, W, M], Protocol[V, W, M]):
     """What the instructions of sm_70 and later need besides."""
 
-    def only(self, mask: Mask) -> AbstractContextManager[None]:
+    def only(self, mask: M) -> AbstractContextManager[None]:
         """Within it the executing lanes are those of `mask` alone: for accesses of some lanes."""
 
-    def in_shared(self, address: Wide) -> Mask:
+    def in_shared(self, address: W) -> M:
         """Lanes whose generic address lies in the shared window."""
 
     def vector_atomic(
-        self, space: Space, op: str, type_: str, address: Wide | Value, words: Sequence[Value],
-        compare: Sequence[Value] = (),
-    ) -> Sequence[Value]:  # fmt: skip
+        self, space: Space, op: str, type_: str, address: W | V, words: Sequence[V],
+        compare: Sequence[V] = (),
+    ) -> Sequence[V]:  # fmt: skip
         """Read-modify-write of 8 or 16 bytes as 32-bit words, each of one element of `type_` (F32,
         F16x2, BF16x2; with EXCH and CAS the words are one element); returns the old words."""
 
-    def ureg(self, index: int) -> Value:
+    def ureg(self, index: int) -> V:
         """Uniform register UR`index`, one value for all lanes; 255 (URZ) reads 0."""
 
-    def ureg_pair(self, index: int) -> Wide:
+    def ureg_pair(self, index: int) -> W:
         """UR`index` (low) and the next one."""
 
-    def ureg_write(self, index: int, value: Value) -> None:
+    def ureg_write(self, index: int, value: V) -> None:
         """Write a uniform register with the value of the lowest executing lane."""
 
-    def upred(self, index: int) -> Mask:
+    def upred(self, index: int) -> M:
         """Uniform predicate UP`index`."""
 
-    def upred_write(self, index: int, value: Mask) -> None:
+    def upred_write(self, index: int, value: M) -> None:
         """Write a uniform predicate with the value of the lowest executing lane."""
 
     def open_barrier(self, number: int) -> None:
         """BSSY: the executing lanes will wait for one another at BSYNC of this barrier."""
 
-    def converge(self, number: int, mask: Mask) -> None:
+    def converge(self, number: int, mask: M) -> None:
         """BSYNC of the lanes of `mask`."""
 
-    def leave_barrier(self, number: int, mask: Mask) -> None:
+    def leave_barrier(self, number: int, mask: M) -> None:
         """BREAK of the lanes of `mask`."""
 
-    def barrier_mask(self, number: int, clear: bool, keep: bool) -> Value:
+    def barrier_mask(self, number: int, clear: bool, keep: bool) -> V:
         """BMOV Rd, Bn; `clear` empties it, `keep` if what it held may be restored."""
 
-    def set_barrier(self, number: int, value: Value) -> None:
+    def set_barrier(self, number: int, value: V) -> None:
         """BMOV Bn, R: what was saved with that mask."""
 
-    def synchronize(self, value: Value, mask: Mask, exclusive: bool) -> None:
+    def synchronize(self, value: V, mask: M, exclusive: bool) -> None:
         """WARPSYNC of the lanes of `mask`, which wait for the lanes of their `value`."""
 
-    def yield_turn(self, mask: Mask) -> None:
+    def yield_turn(self, mask: M) -> None:
         """YIELD: other groups of lanes may run before those of `mask`."""
 
     def matrix_multiply(self, i: Any, kinds: tuple[str, str], shape: str) -> None:
         """D = A * B + C of fragments that the whole warp holds; `kinds` are A's and B's types."""
 
-    def load_rows(self, address: Value, count: int) -> list[Value]:
+    def load_rows(self, address: V, count: int) -> list[V]:
         """16 bytes of shared memory for each of the first `count` lanes, as four words; all lanes
         are there, and the others give no address."""
+
+
+Machine: TypeAlias = Operations[Value, Wide, Mask]
+"""A backend as semantics see it: no value of its own is an int, a mask or another width."""
+WideMachine: TypeAlias = WideOperations[Value, Wide, Mask]
+"""The same of sm_70 and later."""

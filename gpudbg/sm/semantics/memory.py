@@ -7,6 +7,8 @@ do not change values in this coherent model.
 
 from __future__ import annotations
 
+from typing import cast
+
 from gpudbg.isa.operands import RZ, Reg
 from gpudbg.sm.semantics.machine import Machine, Space, Value, Wide
 from gpudbg.sm.semantics.operands import (
@@ -81,7 +83,8 @@ def address_of(m: Machine, i: Insn) -> Value | Wide:
     place = i.o["addr"]
     narrow = _SPACES[i.op] in ("local", "shared")
     if place.base.index == RZ:
-        return place.offset
+        offset: int = place.offset
+        return offset
     if place.wide and not narrow:
         base = m.reg_pair(place.base.index)
         return m.wadd(base, place.offset & 0xFFFFFFFFFFFFFFFF) if place.offset else base
@@ -139,9 +142,9 @@ def atomic(m: Machine, i: Insn) -> None:
     if i.op == "RED":
         return
     if wide:
-        m.reg_pair_write(i.o["d"].index, old)
+        m.reg_pair_write(i.o["d"].index, cast("Wide", old))
     else:
-        m.reg_write(i.o["d"].index, old)
+        m.reg_write(i.o["d"].index, cast("Value", old))
 
 
 @register("CCTL", "CCTLL", "DEPBAR")

@@ -33,7 +33,7 @@ def lanes(m: WideMachine, i: Insn) -> Mask:
 def bra(m: WideMachine, i: Insn) -> None:
     """Branch; `.DIV` and `.CONV` send the whole group where its lanes are not, or are, those of a
     mask, `.ANY` where one lane's predicate holds."""
-    target = i.target(m.pc())
+    target = _target(m, i)
     collective = chosen(i, ("DIV", "CONV", "ANY"))
     if not collective:
         m.branch(lanes(m, i), target)
@@ -54,6 +54,14 @@ def bra(m: WideMachine, i: Insn) -> None:
         same = m.eq(yes, wanted)
         goes = same if collective == "CONV" else m.mnot(same)
     m.branch(m.mand(m.active(), goes), target)
+
+
+def _target(m: WideMachine, i: Insn) -> int:
+    """Where a direct branch goes."""
+    target = i.target(m.pc())
+    if target is None:
+        m.gap(f"{i.op} without an address in the instruction")
+    return target
 
 
 def _register_target(m: WideMachine, i: Insn, base: Wide) -> Wide:
@@ -94,7 +102,7 @@ def call(m: WideMachine, i: Insn) -> None:
         absolute = next((o for o in i.operands if isinstance(o, Imm)), None)
         if absolute is None:
             m.gap(f"{i.op}.{'.'.join(i.m)} through a constant")
-        target = absolute.value  # type: ignore[union-attr]
+        target = absolute.value
     m.branch(lanes(m, i), target)
 
 

@@ -116,11 +116,12 @@ def _by_parts(
     m: WideMachine, bits: int, operation: Callable[..., Value], *values: Value, signed: bool = False
 ) -> Value:
     """An operation on each part of the words."""
-    kind, result = "H" if bits == 16 else "B", None
+    kind = "H" if bits == 16 else "B"
+    result: Value = 0
     for n in range(32 // bits):
         parts = [half(m, v, f"{kind}{n}", signed) for v in values]
         value = m.shl(m.and_(operation(*parts), (1 << bits) - 1), bits * n)
-        result = value if result is None else m.or_(result, value)
+        result = m.or_(result, value) if n else value
     return result
 
 

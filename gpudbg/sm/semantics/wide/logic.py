@@ -73,8 +73,8 @@ def shf(m: WideMachine, i: Insn) -> None:
     limit = 64 if kind.endswith("64") else 32
     operand = i.o["b"]
     if isinstance(operand, Imm):
-        count: Value = operand.value & ALL_ONES
-        count = count % limit if "W" in i.m else min(count, limit)
+        given = operand.value & ALL_ONES
+        count: Value = given % limit if "W" in i.m else min(given, limit)
     else:
         count = integer(m, operand)
         if "W" in i.m:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from gpudbg.architectures import age
 from gpudbg.isa.operands import PT, RZ, Address, CBankAddress, Const, Imm, Reg
 from gpudbg.sm.semantics.machine import Mask, Space, Value, Wide, WideMachine
@@ -90,7 +92,7 @@ def _check(m: WideMachine, operand: object, size: int) -> None:
 def load(m: WideMachine, i: Insn) -> None:
     """Load 1 to 32 bytes; 8 and 16 bits are extended by type."""
     if "256" in i.m:
-        address = address_of(m, i)
+        address = wide_address(m, i, i.o["addr"])
         first = m.load(SPACES[i.op], address, 16, False)
         second = m.load(SPACES[i.op], m.wadd(address, 16), 16, False)
         write_registers(m, i.o["d"], second)
@@ -120,7 +122,7 @@ def _where_held(
 def store(m: WideMachine, i: Insn) -> None:
     """Store 1 to 32 bytes."""
     if "256" in i.m:
-        address = address_of(m, i)
+        address = wide_address(m, i, i.o["addr"])
         m.store(SPACES[i.op], address, 16, read_registers(m, i.o["a"], 4))
         m.store(SPACES[i.op], m.wadd(address, 16), 16, read_registers(m, i.o["b"], 4))
         return
@@ -192,9 +194,10 @@ def _done(m: WideMachine, i: Insn, op: str, type_: str, address: Wide | Value) -
     place = i.o.get("p")
     if i.op != "ATOM" or place is None or place.index == PT:
         return m.true()
-    inside = m.in_window(address)
+    generic = cast("Wide", address)
+    inside = m.in_window(generic)
     if (op, type_) in _SHARED_OPERATIONS:
-        inside = m.mand(inside, m.mnot(m.in_shared(address)))
+        inside = m.mand(inside, m.mnot(m.in_shared(generic)))
     return m.mnot(inside)
 
 
@@ -218,14 +221,18 @@ def atomic(m: WideMachine, i: Insn) -> None:
     with m.only(done):
         old = m.atomic(SPACES[i.op], kind, type_, address, operands)
     if op == "CAST":
-        same = m.weq(old, operands[0]) if wide else m.eq(old, operands[0])
-        old = m.zext(m.from_mask(same)) if wide else m.from_mask(same)
-        done = same
+        compare = operands[0]
+        if wide:
+            done = m.weq(cast("Wide", old), cast("Wide", compare))
+        else:
+            done = m.eq(cast("Value", old), cast("Value", compare))
+        stored = m.from_mask(done)
+        old = m.zext(stored) if wide else stored
     if "d" in i.o:
         if wide:
-            write_pair(m, i, old)
+            write_pair(m, i, cast("Wide", old))
         else:
-            write(m, i, old)
+            write(m, i, cast("Value", old))
     write_predicate(m, i, "p", done)
 
 

@@ -110,8 +110,13 @@ def vote(m: WideMachine, i: Insn) -> None:
 def match(m: WideMachine, i: Insn) -> None:
     """`.ANY`: executing lanes with an equal value; `.ALL`: all of them where all are equal."""
     wide = "U64" in i.m
-    value = raw_pair(m, i.o["a"]) if wide else raw(m, i.o["a"])
-    low, high = (m.lo(value), m.hi(value)) if wide else (value, 0)
+    low: Value = 0
+    high: Value = 0
+    if wide:
+        pair = raw_pair(m, i.o["a"])
+        low, high = m.lo(pair), m.hi(pair)
+    else:
+        low = raw(m, i.o["a"])
     here = m.lanes()
     result: Value = 0
     for lane in range(32):

@@ -22,7 +22,7 @@ from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import ODDS, UNLIKELY, Builder
 from gpudbg.sm.engines.llvm.ir.floats import Floats
 from gpudbg.sm.engines.llvm.ir.integers import Integers
-from gpudbg.sm.engines.llvm.ir.values import Msk, Slow, Values
+from gpudbg.sm.engines.llvm.ir.values import Mask, Msk, Num, Slow, Values
 from gpudbg.sm.engines.llvm.kernel.accesses import Accesses
 from gpudbg.sm.engines.llvm.kernel.addresses import Addresses
 from gpudbg.sm.engines.llvm.kernel.constants import Constants
@@ -57,7 +57,7 @@ from gpudbg.sm.record import FIELDS
 from gpudbg.sm.schedule.turns import FLOW, starts_piece
 from gpudbg.sm.semantics import registry
 from gpudbg.sm.semantics.control import PUSHES
-from gpudbg.sm.semantics.machine import Machine
+from gpudbg.sm.semantics.machine import Operations
 
 PC = FIELDS["pc"].offset
 
@@ -142,7 +142,7 @@ class Emitter:
         self._table = registry.table()
         self._spare = 0
         self._parts(options)
-        self.machine: Machine = self._machine(options)
+        self.machine: Operations[Num, Num, Mask] = self._machine(options)
         self._revertible: list[_Revertible] = [
             self.ir,
             self.cursor,

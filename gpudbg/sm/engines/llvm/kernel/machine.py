@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from gpudbg.sm.engines.llvm.ir.floats import Floats
 from gpudbg.sm.engines.llvm.ir.integers import Integers
@@ -119,10 +119,10 @@ class KernelMachine:
         """Left to the step engine."""
         raise Slow("textures and surfaces")
 
-    def gap(self, what: str) -> None:
+    def gap(self, what: str) -> NoReturn:
         """Left to the step engine."""
         raise Slow(what)
 
-    def warp_error(self, code: str, lanes: Mask | None = None, detail: str = "") -> None:
+    def warp_error(self, code: str, lanes: Mask | None = None, detail: str = "") -> NoReturn:
         """Left to the step engine."""
         raise Slow(code)

@@ -145,7 +145,7 @@ def _address(sample: Any, table: Mapping[str, Any], insn: Any) -> U64 | None:
             table[insn.op](sample, insn)
             return None
         if insn.op in _ACCESSES:
-            address = address_of(sample, insn)
+            address: Any = address_of(sample, insn)
             wide = isinstance(address, np.ndarray) and address.dtype == np.uint64
             return lanes64(address if wide else sample.zext(lanes32(address)))
     except (_UnknownError, AttributeError, KeyError, ValueError):
