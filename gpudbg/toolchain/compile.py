@@ -15,10 +15,7 @@ import ctypes
 import logging
 import os
 import re
-import subprocess
-import sys
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -26,16 +23,18 @@ from pathlib import Path
 from gpudbg.errors import CompileError, LoadError, UsageError
 from gpudbg.formats.cubin import read_cubin
 from gpudbg.formats.lines import PTX_LINE, read_lines
-from gpudbg.formats.program import SUPPORTED_ARCHS, Program
+from gpudbg.formats.program import Program
 from gpudbg.formats.reading import read_bytes
+from gpudbg.toolchain import ptx
 from gpudbg.toolchain.hostcode import HostCode, split, template_kernels
 from gpudbg.toolchain.hostfiles import DEVICE_DEFAULT, SEARCHES, Files, folders_of
 from gpudbg.toolchain.hostproject import advice, kernel_files
+from gpudbg.toolchain.installed import INSTALL, find_nvrtc, runtime_headers
 from gpudbg.toolchain.options import CompileOptions, looks_like_ptx
+from gpudbg.toolchain.ptx import DEFAULT_ARCH
 
 LOG = logging.getLogger("gpudbg.compile")
 
-DEFAULT_ARCH = "sm_50"
 NEWER_ARCH = "sm_61"
 _ARCH_FUNCTION = re.compile(
     r"\b(?:__half2?|half2?|__h[a-z]\w*|h(?:exp|log|sin|cos|sqrt)\w*|atomic\w+|__dp[24]a\w*)\b"
@@ -43,9 +42,6 @@ _ARCH_FUNCTION = re.compile(
 """What the default architecture lacks, or may lack."""
 BYTE_ORDER_MARK = "\ufeff"
 _DEPRECATED = re.compile(r"^nvrtc: warning ?:.*[Aa]rchitectures? .*deprecated")
-INSTALL = "pip install 'gpudbg[cuda]' brings it; no GPU is needed"
-TIMEOUT_S = 300
-"""Longest run of ptxas."""
 
 _EMPTY_HEADERS = """
 cuda.h cuda_runtime.h cuda_runtime_api.h device_launch_parameters.h device_functions.h
@@ -171,57 +167,6 @@ class Compiled:
     host: HostCode | None = None
     source: str = ""
     left_out: str = ""
-
-
-# ---- finding the tools -----------------------------------------------------------------
-def find_nvrtc() -> Path | None:
-    """libnvrtc: of GPUDBG_NVRTC, else of the installed wheel, else of CUDA_PATH."""
-    return _find("GPUDBG_NVRTC", "cuda_nvrtc", ("lib/libnvrtc.so.12", "bin/nvrtc64_120_0.dll"))
-
-
-def find_ptxas() -> Path | None:
-    """ptxas: of GPUDBG_PTXAS, else of the installed wheel, else of CUDA_PATH."""
-    return _find("GPUDBG_PTXAS", "cuda_nvcc", ("bin/ptxas", "bin/ptxas.exe"))
-
-
-def _find(variable: str, package: str, names: Sequence[str]) -> Path | None:
-    named = os.environ.get(variable)
-    if named:
-        if not Path(named).is_file():
-            raise UsageError(f"{variable}={named}: no such file")
-        return Path(named)
-    for folder in _folders(package):
-        for name in names:
-            if (folder / name).is_file():
-                return folder / name
-    return None
-
-
-def _folders(package: str) -> Iterator[Path]:
-    """Where a wheel's files are, then a CUDA installation's."""
-    for entry in sys.path:
-        yield Path(entry or ".") / "nvidia" / package
-    for variable in ("CUDA_PATH", "CUDA_HOME"):
-        if os.environ.get(variable):
-            yield Path(os.environ[variable])
-            yield Path(os.environ[variable]) / "lib64"
-
-
-_HEADER_PACKAGES = (
-    ("cuda_runtime", "cuda_fp16.h"),
-    ("cuda_cccl", "nv/target"),
-    ("curand", "curand_kernel.h"),
-)
-"""Wheels with headers for device code, and one of each."""
-
-
-def _runtime_headers() -> list[str]:
-    """The folders of those that are installed."""
-    out = []
-    for package, has in _HEADER_PACKAGES:
-        found = (folder / "include" for folder in _folders(package))
-        out += [str(f) for f in found if (f / has).is_file()][:1]
-    return out
 
 
 # ---- compiling -------------------------------------------------------------------------
@@ -368,7 +313,7 @@ def _without_host(
         return nvrtc.compile(main, name, words, {**given, **headers}, instances)
 
     def installed(header: str) -> bool:
-        return header in given or any((Path(d) / header).is_file() for d in _runtime_headers())
+        return header in given or any((Path(d) / header).is_file() for d in runtime_headers())
 
     first: tuple[bytes | None, str, str] | None = None
     for search in SEARCHES:
@@ -386,7 +331,7 @@ def _without_host(
 
 def _nvrtc_words(options: CompileOptions) -> list[str]:
     words = [f"--gpu-architecture={options.arch or DEFAULT_ARCH}"]
-    words += [f"-I{d}" for d in (*options.include_dirs, *_runtime_headers())]
+    words += [f"-I{d}" for d in (*options.include_dirs, *runtime_headers())]
     words += [f"-D{d}" for d in options.defines]
     words += ["-G"] if options.debug else ["-lineinfo"] if options.lineinfo else []
     words += [f"--std={options.std}"] if options.std else []
@@ -397,7 +342,7 @@ def _stand_ins(options: CompileOptions) -> dict[str, str]:
     """Stand-in headers, but for those that an include folder has itself."""
     folders = [Path(d) for d in options.include_dirs]
     headers = dict(HEADERS)
-    if any((Path(d) / "cuda/std/limits").is_file() for d in _runtime_headers()):
+    if any((Path(d) / "cuda/std/limits").is_file() for d in runtime_headers()):
         headers |= {n: _CUDA_STD.format(n) for n in _DEVICE_STD}
     return {n: t for n, t in headers.items() if not any((d / n).is_file() for d in folders)}
 
@@ -475,38 +420,11 @@ def compile_ptx(source: bytes | str, name: str, options: CompileOptions) -> Comp
         UsageError: ptxas is not installed, or options that only CUDA C++ has.
         CompileError: ptxas's own words.
     """
-    ptxas = find_ptxas()
-    if ptxas is None:
-        raise UsageError(f"{name}: assembling PTX needs ptxas", INSTALL)
     if options.defines or options.include_dirs or options.std:
         raise UsageError(f"{name}: -D, -I and --std are for CUDA C++; PTX has no preprocessor")
     data = source.encode() if isinstance(source, str) else source
-    arch = options.arch or target_of(data)
-    with tempfile.TemporaryDirectory(prefix="gpudbg-") as folder:
-        here, out = Path(folder) / "in.ptx", Path(folder) / "out.cubin"
-        here.write_bytes(data)
-        # --generate-line-info keeps a PTX file's own .loc lines; -g gives lines of the PTX itself.
-        lines = ["-g"] if options.debug else ["-lineinfo"] if options.lineinfo else []
-        words = [str(ptxas), f"-arch={arch}", *lines, *options.extra, str(here), "-o", str(out)]
-        try:
-            done = subprocess.run(
-                words, capture_output=True, timeout=TIMEOUT_S, check=False, stdin=subprocess.DEVNULL
-            )
-        except OSError as e:
-            raise UsageError(f"{ptxas} cannot be run: {e.strerror}") from None
-        except subprocess.TimeoutExpired:
-            raise CompileError(f"{name}: ptxas ran longer than {TIMEOUT_S} s") from None
-        log = (done.stdout + done.stderr).decode("utf-8", "replace").replace(str(here), name)
-        if done.returncode or not out.is_file():
-            raise CompileError(f"{name} does not assemble\n{log.rstrip()}")
-        return Compiled(out.read_bytes(), log.rstrip(), source=data.decode("utf-8", "replace"))
-
-
-def target_of(ptx: bytes) -> str:
-    """The architecture of a PTX file's `.target`, the default where it asks for an older one."""
-    found = re.search(rb"^\s*\.target\s+(sm_\d+)", ptx, re.MULTILINE)
-    named = found[1].decode() if found else DEFAULT_ARCH
-    return named if named in SUPPORTED_ARCHS or int(named[3:]) > 50 else DEFAULT_ARCH
+    cubin, log = ptx.assemble(data, name, options)
+    return Compiled(cubin, log, source=data.decode("utf-8", "replace"))
 
 
 def compile_text(text: str, options: CompileOptions, name: str | None = None) -> Compiled:

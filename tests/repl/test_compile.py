@@ -17,8 +17,10 @@ import gpudbg
 from gpudbg import cli
 from gpudbg.errors import CompileError, UsageError
 from gpudbg.toolchain import compile as compiler
-from gpudbg.toolchain.compile import compile_cuda, target_of
+from gpudbg.toolchain import installed
+from gpudbg.toolchain.compile import compile_cuda
 from gpudbg.toolchain.options import CompileOptions, word_options
+from gpudbg.toolchain.ptx import target_of
 
 ROOT = Path(__file__).resolve().parents[2]
 CUBIN = ROOT / "sessions/spin_lock/spin_lock.cubin"
@@ -42,7 +44,8 @@ def no_tools(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A machine without the extra."""
     for name in ("GPUDBG_NVRTC", "GPUDBG_PTXAS", "CUDA_PATH", "CUDA_HOME"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(compiler, "_folders", lambda package: iter([tmp_path]))
+    monkeypatch.setattr(installed, "folders", lambda package: iter([tmp_path]))
+    monkeypatch.setattr(installed, "roots", lambda: iter([tmp_path]))
 
 
 @pytest.fixture
@@ -156,7 +159,7 @@ def test_tools_are_found_in_site_packages(monkeypatch: pytest.MonkeyPatch, tmp_p
     library.parent.mkdir(parents=True)
     library.touch()
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
-    assert compiler.find_nvrtc() == library
+    assert installed.find_nvrtc() == library
 
 
 # ---- options ---------------------------------------------------------------------------
@@ -277,10 +280,95 @@ def test_ptx_text_is_recognised() -> None:
 
 @pytest.mark.parametrize(
     ("line", "arch"),
-    [(".target sm_61", "sm_61"), (".target sm_30, debug", "sm_50"), ("", "sm_50")],
+    [
+        (".target sm_61", "sm_61"),
+        (".target sm_30, debug", "sm_50"),
+        ("", "sm_50"),
+        (".target sm_90a", "sm_90a"),
+        (".target sm_100f, texmode_independent", "sm_100f"),
+        (".target sm_999", "sm_999"),
+    ],
 )
 def test_ptx_target(line: str, arch: str) -> None:
     assert target_of(f".version 7.0\n{line}\n".encode()) == arch
+
+
+PTXAS_OF = """\
+#!{python}
+import re, sys
+words = sys.argv[1:]
+text = open(words[-3]).read()
+version = re.search(r"\\.version (\\d+)\\.(\\d+)", text)
+if (int(version[1]), int(version[2])) > ({major}, {minor}):
+    sys.stderr.write("ptxas " + words[-3] + ", line 1; fatal   : Unsupported .version "
+                     + version[0][9:] + "; current version is '{major}.{minor}'\\n")
+    sys.exit(255)
+if words[0] not in ("-arch=sm_50", "-arch=sm_{newest}"):
+    sys.stderr.write("ptxas fatal   : Value '" + words[0][6:]
+                     + "' is not defined for option 'gpu-name'\\n")
+    sys.exit(255)
+if "recent" in text and version[1] == "8":
+    sys.stderr.write("ptxas error: recent is not in PTX 8\\n")
+    sys.exit(255)
+open(words[-1], "wb").write(open({cubin!r}, "rb").read())
+print("of {newest}, version " + version[0][9:])
+"""
+"""Knows PTX to a version, and one architecture beside the oldest."""
+
+
+@pytest.fixture
+def two_ptxas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The wheel's ptxas knows PTX 8.5 and sm_90; Triton's, beside it, 8.8 and sm_120."""
+    for place, version, newest in (
+        ("nvidia/cuda_nvcc/bin/ptxas", (8, 5), 90),
+        ("triton/backends/nvidia/bin/ptxas", (8, 8), 120),
+    ):
+        tool = tmp_path / place
+        tool.parent.mkdir(parents=True)
+        major, minor = version
+        tool.write_text(
+            PTXAS_OF.format(
+                python=sys.executable, cubin=str(CUBIN), major=major, minor=minor, newest=newest
+            )
+        )
+        tool.chmod(tool.stat().st_mode | stat.S_IXUSR)
+    for name in ("GPUDBG_PTXAS", "CUDA_PATH", "CUDA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+
+
+@pytest.mark.usefixtures("two_ptxas")
+@pytest.mark.parametrize(
+    ("version", "target", "said"),
+    [
+        ("7.0", "sm_50", ["of 90, version 7.0"]),
+        ("8.8", "sm_50", ["of 120, version 8.8"]),
+        ("7.0", "sm_120", ["of 120, version 7.0"]),
+        ("9.4", "sm_50", [".version 9.4 is assembled as 8.8, the newest that ", "version 8.8"]),
+    ],
+)
+def test_the_ptxas_that_knows_a_files_version_and_target_assembles_it(
+    version: str, target: str, said: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, "gpudbg.compile"):
+        gpudbg.compile(f".version {version}\n.target {target}\n")
+    for words in said:
+        assert words in caplog.messages[0]
+
+
+@pytest.mark.usefixtures("two_ptxas")
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (".version 9.4\n.target sm_50\n// recent\n", "Unsupported .version 9.4; current version"),
+        (".version 7.0\n.target sm_300\n", "Value 'sm_300' is not defined"),
+    ],
+)
+def test_ptx_that_no_ptxas_knows_says_how_another_is_named(text: str, words: str) -> None:
+    with pytest.raises(CompileError) as caught:
+        gpudbg.compile(text)
+    assert words in str(caught.value)
+    assert "is too old for this file; another can be named by GPUDBG_PTXAS" in str(caught.value)
 
 
 # ---- the real tools, where they are ----------------------------------------------------
@@ -291,7 +379,7 @@ def _real(find: Callable[[], Path | None]) -> bool:
         return False
 
 
-@pytest.mark.skipif(not _real(compiler.find_nvrtc), reason="NVRTC is not installed")
+@pytest.mark.skipif(not _real(installed.find_nvrtc), reason="NVRTC is not installed")
 def test_real_nvrtc_compiles_and_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = tmp_path / "k.cu"
     source.write_text(
@@ -305,7 +393,7 @@ def test_real_nvrtc_compiles_and_runs(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "7 7 7 7" in out
 
 
-@pytest.mark.skipif(not _real(compiler.find_ptxas), reason="ptxas is not installed")
+@pytest.mark.skipif(not _real(installed.find_ptxas), reason="ptxas is not installed")
 def test_real_ptxas_complains_in_its_own_words(tmp_path: Path) -> None:
     source = tmp_path / "k.ptx"
     source.write_text(".version 7.0\n.target sm_50\n.address_size 64\nnonsense\n")

@@ -13,7 +13,7 @@ import pytest
 
 import gpudbg
 from gpudbg.errors import UsageError
-from gpudbg.toolchain.compile import find_nvrtc
+from gpudbg.toolchain.installed import find_nvrtc
 from tests.doc_blocks import ROOT, private_names
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

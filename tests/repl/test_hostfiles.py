@@ -12,10 +12,10 @@ import pytest
 import gpudbg
 from gpudbg.errors import CompileError, LoadError, UsageError
 from gpudbg.formats.lines import read_lines
-from gpudbg.toolchain import compile as compiler
 from gpudbg.toolchain import hostproject
 from gpudbg.toolchain.hostfiles import Files
 from gpudbg.toolchain.hostproject import header_near
+from gpudbg.toolchain.installed import find_nvrtc, runtime_headers
 
 HEADER = """\
 #pragma once
@@ -54,7 +54,7 @@ int main() { start_timer(); scale<<<1, 32>>>(allocate(32), Shape{4}); report(tit
 
 def _there() -> bool:
     try:
-        return compiler.find_nvrtc() is not None
+        return find_nvrtc() is not None
     except UsageError:
         return False
 
@@ -119,7 +119,7 @@ def test_template_kernels_without_instances_are_named() -> None:
 
 
 @needs_nvrtc
-@pytest.mark.skipif(len(compiler._runtime_headers()) < 2, reason="CCCL's headers are not installed")
+@pytest.mark.skipif(len(runtime_headers()) < 2, reason="CCCL's headers are not installed")
 def test_cooperative_groups_and_the_device_library() -> None:
     text = """
         #include <cooperative_groups.h>
@@ -213,7 +213,7 @@ def test_what_host_headers_bring(text: str) -> None:
 
 
 @needs_nvrtc
-@pytest.mark.skipif(len(compiler._runtime_headers()) < 2, reason="CCCL's headers are not installed")
+@pytest.mark.skipif(len(runtime_headers()) < 2, reason="CCCL's headers are not installed")
 @pytest.mark.parametrize(
     "text",
     [

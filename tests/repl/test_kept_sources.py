@@ -12,7 +12,8 @@ import gpudbg
 from gpudbg.debug.sources import SourcePath
 from gpudbg.errors import UsageError
 from gpudbg.formats.files import read_program
-from gpudbg.toolchain.compile import Compiled, find_nvrtc, find_ptxas, program_of
+from gpudbg.toolchain.compile import Compiled, program_of
+from gpudbg.toolchain.installed import find_nvrtc, find_ptxas
 from gpudbg.toolchain.signatures import from_ptx, parameters
 
 ROOT = Path(__file__).resolve().parents[2]
