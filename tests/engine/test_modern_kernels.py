@@ -107,3 +107,29 @@ def test_tensor_core_rounding_by_generation() -> None:
             unit = tensor.unit_of(int(arch[3:]))
             found = tensor.multiply(a, b, one, ("F16", "F16"), False, False, unit)
             assert set(found.reshape(-1).tolist()) == {word}, (arch, exponent)
+
+
+REDUCE_FLOATS = Path(__file__).parent / "data/reduce_floats.sm_100a.cubin"
+"""`ptxas -arch=sm_100a` of the .ptx beside it."""
+
+
+@pytest.mark.parametrize("block", [32, 20])
+@pytest.mark.parametrize("nans", [0, 3, 32])
+def test_reductions_of_floats_by_nan_rule(block: int, nans: int) -> None:
+    """`redux.sync` of sm_100a: a NaN counts with `.NaN` alone; lanes that are not there do not."""
+    rng = np.random.default_rng(block + nans)
+    x = rng.normal(size=block).astype(np.float32)
+    x[rng.permutation(block)[:nans]] = np.nan
+    program = gpudbg.load(REDUCE_FLOATS)
+    session = program.launch("k", block=block, args=[np.zeros((block, 5), np.float32), x])
+    session.run().check()
+    numbers = x[~np.isnan(x)] if nans < block else np.float32([np.nan])
+    either = x if nans else numbers
+    wanted = [
+        numbers.min(),
+        numbers.max(),
+        either.min(),
+        np.abs(numbers).max(),
+        np.abs(either).min(),
+    ]
+    assert np.array_equal(session.buffer(0), np.tile(np.float32(wanted), (block, 1)), True)

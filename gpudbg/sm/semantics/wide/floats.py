@@ -83,14 +83,23 @@ def ffma(m: WideMachine, i: Insn) -> None:
     _result(m, i, result)
 
 
-def _extreme(m: WideMachine, i: Insn, a: Value, b: Value) -> Value:
+def extremes(m: WideMachine, a: Value, b: Value, keeps_nan: bool) -> tuple[Value, Value]:
+    """The smaller and the larger; -0 is below +0; with a NaN the other one, or NaN."""
     equal, less = m.feq(a, b), m.flt(a, b)
+    either, both = m.mor(m.fnan(a), m.fnan(b)), m.mand(m.fnan(a), m.fnan(b))
+
+    def settled(value: Value) -> Value:
+        value = m.select(m.fnan(b), a, m.select(m.fnan(a), b, value))
+        return m.select(either if keeps_nan else both, F32_NAN, value)
+
     smaller = m.select(equal, m.or_(a, b), m.select(less, a, b))
     larger = m.select(equal, m.and_(a, b), m.select(less, b, a))
-    result = m.select(predicate(m, i.o.get("pa")), smaller, larger)
-    result = m.select(m.fnan(b), a, m.select(m.fnan(a), b, result))
-    either, both = m.mor(m.fnan(a), m.fnan(b)), m.mand(m.fnan(a), m.fnan(b))
-    return m.select(either if "NAN" in i.m else both, F32_NAN, result)
+    return settled(smaller), settled(larger)
+
+
+def _extreme(m: WideMachine, i: Insn, a: Value, b: Value) -> Value:
+    smaller, larger = extremes(m, a, b, "NAN" in i.m)
+    return m.select(predicate(m, i.o.get("pa")), smaller, larger)
 
 
 @register_wide("FMNMX", "UFMNMX", "FMNMX3")

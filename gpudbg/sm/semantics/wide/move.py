@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from gpudbg.isa.operands import Imm, Pred
+from gpudbg.sm.semantics.float_operands import F32_NAN
 from gpudbg.sm.semantics.machine import Mask, Value, WideMachine
 from gpudbg.sm.semantics.move import shuffled
 from gpudbg.sm.semantics.operands import ALL_ONES
 from gpudbg.sm.semantics.rows import register_wide
+from gpudbg.sm.semantics.wide.floats import extremes
 from gpudbg.sm.semantics.wide.operands import (
     Insn,
     chosen,
@@ -142,9 +144,24 @@ def _reduced(m: WideMachine, value: Value, operation: object, neutral: int) -> V
     return total
 
 
+def _reduced_floats(m: WideMachine, i: Insn) -> Value:
+    """The smallest or largest number, of absolute values with `ABS`; NaN counts with `.NAN`."""
+    largest, keeps_nan = chosen(i, ("MAX", "MAXABS")) != "", "NAN" in i.m
+    value = raw(m, i.o["a"])
+    if chosen(i, ("MINABS", "MAXABS")):
+        value = m.and_(value, 0x7FFFFFFF)
+    # A lane that is off counts for nothing: NaN does where numbers win, an infinity where NaN does.
+    neutral = (0xFF800000 if largest else 0x7F800000) if keeps_nan else F32_NAN
+    pick = int(largest)
+    return _reduced(m, value, lambda a, b: extremes(m, a, b, keeps_nan)[pick], neutral)
+
+
 @register_wide("REDUX", "CREDUX")
 def redux(m: WideMachine, i: Insn) -> None:
     """and, or, xor, sum, minimum, maximum over the executing lanes."""
+    if "F32" in i.m:
+        write(m, i, _reduced_floats(m, i))
+        return
     name = chosen(i, ("OR", "XOR", "SUM", "MIN", "MAX"), "AND")
     signed = "S32" in i.m
 
@@ -159,8 +176,6 @@ def redux(m: WideMachine, i: Insn) -> None:
         "MIN": (least, 0x7FFFFFFF if signed else ALL_ONES),
         "MAX": (most, 0x80000000 if signed else 0),
     }  # fmt: skip
-    if any(n.startswith("F") for n in i.m):
-        m.gap(f"{i.op}.{'.'.join(i.m)}")
     write(m, i, _reduced(m, raw(m, i.o["a"]), *table[name]))
 
 
