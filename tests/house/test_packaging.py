@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hatchling.builders.wheel import WheelBuilder
 
 ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"\[[^\]]*\]\(([^)]+)\)")
@@ -58,3 +59,18 @@ def test_the_tests_extra_brings_every_other_extra() -> None:
 def test_what_a_repository_is_asked_for_is_there() -> None:
     for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE", "README.md"):
         assert (ROOT / name).stat().st_size > 500, name
+
+
+def test_the_wheel_holds_what_the_code_reads_beside_itself() -> None:
+    """Stylesheets, instruction tables and schemas lie beside the modules that read them."""
+    packed = {f.distribution_path for f in WheelBuilder(str(ROOT)).recurse_included_files()}
+    ours = [p for p in (ROOT / "gpudbg").rglob("*") if p.suffix in (".tcss", ".tbl", ".json")]
+    assert len({p.suffix for p in ours}) == 3
+    assert [p for p in ours if str(p.relative_to(ROOT)) not in packed] == []
+
+
+def test_styles_are_in_stylesheets() -> None:
+    """No screen and no widget holds CSS of its own."""
+    tui = ROOT / "gpudbg" / "frontends" / "tui"
+    holders = [p.name for p in tui.rglob("*.py") if re.search(r"\b(DEFAULT_)?CSS\b", p.read_text())]
+    assert holders == []

@@ -71,10 +71,7 @@ class GpudbgApp(Desk):
     TITLE = "gpudbg"
     COMMANDS: ClassVar = {Everything}
     ENABLE_COMMAND_PALETTE = True
-    CSS = """
-    MainScreen, SideScreen { background: $background; color: $foreground; }
-    CommandPalette { background: $background 60%; }
-    """
+    CSS_PATH = "gpudbg.tcss"
 
     def __init__(
         self,

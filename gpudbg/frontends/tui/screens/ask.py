@@ -14,12 +14,6 @@ from textual.widgets import Input, Label
 class AskScreen(ModalScreen[str | None]):
     """A question with a line to type; Esc answers None."""
 
-    DEFAULT_CSS = """
-    AskScreen { align: center bottom; background: $background 30%; }
-    AskScreen Vertical { height: 4; width: 100%; background: $panel; padding: 0 1; }
-    AskScreen Label { color: $primary; text-style: bold; }
-    AskScreen Input { border: none; height: 1; padding: 0; background: $panel; }
-    """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "close", show=False)]
 
     def __init__(self, question: str, example: str, value: str = "") -> None:

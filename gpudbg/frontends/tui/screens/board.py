@@ -30,8 +30,6 @@ class BoardLayout(Layout):
 class Board(Widget):
     """See the module text."""
 
-    DEFAULT_CSS = "Board { width: 100%; height: 100%; }"
-
     def __init__(self, *children: Widget) -> None:
         super().__init__(*children, id="board")
         self.places: dict[str, Rect] = {}

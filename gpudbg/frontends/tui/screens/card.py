@@ -20,8 +20,6 @@ LEAST = (40, 8)
 class Frame(Widget, can_focus=True):
     """Rows inside a box."""
 
-    DEFAULT_CSS = "Frame { height: auto; width: auto; }"
-
     def __init__(
         self, look: Look, rows: list[Row], width: int, role: str, title: str = "", foot: str = ""
     ) -> None:
@@ -77,9 +75,6 @@ class Frame(Widget, can_focus=True):
 class Card(ModalScreen[str | None]):
     """A modal screen with one frame; subclasses give its rows."""
 
-    DEFAULT_CSS = """
-    Card { align: center middle; background: $background 55%; }
-    """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "close", "close", show=False),
     ]

@@ -17,8 +17,6 @@ class EditScreen(AskScreen):
         store: takes the answer; what it raises is shown under the line.
     """
 
-    DEFAULT_CSS = "EditScreen #state.trouble { color: $error; }"
-
     def __init__(self, question: str, value: str, store: Callable[[str], None]) -> None:
         super().__init__(question, "a value or an expression", value)
         self.store = store

@@ -39,20 +39,6 @@ class LaunchScreen(ModalScreen[bool]):
         show: called when another kernel is looked at.
     """
 
-    DEFAULT_CSS = """
-    LaunchScreen { align: right middle; background: $background 30%; }
-    LaunchScreen #form { width: 76; max-width: 100%; height: auto; max-height: 100%;
-        background: $panel; padding: 0 1; }
-    LaunchScreen .line { height: 1; }
-    LaunchScreen .name { width: 18; color: $primary; }
-    LaunchScreen .type { width: 16; color: $text-muted; }
-    LaunchScreen Input { border: none; height: 1; padding: 0; width: 1fr; background: $surface; }
-    LaunchScreen OptionList { border: none; height: auto; max-height: 8; padding: 0;
-        background: $surface; }
-    LaunchScreen .title { text-style: bold; color: $primary; }
-    LaunchScreen #state { height: auto; color: $text-muted; }
-    LaunchScreen #state.trouble { color: $error; }
-    """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "read the code", show=False),
         Binding("f5", "launch", "launch", show=False, priority=True),
@@ -80,7 +66,6 @@ class LaunchScreen(ModalScreen[bool]):
 
     def on_mount(self) -> None:
         """The first form."""
-        self.query_one("#fields").styles.height = "auto"
         self._list("")
         self.call_later(self._fill, True)
 

@@ -34,11 +34,6 @@ def make_widget(entry: Entry) -> Widget:
 class PluginScreen(SideScreen):
     """See the module text."""
 
-    DEFAULT_CSS = """
-    PluginScreen Container { height: 1fr; }
-    PluginScreen .line { height: 1; color: $primary; }
-    """
-
     def __init__(self, main: MainScreen, look: Look, entry: Entry, failed: str = "") -> None:
         """The pane of an entry; with `failed`, those words in its place."""
         state = "-failed" if failed else ""

@@ -24,7 +24,6 @@ MAIN_ACTIONS = (
 class SideScreen(Screen[None]):
     """See the module text."""
 
-    DEFAULT_CSS = "SideScreen { background: $background; color: $foreground; }"
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
             Binding(

@@ -44,7 +44,6 @@ def _dimmed(spans: Sequence[Span]) -> tuple[Span, ...]:
 class LinePane(Widget, can_focus=True):
     """Base of all panes; see the module text."""
 
-    DEFAULT_CSS = "LinePane { height: 1fr; width: 1fr; }"
     BINDINGS: ClassVar = [
         Binding("up,k", "move(-1)", "up", show=False),
         Binding("down,j", "move(1)", "down", show=False),

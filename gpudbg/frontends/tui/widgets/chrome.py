@@ -22,8 +22,6 @@ TINTS = {"now": "now-bg", "stop": "stop-bg", "run": "band"}
 class OneLine(Widget):
     """A row of one line drawn from a `Row`."""
 
-    DEFAULT_CSS = "OneLine { height: 1; width: 1fr; }"
-
     def __init__(self, look: Look, name: str) -> None:
         super().__init__(id=name)
         self.look = look
@@ -317,8 +315,6 @@ def _key(key: str, words: str) -> list[Span]:
 
 class Splitter(Widget):
     """The vertical line between the columns; it can be dragged."""
-
-    DEFAULT_CSS = "Splitter { width: 1; height: 1fr; }"
 
     def __init__(self, look: Look) -> None:
         super().__init__(id="splitter")

@@ -288,8 +288,6 @@ class LogPane(LinePane):
 class PromptMark(Widget):
     """`(gpudbg)` before the prompt."""
 
-    DEFAULT_CSS = "PromptMark { width: 10; height: 1; }"
-
     def __init__(self, look: Look) -> None:
         super().__init__()
         self.look = look
@@ -302,11 +300,6 @@ class PromptMark(Widget):
 class ConsolePane(Vertical):
     """Answers and prompt."""
 
-    DEFAULT_CSS = """
-    ConsolePane { height: 1fr; }
-    ConsolePane > Horizontal { height: 1; }
-    ConsolePane Prompt { width: 1fr; height: 1; border: none; padding: 0; background: $background; }
-    """
     pane = "console"
 
     def __init__(self, look: Look, complete: Complete, like: ConsolePane | None = None) -> None:
