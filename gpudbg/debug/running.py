@@ -16,6 +16,7 @@ from gpudbg.debug.inlined import skipped_at_breakpoint
 from gpudbg.debug.stops.maker import entry_stop, make_stop, opened_stop
 from gpudbg.debug.stops.stop import EVERY_STOP, BreakpointStop
 from gpudbg.debug.values.frames import call_depth
+from gpudbg.debug.values.lane_groups import RUNNING, group_of
 from gpudbg.errors import CommandError
 from gpudbg.expr.evaluate import uniform
 from gpudbg.expr.types import I32
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
     from gpudbg.debug.traps import SessionTraps
     from gpudbg.errors import UsageError
     from gpudbg.sm.grid import HangCheck
+    from gpudbg.sm.state import WarpState
+
+
+PATIENCE = 10_000
+"""Instructions that other groups of a warp make alone while the focused lane's waits its turn."""
 
 
 class Runner(Attached["Inferior"]):
@@ -159,14 +165,35 @@ class Runner(Attached["Inferior"]):
             return grid.step_sm(warp.sm)
         if scope == "all":
             return grid.step_all()
-        depth = call_depth(warp)
+        depth = call_depth(inferior, warp)
         through = self._traps.stepping(warp)
-        event = grid.step_warp(warp, through=through)
-        while over and event.kind == "step" and call_depth(warp) > depth:
+        event = self._step_group(warp, through)
+        while over and event.kind == "step" and call_depth(inferior, warp) > depth:
             if self.watchpoints.met(warp):
                 break
-            event = grid.step_warp(warp, through=through)
+            event = self._step_group(warp, through)
         return event
+
+    def _step_group(self, warp: WarpState, through: bool) -> StopEvent:
+        """One instruction of the focused warp; from sm_70 on of the focused lane's group.
+
+        Other groups of the warp run before, as the schedule has it, until it is that one's turn;
+        for long the rest of the grid, too: they may wait for it.
+        """
+        grid, lane = self._inferior.grid, self._inferior.lane
+        before, bit = grid.total, 1 << lane
+        while True:
+            own, left = group_of(warp, lane), grid.total - before
+            if own is not None and own.state != RUNNING and left >= PATIENCE:
+                return grid.run(until=lambda w: w is warp and bool(w.active & bit))
+            event = grid.step_warp(warp, through=through)
+            if own is None or own.state == RUNNING or event.kind != "step":
+                return event
+            now = group_of(warp, lane)
+            if now is None or now.pc != own.pc or self.watchpoints.met(warp):
+                return event
+            if self.breakpoints.stops_now(warp):
+                return replace(event, kind="breakpoint")
 
     def enter_inlined(self) -> Stop:
         """Step into the inlined call at the present pc: nothing runs, the frame changes."""

@@ -139,7 +139,7 @@ def _step_line(runner: Runner, over: bool) -> Stop:
     if inferior.skipped_inline and not over:
         return runner.enter_inlined()
     lane = 1 << inferior.lane
-    depth = call_depth(warp)
+    depth = call_depth(inferior, warp)
     chain = chain_of(symbols, warp.pc)
     chain = chain[: len(chain) - inferior.skipped_inline]
     start = line_in(symbols, warp.pc, chain)
@@ -147,7 +147,7 @@ def _step_line(runner: Runner, over: bool) -> Stop:
     def arrived(w: WarpState) -> bool:
         if not w.active & lane:
             return bool(w.exited & lane)
-        now = call_depth(w)
+        now = call_depth(inferior, w)
         if now > depth and (over or symbols.line(w.pc) is None):
             return False
         if symbols.line(w.pc) is None:
@@ -159,7 +159,7 @@ def _step_line(runner: Runner, over: bool) -> Stop:
     stop = run_warp(runner, arrived)
     if isinstance(stop, StepStop) and inferior.focus is not None:
         warp = inferior.focused()
-        if call_depth(warp) == depth and line_in(symbols, warp.pc, chain) != start:
+        if call_depth(inferior, warp) == depth and line_in(symbols, warp.pc, chain) != start:
             inferior.skipped_inline = deeper(symbols, warp.pc, chain)
     return stop
 
@@ -174,21 +174,24 @@ def until(runner: Runner, location: str | None) -> Stop:
     warp = inferior.focused()
     if location is not None:
         goals = set(inferior.symbols.resolve(location, origin(inferior)).addresses)
-        depth = call_depth(warp)
+        depth = call_depth(inferior, warp)
 
         def left(w: WarpState) -> bool:
             # As in gdb, the end of the present function is far enough.
-            return bool(w.active & lane) and (w.pc in goals or call_depth(w) < depth)
+            return bool(w.active & lane) and (w.pc in goals or call_depth(inferior, w) < depth)
 
         return run_warp(runner, left)
     here = warp.pc
     last = max((p for p in _line_pcs(inferior.symbols, here)), default=here)
-    depth = call_depth(warp)
+    depth = call_depth(inferior, warp)
     return run_warp(
         runner,
         lambda w: (
             bool(w.active & lane)
-            and (call_depth(w) < depth or (call_depth(w) == depth and w.pc > max(here, last)))
+            and (
+                call_depth(inferior, w) < depth
+                or (call_depth(inferior, w) == depth and w.pc > max(here, last))
+            )
         ),
     )
 
@@ -229,11 +232,13 @@ def finish(runner: Runner, level: int = 0) -> Stop:
             runner,
             lambda w: (
                 bool(w.active & lane)
-                and call_depth(w) <= frame.physical
+                and call_depth(inferior, w) <= frame.physical
                 and chain_of(symbols, w.pc)[: len(inside)] != inside
             ),
         )
-    return run_warp(runner, lambda w: bool(w.active & lane) and call_depth(w) < frame.physical)
+    return run_warp(
+        runner, lambda w: bool(w.active & lane) and call_depth(inferior, w) < frame.physical
+    )
 
 
 def jump(runner: Runner, location: str | None) -> None:
@@ -253,7 +258,7 @@ def leave_function(runner: Runner) -> None:
     runner.require_movable()
     inferior = runner.inferior
     warp = inferior.focused()
-    if not call_depth(warp):
+    if not call_depth(inferior, warp):
         raise CommandError("Can not force return from the kernel itself.", "`kill` ends the launch")
     name, offset = inferior.symbols.function_offset(inferior.symbols.layout.first(warp.pc))
     if offset > 8:

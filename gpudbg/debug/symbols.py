@@ -24,6 +24,7 @@ from gpudbg.symbols.listing import CodeLine, code_line, section_pcs
 from gpudbg.symbols.variable_types import source_name
 
 if TYPE_CHECKING:
+    from gpudbg.analysis.call_frames import CallFrames
     from gpudbg.debug.function_places import Explicit
     from gpudbg.formats.lines import LineTable
     from gpudbg.formats.program import CodeImage, Global, Kernel, Program
@@ -397,6 +398,24 @@ class Symbols:
     @cached_property
     def _starts(self) -> list[int]:
         return sorted(self.pcs)
+
+    @cached_property
+    def call_frames(self) -> CallFrames:
+        """Where functions keep their return addresses, from sm_70 on."""
+        from gpudbg.analysis.call_frames import CallFrames
+
+        code, base, layout = self.image.code, self.image.base, self.layout
+
+        def word(pc: int) -> int | None:
+            inside = base <= pc <= base + len(code) - layout.word_bytes
+            return layout.word_at(code, pc - base) if inside else None
+
+        return CallFrames(word, self.program.arch, self._extent)
+
+    def _extent(self, pc: int) -> tuple[int, int] | None:
+        """(first, end) of the function at a pc; its symbol says how long it is."""
+        found = self.image.function_at(pc)
+        return None if found is None else (pc - found[1], pc - found[1] + found[0].size)
 
     def instruction(self, pc: int) -> CodeLine | None:
         """The instruction at a pc (a bundle's start means its first instruction)."""

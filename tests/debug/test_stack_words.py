@@ -18,7 +18,7 @@ def test_recursion_names_the_stack_and_the_option() -> None:
     stop = session.run()
     error = stop.errors[0]
     assert (error.name, error.space) == ("STACK_OVERFLOW", "local")
-    first, last = stack_words(error, session.warp().state)
+    first, last = stack_words(session, error, session.warp().state)
     assert "1,024 bytes" in first
     assert "cudaLimitStackSize" in first
     assert "calls are open" in first
@@ -33,15 +33,15 @@ def test_recursion_names_the_stack_and_the_option() -> None:
 def test_what_is_said_fits_the_case() -> None:
     session = open_kernel("fault_stack_overflow", [*ENDLESS, "--stack", str(MAX_LOCAL_BYTES)])
     stop = session.run()
-    (words,) = stack_words(stop.errors[0], session.warp().state)
+    (words,) = stack_words(session, stop.errors[0], session.warp().state)
     assert "calls are open: every call" in words, "it is the divergence stack that is full"
     warp = session.warp().state
     below = replace(stop.errors[0], space="local", address=warp.local.start - 4)
-    (most,) = stack_words(below, warp)
+    (most,) = stack_words(session, below, warp)
     assert "the most there are" in most
-    assert stack_words(below, None) == ()
-    assert stack_words(replace(below, address=warp.local.start), warp) == ()
-    assert stack_words(replace(below, space="global", name="MMU_FAULT"), warp) == ()
+    assert stack_words(session, below, None) == ()
+    assert stack_words(session, replace(below, address=warp.local.start), warp) == ()
+    assert stack_words(session, replace(below, space="global", name="MMU_FAULT"), warp) == ()
 
 
 def test_an_index_before_a_local_array() -> None:
@@ -49,7 +49,7 @@ def test_an_index_before_a_local_array() -> None:
     warp = session.warp().state
     sample = open_kernel("fault_stack_overflow", ENDLESS).run().errors[0]
     error = replace(sample, name="OOR_ADDR", address=warp.local.start - 4)
-    first, last = stack_words(error, warp)
+    first, last = stack_words(session, error, warp)
     assert "local arrays take" in first
     assert "--stack" in last
 

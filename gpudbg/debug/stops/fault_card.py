@@ -204,7 +204,7 @@ def _error_card(session: DebugSession, stop: Stop, number: int) -> FaultCard:
     guilty = sum(1 << n for n in error.lanes)
     base = next((o.name for o in operands if o.kind == "address"), "")
     sum_text, cause = _explain(session, error, nearest)
-    cause = (*cause, *stack_words(error, warp))
+    cause = (*cause, *stack_words(session, error, warp))
     around = session.symbols.around(pc, 1, 0)
     return FaultCard(
         title=title(error),

@@ -8,17 +8,18 @@ from gpudbg.debug.values.frames import call_depth
 from gpudbg.sm.launch import MAX_LOCAL_BYTES
 
 if TYPE_CHECKING:
+    from gpudbg.debug.inferior import Inferior
     from gpudbg.debug.stops.records import ErrorRecord
     from gpudbg.sm.state import WarpState
 
 OVERFLOW = "STACK_OVERFLOW"
 
 
-def stack_words(error: ErrorRecord, warp: WarpState | None) -> tuple[str, ...]:
+def stack_words(inferior: Inferior, error: ErrorRecord, warp: WarpState | None) -> tuple[str, ...]:
     """Sentences about a stack overflow or an access below the local memory; () of other errors."""
     if warp is None:
         return ()
-    depth = call_depth(warp)
+    depth = call_depth(inferior, warp)
     calls = f"{depth} call{'s are' if depth != 1 else ' is'} open"
     if error.space != "local":
         if error.name != OVERFLOW:

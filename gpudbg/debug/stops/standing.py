@@ -1,9 +1,10 @@
 """Where a warp stands, one answer for every screen, command, protocol and record.
 
-A warp's pc is that of the instruction it goes on with.  That is where it stands, but for two
-cases: in a deadlock a warp that waits at a barrier never goes on, so it stands at the barrier; and
-a warp in a function that the machine itself carries out (`__assertfail`, `vprintf`), which has no
-code to look at, stands at the call.
+A warp's pc is that of the instruction it goes on with; where each of its lanes has a pc (sm_70 and
+later), that of the focused lane's group, and of the group that runs next in other warps.  That is
+where it stands, but for two cases: in a deadlock a warp that waits at a barrier never goes on, so
+it stands at the barrier; and a warp in a function that the machine itself carries out
+(`__assertfail`, `vprintf`), which has no code to look at, stands at the call.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpudbg.debug.stops.stop import DeadlockStop
+from gpudbg.debug.values.lane_groups import shown_group, shown_lane
 from gpudbg.formats.program import EXTERN_STRIDE
 
 if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior
+    from gpudbg.debug.values.lane_groups import LaneGroup
     from gpudbg.sm.state import WarpState
 
 
@@ -29,21 +32,31 @@ def standing_pc(inferior: Inferior, warp: WarpState, deadlock: bool | None = Non
     layout = inferior.symbols.layout
     if deadlock is None:
         deadlock = isinstance(inferior.stop, DeadlockStop)
-    if deadlock and warp.status == "barrier":
-        return layout.before(warp.pc)
-    found = _return_address(inferior, warp)
-    return layout.first(warp.pc) if found is None else layout.before(found)
+    group = shown_group(inferior, warp)
+    pc, waits = warp.pc, warp.status == "barrier"
+    if group is not None:
+        pc, waits = group.pc, group.waiting
+    if deadlock and waits:
+        return layout.before(pc)
+    found = _return_address(inferior, warp, group)
+    return layout.first(pc) if found is None else layout.before(found)
 
 
 def in_machine_function(inferior: Inferior, warp: WarpState) -> bool:
     """Whether a warp is in a function that the machine carries out."""
-    return _return_address(inferior, warp) is not None
+    return _return_address(inferior, warp, shown_group(inferior, warp)) is not None
 
 
-def _return_address(inferior: Inferior, warp: WarpState) -> int | None:
+def _return_address(inferior: Inferior, warp: WarpState, group: LaneGroup | None) -> int | None:
     """Where a warp in a function that the machine carries out goes on; None for all others."""
-    if warp.pc & -EXTERN_STRIDE not in inferior.symbols.image.externs:
+    pc = warp.pc if group is None else group.pc
+    if pc & -EXTERN_STRIDE not in inferior.symbols.image.externs:
         return None
+    if group is not None:
+        from gpudbg.debug.values.unwinding import return_addresses
+
+        lane = shown_lane(inferior, warp, group)
+        return next(iter(return_addresses(inferior.symbols, warp, lane, pc)), None)
     return next((int(target) for kind, _, target in reversed(warp.stack) if kind == "RET"), None)
 
 

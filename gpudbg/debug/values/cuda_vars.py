@@ -61,7 +61,7 @@ VARIABLES: dict[str, Reader] = {
     "cuda_focus_kernel_id": lambda s: coords.KERNEL if coords.current(s) else INVALID,
     "cuda_thread_active": lambda s: (p := coords.current(s)).state.active >> p.lane & 1,
     "cuda_thread_lineno": _lineno,
-    "cuda_call_depth": lambda s: call_depth(coords.current(s).state),
+    "cuda_call_depth": lambda s: call_depth(s, coords.current(s).state),
     "cuda_syscall_call_depth": lambda s: 0,
     "cuda_api_failure_return_code": lambda s: 0,
     "cuda_memcheck_error_address": _error_address,

@@ -1,8 +1,10 @@
-"""Call frames of a warp: CAL/RET levels from the divergence stack, inlined calls from the lines.
+"""Call frames of a warp: calls by their return addresses, inlined calls from the lines.
 
-A CAL leaves a RET token with the return address (the ABI's return stack), so every RET token is a
-physical frame; the line table says which calls were inlined at a pc, and each of them is a frame
-of its own above the function that swallowed it.  Frame 0 is the innermost.
+Up to sm_62 a CAL leaves a RET token with the return address on the divergence stack (the ABI's
+return stack).  From sm_70 on return addresses are in registers or on the stack of each lane: the
+frames are the focused lane's, in other warps those of the lanes that run next.  Every return
+address is a physical frame; the line table says which calls were inlined at a pc, and each of them
+is a frame of its own above the function that swallowed it.  Frame 0 is the innermost.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ from typing import TYPE_CHECKING
 
 from gpudbg.debug.stops.standing import in_machine_function, standing_pc
 from gpudbg.debug.symbols import Line
+from gpudbg.debug.values.lane_groups import group_of, shown_group, shown_lane
+from gpudbg.debug.values.unwinding import return_addresses
 
 if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior
@@ -48,7 +52,7 @@ def frames(inferior: Inferior, warp: WarpState | None = None) -> tuple[Frame, ..
     """
     focused = inferior.focused()
     warp = warp or focused
-    returns = [int(target) for kind, _, target in reversed(warp.stack) if kind == "RET"]
+    returns = _returns(inferior, warp)
     returns = returns[1:] if in_machine_function(inferior, warp) else returns
     out: list[Frame] = []
     depth = len(returns)
@@ -77,14 +81,31 @@ def _inline_rows(symbols: Symbols, pc: int) -> list[tuple[str, Line | None]]:
     return rows
 
 
-def call_depth(warp: WarpState) -> int:
-    """How many calls the warp is in."""
-    return sum(1 for kind, _, _ in warp.stack if kind == "RET")
+def _returns(inferior: Inferior, warp: WarpState) -> list[int]:
+    """Return addresses of the calls a warp is in, the innermost first."""
+    group = shown_group(inferior, warp)
+    if group is None:
+        return [int(target) for kind, _, target in reversed(warp.stack) if kind == "RET"]
+    return return_addresses(
+        inferior.symbols,
+        warp,
+        shown_lane(inferior, warp, group),
+        inferior.symbols.layout.first(group.pc),
+    )
+
+
+def call_depth(inferior: Inferior, warp: WarpState) -> int:
+    """How many calls the warp is in; from sm_70 on, those of the lane it is shown by."""
+    return len(_returns(inferior, warp))
 
 
 def waiting_pc(inferior: Inferior, warp: WarpState, lane: int) -> int:
-    """Where a lane goes on: the warp's pc when it is active, else its divergence token's target."""
+    """Where a lane goes on: its group's pc; up to sm_62 the warp's when it is active, else the
+    target of its divergence token."""
     first = inferior.symbols.layout.first
+    if warp.has_groups:
+        group = group_of(warp, lane)
+        return first(warp.pc if group is None else group.pc)
     if warp.active >> lane & 1:
         return first(warp.pc)
     for _, mask, target in reversed(warp.stack):

@@ -116,7 +116,7 @@ def error_lines(inferior: Inferior, error: ErrorRecord) -> list[str]:
         lines.append(f"  nearest {error.nearest}")
     place = (error.sm, error.warp)
     warp = next((w for w in inferior.grid.warps() if (w.sm, w.slot) == place), None)
-    lines += [f"  stack   {words}" for words in stack_words(error, warp)]
+    lines += [f"  stack   {words}" for words in stack_words(inferior, error, warp)]
     return lines
 
 

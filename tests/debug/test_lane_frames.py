@@ -1,0 +1,68 @@
+"""Call frames of lanes with return addresses in registers, against calls counted while they run."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudbg.bits import lanes_of
+from gpudbg.debug.values.frames import call_depth, frames
+from gpudbg.debug.values.lane_groups import group_of
+from gpudbg.debug.values.operands import instruction_at
+from gpudbg.debug.values.unwinding import return_addresses
+from tests.debug.modern import launched
+
+ARCHS = ("sm_75", "sm_80", "sm_90", "sm_120")
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("name", ["recursion", "func_ptr"])
+def test_return_addresses_are_those_of_the_calls_that_were_made(name: str, arch: str) -> None:
+    """Lanes call at different times and to different depths; each has its own addresses."""
+    session = launched(name, arch)
+    warp = session.warp().state
+    calls: list[list[int]] = [[] for _ in range(32)]
+    deepest = 0
+    for number in range(1000):
+        pc, lanes = warp.pc, warp.active
+        insn = instruction_at(session, pc)
+        assert insn is not None
+        assert insn.op not in ("CALL", "RET") or insn.unconditional
+        if session.grid.step_warp(warp).kind != "step" or warp.status == "exited":
+            break
+        for lane in lanes_of(lanes):
+            if insn.op == "CALL":
+                calls[lane].append(pc + 16)
+            elif insn.op == "RET":
+                calls[lane].pop()
+        deepest = max(deepest, *map(len, calls))
+        if number % 11:
+            continue
+        for lane in lanes_of(warp.active | 1 & warp.valid & ~warp.exited):
+            group = group_of(warp, lane)
+            assert group is not None
+            found = return_addresses(session.symbols, warp, lane, group.pc)
+            assert found == calls[lane][::-1], (hex(group.pc), lane)
+    assert deepest > (2 if name == "recursion" else 0)
+
+
+def test_frames_and_finish_follow_the_focused_lane() -> None:
+    """`finish` ends where the lane's own call returns, whatever its siblings do meanwhile."""
+    session = launched("recursion", "sm_80")
+    session.command("break ack")
+    session.cont()
+    session.command("delete")
+    session.command("lane 5")
+    for _ in range(3):
+        before = frames(session)
+        depth = call_depth(session, session.warp().state)
+        assert before[-1].function == "recursion"
+        assert before[0].physical == depth == len(before) - 1
+        if depth == 0:
+            break
+        session.command("finish")
+        assert session.warp().state.active >> 5 & 1
+        after = frames(session)
+        assert len(after) < len(before)
+        assert after[0].pc == before[len(before) - len(after)].pc
+    assert session.focus is not None
+    assert session.focus.lane == 5
