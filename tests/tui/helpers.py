@@ -16,8 +16,8 @@ from gpudbg.api.opening import add_launch_flags, open_session
 from gpudbg.debug.session import DebugSession
 from gpudbg.frontends.tui import glyphs, theme
 from gpudbg.frontends.tui.app import GpudbgApp
+from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.collect import Collector
-from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.view import Options, View
 
 ROOT = Path(__file__).absolute().parents[2]
@@ -37,7 +37,7 @@ DIVERGE = (
 PATIENCE_S = 20
 """How long a loaded machine may take for one answer of the engine."""
 
-UNICODE = Look(theme.PALETTES["dark"], glyphs.UNICODE)
+UNICODE = Appearance(theme.PALETTES["dark"], glyphs.UNICODE)
 
 
 def open_first() -> DebugSession:
@@ -60,9 +60,9 @@ def open_endless() -> DebugSession:
     return session
 
 
-def look(palette: str = "dark", marks: str = "unicode") -> Look:
+def appearance(palette: str = "dark", marks: str = "unicode") -> Appearance:
     """A look of its own, so that a test may change it."""
-    return Look(theme.PALETTES[palette], glyphs.SETS[marks])
+    return Appearance(theme.PALETTES[palette], glyphs.SETS[marks])
 
 
 def view_of(session: DebugSession, **options: Any) -> View:
@@ -72,7 +72,7 @@ def view_of(session: DebugSession, **options: Any) -> View:
 
 def make_app(session: DebugSession, startup: list[str] | None = None, **more: Any) -> GpudbgApp:
     """An application around a session."""
-    return GpudbgApp(session, startup, look(**more))
+    return GpudbgApp(session, startup, appearance(**more))
 
 
 async def settle(app: GpudbgApp, pilot: Any) -> None:

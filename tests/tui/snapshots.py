@@ -38,7 +38,7 @@ SCREENS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 def roles(app: GpudbgApp) -> Iterator[list[str]]:
     """For every line of the screen, the role and ground of every cell."""
-    names = {colour: role for role, colour in reversed(app.look.palette.colours.items())}
+    names = {colour: role for role, colour in reversed(app.appearance.palette.colours.items())}
 
     def name(style: Style | None) -> str:
         assert style is not None
@@ -50,7 +50,7 @@ def roles(app: GpudbgApp) -> Iterator[list[str]]:
         out = names.get(front, front) + (f".{marks}" if marks else "")
         return (
             out
-            if ground == app.look.palette.colours["bg"]
+            if ground == app.appearance.palette.colours["bg"]
             else f"{out}/{names.get(ground, ground)}"
         )
 
@@ -86,7 +86,7 @@ async def take(size: tuple[int, int], screen: str) -> dict[str, str]:
             await settle(app, pilot)
         await press(app, pilot, *keys)
         for palette in PALETTES:
-            app.set_look(theme=palette)
+            app.set_appearance(theme=palette)
             await settle(app, pilot)
             out[palette] = picture(app)
     return out

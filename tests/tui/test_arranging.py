@@ -17,7 +17,7 @@ from gpudbg.frontends.tui.changed import Changes, edge_to, laid_over, moved, tal
 from gpudbg.frontends.tui.saved import Saved
 from gpudbg.frontends.tui.widgets.console import ConsolePane
 
-from .helpers import look, make_app, open_first, press, screen_text, settle
+from .helpers import appearance, make_app, open_first, press, screen_text, settle
 from .test_layout import SHAPES
 
 EDGES = st.dictionaries(
@@ -75,7 +75,7 @@ def test_a_pane_grows_and_moves(size: tuple[int, int]) -> None:
 
 
 def app_with(where: Path) -> GpudbgApp:
-    return GpudbgApp(open_first(), [], look(), saved=Saved.read(where))
+    return GpudbgApp(open_first(), [], appearance(), saved=Saved.read(where))
 
 
 def height(app: GpudbgApp, pane: str) -> int:

@@ -12,7 +12,7 @@ from gpudbg.frontends.tui.screens.gallery import GalleryScreen
 from gpudbg.frontends.tui.seen import Seen
 from gpudbg.frontends.tui.widgets.console import ConsolePane
 
-from .helpers import OOB, look, make_app, open_first, open_kernel, press, screen_text, settle
+from .helpers import OOB, appearance, make_app, open_first, open_kernel, press, screen_text, settle
 
 
 def test_a_story_is_read_in_beats() -> None:
@@ -62,7 +62,7 @@ async def test_gallery_lists_every_story_and_opens_one(size: tuple[int, int]) ->
 
 async def test_the_gallery_finds_and_remembers(tmp_path: Path) -> None:
     where = tmp_path / "state" / "seen.json"
-    app = GpudbgApp(open_first(), [], look(), seen=Seen.read(where))
+    app = GpudbgApp(open_first(), [], appearance(), seen=Seen.read(where))
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
         await press(app, pilot, "G")
@@ -106,7 +106,9 @@ def test_a_broken_record_of_what_was_seen_is_passed_over(tmp_path: Path, text: s
 async def test_the_first_start_has_three_lines_of_hints(tmp_path: Path) -> None:
     where = tmp_path / "seen.json"
     for expected in (3, 1):
-        app = GpudbgApp(open_kernel("fault_oob_global", OOB), [], look(), seen=Seen.read(where))
+        app = GpudbgApp(
+            open_kernel("fault_oob_global", OOB), [], appearance(), seen=Seen.read(where)
+        )
         async with app.run_test(size=(120, 40)) as pilot:
             await settle(app, pilot)
             lines = [r.text for r in app.main.query_one(ConsolePane).answers.lines]
@@ -117,7 +119,7 @@ async def test_the_first_start_has_three_lines_of_hints(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", stories.stories())
 async def test_every_story_opens_where_it_begins(name) -> None:
     session = open_kernel(stories.stories()[name])
-    app = GpudbgApp(session, [], look(), notes=True)
+    app = GpudbgApp(session, [], appearance(), notes=True)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
         notes = app.main.line_pane("notes")
@@ -128,7 +130,7 @@ async def test_every_story_opens_where_it_begins(name) -> None:
 
 
 async def test_notes_tell_the_story_and_run_its_commands() -> None:
-    app = GpudbgApp(open_first(), [], look(), notes=True)
+    app = GpudbgApp(open_first(), [], appearance(), notes=True)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
         notes = app.main.line_pane("notes")
@@ -169,7 +171,7 @@ async def test_a_reader_who_does_what_notes_say_comes_to_the_end(
 ) -> None:
     """Enter for each command (Escape leaves what a fault opens): every one works, and what it said
     stands under it, in sight with what comes next."""
-    app = GpudbgApp(open_kernel(stories.stories()[name]), [], look(), notes=True)
+    app = GpudbgApp(open_kernel(stories.stories()[name]), [], appearance(), notes=True)
     async with app.run_test(size=size) as pilot:
         await settle(app, pilot)
         await press(app, pilot, "H", "j")
@@ -196,7 +198,7 @@ async def test_a_reader_who_does_what_notes_say_comes_to_the_end(
 
 async def test_notes_have_room_for_a_paragraph_beside_the_code() -> None:
     for size, least in (((80, 24), 10), ((120, 40), 13), ((200, 60), 18)):
-        app = GpudbgApp(open_first(), [], look(), notes=True)
+        app = GpudbgApp(open_first(), [], appearance(), notes=True)
         async with app.run_test(size=size) as pilot:
             await settle(app, pilot)
             before = app.main.line_pane("code").size.height
@@ -207,7 +209,7 @@ async def test_notes_have_room_for_a_paragraph_beside_the_code() -> None:
 
 
 async def test_a_fault_of_the_story_leaves_the_reader_in_the_notes() -> None:
-    app = GpudbgApp(open_kernel(stories.stories()["out_of_bounds"]), [], look(), notes=True)
+    app = GpudbgApp(open_kernel(stories.stories()["out_of_bounds"]), [], appearance(), notes=True)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
         await press(app, pilot, "H", "j", "enter")

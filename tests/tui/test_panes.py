@@ -23,7 +23,7 @@ from gpudbg.frontends.tui.widgets.paths import path_line
 from gpudbg.frontends.tui.widgets.registers import interesting, lane_line, opened
 from gpudbg.frontends.tui.widgets.warps import groups, state_words, warp_line, why_words
 
-from .helpers import DIVERGE, LOOP, look, open_first, open_kernel, view_of
+from .helpers import DIVERGE, LOOP, appearance, open_first, open_kernel, view_of
 
 AXIS = Axis(1)
 
@@ -138,7 +138,7 @@ def test_operands_are_named_in_the_text() -> None:
 
 # ---- panes -------------------------------------------------------------------------------
 def test_code_rows_show_source_marks_and_what_happens_next(entry_view) -> None:
-    rows = CodeRows(entry_view, look(), 58)
+    rows = CodeRows(entry_view, appearance(), 58)
     texts = plain(rows[0:8])
     assert "__global__ void block_max" in texts[0]
     assert texts[1].startswith(" ►0008   ^     MOV R1, c[0x0][0x20]")
@@ -147,7 +147,7 @@ def test_code_rows_show_source_marks_and_what_happens_next(entry_view) -> None:
 
 
 def test_wide_code_shows_control_words(entry_view) -> None:
-    texts = plain(CodeRows(entry_view, look(), 103)[0:4])
+    texts = plain(CodeRows(entry_view, appearance(), 103)[0:4])
     assert ":-:-:" in texts[1]
 
 
@@ -301,7 +301,7 @@ def test_a_changed_buffer_comes_first_and_says_what_is_no_number() -> None:
     strange = str(not_finite(values))
     changed = OutputRow("out", "f32", 4, 0x200, False, values, 3, strange)
     view = replace(view_of(open_first()), outputs=(still, changed))
-    rows = plain(OutputPane(look()).content(view, 80, 20).rows)
+    rows = plain(OutputPane(appearance()).content(view, 80, 20).rows)
     assert rows[0].split()[0] == "out"
     assert "2 NaN, first 1  1 inf, first 2" in rows[0]
     assert not any("NaN" in text for text in rows[2:])
@@ -314,8 +314,8 @@ def test_a_watchpoint_is_named_as_one() -> None:
     view = view_of(session)
     (seen,) = view.snapshot.stop.watch
     assert view.stop_title == f"Watchpoint 1  out[0] was {seen.old}, is {seen.new}"
-    assert "Watchpoint 1" in plain(StopsPane(look()).content(view, 80, 9).rows)[0]
-    assert "watchpoint out[0]" in plain(MarksPane(look()).content(view, 80, 9).rows)[0]
+    assert "Watchpoint 1" in plain(StopsPane(appearance()).content(view, 80, 9).rows)[0]
+    assert "watchpoint out[0]" in plain(MarksPane(appearance()).content(view, 80, 9).rows)[0]
 
 
 def test_of_lanes_that_write_one_word_the_last_is_named() -> None:

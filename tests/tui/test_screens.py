@@ -60,7 +60,7 @@ async def test_palette_finds_actions_commands_warps_and_themes() -> None:
         await press(app, pilot, *"theme light")
         await pilot.pause(0.3)
         await press(app, pilot, "enter")
-        assert app.look.palette.name == "light"
+        assert app.appearance.palette.name == "light"
 
 
 @pytest.mark.parametrize("name", keymaps.NAMES)
@@ -79,7 +79,7 @@ async def test_theme_key_goes_round() -> None:
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
         await press(app, pilot, "T")
-        assert app.look.palette.name == "light"
+        assert app.appearance.palette.name == "light"
         assert app.theme == "gpudbg-light"
 
 

@@ -18,7 +18,7 @@ from gpudbg.frontends.tui.app import GpudbgApp
 from gpudbg.frontends.tui.saved import Saved
 from gpudbg.frontends.tui.widgets.console import ConsolePane
 
-from .helpers import look, make_app, open_first, press, settle
+from .helpers import appearance, make_app, open_first, press, settle
 
 
 def said(app: GpudbgApp) -> list[str]:
@@ -34,15 +34,15 @@ async def test_the_console_changes_theme_keys_and_marks() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
         await typed(app, pilot, "set theme light")
-        assert app.look.palette is theme.PALETTES["light"]
+        assert app.appearance.palette is theme.PALETTES["light"]
         assert app.theme == "gpudbg-light"
         await press(app, pilot, "T")
         await typed(app, pilot, "show theme")
-        assert said(app)[-1].split()[:2] == ["theme", app.look.palette.name]
+        assert said(app)[-1].split()[:2] == ["theme", app.appearance.palette.name]
         await typed(app, pilot, "set ascii on")
-        assert app.look.glyphs is glyphs.ASCII
+        assert app.appearance.glyphs is glyphs.ASCII
         await typed(app, pilot, "set ascii off")
-        assert app.look.glyphs is glyphs.UNICODE
+        assert app.appearance.glyphs is glyphs.UNICODE
         await typed(app, pilot, "set keymap x64dbg")
         await press(app, pilot, "f7")
         assert app.session.stop.pc == 16, "F7 steps in x64dbg's keys"
@@ -102,7 +102,7 @@ async def test_layout_save_keeps_them(tmp_path: Path, monkeypatch: pytest.Monkey
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLORTERM", "truecolor")
     where = tmp_path / "layouts.json"
-    app = GpudbgApp(open_first(), [], look(), saved=Saved.read(where))
+    app = GpudbgApp(open_first(), [], appearance(), saved=Saved.read(where))
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
         await typed(app, pilot, "layout save")
@@ -110,8 +110,8 @@ async def test_layout_save_keeps_them(tmp_path: Path, monkeypatch: pytest.Monkey
         for line in ("set theme contrast", "set keymap vim", "set ascii on", "layout save"):
             await typed(app, pilot, line)
     again = GpudbgApp(open_first(), [], saved=Saved.read(where))
-    assert again.look.palette.name == "contrast"
-    assert again.look.glyphs is glyphs.ASCII
+    assert again.appearance.palette.name == "contrast"
+    assert again.appearance.glyphs is glyphs.ASCII
     async with again.run_test(size=(120, 40)) as pilot:
         await settle(again, pilot)
         assert again.keymap_name == "vim"

@@ -102,7 +102,9 @@ async def test_viewer_shows_picture_value_place_and_writer(
         assert ("▀" in text) == (marks == "unicode")
         await press(app, pilot, "o")
         assert "Surface photo" in "\n".join(screen_text(app))
-        assert app.screen.surface.look.glyphs.cross in "\n".join(app.screen.surface.texts[2:9])
+        assert app.screen.surface.appearance.glyphs.cross in "\n".join(
+            app.screen.surface.texts[2:9]
+        )
         await press(app, pilot, "escape")
         assert isinstance(app.screen, MainScreen)
 

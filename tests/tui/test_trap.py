@@ -20,7 +20,7 @@ from gpudbg.frontends.tui.widgets.trap_panes import (
 
 from .helpers import (
     ROOT,
-    look,
+    appearance,
     make_app,
     open_first,
     open_kernel,
@@ -71,7 +71,7 @@ def test_picture_agrees_with_the_machine() -> None:
 def test_a_stop_in_the_handler_is_told_by_its_own_offset() -> None:
     view = view_of(in_handler())
     assert view.stops[-1].kind == "trap"
-    line = stop_line(view.stops[-1], view.code, 1, True, look().glyphs)
+    line = stop_line(view.stops[-1], view.code, 1, True, appearance().glyphs)
     assert line.spans[-1][0] == "0008 trap_handler"
 
 

@@ -30,12 +30,12 @@ from gpudbg.frontends.tui import (
     theme,
 )
 from gpudbg.frontends.tui.actions import key_name
+from gpudbg.frontends.tui.appearance import Appearance
+from gpudbg.frontends.tui.base_app import BaseApp
 from gpudbg.frontends.tui.collect import Collector
-from gpudbg.frontends.tui.desk import Desk
 from gpudbg.frontends.tui.engine import Engine
 from gpudbg.frontends.tui.inputs import Delivery, Inputs, Line
 from gpudbg.frontends.tui.layouts import Layouts
-from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.palette import Everything
 from gpudbg.frontends.tui.saved import Saved
 from gpudbg.frontends.tui.saved import path as saved_path
@@ -65,7 +65,7 @@ for _above in (doings, doings_look, editing, arranging):
     _above.load()
 
 
-class GpudbgApp(Desk):
+class GpudbgApp(BaseApp):
     """One session on a terminal."""
 
     TITLE = "gpudbg"
@@ -77,21 +77,21 @@ class GpudbgApp(Desk):
         self,
         session: DebugSession,
         startup: list[str] | None = None,
-        look: Look | None = None,
+        appearance: Appearance | None = None,
         notes: bool = False,
         saved: Saved | None = None,
         seen: Seen | None = None,
     ) -> None:
         self.seen = seen or Seen()
         self.layouts = Layouts(saved or Saved(saved_path()))
-        chosen = self.layouts.look.get
-        self.look = look or Look(
+        chosen = self.layouts.appearance.get
+        self.appearance = appearance or Appearance(
             theme.choose(saved=chosen("theme", "")), glyphs.choose(saved=chosen("ascii", ""))
         )
         super().__init__()
         for palette in theme.PALETTES.values():
             self.register_theme(palette.theme())
-        self.theme = f"gpudbg-{self.look.palette.name}"
+        self.theme = f"gpudbg-{self.appearance.palette.name}"
         self.keymap_name = keymaps.DEFAULT
         self._take(session, notes)
         self._asked_keys = os.environ.get(keymaps.VARIABLE, "")
@@ -110,7 +110,7 @@ class GpudbgApp(Desk):
         if not launch_shape(session).shared_bytes:
             self.options.space = "global"
         self.engine = Engine(session, Collector(session, self.options), self)
-        self.main = MainScreen(session, self.engine, self.options, self.look, notes)
+        self.main = MainScreen(session, self.engine, self.options, self.appearance, notes)
         self._offer_settings(session)
 
     def _offer_settings(self, session: DebugSession) -> None:
@@ -127,13 +127,13 @@ class GpudbgApp(Desk):
 
             session.settings.adopt(name, tuple(choices), shown, later)
 
-        offer("theme", theme.PALETTES, lambda: self.look.palette.name, self.set_look)
+        offer("theme", theme.PALETTES, lambda: self.appearance.palette.name, self.set_appearance)
         offer("keymap", keymaps.NAMES, lambda: self.keymap_name, self.set_keys)
         offer(
             "ascii",
             ("on", "off"),
-            lambda: "on" if self.look.glyphs is glyphs.ASCII else "off",
-            lambda value: self.set_look(glyphs="ascii" if value == "on" else "unicode"),
+            lambda: "on" if self.appearance.glyphs is glyphs.ASCII else "off",
+            lambda value: self.set_appearance(glyphs="ascii" if value == "on" else "unicode"),
         )
 
     # ---- the engine's way back ---------------------------------------------------------
@@ -193,7 +193,7 @@ class GpudbgApp(Desk):
         """What an input that does something changes."""
         focused = self.focused
         typed = (focused.value, focused.selection) if isinstance(focused, Input) else None
-        return (self.screen, focused, typed, self.engine.jobs, self.look.changes)
+        return (self.screen, focused, typed, self.engine.jobs, self.appearance.changes)
 
     @property
     def at_rest(self) -> bool:
@@ -208,7 +208,7 @@ class GpudbgApp(Desk):
     def on_mount(self) -> None:
         """The main screen; then what the command line asked for."""
         self.push_screen(self.main)
-        name = self._asked_keys or self.layouts.look.get("keymap", "")
+        name = self._asked_keys or self.layouts.appearance.get("keymap", "")
         self.use_keys(name if name in keymaps.NAMES else keymaps.DEFAULT)
         if self._asked_keys not in ("", *keymaps.NAMES):
             names = ", ".join(keymaps.NAMES)
@@ -261,12 +261,12 @@ class GpudbgApp(Desk):
         if name == "help":
             from gpudbg.frontends.tui.screens.help import HelpScreen
 
-            self.push_screen(HelpScreen(self.look, self.keymap_name))
+            self.push_screen(HelpScreen(self.appearance, self.keymap_name))
             return
         module, kind = SIDE_SCREENS[name]
         found = getattr(import_module(module), kind)
         if not any(type(s) is found for s in self.screen_stack):
-            self.push_screen(found(self.main, self.look))
+            self.push_screen(found(self.main, self.appearance))
 
     def open_program(self, path: Path) -> None:
         """Leave this program for another; nothing may run."""
@@ -290,7 +290,7 @@ class GpudbgApp(Desk):
         """A plugin's pane."""
         from gpudbg.frontends.tui.screens.plugin import PluginScreen
 
-        self.push_screen(PluginScreen(self.main, self.look, entry))
+        self.push_screen(PluginScreen(self.main, self.appearance, entry))
 
 
 def run_app(session: DebugSession, startup: list[str] | None = None) -> int:

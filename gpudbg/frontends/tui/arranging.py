@@ -138,7 +138,7 @@ def _save(screen: MainScreen, words: list[str]) -> list[str]:
     if name in layout.PRESETS:
         raise CommandError(f"{name!r} is a designed layout", "save it under another name")
     saved = screen.gpudbg.layouts.saved
-    saved.save(name, screen.gpudbg.layouts.now, screen.gpudbg.layouts.look)
+    saved.save(name, screen.gpudbg.layouts.now, screen.gpudbg.layouts.appearance)
     return [f"saved as {name!r} in {saved.path}; the next start takes it"]
 
 

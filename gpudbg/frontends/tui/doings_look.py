@@ -432,8 +432,8 @@ def copy(screen: MainScreen) -> None:
 def theme(screen: MainScreen) -> None:
     """The next palette."""
     names = list(PALETTES)
-    at = names.index(screen.look.palette.name)
-    screen.gpudbg.set_look(theme=names[(at + 1) % len(names)])
+    at = names.index(screen.appearance.palette.name)
+    screen.gpudbg.set_appearance(theme=names[(at + 1) % len(names)])
 
 
 # ---- rows ----------------------------------------------------------------------------------------

@@ -14,13 +14,13 @@ class Layouts:
     Attributes:
         saved: the file.
         now: changes by size of terminal; a size without any is as designed.
-        look: what the user chose of theme, key map and glyphs, by name of the setting.
+        appearance: what the user chose of theme, key map and glyphs, by name of the setting.
     """
 
     def __init__(self, saved: Saved) -> None:
         self.saved = saved
         self.now: Layout = dict(saved.layouts.get(saved.current, {}))
-        self.look = dict(saved.look)
+        self.appearance = dict(saved.appearance)
 
     def changes(self, size: str) -> Changes:
         """What is changed on terminals of a size."""

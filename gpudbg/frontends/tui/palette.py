@@ -10,7 +10,7 @@ from textual.command import DiscoveryHit, Hit, Hits, Provider
 from gpudbg.debug.commands.families import load
 from gpudbg.frontends.tui import keymaps, theme
 from gpudbg.frontends.tui.actions import ACTIONS, keys_text
-from gpudbg.frontends.tui.desk import Desk
+from gpudbg.frontends.tui.base_app import BaseApp
 from gpudbg.frontends.tui.doings_look import goto_place
 from gpudbg.frontends.tui.screens.main import MainScreen
 from gpudbg.loading import foreign
@@ -23,9 +23,9 @@ class Everything(Provider):
     """All of it in one list."""
 
     @property
-    def gpudbg(self) -> Desk:
+    def gpudbg(self) -> BaseApp:
         """The application."""
-        assert isinstance(self.app, Desk)
+        assert isinstance(self.app, BaseApp)
         return self.app
 
     @property
@@ -64,7 +64,7 @@ class Everything(Provider):
             need = " " if command.usage.strip() != command.name else ""
             run = partial(main.type_command, command.name + need)
             yield command.name, command.help, run
-        yield from self._looks()
+        yield from self._appearances()
         for entry in foreign.plugins().panes.values():
             about = f"{entry.help}  (plugin {entry.plugin})"
             yield f"pane {entry.name}", about, partial(self.gpudbg.open_plugin, entry)
@@ -82,11 +82,11 @@ class Everything(Provider):
         for a in ACTIONS:
             yield a.help, keys_text(table[a.id]), partial(main.action_do, a.id)
 
-    def _looks(self) -> Iterator[Entry]:
+    def _appearances(self) -> Iterator[Entry]:
         app = self.gpudbg
         for name in theme.PALETTES:
-            yield f"theme {name}", "colours", partial(app.set_look, theme=name)
+            yield f"theme {name}", "colours", partial(app.set_appearance, theme=name)
         for name in ("unicode", "ascii"):
-            yield f"glyphs {name}", "marks", partial(app.set_look, glyphs=name)
+            yield f"glyphs {name}", "marks", partial(app.set_appearance, glyphs=name)
         for name in keymaps.NAMES:
             yield f"key map {name}", "keys", partial(app.set_keys, name)

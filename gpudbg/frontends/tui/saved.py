@@ -31,7 +31,7 @@ class Saved:
     Attributes:
         current: the name that the next start takes.
         layouts: name -> layout.
-        look: the theme, key map and glyphs that the next start takes, by name of the setting.
+        appearance: the theme, key map and glyphs that the next start takes, by name of the setting.
         trouble: why the file could not be read, or "".
     """
 
@@ -39,7 +39,7 @@ class Saved:
         self.path = where
         self.current = ""
         self.layouts: dict[str, Layout] = {}
-        self.look: dict[str, str] = {}
+        self.appearance: dict[str, str] = {}
         self.trouble = ""
 
     @classmethod
@@ -55,10 +55,12 @@ class Saved:
                     raise ValueError(f"layout {name!r} must be a table of sizes")
                 out.layouts[name] = {s: Changes.of_json(c) for s, c in sizes.items()}
             out.current = str(data.get("current", ""))
-            look = data.get("look", {})
-            if not isinstance(look, dict) or not all(isinstance(v, str) for v in look.values()):
+            appearance = data.get("look", {})
+            if not isinstance(appearance, dict) or not all(
+                isinstance(v, str) for v in appearance.values()
+            ):
                 raise ValueError("'look' must be values of settings")
-            out.look = dict(look)
+            out.appearance = dict(appearance)
         except FileNotFoundError:
             return out
         except (OSError, ValueError, RecursionError) as e:
@@ -68,16 +70,16 @@ class Saved:
         return out
 
     def save(
-        self, name: str, layout: Mapping[str, Changes], look: Mapping[str, str] | None = None
+        self, name: str, layout: Mapping[str, Changes], appearance: Mapping[str, str] | None = None
     ) -> None:
-        """Enter a layout, make it the current one, and write the file; `look` with it.
+        """Enter a layout, make it the current one, and write the file; `appearance` with it.
 
         Raises:
             CommandError: the file cannot be written.
         """
         self.layouts[name] = dict(layout)
-        if look is not None:
-            self.look = dict(look)
+        if appearance is not None:
+            self.appearance = dict(appearance)
         self.current = name
         self.write()
 
@@ -108,7 +110,7 @@ class Saved:
             name: {size: changes.to_json() for size, changes in layout.items()}
             for name, layout in self.layouts.items()
         }
-        data = {"current": self.current, "layouts": layouts, "look": self.look}
+        data = {"current": self.current, "layouts": layouts, "look": self.appearance}
         text = json.dumps({k: v for k, v in data.items() if v or k != "look"}, indent=1)
         part = self.path.with_suffix(f".{os.getpid()}.part")
         try:

@@ -10,7 +10,7 @@ from textual.screen import ModalScreen
 from textual.strip import Strip
 from textual.widget import Widget
 
-from gpudbg.frontends.tui.look import Look
+from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.text import Row, Span, lay_out, row, strip
 
 LEAST = (40, 8)
@@ -21,10 +21,16 @@ class Frame(Widget, can_focus=True):
     """Rows inside a box."""
 
     def __init__(
-        self, look: Look, rows: list[Row], width: int, role: str, title: str = "", foot: str = ""
+        self,
+        appearance: Appearance,
+        rows: list[Row],
+        width: int,
+        role: str,
+        title: str = "",
+        foot: str = "",
     ) -> None:
         super().__init__(id="frame")
-        self.look = look
+        self.appearance = appearance
         self.rows = rows
         self.frame_width = width
         self.role = role
@@ -35,13 +41,13 @@ class Frame(Widget, can_focus=True):
 
     def replace(self, rows: list[Row]) -> None:
         """Other rows in the same frame."""
-        self.look.changes += rows != self.rows
+        self.appearance.changes += rows != self.rows
         self.rows = rows
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
         """Top, a row between two sides, or bottom."""
-        g, width = self.look.glyphs, self.frame_width
+        g, width = self.appearance.glyphs, self.frame_width
         if y == 0:
             return self._edge(g.top_left, g.top_right, self.heading)
         if y == self.size.height - 1:
@@ -49,10 +55,10 @@ class Frame(Widget, can_focus=True):
         line = self.rows[y - 1] if y - 1 < len(self.rows) else Row()
         inner = lay_out(line, width - 2, g.cut)
         side: Span = (g.column, self.role)
-        return strip(Row((side, *inner, side)), width, self.look.palette, g.cut)
+        return strip(Row((side, *inner, side)), width, self.appearance.palette, g.cut)
 
     def _edge(self, left: str, right: str, words: str) -> Strip:
-        g, width = self.look.glyphs, self.frame_width
+        g, width = self.appearance.glyphs, self.frame_width
         text = f"{g.rule} {words} " if words else ""
         return strip(
             row(
@@ -62,7 +68,7 @@ class Frame(Widget, can_focus=True):
                 (right, self.role),
             ),
             width,
-            self.look.palette,
+            self.appearance.palette,
             g.cut,
         )
 
@@ -79,9 +85,9 @@ class Card(ModalScreen[str | None]):
         Binding("escape,q", "close", "close", show=False),
     ]
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, appearance: Appearance) -> None:
         super().__init__()
-        self.look = look
+        self.appearance = appearance
 
     def frame(self, width: int, height: int) -> Frame:
         """The frame for a terminal of this size."""

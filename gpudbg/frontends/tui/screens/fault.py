@@ -11,9 +11,9 @@ from textual.events import Click
 from gpudbg.answers.words import dim
 from gpudbg.debug.stops.fault_card import FaultCard
 from gpudbg.debug.values.operands import float_words
+from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.coordinates import coordinates
 from gpudbg.frontends.tui.glyphs import Glyphs
-from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.screens.card import Card, Frame
 from gpudbg.frontends.tui.text import Row, Span, row
 from gpudbg.frontends.tui.view import View
@@ -277,8 +277,8 @@ class FaultScreen(Card):
         Binding("colon", "answer('console')", "command line", show=False),
     ]
 
-    def __init__(self, view: View, look: Look) -> None:
-        super().__init__(look)
+    def __init__(self, view: View, appearance: Appearance) -> None:
+        super().__init__(appearance)
         self.view = view
 
     def frame(self, width: int, height: int) -> Frame:
@@ -286,10 +286,10 @@ class FaultScreen(Card):
         card = self.view.fault
         assert card is not None
         wide = min(width - 2, 106)
-        rows = card_rows(card, self.view, self.look.glyphs, wide, tight=height < TIGHT)
+        rows = card_rows(card, self.view, self.appearance.glyphs, wide, tight=height < TIGHT)
         if len(rows) + 2 > height:
             rows = [r for r in rows[:-2] if r.spans][: height - 4] + rows[-2:]
-        return Frame(self.look, rows, wide, "stop")
+        return Frame(self.appearance, rows, wide, "stop")
 
     def on_click(self, event: object) -> None:
         """A lane takes the focus, the address shows its memory, the instruction its place."""

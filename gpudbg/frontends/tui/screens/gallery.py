@@ -10,7 +10,7 @@ from textual.events import Resize
 
 from gpudbg.debug import stories
 from gpudbg.frontends.tui import messages
-from gpudbg.frontends.tui.look import Look
+from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.screens.board import Board
 from gpudbg.frontends.tui.screens.side import SideScreen
 from gpudbg.frontends.tui.seen import Seen
@@ -40,8 +40,8 @@ class StoriesPane(LinePane):
     number, title, pane = "1", "Demos", "stories"
     empty = "No story holds that. `/` and Enter shows all."
 
-    def __init__(self, look: Look, seen: Seen) -> None:
-        super().__init__(look)
+    def __init__(self, appearance: Appearance, seen: Seen) -> None:
+        super().__init__(appearance)
         self.stories = [stories.load(cubin) for cubin in stories.stories().values()]
         self.seen = seen
         self.wanted = ""
@@ -59,7 +59,7 @@ class StoriesPane(LinePane):
 
     def content(self, view: View, width: int, height: int) -> Content:
         """A row a story, then how to open one's own."""
-        g = self.look.glyphs
+        g = self.appearance.glyphs
         rows: list[Row] = []
         for n, story in enumerate(self.stories):
             if not self._holds(story):
@@ -132,14 +132,14 @@ class GalleryScreen(SideScreen):
         ),
     ]
 
-    def __init__(self, main: MainScreen, look: Look) -> None:
-        super().__init__(main, look, "gallery")
-        self.list_pane = StoriesPane(look, main.gpudbg.seen)
-        self.about = AboutPane(look)
+    def __init__(self, main: MainScreen, appearance: Appearance) -> None:
+        super().__init__(main, appearance, "gallery")
+        self.list_pane = StoriesPane(appearance, main.gpudbg.seen)
+        self.about = AboutPane(appearance)
 
     def compose(self) -> ComposeResult:
         """List, about, keys."""
-        yield Board(self.list_pane, self.about, KeyRow(self.look, "g-keys"))
+        yield Board(self.list_pane, self.about, KeyRow(self.appearance, "g-keys"))
 
     def on_mount(self) -> None:
         """The first story is chosen."""

@@ -8,8 +8,8 @@ from textual.binding import Binding, BindingType
 from textual.events import Key
 
 from gpudbg.frontends.tui.actions import ACTIONS, GROUPS, Action, keys_text
+from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.keymaps import keymap
-from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.screens.card import Card, Frame
 from gpudbg.frontends.tui.text import Row, Span, fit, row
 
@@ -76,8 +76,8 @@ class HelpScreen(Card):
         Binding("pageup", "scroll(-10)", "page up", show=False),
     ]
 
-    def __init__(self, look: Look, map_name: str) -> None:
-        super().__init__(look)
+    def __init__(self, appearance: Appearance, map_name: str) -> None:
+        super().__init__(appearance)
         self.map_name = map_name
         self.typed = ""
         self._columns = 3
@@ -91,7 +91,7 @@ class HelpScreen(Card):
         self._room = height - 3
         rows = self._rows(wide)
         shown, foot = self._shown(rows)
-        return Frame(self.look, shown, wide, "you", f"Keys   {self.map_name} key map", foot)
+        return Frame(self.appearance, shown, wide, "you", f"Keys   {self.map_name} key map", foot)
 
     def _shown(self, rows: list[Row]) -> tuple[list[Row], str]:
         """The rows that fit from where the page was scrolled to, and the words below them."""
@@ -101,7 +101,9 @@ class HelpScreen(Card):
         return rows[self._top :][: self._room], f"{keys}type to search   Esc closes"
 
     def _rows(self, width: int) -> list[Row]:
-        found = help_rows(self.map_name, self.typed, self._columns, width, self.look.glyphs.cut)
+        found = help_rows(
+            self.map_name, self.typed, self._columns, width, self.appearance.glyphs.cut
+        )
         head = row((f" search: {self.typed}", "now")) if self.typed else Row()
         return [head, *(found or [row((" nothing is called that", "muted"))])]
 

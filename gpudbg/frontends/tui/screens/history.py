@@ -14,8 +14,8 @@ from textual.widgets import Input
 from gpudbg.debug.launched import launch_shape
 from gpudbg.debug.trace.timeline import first_stop
 from gpudbg.frontends.tui import messages
+from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.collect_timeline import changes, chosen, differing, take, warp_of
-from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.screens.panes import ConsoleScreen
 from gpudbg.frontends.tui.view import Running, View
 from gpudbg.frontends.tui.widgets.chrome import KeyRow, StopLine
@@ -81,14 +81,14 @@ class HistoryScreen(ConsoleScreen):
         *(Binding(str(n), f"pane({n - 1})", "pane", show=False) for n in range(1, 7)),
     ]
 
-    def __init__(self, main: MainScreen, look: Look) -> None:
-        self.timeline = TimelinePane(look)
-        self.stops = PastStopsPane(look)
-        self.changed = ChangedPane(look)
-        self.code = PastCodePane(look)
-        self.paths = PastPathsPane(look)
+    def __init__(self, main: MainScreen, appearance: Appearance) -> None:
+        self.timeline = TimelinePane(appearance)
+        self.stops = PastStopsPane(appearance)
+        self.changed = ChangedPane(appearance)
+        self.code = PastCodePane(appearance)
+        self.paths = PastPathsPane(appearance)
         panes = (self.timeline, self.stops, self.changed, self.code, self.paths)
-        super().__init__(main, look, "history", panes, self.timeline, self.changed)
+        super().__init__(main, appearance, "history", panes, self.timeline, self.changed)
         self.cursor: int | None = None
         self.window: tuple[int, int] | None = None
         self.register: int | None = None
@@ -97,7 +97,7 @@ class HistoryScreen(ConsoleScreen):
     # ---- building ------------------------------------------------------------------------
     def stop_line(self) -> StopLine:
         """With the cursor's tick."""
-        return PastLine(self.look, f"{self.MARK}-stopline")
+        return PastLine(self.appearance, f"{self.MARK}-stopline")
 
     def again(self) -> None:
         """The picture is the one the main screen has, be it of the past."""
@@ -193,7 +193,7 @@ class HistoryScreen(ConsoleScreen):
 
     def _show_keys(self) -> None:
         arrows = ("\u2190 \u2192", "S-\u2190 S-\u2192")
-        if self.look.glyphs.name == "ascii":
+        if self.appearance.glyphs.name == "ascii":
             arrows = ("Left Right", "S-Left S-Right")
         keys = [(arrows[0], "tick"), (arrows[1], "stop"), (". ,", "event"), ("m", "mark"),
                 ("W", "who wrote"), ("g", "go to tick")]  # fmt: skip
@@ -267,7 +267,7 @@ class HistoryScreen(ConsoleScreen):
         if present is None or picture is None:
             return
         stops = {present.stops_before + n: s for n, s in enumerate(present.stops)}
-        ticks = {e.tick for e in picture.events if is_note(e, stops, self.look.glyphs)}
+        ticks = {e.tick for e in picture.events if is_note(e, stops, self.appearance.glyphs)}
         ticks |= set(picture.barriers)
         here = self.timeline.cursor_tick
         later = [t for t in ticks if (t - here) * by > 0]

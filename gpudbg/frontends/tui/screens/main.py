@@ -23,13 +23,13 @@ from gpudbg.debug.views.arguments import argument_doubts
 from gpudbg.errors import GpudbgError
 from gpudbg.frontends.tui import layout, messages
 from gpudbg.frontends.tui.actions import ACTIONS, BY_ID, key_name
+from gpudbg.frontends.tui.appearance import Appearance
+from gpudbg.frontends.tui.base_app import BaseApp
 from gpudbg.frontends.tui.changed import Changes, edge_to, fronts_of, laid_over
 from gpudbg.frontends.tui.completion import complete
-from gpudbg.frontends.tui.desk import Desk
 from gpudbg.frontends.tui.doing import DOINGS, SCREEN_COMMANDS, STEPS
 from gpudbg.frontends.tui.engine import Engine, Work
 from gpudbg.frontends.tui.keymaps import keymap
-from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.past import Past
 from gpudbg.frontends.tui.screen_lines import concerns, screen_line
 from gpudbg.frontends.tui.screens.board import Board
@@ -103,7 +103,7 @@ class MainScreen(Screen[None]):
         session: DebugSession,
         engine: Engine,
         options: Options,
-        look: Look,
+        appearance: Appearance,
         notes: bool = False,
     ) -> None:
         super().__init__()
@@ -114,7 +114,7 @@ class MainScreen(Screen[None]):
         self.session = session
         self.engine = engine
         self.options = options
-        self.look = look
+        self.appearance = appearance
         self.current: View | None = None
         self.design: layout.Arrangement | None = None
         self.arrangement: layout.Arrangement | None = None
@@ -127,23 +127,23 @@ class MainScreen(Screen[None]):
         self.found_value: int | None = None
 
     @property
-    def gpudbg(self) -> Desk:
+    def gpudbg(self) -> BaseApp:
         """The application."""
-        assert isinstance(self.app, Desk)
+        assert isinstance(self.app, BaseApp)
         return self.app
 
     # ---- building --------------------------------------------------------------------------
     def compose(self) -> ComposeResult:
         """Fixed rows, panes and the console, all on one board."""
-        look = self.look
-        keys = KeyRow(look, "keys")
+        appearance = self.appearance
+        keys = KeyRow(appearance, "keys")
         yield Board(
-            AppBar(look, "appbar"),
-            StopLine(look, "stopline"),
-            SmStrip(look, "strip"),
-            *(pane(look) for pane in PANES),
-            ConsolePane(look, lambda text: complete(self.session, text)),
-            Splitter(look),
+            AppBar(appearance, "appbar"),
+            StopLine(appearance, "stopline"),
+            SmStrip(appearance, "strip"),
+            *(pane(appearance) for pane in PANES),
+            ConsolePane(appearance, lambda text: complete(self.session, text)),
+            Splitter(appearance),
             keys,
         )
 
@@ -404,7 +404,7 @@ class MainScreen(Screen[None]):
         if self.current is not None and self.current.fault is not None:
             from gpudbg.frontends.tui.screens.fault import FaultScreen
 
-            self.app.push_screen(FaultScreen(self.current, self.look), self._after_fault)
+            self.app.push_screen(FaultScreen(self.current, self.appearance), self._after_fault)
 
     def _after_fault(self, answer: str | None) -> None:
         if answer == "go" and self.current is not None and self.current.fault is not None:
@@ -628,10 +628,10 @@ class MainScreen(Screen[None]):
             self.draw()
         self.gpudbg.inputs.wake()
 
-    def second_console(self, look: Look) -> ConsolePane:
+    def second_console(self, appearance: Appearance) -> ConsolePane:
         """A command line for another screen that says what this one's says."""
         first = self.query_one(ConsolePane)
-        return ConsolePane(look, lambda text: complete(self.session, text), first)
+        return ConsolePane(appearance, lambda text: complete(self.session, text), first)
 
     @on(messages.CommandEntered)
     def _command_entered(self, event: messages.CommandEntered) -> None:

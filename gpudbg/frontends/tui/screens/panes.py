@@ -13,7 +13,7 @@ from textual.events import Resize
 from textual.widget import Widget
 
 from gpudbg.frontends.tui import messages
-from gpudbg.frontends.tui.look import Look
+from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.screens.board import Board
 from gpudbg.frontends.tui.screens.side import SideScreen
 from gpudbg.frontends.tui.view import Running, View
@@ -46,13 +46,13 @@ class PaneScreen(SideScreen):
     def __init__(
         self,
         main: MainScreen,
-        look: Look,
+        appearance: Appearance,
         name: str,
         panes: tuple[LinePane, ...],
         stays: LinePane,
         lower: LinePane,
     ) -> None:
-        super().__init__(main, look, name)
+        super().__init__(main, appearance, name)
         self.panes = panes
         self.stays = stays
         self.lower = lower
@@ -63,16 +63,16 @@ class PaneScreen(SideScreen):
 
     def stop_line(self) -> StopLine:
         """The first row."""
-        return StopLine(self.look, f"{self.MARK}-stopline")
+        return StopLine(self.appearance, f"{self.MARK}-stopline")
 
     def compose(self) -> ComposeResult:
         """Stop line, strip, panes, keys."""
         yield Board(
             self.stop_line(),
-            SmStrip(self.look, f"{self.MARK}-strip"),
+            SmStrip(self.appearance, f"{self.MARK}-strip"),
             *self.panes,
             *self.extras(),
-            KeyRow(self.look, f"{self.MARK}-keys"),
+            KeyRow(self.appearance, f"{self.MARK}-keys"),
         )
 
     def on_mount(self) -> None:
@@ -156,14 +156,14 @@ class ConsoleScreen(PaneScreen):
     def __init__(
         self,
         main: MainScreen,
-        look: Look,
+        appearance: Appearance,
         name: str,
         panes: tuple[LinePane, ...],
         stays: LinePane,
         lower: LinePane,
     ) -> None:
-        super().__init__(main, look, name, panes, stays, lower)
-        self.console = main.second_console(look)
+        super().__init__(main, appearance, name, panes, stays, lower)
+        self.console = main.second_console(appearance)
         self.typing = False
 
     def extras(self) -> tuple[Widget, ...]:

@@ -9,7 +9,7 @@ from textual.containers import Container
 from textual.widget import Widget
 from textual.widgets import Static
 
-from gpudbg.frontends.tui.look import Look
+from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.screens.side import SideScreen
 from gpudbg.frontends.tui.view import Running, View
 
@@ -34,10 +34,12 @@ def make_widget(entry: Entry) -> Widget:
 class PluginScreen(SideScreen):
     """See the module text."""
 
-    def __init__(self, main: MainScreen, look: Look, entry: Entry, failed: str = "") -> None:
+    def __init__(
+        self, main: MainScreen, appearance: Appearance, entry: Entry, failed: str = ""
+    ) -> None:
         """The pane of an entry; with `failed`, those words in its place."""
         state = "-failed" if failed else ""
-        super().__init__(main, look, f"plugin-{entry.plugin}-{entry.name}{state}")
+        super().__init__(main, appearance, f"plugin-{entry.plugin}-{entry.name}{state}")
         self.entry = entry
         self.failed = failed
 
@@ -59,7 +61,7 @@ class PluginScreen(SideScreen):
             return
         words = f"The pane {self.entry.name} of plugin {self.entry.plugin} has failed:"
         self.failed = f" {words}\n {type(error).__name__}: {error}"
-        fresh = PluginScreen(self.main, self.look, self.entry, self.failed)
+        fresh = PluginScreen(self.main, self.appearance, self.entry, self.failed)
         self.app.call_later(self.app.switch_screen, fresh)
 
     def show(self, view: View, running: Running | None) -> None:

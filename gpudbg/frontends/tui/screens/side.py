@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from gpudbg.frontends.tui.actions import BY_ID
-from gpudbg.frontends.tui.look import Look
+from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.view import Running, View
 
 if TYPE_CHECKING:
@@ -40,10 +40,10 @@ class SideScreen(Screen[None]):
         Binding("escape", "close", "back", show=False),
     ]
 
-    def __init__(self, main: MainScreen, look: Look, name: str) -> None:
+    def __init__(self, main: MainScreen, appearance: Appearance, name: str) -> None:
         super().__init__(id=name)
         self.main = main
-        self.look = look
+        self.appearance = appearance
 
     def show(self, view: View, running: Running | None) -> None:
         """A new picture."""

@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 
 from gpudbg.device.picture import RAMPS
 from gpudbg.frontends.tui import messages
-from gpudbg.frontends.tui.look import Look
+from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.screens.panes import PaneScreen
 from gpudbg.frontends.tui.widgets.surface import MODES, SurfacePane
 from gpudbg.frontends.tui.widgets.surface_info import CursorPane, ImagesPane, OutsidePane
@@ -59,13 +59,13 @@ class SurfaceScreen(PaneScreen):
         *(Binding(str(n), f"pane({n - 1})", "pane", show=False) for n in range(1, 5)),
     ]
 
-    def __init__(self, main: MainScreen, look: Look) -> None:
-        self.surface = SurfacePane(look)
-        self.cursor_pane = CursorPane(look, self.surface)
-        self.images = ImagesPane(look)
-        self.outside = OutsidePane(look)
+    def __init__(self, main: MainScreen, appearance: Appearance) -> None:
+        self.surface = SurfacePane(appearance)
+        self.cursor_pane = CursorPane(appearance, self.surface)
+        self.images = ImagesPane(appearance)
+        self.outside = OutsidePane(appearance)
         panes = (self.surface, self.cursor_pane, self.images, self.outside)
-        super().__init__(main, look, "surfaces", panes, self.surface, self.cursor_pane)
+        super().__init__(main, appearance, "surfaces", panes, self.surface, self.cursor_pane)
 
     def panes_at(self, top: int, width: int, rows: int) -> dict[str, Rect]:
         """A column beside the picture where it fits; else a few rows below."""

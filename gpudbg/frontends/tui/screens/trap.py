@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 
 from gpudbg.debug.focus.focus import first_lane
 from gpudbg.frontends.tui import messages
-from gpudbg.frontends.tui.look import Look
+from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.screens.card import Card, Frame
 from gpudbg.frontends.tui.screens.panes import ConsoleScreen
 from gpudbg.frontends.tui.text import row
@@ -50,8 +50,8 @@ WIDE = 110
 class WordCard(Card):
     """A word explained in full."""
 
-    def __init__(self, look: Look, title: str, lines: tuple[str, ...]) -> None:
-        super().__init__(look)
+    def __init__(self, appearance: Appearance, title: str, lines: tuple[str, ...]) -> None:
+        super().__init__(appearance)
         self.heading = title
         self.lines = lines
 
@@ -66,7 +66,7 @@ class WordCard(Card):
         if len(rows) > height - 4:
             rest = len(rows) - (height - 5)
             rows = [*rows[: height - 5], row((f" {rest} more lines: `info esr`", "muted"))]
-        return Frame(self.look, rows, wide, "you", self.heading, "Esc closes")
+        return Frame(self.appearance, rows, wide, "you", self.heading, "Esc closes")
 
 
 class TrapScreen(ConsoleScreen):
@@ -88,14 +88,14 @@ class TrapScreen(ConsoleScreen):
         *(Binding(str(n), f"pane({n - 1})", "pane", show=False) for n in range(1, 7)),
     ]
 
-    def __init__(self, main: MainScreen, look: Look) -> None:
-        self.words = WordsPane(look)
-        self.saved = SavedPane(look)
-        self.handler = HandlerPane(look)
-        self.log_pane = LogPane(look)
-        self.timeline = TimelinePane(look)
+    def __init__(self, main: MainScreen, appearance: Appearance) -> None:
+        self.words = WordsPane(appearance)
+        self.saved = SavedPane(appearance)
+        self.handler = HandlerPane(appearance)
+        self.log_pane = LogPane(appearance)
+        self.timeline = TimelinePane(appearance)
         panes = (self.words, self.saved, self.handler, self.log_pane, self.timeline)
-        super().__init__(main, look, "trap", panes, self.saved, self.words)
+        super().__init__(main, appearance, "trap", panes, self.saved, self.words)
 
     def panes_at(self, top: int, width: int, rows: int) -> dict[str, Rect]:
         """Two columns where they fit; else saved state above one of the others."""
@@ -170,7 +170,7 @@ class TrapScreen(ConsoleScreen):
             note = f" {field.note}." if field.note else ""
             first = f"{field.name}: {field.meaning}. This is {field.certainty}.{note}"
             lines = (first, "", *lines)
-        self.app.push_screen(WordCard(self.look, word.name, lines))
+        self.app.push_screen(WordCard(self.appearance, word.name, lines))
 
     def action_edit(self) -> None:
         """Another value for the field under the cursor: a write through the port, logged."""

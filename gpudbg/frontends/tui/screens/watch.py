@@ -13,9 +13,9 @@ from textual.events import Resize
 from gpudbg.answers.words import lane_list
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.actions import key_name
+from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.doings import drop_watch
 from gpudbg.frontends.tui.doings_look import watch_expression
-from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.screens.board import Board
 from gpudbg.frontends.tui.screens.side import SideScreen
 from gpudbg.frontends.tui.text import Row, Span, fit, row
@@ -108,8 +108,8 @@ class WatchTable(LinePane):
     number, title, pane = "1", "Watch", "watchtable"
     empty = "No expressions yet. `a` adds one: R4, threadIdx.x*4, shared[3]"
 
-    def __init__(self, look: Look) -> None:
-        super().__init__(look)
+    def __init__(self, appearance: Appearance) -> None:
+        super().__init__(appearance)
         self.chosen: dict[str, bool] = {}
         self.folded = False
 
@@ -135,7 +135,7 @@ class WatchTable(LinePane):
 
     def content(self, view: View, width: int, height: int) -> Content:
         """The warp's own lanes, then a row an expression."""
-        axis, g = self.axis, self.look.glyphs
+        axis, g = self.axis, self.appearance.glyphs
         focus = view.focus_row
         if focus is None:
             return Content((), "")
@@ -173,7 +173,7 @@ class WatchTable(LinePane):
         return [*above, self._line(value, view, axis, "")]
 
     def _line(self, value: LaneRow, view: View, axis: Axis, name: str) -> Row:
-        g = self.look.glyphs
+        g = self.appearance.glyphs
         changed = bool(value.changed)
         room, cell = axis.start - 3 - self.cell, self.cell
         text = value.focus_text
@@ -229,7 +229,7 @@ class ValuesPane(LinePane):
         cell = min(max((len(t) for t, _ in found), default=1), 14)
         rows = []
         for text, lanes in found:
-            bar = self.look.glyphs.running * max(len(lanes) * 12 // most, 1)
+            bar = self.appearance.glyphs.running * max(len(lanes) * 12 // most, 1)
             rows.append(
                 row(
                     (f" {text[:cell]:>{cell}} ", "text"),
@@ -275,19 +275,19 @@ class WatchScreen(SideScreen):
         *(Binding(str(n), f"pane({n - 1})", "pane", show=False) for n in range(1, 5)),
     ]
 
-    def __init__(self, main: MainScreen, look: Look) -> None:
-        super().__init__(main, look, "watch")
-        self.table = WatchTable(look)
-        self.values = ValuesPane(look)
-        self.out = OutPane(look)
-        self.lanes = LaneTablePane(look)
+    def __init__(self, main: MainScreen, appearance: Appearance) -> None:
+        super().__init__(main, appearance, "watch")
+        self.table = WatchTable(appearance)
+        self.values = ValuesPane(appearance)
+        self.out = OutPane(appearance)
+        self.lanes = LaneTablePane(appearance)
         self._tabled = False
         self._placed = 0
 
     def compose(self) -> ComposeResult:
         """Stop line, the table, the lanes, two panes below, keys."""
-        yield Board(StopLine(self.look, "w-stopline"), self.table, self.lanes, self.values,
-                    self.out, KeyRow(self.look, "w-keys"))  # fmt: skip
+        yield Board(StopLine(self.appearance, "w-stopline"), self.table, self.lanes, self.values,
+                    self.out, KeyRow(self.appearance, "w-keys"))  # fmt: skip
 
     def on_mount(self) -> None:
         """The present picture."""

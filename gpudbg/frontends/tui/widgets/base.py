@@ -22,7 +22,7 @@ from gpudbg.frontends.tui.text import Row, Span, fit, row, strip
 from gpudbg.frontends.tui.widgets.lane_axis import Axis, axis_for, ruler
 
 if TYPE_CHECKING:
-    from gpudbg.frontends.tui.look import Look
+    from gpudbg.frontends.tui.appearance import Appearance
     from gpudbg.frontends.tui.view import Running, View
 
 
@@ -58,9 +58,9 @@ class LinePane(Widget, can_focus=True):
     empty: ClassVar[str] = ""
     pane: ClassVar[str] = ""
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, appearance: Appearance) -> None:
         super().__init__(id=f"pane-{self.pane}")
-        self.look = look
+        self.appearance = appearance
         self.view: View | None = None
         self.running: Running | None = None
         self.top = 0
@@ -114,14 +114,14 @@ class LinePane(Widget, can_focus=True):
         rows = self._drawn_rows = [self._row(y) for y in range(size.height)]
         if len(drawn) != len(rows) or len(old) != len(rows):
             self._drawn = [self._strip(line, size.width) for line in rows]
-            self.look.changes += 1
+            self.appearance.changes += 1
             self.refresh()
             return
         changed = [y for y in range(len(rows)) if rows[y] != old[y]]
         for y in changed:
             drawn[y] = self._strip(rows[y], size.width)
         if changed:
-            self.look.changes += 1
+            self.appearance.changes += 1
             self.refresh(*(Region(0, y, size.width, 1) for y in changed))
 
     def _build(self, view: View) -> None:
@@ -154,7 +154,7 @@ class LinePane(Widget, can_focus=True):
         return line
 
     def _strip(self, line: Row, width: int) -> Strip:
-        return strip(line, width, self.look.palette, self.look.glyphs.cut)
+        return strip(line, width, self.appearance.palette, self.appearance.glyphs.cut)
 
     def body_row(self, index: int, y: int) -> Row:
         """A row of the body; the last says how many are below."""
@@ -165,7 +165,7 @@ class LinePane(Widget, can_focus=True):
             return Row()
         below = len(rows) - index - 1
         if y == self.size.height - 1 and below > 0 and self.body > 2:
-            note = f" {self.look.glyphs.cut} {below + 1:,} more "
+            note = f" {self.appearance.glyphs.cut} {below + 1:,} more "
             return row((note, "dim"))
         line = rows[index]
         if index == self.cursor and self.has_focus and not line.tint:
@@ -174,7 +174,7 @@ class LinePane(Widget, can_focus=True):
 
     def title_row(self) -> Row:
         """The rule with number, name, lane ruler, neighbours and right words."""
-        g = self.look.glyphs
+        g = self.appearance.glyphs
         focus = self.has_focus
         rule = g.rule_heavy if focus else g.rule
         style = "you" if focus else "faint"
@@ -226,11 +226,13 @@ class LinePane(Widget, can_focus=True):
         """One line, from the rows built last."""
         if len(self._drawn) != self.size.height or (y and self.view is None):
             if self.view is None:
-                return Strip([Segment(" " * self.size.width, self.look.palette.style("text"))])
+                return Strip(
+                    [Segment(" " * self.size.width, self.appearance.palette.style("text"))]
+                )
             self.redraw()
         if y < len(self._drawn):
             return self._drawn[y]
-        return Strip.blank(self.size.width, self.look.palette.style("text"))
+        return Strip.blank(self.size.width, self.appearance.palette.style("text"))
 
     def on_resize(self, event: Resize) -> None:
         """Rows depend on the size."""

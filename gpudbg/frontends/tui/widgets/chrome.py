@@ -11,8 +11,8 @@ from textual.widget import Widget
 from gpudbg.debug.snapshot import WarpRow
 from gpudbg.debug.stops.stop import BreakpointStop, OpenedStop
 from gpudbg.frontends.tui import messages
+from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.glyphs import Glyphs
-from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.text import Row, Span, fit, row, strip
 from gpudbg.frontends.tui.view import Running, View
 
@@ -22,9 +22,9 @@ TINTS = {"now": "now-bg", "stop": "stop-bg", "run": "band"}
 class OneLine(Widget):
     """A row of one line drawn from a `Row`."""
 
-    def __init__(self, look: Look, name: str) -> None:
+    def __init__(self, appearance: Appearance, name: str) -> None:
         super().__init__(id=name)
-        self.look = look
+        self.appearance = appearance
         self.view: View | None = None
         self.running: Running | None = None
         self._line = Row()
@@ -48,7 +48,7 @@ class OneLine(Widget):
             made = row((f" {self.id}: {type(error).__name__}: {error}", "stop"))
         if made != self._line:
             self._line = made
-            self.look.changes += 1
+            self.appearance.changes += 1
             self.refresh()
 
     @property
@@ -58,7 +58,9 @@ class OneLine(Widget):
 
     def render_line(self, y: int) -> Strip:
         """The line."""
-        return strip(self._line, self.size.width, self.look.palette, self.look.glyphs.cut)
+        return strip(
+            self._line, self.size.width, self.appearance.palette, self.appearance.glyphs.cut
+        )
 
     def on_resize(self) -> None:
         """The line depends on the width."""
@@ -103,7 +105,7 @@ class StopLine(OneLine):
 
     def build(self, view: View, width: int) -> Row:
         """`● Breakpoint 2  tour+0x168  tour.cu:19      19 of 32 lanes  CTA 1  warp 13  lane 4`"""
-        g = self.look.glyphs
+        g = self.appearance.glyphs
         if self.running is not None:
             return self._running_row(self.running)
         if view.past is not None:
@@ -139,7 +141,7 @@ class StopLine(OneLine):
     def _past_row(self, view: View, now: int, width: int) -> Row:
         """`◄ In the past  tick 4,790 of 4,812  Breakpoint 2  tour+0x168`"""
         left: list[Span] = [
-            (f" {self.look.glyphs.past} In the past", "you.b"),
+            (f" {self.appearance.glyphs.past} In the past", "you.b"),
             (f"  tick {view.tick:,} of {now:,}", "text"),
             (f"  {view.stop_title}", "text.b"),
             (f"  {view.stop_where}", "text"),
@@ -181,7 +183,7 @@ class StopLine(OneLine):
 
     def _running_row(self, now: Running) -> Row:
         left: list[Span] = [
-            (f" {self.look.glyphs.pc} ", "run.b"),
+            (f" {self.appearance.glyphs.pc} ", "run.b"),
             (now.label, "run.b"),
             (f"  {now.progress.line()}", "text"),
         ]
@@ -213,8 +215,8 @@ def block_name(block: tuple[int, int, int], grid: tuple[int, int, int]) -> str:
 class SmStrip(OneLine):
     """Every warp of the focused SM as one cell, in CTA groups."""
 
-    def __init__(self, look: Look, name: str) -> None:
-        super().__init__(look, name)
+    def __init__(self, appearance: Appearance, name: str) -> None:
+        super().__init__(appearance, name)
         self._spots: list[tuple[int, int, int]] = []
 
     def build(self, view: View, width: int) -> Row:
@@ -234,13 +236,13 @@ class SmStrip(OneLine):
             mine_cta = focus is not None and focus.block == block
             name = block_name(block, view.snapshot.grid)
             if at + len(name) + len(warps) + 2 > limit:
-                spans.append((self.look.glyphs.cut, "muted"))
+                spans.append((self.appearance.glyphs.cut, "muted"))
                 break
             spans.append((name + (" " if wide else ""), "you" if mine_cta else "muted"))
             at += len(name) + (1 if wide else 0)
             for w in warps:
                 mine = focus is not None and (w.sm, w.slot) == (focus.sm, focus.slot)
-                spans.append(strip_mark(w, mine, self.look.glyphs))
+                spans.append(strip_mark(w, mine, self.appearance.glyphs))
                 spots.append((at, w.sm, w.slot))
                 at += 1
             gap = "  " if wide else " "
@@ -279,7 +281,7 @@ class KeyRow(OneLine):
     def say(self, text: str, role: str) -> None:
         """A word to the user."""
         self.said = (text, role)
-        self.look.changes += 1
+        self.appearance.changes += 1
         self.redraw()
 
     def unsay(self) -> None:
@@ -299,7 +301,7 @@ class KeyRow(OneLine):
         left: list[Span] = [(" ", "text/band")]
         if self.said is not None:
             most = max(room * 2 // 3, 0)
-            text = fit(self.said[0], most, self.look.glyphs.cut).rstrip()
+            text = fit(self.said[0], most, self.appearance.glyphs.cut).rstrip()
             left = [(f" {text}  ", f"{self.said[1]}/band")]
         for key, words in self.keys:
             item = _key(key, words)
@@ -316,14 +318,14 @@ def _key(key: str, words: str) -> list[Span]:
 class Splitter(Widget):
     """The vertical line between the columns; it can be dragged."""
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, appearance: Appearance) -> None:
         super().__init__(id="splitter")
-        self.look = look
+        self.appearance = appearance
         self._held = False
 
     def render_line(self, y: int) -> Strip:
         """One cell of the line."""
-        return strip(row((self.look.glyphs.column, "faint")), 1, self.look.palette, " ")
+        return strip(row((self.appearance.glyphs.column, "faint")), 1, self.appearance.palette, " ")
 
     def on_mouse_down(self) -> None:
         """Begin to drag."""

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import overload
 
+from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.code_index import CodeIndex, Entry
-from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.text import Row, Span, row
 from gpudbg.frontends.tui.view import View
 from gpudbg.frontends.tui.widgets.arrows import Jump, draw
@@ -64,10 +64,12 @@ def text_spans(text: str, quiet: bool = False) -> tuple[Span, Span, tuple[Span, 
 class CodeRows(Sequence[Row]):
     """Rows made when they are asked for: a program of any length costs only what is seen."""
 
-    def __init__(self, view: View, look: Look, width: int, first: int = 0, seen: int = 0) -> None:
+    def __init__(
+        self, view: View, appearance: Appearance, width: int, first: int = 0, seen: int = 0
+    ) -> None:
         self.view = view
         self.rows: CodeIndex = view.code
-        self.look = look
+        self.appearance = appearance
         self.wide = width >= CONTROL_WIDTH
         self.points = {pc: p for p in view.points for pc in p.pcs}
         self.live = view.live
@@ -76,7 +78,7 @@ class CodeRows(Sequence[Row]):
         if self.live is not None and self.live.branches:
             self.arrow_lanes = ARROWS_WIDE if self.wide else ARROWS
             jumps = [self._jump(*pair) for pair in self._window(first, seen)]
-            self.arrows = draw(jumps, first, seen, self.arrow_lanes, look.glyphs)
+            self.arrows = draw(jumps, first, seen, self.arrow_lanes, appearance.glyphs)
         self.target = view.code.target(view.pc) if view.pc is not None else None
 
     def _window(self, first: int, seen: int) -> Iterable[tuple[int, int]]:
@@ -126,13 +128,13 @@ class CodeRows(Sequence[Row]):
         text = self.rows.source(entry.line)
         indent = " " * (11 if self.wide else 0)
         words = text.rstrip().expandtabs(4) if text else f"{entry.line}"
-        through = [(" " if t == self.look.glyphs.rule else t, s) for t, s in arrow]
+        through = [(" " if t == self.appearance.glyphs.rule else t, s) for t, s in arrow]
         beside = self._beside(0, tuple(through))
         return row((f"{entry.line.number:6} ", "muted"), *beside, (indent + "  ", "text"),
                    (words, "muted.i"))  # fmt: skip
 
     def _instruction(self, pc: int, arrow: tuple[Span, ...]) -> Row:
-        g = self.look.glyphs
+        g = self.appearance.glyphs
         code = self.rows.code(pc)
         if code is None:
             return row((f"  {self.rows.offset(pc):04x}  no code here", "dim"))
@@ -173,8 +175,8 @@ class CodePane(LinePane):
 
     number, title, pane = "1", "Code", "code"
 
-    def __init__(self, look: Look) -> None:
-        super().__init__(look)
+    def __init__(self, appearance: Appearance) -> None:
+        super().__init__(appearance)
         self._pc: int | None = None
 
     def content(self, view: View, width: int, height: int) -> Content:
@@ -185,7 +187,7 @@ class CodePane(LinePane):
         if view.live is not None and view.tracked is not None and width >= 50:
             right = f"R{view.tracked} ^ set v read : live   " + right
         first = max(0, min(self.top, len(view.code.entries) - height))
-        return Content(CodeRows(view, self.look, width, first, height), right)
+        return Content(CodeRows(view, self.appearance, width, first, height), right)
 
     def _entry_line(self, view: View) -> str:
         if view.pc is None:

@@ -18,7 +18,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from gpudbg.frontends.tui import messages
-from gpudbg.frontends.tui.look import Look
+from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.text import Row, row, strip
 from gpudbg.frontends.tui.view import Running, View
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
@@ -218,8 +218,8 @@ class LogPane(LinePane):
         Binding("right", "pan(1)", "columns after", show=False),
     ]
 
-    def __init__(self, look: Look) -> None:
-        super().__init__(look)
+    def __init__(self, appearance: Appearance) -> None:
+        super().__init__(appearance)
         self.lines: deque[Row] = deque(maxlen=KEPT_LINES)
         self._count = 0
         self._asked: Row | None = None
@@ -248,7 +248,7 @@ class LogPane(LinePane):
         more = f"{above} more above  PgUp" if above > 0 and self._asked is not None else ""
         seen = rows[max(min(self.top, len(rows) - height), 0) :][:height]
         if self.pan or any(len(r.text) > width for r in seen):
-            arrows = "Left Right" if self.look.glyphs.name == "ascii" else "\u2190 \u2192"
+            arrows = "Left Right" if self.appearance.glyphs.name == "ascii" else "\u2190 \u2192"
             more = f"{arrows} other columns   {more}".rstrip()
         return Content(rows, more)
 
@@ -288,13 +288,13 @@ class LogPane(LinePane):
 class PromptMark(Widget):
     """`(gpudbg)` before the prompt."""
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, appearance: Appearance) -> None:
         super().__init__()
-        self.look = look
+        self.appearance = appearance
 
     def render_line(self, y: int) -> Strip:
         """The mark."""
-        return strip(row((PROMPT, "you")), len(PROMPT), self.look.palette, "")
+        return strip(row((PROMPT, "you")), len(PROMPT), self.appearance.palette, "")
 
 
 class ConsolePane(Vertical):
@@ -302,12 +302,14 @@ class ConsolePane(Vertical):
 
     pane = "console"
 
-    def __init__(self, look: Look, complete: Complete, like: ConsolePane | None = None) -> None:
+    def __init__(
+        self, appearance: Appearance, complete: Complete, like: ConsolePane | None = None
+    ) -> None:
         """`like`: another screen's, whose answers and history this one shares."""
         super().__init__(id="pane-console")
-        self.look = look
+        self.appearance = appearance
         self.history: History = History() if like is None else like.history
-        self.answers = LogPane(look)
+        self.answers = LogPane(appearance)
         if like is not None:
             self.answers.lines = like.answers.lines
         self.prompt = Prompt(self.history, complete)
@@ -317,7 +319,7 @@ class ConsolePane(Vertical):
         """Answers, then the prompt's row."""
         yield self.answers
         with Horizontal():
-            yield PromptMark(self.look)
+            yield PromptMark(self.appearance)
             yield self.prompt
 
     def show(self, view: View, running: Running | None = None) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 from gpudbg.debug.trace.timeline import first_stop
+from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.collect_timeline import Change, ChangesPicture
-from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.stop_words import single_step
 from gpudbg.frontends.tui.text import Row, Span, row
 from gpudbg.frontends.tui.view import View
@@ -34,7 +34,7 @@ class PastLine(StopLine):
         if self.running is not None or self.tick is None or view.past is None:
             return super().build(view, width)
         left: list[Span] = [
-            (f" {self.look.glyphs.past} In the past", "you.b"),
+            (f" {self.appearance.glyphs.past} In the past", "you.b"),
             (f"  tick {self.tick:,} of {view.past:,}", "text"),
             (f"   {view.past - self.tick:,} ticks before now", "muted"),
         ]
@@ -55,8 +55,8 @@ class PastStopsPane(LinePane):
 
     number, title, pane = "2", "Stops", "paststops"
 
-    def __init__(self, look: Look) -> None:
-        super().__init__(look)
+    def __init__(self, appearance: Appearance) -> None:
+        super().__init__(appearance)
         self.picture: TimelinePicture | None = None
         self.kept: frozenset[int] = frozenset()
 
@@ -76,7 +76,7 @@ class PastStopsPane(LinePane):
             steps.clear()
 
         for n, stop in enumerate(view.stops[first:], view.stops_before + first):
-            line = stop_line(stop, view.code, n, n == shown, self.look.glyphs)
+            line = stop_line(stop, view.code, n, n == shown, self.appearance.glyphs)
             if n not in self.kept:
                 line = Row(tuple((t, "dim") for t, _ in line.spans), line.key)
             if single_step(stop) and n != shown:
@@ -95,7 +95,7 @@ class PastStopsPane(LinePane):
         return view.past_stop if view.past is not None else view.stop_number
 
     def _marks(self) -> list[tuple[int, Row]]:
-        g, out = self.look.glyphs, []
+        g, out = self.appearance.glyphs, []
         for event in self.picture.events if self.picture is not None else ():
             if event.kind == "stop":
                 continue
@@ -126,8 +126,8 @@ class ChangedPane(LinePane):
     number, title, pane = "3", "What changed", "changed"
     empty = "Nothing yet. Space executes one instruction."
 
-    def __init__(self, look: Look) -> None:
-        super().__init__(look)
+    def __init__(self, appearance: Appearance) -> None:
+        super().__init__(appearance)
         self.picture: ChangesPicture | None = None
 
     def content(self, view: View, width: int, height: int) -> Content:
@@ -135,7 +135,7 @@ class ChangedPane(LinePane):
         p = self.picture
         if p is None:
             return Content(())
-        g = self.look.glyphs
+        g = self.appearance.glyphs
         rows = []
         if p.since is not None:
             rows.append(row((f" since {p.since:,}  ", "muted"), (self._sum(p), "text")))
@@ -191,7 +191,7 @@ class ChangedPane(LinePane):
         return ", ".join(parts)
 
     def _change(self, c: Change, lane: int) -> Row:
-        g = self.look.glyphs
+        g = self.appearance.glyphs
         lanes = f"{c.lanes} lane{'s' if c.lanes > 1 else ''} changed"
         same = c.before == c.after
         here: tuple[Span, ...] = (

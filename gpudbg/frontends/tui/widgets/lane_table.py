@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from textual.binding import Binding
 
+from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.coordinates import coordinates
-from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.text import Row, Span, fit, row
 from gpudbg.frontends.tui.view import LaneRow, View
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
@@ -57,13 +57,13 @@ class LaneTablePane(LinePane):
         Binding("right", "pan(1)", "columns after", show=False),
     ]
 
-    def __init__(self, look: Look) -> None:
-        super().__init__(look)
+    def __init__(self, appearance: Appearance) -> None:
+        super().__init__(appearance)
         self.first = 0
 
     def content(self, view: View, width: int, height: int) -> Content:
         """Names, then the lanes."""
-        focus, g = view.focus_row, self.look.glyphs
+        focus, g = view.focus_row, self.appearance.glyphs
         if focus is None:
             return Content((), "")
         threads = [self._thread(view, lane) for lane in range(32)]
@@ -83,7 +83,7 @@ class LaneTablePane(LinePane):
     def _right(self, columns: list[Column], count: int) -> str:
         if count >= len(columns):
             return f"{len(columns)} columns"
-        left_right = "Left Right" if self.look.glyphs.name == "ascii" else "\u2190 \u2192"
+        left_right = "Left Right" if self.appearance.glyphs.name == "ascii" else "\u2190 \u2192"
         last = self.first + count
         return f"columns {self.first + 1} to {last} of {len(columns)}   {left_right} others"
 
@@ -111,7 +111,7 @@ class LaneTablePane(LinePane):
         return coordinates((n % x, n // x % y, n // (x * y)), view.snapshot.block)
 
     def _lane(self, view: View, lane: int, thread: str, wide: int, shown: list[Column]) -> Row:
-        focus, g, bit = view.focus_row, self.look.glyphs, 1 << lane
+        focus, g, bit = view.focus_row, self.appearance.glyphs, 1 << lane
         assert focus is not None
         mine = lane == view.lane
         active = bool(focus.active & bit)

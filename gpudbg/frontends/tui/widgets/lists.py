@@ -7,9 +7,9 @@ from itertools import pairwise
 
 from gpudbg.debug.stops.stop import BreakpointStop, ExitStop, Stop
 from gpudbg.debug.views.text import number_text
+from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.code_index import CodeIndex
 from gpudbg.frontends.tui.glyphs import Glyphs
-from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.stop_words import name_of, single_step
 from gpudbg.frontends.tui.text import Row, Span, row
 from gpudbg.frontends.tui.view import LaneRow, OutputRow, PointRow, View
@@ -63,7 +63,7 @@ class StopsPane(LinePane):
                 continue
             rows += self._folded(steps)
             steps = 0
-            rows.append(stop_line(stop, view.code, number, last, self.look.glyphs))
+            rows.append(stop_line(stop, view.code, number, last, self.appearance.glyphs))
         return Content([*rows, *self._folded(steps)], f"{len(view.stops)}")
 
     def _folded(self, steps: int) -> list[Row]:
@@ -78,8 +78,8 @@ class WatchPane(LinePane):
     number, title, pane = "8", "Watch", "watch"
     empty = "No expressions yet. `a` adds one: R4, threadIdx.x*4, shared[3]"
 
-    def __init__(self, look: Look) -> None:
-        super().__init__(look)
+    def __init__(self, appearance: Appearance) -> None:
+        super().__init__(appearance)
         self.chosen: dict[str, bool] = {}
 
     def content(self, view: View, width: int, height: int) -> Content:
@@ -88,9 +88,9 @@ class WatchPane(LinePane):
         rows: list[Row] = []
         free = 5 * len(view.watches) <= height
         for value in view.watches:
-            rows += named_lines(value, view, self.axis, self.look.glyphs, width)
+            rows += named_lines(value, view, self.axis, self.appearance.glyphs, width)
             if is_open(value, self.chosen, free):
-                rows += opened(value, view, self.axis, self.look.glyphs)
+                rows += opened(value, view, self.axis, self.appearance.glyphs)
         return Content(rows, "a adds" if rows else "", lanes=bool(rows))
 
     def toggle(self, name: str) -> None:
@@ -178,7 +178,7 @@ class OutputPane(LinePane):
         rows: list[Row] = []
         room = height - 2 * max(len(view.outputs) - 1, 0)
         for n, out in enumerate(sorted(view.outputs, key=lambda out: not out.changed)):
-            rows += output_rows(out, width, self.look.glyphs, more=n == 0 and room > 9)
+            rows += output_rows(out, width, self.appearance.glyphs, more=n == 0 and room > 9)
         done = view.snapshot.ctas_done
         return Content(rows, f"{done:,} of {view.snapshot.ctas_total:,} CTAs done")
 
@@ -210,6 +210,6 @@ class MarksPane(LinePane):
 
     def content(self, view: View, width: int, height: int) -> Content:
         """One row a breakpoint."""
-        rows = [point_line(p, self.look.glyphs) for p in view.points]
+        rows = [point_line(p, self.appearance.glyphs) for p in view.points]
         words = "on off by E, Del deletes" if rows else ""
         return Content(rows, words)

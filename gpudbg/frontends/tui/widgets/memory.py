@@ -17,7 +17,7 @@ from gpudbg.frontends.tui.view import MemoryPage, View
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
 
 if TYPE_CHECKING:
-    from gpudbg.frontends.tui.look import Look
+    from gpudbg.frontends.tui.appearance import Appearance
 
 ROW_BYTES = 16
 
@@ -169,8 +169,8 @@ class MemoryPane(LinePane):
         Binding("right", "column(1)", "right", show=False),
     ]
 
-    def __init__(self, look: Look) -> None:
-        super().__init__(look)
+    def __init__(self, appearance: Appearance) -> None:
+        super().__init__(appearance)
         self.column = 0
         self.chosen: dict[tuple[str, int], str] = {}
 
@@ -263,7 +263,7 @@ class MemoryPane(LinePane):
         if page is None:
             return Content((), "")
         if page.space == "map":
-            rows = map_rows(page, self.look.glyphs)
+            rows = map_rows(page, self.appearance.glyphs)
             return Content(rows or [row((" No allocations yet. A launch makes them.", "muted"))],
                            page.label)  # fmt: skip
         if page.error:
@@ -279,5 +279,6 @@ class MemoryPane(LinePane):
         # A buffer's name says where it is.
         space = "" if page.element else f"{page.space}  "
         return Content(
-            page_rows(page, form, width, self.look.glyphs.unwritten), f"{shown}{space}{page.label}"
+            page_rows(page, form, width, self.appearance.glyphs.unwritten),
+            f"{shown}{space}{page.label}",
         )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from gpudbg.debug.stories import Story
-from gpudbg.frontends.tui.look import Look
+from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.text import Row, row
 from gpudbg.frontends.tui.view import View
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
@@ -41,8 +41,8 @@ class NotesPane(LinePane):
     number, title, pane = "H", "Notes", "notes"
     empty = "These are your own programs: no story is told about them. `G` lists the stories."
 
-    def __init__(self, look: Look) -> None:
-        super().__init__(look)
+    def __init__(self, appearance: Appearance) -> None:
+        super().__init__(appearance)
         self.story: Story | None = None
         self.done: set[int] = set()
         self.results: dict[int, tuple[tuple[str, ...], str]] = {}
@@ -59,7 +59,7 @@ class NotesPane(LinePane):
         story = self.story
         if story is None:
             return Content(())
-        g = self.look.glyphs
+        g = self.appearance.glyphs
         rows = [row((f" {story.title}", "text.b"))]
         for text in paragraphs(story.notes):
             rows += wrapped(text, width, "muted")
@@ -80,7 +80,9 @@ class NotesPane(LinePane):
         lines, error = self.results.get(number, ((), ""))
         rows = [row((f"    {line}", "text")) for line in lines[:RESULT]]
         if len(lines) > RESULT:
-            words = f"    {self.look.glyphs.cut} {len(lines) - RESULT} more lines in the console"
+            words = (
+                f"    {self.appearance.glyphs.cut} {len(lines) - RESULT} more lines in the console"
+            )
             rows.append(row((words, "dim")))
         return rows + [row((f"    {line}", "stop")) for line in error.splitlines()]
 

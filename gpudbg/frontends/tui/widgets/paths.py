@@ -83,10 +83,12 @@ class PathsPane(LinePane):
             # Tokens that nobody waits at go first when rows are short.
             idle = [n for n, p in shown if not p.mask][::-1][: spare + 1]
             shown = [(n, p) for n, p in shown if n not in idle]
-            rows = [path_line(p, n, view, axis, self.look.glyphs) for n, p in shown]
+            rows = [path_line(p, n, view, axis, self.appearance.glyphs) for n, p in shown]
             if idle:
-                rows.append(row((f" {self.look.glyphs.cut} {len(idle)} with nobody yet", "dim")))
+                rows.append(
+                    row((f" {self.appearance.glyphs.cut} {len(idle)} with nobody yet", "dim"))
+                )
         else:
-            rows = [path_line(p, n, view, axis, self.look.glyphs) for n, p in shown]
+            rows = [path_line(p, n, view, axis, self.appearance.glyphs) for n, p in shown]
         focus = view.focus_row
         return Content(rows, f"of warp {focus.slot}" if focus else "", lanes=True)

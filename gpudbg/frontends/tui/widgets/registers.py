@@ -6,9 +6,9 @@ import textwrap
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
+from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.lane_rows import register_text
-from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.text import Row, Span, row
 from gpudbg.frontends.tui.view import LaneRow, View
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
@@ -156,8 +156,8 @@ class RegistersPane(LinePane):
     number, title, pane = "4", "Registers", "registers"
     empty = "Nothing runs. `r` starts the kernel again."
 
-    def __init__(self, look: Look) -> None:
-        super().__init__(look)
+    def __init__(self, appearance: Appearance) -> None:
+        super().__init__(appearance)
         self.open: set[str] = set()
         self.single = False
 
@@ -165,7 +165,7 @@ class RegistersPane(LinePane):
         """One row a value, opened ones with four more; zero rows fold away when short of room."""
         axis = self.axis
         if self.single:
-            rows = one_lane(view, width, self.look.glyphs)
+            rows = one_lane(view, width, self.appearance.glyphs)
             return Content(rows, f"of lane {view.lane}")
         every = [*view.registers, *view.specials]
         rows = self._rows(every, view, axis)
@@ -186,9 +186,9 @@ class RegistersPane(LinePane):
                 idle.append(value.name)
                 continue
             self._never(rows, idle, axis)
-            rows.append(lane_line(value, view, axis, self.look.glyphs))
+            rows.append(lane_line(value, view, axis, self.appearance.glyphs))
             if value.name in self.open and value.cells:
-                rows += opened(value, view, axis, self.look.glyphs)
+                rows += opened(value, view, axis, self.appearance.glyphs)
         self._never(rows, idle, axis)
         return rows
 
@@ -221,7 +221,7 @@ class LanesPane(LinePane):
 
     def content(self, view: View, width: int, height: int) -> Content:
         """Mask row, then values by interest."""
-        axis, g = self.axis, self.look.glyphs
+        axis, g = self.axis, self.appearance.glyphs
         focus = view.focus_row
         if focus is None:
             return Content((), "")

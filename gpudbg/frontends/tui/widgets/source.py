@@ -7,8 +7,8 @@ from pathlib import PurePath
 from textual.events import Resize
 
 from gpudbg.debug.symbols import Line
+from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.code_index import CodeIndex
-from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.text import Row, Span, row
 from gpudbg.frontends.tui.view import PointRow, View
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
@@ -22,8 +22,8 @@ class SourcePane(LinePane):
 
     number, title, pane = "", "Source", "source"
 
-    def __init__(self, look: Look) -> None:
-        super().__init__(look)
+    def __init__(self, appearance: Appearance) -> None:
+        super().__init__(appearance)
         self._pc: int | None = None
         self._file = ""
         self._index: CodeIndex | None = None
@@ -86,7 +86,7 @@ class SourcePane(LinePane):
     def _numbered(
         self, n: int, text: str, here: bool, point: PointRow | None, pc: int | None, warps: int
     ) -> Row:
-        g = self.look.glyphs
+        g = self.appearance.glyphs
         gutter = " " if point is None else g.point if point.enabled else g.point_off
         spans: list[Span] = [
             (gutter, "stop" if point is None or point.enabled else "muted"),

@@ -13,8 +13,8 @@ from textual.events import Click, Leave, MouseMove, MouseScrollDown, MouseScroll
 from gpudbg.debug.views.image import UPPER, Window, fitting_zoom, halves
 from gpudbg.device.picture import RAMPS, Pixels, pixels_of, ramp
 from gpudbg.frontends.tui import messages
+from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.collect_image import ImagePicture
-from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.text import Row, Span, row
 from gpudbg.frontends.tui.view import View
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
@@ -66,8 +66,8 @@ class SurfacePane(LinePane):
         Binding("end", "walk(1000000, 0)", "last", show=False),
     ]
 
-    def __init__(self, look: Look) -> None:
-        super().__init__(look)
+    def __init__(self, appearance: Appearance) -> None:
+        super().__init__(appearance)
         self.x = self.y = 0
         self.hover: tuple[int, int] | None = None
         self.zoom: int | None = None
@@ -203,7 +203,7 @@ class SurfacePane(LinePane):
         count = picture.rows[picture.index].slices
         if count > 1:
             parts.append(f"{picture.slice_word} {picture.number} of {count}")
-        times = self.look.glyphs.times
+        times = self.appearance.glyphs.times
         parts.append(f"{picture.width} {times} {picture.height}")
         across, down = self._spread(picture)
         if across < picture.width or down < picture.height:
@@ -218,7 +218,7 @@ class SurfacePane(LinePane):
         if picture is None:
             return line
         name = f"{picture.image.kind.capitalize()} {picture.image.name} "
-        rule = self.look.glyphs.rule_heavy if self.has_focus else self.look.glyphs.rule
+        rule = self.appearance.glyphs.rule_heavy if self.has_focus else self.appearance.glyphs.rule
         spans = list(line.spans)
         at = next((n for n, (text, _) in enumerate(spans) if text == self.title + " "), None)
         if at is not None:
@@ -240,11 +240,11 @@ class SurfacePane(LinePane):
         return self._pixels[1]
 
     def _ascii(self) -> bool:
-        return self.look.glyphs.name == "ascii" or self.look.palette.plain
+        return self.appearance.glyphs.name == "ascii" or self.appearance.palette.plain
 
     def _ruled(self, picture: ImagePicture, lines: list[tuple[list[Span], int]]) -> Iterator[Row]:
         """The texel rows between rulers; red marks where accesses left the picture."""
-        g, label = self.look.glyphs, self._label(picture)
+        g, label = self.appearance.glyphs, self._label(picture)
         yield self._ruler(picture)
         end = self._origin[0] + self._spread(picture)[0] >= picture.width
         for n, (spans, y) in enumerate(lines):
@@ -269,7 +269,7 @@ class SurfacePane(LinePane):
             yield row((" " * label, "text"), (marks, "stop"))
 
     def _column_marks(self, picture: ImagePicture, which: frozenset[int], columns: int) -> str:
-        cross = self.look.glyphs.cross
+        cross = self.appearance.glyphs.cross
         zoom = self.actual_zoom(picture)
         out = []
         for c in range(columns):
@@ -297,7 +297,7 @@ class SurfacePane(LinePane):
         at = (self.x - self._origin[0]) // step * cell
         at += self._cell - 2 if self.mode != "picture" else 0
         text = "".join(line)[:columns]
-        mark = self.look.glyphs.open
+        mark = self.appearance.glyphs.open
         if 0 <= at < columns:
             return row((" " * label + text[:at], "muted"), (mark, "you"), (text[at + 1 :], "muted"))
         return row((" " * label + text, "muted"))
@@ -312,7 +312,7 @@ class SurfacePane(LinePane):
         shown, across, down = halves(pixels, window)
         shown = shown.copy()
         self._mark_cursor(shown, window, stretch, across)
-        ground = np.array(_rgb(self.look.palette.colours["bg"]), np.uint8)
+        ground = np.array(_rgb(self.appearance.palette.colours["bg"]), np.uint8)
         shown[down:] = ground
         out = []
         for r in range(-(-down // 2)):
@@ -328,7 +328,7 @@ class SurfacePane(LinePane):
         """The cursor's texel in the colour of the user."""
         if self._ascii():
             return
-        colour = np.array(_rgb(self.look.palette.colours["you"]), np.uint8)
+        colour = np.array(_rgb(self.appearance.palette.colours["you"]), np.uint8)
         for r in range(shown.shape[0]):
             y = window.texel_at(0, r)[1] // stretch
             step = max(-window.zoom, 1)
@@ -351,7 +351,7 @@ class SurfacePane(LinePane):
         for c in range(len(text)):
             x = window.texel_at(c, 0)[0]
             if x <= self.x < x + step:
-                mark = self.look.glyphs.cross
+                mark = self.appearance.glyphs.cross
                 return [(text[:c], "text"), (mark, "you.r"), (text[c + 1 :], "text")]
         return [(text, "text")]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import textwrap
 
+from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.collect_image import DIDS, ImagePicture, Writer
-from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.text import Row, row
 from gpudbg.frontends.tui.view import View
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
@@ -33,8 +33,8 @@ class CursorPane(LinePane):
     number, title, pane = "2", "Cursor", "surfacecursor"
     empty = "A texel under the cursor shows here."
 
-    def __init__(self, look: Look, source: SurfacePane) -> None:
-        super().__init__(look)
+    def __init__(self, appearance: Appearance, source: SurfacePane) -> None:
+        super().__init__(appearance)
         self.source = source
 
     def content(self, view: View, width: int, height: int) -> Content:
@@ -81,7 +81,7 @@ class CursorPane(LinePane):
 
     def _texel(self, picture: ImagePicture, x: int, y: int, width: int) -> list[Row]:
         swatch = _code(self.source.pixels(picture)[y, x])
-        plain = self.look.palette.plain or self.look.glyphs.name == "ascii"
+        plain = self.appearance.palette.plain or self.appearance.glyphs.name == "ascii"
         box = () if plain else (("  ", f"{swatch}/{swatch}"), ("  ", "text"))
         texel = row((f" {'Texel':{LABEL}}", "muted"), *box, (f"{x}, {y}", "you.b"))
         fresh = "now" if picture.fresh[y, x] else "text"
@@ -132,7 +132,7 @@ class ImagesPane(LinePane):
         picture = view.image
         if picture is None:
             return Content(())
-        g = self.look.glyphs
+        g = self.appearance.glyphs
         rows = [
             row(
                 (f" {g.pc if n == picture.index else ' '} ", "you"),

@@ -11,9 +11,9 @@ from textual.events import Click, MouseDown, MouseMove, MouseScrollDown, MouseSc
 from gpudbg.debug.stops.stop import BreakpointStop, Stop
 from gpudbg.debug.trace.timeline import BARRIER, BEFORE, EXITED, RUNS, UNKNOWN, Event
 from gpudbg.frontends.tui import messages
+from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.collect_timeline import TimelinePicture, WarpTrack, Writes
 from gpudbg.frontends.tui.glyphs import Glyphs
-from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.stop_words import single_step
 from gpudbg.frontends.tui.text import Row, Span, fit, row
 from gpudbg.frontends.tui.view import View
@@ -84,8 +84,8 @@ class TimelinePane(LinePane):
         Binding("home", "first", "first tick", show=False),
     ]
 
-    def __init__(self, look: Look) -> None:
-        super().__init__(look)
+    def __init__(self, appearance: Appearance) -> None:
+        super().__init__(appearance)
         self.picture: TimelinePicture | None = None
         self.cursor_tick = 0
         self.first_warp = 0
@@ -115,7 +115,7 @@ class TimelinePane(LinePane):
 
     def _ruler(self, p: TimelinePicture, width: int) -> Row:
         cells = p.columns * p.stretch
-        line = [self.look.glyphs.rule] * cells
+        line = [self.appearance.glyphs.rule] * cells
         span = p.stop - p.start
         step = nice_step(span, cells // 16)
         for tick in range(-(-p.start // step) * step, p.stop + 1, step):
@@ -125,11 +125,11 @@ class TimelinePane(LinePane):
             at = column * p.stretch
             if at + len(text) <= cells and (tick < p.stop or column < p.columns - 1):
                 line[at : at + len(text)] = text
-        spans = [(c, "faint" if c == self.look.glyphs.rule else "muted") for c in line]
+        spans = [(c, "faint" if c == self.appearance.glyphs.rule else "muted") for c in line]
         now = p.column(self.cursor_tick)
         if now is not None:
             mark, style = spans[now * p.stretch]
-            mark = self.look.glyphs.open if style == "faint" else mark
+            mark = self.appearance.glyphs.open if style == "faint" else mark
             spans[now * p.stretch] = (mark, "now.b")
         return row((fit(" tick", LABEL, ""), "muted"), *join(spans), ("  lanes", "muted"))
 
@@ -147,11 +147,11 @@ class TimelinePane(LinePane):
         if p.later:
             words.append(f"{p.later} not begun")
         if words and room > 0:
-            rows.append(row((f" {self.look.glyphs.cut} " + ", ".join(words), "dim")))
+            rows.append(row((f" {self.appearance.glyphs.cut} " + ", ".join(words), "dim")))
         return rows
 
     def _warp(self, p: TimelinePicture, t: WarpTrack) -> Row:
-        g = self.look.glyphs
+        g = self.appearance.glyphs
         now = p.column(self.cursor_tick)
         after = p.columns if now is None and self.cursor_tick > p.stop else (now or 0)
         cells: list[Span] = []
@@ -169,7 +169,7 @@ class TimelinePane(LinePane):
         return row((label, style), *join(cells), (f"{t.alive:>{TAIL}}", style), key=key)
 
     def _cell(self, state: str, lanes: int, mine: bool) -> Span:
-        g = self.look.glyphs
+        g = self.appearance.glyphs
         if state in (BEFORE, UNKNOWN):
             return " ", "text"
         if state == EXITED:
@@ -187,7 +187,7 @@ class TimelinePane(LinePane):
             cells[now] = (mark, "now/now-bg")
 
     def _events(self, p: TimelinePicture, view: View) -> Row:
-        g = self.look.glyphs
+        g = self.appearance.glyphs
         stops = {view.stops_before + n: s for n, s in enumerate(view.stops)}
         best: dict[int, tuple[int, str, str]] = {}
         for tick in p.barriers:
@@ -212,7 +212,7 @@ class TimelinePane(LinePane):
         return row((fit("  events", LABEL, ""), "muted"), *join(cells))
 
     def _write_row(self, p: TimelinePicture, w: Writes) -> Row:
-        g = self.look.glyphs
+        g = self.appearance.glyphs
         now = p.column(self.cursor_tick)
         cells: list[Span] = []
         for n in range(p.columns):
@@ -230,7 +230,7 @@ class TimelinePane(LinePane):
         there = [e for e in p.events if e.tick == self.cursor_tick and e.kind != "stop"]
         right: tuple[Span, ...] = ()
         if there:
-            _, mark, style = mark_of(there[0], {}, self.look.glyphs)
+            _, mark, style = mark_of(there[0], {}, self.appearance.glyphs)
             right = ((f"{mark} {there[0].text} ", style.removesuffix(".b")),)
         elif view.tick != self.cursor_tick:
             right = ((f"panes show the stop at {view.tick:,} ", "muted"),)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 
 from gpudbg.debug.values.trap_state import TrapField, TrapWord
+from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.collect_trap import ROWS, SavedWarp, TrapPicture
-from gpudbg.frontends.tui.look import Look
 from gpudbg.frontends.tui.text import Row, Span, fit, row
 from gpudbg.frontends.tui.view import View
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
@@ -49,8 +49,8 @@ class WordsPane(LinePane):
 
     number, title, pane = "1", "Error status", "trapwords"
 
-    def __init__(self, look: Look) -> None:
-        super().__init__(look)
+    def __init__(self, appearance: Appearance) -> None:
+        super().__init__(appearance)
         self.flipped: set[str] = set()
         self.roomy: set[str] = set()
         self.zeros = False
@@ -96,7 +96,7 @@ class WordsPane(LinePane):
         return row(("".join(line).rstrip(), "muted"))
 
     def _word(self, word: TrapWord) -> Iterator[Row]:
-        g = self.look.glyphs
+        g = self.appearance.glyphs
         shown = self.is_open(word)
         value = (f"0x{word.value:08x}", "now" if word.value else "dim")
         brief = word.text if not shown and word.value and word.name not in QUIET else ""
@@ -162,7 +162,7 @@ class WordsPane(LinePane):
         )
 
     def _masks(self, trap: TrapPicture) -> Iterator[Row]:
-        g = self.look.glyphs
+        g = self.appearance.glyphs
         yield row((f" {'warp':{MASK_AT - 1}}{0:<32}{32:<30}{63}", "muted"))
         lit = {"VALID": (g.running, "run"), "TRAP": (g.cross, "stop"), "PAUSE": (g.waiting, "now")}
         for label, mask in trap.masks:
@@ -253,10 +253,10 @@ class SavedPane(LinePane):
         spans: list[Span] = [(" Warp".ljust(SAVED_AT), "muted")]
         for warp in shown:
             mine = warp.slot == trap.warp
-            mark = self.look.glyphs.pc if mine else ""
+            mark = self.appearance.glyphs.pc if mine else ""
             spans.append((f"{mark}{warp.slot}".ljust(SAVED_WIDTH), "now.b" if mine else "text.b"))
         if rest:
-            spans.append((f"{self.look.glyphs.cut} {rest} more", "dim"))
+            spans.append((f"{self.appearance.glyphs.cut} {rest} more", "dim"))
         yield row(*spans, key=("saved",))
         first = shown[0].values
         for n, name in enumerate(ROWS):
@@ -290,7 +290,7 @@ class HandlerPane(LinePane):
         if trap is None or trap.entry is None:
             return Content(())
         rows: list[Row] = []
-        g = self.look.glyphs
+        g = self.appearance.glyphs
         pc = view.pc if trap.inside else None
         for entry in view.code.entries:
             if entry.pc < trap.entry or entry.line is not None or entry.label:
@@ -341,7 +341,7 @@ class TimelinePane(LinePane):
         events = [e for e in log if e.kind == "event" and "a step inside" not in e.text]
         if not events:
             return Content(())
-        end, g = max(view.tick, 1), self.look.glyphs
+        end, g = max(view.tick, 1), self.appearance.glyphs
         room = max(width - 3, 8)
         marks = [g.exited] * room
         for event in events:
@@ -381,7 +381,7 @@ class LogPane(LinePane):
                 spans.append((entry.text, "text.b"))
             else:
                 spans += [
-                    (f"{fit(entry.register, 19, self.look.glyphs.cut)} ", "text"),
+                    (f"{fit(entry.register, 19, self.appearance.glyphs.cut)} ", "text"),
                     (f"{arrows[entry.kind]} ", "muted"),
                     (f"{entry.value:08x} ", "now" if entry.value else "dim"),
                     (entry.text, "muted"),

@@ -61,10 +61,10 @@ def groups(view: View, height: int) -> list[Group]:
 
 
 def _same(a: WarpRow, b: WarpRow, focus: WarpRow | None) -> bool:
-    return rank(a, focus)[0] > 1 and a.slot + 1 == b.slot and _looks(a) == _looks(b)
+    return rank(a, focus)[0] > 1 and a.slot + 1 == b.slot and _appearances(a) == _appearances(b)
 
 
-def _looks(w: WarpRow) -> tuple[object, ...]:
+def _appearances(w: WarpRow) -> tuple[object, ...]:
     return (w.pc, w.state, w.active, w.exited, w.valid, bool(w.executed))
 
 
@@ -181,7 +181,7 @@ class WarpsPane(LinePane):
             # The condition has the last row.
             height -= 1
         found = groups(view, height)
-        rows = [warp_line(g, view, axis, self.look.glyphs) for g in found]
+        rows = [warp_line(g, view, axis, self.appearance.glyphs) for g in found]
         if self.has_focus and height > 2:
             rows = self._with_reason(rows, found, height)
         count = sum(1 for w in view.warps if w.sm == view.sm)

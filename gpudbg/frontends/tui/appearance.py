@@ -1,4 +1,4 @@
-"""Look: the palette and glyph set in use; one mutable object that every widget shares."""
+"""Appearance: the palette and glyph set in use; one mutable object that every widget shares."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpudbg.frontends.tui.theme import Palette
 
 
 @dataclass(slots=True)
-class Look:
+class Appearance:
     """What widgets draw with; changing it and calling `restyle` changes the whole screen.
 
     Attributes:

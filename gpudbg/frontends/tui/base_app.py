@@ -1,4 +1,4 @@
-"""Desk: what an application offers its screens, whichever these are."""
+"""BaseApp: what the application offers its screens, whichever these are."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     from textual.events import Key
 
     from gpudbg.debug.session import DebugSession
+    from gpudbg.frontends.tui.appearance import Appearance
     from gpudbg.frontends.tui.engine import Engine
     from gpudbg.frontends.tui.inputs import Inputs
     from gpudbg.frontends.tui.layouts import Layouts
-    from gpudbg.frontends.tui.look import Look
     from gpudbg.frontends.tui.seen import Seen
     from gpudbg.plugin import Entry
 
 
-class Desk(App[int]):
+class BaseApp(App[int]):
     """See the module text.
 
     Attributes:
         session, engine: what is debugged, and what runs it.
         inputs: what was typed and not yet delivered.
         pressed: the key that is being carried out.
-        look, layouts, keymap_name: as the user has them.
+        appearance, layouts, keymap_name: as the user has them.
         seen: which stories were opened.
         asks_launch: whether a program that has not launched opens with its launch form.
     """
@@ -45,7 +45,7 @@ class Desk(App[int]):
     engine: Engine
     inputs: Inputs
     pressed: Key | None
-    look: Look
+    appearance: Appearance
     layouts: Layouts
     keymap_name: str
     seen: Seen
@@ -93,15 +93,15 @@ class Desk(App[int]):
             return
 
     # ---- looks and keys ----------------------------------------------------------------
-    def set_look(self, theme: str | None = None, glyphs: str | None = None) -> None:
+    def set_appearance(self, theme: str | None = None, glyphs: str | None = None) -> None:
         """Another palette or glyph set, everywhere at once; `layout save` keeps it."""
         if theme is not None:
-            self.look.palette = PALETTES[theme]
+            self.appearance.palette = PALETTES[theme]
             self.theme = f"gpudbg-{theme}"
-            self.layouts.look["theme"] = theme
+            self.layouts.appearance["theme"] = theme
         if glyphs is not None:
-            self.look.glyphs = SETS[glyphs]
-            self.layouts.look["ascii"] = "on" if glyphs == "ascii" else "off"
+            self.appearance.glyphs = SETS[glyphs]
+            self.layouts.appearance["ascii"] = "on" if glyphs == "ascii" else "off"
         for screen in self.screen_stack:
             for widget in screen.query("*"):
                 if isinstance(widget, LinePane | ConsolePane):
@@ -114,7 +114,7 @@ class Desk(App[int]):
 
     def set_keys(self, name: str) -> None:
         """Another key map; `layout save` keeps it."""
-        self.layouts.look["keymap"] = name
+        self.layouts.appearance["keymap"] = name
         self.use_keys(name)
 
     def use_keys(self, name: str) -> None:
