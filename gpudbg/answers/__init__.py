@@ -6,7 +6,7 @@ printed text, or several of those.  Rows are frozen dataclasses whose fields say
 data of `--json` (`data`), GDB/MI's fields (`gpudbg.frontends.mi.shown`) and what widgets draw.
 """
 
-from gpudbg.answers.columns import Column, column, computed, row
+from gpudbg.answers.columns import Column, column, computed, typed_row
 from gpudbg.answers.data import data_of
 from gpudbg.answers.records import (
     NOTHING,
@@ -36,5 +36,5 @@ __all__ = [
     "computed",
     "data_of",
     "lines_of",
-    "row",
+    "typed_row",
 ]

@@ -84,7 +84,7 @@ def computed(
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(column,))
-def row(kind: type[Row]) -> type[Row]:
+def typed_row(kind: type[Row]) -> type[Row]:
     """Decorator: a frozen dataclass whose fields are columns, in the order they are written."""
     found = [_column(name, value) for name, value in vars(kind).items() if _is_column(value)]
     for name, value in list(vars(kind).items()):

@@ -35,7 +35,7 @@ class Table:
     """Rows of one class under the headings of its columns.
 
     Attributes:
-        kind: the class of the rows (`columns.row`).
+        kind: the class of the rows (`columns.typed_row`).
         rows: the rows.
         empty: the line in place of a table without rows; None shows the headings alone.
         title, foot: lines before and after the rows.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 
 def dim(value: tuple[int, int, int] | None) -> str:
     """CUDA coordinates as cuda-gdb prints them: (1,0,0)."""
@@ -20,3 +22,49 @@ def lane_list(mask: int) -> str:
         parts.append(str(lanes[i]) if i == j else f"{lanes[i]}-{lanes[j]}")
         i = j + 1
     return ", ".join(parts) or "none"
+
+
+MARKS = {"active": "#", "inactive": "_", "exited": ".", "barrier": "=", "error": "X", "never": " "}
+"""One character per lane state; shape alone tells them apart."""
+
+
+class LaneMasks(Protocol):
+    """What is known of a warp's lanes."""
+
+    @property
+    def state(self) -> str:
+        """The warp's state."""
+
+    @property
+    def valid(self) -> int:
+        """Lanes that there are."""
+
+    @property
+    def active(self) -> int:
+        """Lanes that run the next instruction."""
+
+    @property
+    def exited(self) -> int:
+        """Lanes that have ended."""
+
+    @property
+    def faulty(self) -> int:
+        """Lanes with an error."""
+
+
+def lane_marks(warp: LaneMasks) -> str:
+    """32 characters: what each lane of a warp does."""
+    running = "barrier" if warp.state == "barrier" else "active"
+    out = []
+    for lane in range(32):
+        bit = 1 << lane
+        if not warp.valid & bit:
+            state = "never"
+        elif warp.faulty & bit:
+            state = "error"
+        elif warp.exited & bit:
+            state = "exited"
+        else:
+            state = running if warp.active & bit else "inactive"
+        out.append(MARKS[state])
+    return "".join(out)

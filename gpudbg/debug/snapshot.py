@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudbg import html
-from gpudbg.answers.words import dim
+from gpudbg.answers import column, computed, typed_row
+from gpudbg.answers.formats import COORDINATES, COUNT, HERE
+from gpudbg.answers.words import dim, lane_marks
 from gpudbg.debug.focus.focus import Focus
 from gpudbg.debug.stops.spinning import known_spin
 from gpudbg.debug.stops.standing import standing_pc
@@ -36,7 +38,7 @@ _STATUS_WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@typed_row
 class WarpRow:
     """One resident warp.
 
@@ -45,24 +47,27 @@ class WarpRow:
     of `expected` threads have come there.
     """
 
-    sm: int
-    slot: int
-    block: Dim3
-    index_in_cta: int
-    pc: int
-    offset: int
-    where: str
-    state: str
-    valid: int
-    active: int
-    exited: int
-    executed: int
-    depth: int
-    why: str
-    faulty: int = 0
-    barrier: int = -1
-    arrived: int = 0
-    expected: int = 0
+    sm: int = column("SM", COUNT)
+    slot: int = column("Warp", COUNT, "warp")
+    block: Dim3 = column("Block", COORDINATES)
+    index_in_cta: int = column(key="")
+    pc: int = column(key="")
+    short: str = column("PC", key="")
+    offset: int = column(key="pc")
+    where: str = column()
+    state: str = column("State")
+    valid: int = column()
+    active: int = column()
+    exited: int = column()
+    lanes = computed("Lanes 0..31", lane_marks)
+    executed: int = column("Insns", COUNT, "instructions")
+    depth: int = column(key="stack_depth")
+    why: str = column("Why not running")
+    focus: bool = column("", HERE, default=False)
+    faulty: int = column(key="", default=0)
+    barrier: int = column(key="", default=-1)
+    arrived: int = column(key="", default=0)
+    expected: int = column(key="", default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +178,7 @@ def warp_row(inferior: Inferior, warp: WarpState) -> WarpRow:
         block=warp.cta.block,
         index_in_cta=warp.index,
         pc=pc,
+        short=inferior.symbols.short(pc),
         offset=inferior.symbols.offset(pc),
         where=inferior.symbols.describe(pc),
         state=warp.status,
@@ -182,6 +188,8 @@ def warp_row(inferior: Inferior, warp: WarpState) -> WarpRow:
         executed=warp.executed,
         depth=len(warp.stack),
         why=why_not_running(inferior, warp),
+        focus=inferior.focus is not None
+        and (inferior.focus.sm, inferior.focus.warp) == (warp.sm, warp.slot),
         faulty=faulty,
         barrier=-1 if number is None else number,
         arrived=barriers.slots[number].arrived if number is not None else 0,

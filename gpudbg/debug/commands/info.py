@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from gpudbg.answers import Card, Listing, Table, column, computed, typed_row
+from gpudbg.answers.formats import (
+    ABSENT,
+    ADDRESS,
+    COORDINATES,
+    COUNT,
+    HERE,
+    LANES,
+    NUMBERS,
+    Format,
+)
 from gpudbg.answers.words import dim, lane_list
 from gpudbg.debug import snapshot
 from gpudbg.debug.commands.table import command
-from gpudbg.debug.focus.focus import thread_of
-from gpudbg.debug.registry import Output
+from gpudbg.debug.focus.focus import Dim3, thread_of
 from gpudbg.debug.stops.spinning import spins
 from gpudbg.debug.stops.standing import standing_pc
+from gpudbg.debug.stops.stop import Stop
 from gpudbg.debug.values.never_written import WORDS, untouched_registers
 from gpudbg.debug.views import gdb_text
 from gpudbg.debug.views import text as views
-from gpudbg.debug.views.format import float_of, float_text, parse_int, split_spec
+from gpudbg.debug.views.format import float_of, float_text, format_bits, parse_int, split_spec
 from gpudbg.errors import CommandError
 from gpudbg.expr.types import VOID
+from gpudbg.sm.policy import POLICIES, Policy
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]], data: Any) -> Output:
-    return Output(tuple(views.table(header, rows)), data)
+    from gpudbg.sm.state import WarpState
 
 
 @command(
@@ -35,51 +45,23 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]], data: Any) -> O
     group="status",
     details="CONDITION is an expression; warps with an active lane where it holds are shown.",
 )
-def info_warps(session: DebugSession, argument: str) -> Output:
+def info_warps(session: DebugSession, argument: str) -> Table:
     """List warps."""
     spins(session)
-    rows, data = [], []
     condition = argument.strip() if argument.strip() != "all" else ""
-    for state in session.warps_where(condition):
-        w = snapshot.warp_row(session, state)
-        focus = session.focus is not None and (session.focus.sm, session.focus.warp) == (
-            w.sm,
-            w.slot,
-        )
-        rows.append(
-            (
-                "*" if focus else "",
-                str(w.sm),
-                str(w.slot),
-                dim(w.block),
-                session.symbols.short(w.pc),
-                w.state,
-                views.lane_marks(w),
-                str(w.executed),
-                w.why,
-            )
-        )
-        data.append(
-            {
-                "sm": w.sm,
-                "warp": w.slot,
-                "block": list(w.block),
-                "pc": w.offset,
-                "where": w.where,
-                "state": w.state,
-                "valid": w.valid,
-                "active": w.active,
-                "exited": w.exited,
-                "instructions": w.executed,
-                "stack_depth": w.depth,
-                "why": w.why,
-                "focus": focus,
-            }
-        )
-    if not rows:
-        return Output(("no such warp is resident",), data)
-    header = ("", "SM", "Warp", "Block", "PC", "State", "Lanes 0..31", "Insns", "Why not running")
-    return _table(header, rows, data)
+    rows = (snapshot.warp_row(session, state) for state in session.warps_where(condition))
+    return Table(snapshot.WarpRow, tuple(rows), empty="no such warp is resident")
+
+
+@typed_row
+class LaneState:
+    """A lane of the focused warp."""
+
+    lane: int = column("Lane", COUNT)
+    state: str = column("State")
+    thread: Dim3 = column("Thread", COORDINATES)
+    predicates: str = column("P0-P6")
+    here: bool = column("", HERE, key="")
 
 
 @command(
@@ -90,23 +72,30 @@ def info_warps(session: DebugSession, argument: str) -> Output:
     group="status",
     needs="stopped",
 )
-def info_lanes(session: DebugSession, argument: str) -> Output:
+def info_lanes(session: DebugSession, argument: str) -> Table:
     """List lanes."""
     assert session.focus is not None
-    state = session.warp().state
-    rows, data = [], []
-    for lane in range(32):
-        bit = 1 << lane
-        if not state.valid & bit:
-            continue
-        word = "exited" if state.exited & bit else "active" if state.active & bit else "inactive"
-        thread = thread_of(state, lane)
-        predicates = "".join(str(int(p) >> lane & 1) for p in list(state.predicates)[:7])
-        rows.append(
-            ("*" if lane == session.focus.lane else "", str(lane), word, dim(thread), predicates)
-        )
-        data.append({"lane": lane, "state": word, "thread": list(thread), "predicates": predicates})
-    return _table(("", "Lane", "State", "Thread", "P0-P6"), rows, data)
+    state, focused = session.warp().state, session.focus.lane
+    lanes = (lane for lane in range(32) if state.valid >> lane & 1)
+    return Table(LaneState, tuple(_lane(state, lane, lane == focused) for lane in lanes))
+
+
+def _lane(state: WarpState, lane: int, here: bool) -> LaneState:
+    bit = 1 << lane
+    word = "exited" if state.exited & bit else "active" if state.active & bit else "inactive"
+    predicates = "".join(str(int(p) >> lane & 1) for p in list(state.predicates)[:7])
+    return LaneState(lane, word, thread_of(state, lane), predicates, here)
+
+
+@typed_row
+class RegisterRow:
+    """A register of the focused lane, and what the other lanes hold."""
+
+    name: str = column("")
+    value: int | float | bool | str = column()
+    text: str = column("")
+    more: str = column("", default="")
+    others: str = column("active lanes", default="")
 
 
 @command(
@@ -118,73 +107,86 @@ def info_lanes(session: DebugSession, argument: str) -> Output:
     group="status",
     needs="stopped",
 )
-def info_registers(session: DebugSession, argument: str) -> Output:
+def info_registers(session: DebugSession, argument: str) -> Table | Listing:
     """List registers."""
     spec, text = split_spec(argument)
     assert session.focus is not None
     words = text.replace(",", " ").split()
     if gdb_text.wanted(session):
-        rows = gdb_text.register_rows(session, words, spec.letter)
-        return Output(tuple(text for _, text, _ in rows), {n: value for n, _, value in rows})
-    return _register_table(session, [w.lstrip("$") for w in words], spec.letter)
+        return gdb_text.register_listing(session, words, spec.letter)
+    rows = _registers(session, [w.lstrip("$") for w in words], spec.letter)
+    heading = f"lane {session.focus.lane}"
+    return Table(RegisterRow, tuple(rows), by="name", value="value", headings=(("text", heading),))
 
 
-def _register_table(session: DebugSession, wanted: list[str], letter: str | None) -> Output:
+def _registers(
+    session: DebugSession, wanted: Sequence[str], letter: str | None
+) -> Iterator[RegisterRow]:
+    state = session.warp().state
+    for name in wanted or [f"R{i}" for i in range(int(state.R.shape[0]))]:
+        if name[:1] in "Rr" and name[1:].isdecimal():
+            yield _general_register(session, name.upper(), letter)
+        else:
+            yield _named_register(session, name, letter)
+    if not wanted:
+        yield from _other_registers(session, state)
+
+
+def _general_register(session: DebugSession, name: str, letter: str | None) -> RegisterRow:
+    assert session.focus is not None
+    number = parse_int(name[1:], "register")
+    values = session.context().register(number)
+    bits = int(values[session.focus.lane])
+    never = untouched_registers(session) >> number & 1 and not values.any()
+    words = WORDS if never else views.shape_words(values, session.warp().state.active)
+    return RegisterRow(name, bits, *_register_text(bits, letter), words)
+
+
+def _named_register(session: DebugSession, name: str, letter: str | None) -> RegisterRow:
+    assert session.focus is not None
+    lane, result = session.focus.lane, session.evaluate("$" + name)
+    if result.type == VOID:
+        raise CommandError(f"Invalid register `{name}'")
+    return RegisterRow(name, result.values[lane].item(), views.value_text(result, lane, letter))
+
+
+def _other_registers(session: DebugSession, state: WarpState) -> Iterator[RegisterRow]:
+    """Predicates, the condition code, and where the warp stands."""
     assert session.focus is not None
     lane = session.focus.lane
-    state = session.warp().state
-    rows: list[tuple[str, ...]] = []
-    data: dict[str, Any] = {}
-    count = int(state.R.shape[0])
-    mask = untouched_registers(session)
-    untouched = {i for i in range(count) if mask >> i & 1}
-    for name in wanted or [f"R{i}" for i in range(count)]:
-        if name[:1] in "Rr" and name[1:].isdecimal():
-            name = name.upper()
-            values = session.context().register(parse_int(name[1:], "register"))
-            bits = int(values[lane])
-            shown = _register_text(bits, letter)
-            never = parse_int(name[1:], "register") in untouched and not values.any()
-            words = WORDS if never else views.shape_words(values, state.active)
-            rows.append((name, *shown, words))
-            data[name] = bits
-        else:
-            result = session.evaluate("$" + name)
-            if result.type == VOID:
-                raise CommandError(f"Invalid register `{name}'")
-            rows.append((name, views.value_text(result, lane, letter), "", ""))
-            data[name] = result.values[lane].item()
-    if not wanted:
-        for i in range(7):
-            mask = int(state.predicates[i])
-            words = f"lanes {lane_list(mask & state.active)}"
-            rows.append((f"P{i}", "true" if mask >> lane & 1 else "false", "", words))
-            data[f"P{i}"] = bool(mask >> lane & 1)
-        flags = "".join(f for i, f in enumerate("ZSCO") if int(state.cc[i]) >> lane & 1) or "-"
-        rows.append(("CC", flags, "", ""))
-        data["CC"] = flags
-        rows.append(
-            (
-                "pc",
-                f"0x{session.shown_pc(standing_pc(session, state)):x}",
-                "",
-                session.symbols.describe_line(standing_pc(session, state)),
-            )
-        )
-        data["pc"] = session.symbols.offset(standing_pc(session, state))
-    header = ("", f"lane {lane}", "", "active lanes")
-    return _table(header, rows, data)
+    for i in range(7):
+        mask = int(state.predicates[i])
+        on = bool(mask >> lane & 1)
+        words = f"lanes {lane_list(mask & state.active)}"
+        yield RegisterRow(f"P{i}", on, "true" if on else "false", "", words)
+    flags = "".join(f for i, f in enumerate("ZSCO") if int(state.cc[i]) >> lane & 1) or "-"
+    yield RegisterRow("CC", flags, flags)
+    pc = standing_pc(session, state)
+    shown, where = f"0x{session.shown_pc(pc):x}", session.symbols.describe_line(pc)
+    yield RegisterRow("pc", session.symbols.offset(pc), shown, "", where)
 
 
 def _register_text(bits: int, letter: str | None) -> tuple[str, str]:
-    from gpudbg.debug.views.format import format_bits
-
     if letter:
         return format_bits(bits, 4, letter), ""
     value = float_of(bits, 4)
     as_float = float_text(value, 4) if bits and 1e-6 < abs(value) < 1e9 else ""
     signed = bits - (1 << 32) if bits >> 31 else bits
     return f"0x{bits:08x}", f"{signed}" + (f"  {as_float}f" if as_float else "")
+
+
+@typed_row
+class KernelRow:
+    """A kernel of the program; of one in another cubin of the file only the name is known."""
+
+    name: str = column("Kernel")
+    registers: int = column("Regs", COUNT, default=ABSENT)
+    parameters: Sequence[int] = column(
+        "Parameter bytes", Format(lambda sizes: NUMBERS.text(sizes) or "-", list), default=ABSENT
+    )
+    shared_bytes: int = column("Shared", COUNT, default=ABSENT)
+    local_bytes: int = column("Local", COUNT, default=ABSENT)
+    current: bool = column("", HERE, default=False)
 
 
 @command(
@@ -194,71 +196,87 @@ def _register_text(bits: int, letter: str | None) -> tuple[str, str]:
     group="status",
     needs="nothing",
 )
-def info_kernels(session: DebugSession, argument: str) -> Output:
+def info_kernels(session: DebugSession, argument: str) -> Table:
     """List kernels."""
-    rows, data = [], []
-    for k in session.program.kernels.values():
-        current = "*" if k.name == session.kernel.name else ""
-        sizes = " ".join(str(p.size) for p in k.params) or "-"
-        rows.append(
-            (
-                current,
-                k.name,
-                str(k.num_regs),
-                sizes,
-                str(k.shared_static_bytes),
-                str(k.local_bytes),
-            )
+    here = (
+        KernelRow(
+            k.name,
+            k.num_regs,
+            [p.size for p in k.params],
+            k.shared_static_bytes,
+            k.local_bytes,
+            k.name == session.kernel.name,
         )
-        data.append(
-            {
-                "name": k.name,
-                "registers": k.num_regs,
-                "parameters": [p.size for p in k.params],
-                "shared_bytes": k.shared_static_bytes,
-                "local_bytes": k.local_bytes,
-                "current": bool(current),
-            }
-        )
-    for name in session.program.elsewhere:
-        # In another cubin of the file: it is read when it is chosen.
-        rows.append(("", name, "", "", "", ""))
-        data.append({"name": name, "current": False})
-    return _table(("", "Kernel", "Regs", "Parameter bytes", "Shared", "Local"), rows, data)
+        for k in session.program.kernels.values()
+    )
+    return Table(KernelRow, (*here, *map(KernelRow, session.program.elsewhere)))
+
+
+@typed_row
+class SmRow:
+    """An SM, and how full it is."""
+
+    sm: int = column("SM", COUNT)
+    ctas: int = column("CTAs", COUNT)
+    warps: int = column("Warps", COUNT)
+    ready: int = column("Ready", COUNT)
 
 
 @command("info sms", help="SMs and how full they are", group="status")
-def info_sms(session: DebugSession, argument: str) -> Output:
+def info_sms(session: DebugSession, argument: str) -> Table:
     """List SMs."""
-    rows, data = [], []
+    rows = []
     for sm in session.grid.sms:
         warps = list(sm.resident())
         ctas = sum(1 for c in sm.ctas if c is not None)
         ready = sum(1 for w in warps if w.status == "ready")
-        rows.append((str(sm.index), str(ctas), str(len(warps)), str(ready)))
-        data.append({"sm": sm.index, "ctas": ctas, "warps": len(warps), "ready": ready})
-    return _table(("SM", "CTAs", "Warps", "Ready"), rows, data)
+        rows.append(SmRow(sm.index, ctas, len(warps), ready))
+    return Table(SmRow, tuple(rows))
+
+
+def _state_counts(states: dict[str, int]) -> str:
+    return ", ".join(f"{n} {state}" for state, n in states.items())
+
+
+@typed_row
+class BlockRow:
+    """A resident block."""
+
+    block: Dim3 = column("Block", COORDINATES)
+    sm: int = column("SM", COUNT)
+    warps: Sequence[int] = column("Warps", NUMBERS)
+    states: dict[str, int] = column("State", Format(_state_counts))
 
 
 @command("info blocks", "info ctas", help="resident blocks", group="status")
-def info_blocks(session: DebugSession, argument: str) -> Output:
+def info_blocks(session: DebugSession, argument: str) -> Table:
     """List blocks."""
     grid = session.grid
-    seen: dict[tuple[int, tuple[int, int, int]], list[Any]] = {}
+    seen: dict[tuple[int, Dim3], list[WarpState]] = {}
     for w in grid.warps():
         seen.setdefault((w.sm, w.cta.block), []).append(w)
-    rows, data = [], []
+    rows = []
     for (sm, block), warps in seen.items():
-        states = {s: sum(1 for w in warps if w.status == s) for s in {w.status for w in warps}}
-        words = ", ".join(f"{n} {s}" for s, n in sorted(states.items()))
-        rows.append((dim(block), str(sm), " ".join(str(w.slot) for w in warps), words))
-        data.append(
-            {"block": list(block), "sm": sm, "warps": [w.slot for w in warps], "states": states}
-        )
+        states = [w.status for w in warps]
+        counts: dict[str, int] = {state: states.count(state) for state in sorted(set(states))}
+        rows.append(BlockRow(block, sm, [w.slot for w in warps], counts))
     total = grid.grid[0] * grid.grid[1] * grid.grid[2]
     tail = f"{grid.ctas_done} of {total} done, {grid.ctas_waiting} not begun"
-    out = views.table(("Block", "SM", "Warps", "State"), rows)
-    return Output((*out, tail), data)
+    return Table(BlockRow, tuple(rows), foot=(tail,))
+
+
+@typed_row
+class ThreadGroup:
+    """Threads of a warp that stand at one place."""
+
+    block: Dim3 = column("Block", COORDINATES)
+    first: Dim3 = column(None, COORDINATES, "from")
+    last: Dim3 = column(None, COORDINATES, "to")
+    threads = computed("Threads", lambda g: f"{dim(g.first)}..{dim(g.last)}")
+    count: int = column("Count", COUNT)
+    state: str = column("State")
+    pc: int | None = column(default=None)
+    where: str = column("Where", key="", default="")
 
 
 @command(
@@ -267,44 +285,40 @@ def info_blocks(session: DebugSession, argument: str) -> Output:
     help="threads grouped by place, as cuda-gdb does",
     group="status",
 )
-def info_threads(session: DebugSession, argument: str) -> Output:
+def info_threads(session: DebugSession, argument: str) -> Table:
     """Threads of resident blocks, grouped by block and pc."""
-    rows, data = [], []
-    for w in session.grid.warps():
-        live = w.valid & ~w.exited
-        if not live:
+    rows = [group for w in session.grid.warps() for group in _thread_groups(session, w)]
+    return Table(ThreadGroup, tuple(rows), empty="no thread is running")
+
+
+def _thread_groups(session: DebugSession, warp: WarpState) -> Iterator[ThreadGroup]:
+    """Those that run, then those that wait by the token they wait for."""
+    left = warp.valid & ~warp.exited
+    groups = [("running", warp.active)]
+    groups += [(f"waiting ({kind})", mask & left & ~warp.active) for kind, mask, _ in warp.stack]
+    for word, mask in groups:
+        mask &= left
+        if not mask:
             continue
-        groups = [("running", w.active)]
-        groups += [(f"waiting ({kind})", mask & live & ~w.active) for kind, mask, _ in w.stack]
-        shown = 0
-        for word, mask in groups:
-            mask &= live & ~shown
-            if not mask:
-                continue
-            shown |= mask
-            lanes = [i for i in range(32) if mask >> i & 1]
-            low, high = thread_of(w, lanes[0]), thread_of(w, lanes[-1])
-            place = (
-                session.symbols.describe_line(standing_pc(session, w)) if word == "running" else ""
-            )
-            rows.append(
-                (dim(w.cta.block), f"{dim(low)}..{dim(high)}", str(len(lanes)), word, place)
-            )
-            data.append(
-                {
-                    "block": list(w.cta.block),
-                    "from": list(low),
-                    "to": list(high),
-                    "count": len(lanes),
-                    "state": word,
-                    "pc": session.symbols.offset(standing_pc(session, w))
-                    if word == "running"
-                    else None,
-                }
-            )
-    if not rows:
-        return Output(("no thread is running",), data)
-    return _table(("Block", "Threads", "Count", "State", "Where"), rows, data)
+        left &= ~mask
+        lanes = [i for i in range(32) if mask >> i & 1]
+        first, last = thread_of(warp, lanes[0]), thread_of(warp, lanes[-1])
+        group = ThreadGroup(warp.cta.block, first, last, len(lanes), word)
+        if word == "running":
+            pc = standing_pc(session, warp)
+            where = session.symbols.describe_line(pc)
+            group = replace(group, pc=session.symbols.offset(pc), where=where)
+        yield group
+
+
+@typed_row
+class TokenRow:
+    """A token of the divergence stack, or where the warp is now."""
+
+    kind: str = column("Token")
+    mask: int = column("Lanes", LANES)
+    target: int = column()
+    where: str = column("Goes to", key="")
 
 
 @command(
@@ -315,64 +329,79 @@ def info_threads(session: DebugSession, argument: str) -> Output:
     group="status",
     needs="stopped",
 )
-def info_stack(session: DebugSession, argument: str) -> Output:
+def info_stack(session: DebugSession, argument: str) -> Table:
     """Show the divergence stack, top first."""
-    state = session.warp().state
-    rows = [
-        (
-            "now",
-            lane_list(state.active),
-            session.symbols.describe_line(standing_pc(session, state)),
-        )
-    ]
-    data: list[dict[str, Any]] = [
-        {
-            "kind": "now",
-            "mask": state.active,
-            "target": session.symbols.offset(standing_pc(session, state)),
-        }
-    ]
-    for kind, mask, target in reversed(list(state.stack)):
-        rows.append((str(kind), lane_list(int(mask)), session.symbols.describe_line(int(target))))
-        data.append(
-            {"kind": str(kind), "mask": int(mask), "target": session.symbols.offset(int(target))}
-        )
-    return _table(("Token", "Lanes", "Goes to"), rows, data)
+    state, symbols = session.warp().state, session.symbols
+    tokens = [("now", state.active, standing_pc(session, state)), *reversed(list(state.stack))]
+    rows = (
+        TokenRow(str(kind), int(mask), symbols.offset(pc), symbols.describe_line(pc))
+        for kind, mask, pc in ((kind, mask, int(target)) for kind, mask, target in tokens)
+    )
+    return Table(TokenRow, tuple(rows))
+
+
+@typed_row
+class BarrierRow:
+    """A warp that waits at a barrier, and who has not come."""
+
+    warp: int = column()
+    why: str = column()
 
 
 @command("info barriers", help="barriers of the focused block", group="status", needs="stopped")
-def info_barriers(session: DebugSession, argument: str) -> Output:
+def info_barriers(session: DebugSession, argument: str) -> Listing:
     """Who waits at which barrier."""
-    cta = session.warp().state.cta
-    waiting = [w for w in cta.warps if w.status == "barrier"]
-    lines = [f"warp {w.slot}: {snapshot.barrier_words(session, w)}" for w in waiting]
-    data = [{"warp": w.slot, "why": snapshot.barrier_words(session, w)} for w in waiting]
-    return Output(tuple(lines or ["no warp of this block waits at a barrier"]), data)
+    waiting = [w for w in session.warp().state.cta.warps if w.status == "barrier"]
+    return Listing(
+        tuple(BarrierRow(w.slot, snapshot.barrier_words(session, w)) for w in waiting),
+        lambda w: f"warp {w.warp}: {w.why}",
+        empty="no warp of this block waits at a barrier",
+    )
 
 
 @command("info program", help="how the launch stands", group="status")
-def info_program(session: DebugSession, argument: str) -> Output:
+def info_program(session: DebugSession, argument: str) -> Card:
     """Launch, progress and the last stop."""
     grid = session.grid
-    stop = session.stop
     total = grid.grid[0] * grid.grid[1] * grid.grid[2]
-    lines = [
+    lines = (
         f"{session.program.path}  {session.program.arch}",
         f"{session.symbols.kernel_name} grid {dim(grid.grid)} block {dim(grid.block)}",
         f"{grid.ctas_done} of {total} blocks done, {grid.total:,} warp instructions",
-        stop.message if stop else "",
-    ]
-    return Output(tuple(lines), stop.to_json() if stop else None)
+    )
+    return Card(session.stop, lambda stop: (*lines, stop.message if stop else ""))
+
+
+@typed_row
+class AllocationRow:
+    """An allocation of device memory."""
+
+    base: int = column("Begin", ADDRESS)
+    end = computed("End", lambda a: a.base + a.size, show=ADDRESS)
+    size: int = column("Bytes", COUNT)
+    name: str = column("What")
 
 
 @command("info allocations", "info memory", help="device memory: every allocation", group="status")
-def info_allocations(session: DebugSession, argument: str) -> Output:
+def info_allocations(session: DebugSession, argument: str) -> Table:
     """List allocations."""
-    rows, data = [], []
-    for a in session.allocations():
-        rows.append((f"0x{a.base:x}", f"0x{a.base + a.size:x}", str(a.size), a.name))
-        data.append({"base": a.base, "size": a.size, "name": a.name})
-    return _table(("Begin", "End", "Bytes", "What"), rows, data)
+    rows = (AllocationRow(a.base, a.size, a.name) for a in session.allocations())
+    return Table(AllocationRow, tuple(rows))
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierStop:
+    """A stop of this session, by its number."""
+
+    number: int
+    stop: Stop
+
+    def __str__(self) -> str:
+        return f"{self.number:3}  {self.stop.instructions:>10,}  {self.stop.message}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The stop."""
+        return self.stop.to_json()
 
 
 @command(
@@ -382,12 +411,10 @@ def info_allocations(session: DebugSession, argument: str) -> Output:
     group="status",
     needs="nothing",
 )
-def info_stops(session: DebugSession, argument: str) -> Output:
+def info_stops(session: DebugSession, argument: str) -> Listing:
     """List stops."""
-    data = [s.to_json() for s in session.stops]
     rows = enumerate(session.stops, session.stops.first)
-    lines = [f"{i:3}  {s.instructions:>10,}  {s.message}" for i, s in rows]
-    return Output(tuple(lines), data)
+    return Listing(tuple(EarlierStop(n, stop) for n, stop in rows), str)
 
 
 @command(
@@ -396,18 +423,10 @@ def info_stops(session: DebugSession, argument: str) -> Output:
     group="status",
     needs="nothing",
 )
-def info_policy(session: DebugSession, argument: str) -> Output:
+def info_policy(session: DebugSession, argument: str) -> Listing:
     """List policies."""
-    from gpudbg.sm.policy import POLICIES
-
     word = argument.strip().lower()
-    rows = [p for p in POLICIES if word in f"{p.name} {p.rule}".lower()]
+    rows = tuple(p for p in POLICIES if word in f"{p.name} {p.rule}".lower())
     if not rows:
         raise CommandError(f"no policy speaks of {word!r}")
-    lines: list[str] = []
-    for p in rows:
-        lines += [f"{p.name}  [{p.certainty}]", f"    {p.rule}", f"    why: {p.reason}"]
-    data = [
-        {"name": p.name, "certainty": p.certainty, "rule": p.rule, "reason": p.reason} for p in rows
-    ]
-    return Output(tuple(lines), data)
+    return Listing(rows, Policy.lines)

@@ -7,9 +7,11 @@ as in the CUDA-GDB manual ("Inspecting Program State").
 
 from __future__ import annotations
 
+from operator import attrgetter
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from gpudbg.answers import Listing, column, typed_row
 from gpudbg.debug.stops import standing
 from gpudbg.debug.symbols import as_written
 from gpudbg.debug.views import text as views
@@ -117,17 +119,24 @@ def line_words(session: DebugSession, pc: int, line: Line | None) -> str:
 
 
 # ---- registers -------------------------------------------------------------------------
-def register_rows(
-    session: DebugSession, words: Sequence[str], letter: str | None
-) -> list[tuple[str, str, int | float]]:
-    """(name, line, value) of the registers `info registers` is asked for.
+@typed_row
+class GdbRegister:
+    """A register in gdb's line."""
+
+    name: str = column()
+    value: int | float = column()
+    line: str = column(key="")
+
+
+def register_listing(session: DebugSession, words: Sequence[str], letter: str | None) -> Listing:
+    """The registers `info registers` is asked for.
 
     Raises:
         CommandError: there is none of a name.
     """
     known = register_names(session)
     by_lower = {n.lower(): n for n in known}
-    rows: list[tuple[str, str, int | float]] = []
+    rows: list[GdbRegister] = []
     for word in words or ("all",):
         name = word.lstrip("$")
         if name not in GROUPS and name.lower() not in by_lower:
@@ -135,8 +144,8 @@ def register_rows(
             continue
         for one in (GROUPS[name] or known) if name in GROUPS else (by_lower[name.lower()],):
             value = register_bits(session, one)[0]
-            rows.append((one, _register_line(session, one, letter), value))
-    return rows
+            rows.append(GdbRegister(one, value, _register_line(session, one, letter)))
+    return Listing(tuple(rows), attrgetter("line"), by="name", value="value")
 
 
 def _register_line(session: DebugSession, name: str, letter: str | None) -> str:
@@ -147,7 +156,7 @@ def _register_line(session: DebugSession, name: str, letter: str | None) -> str:
     return f"{name:<15}{register_text(session, name, 'x'):<19}{natural}"
 
 
-def _other(session: DebugSession, name: str, letter: str | None) -> tuple[str, str, int | float]:
+def _other(session: DebugSession, name: str, letter: str | None) -> GdbRegister:
     """Special registers and coordinates."""
     try:
         result = session.evaluate("$" + name)
@@ -157,7 +166,7 @@ def _other(session: DebugSession, name: str, letter: str | None) -> tuple[str, s
         raise CommandError(f"Invalid register `{name}'")
     lane = session.focus.lane
     text = views.value_text(result, lane, letter)
-    return name, f"{name:<15}{text}", result.values[lane].item()
+    return GdbRegister(name, result.values[lane].item(), f"{name:<15}{text}")
 
 
 # ---- memory ----------------------------------------------------------------------------

@@ -23,10 +23,6 @@ from gpudbg.expr.types import VOID, Array, Pointer, Scalar, Struct
 
 if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior
-    from gpudbg.debug.snapshot import WarpRow
-
-MARKS = {"active": "#", "inactive": "_", "exited": ".", "barrier": "=", "error": "X", "never": " "}
-"""One character per lane state; shape alone tells them apart."""
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -36,24 +32,6 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
         "  ".join(str(c).ljust(w) for c, w in zip(r, widths, strict=True)).rstrip()
         for r in [header, *rows]
     ]
-
-
-def lane_marks(row: WarpRow) -> str:
-    """32 characters: what each lane of a warp does."""
-    running = "barrier" if row.state == "barrier" else "active"
-    out = []
-    for lane in range(32):
-        bit = 1 << lane
-        if not row.valid & bit:
-            state = "never"
-        elif row.faulty & bit:
-            state = "error"
-        elif row.exited & bit:
-            state = "exited"
-        else:
-            state = running if row.active & bit else "inactive"
-        out.append(MARKS[state])
-    return "".join(out)
 
 
 def shape_words(values: NDArray[Any], mask: int, dtype_kind: str = "u") -> str:

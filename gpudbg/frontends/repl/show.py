@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gpudbg.answers.words import dim, lane_list
+from gpudbg.answers.words import dim, lane_list, lane_marks
 from gpudbg.api.device import Device
 from gpudbg.api.programs import LoadedProgram
 from gpudbg.debug.breakpoints.table import Breakpoint
@@ -44,7 +44,7 @@ def _warp(warp: WarpView, dbg: DebugSession) -> list[str]:
     lines = [
         f"warp {warp.index} on sm {warp.sm}, block {dim(warp.block)}: {warp.status}"
         + (f", {row.why}" if row.why else ""),
-        f"  lanes  {views.lane_marks(row)}",
+        f"  lanes  {lane_marks(row)}",
     ]
     code = dbg.symbols.instruction(standing_pc(dbg, warp.state))
     if warp.status != "exited" and code is not None:
@@ -133,7 +133,7 @@ def _snapshot(snapshot: Snapshot, dbg: DebugSession) -> list[str]:
     lines = [f"{snapshot.kernel} after {snapshot.instructions:,} warp instructions"]
     return lines + [
         f"  sm {w.sm} warp {w.slot:<2} {dim(w.block):<10} {dbg.symbols.short(w.pc)}  "
-        f"{w.state:<8} {views.lane_marks(w)}"
+        f"{w.state:<8} {lane_marks(w)}"
         for w in snapshot.warps
     ]
 

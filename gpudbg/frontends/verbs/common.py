@@ -9,10 +9,12 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from gpudbg.answers import data_of, lines_of
 from gpudbg.errors import UsageError
 from gpudbg.formats.names import plain_name
 
 if TYPE_CHECKING:
+    from gpudbg.answers import Answer
     from gpudbg.formats.program import Program
 
 
@@ -83,3 +85,11 @@ def emit_json(data: Any) -> None:
     from gpudbg.debug.views.json_text import dumps
 
     sys.stdout.write(dumps(data, indent=2) + "\n")
+
+
+def emit(answer: Answer, as_json: bool) -> None:
+    """Print an answer: its data as JSON, or its lines."""
+    if as_json:
+        emit_json(data_of(answer))
+    else:
+        print("\n".join(lines_of(answer)))

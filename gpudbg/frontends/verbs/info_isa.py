@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from collections.abc import Iterator, Sequence
 
+from gpudbg.answers import Table, column, typed_row
+from gpudbg.answers.formats import COUNT
 from gpudbg.architectures import NARROW
-from gpudbg.debug.views.text import table
 from gpudbg.errors import EXIT_CLEAN, UsageError
-from gpudbg.frontends.verbs.common import emit_json
+from gpudbg.frontends.verbs.common import emit
 
 
-def coverage(arch: str) -> dict[str, Any]:
+@typed_row
+class Coverage:
     """Forms of one architecture: decoded, assembled, executed, and mnemonics without semantics."""
+
+    arch: str = column("Arch")
+    mnemonics: int = column("Mnemonics", COUNT)
+    forms: int = column("Forms", COUNT)
+    decoded: int = column("Decoded", COUNT)
+    assembled: int = column("Assembled", COUNT)
+    executed: int = column("Executed", COUNT)
+    without_semantics: dict[str, str] = column()
+    by_mnemonic: dict[str, int] = column()
+
+
+def coverage(arch: str) -> Coverage:
+    """What the tables have of one architecture."""
     from gpudbg.isa.spa5.forms import all_forms
     from gpudbg.sm.semantics import registry
 
@@ -20,17 +35,16 @@ def coverage(arch: str) -> dict[str, Any]:
     forms = [f for f in all_forms() if arch in f.archs]
     per = Counter(f.op for f in forms)
     missing = {op: registry.why_not(op) for op in per if registry.why_not(op)}
-    executed = sum(n for op, n in per.items() if op in semantics and op not in missing)
-    return {
-        "arch": arch,
-        "mnemonics": len(per),
-        "forms": len(forms),
-        "decoded": len(forms),
-        "assembled": len(forms),
-        "executed": executed,
-        "without_semantics": {op: missing[op] for op in sorted(missing)},
-        "by_mnemonic": {op: per[op] for op in sorted(per)},
-    }
+    return Coverage(
+        arch=arch,
+        mnemonics=len(per),
+        forms=len(forms),
+        decoded=len(forms),
+        assembled=len(forms),
+        executed=sum(n for op, n in per.items() if op in semantics and op not in missing),
+        without_semantics={op: missing[op] for op in sorted(missing)},
+        by_mnemonic={op: per[op] for op in sorted(per)},
+    )
 
 
 def show(arch: str | None, as_json: bool) -> int:
@@ -41,23 +55,16 @@ def show(arch: str | None, as_json: bool) -> int:
     """
     if arch and arch not in NARROW:
         raise UsageError(f"no tables for {arch!r}", f"one of {', '.join(NARROW)}")
-    rows = [coverage(a) for a in ([arch] if arch else NARROW)]
-    if as_json:
-        emit_json(rows)
-        return EXIT_CLEAN
-    header = ("Arch", "Mnemonics", "Forms", "Decoded", "Assembled", "Executed")
-    cells = [
-        (
-            r["arch"],
-            *(str(r[k]) for k in ("mnemonics", "forms", "decoded", "assembled", "executed")),
-        )
-        for r in rows
-    ]
-    print("\n".join(table(header, cells)))
-    print("\nDecoded and assembled, but stopping with their name when executed:")
+    rows = tuple(coverage(a) for a in ([arch] if arch else NARROW))
+    emit(Table(Coverage, rows, foot=tuple(_without_semantics(rows))), as_json)
+    return EXIT_CLEAN
+
+
+def _without_semantics(rows: Sequence[Coverage]) -> Iterator[str]:
+    yield ""
+    yield "Decoded and assembled, but stopping with their name when executed:"
     reasons: dict[str, list[str]] = {}
-    for op, why in {k: v for r in rows for k, v in r["without_semantics"].items()}.items():
+    for op, why in {k: v for r in rows for k, v in r.without_semantics.items()}.items():
         reasons.setdefault(why, []).append(op)
     for why, ops in reasons.items():
-        print(f"  {why}: {' '.join(sorted(ops))}")
-    return EXIT_CLEAN
+        yield f"  {why}: {' '.join(sorted(ops))}"

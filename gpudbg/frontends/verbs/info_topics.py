@@ -4,65 +4,75 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
+from gpudbg.answers import Answer, Card, Listing, Notice, Table, column, computed, typed_row
 from gpudbg.errors import EXIT_CLEAN, UsageError
-from gpudbg.frontends.verbs.common import emit_json, known_names
+from gpudbg.frontends.verbs.common import emit, known_names
 
-Topic = tuple[list[str], Any]
+if TYPE_CHECKING:
+    from gpudbg.regs.special import SpecialRegister
 
 
-def _policy(words: Sequence[str]) -> Topic:
+def _policy(words: Sequence[str]) -> Answer:
     """What the model assumes; words choose."""
-    from gpudbg.sm.policy import POLICIES
+    from gpudbg.sm.policy import POLICIES, Policy
 
     wanted = " ".join(words).lower()
-    rows = [p for p in POLICIES if wanted in f"{p.name} {p.rule}".lower()]
+    rows = tuple(p for p in POLICIES if wanted in f"{p.name} {p.rule}".lower())
     if not rows:
         names = [p.name for p in POLICIES]
         raise UsageError(f"no policy speaks of {wanted!r}", known_names(wanted, names))
-    lines: list[str] = []
-    for p in rows:
-        lines += [f"{p.name}  [{p.certainty}]", f"    {p.rule}", f"    why: {p.reason}"]
-    data = [
-        {"name": p.name, "certainty": p.certainty, "rule": p.rule, "reason": p.reason} for p in rows
-    ]
-    return lines, data
+    return Listing(rows, Policy.lines)
 
 
-def _engine(words: Sequence[str]) -> Topic:
+def _engine(words: Sequence[str]) -> Answer:
     """The ways to execute."""
     from gpudbg.options import ENGINES, JOBS
 
     lines = [f"--engine {name:5} {what}" for name, what in ENGINES.items()]
     lines += [f"--{JOBS.name} N      {JOBS.help} (default {JOBS.default})"]
     lines += ["In a session: `info engine` tells what a launch does; `gpudbg cache` what is kept."]
-    return lines, dict(ENGINES)
+    return Card(dict(ENGINES), lambda _: lines)
 
 
-def _special(words: Sequence[str]) -> Topic:
+@typed_row
+class ListedRegister:
+    """A special register as the tables have it; its fields where it was asked for by name."""
+
+    mark = computed("", lambda r: f"SR{r.number}")
+    number: int = column()
+    name: str = column("Register")
+    scope: str = column("Scope")
+    note: str = column("Note", key="")
+    fields: tuple[str, ...] = column(key="")
+
+    @classmethod
+    def of(cls, row: SpecialRegister) -> ListedRegister:
+        """A row of the register table."""
+        fields = (f"  [{f.bits.hi}:{f.bits.lo}]  {f.name}  {f.meaning}" for f in row.rows)
+        return cls(row.number, row.name, str(row.scope or ""), str(row.note or ""), tuple(fields))
+
+    def lines(self) -> tuple[str, ...]:
+        """The register in full."""
+        return f"SR{self.number}  {self.name}", *self.fields
+
+
+def _special(words: Sequence[str]) -> Answer:
     """Special registers: all of them, or some with their fields."""
-    from gpudbg.debug.views.text import table
     from gpudbg.regs.special import SPECIAL_REGISTERS, find_special, nearest_special
 
     if not words:
-        rows = [r for r in SPECIAL_REGISTERS if not r.reserved]
-        cells = [(f"SR{r.number}", r.name, str(r.scope or ""), str(r.note or "")) for r in rows]
-        data = [{"number": r.number, "name": r.name, "scope": str(r.scope or "")} for r in rows]
-        return table(("", "Register", "Scope", "Note"), cells), data
-    lines: list[str] = []
+        known = (ListedRegister.of(r) for r in SPECIAL_REGISTERS if not r.reserved)
+        return Table(ListedRegister, tuple(known))
     found = []
     for word in words:
         row = find_special(word.lstrip("$"))
         if row is None:
             near = ", ".join(nearest_special(word))
             raise UsageError(f"no special register is called {word!r}", f"near: {near}")
-        lines.append(f"SR{row.number}  {row.name}")
-        for field in row.rows:
-            high, low = field.bits.hi, field.bits.lo
-            lines.append(f"  [{high}:{low}]  {field.name}  {field.meaning}")
-        found.append({"number": row.number, "name": row.name, "scope": str(row.scope or "")})
-    return lines, found
+        found.append(ListedRegister.of(row))
+    return Listing(tuple(found), ListedRegister.lines)
 
 
 def nsight_path() -> Path:
@@ -72,13 +82,13 @@ def nsight_path() -> Path:
     return Path(gpudbg.__file__).parent / "nsight" / "cuda-gdb"
 
 
-def _nsight(words: Sequence[str]) -> Topic:
+def _nsight(words: Sequence[str]) -> Answer:
     """Where the file called cuda-gdb is."""
     path = str(nsight_path())
-    return [path], {"path": path}
+    return Notice(path, {"path": path})
 
 
-TOPICS: dict[str, Callable[[Sequence[str]], Topic]] = {
+TOPICS: dict[str, Callable[[Sequence[str]], Answer]] = {
     "policy": _policy,
     "engine": _engine,
     "special": _special,
@@ -89,9 +99,5 @@ TOPICS: dict[str, Callable[[Sequence[str]], Topic]] = {
 
 def show_topic(name: str, words: Sequence[str], as_json: bool) -> int:
     """Print one."""
-    lines, data = TOPICS[name](words)
-    if as_json:
-        emit_json(data)
-    else:
-        print("\n".join(lines))
+    emit(TOPICS[name](words), as_json)
     return EXIT_CLEAN
