@@ -11,13 +11,11 @@ the program configures it), or into the `CompileError` when there is no result.
 
 from __future__ import annotations
 
-import ctypes
 import logging
 import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 
 from gpudbg.errors import CompileError, LoadError, UsageError
@@ -30,6 +28,7 @@ from gpudbg.toolchain.hostcode import HostCode, split, template_kernels
 from gpudbg.toolchain.hostfiles import DEVICE_DEFAULT, SEARCHES, Files, folders_of
 from gpudbg.toolchain.hostproject import advice, kernel_files
 from gpudbg.toolchain.installed import INSTALL, find_nvrtc, runtime_headers
+from gpudbg.toolchain.nvrtc import Nvrtc
 from gpudbg.toolchain.options import CompileOptions, looks_like_ptx
 from gpudbg.toolchain.ptx import DEFAULT_ARCH
 
@@ -41,7 +40,6 @@ _ARCH_FUNCTION = re.compile(
 )
 """What the default architecture lacks, or may lack."""
 BYTE_ORDER_MARK = "\ufeff"
-_DEPRECATED = re.compile(r"^nvrtc: warning ?:.*[Aa]rchitectures? .*deprecated")
 
 _EMPTY_HEADERS = """
 cuda.h cuda_runtime.h cuda_runtime_api.h device_launch_parameters.h device_functions.h
@@ -268,23 +266,30 @@ def compile_cuda(source: bytes | str, name: str, options: CompileOptions) -> Com
     text = text.removeprefix(BYTE_ORDER_MARK)
     if "\0" in text:
         raise CompileError(f"{name}: a NUL character at offset 0x{text.index(chr(0)):x}")
-    words = _nvrtc_words(options)
-    cubin, log = _Nvrtc(str(library)).compile(text, name, words, _stand_ins(options))
-    host = split(text) if cubin is None or "<<<" in text else None
-    if cubin is None and host is not None and host.functions:
-        nvrtc = _Nvrtc(str(library))
-        headers = _stand_ins(options)
-        cubin, log = nvrtc.compile(host.device, name, words, headers, host.instances)
-        if cubin is None and host.instances:
-            cubin, log = nvrtc.compile(host.device, name, words, headers)
-    left_out = ""
-    if cubin is None:
-        cubin, log, left_out = _without_host(_Nvrtc(str(library)), text, name, options)
+    with Nvrtc(str(library)) as nvrtc:
+        cubin, log, host, left_out = _compiled(nvrtc, text, name, options)
     if cubin is None:
         notes = [left_out, advice(name, log), _newer_arch(text, name, options)]
         note = "".join(f"\n{name}: {words}" for words in notes if words)
         raise CompileError(f"{name} does not compile\n{log.rstrip()}{note}")
     return Compiled(cubin, log.rstrip(), host, text, left_out)
+
+
+def _compiled(
+    nvrtc: Nvrtc, text: str, name: str, options: CompileOptions
+) -> tuple[bytes | None, str, HostCode | None, str]:
+    """The cubin or None, the log, the host code and what was left out beside it, in words."""
+    words, headers = _nvrtc_words(options), _stand_ins(options)
+    cubin, log = nvrtc.compile(text, name, words, headers)
+    host = split(text) if cubin is None or "<<<" in text else None
+    if cubin is None and host is not None and host.functions:
+        cubin, log = nvrtc.compile(host.device, name, words, headers, host.instances)
+        if cubin is None and host.instances:
+            cubin, log = nvrtc.compile(host.device, name, words, headers)
+    left_out = ""
+    if cubin is None:
+        cubin, log, left_out = _without_host(nvrtc, text, name, options)
+    return cubin, log, host, left_out
 
 
 def _newer_arch(text: str, name: str, options: CompileOptions) -> str:
@@ -301,7 +306,7 @@ def _newer_arch(text: str, name: str, options: CompileOptions) -> str:
 
 
 def _without_host(
-    nvrtc: _Nvrtc, text: str, name: str, options: CompileOptions
+    nvrtc: Nvrtc, text: str, name: str, options: CompileOptions
 ) -> tuple[bytes | None, str, str]:
     """The cubin or None, the log, and what was left out of headers and declarations."""
     words = [*_nvrtc_words(options), DEVICE_DEFAULT, *_HOST_MACROS, *_PRE_INCLUDED, *_QUIET]
@@ -345,66 +350,6 @@ def _stand_ins(options: CompileOptions) -> dict[str, str]:
     if any((Path(d) / "cuda/std/limits").is_file() for d in runtime_headers()):
         headers |= {n: _CUDA_STD.format(n) for n in _DEVICE_STD}
     return {n: t for n, t in headers.items() if not any((d / n).is_file() for d in folders)}
-
-
-class _Nvrtc:
-    """libnvrtc through ctypes; functions as nvrtc.h declares them."""
-
-    def __init__(self, library: str) -> None:
-        self._lib = _library(library)
-
-    def compile(
-        self,
-        text: str,
-        name: str,
-        words: Sequence[str],
-        headers: Mapping[str, str],
-        instances: Sequence[str] = (),
-    ) -> tuple[bytes | None, str]:
-        """The cubin, or None, and the log."""
-        lib = self._lib
-        handle = ctypes.c_void_p()
-        count = len(headers)
-        texts = (ctypes.c_char_p * count)(*(t.encode() for t in headers.values()))
-        names = (ctypes.c_char_p * count)(*(n.encode() for n in headers))
-        made = lib.nvrtcCreateProgram(
-            ctypes.byref(handle), text.encode(), name.encode(), count, texts, names
-        )
-        if made:
-            return None, f"nvrtcCreateProgram: error {made}"
-        try:
-            for instance in instances:
-                lib.nvrtcAddNameExpression(handle, instance.encode())
-            array = (ctypes.c_char_p * len(words))(*(w.encode() for w in words))
-            failed = lib.nvrtcCompileProgram(handle, len(words), array)
-            log = _said(self._bytes(handle, "ProgramLog"))
-            if failed:
-                return None, log or f"nvrtcCompileProgram: error {failed}"
-            return self._bytes(handle, "CUBIN") or None, log
-        finally:
-            lib.nvrtcDestroyProgram(ctypes.byref(handle))
-
-    def _bytes(self, handle: ctypes.c_void_p, what: str) -> bytes:
-        size = ctypes.c_size_t()
-        if getattr(self._lib, f"nvrtcGet{what}Size")(handle, ctypes.byref(size)) or not size.value:
-            return b""
-        buffer = ctypes.create_string_buffer(size.value)
-        getattr(self._lib, f"nvrtcGet{what}")(handle, buffer)
-        return buffer.raw
-
-
-def _said(log: bytes) -> str:
-    """The log's text without the line that every build for these architectures begins with."""
-    lines = log.rstrip(b"\0").decode("utf-8", "replace").splitlines()
-    return "\n".join(line for line in lines if not _DEPRECATED.search(line)).strip("\n")
-
-
-@lru_cache(maxsize=4)
-def _library(path: str) -> ctypes.CDLL:
-    try:
-        return ctypes.CDLL(path)
-    except OSError as e:
-        raise UsageError(f"{path} cannot be loaded as NVRTC: {e}") from None
 
 
 # ---- PTX -------------------------------------------------------------------------------

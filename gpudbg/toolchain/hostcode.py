@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
@@ -274,13 +274,53 @@ def _instances(tokens: list[_Token], functions: list[tuple[str, int, int]]) -> t
     """`name<arguments>` in front of `<<<` in host code, where only a template can stand."""
     names: dict[str, None] = {}
     for n, token in enumerate(tokens):
-        inside = any(start <= token.start < end for _, start, end in functions)
-        if token.text != "<<<" or not inside or n < 3 or tokens[n - 1].text != ">":
+        place = next(((a, b) for _, a, b in functions if a <= token.start < b), None)
+        if token.text != "<<<" or place is None or n < 3 or tokens[n - 1].text != ">":
             continue
         first, depth = n - 1, 1
         while first > 0 and depth:
             first -= 1
             depth += (tokens[first].text == ">") - (tokens[first].text == "<")
         if first > 0:
-            names[" ".join(t.text for t in tokens[first - 1 : n])] = None
+            known = _constants([t.text for t in tokens[:n] if place[0] <= t.start])
+            argument_words = [_spelled(t.text, known) for t in tokens[first:n]]
+            names[" ".join((tokens[first - 1].text, *argument_words))] = None
     return tuple(names)
+
+
+def _constants(words: list[str]) -> dict[str, str]:
+    """Constants that a function declares, `const int N = 2 * M;`: what each of them is."""
+    known: dict[str, str] = {}
+    for n, word in enumerate(words):
+        if word not in ("const", "constexpr"):
+            continue
+        end = next((k for k in range(n, len(words)) if words[k] in (";", "{", "}")), len(words))
+        for part in _separated(words[n:end]):
+            if "=" in part[1:]:
+                at = part.index("=")
+                known[part[at - 1]] = " ".join(_spelled(w, known) for w in part[at + 1 :])
+    return known
+
+
+def _separated(words: list[str]) -> Iterator[list[str]]:
+    """The parts between commas outside of brackets."""
+    part: list[str] = []
+    depth = 0
+    for word in words:
+        depth += (word in _OPEN) - (word in _CLOSE)
+        if word == "," and not depth:
+            yield part
+            part = []
+        else:
+            part.append(word)
+    yield part
+
+
+_LONGEST_CONSTANT = 4000
+"""Characters: constants that are made of one another may double with every line."""
+
+
+def _spelled(word: str, known: Mapping[str, str]) -> str:
+    """What a constant of the host function is, where the word is one."""
+    value = known.get(word)
+    return f"({value})" if value and len(value) < _LONGEST_CONSTANT else word

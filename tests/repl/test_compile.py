@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import _ctypes
 import ctypes
 import logging
+import signal
 import stat
 import sys
 from collections.abc import Callable
@@ -16,9 +18,9 @@ import pytest
 import gpudbg
 from gpudbg import cli
 from gpudbg.errors import CompileError, UsageError
-from gpudbg.toolchain import compile as compiler
-from gpudbg.toolchain import installed
+from gpudbg.toolchain import installed, nvrtc_process
 from gpudbg.toolchain.compile import compile_cuda
+from gpudbg.toolchain.nvrtc import Nvrtc, said
 from gpudbg.toolchain.options import CompileOptions, word_options
 from gpudbg.toolchain.ptx import target_of
 
@@ -120,7 +122,14 @@ def nvrtc(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeNvrtc:
     library.touch()
     monkeypatch.setenv("GPUDBG_NVRTC", str(library))
     fake = FakeNvrtc()
-    monkeypatch.setattr(compiler, "_library", lambda path: fake)
+
+    def compile_here(self: Nvrtc, *asked: Any) -> tuple[bytes | None, str]:
+        keys = ("text", "name", "words", "headers", "instances")
+        request = dict(zip(keys, (*asked, ())[:5], strict=True))
+        cubin, log = nvrtc_process.compiled(fake, request)
+        return cubin, said(log)
+
+    monkeypatch.setattr(Nvrtc, "compile", compile_here)
     return fake
 
 
@@ -160,6 +169,30 @@ def test_tools_are_found_in_site_packages(monkeypatch: pytest.MonkeyPatch, tmp_p
     library.touch()
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
     assert installed.find_nvrtc() == library
+
+
+def test_a_compiler_that_dies_takes_nothing_with_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A library without NVRTC's functions ends its process at once."""
+    source = tmp_path / "k.cu"
+    source.write_text("__global__ void k() {}")
+    monkeypatch.setenv("GPUDBG_NVRTC", _ctypes.__file__)
+    assert cli.main(["info", str(source)]) == 2
+    told = capsys.readouterr().err
+    assert f"the compiler {_ctypes.__file__} crashed (with exit code 1)" in told
+
+
+def test_the_process_of_the_compiler_ends_with_the_compilation() -> None:
+    with Nvrtc(_ctypes.__file__) as nvrtc:
+        for _ in range(2):
+            cubin, log = nvrtc.compile("", "k.cu", [], {})
+            assert cubin is None
+            assert log.startswith("k.cu: the compiler")
+        nvrtc._pipes()
+        process = nvrtc._process
+    assert process is not None
+    assert process.returncode == -signal.SIGKILL
 
 
 # ---- options ---------------------------------------------------------------------------

@@ -180,3 +180,21 @@ def test_branches_that_open_the_same_brackets_count_once(first: str) -> None:
 def test_conditions_and_macros_inside_host_code_stay() -> None:
     text = "int main() {\n#define N 4\n#include <x.h>\n/*\n#if 0\n*/\n}\n"
     assert [line for line in split(text).device.split("\n") if line.strip()] == ["#define N 4"]
+
+
+def test_constants_of_the_host_function_name_an_instance() -> None:
+    """Those before the launch, of the same function, whatever they are made of."""
+    text = """template <int N, int M, int K> __global__ void k() {}
+void other() { const int N = 1; }
+int main() {
+  const int M = 4, N = M / 2;
+  constexpr unsigned K(3);
+  int late = 5;
+  k<N, M, late><<<1, 1>>>();
+  const int later = 7;
+}
+"""
+    assert split(text).instances == ("k < ((4) / 2) , (4) , late >",)
+    doubled = "".join(f"const int c{n + 1} = c{n} + c{n};" for n in range(60))
+    text = f"void f() {{ const int c0 = 1; {doubled} k<c60><<<1, 1>>>(); }}"
+    assert len(split(text).instances[0]) < 50000
