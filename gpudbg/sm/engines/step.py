@@ -32,6 +32,7 @@ from gpudbg.sm.engines import tensor
 from gpudbg.sm.engines.memory import MemoryOps
 from gpudbg.sm.engines.values import Mask, Value, ValueOps, Wide, const32, join, lanes32
 from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
+from gpudbg.sm.fragments import Multiplication, Operand
 from gpudbg.sm.observer import Observer, Observers
 from gpudbg.sm.record import ACTIVE, CC_INDEX, EXECUTED, PC, PRED, STATUS, UPRED
 from gpudbg.sm.schedule.turns import FLOW, starts_piece
@@ -582,20 +583,20 @@ class StepEngine(ValueOps, MemoryOps):
         finally:
             self.exec = FULL
 
-    def matrix_multiply(self, i: Any, kinds: tuple[str, str], shape: str) -> None:
+    def matrix_multiply(self, i: Any, shape: Multiplication) -> None:
         self._whole_warp(i.op)
-        o = i.o
-        a, b, c = (self._fragment(o[slot]) for slot in "abc")
-        results = tensor.product(i.op, i.m, i.arch, kinds, shape, a, b, c)
+        a, b, c = (self._fragment(operand) for operand in (shape.a, shape.b, shape.c))
+        results = tensor.product(i.op, i.m, i.arch, shape, a, b, c)
         for n, value in enumerate(results):
-            if o["d"].index != RZ:
-                self.reg_write(o["d"].index + n, value)
+            if shape.d.register != RZ:
+                self.reg_write(shape.d.register + n, value)
 
-    def _fragment(self, operand: Any) -> tensor.Fragment:
-        words = [ZERO_ROW] * operand.count
-        if operand.index != RZ:
-            words = [self.reg(operand.index + n) for n in range(operand.count)]
-        return tensor.Fragment(tuple(words), operand.neg, operand.abs)
+    def _fragment(self, operand: Operand) -> list[U32]:
+        assert operand.layout is not None
+        count = operand.layout.registers
+        if operand.register == RZ:
+            return [ZERO_ROW] * count
+        return [self.reg(operand.register + n) for n in range(count)]
 
     # ---- system ------------------------------------------------------------------------
 

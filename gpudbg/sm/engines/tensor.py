@@ -1,15 +1,16 @@
 """Tensor core arithmetic of the step engine: fragments of a warp to matrices, products, and back.
 
-Layouts: PTX ISA, matrix fragments of `mma`; the numeric model is that of public measurements of
-real devices (MMA-Sim, arXiv 2511.10909; Khattak and Mikaitis, arXiv 2512.07004): products are
-exact, a block of them and the accumulator are cut at a fixed number of bits below the largest
-exponent, added exactly and rounded once.
+Where elements stand in registers is said in `gpudbg.sm.fragments`.  The numeric model is that of
+public measurements of real devices (MMA-Sim, arXiv 2511.10909; Khattak and Mikaitis,
+arXiv 2512.07004): products are exact, a block of them and the accumulator are cut at a
+fixed number of bits below the largest exponent, added exactly and rounded once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +18,11 @@ import numpy.typing as npt
 from gpudbg.architectures import age
 from gpudbg.mem.lanes import U32
 from gpudbg.sm.engines import numeric
+from gpudbg.sm.fragments import Multiplication, Operand, bits_of
 
 F64s = npt.NDArray[np.float64]
 I64s = npt.NDArray[np.int64]
 NAN32, NAN16 = 0x7FFFFFFF, 0x7FFF
-LANES = np.arange(32)
-GROUP, THREAD = LANES >> 2, LANES & 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,80 +49,6 @@ HOPPER = Unit(25, 32, -133, -21)
 def unit_of(number: int) -> Unit:
     """The unit of an architecture by its number (80 for sm_80)."""
     return VOLTA if number < 75 else TURING if number < 90 else HOPPER
-
-
-# ---- fragments ---------------------------------------------------------------------------
-def bits_of(kind: str) -> int:
-    """Bits of an element."""
-    return {"TF32": 32, "F32": 32, "S4": 4, "U4": 4, "B1": 1}.get(
-        kind, 8 if kind[-1:] == "8" else 16
-    )
-
-
-def elements(words: Sequence[U32], kind: str) -> npt.NDArray[np.uint32]:
-    """Raw elements of registers, shape (registers, elements of a register, 32)."""
-    size = bits_of(kind)
-    stack = np.stack([np.broadcast_to(w, 32) for w in words]).astype(np.uint32)
-    if size == 32:
-        return stack[:, None, :]
-    shifts = np.arange(32 // size, dtype=np.uint32) * np.uint32(size)
-    mask = np.uint32((1 << size) - 1)
-    raw: npt.NDArray[np.uint32] = stack[:, None, :] >> shifts[None, :, None] & mask
-    return raw
-
-
-def matrix_a(words: Sequence[U32], kind: str, rows: int) -> npt.NDArray[np.uint32]:
-    """The raw matrix A of a fragment, shape (rows, k)."""
-    raw = elements(words, kind)
-    count, per, _ = raw.shape
-    blocks = count if rows == 8 else count // 2
-    out = np.zeros((rows, blocks * 4 * per), np.uint32)
-    for i in range(count):
-        row = GROUP if rows == 8 else GROUP + 8 * (i & 1)
-        first = (i if rows == 8 else i >> 1) * 4 * per + THREAD * per
-        for h in range(per):
-            out[row, first + h] = raw[i, h]
-    return out
-
-
-def matrix_b(words: Sequence[U32], kind: str) -> npt.NDArray[np.uint32]:
-    """The raw matrix B of a fragment, shape (k, 8)."""
-    raw = elements(words, kind)
-    count, per, _ = raw.shape
-    out = np.zeros((count * 4 * per, 8), np.uint32)
-    for i in range(count):
-        for h in range(per):
-            out[i * 4 * per + THREAD * per + h, GROUP] = raw[i, h]
-    return out
-
-
-def matrix_c(words: Sequence[U32], half: bool, rows: int) -> npt.NDArray[np.uint32]:
-    """The raw accumulator of a fragment, shape (rows, 8)."""
-    raw = elements(words, "F16" if half else "F32")
-    out = np.zeros((rows, 8), np.uint32)
-    for i in range(len(words)):
-        if half:
-            for h in range(2):
-                out[GROUP + 8 * i, 2 * THREAD + h] = raw[i, h]
-        else:
-            out[GROUP + 8 * (i >> 1), 2 * THREAD + (i & 1)] = raw[i, 0]
-    return out
-
-
-def fragment_d(matrix: npt.NDArray[np.uint32], half: bool) -> list[U32]:
-    """A result matrix as registers."""
-    rows = matrix.shape[0]
-    if half:
-        return [
-            (
-                matrix[GROUP + 8 * i, 2 * THREAD] | matrix[GROUP + 8 * i, 2 * THREAD + 1] << 16
-            ).astype(np.uint32)
-            for i in range(rows // 8)
-        ]
-    return [
-        matrix[GROUP + 8 * (i >> 1), 2 * THREAD + (i & 1)].astype(np.uint32)
-        for i in range(rows // 4)
-    ]
 
 
 # ---- floating point ----------------------------------------------------------------------
@@ -293,47 +219,62 @@ def multiply_integers(
 
 
 # ---- instructions ------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class Fragment:
-    """An operand: its registers, and signs that are applied to every element."""
-
-    words: tuple[U32, ...]
-    negative: bool = False
-    absolute: bool = False
-
-
 def product(
     op: str,
     modifiers: Sequence[str],
     arch: str,
-    kinds: tuple[str, str],
-    shape: str,
-    a: Fragment,
-    b: Fragment,
-    c: Fragment,
+    shape: Multiplication,
+    a: Sequence[U32],
+    b: Sequence[U32],
+    c: Sequence[U32],
 ) -> list[U32]:
-    """The registers of D = A * B + C."""
+    """The registers of D = A * B + C; `a`, `b` and `c` are those of the operands of `shape`."""
+    left, right, held = (
+        _matrices(operand, words) for operand, words in ((shape.a, a), (shape.b, b), (shape.c, c))
+    )
+    layout = shape.d.layout
+    assert layout is not None
+    made = [
+        _multiplied(op, modifiers, arch, shape, *parts)
+        for parts in zip(left, right, held, strict=True)
+    ]
+    return layout.words(np.stack(made))
+
+
+def _matrices(operand: Operand, words: Sequence[U32]) -> npt.NDArray[Any]:
+    """The raw matrices of an operand, its signs applied; a word of 64 bits only for F64."""
+    layout = operand.layout
+    assert layout is not None
+    raw = layout.matrix(words)
+    sign = np.uint64(1 << (bits_of(operand.kind) - 1))
+    if operand.absolute:
+        raw = raw & ~sign
+    if operand.negative:
+        raw = raw ^ sign
+    return raw if operand.kind == "F64" else raw.astype(np.uint32)
+
+
+def _multiplied(
+    op: str,
+    modifiers: Sequence[str],
+    arch: str,
+    shape: Multiplication,
+    left: npt.NDArray[Any],
+    right: npt.NDArray[Any],
+    held: npt.NDArray[Any],
+) -> npt.NDArray[Any]:
+    """One product of raw matrices."""
     if op == "DMMA":
-        return _doubles(a, b, c)
-    rows = 16 if shape.startswith("16") else 8
-    if op in ("IMMA", "BMMA"):
-        held = matrix_c(c.words, False, rows)
-        left, right = matrix_a(a.words, kinds[0], rows), matrix_b(b.words, kinds[1])
-        if op == "BMMA":
-            return fragment_d(_bits(left, right, held, "XOR" in modifiers), False)
-        saturate = "SAT" in modifiers
-        x, y = integers(left, kinds[0]), integers(right, kinds[1])
-        return fragment_d(multiply_integers(x, y, held, saturate), False)
-    half = "F32" not in modifiers
-    left, right = matrix_a(a.words, kinds[0], rows), matrix_b(b.words, kinds[1])
-    if a.negative:
-        left = left ^ np.uint32(1 << (bits_of(kinds[0]) - 1))
-    if b.negative:
-        right = right ^ np.uint32(1 << (bits_of(kinds[1]) - 1))
-    held = matrix_c(c.words, half, rows)
-    unit = unit_of(age(arch)[0])
+        return _doubles(left, right, held)
+    if op == "BMMA":
+        return _bits(left, right, held, "XOR" in modifiers)
+    if op == "IMMA":
+        x, y = integers(left, shape.kinds[0]), integers(right, shape.kinds[1])
+        return multiply_integers(x, y, held, "SAT" in modifiers)
+    unit = VOLTA if shape.step >= 0 else unit_of(age(arch)[0])
     bits = 13 if op == "QMMA" and age(arch)[0] < 100 else None
-    return fragment_d(multiply(left, right, held, kinds, half, half, unit, bits), half)
+    half_in, half_out = shape.addend == "F16", shape.result == "F16"
+    return multiply(left, right, held, shape.kinds, half_in, half_out, unit, bits)
 
 
 def _bits(
@@ -348,31 +289,14 @@ def _bits(
     return out
 
 
-def _doubles(a: Fragment, b: Fragment, c: Fragment) -> list[U32]:
-    """8x8x4 of f64: a chain of fused multiply-adds, k ascending."""
-
-    def values(fragment: Fragment) -> list[F64s]:
-        out = []
-        for n in range(0, len(fragment.words), 2):
-            low, high = (np.broadcast_to(w, 32) for w in fragment.words[n : n + 2])
-            wide = low.astype(np.uint64) | high.astype(np.uint64) << np.uint64(32)
-            number = wide.view(np.float64)
-            number = np.abs(number) if fragment.absolute else number
-            out.append(-number if fragment.negative else number)
-        return out
-
-    left, right = np.zeros((8, 4)), np.zeros((4, 8))
-    left[GROUP, THREAD], right[THREAD, GROUP] = values(a)[0], values(b)[0]
-    held = np.zeros((8, 8))
-    for j, value in enumerate(values(c)):
-        held[GROUP, 2 * THREAD + j] = value
-    for k in range(4):
-        x = np.broadcast_to(left[:, k : k + 1], (8, 8)).reshape(-1).copy().view(np.uint64)
-        y = np.broadcast_to(right[k : k + 1], (8, 8)).reshape(-1).copy().view(np.uint64)
-        z = held.reshape(-1).copy().view(np.uint64)
-        held = numeric.dfma(x, y, z, "RN").view(np.float64).reshape(8, 8)
-    out: list[U32] = []
-    for j in range(2):
-        raw = held[GROUP, 2 * THREAD + j].copy().view(np.uint64)
-        out += [raw.astype(np.uint32), (raw >> np.uint64(32)).astype(np.uint32)]
-    return out
+def _doubles(
+    left: npt.NDArray[np.uint64], right: npt.NDArray[np.uint64], held: npt.NDArray[np.uint64]
+) -> npt.NDArray[np.uint64]:
+    """f64: a chain of fused multiply-adds, k ascending."""
+    rows, columns = held.shape
+    for k in range(left.shape[1]):
+        x = np.broadcast_to(left[:, k : k + 1], (rows, columns)).reshape(-1).copy()
+        y = np.broadcast_to(right[k : k + 1], (rows, columns)).reshape(-1).copy()
+        z = numeric.dfma(x, y, held.reshape(-1).copy(), "RN")
+        held = np.asarray(z).view(np.uint64).reshape(rows, columns)
+    return held

@@ -34,7 +34,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Literal, NoReturn, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    from gpudbg.sm.fragments import Multiplication
 
 
 class Lanes32:
@@ -403,8 +406,8 @@ class WideOperations(Operations[V, W, M], Protocol[V, W, M]):
     def yield_turn(self, mask: M) -> None:
         """YIELD: other groups of lanes may run before those of `mask`."""
 
-    def matrix_multiply(self, i: Any, kinds: tuple[str, str], shape: str) -> None:
-        """D = A * B + C of fragments that the whole warp holds; `kinds` are A's and B's types."""
+    def matrix_multiply(self, i: Any, shape: Multiplication) -> None:
+        """D = A * B + C of fragments that the whole warp holds; `shape` says how they lie."""
 
     def load_rows(self, address: V, count: int) -> list[V]:
         """16 bytes of shared memory for each of the first `count` lanes, as four words; all lanes

@@ -1,48 +1,27 @@
 """Tensor cores and matrix moves: HMMA IMMA BMMA DMMA QMMA, LDSM STSM MOVM.
 
-The instruction names the shape and the types; `Machine.matrix_multiply` does the arithmetic.
+`gpudbg.sm.fragments` reads shape, types and layouts; `Machine.matrix_multiply` does the arithmetic.
 """
 
 from __future__ import annotations
 
+from gpudbg.sm.fragments import multiplication
 from gpudbg.sm.semantics.machine import Value, WideMachine
 from gpudbg.sm.semantics.rows import register_wide
 from gpudbg.sm.semantics.wide.memory import shared_address
-from gpudbg.sm.semantics.wide.operands import Insn, chosen, write, write_registers
-
-FLOATS = ("BF16", "TF32")
-INTEGERS = ("U8", "S8", "U4", "S4")
-FP8 = ("E4M3", "E5M2")
-
-
-def _types(i: Insn, names: tuple[str, ...]) -> tuple[str, str]:
-    found = [name for name in i.m if name in names]
-    if len(found) < 2:
-        found *= 2
-    return found[0], found[1]
+from gpudbg.sm.semantics.wide.operands import Insn, write, write_registers
 
 
 @register_wide("HMMA", "QMMA", "IMMA", "BMMA", "DMMA")
 def matrix_multiply(m: WideMachine, i: Insn) -> None:
     """D = A * B + C of the warp's fragments."""
-    if "SP" in i.m or "SF" in i.m or "SATFINITE" in i.m:
-        m.gap(f"{i.op}.{'.'.join(i.m)}")
-    shape = next((name for name in i.m if name[0].isdigit()), "")
-    if (shape in ("884", "444") and i.op == "HMMA") or (i.op == "DMMA" and shape != "884"):
+    shape = multiplication(i)
+    if shape is None or shape.sparse or "SATFINITE" in i.m:
         m.gap(f"{i.op}.{'.'.join(i.m)}")
     test = i.o.get("pa")
     if test is not None and not test.is_true:
         m.gap(f"{i.op} with a predicate for its accumulator")
-    if i.op == "HMMA":
-        kind = chosen(i, FLOATS, "F16")
-        kinds = kind, kind
-    elif i.op == "QMMA":
-        kinds = _types(i, FP8)
-    elif i.op == "IMMA":
-        kinds = _types(i, INTEGERS)
-    else:
-        kinds = ("B1", "B1") if i.op == "BMMA" else ("F64", "F64")
-    m.matrix_multiply(i, kinds, shape)
+    m.matrix_multiply(i, shape)
 
 
 @register_wide("LDSM")

@@ -1,0 +1,417 @@
+"""Which lane holds which matrix element: the fragments of tensor-core instructions, said once.
+
+A `Layout` maps every element of an operand's registers to a row and a column; the step engine
+reads and writes matrices through it (`gpudbg.sm.engines.tensor`), and debuggers draw it.  Layouts:
+PTX ISA, matrix fragments of `mma`, `wmma`, `ldmatrix` and `wgmma`; checked by execution, see
+`shared/reference/volta/volta-tensor.md`.
+
+`l` is a lane, `g = l >> 2`, `t = l & 3`; a register holds `per` elements, low bits first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from gpudbg.isa.operands import Imm, Reg
+
+if TYPE_CHECKING:
+    from gpudbg.isa.operands import Operand as InstructionOperand
+
+I64s = npt.NDArray[np.int64]
+LANES: Final = np.arange(32)
+GROUP: Final = LANES >> 2
+THREAD: Final = LANES & 3
+
+_BITS: Final = {
+    "F64": 64, "F32": 32, "TF32": 32, "S32": 32, "F16": 16, "BF16": 16, "B16": 16,
+    "E4M3": 8, "E5M2": 8, "E3M2": 8, "E2M3": 8, "E2M1": 8, "S8": 8, "U8": 8, "B8": 8,
+    "S4": 4, "U4": 4, "B1": 1,
+}  # fmt: skip
+"""Bits of an element in a register."""
+
+
+def bits_of(kind: str) -> int:
+    """Bits that an element takes in a register."""
+    return _BITS[kind]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """Where the elements of an operand's registers stand in its matrix.
+
+    Attributes:
+        kind: type of the elements: F16, BF16, TF32, F32, F64, E4M3, S8, U4, B1, ...
+        rows, columns: of the matrix.
+        row, column, tile: of element h of register i in lane l, at [i, h, l]; a register of F64
+            is a pair.  Tiles are matrices that an instruction treats apart.
+        tiles: how many there are.
+    """
+
+    kind: str
+    rows: int
+    columns: int
+    row: I64s
+    column: I64s
+    tile: I64s
+    tiles: int = 1
+
+    @property
+    def registers(self) -> int:
+        """32-bit registers of a lane."""
+        return int(self.row.shape[0]) * (2 if self.kind == "F64" else 1)
+
+    def matrix(self, words: Sequence[Any]) -> npt.NDArray[np.uint64]:
+        """The raw elements of registers in their places, shape (tiles, rows, columns)."""
+        out = np.zeros((self.tiles, self.rows, self.columns), np.uint64)
+        out[self.tile, self.row, self.column] = elements(words, self.kind)
+        return out
+
+    def words(self, matrix: npt.NDArray[Any]) -> list[npt.NDArray[np.uint32]]:
+        """The registers that hold the raw elements of a matrix, shape (tiles, rows, columns)."""
+        raw = matrix.astype(np.uint64)[self.tile, self.row, self.column]
+        if self.kind == "F64":
+            halves = (raw & np.uint64(0xFFFFFFFF), raw >> np.uint64(32))
+            return [half[i, 0].astype(np.uint32) for i in range(len(raw)) for half in halves]
+        shifts = np.arange(raw.shape[1], dtype=np.uint64) * np.uint64(bits_of(self.kind))
+        whole = np.bitwise_or.reduce(raw << shifts[None, :, None], axis=1)
+        return [word.astype(np.uint32) for word in whole]
+
+    def holders(self) -> tuple[I64s, I64s, I64s]:
+        """(lane, register, element) of every place, shape (tiles, rows, columns) each."""
+        count, per, _ = self.row.shape
+        shape = (self.tiles, self.rows, self.columns)
+        out: list[I64s] = []
+        register, element, lane = np.meshgrid(
+            np.arange(count), np.arange(per), LANES, indexing="ij"
+        )
+        for values in (lane, register * (2 if self.kind == "F64" else 1), element):
+            held = np.full(shape, -1, np.int64)
+            held[self.tile, self.row, self.column] = values
+            out.append(held)
+        return out[0], out[1], out[2]
+
+
+def elements(words: Sequence[Any], kind: str) -> npt.NDArray[np.uint64]:
+    """Raw elements of registers, shape (registers, elements of a register, 32)."""
+    size = bits_of(kind)
+    stack = np.stack([np.broadcast_to(w, 32) for w in words]).astype(np.uint64)
+    if size == 64:
+        return (stack[0::2] | stack[1::2] << np.uint64(32))[:, None, :]
+    shifts = np.arange(32 // size, dtype=np.uint64) * np.uint64(size)
+    raw: npt.NDArray[np.uint64] = stack[:, None, :] >> shifts[None, :, None]
+    return raw & np.uint64((1 << size) - 1)
+
+
+def _layout(
+    kind: str, rows: int, columns: int, row: Any, column: Any, tile: Any = 0, tiles: int = 1
+) -> Layout:
+    """Args: row, column, tile: broadcast to (registers, elements, 32) together."""
+    places = np.broadcast_arrays(row, column, tile, np.zeros((1, 1, 32), np.int64))
+    wide = [np.ascontiguousarray(place, np.int64) for place in places[:3]]
+    return Layout(kind, rows, columns, wide[0], wide[1], wide[2], tiles)
+
+
+def _grid(registers: int, per: int) -> tuple[I64s, I64s]:
+    """Numbers of register and element, to be broadcast against lanes."""
+    return np.arange(registers)[:, None, None], np.arange(per)[None, :, None]
+
+
+# ---- the shapes that one warp multiplies at once -----------------------------------------
+@cache
+def matrix_a(kind: str, rows: int, columns: int) -> Layout:
+    """A of `mma`: row g and, of 16 rows, g + 8."""
+    if kind == "F64":
+        j, _ = _grid(rows * columns // 32, 1)
+        tall = rows == 16
+        row = GROUP + 8 * (j & 1) if tall else GROUP + 0 * j
+        return _layout(kind, rows, columns, row, THREAD + 4 * (j >> 1 if tall else j))
+    per = 32 // bits_of(kind)
+    i, h = _grid(rows * columns // (32 * per), per)
+    row, block = (GROUP + 8 * (i & 1), i >> 1) if rows == 16 else (GROUP + 0 * i, i)
+    return _layout(kind, rows, columns, row, block * 4 * per + THREAD * per + h)
+
+
+@cache
+def matrix_b(kind: str, rows: int) -> Layout:
+    """B of `mma`, `rows` x 8: column g."""
+    per = 1 if kind == "F64" else 32 // bits_of(kind)
+    i, h = _grid(rows * 8 // (32 * per), per)
+    return _layout(kind, rows, 8, i * 4 * per + THREAD * per + h, GROUP + 0 * i)
+
+
+@cache
+def matrix_c(kind: str, rows: int, columns: int = 8) -> Layout:
+    """C and D of `mma`, and of `wgmma` one warp's 16 rows: columns 2t and 2t + 1."""
+    if bits_of(kind) == 16:
+        i, h = _grid(rows * columns // 64, 2)
+        part, block = (i & 1, i >> 1) if rows == 16 else (0 * i, i)
+        return _layout(kind, rows, columns, GROUP + 8 * part, 8 * block + 2 * THREAD + h)
+    i, _ = _grid(rows * columns // 32, 1)
+    part, block = (i >> 1 & 1, i >> 2) if rows == 16 else (0 * i, i >> 1)
+    return _layout(kind, rows, columns, GROUP + 8 * part, 8 * block + 2 * THREAD + (i & 1))
+
+
+# ---- HMMA.884: four products of 8 x 8 x 4, each of eight lanes ---------------------------
+_OCTET: Final = LANES >> 2 & 3
+_UPPER: Final = LANES >> 4
+
+
+@cache
+def octet_input(side: str, across: bool) -> Layout:
+    """A or B of HMMA.884.
+
+    Args:
+        side: "A" or "B".
+        across: a lane's four halves run along k (A.ROW, B.COL), not along rows or columns.
+    """
+    i, h = _grid(2, 2)
+    own, four = THREAD + 4 * _UPPER, 2 * i + h
+    long, short = (own, four) if across else (four + 4 * _UPPER, THREAD)
+    if side == "A":
+        return _layout("F16", 8, 4, long, short, _OCTET, 4)
+    return _layout("F16", 4, 8, short, long, _OCTET, 4)
+
+
+@cache
+def octet_result(kind: str, step: int) -> Layout:
+    """C or D of one STEP of HMMA.884: a pair of registers."""
+    i, h = _grid(2, 2 if kind == "F16" else 1)
+    if kind == "F16":
+        half = step & 1
+        return _layout(kind, 8, 8, THREAD + 4 * _UPPER, 4 * half + 2 * i + h, _OCTET, 4)
+    n = i + 2 * step
+    row = (LANES & 1) + 4 * _UPPER + (n & 2)
+    return _layout(kind, 8, 8, row, (n & 4) + (LANES & 2) + (n & 1), _OCTET, 4)
+
+
+# ---- ldmatrix, stmatrix, movmatrix -------------------------------------------------------
+@cache
+def small_matrices(count: int, transposed: bool) -> Layout:
+    """8 x 8 matrices of 16-bit elements, one a register."""
+    i, h = _grid(count, 2)
+    first, second = GROUP + 0 * i, 2 * THREAD + h
+    row, column = (second, first) if transposed else (first, second)
+    return _layout("B16", 8, 8, row, column, i, count)
+
+
+# ---- instructions ------------------------------------------------------------------------
+class Instruction(Protocol):
+    """What is asked of a decoded instruction."""
+
+    @property
+    def op(self) -> str:
+        """Mnemonic."""
+
+    @property
+    def m(self) -> Sequence[str]:
+        """Modifiers."""
+
+    @property
+    def o(self) -> Mapping[str, InstructionOperand]:
+        """Operands by slot."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Operand:
+    """An operand of a tensor-core instruction.
+
+    Attributes:
+        name: A, B, C or D; M for matrices that are moved.
+        kind: type of its elements.
+        layout: of its registers; None where it is in shared memory.
+        register: its first register, 255 for zeros.
+        negative, absolute: applied to every element.
+        written: the instruction writes it.
+        first_row: a row of the whole matrix that the warp's first one is, in warps of a group.
+        note: what else is to be known of it.
+    """
+
+    name: str
+    kind: str
+    layout: Layout | None
+    register: int = 255
+    negative: bool = False
+    absolute: bool = False
+    written: bool = False
+    first_row: int = 0
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Multiplication:
+    """The shape and the operands of a tensor-core instruction: D = A * B + C.
+
+    Attributes:
+        m, n, k: rows of A, columns of B, and what they share.
+        kinds: element types of A and B.
+        result, addend: element types of D and C.
+        a, b, c, d: the operands.
+        sparse: A holds half of its elements.
+        step: of HMMA.884; -1 for others.
+    """
+
+    m: int
+    n: int
+    k: int
+    kinds: tuple[str, str]
+    result: str
+    addend: str
+    a: Operand
+    b: Operand
+    c: Operand
+    d: Operand
+    sparse: bool = False
+    step: int = -1
+
+    @property
+    def shape(self) -> str:
+        """`m16n8k16`"""
+        return f"m{self.m}n{self.n}k{self.k}"
+
+
+MULTIPLIES: Final = frozenset("HMMA IMMA BMMA DMMA QMMA".split())
+WARPGROUP: Final = frozenset("HGMMA IGMMA BGMMA QGMMA".split())
+MOVES: Final = frozenset("LDSM STSM MOVM".split())
+_FLOATS8: Final = ("E4M3", "E5M2", "E3M2", "E2M3", "E2M1")
+_INTEGERS: Final = ("U8", "S8", "U4", "S4")
+
+
+def shape_of(modifiers: Sequence[str]) -> tuple[int, int, int] | None:
+    """(m, n, k) of `16816`, `884`, `16x8x4` or `64x128x16` among modifiers."""
+    word = next((name for name in modifiers if name[0].isdigit()), "")
+    parts = word.split("x")
+    if len(parts) == 3:
+        m, n, k = (int(part) for part in parts)
+        return m, n, k
+    for rows in ("16", "8"):
+        rest = word.removeprefix(rows + "8")
+        if rest != word and rest.isdigit():
+            return int(rows), 8, int(rest)
+    return None
+
+
+def kinds_of(op: str, modifiers: Sequence[str]) -> tuple[tuple[str, str], str, str]:
+    """((types of A and B), type of D, type of C) of a mnemonic and its modifiers."""
+    family = op[0]
+    result = "F32" if "F32" in modifiers else "F16"
+    if family == "H":
+        kind = next((name for name in modifiers if name in ("BF16", "TF32")), "F16")
+        types = [name for name in modifiers if name in ("F32", "F16")]
+        addend = types[1] if len(types) > 1 else result
+        return (kind, kind), types[0] if types else "F16", addend
+    if family == "D":
+        return ("F64", "F64"), "F64", "F64"
+    if family == "B":
+        return ("B1", "B1"), "S32", "S32"
+    named = [name for name in modifiers if name in (_INTEGERS if family == "I" else _FLOATS8)]
+    named = named * 2 if len(named) < 2 else named
+    out = "S32" if family == "I" else result
+    return (named[0], named[1]), out, out
+
+
+def multiplication(insn: Instruction, warp: int = 0) -> Multiplication | None:
+    """What a tensor-core instruction multiplies; None: it does not, or its layout is not known.
+
+    Args:
+        warp: number of the warp in its block: which rows of a warp group's matrix it holds.
+    """
+    shape = shape_of(insn.m)
+    if shape is None or "SF" in insn.m:
+        return None
+    if insn.op in MULTIPLIES:
+        if shape[2] == 4 and shape[0] == 8 and insn.op == "HMMA":
+            return _octets(insn)
+        return _one_warp(insn, shape)
+    if insn.op in WARPGROUP:
+        return _warp_group(insn, shape, warp)
+    return None
+
+
+def _operand(name: str, operand: object, layout: Layout | None, kind: str, **more: Any) -> Operand:
+    if not isinstance(operand, Reg) or operand.file != "R":
+        return Operand(name, kind, None, **more)
+    return Operand(name, kind, layout, operand.index, operand.neg, operand.abs, **more)
+
+
+def _one_warp(insn: Instruction, shape: tuple[int, int, int]) -> Multiplication:
+    m, n, k = shape
+    kinds, result, addend = kinds_of(insn.op, insn.m)
+    sparse = "SP" in insn.m
+    note = ""
+    if sparse:
+        chosen = insn.o.get("imm")
+        number = chosen.value if isinstance(chosen, Imm) else 0
+        note = f"stored elements of 2:4 sparse rows, metadata selector {number}"
+    a = matrix_a(kinds[0], m, k // 2 if sparse else k)
+    o = insn.o
+    return Multiplication(
+        m, n, k, kinds, result, addend,
+        _operand("A", o.get("a"), a, kinds[0], note=note),
+        _operand("B", o.get("b"), matrix_b(kinds[1], k), kinds[1]),
+        _operand("C", o.get("c"), matrix_c(addend, m), addend),
+        _operand("D", o.get("d"), matrix_c(result, m), result, written=True),
+        sparse,
+    )  # fmt: skip
+
+
+def _octets(insn: Instruction) -> Multiplication:
+    """Four products of eight lanes each; a STEP makes a part of the result."""
+    kinds, result, addend = kinds_of(insn.op, insn.m)
+    step = next((int(name[4:]) for name in insn.m if name.startswith("STEP")), 0)
+    o = insn.o
+    a, b = o.get("a"), o.get("b")
+    along_a = isinstance(a, Reg) and a.part != "COL"
+    along_b = isinstance(b, Reg) and b.part != "ROW"
+    part = step if addend == result else step >> 1
+    note = "four 8x8x4 products, each of eight lanes"
+    return Multiplication(
+        8, 8, 4, kinds, result, addend,
+        _operand("A", a, octet_input("A", along_a), "F16", note=note),
+        _operand("B", b, octet_input("B", along_b), "F16"),
+        _operand("C", o.get("c"), octet_result(addend, part), addend),
+        _operand("D", o.get("d"), octet_result(result, step), result, written=True),
+        step=step,
+    )  # fmt: skip
+
+
+def _warp_group(insn: Instruction, shape: tuple[int, int, int], warp: int) -> Multiplication:
+    """Four warps multiply 64 rows; each holds 16 of them, B is in shared memory."""
+    m, n, k = shape
+    kinds, result, _ = kinds_of(insn.op, insn.m)
+    o = insn.o
+    in_registers = isinstance(o.get("b"), Reg)
+    first = 16 * (warp & 3)
+    layout = matrix_c(result, 16, n)
+    shared = "in shared memory, by descriptor"
+    a = _operand("A", None, None, kinds[0], note=shared)
+    if in_registers:
+        inside = matrix_a(kinds[0], 16, k // 2 if "SP" in insn.m else k)
+        a = _operand("A", o.get("a"), inside, kinds[0], first_row=first)
+    return Multiplication(
+        m, n, k, kinds, result, result, a,
+        _operand("B", None, None, kinds[1], note=shared),
+        _operand("C", o.get("b" if in_registers else "a"), layout, result, first_row=first),
+        _operand("D", o.get("d"), layout, result, written=True, first_row=first),
+        "SP" in insn.m,
+    )  # fmt: skip
+
+
+def moved(insn: Instruction) -> Operand | None:
+    """The 8 x 8 matrices that LDSM loads, STSM stores or MOVM transposes; None: other forms."""
+    if insn.op not in MOVES or not {"M88", "MT88"} & set(insn.m):
+        return None
+    transposed = "MT88" in insn.m
+    count = next((n for n in (4, 2) if str(n) in insn.m), 1)
+    if insn.op == "MOVM":
+        return _operand("M", insn.o.get("a"), small_matrices(1, False), "B16", note="transposed")
+    slot = "a" if insn.op == "STSM" else "d"
+    note = "each matrix transposed" if transposed else ""
+    written = insn.op == "LDSM"
+    layout = small_matrices(count, transposed)
+    return _operand("M", insn.o.get(slot), layout, "B16", written=written, note=note)
