@@ -25,7 +25,13 @@ from gpudbg.formats.program import Program
 from gpudbg.formats.reading import read_bytes
 from gpudbg.toolchain import ptx
 from gpudbg.toolchain.hostcode import HostCode, split, template_kernels
-from gpudbg.toolchain.hostfiles import DEVICE_DEFAULT, SEARCHES, Files, folders_of
+from gpudbg.toolchain.hostfiles import (
+    DEVICE_DEFAULT,
+    SEARCHES,
+    Files,
+    fewer_instances,
+    folders_of,
+)
 from gpudbg.toolchain.hostproject import advice, kernel_files
 from gpudbg.toolchain.installed import INSTALL, find_nvrtc, runtime_headers
 from gpudbg.toolchain.nvrtc import Nvrtc
@@ -66,6 +72,21 @@ _INTEGERS = "".join(
     for sign in ("", "unsigned ")
 ).replace("typedef char", "typedef signed char")
 
+_INTEGER_LIMITS = (
+    "".join(
+        f"#define INT{n}_MAX {(1 << n - 1) - 1}{ending}\n#define INT{n}_MIN (-INT{n}_MAX - 1)\n"
+        f"#define UINT{n}_MAX {(1 << n) - 1}{'u' if n > 16 else ''}{ending}\n"
+        f"#define INT{n}_C(x) x{glued}\n#define UINT{n}_C(x) x{unsigned}\n"
+        for n, ending, glued, unsigned in (
+            (8, "", "", ""),
+            (16, "", "", ""),
+            (32, "", "", " ## u"),
+            (64, "ll", " ## ll", " ## ull"),
+        )
+    )
+    + "#define SIZE_MAX UINT64_MAX\n"
+)
+
 _INTEGER_NAMES = (*re.findall(r"\w+_t(?=;)", _INTEGERS), "uintptr_t", "intptr_t")
 
 _CONSTANTS = (
@@ -100,6 +121,7 @@ HEADERS: Mapping[str, str] = {
         ("stdint.h", "cstdint"),
         "#pragma once\n"
         + _INTEGERS
+        + _INTEGER_LIMITS
         + "typedef unsigned long long uintptr_t;\ntypedef long long intptr_t;\n"
         + f"namespace std {{ {' '.join(f'using ::{name};' for name in _INTEGER_NAMES)} }}\n",
     ),
@@ -116,6 +138,10 @@ HEADERS: Mapping[str, str] = {
         "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n",
     ),
     **dict.fromkeys(_HOST_LIBRARIES, ""),
+    **dict.fromkeys(
+        ("stdio.h", "cstdio"),
+        "#pragma once\ntypedef struct _IO_FILE FILE;\nnamespace std { using ::FILE; }\n",
+    ),
     "unistd.h": "#define _POSIX_VERSION 200809L\n",
     **dict.fromkeys(("stddef.h", "cstddef"), "#define NULL 0\nnamespace std {}\n"),
     **dict.fromkeys(
@@ -141,8 +167,8 @@ _COMMON_HEADERS = ("stdint.h", "stddef.h", "limits.h", "float.h", "math.h", "sys
 _PRE_INCLUDED = [f"--pre-include={name}" for name in _COMMON_HEADERS]
 """What other host headers bring along."""
 
-_HOST_MACROS = ["-D__linux__=1", "-D__unix__=1", "-D__x86_64__=1"]
-"""What nvcc's host compiler defines, and headers of programs ask for."""
+_HOST_MACROS = ["-D__linux__=1", "-D__unix__=1", "-D__x86_64__=1", "-D__extension__="]
+"""What nvcc's host compiler defines or knows, and headers of programs ask for."""
 
 _QUIET = ["-diag-suppress=47,177,20042,20044"]
 """NVRTC's warnings about host declarations taken for the device's, and constants defined twice."""
@@ -283,9 +309,11 @@ def _compiled(
     cubin, log = nvrtc.compile(text, name, words, headers)
     host = split(text) if cubin is None or "<<<" in text else None
     if cubin is None and host is not None and host.functions:
-        cubin, log = nvrtc.compile(host.device, name, words, headers, host.instances)
-        if cubin is None and host.instances:
-            cubin, log = nvrtc.compile(host.device, name, words, headers)
+        instances = host.instances
+        cubin, log = nvrtc.compile(host.device, name, words, headers, instances)
+        while cubin is None and instances:
+            instances = fewer_instances(instances, log)
+            cubin, log = nvrtc.compile(host.device, name, words, headers, instances)
     left_out = ""
     if cubin is None:
         cubin, log, left_out = _without_host(nvrtc, text, name, options)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -21,7 +22,10 @@ from gpudbg.toolchain.hostcode import HostCode, blanked, device_macros, split
 from gpudbg.toolchain.hostproject import header_near
 
 _INCLUDE = re.compile(r'^([ \t]*#[ \t]*include[ \t]*)(?:"([^"\n]+)"|<([^>\n]+)>)', re.MULTILINE)
-_ERROR = re.compile(r"^(.+)\((\d+)\): (?:catastrophic )?error", re.MULTILINE)
+_ERROR = re.compile(r"^(.+)\((\d+)\): (?:catastrophic )?error(.*)", re.MULTILINE)
+_INSTANCE = re.compile(r'Input name expression was: "(.*?)"\s*$', re.MULTILINE)
+_QUOTED = re.compile(r'"([^"]*)"')
+_UNKNOWN = re.compile(r'identifier "([^"]*)" is undefined')
 _MISSING = re.compile(
     r'^(.+)\((\d+)\): catastrophic error: cannot open source file "([^"]+)"', re.MULTILINE
 )
@@ -49,6 +53,11 @@ _DEVICE_PARTS = {
 }  # fmt: skip
 """What of their headers device code uses; nothing of the others."""
 
+_WORD = re.compile(r"\w+")
+
+_BUILTIN = frozenset("void bool char short int long float double signed unsigned const".split())
+"""Names that no declaration brings."""
+
 ROUNDS = 40
 MAX_FILES = 1000
 MAX_BYTES = 32 << 20
@@ -69,16 +78,36 @@ class _File:
         """The text as the compiler is to see it."""
         return blanked(self.text, sorted(self.gone))
 
-    def take_out(self, line: int, extents: Iterable[tuple[int, int]]) -> bool:
-        """Take out that of `extents` that `line` is in; whether there was one."""
+    def take_out(self, line: int, extents: Iterable[tuple[int, int]]) -> str:
+        """Take out that of `extents` that `line` is in: its text; empty where there was none."""
         start = _offset(self.text, line)
         end = self.text.find("\n", start)
         end = len(self.text) if end < 0 else end
         for extent in extents:
             if extent[0] < end and start < extent[1] and extent not in self.gone:
                 self.gone.add(extent)
-                return True
-        return False
+                return self.text[slice(*extent)]
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Complaint:
+    """An error of the compiler."""
+
+    file: str
+    line: int
+    words: str
+
+    @classmethod
+    def of(cls, match: re.Match[str]) -> _Complaint:
+        """What `_ERROR` found."""
+        return cls(match[1], int(match[2]), match[3])
+
+    def independent(self, names: AbstractSet[str]) -> bool:
+        """Whether it is about names, and about none of these."""
+        about = {word for name in _QUOTED.findall(self.words) for word in _WORD.findall(name)}
+        about -= _BUILTIN
+        return bool(about) and not about & names
 
 
 @dataclass(slots=True)
@@ -168,7 +197,7 @@ class Files:
             if not self._mend(log):
                 if not instances:
                     return None, log
-                instances = ()
+                instances = fewer_instances(instances, log)
         return None, log
 
     def _mend(self, log: str) -> bool:
@@ -179,21 +208,35 @@ class Files:
         inside = (part in match[1] for match in _ERROR.finditer(log) for part in _HOST_PARTS)
         if any(inside) and self._hostless():
             return True
-        places = dict.fromkeys((m[1], int(m[2])) for m in _ERROR.finditer(log))
-        ours = [(self.files[name], name, line) for name, line in places if name in self.files]
+        ours = [e for e in map(_Complaint.of, _ERROR.finditer(log)) if e.file in self.files]
         done = False
-        for file, name, line in ours:
-            if file.take_out(line, file.host.extents):
-                self.dropped.append((name, line))
+        for file, line in dict.fromkeys((e.file, e.line) for e in ours):
+            known = self.files[file]
+            if known.take_out(line, known.host.extents):
+                self.dropped.append((file, line))
                 done = True
-        if done:
-            return True
-        # Of other declarations one at a time: what follows may complain for want of it alone.
-        for file, name, line in ours:
-            if file.take_out(line, file.host.declarations):
-                self.dropped.append((name, line))
-                return True
-        return False
+        return done or self._undeclare(ours)
+
+    def _undeclare(self, complaints: Sequence[_Complaint]) -> bool:
+        """Take out declarations that are no functions, whether there were any.
+
+        What complains of a name that a declaration before it may have brought waits: it may
+        complain for want of that alone.
+        """
+        suspected: set[str] = set()
+        unknown: set[str] = set()
+        done = False
+        for complaint in complaints:
+            if done and not complaint.independent(suspected - unknown):
+                continue
+            file = self.files[complaint.file]
+            text = file.take_out(complaint.line, file.host.declarations)
+            if text:
+                self.dropped.append((complaint.file, complaint.line))
+                suspected.update(_WORD.findall(text))
+                done = True
+            unknown.update(_UNKNOWN.findall(complaint.words))
+        return done
 
     def _hostless(self) -> bool:
         """Take Thrust and those parts of CUB that call kernels from the host as empty; whether
@@ -233,6 +276,12 @@ class Files:
             more = f" and {len(places) - 6} more" if len(places) > 6 else ""
             out.append(f"declarations left out as host code: {', '.join(places[:6])}{more}")
         return "; ".join(out)
+
+
+def fewer_instances(instances: Sequence[str], log: str) -> tuple[str, ...]:
+    """Those that the compiler did not complain of; none where it complained of none by name."""
+    refused = {" ".join(name.split()) for name in _INSTANCE.findall(log)}
+    return tuple(n for n in instances if " ".join(n.split()) not in refused) if refused else ()
 
 
 def _read(path: str) -> str:

@@ -13,7 +13,7 @@ import gpudbg
 from gpudbg.errors import CompileError, LoadError, UsageError
 from gpudbg.formats.lines import read_lines
 from gpudbg.toolchain import hostproject
-from gpudbg.toolchain.hostfiles import Files
+from gpudbg.toolchain.hostfiles import Files, fewer_instances
 from gpudbg.toolchain.hostproject import header_near
 from gpudbg.toolchain.installed import find_nvrtc, runtime_headers
 
@@ -149,6 +149,55 @@ def test_complaints_end() -> None:
     assert files.compile(refuse)[0] is None
     assert asked == 3
     assert files.dropped == [("k.cu", 1), ("k.cu", 2)]
+
+
+def test_declarations_without_a_link_between_them_go_at_once() -> None:
+    """What needs one that is taken out waits, and so does what says nothing of names."""
+    files = Files("k.cu", ["."])
+    files.read(
+        "Host a;\nstruct S { Host x; };\nint m(S s);\nTensor t(Host);\nint e;\nHost b;\n"
+        "__global__ void k() {}\n"
+    )
+    said = {
+        1: 'identifier "Host" is undefined',
+        2: 'identifier "Host" is undefined',
+        3: 'incomplete type "S" is not allowed',
+        4: 'identifier "Tensor" is undefined',
+        5: 'expected a ";"',
+        6: 'identifier "Host" is undefined',
+    }
+    log = "\n".join(f"k.cu({line}): error: {words}" for line, words in said.items())
+    assert files._mend(log)
+    assert files.dropped == [("k.cu", line) for line in (1, 2, 4, 6)]
+
+
+def test_an_instance_that_is_refused_goes_alone() -> None:
+    log = """__nv_name_map(2): error: cannot determine which instance of function template "f" is
+ intended; in parsing name expression for lowered name lookup. Input name expression was: " f < 0 >"
+__nv_name_map(3): error: identifier "I" is undefined; Input name expression was: "g< I >"
+"""
+    assert fewer_instances(("f < 0 >", "f < 1 >", "g< I >"), log) == ("f < 1 >",)
+    assert fewer_instances(("f < 0 >",), "k.cu(1): error: something else") == ()
+
+
+@needs_nvrtc
+def test_words_of_the_host_compiler(tmp_path: Path) -> None:
+    """GNU's words and what stdint.h defines, in headers that kernels use."""
+    (tmp_path / "blocks.h").write_text(
+        "#include <cstdio>\n#include <dirent.h>\nvoid save(FILE *file);\n"
+        "typedef struct { __extension__ union { struct { short d, m; }; int dm; }; } block;\n"
+        "template <int N> __global__ void named(int *p) { *p = N; }\n"
+        "enum { TOP = UINT32_C(7) };\n"
+    )
+    source = tmp_path / "k.cu"
+    source.write_text(
+        '#include "blocks.h"\n#include <stdint.h>\n'
+        "__global__ void k(block *b, uint64_t *x) { *x = b->dm + UINT64_MAX + TOP + INT8_MIN; }\n"
+        "int main() { const int a = 3; int b = 4; named<b><<<1, 1>>>(0); named<a><<<1, 1>>>(0); }\n"
+    )
+    assert [name for name in gpudbg.load(source).kernels if "named" in name] == [
+        "_Z5namedILi3EEvPi"
+    ]
 
 
 @needs_nvrtc
