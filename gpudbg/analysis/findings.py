@@ -24,12 +24,18 @@ class Check(Protocol):
         """What was found so far."""
 
 
+def heading(name: str, check: Check) -> str:
+    """How many findings a check has."""
+    count = len(check.findings)
+    return f"{name}: {count or 'no'} finding{'s' if count != 1 else ''}"
+
+
+def finding_lines(finding: ReportedFinding) -> list[str]:
+    """A finding below others."""
+    return ["", *finding.lines()]
+
+
 def report(name: str, check: Check) -> list[str]:
     """A check's findings as text, with a heading."""
-    if not check.findings:
-        return [f"{name}: no findings"]
-    count = len(check.findings)
-    out = [f"{name}: {count} finding{'s' if count != 1 else ''}"]
-    for finding in check.findings:
-        out += ["", *finding.lines()]
-    return out
+    found = [line for finding in check.findings for line in finding_lines(finding)]
+    return [heading(name, check), *found]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, TypeVar, dataclass_transform
 
 from gpudbg.answers.formats import ABSENT, HERE, TEXT, Format
@@ -24,7 +25,8 @@ class Column:
         heading: above it in text; None where people do not get it.
         format: what kind of value it is.
         get: the value of a row.
-        align: of heading and cells.
+        only: "mi" for a column that people do not get, though it has a heading.
+        align: of heading and cells; None takes the table's.
         least: characters it has at least.
         before: what the console puts in front of each cell.
     """
@@ -33,7 +35,8 @@ class Column:
     heading: str | None
     format: Format
     get: Callable[[Any], Any]
-    align: int = LEFT
+    only: str = ""
+    align: int | None = None
     least: int = 0
     before: str = ""
 
@@ -49,7 +52,8 @@ def column(
     key: str | None = None,
     *,
     default: Any = dataclasses.MISSING,
-    align: int = LEFT,
+    only: str = "",
+    align: int | None = None,
     least: int = 0,
     before: str = "",
 ) -> Any:
@@ -60,9 +64,9 @@ def column(
         show: what kind of value it is.
         key: its name in data where that is not the field's; "" leaves it out there.
         default: of the field.
-        align, least, before: as `Column`.
+        only, align, least, before: as `Column`.
     """
-    options = {"align": align, "least": least, "before": before}
+    options = {"only": only, "align": align, "least": least, "before": before}
     return dataclasses.field(
         default=default, metadata={"heading": heading, "show": show, "key": key, "options": options}
     )
@@ -108,9 +112,17 @@ def is_row(value: Any) -> bool:
     return type(value) in _COLUMNS
 
 
-def shown_columns(kind: type) -> list[Column]:
-    """Those that people see: the mark of the focus first."""
-    found = [c for c in columns_of(kind) if c.heading is not None]
+def shown_columns(kind: type, keys: Sequence[str] = (), reader: str = "text") -> list[Column]:
+    """Those with headings, the mark of the focus first; or those of some keys, in their order.
+
+    Args:
+        kind: the class of rows.
+        keys: the columns to show.
+        reader: "text" for people, "mi" for GDB/MI.
+    """
+    found = [c for c in columns_of(kind) if c.heading is not None and c.only in ("", reader)]
+    if keys:
+        return sorted((c for c in found if c.key in keys), key=lambda c: keys.index(c.key))
     return sorted(found, key=lambda c: c.format is not HERE)
 
 
@@ -125,10 +137,4 @@ def _column(name: str, value: Any) -> Column:
         return Column(value.key, value.heading, value.show, value.get)
     about = value.metadata
     key = name if about["key"] is None else about["key"]
-    return Column(key, about["heading"], about["show"], _getter(name), **about["options"])
-
-
-def _getter(name: str) -> Callable[[Any], Any]:
-    from operator import attrgetter
-
-    return attrgetter(name)
+    return Column(key, about["heading"], about["show"], attrgetter(name), **about["options"])

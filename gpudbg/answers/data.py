@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpudbg.answers.columns import columns_of, is_row
-from gpudbg.answers.formats import ABSENT
+from gpudbg.answers.columns import Column, columns_of, is_row
+from gpudbg.answers.formats import ABSENT, ROWS
 from gpudbg.answers.records import Answer, Card, Listing, Notice, Printed, Sections, Table
 
 
@@ -22,6 +22,8 @@ def data_of(answer: Answer) -> Any:
 
 def _rows(answer: Table | Listing) -> Any:
     found = [record_data(row) for row in answer.rows]
+    if isinstance(answer, Listing) and answer.alone and len(found) == 1:
+        return found[0]
     if not answer.by:
         return found
     if answer.value:
@@ -33,5 +35,11 @@ def record_data(record: Any) -> Any:
     """A row by its columns, a record by its own `to_json`, other values as they are."""
     if is_row(record):
         pairs = ((c, c.get(record)) for c in columns_of(type(record)) if c.key)
-        return {c.key: c.format.data(value) for c, value in pairs if value is not ABSENT}
+        return {c.key: _value(c, value) for c, value in pairs if value is not ABSENT}
     return record.to_json() if hasattr(record, "to_json") else record
+
+
+def _value(column: Column, value: Any) -> Any:
+    if column.format is not ROWS:
+        return column.format.data(value)
+    return [record_data(v) for v in value] if isinstance(value, tuple) else record_data(value)

@@ -53,3 +53,11 @@ LANES = Format(lane_list)
 """A lane mask, as ranges of lanes."""
 NUMBERS = Format(_numbers, list)
 """A list of numbers, between blanks."""
+LIST = Format(data=list)
+ROWS = Format()
+"""Rows inside a row, or one, or None."""
+
+
+def spoken(show: Format) -> Format:
+    """The same values with their text as data, too."""
+    return Format(show.text, show.text)

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gpudbg.answers.columns import LEFT
+
 
 @dataclass(frozen=True, slots=True)
 class TableStyle:
@@ -17,13 +19,17 @@ class TableStyle:
 
     Attributes:
         between: what stands between cells.
+        align: of cells and headings.
         head: whether headings are shown.
         ragged: whether blanks at the ends of lines go.
+        fixed: whether columns are as wide as they are at least, and longer cells move the rest.
     """
 
     between: str = "  "
+    align: int = LEFT
     head: bool = True
     ragged: bool = True
+    fixed: bool = False
 
 
 PLAIN = TableStyle()
@@ -45,6 +51,8 @@ class Table:
         by: the column whose value is a row's key, where data is an object and no list.
         value: the column that is the value of such a key; "" takes the row's other columns.
         headings: in place of a column's own heading.
+        shown: keys of the columns that people and GDB/MI get, where that is not all of them.
+        name: what GDB/MI calls the table.
     """
 
     kind: type
@@ -58,6 +66,8 @@ class Table:
     by: str = ""
     value: str = ""
     headings: tuple[tuple[str, str], ...] = ()
+    shown: tuple[str, ...] = ()
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +80,7 @@ class Listing:
         empty: the line in place of a listing without rows.
         title, foot: lines before and after the rows.
         by, value: as `Table`.
+        alone: whether a single row is the data itself, not a list of one.
     """
 
     rows: tuple[Any, ...]
@@ -79,6 +90,7 @@ class Listing:
     foot: tuple[str, ...] = ()
     by: str = ""
     value: str = ""
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)

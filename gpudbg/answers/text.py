@@ -68,19 +68,18 @@ def _each(shown: str | Sequence[str]) -> Sequence[str]:
 def _table(table: Table) -> list[str]:
     if not table.rows and table.empty is not None:
         return [*table.title, *_given(table.empty), *table.foot]
-    columns, style = shown_columns(table.kind), table.style
+    columns, style = shown_columns(table.kind, table.shown), table.style
     replaced = dict(table.headings)
     heads = [replaced.get(c.key or "", c.heading or "") for c in columns]
     cells = [[c.text(row) for c in columns] for row in table.rows]
     widths = [
-        max(map(len, [head if style.head else "", *texts]), default=0)
-        for head, texts in zip(heads, _turned(cells, len(columns)), strict=True)
+        max(c.least, 0 if style.fixed else _widest([head if style.head else "", *texts]))
+        for c, head, texts in zip(columns, heads, _turned(cells, len(columns)), strict=True)
     ]
-    widths = [max(w, c.least) for w, c in zip(widths, columns, strict=True)]
 
     def line(texts: Sequence[str], before: bool) -> str:
         parts = (
-            (c.before if before else "") + aligned(text, width, c.align)
+            (c.before if before else "") + aligned(text, width, align_of(c, table))
             for c, text, width in zip(columns, texts, widths, strict=True)
         )
         joined = style.between.join(parts)
@@ -97,9 +96,18 @@ def _table(table: Table) -> list[str]:
     return [*out, *table.foot]
 
 
+def _widest(texts: Sequence[str]) -> int:
+    return max(map(len, texts), default=0)
+
+
 def _turned(cells: list[list[str]], count: int) -> list[list[str]]:
     """Rows of cells as columns of cells."""
     return [[texts[n] for texts in cells] for n in range(count)]
+
+
+def align_of(column: Column, table: Table) -> int:
+    """How a column's cells are aligned."""
+    return table.style.align if column.align is None else column.align
 
 
 def aligned(text: str, width: int, align: int) -> str:

@@ -2,21 +2,22 @@
 
 Fields, headings and alignment are those of NVIDIA/cuda-gdb's gdb/cuda/cuda-commands.c, 2024.
 
-A `Table` serves both forms: lines for the console (rows grouped under headings, no columns that
-only machines read) and fields for GDB/MI.
+The rows serve every form: lines for the console (grouped under headings), and fields for GDB/MI,
+which gets columns that people do not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from gpudbg.answers.words import dim
+from gpudbg.answers import Table, TableStyle, column, typed_row
+from gpudbg.answers.columns import CENTER, LEFT, RIGHT
+from gpudbg.answers.formats import COORDINATES, COUNT, Format, spoken
 from gpudbg.debug.focus import cuda_coords as coords
 from gpudbg.debug.focus.cuda_coords import Place, Wanted
-from gpudbg.debug.focus.focus import Dim3
+from gpudbg.debug.focus.focus import Dim3, Focus
 from gpudbg.debug.stops.cuda_exceptions import EXCEPTIONS, exception_of
 from gpudbg.debug.values.frames import waiting_pc
 from gpudbg.errors import CommandError
@@ -25,82 +26,26 @@ if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
     from gpudbg.sm.state import WarpState
 
-LEFT, CENTER, RIGHT = -1, 0, 1
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of a table.
-
-    Attributes:
-        field: its name in MI.
-        heading: above it.
-        align: of heading and cells.
-        only: "cli" or "mi" where the other lacks it.
-        least: characters it has at least.
-        before: what the console puts in front of each cell.
-    """
-
-    field: str
-    heading: str
-    align: int = RIGHT
-    only: str = ""
-    least: int = 0
-    before: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Rows of one `info cuda` command; each may stand under a heading in the console."""
-
-    name: str
-    columns: tuple[Column, ...]
-    rows: tuple[dict[str, str], ...]
-    headings: tuple[str, ...]
-    empty: str
-
-    def shown(self, kind: str) -> list[Column]:
-        """The columns of the console ("cli") or of GDB/MI ("mi")."""
-        return [c for c in self.columns if c.only in ("", kind)]
-
-    def width(self, column: Column) -> int:
-        """Characters of a column."""
-        cells = (len(r[column.field]) for r in self.rows)
-        return max(len(column.heading), column.least, *cells, 0)
-
-    def lines(self) -> list[str]:
-        """The table as the console prints it."""
-        if not self.rows:
-            return [self.empty]
-        columns = self.shown("cli")
-        out = ["".join(_cell(c.heading, self.width(c), c.align) + " " for c in columns)]
-        heading = ""
-        for row, above in zip(self.rows, self.headings, strict=True):
-            if above != heading:
-                out.append(above)
-                heading = above
-            cells = (c.before + _cell(row[c.field], self.width(c), c.align) for c in columns)
-            out.append("".join(f"{cell} " for cell in cells))
-        return out
-
-
-def _cell(text: str, width: int, align: int) -> str:
-    if align == CENTER:
-        # As gdb centres: an odd blank goes behind.
-        return (" " * ((width - len(text)) // 2) + text).ljust(width)
-    return text.ljust(width) if align == LEFT else text.rjust(width)
-
-
+Row = TypeVar("Row")
 Builder = Callable[["DebugSession", Wanted], Table]
-Rows = list[tuple[str, dict[str, str]]]
-"""(heading, row) pairs."""
 
-_CURRENT = Column("current", " ")
+CUDA_GDB = TableStyle(" ", align=RIGHT, ragged=False)
+MARK = spoken(Format(lambda on: "*" if on else " "))
+NUMBER, AT = spoken(COUNT), spoken(COORDINATES)
+PC, LANE_MASK = spoken(Format("0x{:016x}".format)), spoken(Format("0x{:08x}".format))
 
 
-def _table(name: str, empty: str, columns: Iterable[Column], rows: Rows) -> Table:
+def _table(
+    name: str, empty: str, kind: type[Row], rows: Iterable[Row], shown: tuple[str, ...] = ()
+) -> Table:
     return Table(
-        name, (_CURRENT, *columns), tuple(r for _, r in rows), tuple(h for h, _ in rows), empty
+        kind,
+        tuple(rows),
+        empty,
+        style=CUDA_GDB,
+        group=lambda row: str(getattr(row, "group", "")),
+        shown=shown,
+        name=name,
     )
 
 
@@ -150,50 +95,62 @@ def _warps(found: list[Place]) -> list[WarpState]:
     return list({id(p.state): p.state for p in found}.values())
 
 
-def _mark(on: bool) -> str:
-    return "*" if on else " "
-
-
 # ---- hardware --------------------------------------------------------------------------
+@typed_row
+class DeviceRow:
+    """A device."""
+
+    current: bool = column(" ", MARK)
+    device: int = column("Dev", NUMBER)
+    pci_bus: str = column("PCI Bus/Dev ID")
+    name: str = column("Name")
+    description: str = column("Description")
+    sm_type: str = column("SM Type")
+    num_sms: int = column("SMs", NUMBER)
+    num_warps: int = column("Warps/SM", NUMBER)
+    num_lanes: int = column("Lanes/Warp", NUMBER)
+    num_regs: int = column("Max Regs/Lane", NUMBER)
+    active_sms_mask: str = column("Active SMs Mask")
+
+
 def _devices(session: DebugSession, wanted: Wanted) -> Table:
-    gpu = session.grid.gpu
-    if wanted.get("device", 0) not in (0, "all", "any", "current"):
-        rows: Rows = []
-    else:
-        mask = sum(1 << sm.index for sm in session.grid.sms if any(True for _ in sm.resident()))
-        slots = len(session.grid.sms[0].warps)
-        row = {
-            "current": _mark(_here(session) is not None),
-            "device": "0",
-            "pci_bus": "00:00.0",
-            "name": "gpudbg emulated SM",
-            "description": gpu.arch,
-            "sm_type": gpu.arch,
-            "num_sms": str(gpu.num_sms),
-            "num_warps": str(slots),
-            "num_lanes": "32",
-            "num_regs": "255",
-            "active_sms_mask": f"0x{mask:0{max(8, (gpu.num_sms + 3) // 4)}x}",
-        }
-        rows = [("", row)]
-    columns = (
-        Column("device", "Dev"),
-        Column("pci_bus", "PCI Bus/Dev ID"),
-        Column("name", "Name"),
-        Column("description", "Description"),
-        Column("sm_type", "SM Type"),
-        Column("num_sms", "SMs"),
-        Column("num_warps", "Warps/SM"),
-        Column("num_lanes", "Lanes/Warp"),
-        Column("num_regs", "Max Regs/Lane"),
-        Column("active_sms_mask", "Active SMs Mask"),
+    gpu, sms = session.grid.gpu, session.grid.sms
+    digits = max(8, (gpu.num_sms + 3) // 4)
+    row = DeviceRow(
+        current=_here(session) is not None,
+        device=coords.DEVICE,
+        pci_bus="00:00.0",
+        name="gpudbg emulated SM",
+        description=gpu.arch,
+        sm_type=gpu.arch,
+        num_sms=gpu.num_sms,
+        num_warps=len(sms[0].warps),
+        num_lanes=32,
+        num_regs=255,
+        active_sms_mask=f"0x{_active_sms(session):0{digits}x}",
     )
-    return _table("InfoCudaDevicesTable", "No CUDA devices.", columns, rows)
+    rows = [row] if wanted.get("device", 0) in (0, "all", "any", "current") else []
+    return _table("InfoCudaDevicesTable", "No CUDA devices.", DeviceRow, rows)
+
+
+def _active_sms(session: DebugSession) -> int:
+    """The mask of SMs with resident warps."""
+    return sum(1 << sm.index for sm in session.grid.sms if any(True for _ in sm.resident()))
+
+
+@typed_row
+class ActiveSm:
+    """An SM and its warps."""
+
+    current: bool = column(" ", MARK)
+    sm: int = column("SM", NUMBER)
+    active_warps_mask: int = column("Active Warps Mask", PC)
+    group: str = column(key="", default="Device 0")
 
 
 def _sms(session: DebugSession, wanted: Wanted) -> Table:
     here = _here(session)
-    rows: Rows = []
+    rows = []
     chosen = wanted.get("sm", "all")
     if here is not None and chosen == "current":
         chosen = here.sm
@@ -201,75 +158,84 @@ def _sms(session: DebugSession, wanted: Wanted) -> Table:
         if isinstance(chosen, int) and sm.index != chosen:
             continue
         mask = sum(1 << w.slot for w in sm.resident() if w.status != "exited")
-        row = {
-            "current": _mark(here is not None and here.sm == sm.index),
-            "sm": str(sm.index),
-            "active_warps_mask": f"0x{mask:016x}",
-        }
-        rows.append(("Device 0", row))
-    columns = (
-        Column("sm", "SM"),
-        Column("active_warps_mask", "Active Warps Mask"),
-    )
-    return _table("InfoCudaSmsTable", "No CUDA SMs.", columns, rows)
+        rows.append(ActiveSm(here is not None and here.sm == sm.index, sm.index, mask))
+    return _table("InfoCudaSmsTable", "No CUDA SMs.", ActiveSm, rows)
+
+
+@typed_row
+class ActiveWarp:
+    """A warp: its lanes, and where they are."""
+
+    current: bool = column(" ", MARK)
+    warp: int = column("Wp", NUMBER)
+    active_lanes_mask: int = column("Active Lanes Mask", LANE_MASK)
+    divergent_lanes_mask: int = column("Divergent Lanes Mask", LANE_MASK)
+    active_physical_pc: int = column("Active PC", PC)
+    kernel: int = column("Kernel", NUMBER)
+    block: Dim3 = column("BlockIdx", AT, "blockIdx")
+    thread: Dim3 = column("First Active ThreadIdx", AT, "threadIdx")
+    group: str = column(key="")
 
 
 def _warps_table(session: DebugSession, wanted: Wanted) -> Table:
     here = _here(session)
-    rows: Rows = []
-    for w in _warps(_wanted(session, wanted)):
-        live = w.valid & ~w.exited
-        lane = ((w.active or live) & -(w.active or live)).bit_length() - 1
-        row = {
-            "current": _mark(here is not None and here.state is w),
-            "warp": str(w.slot),
-            "active_lanes_mask": f"0x{w.active:08x}",
-            "divergent_lanes_mask": f"0x{live & ~w.active:08x}",
-            "active_physical_pc": f"0x{waiting_pc(session, w, lane):016x}",
-            "kernel": str(coords.KERNEL),
-            "blockIdx": dim(w.cta.block),
-            "threadIdx": dim(w.thread(lane)),
-        }
-        rows.append((f"Device 0 SM {w.sm}", row))
-    columns = (
-        Column("warp", "Wp"),
-        Column("active_lanes_mask", "Active Lanes Mask"),
-        Column("divergent_lanes_mask", "Divergent Lanes Mask"),
-        Column("active_physical_pc", "Active PC"),
-        Column("kernel", "Kernel"),
-        Column("blockIdx", "BlockIdx"),
-        Column("threadIdx", "First Active ThreadIdx"),
+    rows = (
+        _active_warp(session, w, here is not None and here.state is w)
+        for w in _warps(_wanted(session, wanted))
     )
-    return _table("InfoCudaWarpsTable", "No CUDA Warps.", columns, rows)
+    return _table("InfoCudaWarpsTable", "No CUDA Warps.", ActiveWarp, rows)
+
+
+def _active_warp(session: DebugSession, w: WarpState, current: bool) -> ActiveWarp:
+    live = w.valid & ~w.exited
+    lane = ((w.active or live) & -(w.active or live)).bit_length() - 1
+    return ActiveWarp(
+        current=current,
+        warp=w.slot,
+        active_lanes_mask=w.active,
+        divergent_lanes_mask=live & ~w.active,
+        active_physical_pc=waiting_pc(session, w, lane),
+        kernel=coords.KERNEL,
+        block=w.cta.block,
+        thread=w.thread(lane),
+        group=f"Device 0 SM {w.sm}",
+    )
+
+
+@typed_row
+class ActiveLane:
+    """A lane: its state, where it is, and its exception."""
+
+    current: bool = column(" ", MARK)
+    lane: int = column("Ln", NUMBER)
+    state: str = column("State", align=CENTER)
+    physical_pc: int = column("PC", PC, align=CENTER)
+    thread: Dim3 = column("ThreadIdx", AT, "threadIdx")
+    exception: str = column("Exception", align=CENTER)
+    group: str = column(key="")
 
 
 def _lanes(session: DebugSession, wanted: Wanted) -> Table:
     here = _here(session)
     errors = session.stop.errors if session.stop is not None else ()
-    rows: Rows = []
+    rows = []
     for p in _wanted(session, wanted):
         names = [
             EXCEPTIONS[exception_of(e.name)]
             for e in errors
             if (e.sm, e.warp) == (p.sm, p.warp) and p.lane in e.lanes
         ]
-        row = {
-            "current": _mark(here is not None and here.focus == p.focus),
-            "lane": str(p.lane),
-            "state": "active" if p.state.active >> p.lane & 1 else "divergent",
-            "physical_pc": f"0x{waiting_pc(session, p.state, p.lane):016x}",
-            "threadIdx": dim(p.thread),
-            "exception": names[0] if names else "None",
-        }
-        rows.append((f"Device 0 SM {p.sm} Warp {p.warp}", row))
-    columns = (
-        Column("lane", "Ln"),
-        Column("state", "State", CENTER),
-        Column("physical_pc", "PC", CENTER),
-        Column("threadIdx", "ThreadIdx"),
-        Column("exception", "Exception", CENTER),
-    )
-    return _table("InfoCudaLanesTable", "No CUDA Lanes.", columns, rows)
+        row = ActiveLane(
+            current=here is not None and here.focus == p.focus,
+            lane=p.lane,
+            state="active" if p.state.active >> p.lane & 1 else "divergent",
+            physical_pc=waiting_pc(session, p.state, p.lane),
+            thread=p.thread,
+            exception=names[0] if names else "None",
+            group=f"Device 0 SM {p.sm} Warp {p.warp}",
+        )
+        rows.append(row)
+    return _table("InfoCudaLanesTable", "No CUDA Lanes.", ActiveLane, rows)
 
 
 # ---- software --------------------------------------------------------------------------
@@ -281,74 +247,78 @@ def invocation(session: DebugSession) -> str:
     return f"{session.symbols.kernel_name}({arguments})"
 
 
-def _kernel_row(session: DebugSession, here: Place | None) -> dict[str, str]:
+@typed_row
+class LaunchRow:
+    """A kernel that runs."""
+
+    current: bool = column(" ", MARK)
+    level: int = column("Lvl", NUMBER, align=LEFT, before="#")
+    kernel: int = column("Kernel", NUMBER)
+    parent: str = column("Parent")
+    device: int = column("Dev", NUMBER)
+    grid: int = column("Grid", NUMBER)
+    status: str = column("Status")
+    sms_mask: int = column("SMs Mask", LANE_MASK)
+    grid_dim: Dim3 = column("GridDim", AT, "gridDim")
+    block_dim: Dim3 = column("BlockDim", AT, "blockDim")
+    invocation: str = column("Invocation", align=LEFT)
+
+
+def _launches(session: DebugSession, here: Place | None) -> list[LaunchRow]:
+    if here is None:
+        return []
     grid = session.grid
-    mask = sum(1 << sm.index for sm in grid.sms if any(True for _ in sm.resident()))
-    return {
-        "current": _mark(here is not None),
-        "level": "0",
-        "kernel": str(coords.KERNEL),
-        "parent": "-",
-        "device": str(coords.DEVICE),
-        "grid": str(coords.GRID),
-        "status": "Active",
-        "sms_mask": f"0x{mask:08x}",
-        "gridDim": dim(grid.grid),
-        "blockDim": dim(grid.block),
-        "invocation": invocation(session),
-    }
+    row = LaunchRow(
+        current=True,
+        level=0,
+        kernel=coords.KERNEL,
+        parent="-",
+        device=coords.DEVICE,
+        grid=coords.GRID,
+        status="Active",
+        sms_mask=_active_sms(session),
+        grid_dim=grid.grid,
+        block_dim=grid.block,
+        invocation=invocation(session),
+    )
+    return [row]
 
 
-_LAUNCH = (
-    Column("kernel", "Kernel"),
-    Column("device", "Dev"),
-    Column("grid", "Grid"),
-    Column("status", "Status"),
-    Column("gridDim", "GridDim"),
-    Column("blockDim", "BlockDim"),
-    Column("invocation", "Invocation", LEFT),
-)
+_LAUNCH = ("kernel", "device", "grid", "status", "gridDim", "blockDim", "invocation")
+_KERNEL = ("kernel", "parent", "device", "grid", "status", "sms_mask", *_LAUNCH[4:])
 
 
 def _kernels(session: DebugSession, wanted: Wanted) -> Table:
     here = _here(session)
-    shown = here is not None and coords.fits(here, {k: wanted[k] for k in wanted}, here)
-    rows: Rows = [("", _kernel_row(session, here))] if shown else []
-    kernel, device, grid, status, *dims = _LAUNCH
-    columns = (
-        kernel,
-        Column("parent", "Parent"),
-        device,
-        grid,
-        status,
-        Column("sms_mask", "SMs Mask"),
-        *dims,
-    )
-    return _table("InfoCudaKernelsTable", "No CUDA kernels.", columns, rows)
+    fits = here is not None and coords.fits(here, {k: wanted[k] for k in wanted}, here)
+    rows = _launches(session, here) if fits else []
+    columns = ("current", *_KERNEL)
+    return _table("InfoCudaKernelsTable", "No CUDA kernels.", LaunchRow, rows, columns)
 
 
 def _launch_trace(session: DebugSession, wanted: Wanted) -> Table:
-    here = _here(session)
-    rows: Rows = [("", _kernel_row(session, here))] if here is not None else []
-    columns = (Column("level", "Lvl", LEFT, before="#"), *_LAUNCH)
-    return _table("InfoCudaLaunchTraceTable", "No CUDA kernels.", columns, rows)
+    rows, columns = _launches(session, _here(session)), ("current", "level", *_LAUNCH)
+    return _table("InfoCudaLaunchTraceTable", "No CUDA kernels.", LaunchRow, rows, columns)
 
 
 def _launch_children(session: DebugSession, wanted: Wanted) -> Table:
-    return _table("InfoCudaLaunchChildrenTable", "No CUDA kernels.", _LAUNCH, [])
+    columns = ("current", *_LAUNCH)
+    return _table("InfoCudaLaunchChildrenTable", "No CUDA kernels.", LaunchRow, (), columns)
+
+
+@typed_row
+class ContextRow:
+    """A context."""
+
+    current: bool = column(" ", MARK)
+    context: int = column("Context", PC)
+    device: int = column("Dev", NUMBER)
+    state: str = column("State")
 
 
 def _contexts(session: DebugSession, wanted: Wanted) -> Table:
-    here = _here(session)
-    row = {
-        "current": _mark(here is not None),
-        "context": "0x0000000000000001",
-        "device": str(coords.DEVICE),
-        "state": "active",
-    }
-    columns = (Column("context", "Context"), Column("device", "Dev"), Column("state", "State"))
-    rows: Rows = [("", row)] if here is not None else []
-    return _table("InfoCudaContextsTable", "No CUDA contexts.", columns, rows)
+    rows = [ContextRow(True, 1, coords.DEVICE, "active")] if _here(session) is not None else []
+    return _table("InfoCudaContextsTable", "No CUDA contexts.", ContextRow, rows)
 
 
 def _coalescing(session: DebugSession) -> bool:
@@ -360,7 +330,20 @@ def _number(at: Dim3, size: Dim3) -> int:
     return at[0] + size[0] * (at[1] + size[1] * at[2])
 
 
-_KERNEL_MI = Column("kernel", "Kernel", RIGHT, "mi")
+@typed_row
+class BlockRange:
+    """Blocks that follow one another; a single one where they are not joined."""
+
+    current: bool = column(" ", MARK)
+    kernel: int = column("Kernel", NUMBER, only="mi")
+    first: Dim3 = column("BlockIdx", AT, "from")
+    last: Dim3 = column("To BlockIdx", AT, "to")
+    block: Dim3 = column("BlockIdx", AT, "blockIdx")
+    count: int = column("Count", NUMBER)
+    state: str = column("State")
+    device: int = column("Dev", NUMBER)
+    sm: int = column("SM", NUMBER)
+    group: str = column(key="")
 
 
 def _blocks(session: DebugSession, wanted: Wanted) -> Table:
@@ -377,39 +360,58 @@ def _blocks(session: DebugSession, wanted: Wanted) -> Table:
             groups[-1].append(p)
         else:
             groups.append([p])
-    rows: Rows = []
-    for group in groups:
-        inside = here is not None and here.block in [p.block for p in group]
-        row = {
-            "current": _mark(inside),
-            "kernel": str(coords.KERNEL),
-            "from": dim(group[0].block),
-            "to": dim(group[-1].block),
-            "blockIdx": dim(group[0].block),
-            "count": str(len(group)),
-            "state": "running",
-            "device": str(coords.DEVICE),
-            "sm": str(group[0].sm),
-        }
-        rows.append((f"Kernel {coords.KERNEL}", row))
-    state = Column("state", "State")
-    if _coalescing(session):
-        columns: tuple[Column, ...] = (
-            _KERNEL_MI,
-            Column("from", "BlockIdx"),
-            Column("to", "To BlockIdx"),
-            Column("count", "Count"),
-            state,
+    rows = [
+        BlockRange(
+            current=here is not None and here.block in [p.block for p in group],
+            kernel=coords.KERNEL,
+            first=group[0].block,
+            last=group[-1].block,
+            block=group[0].block,
+            count=len(group),
+            state="running",
+            device=coords.DEVICE,
+            sm=group[0].sm,
+            group=f"Kernel {coords.KERNEL}",
         )
-        return _table("CoalescedInfoCudaBlocksTable", "No CUDA blocks.", columns, rows)
-    columns = (
-        _KERNEL_MI,
-        Column("blockIdx", "BlockIdx"),
-        state,
-        Column("device", "Dev"),
-        Column("sm", "SM"),
-    )
-    return _table("UncoalescedInfoCudaBlocksTable", "No CUDA blocks.", columns, rows)
+        for group in groups
+    ]
+    name, columns = "Coalesced", ("current", "kernel", "from", "to", "count", "state")
+    if not _coalescing(session):
+        name, columns = "Uncoalesced", ("current", "kernel", "blockIdx", "state", "device", "sm")
+    return _table(f"{name}InfoCudaBlocksTable", "No CUDA blocks.", BlockRange, rows, columns)
+
+
+@typed_row
+class ThreadRange:
+    """Threads that follow one another at one place; a single one where they are not joined."""
+
+    current: bool = column(" ", MARK)
+    kernel: int = column("Kernel", NUMBER, only="mi")
+    first_block: Dim3 = column("BlockIdx", AT, "from_blockIdx")
+    first_thread: Dim3 = column("ThreadIdx", AT, "from_threadIdx")
+    last_block: Dim3 = column("To BlockIdx", AT, "to_blockIdx")
+    last_thread: Dim3 = column("To ThreadIdx", AT, "to_threadIdx")
+    block: Dim3 = column("BlockIdx", AT, "blockIdx")
+    thread: Dim3 = column("ThreadIdx", AT, "threadIdx")
+    count: int = column("Count", NUMBER)
+    virtual_pc: int = column("PC", PC)
+    device: int = column("Dev", NUMBER)
+    sm: int = column("SM", NUMBER)
+    warp: int = column("Wp", NUMBER)
+    lane: int = column("Ln", NUMBER)
+    filename: str = column("Filename")
+    line: int = column("Line", NUMBER, least=5)
+    group: str = column(key="")
+
+
+_JOINED = (
+    "current", "kernel", "from_blockIdx", "from_threadIdx", "to_blockIdx", "to_threadIdx", "count",
+    "virtual_pc", "filename", "line",
+)  # fmt: skip
+_SINGLE = (
+    "current", "kernel", "blockIdx", "threadIdx", "virtual_pc", "device", "sm", "warp", "lane",
+    "filename", "line",
+)  # fmt: skip
 
 
 def _threads(session: DebugSession, wanted: Wanted) -> Table:
@@ -428,55 +430,40 @@ def _threads(session: DebugSession, wanted: Wanted) -> Table:
             groups[-1][1].append(p)
         else:
             groups.append((pc, [p]))
-    rows: Rows = []
-    for pc, group in groups:
-        low, high = group[0], group[-1]
-        line = session.symbols.line(pc)
-        row = {
-            "current": _mark(here is not None and here.focus in [p.focus for p in group]),
-            "kernel": str(coords.KERNEL),
-            "from_blockIdx": dim(low.block),
-            "from_threadIdx": dim(low.thread),
-            "to_blockIdx": dim(high.block),
-            "to_threadIdx": dim(high.thread),
-            "blockIdx": dim(low.block),
-            "threadIdx": dim(low.thread),
-            "count": str(len(group)),
-            "virtual_pc": f"0x{pc:016x}",
-            "device": str(coords.DEVICE),
-            "sm": str(low.sm),
-            "warp": str(low.warp),
-            "lane": str(low.lane),
-            "filename": PurePath(line.file).name if line else "n/a",
-            "line": str(line.number) if line else "0",
-        }
-        rows.append((f"Kernel {coords.KERNEL}", row))
-    pc_column = Column("virtual_pc", "PC")
-    place = (Column("filename", "Filename"), Column("line", "Line", least=5))
-    if _coalescing(session):
-        columns: tuple[Column, ...] = (
-            _KERNEL_MI,
-            Column("from_blockIdx", "BlockIdx"),
-            Column("from_threadIdx", "ThreadIdx"),
-            Column("to_blockIdx", "To BlockIdx"),
-            Column("to_threadIdx", "To ThreadIdx"),
-            Column("count", "Count"),
-            pc_column,
-            *place,
-        )
-        return _table("CoalescedInfoCudaThreadsTable", "No CUDA threads.", columns, rows)
-    columns = (
-        _KERNEL_MI,
-        Column("blockIdx", "BlockIdx"),
-        Column("threadIdx", "ThreadIdx"),
-        pc_column,
-        Column("device", "Dev"),
-        Column("sm", "SM"),
-        Column("warp", "Wp"),
-        Column("lane", "Ln"),
-        *place,
+    rows = [
+        _thread_range(session, pc, group, here is not None and here.focus in _focuses(group))
+        for pc, group in groups
+    ]
+    name, columns = ("Coalesced", _JOINED) if _coalescing(session) else ("Uncoalesced", _SINGLE)
+    return _table(f"{name}InfoCudaThreadsTable", "No CUDA threads.", ThreadRange, rows, columns)
+
+
+def _focuses(group: list[Place]) -> list[Focus]:
+    return [p.focus for p in group]
+
+
+def _thread_range(session: DebugSession, pc: int, group: list[Place], current: bool) -> ThreadRange:
+    low, high = group[0], group[-1]
+    line = session.symbols.line(pc)
+    return ThreadRange(
+        current=current,
+        kernel=coords.KERNEL,
+        first_block=low.block,
+        first_thread=low.thread,
+        last_block=high.block,
+        last_thread=high.thread,
+        block=low.block,
+        thread=low.thread,
+        count=len(group),
+        virtual_pc=pc,
+        device=coords.DEVICE,
+        sm=low.sm,
+        warp=low.warp,
+        lane=low.lane,
+        filename=PurePath(line.file).name if line else "n/a",
+        line=line.number if line else 0,
+        group=f"Kernel {coords.KERNEL}",
     )
-    return _table("UncoalescedInfoCudaThreadsTable", "No CUDA threads.", columns, rows)
 
 
 BUILDERS: dict[str, tuple[Builder, Wanted]] = {

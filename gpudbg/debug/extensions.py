@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from gpudbg.answers import NOTHING, Answer, Card
 from gpudbg.debug.registry import Command as CommandRow
 from gpudbg.debug.registry import CommandTable, Output
 from gpudbg.errors import CommandError
@@ -31,31 +32,31 @@ def add_commands(table: CommandTable[DebugSession]) -> None:
         table.add(CommandRow((name,), usage, entry.help, GROUP, "nothing", _handler(entry)))
 
 
-def _handler(entry: Entry) -> Callable[[DebugSession, str], Output]:
-    def handler(session: DebugSession, argument: str) -> Output:
+def _handler(entry: Entry) -> Callable[[DebugSession, str], Answer]:
+    def handler(session: DebugSession, argument: str) -> Answer:
         try:
             words = shlex.split(argument)
         except ValueError as error:
             raise CommandError(f"{entry.name}: {error}", "quote words that hold blanks") from None
-        return as_output(call(entry, lambda: entry.load()(session, words)))
+        return as_answer(call(entry, lambda: entry.load()(session, words)))
 
     return handler
 
 
-def as_output(found: Any) -> Output:
+def as_answer(found: Any) -> Answer:
     """A command's plain data as an answer; `{"lines": …, "data": …}` says what to print."""
     if isinstance(found, Output):
-        return found
-    if isinstance(found, dict) and set(found) == {"lines", "data"}:
-        return Output(tuple(map(str, found["lines"])), found["data"])
+        return found.answer
     if found is None:
-        return Output()
+        return NOTHING
     if isinstance(found, str):
-        return Output(tuple(found.splitlines()), found)
+        return Card(found, str.splitlines)
+    if isinstance(found, dict) and set(found) == {"lines", "data"}:
+        return Card(found["data"], lambda _: list(map(str, found["lines"])))
     if isinstance(found, dict):
-        return Output(tuple(f"{key}: {value}" for key, value in found.items()), found)
+        return Card(found, lambda data: [f"{key}: {value}" for key, value in data.items()])
     rows = found if isinstance(found, list | tuple) else [found]
-    return Output(tuple(map(str, rows)), found)
+    return Card(found, lambda _: list(map(str, rows)))
 
 
 def view_lines(session: DebugSession, name: str, width: int) -> Sequence[str]:

@@ -12,14 +12,15 @@ name or alias always wins.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
 from gpudbg import html
 from gpudbg.answers.data import data_of
-from gpudbg.answers.records import Answer
-from gpudbg.answers.text import is_open, lines_of
+from gpudbg.answers.records import NOTHING, Answer
+from gpudbg.answers.text import is_open, lines_of, printed_text
 from gpudbg.errors import CommandError
 
 Subject = TypeVar("Subject")
@@ -32,26 +33,35 @@ GROUP_ALIASES = {"i": "info"}
 """gdb's short names of command groups that would be ambiguous prefixes."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Output:
-    """What a command answers: text lines and the same as JSON-able data."""
+    """What a command answers: text lines and the same as JSON-able data, both of one record.
 
-    lines: tuple[str, ...] = ()
-    data: Any = None
-    open: bool = False
-    """Whether what comes next goes on in the last line, as after `echo` and `printf`."""
+    Attributes:
+        answer: the record (`gpudbg.answers`).
+    """
 
-    @classmethod
-    def of(cls, answer: Answer | Output) -> Output:
-        """An answer's lines and data."""
-        if isinstance(answer, Output):
-            return answer
-        return cls(tuple(lines_of(answer)), data_of(answer), is_open(answer))
+    answer: Answer = NOTHING
+
+    @cached_property
+    def lines(self) -> tuple[str, ...]:
+        """The answer as lines of text."""
+        return tuple(lines_of(self.answer))
+
+    @cached_property
+    def data(self) -> Any:
+        """The answer as JSON-able data."""
+        return data_of(self.answer)
+
+    @property
+    def open(self) -> bool:
+        """Whether what comes next goes on in the last line, as after `echo` and `printf`."""
+        return is_open(self.answer)
 
     @property
     def printed(self) -> str:
         """The lines as a console prints them."""
-        return self.text + ("" if self.open or not self.lines else "\n")
+        return printed_text(self.answer)
 
     @property
     def text(self) -> str:
@@ -60,18 +70,6 @@ class Output:
 
     def _repr_html_(self) -> str:
         return output_html(self)
-
-
-def joined(outputs: Sequence[Output], data: Any) -> Output:
-    """Answers one after the other as one, with data of its own."""
-    return printed("".join(output.printed for output in outputs), data)
-
-
-def printed(text: str, data: Any) -> Output:
-    """An answer that prints a text as it is: its last line is open unless it is ended."""
-    if not text:
-        return Output((), data)
-    return Output(tuple(text.removesuffix("\n").split("\n")), data, not text.endswith("\n"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +81,7 @@ class Command(Generic[Subject]):
     help: str
     group: str
     needs: Needs
-    handler: Callable[[Subject, str], Answer | Output]
+    handler: Callable[[Subject, str], Answer]
     details: str = ""
     repeats: bool = False
     completer: Callable[[Subject, str], list[str]] | None = None
@@ -95,7 +93,7 @@ class Command(Generic[Subject]):
 
     def carry_out(self, subject: Subject, argument: str) -> Output:
         """What the command answers."""
-        return Output.of(self.handler(subject, argument))
+        return Output(self.handler(subject, argument))
 
 
 class UndefinedCommandError(CommandError):

@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, get_args
 
 from gpudbg import html
+from gpudbg.answers import Sections
 from gpudbg.answers.words import dim
 from gpudbg.debug import look, stepping
 from gpudbg.debug.breakpoints.events import Events
@@ -33,7 +34,7 @@ from gpudbg.debug.focus.focus import Focus
 from gpudbg.debug.inferior import Inferior, Launch
 from gpudbg.debug.interrupts import interruptible
 from gpudbg.debug.look import SessionMemory
-from gpudbg.debug.registry import Command, CommandTable, Output, joined
+from gpudbg.debug.registry import Command, CommandTable, Output
 from gpudbg.debug.running import Runner
 from gpudbg.debug.script import Line, Player, Scope, play
 from gpudbg.debug.script.blocks import statements
@@ -790,7 +791,7 @@ class DebugSession(Inferior):
         elif len(answers) == 1:
             return answers[0][1]
         data = [{"command": text.strip(), "data": output.data} for text, output in answers]
-        return joined([output for _, output in answers], data)
+        return Output(Sections(tuple(output.answer for _, output in answers), data))
 
     def plain_command(self, line: str) -> Output:
         """Carry out a line that is no block, file nor user command."""

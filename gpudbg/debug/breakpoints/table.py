@@ -6,6 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from gpudbg.answers import column, computed, typed_row
+from gpudbg.answers.data import record_data
+from gpudbg.answers.formats import COUNT, LIST, YES, Format
+from gpudbg.debug.breakpoints.watched import TYPE_WORDS
 from gpudbg.debug.script.blocks import Line, Statement, shown_lines
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
@@ -28,6 +32,65 @@ def _each(point: Breakpoint) -> str:
     rows = list(zip(point.functions, point.places, strict=True))
     more = f", {len(rows) - TOLD} more (`info breakpoints`)" if len(rows) > TOLD else ""
     return ", ".join(f"{name} ({place})" for name, place in rows[:TOLD]) + more
+
+
+@typed_row
+class LocationRow:
+    """One of a breakpoint's several locations, as `disable 1.2` numbers them."""
+
+    number: str = column()
+    enabled: bool = column(None, YES)
+    place: str = column()
+    function: str = column()
+
+
+def _breakpoint_type(row: BreakpointRow) -> str:
+    return "dprintf" if row.dprintf else TYPE_WORDS[row.watch]
+
+
+def _where(row: BreakpointRow) -> str:
+    return "<MULTIPLE>" if len(row.places) > 1 else " ".join(row.places) or "(pending)"
+
+
+def _what(row: BreakpointRow) -> str:
+    printed = f", {row.dprintf}" if row.dprintf else ""
+    return row.location + printed + (f" if {row.condition}" if row.condition else "")
+
+
+def _hits(row: BreakpointRow) -> str:
+    return str(row.hits) + (f" (ignore {row.ignore})" if row.ignore else "")
+
+
+@typed_row
+class BreakpointRow:
+    """A breakpoint as it stands; `locations` are those of one that has several."""
+
+    number: int = column("Num", COUNT)
+    location: str = column()
+    addresses: tuple[int, ...] = column(None, LIST)
+    places: tuple[str, ...] = column(None, LIST)
+    condition: str | None = column()
+    type = computed("Type", _breakpoint_type)
+    temporary: bool = column("Disp", Format(lambda on: "del" if on else "keep"))
+    enabled: bool = column("Enb", YES)
+    where = computed("Where", _where)
+    what = computed("What", _what)
+    ignore: int = column()
+    hits: int = column()
+    told = computed("Hits", _hits)
+    watch: str | None = column()
+    dprintf: str = column()
+    commands: tuple[str, ...] = column(None, LIST)
+    locations: tuple[LocationRow, ...] = column(key="", default=())
+
+    def below(self) -> Iterator[str]:
+        """The lines under it in a list: its locations, and its commands."""
+        wide = max((len(at.place) for at in self.locations), default=0)
+        for at in self.locations:
+            mark = YES.text(at.enabled)
+            yield f"{self.number}.{at.number:<4} {mark}  {at.place:<{wide}}  in {at.function}"
+        for text in self.commands:
+            yield f"        {text}"
 
 
 @dataclass(slots=True)
@@ -87,22 +150,28 @@ class Breakpoint:
         same = self.location == where
         return f"{word} {self.number} at {where}{'' if same else ': ' + self.location}{condition}"
 
+    def row(self, locations: tuple[LocationRow, ...] = ()) -> BreakpointRow:
+        """The breakpoint as it stands."""
+        return BreakpointRow(
+            self.number,
+            self.location,
+            self.addresses,
+            self.places,
+            self.condition,
+            self.temporary,
+            self.enabled,
+            self.ignore,
+            self.hits,
+            self.watch.target.kind if self.watch is not None else None,
+            self.dprintf,
+            tuple(shown_lines(self.commands)),
+            locations,
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        return {
-            "number": self.number,
-            "location": self.location,
-            "addresses": list(self.addresses),
-            "places": list(self.places),
-            "condition": self.condition,
-            "temporary": self.temporary,
-            "enabled": self.enabled,
-            "ignore": self.ignore,
-            "hits": self.hits,
-            "watch": self.watch.target.kind if self.watch is not None else None,
-            "dprintf": self.dprintf,
-            "commands": list(shown_lines(self.commands)),
-        }
+        found: dict[str, Any] = record_data(self.row())
+        return found
 
 
 class BreakpointTable:

@@ -16,6 +16,13 @@ KIND_WORDS: dict[str, str] = {
     "access": "Hardware access (read/write) watchpoint",
 }
 """gdb's words, by kind."""
+TYPE_WORDS: dict[str | None, str] = {
+    None: "breakpoint",
+    "write": "hw watchpoint",
+    "read": "read watchpoint",
+    "access": "acc watchpoint",
+}
+"""Kind of watchpoint, or None -> gdb's name of a breakpoint's type."""
 TOUCHED_BY: dict[WatchKind, tuple[str, ...]] = {
     "write": ("store", "atomic"),
     "read": ("load", "atomic"),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from gpudbg.answers import Notice, Table
+from gpudbg.debug.breakpoints.table import BreakpointRow, LocationRow
 from gpudbg.debug.commands.table import command
-from gpudbg.debug.registry import Output
-from gpudbg.debug.script.blocks import shown_lines
 from gpudbg.debug.values.evaluation import check_names
 from gpudbg.debug.views import gdb_text
 from gpudbg.debug.views.format import parse_int
@@ -30,7 +30,7 @@ and the first lane for which it holds gets the focus:  break saxpy+0x48 if $R4 >
   blockIdx.x == 1 && threadIdx.x == 5    $lane == 3    $warp == 0 && $P0"""
 
 
-def _add(session: DebugSession, argument: str, temporary: bool) -> Output:
+def _add(session: DebugSession, argument: str, temporary: bool) -> Notice:
     location, _, condition = argument.partition(" if ")
     if argument.startswith("if "):
         location, condition = "", argument[3:]
@@ -40,7 +40,7 @@ def _add(session: DebugSession, argument: str, temporary: bool) -> Output:
         temporary=temporary,
         pending=session.settings.shown("breakpoint pending") == "on",
     )
-    return Output((gdb_text.announcement(session, point),), point.to_json())
+    return Notice(gdb_text.announcement(session, point), point.row())
 
 
 @command(
@@ -54,7 +54,7 @@ def _add(session: DebugSession, argument: str, temporary: bool) -> Output:
     details=LOCATIONS,
     completer=lambda s, text: s.symbols.complete_location(text),
 )
-def break_(session: DebugSession, argument: str) -> Output:
+def break_(session: DebugSession, argument: str) -> Notice:
     """Set a breakpoint."""
     return _add(session, argument, temporary=False)
 
@@ -69,7 +69,7 @@ def break_(session: DebugSession, argument: str) -> Output:
     details=LOCATIONS,
     completer=lambda s, text: s.symbols.complete_location(text),
 )
-def tbreak(session: DebugSession, argument: str) -> Output:
+def tbreak(session: DebugSession, argument: str) -> Notice:
     """Set a temporary breakpoint."""
     return _add(session, argument, temporary=True)
 
@@ -81,7 +81,7 @@ def tbreak(session: DebugSession, argument: str) -> Output:
     group="breakpoints",
     details="Values are those of the first lane of each warp that arrives (`condition` chooses).",
 )
-def dprintf(session: DebugSession, argument: str) -> Output:
+def dprintf(session: DebugSession, argument: str) -> Notice:
     """Set a breakpoint that prints."""
     location, comma, text = argument.partition(",")
     if not comma or not text.strip().startswith('"'):
@@ -89,16 +89,8 @@ def dprintf(session: DebugSession, argument: str) -> Output:
     point = session.break_at(location.strip() or None)
     point.dprintf = text.strip()
     words = gdb_text.announcement(session, point).replace("Breakpoint", "Dprintf", 1)
-    return Output((words,), point.to_json())
+    return Notice(words, point.row())
 
-
-TYPE_WORDS = {
-    None: "breakpoint",
-    "write": "hw watchpoint",
-    "read": "read watchpoint",
-    "access": "acc watchpoint",
-}
-"""Kind of watchpoint, or None -> gdb's name of the row's type."""
 
 WATCHES = """\
 EXPRESSION names a place: bins[3], *(@shared int*)0x20, a variable, $R4 of the focused lane.
@@ -107,13 +99,13 @@ The stop is after the instruction that touched it, with the focus on the lane th
 Runs use the step engine while a watchpoint is enabled."""
 
 
-def _watch(session: DebugSession, argument: str, kind: WatchKind) -> Output:
+def _watch(session: DebugSession, argument: str, kind: WatchKind) -> Notice:
     expression, _, condition = argument.partition(" if ")
     expression = expression.strip().removeprefix("-location ").removeprefix("-l ")
     if not expression:
         raise CommandError("an expression is missing", "watch bins[3]")
     point = session.watch_at(expression, kind, condition=condition.strip() or None)
-    return Output((point.announce(),), point.to_json())
+    return Notice(point.announce(), point.row())
 
 
 def _watch_command(name: str, kind: WatchKind, help_: str) -> None:
@@ -126,7 +118,7 @@ def _watch_command(name: str, kind: WatchKind, help_: str) -> None:
         details=WATCHES,
         completer=lambda s, text: s.complete_expression(text),
     )
-    def handler(session: DebugSession, argument: str) -> Output:
+    def handler(session: DebugSession, argument: str) -> Notice:
         return _watch(session, argument, kind)
 
 
@@ -159,7 +151,7 @@ def _number(session: DebugSession, word: str) -> int:
     group="breakpoints",
     needs="nothing",
 )
-def delete(session: DebugSession, argument: str) -> Output:
+def delete(session: DebugSession, argument: str) -> Notice:
     """Remove breakpoints."""
     numbers = _numbers(session, argument)
     for number in numbers:
@@ -167,9 +159,9 @@ def delete(session: DebugSession, argument: str) -> Output:
     return _quietly(session, f"{len(numbers)} deleted", numbers)
 
 
-def _quietly(session: DebugSession, words: str, data: object) -> Output:
+def _quietly(session: DebugSession, words: str, data: object) -> Notice:
     """What gdb does without a word."""
-    return Output(() if gdb_text.wanted(session) else (words,), data)
+    return Notice("" if gdb_text.wanted(session) else words, data)
 
 
 @command(
@@ -178,7 +170,7 @@ def _quietly(session: DebugSession, words: str, data: object) -> Output:
     help="remove the breakpoints at a location",
     group="breakpoints",
 )
-def clear(session: DebugSession, argument: str) -> Output:
+def clear(session: DebugSession, argument: str) -> Notice:
     """Remove breakpoints by place."""
     addresses = set(session.symbols.resolve(argument or None, session.origin()).addresses)
     hit = [b.number for b in session.breakpoints if addresses & set(b.addresses)]
@@ -187,10 +179,10 @@ def clear(session: DebugSession, argument: str) -> Output:
     for number in hit:
         session.breakpoints.remove(number)
     word = "breakpoint" if len(hit) == 1 else "breakpoints"
-    return Output((f"Deleted {word} {' '.join(map(str, hit))} ",), hit)
+    return Notice(f"Deleted {word} {' '.join(map(str, hit))} ", hit)
 
 
-def _enable(session: DebugSession, argument: str, on: bool) -> Output:
+def _enable(session: DebugSession, argument: str, on: bool) -> Notice:
     words = argument.split()
     places = [w.partition(".")[::2] for w in words if "." in w]
     for row, place in places:
@@ -217,7 +209,7 @@ def _enable(session: DebugSession, argument: str, on: bool) -> Output:
     group="breakpoints",
     needs="nothing",
 )
-def disable(session: DebugSession, argument: str) -> Output:
+def disable(session: DebugSession, argument: str) -> Notice:
     """Switch breakpoints off."""
     return _enable(session, argument, False)
 
@@ -231,7 +223,7 @@ def disable(session: DebugSession, argument: str) -> Output:
     group="breakpoints",
     needs="nothing",
 )
-def enable(session: DebugSession, argument: str) -> Output:
+def enable(session: DebugSession, argument: str) -> Notice:
     """Switch breakpoints on."""
     return _enable(session, argument, True)
 
@@ -244,7 +236,7 @@ def enable(session: DebugSession, argument: str) -> Output:
     group="breakpoints",
     needs="nothing",
 )
-def condition(session: DebugSession, argument: str) -> Output:
+def condition(session: DebugSession, argument: str) -> Notice:
     """Set or drop a condition."""
     number, _, text = argument.partition(" ")
     if not number:
@@ -253,8 +245,8 @@ def condition(session: DebugSession, argument: str) -> Output:
         check_names(session, text)
     point = session.breakpoints.set_condition(_number(session, number), text.strip() or None)
     if not text.strip():
-        return Output((f"Breakpoint {point.number} now unconditional.",), point.to_json())
-    return _quietly(session, point.announce(), point.to_json())
+        return Notice(f"Breakpoint {point.number} now unconditional.", point.row())
+    return _quietly(session, point.announce(), point.row())
 
 
 @command(
@@ -264,7 +256,7 @@ def condition(session: DebugSession, argument: str) -> Output:
     group="breakpoints",
     needs="nothing",
 )
-def ignore(session: DebugSession, argument: str) -> Output:
+def ignore(session: DebugSession, argument: str) -> Notice:
     """Set the ignore count."""
     words = argument.split()
     if len(words) != 2:
@@ -276,40 +268,21 @@ def ignore(session: DebugSession, argument: str) -> Output:
         told = f"Will ignore next {crossings} of breakpoint {number}."
     else:
         told = f"Will stop next time breakpoint {number} is reached."
-    return Output((told,), point.to_json())
+    return Notice(told, point.row())
 
 
-HEAD = ("Num", "Type", "Disp", "Enb", "Where", "What", "Hits")
-
-
-def _row(r: dict[str, Any]) -> tuple[str, ...]:
-    """A breakpoint's line of `info breakpoints`."""
-    several = len(r["places"]) > 1
-    return (
-        str(r["number"]),
-        "dprintf" if r["dprintf"] else TYPE_WORDS[r["watch"]],
-        "del" if r["temporary"] else "keep",
-        "y" if r["enabled"] else "n",
-        "<MULTIPLE>" if several else " ".join(r["places"]) or "(pending)",
-        r["location"]
-        + (f", {r['dprintf']}" if r["dprintf"] else "")
-        + (f" if {r['condition']}" if r["condition"] else ""),
-        str(r["hits"]) + (f" (ignore {r['ignore']})" if r["ignore"] else ""),
-    )
-
-
-def _locations(session: DebugSession, point: Breakpoint) -> list[str]:
-    """The locations of a breakpoint that has several, as `disable 1.2` numbers them."""
+def _row(session: DebugSession, point: Breakpoint) -> BreakpointRow:
+    """A breakpoint, with its locations where it has several."""
     if len(point.addresses) < 2:
-        return []
+        return point.row()
     names = point.functions or tuple(map(session.symbols.function, point.addresses))
-    wide = max(map(len, point.places))
-    return [
-        f"{point.number}.{n:<4} {'n' if pc in point.disabled else 'y'}  {place:<{wide}}  in {name}"
-        for n, (pc, place, name) in enumerate(
-            zip(point.addresses, point.places, names, strict=True), 1
+    found = zip(point.addresses, point.places, names, strict=True)
+    return point.row(
+        tuple(
+            LocationRow(str(n), pc not in point.disabled, place, name)
+            for n, (pc, place, name) in enumerate(found, 1)
         )
-    ]
+    )
 
 
 @command(
@@ -321,17 +294,11 @@ def _locations(session: DebugSession, point: Breakpoint) -> list[str]:
     group="breakpoints",
     needs="nothing",
 )
-def info_breakpoints(session: DebugSession, argument: str) -> Output:
+def info_breakpoints(session: DebugSession, argument: str) -> Table:
     """List breakpoints."""
-    from gpudbg.debug.views.text import table
-
-    rows = [b.to_json() for b in session.breakpoints]
-    if not rows:
-        return Output(("no breakpoints; `break LOCATION` sets one",), rows)
-    lines = table(HEAD, [_row(r) for r in rows])
-    head, *shown = lines
-    lines = [head]
-    for text, point in zip(shown, session.breakpoints, strict=True):
-        lines += [text, *_locations(session, point)]
-        lines += [f"        {t}" for t in shown_lines(point.commands)]
-    return Output(tuple(lines), rows)
+    return Table(
+        BreakpointRow,
+        tuple(_row(session, point) for point in session.breakpoints),
+        empty="no breakpoints; `break LOCATION` sets one",
+        below=BreakpointRow.below,
+    )

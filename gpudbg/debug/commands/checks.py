@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpudbg.analysis.findings import report
+from gpudbg.analysis.findings import finding_lines, heading
+from gpudbg.answers import Answer, Listing, Notice, Table, TableStyle, column, typed_row
 from gpudbg.debug.checks import CHECKS
 from gpudbg.debug.commands.table import command
-from gpudbg.debug.registry import Output
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def _names(session: DebugSession, text: str) -> list[str]:
     details=DETAILS,
     completer=_names,
 )
-def check(session: DebugSession, argument: str) -> Output:
+def check(session: DebugSession, argument: str) -> Answer:
     """Start, stop or list checks."""
     words = argument.split()
     if not words:
@@ -50,36 +50,43 @@ def check(session: DebugSession, argument: str) -> Output:
     session.checks.attach(name)
     if how == "off":
         session.checks.detach(name)
-    return Output((f"check {name} is {how}",), {"check": name, "on": how == "on"})
+    return Notice(f"check {name} is {how}", {"check": name, "on": how == "on"})
 
 
-def _static(session: DebugSession) -> Output:
+def _static(session: DebugSession) -> Listing:
     from gpudbg.analysis.hazards import check_program
 
     found = check_program(session.program, [session.kernel.section])
-    lines = [f"{session.kernel.name}: {len(found)} findings over all paths"]
-    for finding in found:
-        lines += ["", *finding.lines()]
-    return Output(tuple(lines), [f.to_json() for f in found])
+    title = f"{session.kernel.name}: {len(found)} findings over all paths"
+    return Listing(tuple(found), finding_lines, title=(title,))
+
+
+@typed_row
+class CheckRow:
+    """A check, and whether it watches."""
+
+    name: str = column("", least=10)
+    state: str = column("", key="", least=20)
+    on: bool = column()
+    help: str = column("")
 
 
 @command("info checks", help="checks and whether they are on", group="status", needs="nothing")
-def info_checks(session: DebugSession, argument: str) -> Output:
+def info_checks(session: DebugSession, argument: str) -> Table:
     """List the checks."""
-    lines = []
-    data = {}
+    rows = []
     for name, kind in CHECKS.items():
         running = session.checks.get(name)
         state = "off" if running is None else f"on, {len(running.findings)} findings"
-        lines.append(f"{name:10} {state:20} {kind.help}")
-        data[name] = {"on": running is not None, "help": kind.help}
-    return Output(tuple(lines), data)
+        rows.append(CheckRow(name, state, running is not None, kind.help))
+    return Table(CheckRow, tuple(rows), style=TableStyle(" ", head=False, fixed=True), by="name")
 
 
 @command("info hazards", help="hazards found so far", group="status", needs="nothing")
-def info_hazards(session: DebugSession, argument: str) -> Output:
+def info_hazards(session: DebugSession, argument: str) -> Listing:
     """Findings of the hazards check."""
     running = session.checks.get("hazards")
     if running is None:
         raise CommandError("the hazards check is off", "`check hazards` starts it")
-    return Output(tuple(report("hazards", running)), [f.to_json() for f in running.findings])
+    title = heading("hazards", running)
+    return Listing(tuple(running.findings), finding_lines, title=(title,))

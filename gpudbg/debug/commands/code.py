@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpudbg.answers import Listing, Notice, Sections, column, typed_row
 from gpudbg.debug.commands.table import command
-from gpudbg.debug.registry import Output
 from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.symbols import Line
 from gpudbg.debug.views import gdb_text
@@ -19,59 +21,107 @@ if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
 
 
-def instruction_rows(
-    session: DebugSession,
-    rows: list[CodeLine],
-    raw: bool = False,
-    source: bool = False,
-    whole: bool = False,
-    filled: bool = False,
-) -> Output:
+@typed_row
+class CodeRow:
+    """An instruction as a listing shows it; `lines` are its source lines, where asked for, and
+    itself.
+    """
+
+    offset: int = column()
+    word: int = column()
+    control: int = column()
+    text: str = column()
+    file: str | None = column()
+    line: int | None = column()
+    lines: tuple[str, ...] = column(key="")
+
+
+@dataclass(frozen=True, slots=True)
+class CodeStyle:
+    """What a listing of code shows.
+
+    Attributes:
+        raw: words too.
+        source: source lines too.
+        whole, filled: of gdb's lines: they lie in one function; addresses are filled up with
+            zeros.
+    """
+
+    raw: bool = False
+    source: bool = False
+    whole: bool = False
+    filled: bool = False
+
+
+def instruction_listing(
+    session: DebugSession, rows: list[CodeLine], style: CodeStyle = CodeStyle()
+) -> Listing:
     """Instructions as console lines; `=>` marks where the focused warp stands.  In gdb's lines
     `*>` marks the instruction of its error, and `*=>` both.
 
-    Under `set addresses code` they are gdb's lines: `whole` ones lie in one function, the
-    addresses of `disassemble` are `filled` up with zeros, those of `x/i` are not.
+    Under `set addresses code` they are gdb's lines: the addresses of `disassemble` are filled up
+    with zeros, those of `x/i` are not.
     """
-    codes = gdb_text.wanted(session)
-    here = standing_pc(session, session.warp().state) if session.focus is not None else -1
-    here = session.symbols.layout.first(here)
-    points = {a for b in session.breakpoints for a in b.addresses}
-    lines: list[str] = []
+    shown = _gdb_line if gdb_text.wanted(session) else _line
+    marks = _Marks.of(session)
     last: Line | None = None
-    data = []
-    error = gdb_text.error_pc(session)
+    found = []
     for row in rows:
         line = session.symbols.line(row.pc)
-        if source and line is not None and line != last:
-            text = source_text(session, line)
-            if codes:
-                lines += [f"{line.file}:"] if last is None or last.file != line.file else []
-                lines.append(f"{line.number}\t{text}")
-            else:
-                lines.append(f"{line}" + (f"  {text}" if text else ""))
+        lines = [shown(session, row, marks, style)]
+        if style.source and line is not None and line != last:
+            lines = [*_source_lines(session, line, last), *lines]
             last = line
-        mark = ("=>" if row.pc == here else "  ") + ("*" if row.pc in points else " ")
-        word = f"{row.hex}  " if raw else ""
-        if codes:
-            word = row.word.to_bytes(row.size, "little").hex(" ") + "\t" if raw else ""
-            name, offset = session.symbols.function_offset(row.pc)
-            address = f"0x{row.pc:016x}" if filled else f"0x{row.pc:x}"
-            place = f"{address} <+{offset}>" if whole else f"{address} <{name}+{offset}>"
-            lines.append(f"{gdb_text.mark(row.pc, here, error)}{place}:\t{word}{row.text}")
-        else:
-            lines.append(f"{mark} {row.offset:04x}  {word}{row.text}")
-        data.append(
-            {
-                "offset": row.offset,
-                "word": row.word,
-                "control": row.control,
-                "text": row.text,
-                "file": line.file if line else None,
-                "line": line.number if line else None,
-            }
+        found.append(
+            CodeRow(
+                row.offset,
+                row.word,
+                row.control,
+                row.text,
+                line.file if line else None,
+                line.number if line else None,
+                tuple(lines),
+            )
         )
-    return Output(tuple(lines), data)
+    return Listing(tuple(found), attrgetter("lines"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Marks:
+    """What is marked: where the focused warp stands, its error, breakpoints."""
+
+    here: int
+    error: int | None
+    points: frozenset[int]
+
+    @classmethod
+    def of(cls, session: DebugSession) -> _Marks:
+        here = standing_pc(session, session.warp().state) if session.focus is not None else -1
+        points = frozenset(a for b in session.breakpoints for a in b.addresses)
+        return cls(session.symbols.layout.first(here), gdb_text.error_pc(session), points)
+
+
+def _source_lines(session: DebugSession, line: Line, last: Line | None) -> list[str]:
+    """The source line above its instructions; in gdb's lines below its file's name."""
+    text = source_text(session, line)
+    if not gdb_text.wanted(session):
+        return [f"{line}" + (f"  {text}" if text else "")]
+    file = [f"{line.file}:"] if last is None or last.file != line.file else []
+    return [*file, f"{line.number}\t{text}"]
+
+
+def _line(session: DebugSession, row: CodeLine, marks: _Marks, style: CodeStyle) -> str:
+    mark = ("=>" if row.pc == marks.here else "  ") + ("*" if row.pc in marks.points else " ")
+    word = f"{row.hex}  " if style.raw else ""
+    return f"{mark} {row.offset:04x}  {word}{row.text}"
+
+
+def _gdb_line(session: DebugSession, row: CodeLine, marks: _Marks, style: CodeStyle) -> str:
+    word = row.word.to_bytes(row.size, "little").hex(" ") + "\t" if style.raw else ""
+    name, offset = session.symbols.function_offset(row.pc)
+    address = f"0x{row.pc:016x}" if style.filled else f"0x{row.pc:x}"
+    place = f"{address} <+{offset}>" if style.whole else f"{address} <{name}+{offset}>"
+    return f"{gdb_text.mark(row.pc, marks.here, marks.error)}{place}:\t{word}{row.text}"
 
 
 DETAILS = """\
@@ -89,7 +139,7 @@ disassemble 0x40,0x80     a range of offsets        disassemble 0x40,+0x40
     details=DETAILS,
     completer=lambda s, text: s.symbols.complete_location(text),
 )
-def disassemble(session: DebugSession, argument: str) -> Output:
+def disassemble(session: DebugSession, argument: str) -> Listing:
     """Show instructions."""
     text = argument.strip()
     flags = ""
@@ -100,18 +150,16 @@ def disassemble(session: DebugSession, argument: str) -> Output:
     rows, ends = _rows(session, text.strip())
     listing = bool(set("sm") & set(flags))
     codes = gdb_text.wanted(session)
-    whole = codes and ends is None
-    out = instruction_rows(
-        session, rows, raw="r" in flags, source=listing, whole=whole, filled=codes
-    )
+    style = CodeStyle("r" in flags, listing, whole=codes and ends is None, filled=codes)
+    found = instruction_listing(session, rows, style)
     if not codes or not rows:
-        return out
+        return found
     if ends is None:
         head = f"for function {session.symbols.function(rows[0].pc)}:"
     else:
         head = f"from 0x{ends[0]:x} to 0x{ends[1]:x}:"
     head = f"Dump of assembler code {head}"
-    return Output((head, *out.lines, "End of assembler dump."), out.data)
+    return replace(found, title=(head,), foot=("End of assembler dump.",))
 
 
 def _rows(session: DebugSession, text: str) -> tuple[list[CodeLine], tuple[int, int] | None]:
@@ -185,7 +233,7 @@ An empty line goes on with the next ones."""
     repeats=True,
     details=LIST_HELP,
 )
-def list_(session: DebugSession, argument: str) -> Output:
+def list_(session: DebugSession, argument: str) -> Listing:
     """Show source."""
     file, first, last = _list_range(session, argument.strip())
     lines = source_lines(session, file)
@@ -199,19 +247,31 @@ def list_(session: DebugSession, argument: str) -> Output:
     shown = range(first, min(last, len(lines)) + 1)
     session.list_state = (file, first, shown.stop)
     session.last_line = "list -" if argument.strip() == "-" else "list"
-    data = [{"file": file, "line": n, "text": lines[n - 1]} for n in shown]
-    if gdb_text.wanted(session):
-        return Output(tuple(f"{n}\t{lines[n - 1]}" for n in shown), data)
     here = (
         session.symbols.line(standing_pc(session, session.warp().state))
         if session.focus is not None
         else None
     )
-    out = []
-    for n in shown:
-        mark = "=>" if here is not None and (here.file, here.number) == (file, n) else "  "
-        out.append(f"{mark} {n:4}  {lines[n - 1]}")
-    return Output(tuple(out), data)
+    at = here.number if here is not None and here.file == file else None
+    rows = tuple(SourceRow(file, n, lines[n - 1], n == at) for n in shown)
+    return Listing(rows, SourceRow.gdb_line if gdb_text.wanted(session) else str)
+
+
+@typed_row
+class SourceRow:
+    """A line of source."""
+
+    file: str = column()
+    line: int = column()
+    text: str = column()
+    here: bool = column(key="")
+
+    def __str__(self) -> str:
+        return f"{'=>' if self.here else '  '} {self.line:4}  {self.text}"
+
+    def gdb_line(self) -> str:
+        """The line as gdb lists it."""
+        return f"{self.line}\t{self.text}"
 
 
 def _list_range(session: DebugSession, text: str) -> tuple[str, int, int]:
@@ -283,28 +343,38 @@ def _listed_line(session: DebugSession, text: str) -> Line:
     help="where the instructions of a source line begin and end",
     group="code",
 )
-def info_line(session: DebugSession, argument: str) -> Output:
+def info_line(session: DebugSession, argument: str) -> Listing:
     """Line to addresses, or address to line."""
     found = session.symbols.resolve(argument.strip() or None, session.origin())
-    rows, lines = [], []
-    for pc in found.addresses:
-        line = session.symbols.line(pc)
-        lines.append(gdb_text.line_words(session, pc, line))
-        rows.append(
-            {
-                "offset": session.symbols.offset(pc),
-                "where": session.symbols.describe(pc),
-                "file": line.file if line else None,
-                "line": line.number if line else None,
-            }
-        )
-    return Output(tuple(lines), rows)
+    return Listing(tuple(_extent(session, pc) for pc in found.addresses), attrgetter("words"))
+
+
+@typed_row
+class ExtentRow:
+    """Where the instructions of a source line begin."""
+
+    offset: int = column()
+    where: str = column()
+    file: str | None = column()
+    line: int | None = column()
+    words: str = column(key="")
+
+
+def _extent(session: DebugSession, pc: int) -> ExtentRow:
+    line = session.symbols.line(pc)
+    return ExtentRow(
+        session.symbols.offset(pc),
+        session.symbols.describe(pc),
+        line.file if line else None,
+        line.number if line else None,
+        gdb_text.line_words(session, pc, line),
+    )
 
 
 @command(
     "info symbol", usage="info symbol ADDRESS", help="function at a code address", group="code"
 )
-def info_symbol(session: DebugSession, argument: str) -> Output:
+def info_symbol(session: DebugSession, argument: str) -> Notice:
     """Name an address."""
     text = argument.strip()
     place = text if text.isidentifier() else f"*{text}"
@@ -312,17 +382,17 @@ def info_symbol(session: DebugSession, argument: str) -> Output:
     text = session.symbols.describe(pc)
     section = session.symbols.image.section_offset(pc)
     if section is None or not gdb_text.wanted(session):
-        return Output((text,), text)
+        return Notice(text, text)
     name, offset = session.symbols.function_offset(pc)
     shown = f"{name} + {offset}" if offset else name
-    return Output((f"{shown} in section {section[0]}",), text)
+    return Notice(f"{shown} in section {section[0]}", text)
 
 
 @command("info source", help="the source file of the focused line", group="code")
-def info_source(session: DebugSession, argument: str) -> Output:
+def info_source(session: DebugSession, argument: str) -> Notice | Sections:
     """Say where the current source file is."""
     if not session.symbols.has_lines:
-        return Output(("No current source file: the program has no line table.",), None)
+        return Notice("No current source file: the program has no line table.")
     file = session.list_state[0] if session.list_state else _current_line(session).file
     lines = source_lines(session, file)
     out = [f"Current source file is {file}"]
@@ -332,12 +402,16 @@ def info_source(session: DebugSession, argument: str) -> Output:
         out.append(f"Located in {session.sources.fullname(file)}")
         out.append(f"Contains {len(lines)} line{'' if len(lines) == 1 else 's'}.")
     out += ["Source language is c++.", "Known by the line table of -lineinfo."]
-    return Output(tuple(out), file)
+    return Sections(tuple(map(Notice, out)), file)
 
 
 @command("info sources", help="source files of the line table", group="code")
-def info_sources(session: DebugSession, argument: str) -> Output:
+def info_sources(session: DebugSession, argument: str) -> Listing:
     """List source files."""
-    files = list(session.symbols.files)
-    lines = [f if source_lines(session, f) is not None else f"{f}  (not found here)" for f in files]
-    return Output(tuple(lines or ["the program has no line table"]), files)
+    files = tuple(session.symbols.files)
+    missing = frozenset(f for f in files if source_lines(session, f) is None)
+    return Listing(
+        files,
+        lambda file: f"{file}  (not found here)" if file in missing else file,
+        empty="the program has no line table",
+    )

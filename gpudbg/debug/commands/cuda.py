@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpudbg.answers import Notice, Sections, Table
 from gpudbg.debug import cuda_info
 from gpudbg.debug.commands.table import command
 from gpudbg.debug.focus import cuda_coords as coords
-from gpudbg.debug.registry import Output
 from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.errors import CommandError
 
@@ -29,19 +29,18 @@ thread X[,Y[,Z]]; N may be current, all or any; threads also take breakpoint N|a
     details=OPTIONS,
     completer=lambda s, t: [n for n in cuda_info.BUILDERS if n.startswith(t)],
 )
-def info_cuda(session: DebugSession, argument: str) -> Output:
+def info_cuda(session: DebugSession, argument: str) -> Table | Notice:
     """One table."""
     words = argument.split()
     size = 2 if words[:1] == ["launch"] else 1
     option = " ".join(words[:size])
     if option == "managed":
-        return Output(("No managed variables.",), [])
+        return Notice("No managed variables.", [])
     if option == "line":
         place = session.symbols.resolve(f"*{' '.join(words[1:])}", session.origin()).addresses[0]
         text = session.symbols.describe_line(place)
-        return Output((text,), text)
-    table = cuda_info.build(session, option, " ".join(words[size:]))
-    return Output(tuple(table.lines()), list(table.rows))
+        return Notice(text, text)
+    return cuda_info.build(session, option, " ".join(words[size:]))
 
 
 def switch_words(session: DebugSession) -> str:
@@ -56,24 +55,23 @@ def switch_words(session: DebugSession) -> str:
     group="focus",
     details="cuda block thread    cuda kernel 0 block 1,0,0 thread 15    cuda sm 0 warp 2 lane 5",
 )
-def cuda(session: DebugSession, argument: str) -> Output:
+def cuda(session: DebugSession, argument: str) -> Notice | Sections:
     """Query, or switch."""
     if not argument.strip():
         raise CommandError("Missing argument(s).")
     asked, wanted = coords.parse(argument)
     if not wanted:
         place = coords.current(session)
-        return Output((coords.words(place, asked),), coords.fields(place))
+        return Notice(coords.words(place, asked), coords.fields(place))
     if not coords.switch(session, wanted):
-        return Output(("CUDA focus unchanged.",), coords.fields(coords.current(session)))
+        return Notice("CUDA focus unchanged.", coords.fields(coords.current(session)))
     place = coords.current(session)
-    lines = [switch_words(session)]
-    line = session.symbols.line(standing_pc(session, place.state))
+    pc = standing_pc(session, place.state)
+    line = session.symbols.line(pc)
+    there = session.symbols.describe(pc)
     if line is not None:
-        lines.append(f"{line.number}\t{session.sources.text(line.file, line.number)}")
-    else:
-        lines.append(session.symbols.describe(standing_pc(session, place.state)))
-    return Output(tuple(lines), coords.fields(place))
+        there = f"{line.number}\t{session.sources.text(line.file, line.number)}"
+    return Sections((Notice(switch_words(session)), Notice(there)), coords.fields(place))
 
 
 @command(
@@ -83,6 +81,6 @@ def cuda(session: DebugSession, argument: str) -> Output:
     help="accepted for cuda-gdb's sake: every error here is precise",
     group="breakpoints",
 )
-def autostep(session: DebugSession, argument: str) -> Output:
+def autostep(session: DebugSession, argument: str) -> Notice:
     """Nothing to do: the machine stops at the guilty instruction."""
-    return Output(("errors of the emulated SM are precise; autostep is not needed",))
+    return Notice("errors of the emulated SM are precise; autostep is not needed")

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import replace
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpudbg.analysis.contents import not_finite
+from gpudbg.answers import Answer, Card, Listing, Notice, Printed, column, typed_row
+from gpudbg.answers.formats import ABSENT
 from gpudbg.debug.commands.table import command
-from gpudbg.debug.registry import Output
 from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.values.access import MAX_READ
 from gpudbg.debug.values.never_written import (
@@ -60,14 +63,14 @@ def _json_value(result: Result, lane: int) -> Any:
     details=FORMAT_HELP,
     completer=lambda s, text: s.complete_expression(text),
 )
-def print_(session: DebugSession, argument: str) -> Output:
+def print_(session: DebugSession, argument: str) -> Card:
     """Evaluate, show, and number the value in the history."""
-    shown = _shown(session, argument)
-    if shown.result is None:
-        return Output(shown.lines, shown.data)
-    session.value_history.append(shown.result)
+    shown, result = _shown(session, argument)
+    if result is None:
+        return Card(shown, attrgetter("lines"))
+    session.value_history.append(result)
     number = len(session.value_history)
-    return Output((f"${number} = {shown.lines[0]}", *shown.lines[1:]), shown.data)
+    return Card(shown, lambda value: (f"${number} = {value.lines[0]}", *value.lines[1:]))
 
 
 @command(
@@ -79,18 +82,26 @@ def print_(session: DebugSession, argument: str) -> Output:
     repeats=False,
     completer=lambda s, text: s.complete_expression(text),
 )
-def output(session: DebugSession, argument: str) -> Output:
+def output(session: DebugSession, argument: str) -> Printed:
     """Evaluate and show; the line is not ended, as in gdb."""
-    shown = _shown(session, argument)
-    return Output(shown.lines, shown.data, open=True)
+    shown, _ = _shown(session, argument)
+    return Printed("\n".join(shown.lines), shown)
 
 
-class _Shown(NamedTuple):
-    """What `print` shows; `result` is None where there is nothing for the history."""
+@typed_row
+class ShownValue:
+    """A value as `print` shows it: of one lane, with those of the others."""
 
-    lines: tuple[str, ...]
-    data: Any
-    result: Result | None = None
+    lines: tuple[str, ...] = column(key="")
+    type: str = column()
+    lane: int = column()
+    value: Any = column()
+    values: list[Any] = column(default=ABSENT)
+    never_written: str = column(default=ABSENT)
+
+
+_Shown = tuple[ShownValue, Result | None]
+"""What is shown, and what goes into the history, if anything."""
 
 
 def _vector(session: DebugSession, axes: Mapping[str, Result], letter: str | None) -> _Shown:
@@ -98,8 +109,7 @@ def _vector(session: DebugSession, axes: Mapping[str, Result], letter: str | Non
     lane = session.focus.lane
     texts = (f"{a} = {views.value_text(r, lane, letter)}" for a, r in axes.items())
     value = {a: _json_value(r, lane) for a, r in axes.items()}
-    data = {"type": "dim3", "lane": lane, "value": value}
-    return _Shown((f"{{{', '.join(texts)}}}",), data, axes["x"])
+    return ShownValue((f"{{{', '.join(texts)}}}",), "dim3", lane, value), axes["x"]
 
 
 def _shown(session: DebugSession, argument: str) -> _Shown:
@@ -113,14 +123,13 @@ def _shown(session: DebugSession, argument: str) -> _Shown:
         return _vector(session, axes, letter)
     result = session.evaluate(text)
     lane = session.focus.lane if session.focus is not None else 0
-    shown = _value_shown(session, result, text, letter, every)
+    shown, kept = _value_shown(session, result, text, letter, every)
     never = _never_written(session, text, result, lane)
     if not never:
-        return shown
-    lines = shown.lines if gdb_text.wanted(session) else (
-        f"{shown.lines[0]}  {never}", *shown.lines[1:]
-    )  # fmt: skip
-    return _Shown(lines, {**shown.data, "never_written": never}, shown.result)
+        return shown, kept
+    first, *more = shown.lines
+    lines = (first if gdb_text.wanted(session) else f"{first}  {never}", *more)
+    return replace(shown, lines=lines, never_written=never), kept
 
 
 def _never_written(session: DebugSession, text: str, result: Result, lane: int) -> str:
@@ -152,30 +161,27 @@ def _value_shown(
     style = Style.of(session.settings)
     if isinstance(result.type, Struct) or _nested(result):
         raw = session.memory.bytes_of(result, lane)
-        data = {"type": str(result.type), "lane": lane, "value": data_value(result.type, raw)}
-        return _Shown((data_text(result.type, raw, letter, style),), data, result)
+        words, value = data_text(result.type, raw, letter, style), data_value(result.type, raw)
+        return ShownValue((words,), str(result.type), lane, value), result
     if isinstance(result.type, Array):
         letter = style.letter(result.type.target, letter)
         result, elements = session.memory.array(result, lane)
         values = elements.tolist()
-        data = {"type": str(result.type), "lane": lane, "value": values, "values": values}
-        return _Shown((elements_text(elements, letter, style.limit),), data, result)
+        words = elements_text(elements, letter, style.limit)
+        return ShownValue((words,), str(result.type), lane, values, values), result
     mask = session.warp().state.active if session.focus is not None else 1
-    data = {
-        "type": str(result.type),
-        "lane": lane,
-        "value": _json_value(result, lane),
-        "values": [_json_value(result, i) for i in range(32)],
-    }
+    kept: Result | None = result
     pointer = gdb_text.code_pointer(session, text) if letter is None else None
     if pointer is not None:
-        return _Shown((pointer,), data, result)
-    if every:
-        kind = result.values.dtype.kind
+        lines = [pointer]
+    elif every:
+        kept, kind = None, result.values.dtype.kind
         words = views.shape_words(result.values, mask, kind)
-        return _Shown((words, *views.lanes_text(result, mask, letter)), data)
-    letter = style.letter(result.type, letter)
-    return _Shown((views.value_text(result, lane, letter),), data, result)
+        lines = [words, *views.lanes_text(result, mask, letter)]
+    else:
+        lines = [views.value_text(result, lane, style.letter(result.type, letter))]
+    values = [_json_value(result, i) for i in range(32)]
+    return ShownValue(tuple(lines), str(result.type), lane, values[lane], values), kept
 
 
 def _nested(result: Result) -> bool:
@@ -217,7 +223,7 @@ An empty line goes on where the last x ended."""
     repeats=True,
     details=X_HELP,
 )
-def examine(session: DebugSession, argument: str) -> Output:
+def examine(session: DebugSession, argument: str) -> Answer:
     """Dump memory."""
     spec, text = split_spec(argument)
     head = argument[: len(argument) - len(text)].strip() if text else argument
@@ -235,47 +241,55 @@ def examine(session: DebugSession, argument: str) -> Output:
         return _string(session, space, address)
     data = session.memory.read(space, address, count * unit)
     values = [int.from_bytes(data[i : i + unit], "little") for i in range(0, len(data), unit)]
-    if gdb_text.wanted(session):
-        lines = gdb_text.memory_lines(session, space, address, values, unit, letter)
-    else:
-        lines = _memory_lines(address, values, unit, letter)
     session.examine_state = (space, address + count * unit, unit, letter)
-    data_out: dict[str, Any] = {
-        "space": space, "address": address, "unit": unit, "values": values
-    }  # fmt: skip
     never = never_written(session, space, address, len(data))
-    if never is not None and never.any():
-        data_out["never_written"] = spans(never)
-        lines = _with_never(session, lines, never, unit)
-    elif never is None and not any(data) and not_known(session, space, address):
-        data_out["never_written"] = UNKNOWN
-        if not gdb_text.wanted(session):
-            lines.append(f"  {UNKNOWN}")
-    return Output(tuple(lines), data_out)
-
-
-def _with_never(
-    session: DebugSession, lines: list[str], never: NDArray[np.bool_], unit: int
-) -> list[str]:
-    """Lines of `x`, with what nobody has written at their ends."""
+    unknown = never is None and not any(data) and bool(not_known(session, space, address))
+    found = MemoryWords(
+        space, address, unit, values, ABSENT if never is None or not never.any() else spans(never)
+    )
     if gdb_text.wanted(session):
+        lines = tuple(gdb_text.memory_lines(session, space, address, values, unit, letter))
+        return Card(replace(found, never_written=UNKNOWN) if unknown else found, lambda _: lines)
+    if unknown:
+        return Card(
+            replace(found, never_written=UNKNOWN),
+            lambda words: [*_memory_lines(words, letter), f"  {UNKNOWN}"],
+        )
+    return Card(found, lambda words: _with_never(words, _memory_lines(words, letter), never))
+
+
+@typed_row
+class MemoryWords:
+    """Units of memory from an address on; `never_written` is where nobody has written."""
+
+    space: str = column()
+    address: int = column()
+    unit: int = column()
+    values: list[int] = column()
+    never_written: Any = column(default=ABSENT)
+
+
+def _with_never(words: MemoryWords, lines: list[str], never: NDArray[np.bool_] | None) -> list[str]:
+    """Lines of `x`, with what nobody has written at their ends."""
+    if never is None or not never.any():
         return lines
-    room, width = unit * gdb_text.PER_LINE[unit], max(map(len, lines))
+    room, width = words.unit * gdb_text.PER_LINE[words.unit], max(map(len, lines))
     out = []
     for n, line in enumerate(lines):
-        words = ranges_words(never[n * room : (n + 1) * room])
-        out.append(f"{line:{width}}  {words}" if words else line)
+        told = ranges_words(never[n * room : (n + 1) * room])
+        out.append(f"{line:{width}}  {told}" if told else line)
     return out
 
 
-def _memory_lines(address: int, values: list[int], unit: int, letter: str) -> list[str]:
+def _memory_lines(words: MemoryWords, letter: str) -> list[str]:
+    unit, count = words.unit, gdb_text.PER_LINE[words.unit]
     lines = []
-    for i in range(0, len(values), gdb_text.PER_LINE[unit]):
+    for i in range(0, len(words.values), count):
         cells = (
             format_bits(v, unit, letter).rjust(_width(unit, letter))
-            for v in values[i : i + gdb_text.PER_LINE[unit]]
+            for v in words.values[i : i + count]
         )
-        lines.append(f"0x{address + i * unit:x}:  " + "  ".join(cells))
+        lines.append(f"0x{words.address + i * unit:x}:  " + "  ".join(cells))
     return lines
 
 
@@ -308,7 +322,7 @@ def _target(session: DebugSession, spec: Spec, text: str) -> tuple[str, int, int
     return "generic", int(result.values[lane]) & (1 << 64) - 1, unit, letter
 
 
-def _string(session: DebugSession, space: str, address: int) -> Output:
+def _string(session: DebugSession, space: str, address: int) -> Notice:
     raw = bytearray()
     while len(raw) < 4096:
         byte = session.memory.read(space, address + len(raw), 1)
@@ -316,11 +330,11 @@ def _string(session: DebugSession, space: str, address: int) -> Output:
             break
         raw += byte
     text = raw.decode("utf-8", "replace")
-    return Output((f'0x{address:x}:  "{text}"',), {"address": address, "string": text})
+    return Notice(f'0x{address:x}:  "{text}"', {"address": address, "string": text})
 
 
-def _instructions(session: DebugSession, spec: Spec, text: str) -> Output:
-    from gpudbg.debug.commands.code import instruction_rows
+def _instructions(session: DebugSession, spec: Spec, text: str) -> Listing:
+    from gpudbg.debug.commands.code import instruction_listing
 
     if text in ("", "$pc"):
         # Where no warp stands, the kernel's code begins.
@@ -333,7 +347,7 @@ def _instructions(session: DebugSession, spec: Spec, text: str) -> Output:
     rows = session.symbols.around(start, 0, (spec.count or 1) - 1)
     if rows:
         session.examine_state = ("code", session.symbols.layout.next(rows[-1].pc), 8, "i")
-    return instruction_rows(session, rows)
+    return instruction_listing(session, rows)
 
 
 def _code_place(session: DebugSession, text: str) -> int:
@@ -353,15 +367,17 @@ def _code_place(session: DebugSession, text: str) -> int:
     group="data",
     needs="nothing",
 )
-def display(session: DebugSession, argument: str) -> Output:
+def display(session: DebugSession, argument: str) -> Card:
     """Add a display, or show all of them."""
     if not argument.strip():
-        return Output(tuple(session.displays.lines()))
+        now = session.displays.lines()
+        return Card(None, lambda _: now)
     spec, text = split_spec(argument)
     head = argument[: len(argument) - len(text)].strip()
     verb = "x" if spec.letter in ("i", "s") or spec.count is not None else "output"
     row = session.displays.add(f"{verb}{head} {text}")
-    return Output(tuple(session.displays.lines(row.number)), row.number)
+    shown = session.displays.lines(row.number)
+    return Card(row.number, lambda _: shown)
 
 
 @command(
@@ -372,20 +388,31 @@ def display(session: DebugSession, argument: str) -> Output:
     group="data",
     needs="nothing",
 )
-def undisplay(session: DebugSession, argument: str) -> Output:
+def undisplay(session: DebugSession, argument: str) -> Notice:
     """Remove a display."""
     session.displays.remove(parse_int(argument, "display number") if argument.strip() else None)
-    return Output(() if gdb_text.wanted(session) else ("done",))
+    return Notice("" if gdb_text.wanted(session) else "done")
 
 
 @command("info display", help="expressions shown at every stop", group="data", needs="nothing")
-def info_display(session: DebugSession, argument: str) -> Output:
+def info_display(session: DebugSession, argument: str) -> Listing:
     """List displays."""
-    rows = [(r.number, r.title) for r in session.displays.rows.values()]
-    lines = [f"{n}: {c}" for n, c in rows] or ["no displays; `display EXPRESSION` adds one"]
-    if gdb_text.wanted(session):
-        lines = gdb_text.display_lines(rows)
-    return Output(tuple(lines), [{"number": n, "command": c} for n, c in rows])
+    rows = tuple(DisplayRow(r.number, r.title) for r in session.displays.rows.values())
+    if not gdb_text.wanted(session):
+        return Listing(rows, str, empty="no displays; `display EXPRESSION` adds one")
+    title = gdb_text.DISPLAYS if rows else ("There are no auto-display expressions now.",)
+    return Listing(rows, lambda row: f"{row.number}:   y  {row.command}", title=title)
+
+
+@typed_row
+class DisplayRow:
+    """An expression that is shown at every stop."""
+
+    number: int = column()
+    command: str = column()
+
+    def __str__(self) -> str:
+        return f"{self.number}: {self.command}"
 
 
 @command(
@@ -395,24 +422,52 @@ def info_display(session: DebugSession, argument: str) -> Output:
     help="the launch's device buffers and what is in them",
     group="data",
 )
-def info_buffers(session: DebugSession, argument: str) -> Output:
+def info_buffers(session: DebugSession, argument: str) -> Listing | Card:
     """Show buffers."""
-    rows = [a for a in session.launch.arguments if a.buffer is not None]
     name = argument.strip()
     if name:
         array = session.buffer(parse_int(name, "argument number") if name.isdecimal() else name)
         lines = str(np.array2string(array, max_line_width=100, threshold=2000)).splitlines()
-        return Output(tuple(lines), array.tolist())
-    data = [
-        {
-            "name": a.name,
-            "address": a.buffer.address,
-            "dtype": str(a.buffer.array().dtype),
-            "count": int(a.buffer.array().size),
-            **not_finite(a.buffer.array()).to_json(),
-            "never_written": buffer_words(a.buffer),
-        }
-        for a in rows
-    ]
-    lines = [f"{a.name:10} 0x{a.buffer.address:x}  {views.buffer_text(a.buffer)}" for a in rows]
-    return Output(tuple(lines or ["the kernel takes no buffers"]), data)
+        return Card(array.tolist(), lambda _: lines)
+    found = [a for a in session.launch.arguments if a.buffer is not None]
+    return Listing(
+        tuple(BufferRow.of(a.name, a.buffer) for a in found),
+        empty="the kernel takes no buffers",
+    )
+
+
+@typed_row
+class BufferRow:
+    """A buffer of the launch, and what is in it."""
+
+    name: str = column()
+    address: int = column()
+    dtype: str = column()
+    count: int = column()
+    nan: int = column()
+    first_nan: int | None = column()
+    inf: int = column()
+    first_inf: int | None = column()
+    never_written: str = column()
+    content: str = column(key="")
+
+    @classmethod
+    def of(cls, name: str, buffer: Any) -> BufferRow:
+        """The row of a buffer."""
+        array = buffer.array()
+        odd = not_finite(array)
+        return cls(
+            name,
+            buffer.address,
+            str(array.dtype),
+            int(array.size),
+            odd.nan,
+            odd.first_nan,
+            odd.inf,
+            odd.first_inf,
+            buffer_words(buffer),
+            views.buffer_text(buffer),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.name:10} 0x{self.address:x}  {self.content}"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from gpudbg.answers import Card, Table, column, lines_of, typed_row
+from gpudbg.answers.formats import ABSENT, COUNT, ROWS
 from gpudbg.debug.commands.table import command
-from gpudbg.debug.registry import Output
-from gpudbg.debug.views import text as views
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -22,41 +22,76 @@ SHOWN = 20
     group="status",
     details="Exits count how often the step engine executed an instruction for compiled code.",
 )
-def info_engine(session: DebugSession, argument: str) -> Output:
+def info_engine(session: DebugSession, argument: str) -> Card:
     """Show the engine and its exits by pc."""
     grid = session.grid
-    data: dict[str, Any] = {"engine": grid.gpu.engine, "compiled": False, "exits": []}
+    name = grid.gpu.engine
     if grid.fast is None:
-        return Output(("engine: step",), data)
+        return Card(EngineState(name, False, ()), lambda _: ["engine: step"])
     report = grid.fast.report()
-    if report is None:
-        why = grid.fast.trouble or "nothing is compiled yet"
-        return Output((f"engine: {grid.gpu.engine}; {why}",), data | {"why": why})
-    return _compiled(session, report, data | {"compiled": True})
+    if report is not None:
+        return Card(_compiled(session, report), _lines)
+    why = grid.fast.trouble or "nothing is compiled yet"
+    return Card(EngineState(name, False, (), why), lambda state: [f"engine: {name}; {state.why}"])
 
 
-def _compiled(session: DebugSession, report: EngineReport, data: dict[str, Any]) -> Output:
-    """The table of a launch with compiled code."""
-    grid = session.grid
-    total = sum(report.exits.values())
-    lines = [
-        f"engine: {grid.gpu.engine}; {len(report.code)} instructions compiled "
-        f"in {report.seconds * 1e3:.0f} ms, {len(report.slow)} without a compiled version",
-        f"{total} of {grid.total} warp instructions left compiled code",
+@typed_row
+class ExitRow:
+    """An instruction that the step engine carried out for compiled code."""
+
+    pc: int = column()
+    count: int = column("Exits", COUNT)
+    where: str = column("Where", key="")
+    instruction: str = column("Instruction")
+    why: str = column("Why")
+
+
+@typed_row
+class EngineState:
+    """How a launch executes; all but the first three only where something is compiled, or why
+    nothing is.
+    """
+
+    engine: str = column()
+    compiled: bool = column()
+    exits: tuple[ExitRow, ...] = column(None, ROWS)
+    why: str = column(default=ABSENT)
+    instructions: int = column(default=ABSENT)
+    compile_seconds: float = column(default=ABSENT)
+    total_exits: int = column(default=ABSENT)
+    total: int = column(default=ABSENT)
+    slow: int = column(key="", default=0)
+
+
+def _compiled(session: DebugSession, report: EngineReport) -> EngineState:
+    """The state of a launch with compiled code."""
+    grid, code = session.grid, report.code
+    exits = (
+        ExitRow(
+            pc,
+            count,
+            grid.code.describe(pc),
+            code[pc].text(pc) if pc in code else "",
+            report.slow.get(pc, "data, a fault or a breakpoint"),
+        )
+        for pc, count in report.exits.most_common(SHOWN)
+    )
+    return EngineState(
+        engine=grid.gpu.engine,
+        compiled=True,
+        exits=tuple(exits),
+        instructions=len(code),
+        compile_seconds=report.seconds,
+        total_exits=sum(report.exits.values()),
+        total=grid.total,
+        slow=len(report.slow),
+    )
+
+
+def _lines(state: EngineState) -> list[str]:
+    return [
+        f"engine: {state.engine}; {state.instructions} instructions compiled "
+        f"in {state.compile_seconds * 1e3:.0f} ms, {state.slow} without a compiled version",
+        f"{state.total_exits} of {state.total} warp instructions left compiled code",
+        *lines_of(Table(ExitRow, state.exits, empty="")),
     ]
-    rows = []
-    for pc, count in report.exits.most_common(SHOWN):
-        insn = report.code.get(pc)
-        text = insn.text(pc) if insn is not None else ""
-        why = report.slow.get(pc, "data, a fault or a breakpoint")
-        rows.append((f"{count}", grid.code.describe(pc), text, why))
-        data["exits"].append({"pc": pc, "count": count, "instruction": text, "why": why})
-    if rows:
-        lines += views.table(("Exits", "Where", "Instruction", "Why"), rows)
-    data |= {
-        "instructions": len(report.code),
-        "compile_seconds": report.seconds,
-        "total_exits": total,
-        "total": grid.total,
-    }
-    return Output(tuple(lines), data)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from gpudbg.answers import Answer, Card, Notice, Printed
 from gpudbg.debug.commands.table import command
-from gpudbg.debug.registry import Output, printed
 from gpudbg.debug.values.printf import formatted
 from gpudbg.errors import CommandError
 from gpudbg.expr.types import VOID, CType, Struct
@@ -61,14 +61,14 @@ a program says sizes only, and variables are shown as words."""
     details=TYPES_HELP,
     completer=lambda s, text: s.complete_expression(text),
 )
-def ptype(session: DebugSession, argument: str) -> Output:
+def ptype(session: DebugSession, argument: str) -> Notice | Card:
     """Show the type's parts."""
     text = re.sub(r"^/\w+\s*", "", argument)
     name = type_text(session, text)
     if name in (FUNCTION, "void", "dim3", "uint3"):
-        return Output((f"type = {name}",), name)
+        return Notice(f"type = {name}", name)
     first, *rest = type_lines(session.evaluate(text).type)
-    return Output((f"type = {first}", *rest), name)
+    return Card(name, lambda _: [f"type = {first}", *rest])
 
 
 @command(
@@ -80,10 +80,10 @@ def ptype(session: DebugSession, argument: str) -> Output:
     details=TYPES_HELP,
     completer=lambda s, text: s.complete_expression(text),
 )
-def whatis(session: DebugSession, argument: str) -> Output:
+def whatis(session: DebugSession, argument: str) -> Notice:
     """Name the type."""
     text = type_text(session, re.sub(r"^/\w+\s*", "", argument))
-    return Output((f"type = {text}",), text)
+    return Notice(f"type = {text}", text)
 
 
 # ---- printf ----------------------------------------------------------------------------
@@ -98,10 +98,10 @@ PRINTF_HELP = 'printf "R4 is %d, out[0] is %f\\n", $R4, out[0]    %s takes a str
     needs="stopped or ended",
     details=PRINTF_HELP,
 )
-def printf(session: DebugSession, argument: str) -> Output:
+def printf(session: DebugSession, argument: str) -> Printed:
     """Format values of the focused lane."""
     text = formatted(session, session.evaluate, argument, "printf")
-    return printed(text, text)
+    return Printed(text, text)
 
 
 @command(
@@ -112,6 +112,6 @@ def printf(session: DebugSession, argument: str) -> Output:
     needs="nothing",
     details='eval "print shared[%d]", $i',
 )
-def eval_(session: DebugSession, argument: str) -> Output:
+def eval_(session: DebugSession, argument: str) -> Answer:
     """Carry out what was formatted."""
-    return session.command(formatted(session, session.evaluate, argument, "eval"))
+    return session.command(formatted(session, session.evaluate, argument, "eval")).answer

@@ -4,35 +4,58 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpudbg.answers import Card, column, typed_row
+from gpudbg.answers.formats import COORDINATES
 from gpudbg.debug.commands.table import Handler, command
-from gpudbg.debug.focus.focus import describe, thread_of
-from gpudbg.debug.registry import Output
+from gpudbg.debug.focus.focus import Dim3, describe, thread_of
 from gpudbg.debug.stops.standing import standing_pc
+from gpudbg.symbols.listing import CodeLine
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
 
 
-def _shown(session: DebugSession) -> Output:
+@typed_row
+class FocusRow:
+    """Where the focus is: the hardware's coordinates, CUDA's, and the instruction there."""
+
+    words: str = column(key="")
+    where: str = column(key="")
+    code: CodeLine | None = column(key="")
+    sm: int = column()
+    warp: int = column()
+    lane: int = column()
+    block: Dim3 = column(None, COORDINATES)
+    thread: Dim3 = column(None, COORDINATES)
+    pc: int = column()
+    active: bool = column()
+
+    def lines(self) -> list[str]:
+        """The focus for people."""
+        out = [self.words, self.where]
+        if self.code is not None:
+            note = "" if self.active else "   (this lane is not active here)"
+            out.append(f"=> {self.code.offset:04x}  {self.code.text}{note}")
+        return out
+
+
+def _shown(session: DebugSession) -> Card:
     assert session.focus is not None
     state = session.warp().state
-    lane = session.focus.lane
-    words = describe(session.grid, session.focus)
-    code = session.symbols.instruction(standing_pc(session, state))
-    lines = [words, f"{session.symbols.describe_line(standing_pc(session, state))}"]
-    if code is not None:
-        note = "" if state.active >> lane & 1 else "   (this lane is not active here)"
-        lines.append(f"=> {code.offset:04x}  {code.text}{note}")
-    data = {
-        "sm": session.focus.sm,
-        "warp": session.focus.warp,
-        "lane": lane,
-        "block": list(state.cta.block),
-        "thread": list(thread_of(state, lane)),
-        "pc": session.symbols.offset(standing_pc(session, state)),
-        "active": bool(state.active >> lane & 1),
-    }
-    return Output(tuple(lines), data)
+    focus, pc = session.focus, standing_pc(session, state)
+    found = FocusRow(
+        words=describe(session.grid, focus),
+        where=session.symbols.describe_line(pc),
+        code=session.symbols.instruction(pc),
+        sm=focus.sm,
+        warp=focus.warp,
+        lane=focus.lane,
+        block=state.cta.block,
+        thread=thread_of(state, focus.lane),
+        pc=session.symbols.offset(pc),
+        active=bool(state.active >> focus.lane & 1),
+    )
+    return Card(found, FocusRow.lines)
 
 
 DETAILS = """\
@@ -50,7 +73,7 @@ What is not named stays as it is.  `cuda` does the same in cuda-gdb's words."""
     needs="stopped",
     details=DETAILS,
 )
-def focus(session: DebugSession, argument: str) -> Output:
+def focus(session: DebugSession, argument: str) -> Card:
     """Show or move the focus."""
     query = argument.strip() in ("", *("block thread", "kernel block thread", "sm warp lane"))
     if not query and not argument.strip().isalpha():
@@ -59,7 +82,7 @@ def focus(session: DebugSession, argument: str) -> Output:
 
 
 def _one(word: str) -> Handler:
-    def handler(session: DebugSession, argument: str) -> Output:
+    def handler(session: DebugSession, argument: str) -> Card:
         if argument:
             session.set_focus(f"{word} {argument}")
         return _shown(session)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from operator import attrgetter
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from gpudbg.answers import Answer, Card, Listing, Notice, column, typed_row
 from gpudbg.debug.commands.table import command
-from gpudbg.debug.registry import Output, quoted_words
+from gpudbg.debug.registry import quoted_words
 from gpudbg.debug.values.frames import Frame, frames
 from gpudbg.debug.views import gdb_text
 from gpudbg.debug.views.arguments import argument_doubts, argument_rows, frame_arguments
@@ -38,15 +40,30 @@ def frame_row(session: DebugSession, frame: Frame) -> str:
     return f"#{frame.level:<3}{address}{frame_words(session, frame)}"
 
 
-def _data(frame: Frame) -> dict[str, object]:
-    return {
-        "level": frame.level,
-        "pc": frame.pc,
-        "function": frame.function,
-        "file": frame.line.file if frame.line else None,
-        "line": frame.line.number if frame.line else None,
-        "inlined": frame.inlined,
-    }
+@typed_row
+class FrameRow:
+    """A call frame; `words` are the lines that people see."""
+
+    level: int = column()
+    pc: int = column()
+    function: str = column()
+    file: str | None = column()
+    line: int | None = column()
+    inlined: bool = column()
+    words: tuple[str, ...] = column(key="")
+
+
+def _row(frame: Frame, *words: str) -> FrameRow:
+    line = frame.line
+    return FrameRow(
+        frame.level,
+        frame.pc,
+        frame.function,
+        line.file if line else None,
+        line.number if line else None,
+        frame.inlined,
+        words,
+    )
 
 
 @command(
@@ -59,7 +76,7 @@ def _data(frame: Frame) -> dict[str, object]:
     needs="stopped",
     details="`info stack` shows the divergence stack.",
 )
-def backtrace(session: DebugSession, argument: str) -> Output:
+def backtrace(session: DebugSession, argument: str) -> Listing:
     """List frames."""
     rows = list(frames(session))
     words = [w for w in argument.split() if w not in ("full", "-full")]
@@ -67,15 +84,13 @@ def backtrace(session: DebugSession, argument: str) -> Output:
     if words:
         count = parse_int(" ".join(words), "count")
         rows = rows[:count] if count >= 0 else rows[count:]
-    lines: list[str] = []
-    for frame in rows:
-        lines.append(frame_row(session, frame))
-        if full:
-            lines.append("No locals.")  # no table of variables: as `info locals`
-    return Output(tuple(lines), [_data(f) for f in rows])
+    # No table of variables: as `info locals`.
+    more = ("No locals.",) if full else ()
+    found = (_row(frame, frame_row(session, frame), *more) for frame in rows)
+    return Listing(tuple(found), attrgetter("words"))
 
 
-def _select(session: DebugSession, level: int) -> Output:
+def _select(session: DebugSession, level: int) -> Card:
     rows = frames(session)
     session.frame_level = level
     frame = rows[level]
@@ -86,7 +101,7 @@ def _select(session: DebugSession, level: int) -> Output:
         size = session.settings.number("listsize")
         begin = max(frame.line.number - size // 2, 1)
         session.list_state = (frame.line.file, begin, begin)
-    return Output(tuple(lines), _data(frame))
+    return Card(_row(frame, *lines), attrgetter("words"))
 
 
 @command(
@@ -97,7 +112,7 @@ def _select(session: DebugSession, level: int) -> Output:
     group="status",
     needs="stopped",
 )
-def frame_(session: DebugSession, argument: str) -> Output:
+def frame_(session: DebugSession, argument: str) -> Card:
     """Show or select a frame."""
     count = len(frames(session))
     level = session.frame_level
@@ -114,7 +129,7 @@ def frame_(session: DebugSession, argument: str) -> Output:
     return _select(session, level)
 
 
-def _move(session: DebugSession, argument: str, sign: int) -> Output:
+def _move(session: DebugSession, argument: str, sign: int) -> Card:
     count = parse_int(argument, "count") if argument.strip() else 1
     level = session.frame_level + sign * count
     last = len(frames(session)) - 1
@@ -126,13 +141,13 @@ def _move(session: DebugSession, argument: str, sign: int) -> Output:
 
 
 @command("up", usage="up [N]", help="the calling frame", group="status", needs="stopped")
-def up(session: DebugSession, argument: str) -> Output:
+def up(session: DebugSession, argument: str) -> Card:
     """Towards the kernel."""
     return _move(session, argument, 1)
 
 
 @command("down", usage="down [N]", help="the called frame", group="status", needs="stopped")
-def down(session: DebugSession, argument: str) -> Output:
+def down(session: DebugSession, argument: str) -> Card:
     """Towards the innermost call."""
     return _move(session, argument, -1)
 
@@ -144,7 +159,7 @@ def down(session: DebugSession, argument: str) -> Output:
     group="status",
     needs="stopped",
 )
-def info_frame(session: DebugSession, argument: str) -> Output:
+def info_frame(session: DebugSession, argument: str) -> Card:
     """Describe the frame."""
     rows = frames(session)
     frame = rows[min(session.frame_level, len(rows) - 1)]
@@ -156,7 +171,7 @@ def info_frame(session: DebugSession, argument: str) -> Output:
     ]
     if frame.level + 1 < len(rows):
         lines.append(f" called from {frame_words(session, rows[frame.level + 1])}")
-    return Output(tuple(lines), _data(frame))
+    return Card(_row(frame, *lines), attrgetter("words"))
 
 
 @command(
@@ -167,22 +182,26 @@ def info_frame(session: DebugSession, argument: str) -> Output:
     details="NAME@entry is the value at the kernel's entry; arguments of device functions are not"
     " known.",
 )
-def info_args(session: DebugSession, argument: str) -> Output:
+def info_args(session: DebugSession, argument: str) -> Answer:
     """List arguments."""
     stack = frames(session)
     frame = stack[min(session.frame_level, len(stack) - 1)]
     if frame.physical or frame.inlined:
-        return Output((f"No symbol table info available for {frame.function}.",), {})
-    rows = argument_rows(session)
-    lines = [f"{a.entry} = {a.text}" for a in rows] or ["No arguments."]
-    lines += argument_doubts(session)
-    return Output(tuple(lines), {a.name: a.text for a in rows})
+        return Notice(f"No symbol table info available for {frame.function}.", {})
+    return Listing(
+        tuple(argument_rows(session)),
+        lambda a: f"{a.entry} = {a.text}",
+        empty="No arguments.",
+        foot=tuple(argument_doubts(session)),
+        by="name",
+        value="text",
+    )
 
 
 @command("info locals", help="local variables (needs -G line tables)", group="status")
-def info_locals(session: DebugSession, argument: str) -> Output:
+def info_locals(session: DebugSession, argument: str) -> Notice:
     """Nothing is known of locals without a debug build's variable tables."""
-    return Output(("No locals.",), {})
+    return Notice("No locals.", {})
 
 
 # ---- source path -----------------------------------------------------------------------
@@ -194,7 +213,7 @@ def info_locals(session: DebugSession, argument: str) -> Output:
     group="code",
     needs="nothing",
 )
-def directory(session: DebugSession, argument: str) -> Output:
+def directory(session: DebugSession, argument: str) -> Notice:
     """Add to the source path."""
     words = quoted_words(argument)
     session.sources.add_directories([part for w in words for part in w.split(":") if part])
@@ -202,10 +221,10 @@ def directory(session: DebugSession, argument: str) -> Output:
 
 
 @command("show directories", help="where source files are searched", group="code", needs="nothing")
-def show_directories(session: DebugSession, argument: str) -> Output:
+def show_directories(session: DebugSession, argument: str) -> Notice:
     """Show the source path."""
     shown = ":".join([*session.sources.directories, "$cdir", "$cwd"])
-    return Output((f"Source directories searched: {shown}",), session.sources.directories)
+    return Notice(f"Source directories searched: {shown}", list(session.sources.directories))
 
 
 @command(
@@ -215,7 +234,7 @@ def show_directories(session: DebugSession, argument: str) -> Output:
     group="code",
     needs="nothing",
 )
-def set_directories(session: DebugSession, argument: str) -> Output:
+def set_directories(session: DebugSession, argument: str) -> Notice:
     """Replace the source path."""
     session.sources.add_directories([])
     words = [w for w in argument.replace(":", " ").split() if w not in ("$cdir", "$cwd")]
@@ -229,7 +248,7 @@ def set_directories(session: DebugSession, argument: str) -> Output:
     group="code",
     needs="nothing",
 )
-def set_substitute(session: DebugSession, argument: str) -> Output:
+def set_substitute(session: DebugSession, argument: str) -> Listing:
     """Add a rule."""
     words = quoted_words(argument)
     if len(words) != 2:
@@ -245,14 +264,17 @@ def set_substitute(session: DebugSession, argument: str) -> Output:
     group="code",
     needs="nothing",
 )
-def unset_substitute(session: DebugSession, argument: str) -> Output:
+def unset_substitute(session: DebugSession, argument: str) -> Listing:
     """Drop rules."""
     session.sources.forget_rules(argument.strip() or None)
     return show_substitute(session, "")
 
 
 @command("show substitute-path", help="source path rules", group="code", needs="nothing")
-def show_substitute(session: DebugSession, argument: str) -> Output:
+def show_substitute(session: DebugSession, argument: str) -> Listing:
     """List rules."""
-    rows = [f"  `{a}' -> `{b}'." for a, b in session.sources.rules]
-    return Output(("List of all source path substitution rules:", *rows), session.sources.rules)
+    return Listing(
+        tuple(session.sources.rules),
+        lambda rule: f"  `{rule[0]}' -> `{rule[1]}'.",
+        title=("List of all source path substitution rules:",),
+    )

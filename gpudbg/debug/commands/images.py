@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpudbg.answers import Card, Notice, Table, column, typed_row
+from gpudbg.answers.formats import ABSENT, ADDRESS, COORDINATES, LIST, ROWS, Format
 from gpudbg.debug.commands.table import command
-from gpudbg.debug.registry import Output
+from gpudbg.debug.focus.focus import Dim3
 from gpudbg.debug.values.images import image_named, images_of, last_writer, unit_of
 from gpudbg.debug.views import image as views_image
 from gpudbg.debug.views import text as views
@@ -51,52 +54,66 @@ def _integers(words: Sequence[str]) -> list[int]:
         raise CommandError(f"{' '.join(words)!r} is no list of numbers") from None
 
 
-def image_data(session: DebugSession, image: DeviceImage) -> dict[str, Any]:
-    """An image as plain data."""
-    data: dict[str, Any] = {
-        "name": image.name,
-        "kind": image.kind,
-        "dim": image.options.dim,
-        "handle": image.handle,
-        "header_index": image.index,
-        "bytes": image.nbytes,
-        "channels": image.channels,
-        "dtype": str(image.dtype),
-        "shape": list(image.shape),
-        "header": header_data(image.header),
-        "header_words": [f"0x{w:08x}" for w in image.header.words()],
-        "layout": layout_data(image.layout()),
-    }
-    if image.kind == "texture":
-        pools = session.grid.gpu.images
-        data["sampler"] = sampler_data(pools.sampler(image.handle >> 20))
-    else:
-        data["disabled"] = image.index in session.grid.gpu.images.disabled
-    return data
+def _dimensions(sizes: Sequence[int]) -> str:
+    return "x".join(map(str, sizes))
 
 
-def _list(session: DebugSession, kind: str) -> Output:
-    found = [i for i in images_of(session) if i.kind == kind]
-    if not found:
-        return Output((f"no {kind}s",), [])
-    rows = []
-    for image in found:
-        header = image.header
-        block = f"{1 << header.block_height_log2}x{1 << header.block_depth_log2}"
-        rows.append(
-            (
-                image.name,
-                image.options.dim,
-                "x".join(str(n) for n in _sizes(image)),
-                f"{header.format.name} {header.type_name}",
-                header.version,
-                block if header.layout == "BLOCKLINEAR" else "-",
-                f"0x{image.handle:x}",
-                f"0x{header.address:x}",
-            )
-        )
-    names = ("Name", "Dim", "Size", "Format", "Layout", "Block", "Handle", "Address")
-    return Output(tuple(views.table(names, rows)), [image_data(session, i) for i in found])
+@typed_row
+class ImageRow:
+    """A surface or texture: how it lies in memory, and the words of its header."""
+
+    name: str = column("Name")
+    kind: str = column()
+    dim: str = column("Dim")
+    sizes: Sequence[int] = column("Size", Format(_dimensions), key="")
+    format: str = column("Format", key="")
+    version: str = column("Layout", key="")
+    block: str = column("Block", key="")
+    handle: int = column("Handle", ADDRESS)
+    at: int = column("Address", ADDRESS, key="")
+    header_index: int = column()
+    bytes: int = column()
+    channels: int = column()
+    dtype: str = column()
+    shape: tuple[int, ...] = column(None, LIST)
+    header: dict[str, Any] = column()
+    header_words: list[str] = column()
+    layout: dict[str, Any] = column()
+    sampler: dict[str, Any] = column(default=ABSENT)
+    disabled: bool = column(default=ABSENT)
+
+
+def image_row(session: DebugSession, image: DeviceImage) -> ImageRow:
+    """An image as a record."""
+    header, pools = image.header, session.grid.gpu.images
+    block = f"{1 << header.block_height_log2}x{1 << header.block_depth_log2}"
+    texture = image.kind == "texture"
+    return ImageRow(
+        name=image.name,
+        kind=image.kind,
+        dim=image.options.dim,
+        sizes=_sizes(image),
+        format=f"{header.format.name} {header.type_name}",
+        version=header.version,
+        block=block if header.layout == "BLOCKLINEAR" else "-",
+        handle=image.handle,
+        at=header.address,
+        header_index=image.index,
+        bytes=image.nbytes,
+        channels=image.channels,
+        dtype=str(image.dtype),
+        shape=image.shape,
+        header=header_data(header),
+        header_words=[f"0x{w:08x}" for w in header.words()],
+        layout=layout_data(image.layout()),
+        sampler=sampler_data(pools.sampler(image.handle >> 20)) if texture else ABSENT,
+        disabled=ABSENT if texture else image.index in pools.disabled,
+    )
+
+
+def _list(session: DebugSession, kind: str) -> Table:
+    found = (image_row(session, i) for i in images_of(session) if i.kind == kind)
+    return Table(ImageRow, tuple(found), empty=f"no {kind}s")
 
 
 def _sizes(image: DeviceImage) -> list[int]:
@@ -105,7 +122,7 @@ def _sizes(image: DeviceImage) -> list[int]:
     return [sizes[axis] for axis in header.axes]
 
 
-def _describe(session: DebugSession, kind: str, argument: str) -> Output:
+def _describe(session: DebugSession, kind: str, argument: str) -> Table | Card:
     """The list, one image, or one texel."""
     words = _words(argument.replace(",", " "))
     if not words:
@@ -113,20 +130,58 @@ def _describe(session: DebugSession, kind: str, argument: str) -> Output:
     image = image_named(session, words[0], kind)
     if len(words) > 1:
         return _texel(session, image, _integers(words[1:]))
-    data = image_data(session, image)
-    lines = [f"{image.name}: {summary(image.header)}", f"  handle 0x{image.handle:x}"]
-    if data["layout"]:
-        lines.append("  " + ", ".join(f"{k} {v}" for k, v in data["layout"].items()))
-    if "sampler" in data:
-        s = data["sampler"]
+    head, content = summary(image.header), views.array_words(image.array())
+    return Card(image_row(session, image), lambda row: _image_lines(row, head, content))
+
+
+def _image_lines(image: ImageRow, head: str, content: str) -> list[str]:
+    lines = [f"{image.name}: {head}", f"  handle 0x{image.handle:x}"]
+    if image.layout:
+        lines.append("  " + ", ".join(f"{k} {v}" for k, v in image.layout.items()))
+    if image.kind == "texture":
+        s = image.sampler
         lines.append(f"  {'/'.join(s['address'])}, {s['mag_filter']}, {s['mip_filter']}")
-    if data.get("disabled"):
+    elif image.disabled:
         lines.append("  disabled: updates are dropped")
-    lines.append(f"  {views.array_words(image.array())}")
-    return Output(tuple(lines), data)
+    return [*lines, f"  {content}"]
 
 
-def _texel(session: DebugSession, image: DeviceImage, coords: list[int]) -> Output:
+@typed_row
+class WriterRow:
+    """Who wrote a texel last."""
+
+    pc: int = column()
+    where: str = column()
+    block: Dim3 = column(None, COORDINATES)
+    thread: Dim3 = column(None, COORDINATES)
+    count: int = column()
+
+
+@typed_row
+class TexelRow:
+    """A texel, where it lies, and who wrote it last; `steps` lead to its address."""
+
+    coords: dict[str, int] = column()
+    value: Any = column()
+    hex: str = column()
+    offset: int = column()
+    address: int = column()
+    writer: WriterRow | None = column(None, ROWS)
+    shown: str = column(key="")
+    steps: tuple[str, ...] = column(key="")
+    written: str = column(key="")
+
+    def lines(self) -> list[str]:
+        """The texel for people."""
+        return [
+            self.shown,
+            f"  offset {self.offset}, address 0x{self.address:x}",
+            *(f"    {step}" for step in self.steps),
+            *([f"  {self.written}"] if self.written else []),
+        ]
+
+
+def _texel(session: DebugSession, image: DeviceImage, coords: list[int]) -> Card:
     at = texel_place(image, coords)
     values = slice_of(image, at["z"] or at["layer"])
     layout = image.layout()
@@ -134,25 +189,24 @@ def _texel(session: DebugSession, image: DeviceImage, coords: list[int]) -> Outp
     place = layout.place(offset)
     writer = last_writer(session, image, at["x"], at["y"], at["z"], at["layer"])
     texel = np.ascontiguousarray(values[at["y"], at["x"]])
-    data = {
-        "coords": at,
-        "value": texel.tolist(),
-        "hex": "0x" + texel.tobytes()[::-1].hex(),
-        "offset": offset,
-        "address": image.header.address + offset,
-        "writer": None if writer is None else {
-            "pc": writer.pc, "where": writer.where, "block": list(writer.block),
-            "thread": list(writer.thread), "count": writer.count,
-        },
-    }  # fmt: skip
-    lines = [views_image.texel_words(values, at["x"], at["y"])]
+    shown = views_image.texel_words(values, at["x"], at["y"])
     if image.options.format:
-        lines[0] += "  " + decoded_words(image, values, at["x"], at["y"])
-    lines.append(f"  offset {offset}, address 0x{image.header.address + offset:x}")
-    lines += [f"    {step}" for step in (steps(layout, place) if place is not None else ())]
-    if image.kind == "surface":
-        lines.append(f"  written by {writer.words()}" if writer else "  not written in this run")
-    return Output(tuple(lines), data)
+        shown += "  " + decoded_words(image, values, at["x"], at["y"])
+    written = f"written by {writer.words()}" if writer else "not written in this run"
+    row = TexelRow(
+        coords=at,
+        value=texel.tolist(),
+        hex="0x" + texel.tobytes()[::-1].hex(),
+        offset=offset,
+        address=image.header.address + offset,
+        writer=None
+        if writer is None
+        else WriterRow(writer.pc, writer.where, writer.block, writer.thread, writer.count),
+        shown=shown,
+        steps=tuple(steps(layout, place)) if place is not None else (),
+        written=written if image.kind == "surface" else "",
+    )
+    return Card(row, TexelRow.lines)
 
 
 @command(
@@ -163,7 +217,7 @@ def _texel(session: DebugSession, image: DeviceImage, coords: list[int]) -> Outp
     group="status",
     completer=_names("surface"),
 )
-def info_surfaces(session: DebugSession, argument: str) -> Output:
+def info_surfaces(session: DebugSession, argument: str) -> Table | Card:
     """List surfaces, or explain one."""
     return _describe(session, "surface", argument)
 
@@ -176,7 +230,7 @@ def info_surfaces(session: DebugSession, argument: str) -> Output:
     group="status",
     completer=_names("texture"),
 )
-def info_textures(session: DebugSession, argument: str) -> Output:
+def info_textures(session: DebugSession, argument: str) -> Table | Card:
     """List textures, or explain one."""
     return _describe(session, "texture", argument)
 
@@ -188,55 +242,111 @@ def info_textures(session: DebugSession, argument: str) -> Output:
     help="surface accesses outside their surface: every lane, and what the clamp did to it",
     group="status",
 )
-def info_outside(session: DebugSession, argument: str) -> Output:
+def info_outside(session: DebugSession, argument: str) -> Card:
     """The last accesses outside a surface or through an invalid header."""
     unit = unit_of(session)
     words = argument.upper().split()
     clamps = [w for w in words if w in CLAMPS]
     numbers = _integers([w for w in words if w not in CLAMPS])
     count = numbers[0] if numbers else DEFAULT_ACCESSES
-    if unit is None or not unit.log:
-        return Output(("no surface access was outside its surface",), {"totals": [], "last": []})
-    lines = []
-    totals = []
-    for (pc, clamp), lanes in unit.outside.items():
-        where = session.symbols.describe_line(pc)
-        lines.append(f"{lanes} lanes outside at {where}, clamp {clamp}")
-        totals.append({"pc": pc, "where": where, "clamp": clamp, "lanes": lanes})
-    rows = []
-    chosen = [a for a in unit.log if not clamps or getattr(a, "clamp", "") in clamps]
-    for access in chosen[-count:] if count > 0 else ():
-        text, data = _access(session, access)
-        lines += text
-        rows.append(data)
-    return Output(tuple(lines), {"totals": totals, "last": rows})
+    log, totals = (list(unit.log), unit.outside) if unit is not None else ([], {})
+    chosen = [a for a in log if not clamps or getattr(a, "clamp", "") in clamps]
+    found = OutsideAccesses(
+        totals=tuple(
+            OutsideTotal(pc, session.symbols.describe_line(pc), clamp, lanes)
+            for (pc, clamp), lanes in totals.items()
+            if log
+        ),
+        last=tuple(_access(session, a) for a in (chosen[-count:] if count > 0 else ())),
+        none=not log,
+    )
+    return Card(found, OutsideAccesses.lines)
 
 
-def _access(
-    session: DebugSession, access: Access | InvalidAccess
-) -> tuple[list[str], dict[str, Any]]:
-    where = session.symbols.describe_line(access.pc)
-    head = f"{access.op} on {access.image.name} at {where}, block {access.block} warp {access.warp}"
-    data: dict[str, Any] = {
-        "op": access.op, "image": access.image.name, "pc": access.pc, "where": where,
-        "sm": access.sm, "warp": access.warp, "block": list(access.block),
-    }  # fmt: skip
+@typed_row
+class OutsideTotal:
+    """Lanes outside their surface at one instruction."""
+
+    pc: int = column()
+    where: str = column()
+    clamp: str = column()
+    lanes: int = column()
+
+    def __str__(self) -> str:
+        return f"{self.lanes} lanes outside at {self.where}, clamp {self.clamp}"
+
+
+@typed_row
+class OutsideLane:
+    """A lane outside its surface, and what the clamp did."""
+
+    lane: int = column()
+    coords: dict[str, int] = column()
+    outside: tuple[str, ...] = column(None, LIST)
+    did: str = column()
+
+    def __str__(self) -> str:
+        coords = " ".join(f"{k} {v}" for k, v in self.coords.items())
+        return f"  lane {self.lane:2}  {coords}: {', '.join(self.outside)}: {self.did}"
+
+
+@typed_row
+class OutsideAccess:
+    """An access of a warp; through an invalid header `why` says that nothing was done."""
+
+    op: str = column()
+    image: str = column()
+    pc: int = column()
+    where: str = column()
+    sm: int = column()
+    warp: int = column()
+    block: Dim3 = column(None, COORDINATES)
+    lanes: int = column(default=ABSENT)
+    why: str = column(default=ABSENT)
+    clamp: str = column(default=ABSENT)
+    size: int = column(default=ABSENT)
+    outside: tuple[OutsideLane, ...] = column(None, ROWS, default=ABSENT)
+
+    def lines(self) -> list[str]:
+        """The access for people."""
+        head = f"{self.op} on {self.image} at {self.where}, block {self.block} warp {self.warp}"
+        if self.why is not ABSENT:
+            return [head, f"  {self.lanes.bit_count()} lanes did nothing: {self.why}"]
+        return [f"{head}, clamp {self.clamp}", *map(str, self.outside)]
+
+
+@typed_row
+class OutsideAccesses:
+    """Surface accesses outside their surfaces: how many by instruction, and the last ones."""
+
+    totals: tuple[OutsideTotal, ...] = column(None, ROWS)
+    last: tuple[OutsideAccess, ...] = column(None, ROWS)
+    none: bool = column(key="")
+
+    def lines(self) -> list[str]:
+        """The accesses for people."""
+        if self.none:
+            return ["no surface access was outside its surface"]
+        return [*map(str, self.totals), *(line for a in self.last for line in a.lines())]
+
+
+def _access(session: DebugSession, access: Access | InvalidAccess) -> OutsideAccess:
+    found = OutsideAccess(
+        access.op,
+        access.image.name,
+        access.pc,
+        session.symbols.describe_line(access.pc),
+        access.sm,
+        access.warp,
+        access.block,
+    )
     if isinstance(access, InvalidAccess):
-        words = f"{access.lanes.bit_count()} lanes did nothing: {access.why}"
-        return [head, f"  {words}"], data | {"lanes": access.lanes, "why": access.why}
-    lines, rows = [f"{head}, clamp {access.clamp}"], []
-    for lane in access.lanes_outside():
-        coords = " ".join(f"{k} {v}" for k, v in lane.coords.items())
-        lines.append(f"  lane {lane.lane:2}  {coords}: {', '.join(lane.outside)}: {lane.did}")
-        rows.append(
-            {
-                "lane": lane.lane,
-                "coords": lane.coords,
-                "outside": list(lane.outside),
-                "did": lane.did,
-            }
-        )
-    return lines, data | {"clamp": access.clamp, "size": access.size, "outside": rows}
+        return replace(found, lanes=access.lanes, why=access.why)
+    lanes = (
+        OutsideLane(lane.lane, lane.coords, tuple(lane.outside), lane.did)
+        for lane in access.lanes_outside()
+    )
+    return replace(found, clamp=access.clamp, size=access.size, outside=tuple(lanes))
 
 
 def _option(words: list[str], name: str, usual: int) -> int:
@@ -258,7 +368,7 @@ def _option(words: list[str], name: str, usual: int) -> int:
     group="data",
     completer=_names(""),
 )
-def picture(session: DebugSession, argument: str) -> Output:
+def picture(session: DebugSession, argument: str) -> Card:
     """Show an image from texel X Y on; a zoom below 0 shows every Nth texel."""
     words = _words(argument)
     zoom, number = _option(words, "zoom", 0), _option(words, "slice", 0)
@@ -276,8 +386,10 @@ def picture(session: DebugSession, argument: str) -> Output:
     shades = shades_of(values)
     cells = views_image.pixel_cells(pixels_of(values, shades), window)
     head = f"{image.name} {width}x{height}, {shades.low:g} black to {shades.high:g} white"
-    data = {"name": image.name, "width": width, "height": height, "zoom": zoom}
-    return Output((head, *views_image.ansi(cells)), data)
+    return Card(
+        {"name": image.name, "width": width, "height": height, "zoom": zoom},
+        lambda _: [head, *views_image.ansi(cells)],
+    )
 
 
 @command(
@@ -288,11 +400,11 @@ def picture(session: DebugSession, argument: str) -> Output:
     group="data",
     completer=_names(""),
 )
-def export_command(session: DebugSession, argument: str) -> Output:
+def export_command(session: DebugSession, argument: str) -> Notice:
     """Write a file."""
     words = _words(argument)
     zoom, number = _option(words, "zoom", 1), _option(words, "slice", 0)
     if len(words) != 2:
         raise CommandError("export surface needs a name and a file")
     line = export_image(image_named(session, words[0]), words[1], number, zoom)
-    return Output((line,), {"file": words[1], "name": words[0]})
+    return Notice(line, {"file": words[1], "name": words[0]})

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from gpudbg.answers import Card, Notice, Sections, Table, column, computed, lines_of, typed_row
+from gpudbg.answers.formats import ROWS
+from gpudbg.answers.records import HEADLESS
 from gpudbg.debug.commands.table import command
-from gpudbg.debug.registry import Output, quoted_words
-from gpudbg.debug.views.text import table
+from gpudbg.debug.registry import quoted_words
 from gpudbg.errors import CommandError
 from gpudbg.formats.launch import MissingArguments
 from gpudbg.launch.flags import flag_text, launch_parser
@@ -106,15 +108,15 @@ def form_of(session: DebugSession) -> LaunchForm:
         k for k in (*s.program.kernels, *s.program.elsewhere) if k.startswith(text)
     ],
 )
-def launch(session: DebugSession, argument: str) -> Output:
+def launch(session: DebugSession, argument: str) -> Sections:
     """Start a kernel, at its entry."""
     from gpudbg.debug.commands.run import stop_output
 
     words, form = completed(session, argument)
     session.plan(laid_over(session, words) if form is None else opening_of(session).with_form(form))
-    added = () if form is None else (f"run {shlex.join(words)}",)
-    out = stop_output(session, session.restart())
-    return Output((*added, *out.lines), out.data)
+    added = "" if form is None else f"run {shlex.join(words)}"
+    stop = session.restart()
+    return Sections((Notice(added), stop_output(session, stop)), stop)
 
 
 def completed(session: DebugSession, argument: str) -> tuple[list[str], LaunchForm | None]:
@@ -143,7 +145,7 @@ def completed(session: DebugSession, argument: str) -> tuple[list[str], LaunchFo
     needs="nothing",
     details="Values in brackets are proposed, not given: `launch` takes them.",
 )
-def info_launch(session: DebugSession, argument: str) -> Output:
+def info_launch(session: DebugSession, argument: str) -> Card:
     """Show the next launch."""
     from gpudbg.errors import UsageError
     from gpudbg.launch.form import form_of as texts
@@ -157,35 +159,72 @@ def info_launch(session: DebugSession, argument: str) -> Output:
         named = {a.name for a in given.arguments if a.text} | opening.named_arguments()
     except UsageError:
         named = opening.named_arguments()
-    lines = [signature(session.program, kernel)]
-    lines += table(
-        ("", "", ""),
-        [
-            ("  grid", form.grid, "blocks"),
-            ("  block", form.block, "threads of a block"),
-            ("  shared", form.shared, "bytes of dynamic shared memory"),
-        ],
-    )[1:]
-    rows = [
-        (f"  {a.name}", a.text if a.name in named else f"[{a.text}]", a.type)
-        for a in form.arguments
-    ]
-    lines += table(("", "", ""), rows)[1:] if rows else []
-    if trouble is not None:
-        lines.append(str(trouble))
-    data: dict[str, Any] = {
-        "kernel": form.kernel,
-        "grid": form.grid,
-        "block": form.block,
-        "shared": form.shared,
-        "arguments": [
-            {"name": a.name, "type": a.type, "value": a.text, "given": a.name in named}
-            for a in form.arguments
-        ],
-        "missing": trouble.message if trouble is not None else "",
-        "launched": session.launched,
-    }
-    return Output(tuple(lines), data)
+    return Card(
+        PlannedLaunch(
+            signature=signature(session.program, kernel),
+            kernel=form.kernel,
+            grid=form.grid,
+            block=form.block,
+            shared=form.shared,
+            arguments=tuple(
+                PlannedArgument(a.name, a.type, a.text, a.name in named) for a in form.arguments
+            ),
+            missing=trouble.message if trouble is not None else "",
+            launched=session.launched,
+            trouble=str(trouble) if trouble is not None else "",
+        ),
+        PlannedLaunch.lines,
+    )
+
+
+@typed_row
+class PlannedArgument:
+    """An argument of the next launch; one that was not given is proposed."""
+
+    indented = computed("", lambda a: f"  {a.name}")
+    shown = computed("", lambda a: a.value if a.given else f"[{a.value}]")
+    name: str = column()
+    type: str = column("")
+    value: str = column()
+    given: bool = column()
+
+
+@typed_row
+class PlannedSize:
+    """A size of the next launch."""
+
+    name: str = column("")
+    value: str = column("")
+    meaning: str = column("")
+
+
+@typed_row
+class PlannedLaunch:
+    """What `run` launches, and what is missing for it."""
+
+    signature: str = column(key="")
+    kernel: str = column()
+    grid: str = column()
+    block: str = column()
+    shared: str = column()
+    arguments: tuple[PlannedArgument, ...] = column(None, ROWS)
+    missing: str = column()
+    launched: bool = column()
+    trouble: str = column(key="")
+
+    def lines(self) -> list[str]:
+        """The launch for people."""
+        sizes = (
+            PlannedSize("  grid", self.grid, "blocks"),
+            PlannedSize("  block", self.block, "threads of a block"),
+            PlannedSize("  shared", self.shared, "bytes of dynamic shared memory"),
+        )
+        return [
+            self.signature,
+            *lines_of(Table(PlannedSize, sizes, style=HEADLESS)),
+            *lines_of(Table(PlannedArgument, self.arguments, empty="", style=HEADLESS)),
+            *([self.trouble] if self.trouble else []),
+        ]
 
 
 def save_form(program: str, form: LaunchForm, name: str = "") -> Path:
@@ -216,7 +255,7 @@ def save_form(program: str, form: LaunchForm, name: str = "") -> Path:
     group="running",
     needs="nothing",
 )
-def save_launch(session: DebugSession, argument: str) -> Output:
+def save_launch(session: DebugSession, argument: str) -> Notice:
     """Write the next launch as a table."""
     path = save_form(session.program.path, form_of(session), argument.strip())
-    return Output((f"saved to {path}",), str(path))
+    return Notice(f"saved to {path}", str(path))

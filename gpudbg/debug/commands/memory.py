@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpudbg.answers import Listing, Notice
 from gpudbg.debug.commands.table import command
-from gpudbg.debug.registry import Output, quoted_words
+from gpudbg.debug.registry import quoted_words
 from gpudbg.debug.values.printf import split_arguments
 from gpudbg.errors import CommandError
 from gpudbg.expr.evaluate import Place, per_lane, text_of, uniform
@@ -84,7 +85,7 @@ def _range_bytes(session: DebugSession, text: str) -> bytes:
     return read(session, space, start, end - start)
 
 
-def _write(session: DebugSession, argument: str, mode: str, what: str) -> Output:
+def _write(session: DebugSession, argument: str, mode: str, what: str) -> Notice:
     if not argument.strip():
         raise CommandError("Missing filename.", f"dump {what} FILE …")
     name = quoted_words(argument.split(None, 1)[0])[0]
@@ -95,7 +96,7 @@ def _write(session: DebugSession, argument: str, mode: str, what: str) -> Output
             file.write(data)
     except OSError as error:
         raise CommandError(f"cannot write {name}: {error.strerror}") from None
-    return Output((), {"file": name, "bytes": len(data)})
+    return Notice("", {"file": name, "bytes": len(data)})
 
 
 def _writer(verb: str, what: str, mode: str, help_: str) -> None:
@@ -106,7 +107,7 @@ def _writer(verb: str, what: str, mode: str, help_: str) -> None:
         group="data",
         needs="stopped or ended",
     )
-    def handler(session: DebugSession, argument: str) -> Output:
+    def handler(session: DebugSession, argument: str) -> Notice:
         return _write(session, argument, mode, what)
 
 
@@ -118,7 +119,7 @@ def _binary(verb: str, mode: str) -> None:
         group="data",
         needs="stopped or ended",
     )
-    def handler(session: DebugSession, argument: str) -> Output:
+    def handler(session: DebugSession, argument: str) -> Notice:
         what, _, rest = argument.partition(" ")
         if what not in ("memory", "value"):
             raise CommandError(f"{verb} binary takes memory or value", f"help {verb} memory")
@@ -140,7 +141,7 @@ _binary("append", "ab")
     group="data",
     needs="stopped",
 )
-def restore(session: DebugSession, argument: str) -> Output:
+def restore(session: DebugSession, argument: str) -> Notice:
     """Write memory from a file."""
     name, _, rest = argument.partition(" ")
     rest = rest.strip().removeprefix("binary ").strip()
@@ -154,7 +155,7 @@ def restore(session: DebugSession, argument: str) -> Output:
     session.memory.write(space, start, data)
     end = start + len(data)
     told = f"Restoring binary file {name} into memory (0x{start:x} to 0x{end:x})"
-    return Output((told,), {"file": name, "bytes": len(data), "address": start})
+    return Notice(told, {"file": name, "bytes": len(data), "address": start})
 
 
 # ---- find ------------------------------------------------------------------------------
@@ -189,7 +190,7 @@ def _pattern(session: DebugSession, texts: list[str], size: int | None) -> bytes
     details="b h w g: bytes of a value; N: how many places at most.  $_ is the last one,\n"
     "$numfound their number.  A string stands for its characters.",
 )
-def find(session: DebugSession, argument: str) -> Output:
+def find(session: DebugSession, argument: str) -> Listing:
     """Search memory."""
     size: int | None = None
     most = MOST
@@ -223,5 +224,5 @@ def find(session: DebugSession, argument: str) -> Output:
         last = np.full(32, found[-1], np.uint64)
         session.variables["$_"] = per_lane(last, Pointer(space, U8), Place("variable", name="$_"))
     count = f"{len(found)} pattern{'s' if len(found) > 1 else ''} found."
-    lines = [f"0x{address:x}" for address in found]
-    return Output((*lines, count if found else "Pattern not found."), found)
+    foot = count if found else "Pattern not found."
+    return Listing(tuple(found), "0x{:x}".format, foot=(foot,))

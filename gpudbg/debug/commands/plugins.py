@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gpudbg.answers import Answer, Listing, Notice, Sections
 from gpudbg.debug import extensions
 from gpudbg.debug.commands.table import TABLE, command
-from gpudbg.debug.registry import Output
 from gpudbg.errors import CommandError
 from gpudbg.loading import foreign
+from gpudbg.plugin import PluginInfo
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -18,11 +19,10 @@ if TYPE_CHECKING:
     "info plugins", help="plugins, what they add, and what is broken", group="support",
     needs="nothing",
 )  # fmt: skip
-def info_plugins(session: DebugSession, argument: str) -> Output:
+def info_plugins(session: DebugSession, argument: str) -> Listing:
     """List plugins."""
-    found = foreign.plugins().plugins
-    lines = [info.line() for info in found]
-    return Output(tuple(lines or ["no plugins are installed"]), [i.to_json() for i in found])
+    found = tuple(foreign.plugins().plugins)
+    return Listing(found, PluginInfo.line, empty="no plugins are installed")
 
 
 @command(
@@ -33,16 +33,18 @@ def info_plugins(session: DebugSession, argument: str) -> Output:
     needs="nothing",
     completer=lambda s, text: [n for n in foreign.plugins().views if n.startswith(text)],
 )
-def view(session: DebugSession, argument: str) -> Output:
+def view(session: DebugSession, argument: str) -> Listing:
     """Show a view, or list them."""
     name = argument.strip()
     if not name:
-        rows = foreign.plugins().views.values()
-        lines = [f"{e.name:20} {e.help}  ({e.plugin})" for e in rows]
-        return Output(tuple(lines or ["no plugin adds a view"]), [e.name for e in rows])
+        views = foreign.plugins().views
+        return Listing(
+            tuple(views),
+            lambda name: f"{name:20} {views[name].help}  ({views[name].plugin})",
+            empty="no plugin adds a view",
+        )
     width = session.settings.number("width")
-    shown = tuple(extensions.view_lines(session, name, width))
-    return Output(shown, list(shown))
+    return Listing(tuple(extensions.view_lines(session, name, width)))
 
 
 @command(
@@ -53,15 +55,16 @@ def view(session: DebugSession, argument: str) -> Output:
     needs="nothing",
     completer=lambda s, text: [n for n in foreign.plugins().observers if n.startswith(text)],
 )
-def observe(session: DebugSession, argument: str) -> Output:
+def observe(session: DebugSession, argument: str) -> Answer:
     """Attach, detach or list observers."""
     words = argument.split()
     if not words:
-        rows = foreign.plugins().observers.values()
-        lines = [
-            f"{'*' if e.name in session.observing else ' '} {e.name:18} {e.help}" for e in rows
-        ]
-        return Output(tuple(lines or ["no plugin adds an observer"]), [e.name for e in rows])
+        found, attached = foreign.plugins().observers, frozenset(session.observing)
+        return Listing(
+            tuple(found),
+            lambda name: f"{'*' if name in attached else ' '} {name:18} {found[name].help}",
+            empty="no plugin adds an observer",
+        )
     name = words[0]
     if words[1:] == ["off"]:
         if name not in session.observing:
@@ -69,12 +72,12 @@ def observe(session: DebugSession, argument: str) -> Output:
         observer = session.observing.pop(name)
         session.grid.gpu.unsubscribe(observer)
         report = _report(observer)
-        return Output((f"{name} is off", *extensions.as_output(report).lines), report)
+        return Sections((Notice(f"{name} is off"), extensions.as_answer(report)), report)
     if len(words) > 1:
         raise CommandError(f"observe {argument!r} is not understood", "observe NAME [off]")
     if name not in session.observing:
         session.observing[name] = extensions.make_observer(session, name)
-    return Output((f"{name} is on",), name)
+    return Notice(f"{name} is on", name)
 
 
 def _report(observer: Any) -> Any:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpudbg.answers import Card, Notice
 from gpudbg.debug.commands.launch import plan
 from gpudbg.debug.commands.table import command
-from gpudbg.debug.registry import Output, quoted_words
+from gpudbg.debug.registry import quoted_words
 from gpudbg.debug.settings import SCOPES
 from gpudbg.debug.stops.stop import BreakpointStop, Stop
 from gpudbg.debug.views.format import parse_int
@@ -16,15 +17,14 @@ if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
 
 
-def stop_output(session: DebugSession, stop: Stop) -> Output:
+def stop_output(session: DebugSession, stop: Stop) -> Card:
     """How the console announces a stop: the stop card, then the displays."""
     from gpudbg.debug.views.text import stop_card
 
-    printed = session.breakpoints.take_printed()
-    if session.scripting.silent and isinstance(stop, BreakpointStop):
-        return Output(tuple(printed), stop.to_json())
-    lines = [*printed, *stop_card(session, stop), *session.displays.lines()]
-    return Output(tuple(lines), stop.to_json())
+    lines = session.breakpoints.take_printed()
+    if not (session.scripting.silent and isinstance(stop, BreakpointStop)):
+        lines = [*lines, *stop_card(session, stop), *session.displays.lines()]
+    return Card(stop, lambda _: lines)
 
 
 @command(
@@ -37,7 +37,7 @@ def stop_output(session: DebugSession, stop: Stop) -> Output:
     "FLAGS are those of the command line (--kernel, --grid, --block, --arg NAME=VALUE); they are\n"
     "laid over what was given so far, and stay.  `set args` replaces all of them.",
 )
-def run(session: DebugSession, argument: str) -> Output:
+def run(session: DebugSession, argument: str) -> Card:
     """Restart when the launch has moved, then run."""
     plan(session, quoted_words(argument))
     entry = session.restart()
@@ -54,7 +54,7 @@ def run(session: DebugSession, argument: str) -> Output:
     group="running",
     details="FLAGS as of `run`.",
 )
-def start(session: DebugSession, argument: str) -> Output:
+def start(session: DebugSession, argument: str) -> Card:
     """Restart and stay at the entry."""
     plan(session, quoted_words(argument))
     return stop_output(session, session.restart())
@@ -71,14 +71,14 @@ def start(session: DebugSession, argument: str) -> Output:
     repeats=True,
     details="With N, the breakpoint just met is ignored N-1 times.",
 )
-def continue_(session: DebugSession, argument: str) -> Output:
+def continue_(session: DebugSession, argument: str) -> Card:
     """Run on from the stop."""
     if argument:
         session.breakpoints.ignore_current(session.stop, parse_int(argument, "count") - 1)
     return stop_output(session, session.cont())
 
 
-def _step(session: DebugSession, argument: str, over: bool) -> Output:
+def _step(session: DebugSession, argument: str, over: bool) -> Card:
     words = argument.split()
     scope = None
     if words and words[-1] in SCOPES:
@@ -98,7 +98,7 @@ def _step(session: DebugSession, argument: str, over: bool) -> Output:
     needs="stopped",
     repeats=True,
 )
-def stepi(session: DebugSession, argument: str) -> Output:
+def stepi(session: DebugSession, argument: str) -> Card:
     """Step instructions."""
     return _step(session, argument, over=False)
 
@@ -112,7 +112,7 @@ def stepi(session: DebugSession, argument: str) -> Output:
     needs="stopped",
     repeats=True,
 )
-def nexti(session: DebugSession, argument: str) -> Output:
+def nexti(session: DebugSession, argument: str) -> Card:
     """Step over calls."""
     return _step(session, argument, over=True)
 
@@ -126,7 +126,7 @@ def nexti(session: DebugSession, argument: str) -> Output:
     repeats=True,
     help="run the focused warp to another source line (an instruction where there are none)",
 )
-def step(session: DebugSession, argument: str) -> Output:
+def step(session: DebugSession, argument: str) -> Card:
     """Step source lines."""
     count = parse_int(argument, "count") if argument else 1
     return stop_output(session, session.step_line(count))
@@ -141,7 +141,7 @@ def step(session: DebugSession, argument: str) -> Output:
     repeats=True,
     help="like step, but a call runs until it returns",
 )
-def next_(session: DebugSession, argument: str) -> Output:
+def next_(session: DebugSession, argument: str) -> Card:
     """Step source lines over calls."""
     count = parse_int(argument, "count") if argument else 1
     return stop_output(session, session.step_line(count, over=True))
@@ -157,7 +157,7 @@ def next_(session: DebugSession, argument: str) -> Output:
     repeats=True,
     help="run the focused warp to a location, or past the end of this loop",
 )
-def until(session: DebugSession, argument: str) -> Output:
+def until(session: DebugSession, argument: str) -> Card:
     """Run to a place."""
     return stop_output(session, session.until(argument or None))
 
@@ -169,13 +169,13 @@ def until(session: DebugSession, argument: str) -> Output:
     group="running",
     needs="stopped",
 )
-def finish(session: DebugSession, argument: str) -> Output:
+def finish(session: DebugSession, argument: str) -> Card:
     """Run to the caller."""
     return stop_output(session, session.finish())
 
 
 @command("kill", "k", help="end the launch; `run` starts it again", group="running")
-def kill(session: DebugSession, argument: str) -> Output:
+def kill(session: DebugSession, argument: str) -> Notice:
     """Abandon the launch."""
     session.kill()
-    return Output(("the launch was ended; `run` starts it again",))
+    return Notice("the launch was ended; `run` starts it again")

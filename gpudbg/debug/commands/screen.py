@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpudbg.answers import Notice
 from gpudbg.debug.commands.table import command
-from gpudbg.debug.registry import Output
 from gpudbg.debug.settings import NO_SCREEN
 
 if TYPE_CHECKING:
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 GROUP = "screen"
 
 
-def _elsewhere(session: DebugSession, argument: str) -> Output:
+def _elsewhere(session: DebugSession, argument: str) -> Notice:
     # No error: a gdb script that begins with `layout` or `tui enable` runs on.
-    return Output((NO_SCREEN,))
+    return Notice(NO_SCREEN)
 
 
 for _names, _usage, _help, _details in (

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
+from gpudbg.answers import Answer, Listing, Printed, column, typed_row
+from gpudbg.answers.formats import Format
 from gpudbg.debug.commands.table import command
-from gpudbg.debug.registry import Output, printed
 from gpudbg.debug.script.blocks import shown_lines
 from gpudbg.errors import CommandError
 from gpudbg.expr.escapes import unescaped
@@ -23,7 +24,7 @@ Blocks end with a line `end` and may stand in each other; `else` divides an `if`
 Conditions are looked at in the focused lane.  Ctrl-C ends a script."""
 
 
-def _whole(session: DebugSession, text: str) -> Output:
+def _whole(session: DebugSession, text: str) -> NoReturn:
     """A line of the table that reaches this is no whole block."""
     raise CommandError(f"{text}: its lines are missing, up to `end`", "help define")
 
@@ -32,8 +33,8 @@ def _block(name: str, usage: str, help_: str, *names: str) -> None:
     @command(
         name, *names, usage=usage, help=help_, group="scripts", needs="nothing", details=BLOCKS
     )
-    def handler(session: DebugSession, argument: str) -> Output:
-        return _whole(session, f"{name} {argument}".strip())
+    def handler(session: DebugSession, argument: str) -> NoReturn:
+        _whole(session, f"{name} {argument}".strip())
 
 
 _block("if", "if EXPRESSION", "lines up to `else` or `end` when an expression is true")
@@ -53,9 +54,9 @@ _block("loop_continue", "loop_continue", "go on with the next round of the inner
     needs="nothing",
     details=BLOCKS,
 )
-def source(session: DebugSession, argument: str) -> Output:
+def source(session: DebugSession, argument: str) -> Answer:
     """Carry out a file."""
-    return session.command(f"source {argument}")
+    return session.command(f"source {argument}").answer
 
 
 @command(
@@ -65,10 +66,10 @@ def source(session: DebugSession, argument: str) -> Output:
     group="scripts",
     needs="nothing",
 )
-def echo(session: DebugSession, argument: str) -> Output:
+def echo(session: DebugSession, argument: str) -> Printed:
     """Print the argument with its escapes carried out."""
     text = unescaped(argument)
-    return printed(text, text)
+    return Printed(text, text)
 
 
 # ---- user-defined commands -------------------------------------------------------------
@@ -80,21 +81,31 @@ def echo(session: DebugSession, argument: str) -> Output:
     needs="nothing",
     completer=lambda s, t: [n for n in s.scripting.scope.commands if n.startswith(t)],
 )
-def show_user(session: DebugSession, argument: str) -> Output:
+def show_user(session: DebugSession, argument: str) -> Listing:
     """List bodies."""
     scope = session.scripting.scope
     found = scope.commands.values() if not argument else [scope.documented(argument)]
-    lines: list[str] = []
-    for row in found:
-        lines += [f'User command "{row.name}":', *shown_lines(row.body, 1), ""]
-    return Output(tuple(lines), {row.name: list(shown_lines(row.body)) for row in found})
+    rows = (UserCommandRow(row.name, tuple(shown_lines(row.body, 1))) for row in found)
+    return Listing(tuple(rows), UserCommandRow.lines, by="name", value="body")
 
 
-def user_commands(session: DebugSession) -> Output:
+@typed_row
+class UserCommandRow:
+    """A user-defined command and its lines."""
+
+    name: str = column()
+    body: tuple[str, ...] = column(None, Format(data=lambda body: [t[2:] for t in body]))
+
+    def lines(self) -> tuple[str, ...]:
+        """The command for people."""
+        return f'User command "{self.name}":', *self.body, ""
+
+
+def user_commands(session: DebugSession) -> Listing:
     """`help user-defined`."""
     rows = session.scripting.scope.commands.values()
-    lines = [f"{row.name} -- {(row.help or ('User-defined.',))[0]}" for row in rows]
-    return Output(tuple(lines) or ("no user-defined commands",), [row.name for row in rows])
+    lines = {r.name: f"{r.name} -- {(r.help or ('User-defined.',))[0]}" for r in rows}
+    return Listing(tuple(lines), lines.__getitem__, empty="no user-defined commands")
 
 
 @command(
@@ -104,14 +115,15 @@ def user_commands(session: DebugSession) -> Output:
     group="scripts",
     needs="nothing",
 )
-def show_convenience(session: DebugSession, argument: str) -> Output:
+def show_convenience(session: DebugSession, argument: str) -> Listing:
     """List variables."""
     from gpudbg.debug.views.text import value_text
 
     lane = session.focus.lane if session.focus is not None else 0
     rows = session.scripting.scope.variables
-    lines = tuple(f"{name} = {value_text(value, lane)}" for name, value in rows.items())
-    return Output(lines or ("No debugger convenience values now defined.",), list(rows))
+    lines = {name: f"{name} = {value_text(value, lane)}" for name, value in rows.items()}
+    none = "No debugger convenience values now defined."
+    return Listing(tuple(lines), lines.__getitem__, empty=none)
 
 
 # ---- other programs --------------------------------------------------------------------
@@ -119,7 +131,7 @@ SHELL_HELP = """\
 Off unless gpudbg was started with --allow-shell: a file of commands may come from anybody."""
 
 
-def _shell(session: DebugSession, argument: str, text: str | None = None) -> Output:
+def _shell(session: DebugSession, argument: str, text: str | None = None) -> Printed:
     """Run a command of the shell, `text` its input, and show what it printed."""
     import subprocess
 
@@ -140,7 +152,7 @@ def _shell(session: DebugSession, argument: str, text: str | None = None) -> Out
         check=False,
     )
     session.variables["$_shell_exitcode"] = uniform(done.returncode, I32)
-    return printed(done.stdout, {"exit_code": done.returncode, "output": done.stdout})
+    return Printed(done.stdout, {"exit_code": done.returncode, "output": done.stdout})
 
 
 @command(
@@ -151,7 +163,7 @@ def _shell(session: DebugSession, argument: str, text: str | None = None) -> Out
     needs="nothing",
     details=SHELL_HELP,
 )
-def shell(session: DebugSession, argument: str) -> Output:
+def shell(session: DebugSession, argument: str) -> Printed:
     """Run a shell command."""
     return _shell(session, argument)
 
@@ -164,7 +176,7 @@ def shell(session: DebugSession, argument: str) -> Output:
     needs="nothing",
     details=SHELL_HELP,
 )
-def make(session: DebugSession, argument: str) -> Output:
+def make(session: DebugSession, argument: str) -> Printed:
     """Run make."""
     return _shell(session, f"make {argument}")
 
@@ -177,7 +189,7 @@ def make(session: DebugSession, argument: str) -> Output:
     needs="nothing",
     details=SHELL_HELP,
 )
-def pipe(session: DebugSession, argument: str) -> Output:
+def pipe(session: DebugSession, argument: str) -> Printed:
     """Run a command, then a shell command with its text as input."""
     session.scripting.scope.require_shell()
     line, bar, program = argument.partition("|")
@@ -194,6 +206,6 @@ def pipe(session: DebugSession, argument: str) -> Output:
     group="scripts",
     needs="nothing",
 )
-def python(session: DebugSession, argument: str) -> Output:
+def python(session: DebugSession, argument: str) -> NoReturn:
     """Refuse: a program's or a stranger's text never runs as Python."""
     raise CommandError("Python scripting is not supported here", "gpudbg script FILE.py")

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gpudbg.answers import (
+    NOTHING,
+    Answer,
+    Card,
+    Listing,
+    Notice,
+    Sections,
+    Table,
+    TableStyle,
+    column,
+    typed_row,
+)
+from gpudbg.answers.formats import LIST
 from gpudbg.debug.commands import launch, scripts
 from gpudbg.debug.commands.table import TABLE, command
-from gpudbg.debug.registry import Command, Output
+from gpudbg.debug.registry import Command
 from gpudbg.debug.settings import NO_SCREEN
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
@@ -47,49 +61,65 @@ C operators, casts, ?:, assignment; $name = 5 makes a variable.  print/x /d /u /
     needs="nothing",
     completer=lambda s, t: TABLE.words(t),
 )
-def help_(session: DebugSession, argument: str) -> Output:
+def help_(session: DebugSession, argument: str) -> Answer:
     """Help on a command, a group, or the list of groups."""
     word = argument.strip()
     if word == "expressions":
-        return Output(tuple(EXPRESSIONS.splitlines()), EXPRESSIONS)
+        return Card(EXPRESSIONS, str.splitlines)
     if word in GROUPS:
         return _list([c for c in TABLE.commands if c.group == word])
     if word == "user-defined":
         return scripts.user_commands(session)
     user = session.scripting.scope.find(word) if word else None
     if user is not None:
-        return Output(user[0].help or ("User-defined.",), {"names": [user[0].name]})
+        told = user[0].help or ("User-defined.",)
+        return Card({"names": [user[0].name]}, lambda _: told)
     if word:
         found, rest = TABLE.resolve(word)
         if rest:
             raise CommandError(f"no help on {word!r}")
-        return _describe(found)
+        return Card(_row(found), CommandRow.lines)
     lines = ["Groups of commands (help GROUP lists one, help COMMAND explains one):", ""]
     for group, meaning in GROUPS.items():
         names = ", ".join(c.name for c in TABLE.commands if c.group == group)
         lines.append(f"{group:12} {meaning}")
         lines.append(f"{'':12}   {names}")
     lines += ["", "`help expressions` explains $R4, shared[3], %tid.x and the like."]
-    data = [_row(c) for c in TABLE.commands]
-    return Output(tuple(lines), data)
+    return Listing(tuple(map(_row, TABLE.commands)), lambda _: (), title=tuple(lines))
 
 
-def _row(c: Command[DebugSession]) -> dict[str, object]:
-    return {"names": list(c.names), "usage": c.usage, "help": c.help, "group": c.group}
+@typed_row
+class CommandRow:
+    """A command, as help tells of it."""
+
+    names: tuple[str, ...] = column(None, LIST)
+    usage: str = column()
+    help: str = column()
+    group: str = column()
+    details: str = column(key="")
+    repeats: bool = column(key="")
+
+    def line(self) -> str:
+        """The command among others."""
+        return f"{self.usage:38} {self.help}"
+
+    def lines(self) -> list[str]:
+        """The command in full."""
+        out = [self.usage, f"    {self.help}"]
+        if len(self.names) > 1:
+            out.append(f"    also: {', '.join(self.names[1:])}")
+        out += [f"    {text}" for text in self.details.splitlines()]
+        if self.repeats:
+            out.append("    an empty line repeats it")
+        return out
 
 
-def _describe(c: Command[DebugSession]) -> Output:
-    lines = [f"{c.usage}", f"    {c.help}"]
-    if len(c.names) > 1:
-        lines.append(f"    also: {', '.join(c.names[1:])}")
-    lines += [f"    {text}" for text in c.details.splitlines()]
-    if c.repeats:
-        lines.append("    an empty line repeats it")
-    return Output(tuple(lines), _row(c))
+def _row(c: Command[DebugSession]) -> CommandRow:
+    return CommandRow(c.names, c.usage, c.help, c.group, c.details, c.repeats)
 
 
-def _list(commands: list[Command[DebugSession]]) -> Output:
-    return Output(tuple(f"{c.usage:38} {c.help}" for c in commands), [_row(c) for c in commands])
+def _list(commands: list[Command[DebugSession]]) -> Listing:
+    return Listing(tuple(map(_row, commands)), CommandRow.line)
 
 
 @command(
@@ -99,7 +129,7 @@ def _list(commands: list[Command[DebugSession]]) -> Output:
     group="support",
     needs="nothing",
 )
-def apropos(session: DebugSession, argument: str) -> Output:
+def apropos(session: DebugSession, argument: str) -> Listing:
     """Search the help."""
     word = argument.strip().lower()
     if not word:
@@ -109,9 +139,7 @@ def apropos(session: DebugSession, argument: str) -> Output:
         for c in TABLE.commands
         if word in " ".join((*c.names, c.usage, c.help, c.details)).lower()
     ]
-    if not found:
-        return Output((f"nothing speaks of {word!r}",), [])
-    return _list(found)
+    return replace(_list(found), empty=f"nothing speaks of {word!r}")
 
 
 @command(
@@ -126,20 +154,20 @@ def apropos(session: DebugSession, argument: str) -> Output:
     "On the screen: set theme light   set keymap vim   set ascii on   (`layout save` keeps them)",
     completer=lambda s, text: s.settings.complete(text),
 )
-def set_(session: DebugSession, argument: str) -> Output:
+def set_(session: DebugSession, argument: str) -> Answer:
     """A setting by name, otherwise an assignment."""
     found = session.settings.split(argument)
     if found is not None and not found[1].startswith("="):
         name, rest = found
         if session.settings.row(name).screen:
             # No error: a command file that begins with `set theme` runs on.
-            return Output((NO_SCREEN,))
+            return Notice(NO_SCREEN)
         if name in launch.SETTINGS:
             value = launch.set_launch(session, name, rest)
         else:
             value = session.settings.set(name, rest)
         note = session.settings.note(name)
-        return Output((f"{name} is {value}", *([note] if note else [])), value)
+        return Sections((Notice(f"{name} is {value}"), Notice(note)), value)
     name = argument.strip().partition(" ")[0]
     if "=" not in argument and not re.match(r"\s*(\$\w+\s*(\+\+|--)|\+\+|--)", argument):
         if name:
@@ -153,11 +181,11 @@ def set_(session: DebugSession, argument: str) -> Output:
         )
     result = session.evaluate(argument)
     if result.type == VOID or _is_variable(session, argument):
-        return Output()  # as gdb: nothing to say
+        return NOTHING  # as gdb: nothing to say
     from gpudbg.debug.views.text import value_text
 
     lane = session.focus.lane if session.focus else 0
-    return Output((value_text(result, lane),), None)
+    return Notice(value_text(result, lane))
 
 
 def _is_variable(session: DebugSession, argument: str) -> bool:
@@ -173,21 +201,31 @@ def _is_variable(session: DebugSession, argument: str) -> bool:
     needs="nothing",
     completer=lambda s, text: s.settings.complete(text),
 )
-def show(session: DebugSession, argument: str) -> Output:
+def show(session: DebugSession, argument: str) -> Table:
     """One setting, or all of them."""
     names = [argument.strip()] if argument.strip() else list(session.settings.rows)
-    lines: list[str] = []
-    values: dict[str, str] = {}
+    rows = []
     for name in names:
-        row = session.settings.row(name)
-        values[name] = (
+        setting = session.settings.row(name)
+        value = (
             launch.shown_launch(session, name)
             if name in launch.SETTINGS
             else session.settings.shown(name)
         )
-        shown = "no screen" if row.screen else values[name]
-        lines.append(f"{name:16} {shown:10} {row.help}")
-    return Output(tuple(lines), values)
+        shown = "no screen" if setting.screen else value
+        rows.append(SettingRow(name, shown, value, setting.help))
+    style = TableStyle(" ", head=False, fixed=True)
+    return Table(SettingRow, tuple(rows), style=style, by="name", value="value")
+
+
+@typed_row
+class SettingRow:
+    """A setting and its value."""
+
+    name: str = column("", least=16)
+    shown: str = column("", key="", least=10)
+    value: str = column()
+    help: str = column("", key="")
 
 
 @command(
@@ -199,9 +237,9 @@ def show(session: DebugSession, argument: str) -> Output:
     group="support",
     needs="nothing",
 )
-def quit_(session: DebugSession, argument: str) -> Output:
+def quit_(session: DebugSession, argument: str) -> Notice:
     """Ask the frontend to end."""
     if argument:
         session.quit_code = parse_int(argument) & 0xFF
     session.quit_requested = True
-    return Output()
+    return NOTHING

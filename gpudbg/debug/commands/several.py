@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from gpudbg.debug.commands.break_ import TYPE_WORDS
+from gpudbg.answers import Answer, Listing, Notice, Printed, Sections
+from gpudbg.debug.breakpoints.watched import TYPE_WORDS
 from gpudbg.debug.commands.table import command
 from gpudbg.debug.focus.focus import Focus, describe, first_lane
-from gpudbg.debug.registry import Output, joined, printed
 from gpudbg.debug.script.blocks import shown_lines
 from gpudbg.debug.views import gdb_text
 from gpudbg.errors import CommandError, GpudbgError
@@ -28,7 +28,7 @@ MAX_PATTERN = 500
     needs="stopped",
     details="The focus is where it was afterwards.  Options -q (no titles) and -s (errors silent).",
 )
-def thread_apply(session: DebugSession, argument: str) -> Output:
+def thread_apply(session: DebugSession, argument: str) -> Sections:
     """Carry a command out with the focus on one warp after the other."""
     words = argument.split()
     if not words:
@@ -49,14 +49,14 @@ def thread_apply(session: DebugSession, argument: str) -> Output:
     line = " ".join(words)
     if not line or not chosen:
         raise CommandError("Please specify a command at the end of 'thread apply'")
-    outputs: list[Output] = []
+    parts: list[Answer] = []
     data: list[Any] = []
     focus, level = session.focus, session.frame_level
     before = session.stop
     try:
         for number in chosen:
             if not 1 <= number <= len(warps):
-                outputs.append(Output((f"warning: Unknown thread {number}",)))
+                parts.append(Notice(f"warning: Unknown thread {number}"))
                 continue
             warp = warps[number - 1]
             session.focus = Focus(warp.sm, warp.slot, first_lane(warp.active or warp.valid))
@@ -69,14 +69,14 @@ def thread_apply(session: DebugSession, argument: str) -> Output:
                     continue
                 raise
             if session.stop is not before:
-                return joined([*outputs, answer], data)
+                return Sections((*parts, answer.answer), data)
             if answer.lines or not silent:
-                outputs += [printed("" if quiet else title, None), answer]
+                parts += [Printed("" if quiet else title), answer.answer]
             data.append({"thread": number, "data": answer.data})
     finally:
         if session.stop is before:
             session.focus, session.frame_level = focus, level
-    return joined(outputs, data)
+    return Sections(tuple(parts), data)
 
 
 @command(
@@ -85,7 +85,7 @@ def thread_apply(session: DebugSession, argument: str) -> Output:
     help="breakpoints on all functions whose names match",
     group="breakpoints",
 )
-def rbreak(session: DebugSession, argument: str) -> Output:
+def rbreak(session: DebugSession, argument: str) -> Sections:
     """Set breakpoints by pattern."""
     file, colon, rest = argument.partition(":")
     by_file = bool(colon) and not rest.startswith(":")
@@ -94,7 +94,7 @@ def rbreak(session: DebugSession, argument: str) -> Output:
         wanted = re.compile(pattern.strip()[:MAX_PATTERN])
     except (re.error, RecursionError, OverflowError) as error:
         raise CommandError(f"Invalid regexp: {error}") from None
-    lines: list[str] = []
+    parts: list[Notice] = []
     numbers: list[int] = []
     for name, _, line in session.symbols.function_places():
         if wanted.search(name) is None:
@@ -103,9 +103,9 @@ def rbreak(session: DebugSession, argument: str) -> Output:
             continue
         point = session.break_at(name)
         numbers.append(point.number)
-        lines += [gdb_text.announcement(session, point), f"{name};"]
+        parts += [Notice(gdb_text.announcement(session, point)), Notice(f"{name};")]
     session.breakpoints.latest = tuple(numbers)
-    return Output(tuple(lines), numbers)
+    return Sections(tuple(parts), numbers)
 
 
 _VERBS = {None: "break", "write": "watch", "read": "rwatch", "access": "awatch"}
@@ -119,7 +119,7 @@ assert set(_VERBS) == set(TYPE_WORDS)
     group="breakpoints",
     needs="nothing",
 )
-def save_breakpoints(session: DebugSession, argument: str) -> Output:
+def save_breakpoints(session: DebugSession, argument: str) -> Notice:
     """Write a file of commands."""
     name = argument.strip()
     if not name:
@@ -138,12 +138,12 @@ def save_breakpoints(session: DebugSession, argument: str) -> Output:
         if not row.enabled:
             lines.append("disable $bpnum")
     if not lines:
-        return Output(("Nothing to save.",), [])
+        return Notice("Nothing to save.", [])
     try:
         Path(name).expanduser().write_text("\n".join(lines) + "\n", encoding="utf-8")
     except OSError as error:
         raise CommandError(f"cannot write {name}: {error.strerror}") from None
-    return Output((f"Saved to file '{name}'.",), lines)
+    return Notice(f"Saved to file '{name}'.", lines)
 
 
 @command(
@@ -152,7 +152,7 @@ def save_breakpoints(session: DebugSession, argument: str) -> Output:
     help="the arguments and variables that a place knows",
     group="status",
 )
-def info_scope(session: DebugSession, argument: str) -> Output:
+def info_scope(session: DebugSession, argument: str) -> Notice | Listing:
     """Name what is in scope."""
     if not argument.strip():
         raise CommandError("requires an argument (an expression or variable): a linespec")
@@ -162,10 +162,12 @@ def info_scope(session: DebugSession, argument: str) -> Output:
         [a.name for a in session.launch.arguments] if here == session.symbols.kernel_name else []
     )
     if not names:
-        told = f"Symbol table of {argument} has no arguments or locals."
-        return Output((told,), [])
-    lines = [f"Symbol {n} is a parameter of {here}, {n}@entry its value." for n in names]
-    return Output((f"Scope for {argument}:", *lines), names)
+        return Notice(f"Symbol table of {argument} has no arguments or locals.", [])
+    return Listing(
+        tuple(names),
+        lambda name: f"Symbol {name} is a parameter of {here}, {name}@entry its value.",
+        title=(f"Scope for {argument}:",),
+    )
 
 
 @command(
@@ -175,7 +177,7 @@ def info_scope(session: DebugSession, argument: str) -> Output:
     group="running",
     needs="stopped",
 )
-def return_(session: DebugSession, argument: str) -> Output:
+def return_(session: DebugSession, argument: str) -> NoReturn:
     """Say why not."""
     raise CommandError(
         "return: a function cannot be left without running it, its saved registers would be lost",

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from gpudbg.answers import Listing, Table, column, computed, typed_row
+from gpudbg.answers.formats import WORD
 from gpudbg.debug.commands.table import command
-from gpudbg.debug.registry import Output
 from gpudbg.debug.values.ptx_values import read_ptx
 from gpudbg.debug.views import text as views
 from gpudbg.errors import CommandError
-from gpudbg.regs.decoders import info_ptx
-from gpudbg.regs.explain import explain_sr
+from gpudbg.regs.explain import PtxExplanation, WordExplanation, explain_ptx, explain_sr
 from gpudbg.regs.ptx import PTX_REGISTERS
 from gpudbg.regs.special import SPECIAL_REGISTERS, find_special, nearest_special
 from gpudbg.sm.counters import NEED_EVENTS
@@ -28,31 +28,37 @@ if TYPE_CHECKING:
     needs="stopped",
     completer=lambda s, text: [n for n in s.special_names() if n.startswith(text.upper())],
 )
-def info_special(session: DebugSession, argument: str) -> Output:
+def info_special(session: DebugSession, argument: str) -> Table | Listing:
     """Live special registers."""
     names = argument.replace(",", " ").split()
     if names:
         return _explained(session, names)
     assert session.focus is not None
-    rows, data = [], {}
-    mask = session.warp().state.active
+    rows = []
+    warp = session.warp().state
     for row in SPECIAL_REGISTERS:
-        if row.reserved:
-            continue
-        result = session.special(session.warp().state, row.name)
-        if result is None:
-            continue
-        bits = int(result.values[session.focus.lane])
-        shape = views.shape_words(result.values, mask)
-        rows.append((f"SR{row.number}", row.name, f"0x{bits:08x}", shape))
-        data[row.name] = bits
-    return Output(tuple(views.table(("", "Register", "Value", "Active lanes"), rows)), data)
+        result = None if row.reserved else session.special(warp, row.name)
+        if result is not None:
+            bits = int(result.values[session.focus.lane])
+            shape = views.shape_words(result.values, warp.active)
+            rows.append(LiveRegister(row.number, row.name, bits, shape))
+    return Table(LiveRegister, tuple(rows), by="name", value="value")
 
 
-def _explained(session: DebugSession, names: list[str]) -> Output:
+@typed_row
+class LiveRegister:
+    """A special register of the focused lane, and what the other lanes have."""
+
+    mark = computed("", lambda r: f"SR{r.number}")
+    number: int = column(key="")
+    name: str = column("Register")
+    value: int = column("Value", WORD)
+    shape: str = column("Active lanes", key="")
+
+
+def _explained(session: DebugSession, names: list[str]) -> Listing:
     assert session.focus is not None
-    lines: list[str] = []
-    data: list[Any] = []
+    found = []
     for name in names:
         row = find_special(name.lstrip("$"))
         if row is None:
@@ -60,12 +66,18 @@ def _explained(session: DebugSession, names: list[str]) -> Output:
             raise CommandError(f"no special register is called {name!r}", f"near: {near}")
         result = session.special(session.warp().state, row.name)
         value = int(result.values[session.focus.lane]) if result is not None else 0
-        found = explain_sr(row.number, value, session.program.arch)
-        lines += found.lines()
-        if row.number in NEED_EVENTS and session.grid.counters is None:
-            lines.append("  note: not counted in this launch: read it before the first instruction")
-        data.append(found.to_json())
-    return Output(tuple(lines), data)
+        found.append(explain_sr(row.number, value, session.program.arch))
+    uncounted = {r.name for r in SPECIAL_REGISTERS if r.number in NEED_EVENTS}
+    counted = session.grid.counters is not None
+
+    def lines(one: WordExplanation) -> list[str]:
+        note = [] if counted or one.name not in uncounted else [UNCOUNTED]
+        return [*one.lines(), *note]
+
+    return Listing(tuple(found), lines)
+
+
+UNCOUNTED = "  note: not counted in this launch: read it before the first instruction"
 
 
 @command(
@@ -76,21 +88,31 @@ def _explained(session: DebugSession, names: list[str]) -> Output:
     needs="nothing",
     completer=lambda s, text: [r.name for r in PTX_REGISTERS if r.name.startswith(text)],
 )
-def info_ptx_command(session: DebugSession, argument: str) -> Output:
+def info_ptx(session: DebugSession, argument: str) -> Table | Listing:
     """PTX registers, all in a table or some in full."""
     names = argument.replace(",", " ").split()
     if names:
-        found = info_ptx([n if n.startswith("%") else f"%{n}" for n in names])
-        return Output(tuple(found.lines), found.data)
-    rows, data = [], []
+        found = [e for n in names for e in explain_ptx(n if n.startswith("%") else f"%{n}")]
+        return Listing(tuple(found), PtxExplanation.lines, alone=True)
+    rows = []
     for row in PTX_REGISTERS:
-        value = _value(session, row.name)
         lowering = row.lowering(session.program.arch)
         words = lowering.text() if lowering is not None else "not on this architecture"
-        rows.append((row.name, row.type, f"PTX {row.isa}", row.target or "all", value, words))
-        data.append({"name": row.name, "type": row.type, "value": value, "lowering": words})
-    header = ("Register", "Type", "Since", "Target", "Here", "ptxas makes of it")
-    return Output(tuple(views.table(header, rows)), data)
+        since, target, value = f"PTX {row.isa}", row.target or "all", _value(session, row.name)
+        rows.append(PtxRow(row.name, row.type, since, target, value, words))
+    return Table(PtxRow, tuple(rows))
+
+
+@typed_row
+class PtxRow:
+    """A PTX register, its value here, and what ptxas makes of it."""
+
+    name: str = column("Register")
+    type: str = column("Type")
+    since: str = column("Since", key="")
+    target: str = column("Target", key="")
+    value: str = column("Here")
+    lowering: str = column("ptxas makes of it")
 
 
 def _value(session: DebugSession, name: str) -> str:

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from gpudbg.debug.registry import Command, CommandTable, Needs, Output
+from gpudbg.debug.registry import Command, CommandTable, Needs
 
 if TYPE_CHECKING:
     from gpudbg.answers import Answer
     from gpudbg.debug.session import DebugSession
 
-Handler = Callable[["DebugSession", str], "Answer | Output"]
+Handler = Callable[["DebugSession", str], "Answer"]
 Entered = TypeVar("Entered", bound=Handler)
 Completer = Callable[["DebugSession", str], list[str]]
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from gpudbg.answers import Card, Notice, column, typed_row
+from gpudbg.answers.formats import COORDINATES, LIST, ROWS
 from gpudbg.answers.words import dim
 from gpudbg.debug.commands.table import command
-from gpudbg.debug.registry import Output
+from gpudbg.debug.focus.focus import Dim3
 from gpudbg.debug.trace.timeline import BARRIER, BEFORE, EXITED, UNKNOWN, Track
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
@@ -20,6 +23,64 @@ ENDED = 64
 """Most warps that have ended and are shown."""
 MARKS = {BARRIER: "=", EXITED: ".", BEFORE: " ", UNKNOWN: "?"}
 OFF = "only stops: `set timeline on` records what warps execute, and `run` all of it"
+
+
+@typed_row
+class TrackRow:
+    """What a warp did over a window of ticks."""
+
+    block: Dim3 = column(None, COORDINATES)
+    index: int = column()
+    sm: int | None = column()
+    warp: int | None = column()
+    focus: bool = column()
+    timeline: str = column()
+
+    def __str__(self) -> str:
+        mark = "*" if self.focus else " "
+        return f"{mark} block {dim(self.block)} warp {self.index:2}  {self.timeline}"
+
+
+@typed_row
+class EventRow:
+    """A stop, trap or bookmark."""
+
+    tick: int = column()
+    kind: str = column()
+    text: str = column()
+    number: int | None = column()
+    warp: int | None = column()
+
+    def __str__(self) -> str:
+        return f"{self.tick:>12,}  {self.kind:8}  {self.text}"
+
+
+@typed_row
+class Window:
+    """What warps did from one tick to another; `recorded_from` is None where nothing is kept."""
+
+    recording: bool = column()
+    recorded_from: int | None = column()
+    window: tuple[int, int] = column(None, LIST)
+    ticks: int = column()
+    warps: tuple[TrackRow, ...] = column(None, ROWS)
+    events: tuple[EventRow, ...] = column(None, ROWS)
+    ticks_a_column: int = column(key="")
+
+    def lines(self) -> Iterator[str]:
+        """The window for people."""
+        start, stop = self.window
+        yield f"ticks {start:,} to {stop:,}, {self.ticks_a_column:,} a column"
+        if self.recorded_from is not None:
+            begun = [track for track in self.warps if track.timeline.strip()]
+            yield from map(str, begun)
+            if len(self.warps) > len(begun):
+                yield f"  {len(self.warps) - len(begun)} warps have not begun"
+        yield from map(str, self.events)
+        if self.recorded_from is None:
+            yield OFF
+        elif self.recorded_from > start:
+            yield f"recorded from tick {self.recorded_from:,} on; `run` records all of it"
 
 
 def marks(track: Track) -> str:
@@ -42,56 +103,40 @@ def marks(track: Track) -> str:
     "`set timeline small`, as the terminal UI starts, launches of up to 1,024 warps are recorded "
     "until\n262,144 instructions.",
 )
-def info_timeline(session: DebugSession, argument: str) -> Output:
+def info_timeline(session: DebugSession, argument: str) -> Card:
     """Draw warps over a window of ticks."""
     line, total = session.timeline, session.grid.total
     record = line.present()
     start, stop = _window(argument, max(total, 1))
     columns = min(COLUMNS, stop - start)
     tracks = line.tracks(line.warps(ENDED), start, stop, columns)
-    events = [e for e in line.events() if start <= e.tick <= stop]
-    rows = [_row(session, track) for track in tracks]
-    begun = [r for r in rows if r["timeline"].strip()]
-    lines = [f"ticks {start:,} to {stop:,}, {-(-(stop - start) // columns):,} a column"]
-    if record is not None:
-        lines += [_line(r) for r in begun]
-    if record is not None and len(rows) > len(begun):
-        lines.append(f"  {len(rows) - len(begun)} warps have not begun")
-    lines += [f"{e.tick:>12,}  {e.kind:8}  {e.text}" for e in events]
-    if record is None:
-        lines.append(OFF)
-    elif record.first > start:
-        lines.append(f"recorded from tick {record.first:,} on; `run` records all of it")
-    data = {
-        "recording": line.recording,
-        "recorded_from": None if record is None else record.first,
-        "window": [start, stop],
-        "ticks": total,
-        "warps": rows,
-        "events": [
-            {"tick": e.tick, "kind": e.kind, "text": e.text, "number": e.stop, "warp": e.warp}
-            for e in events
-        ],
-    }
-    return Output(tuple(lines), data)
+    shown = Window(
+        recording=line.recording,
+        recorded_from=None if record is None else record.first,
+        window=(start, stop),
+        ticks=total,
+        warps=tuple(_track(session, track) for track in tracks),
+        events=tuple(
+            EventRow(e.tick, e.kind, e.text, e.stop, e.warp)
+            for e in line.events()
+            if start <= e.tick <= stop
+        ),
+        ticks_a_column=-(-(stop - start) // columns),
+    )
+    return Card(shown, lambda window: tuple(window.lines()))
 
 
-def _row(session: DebugSession, track: Track) -> dict[str, Any]:
+def _track(session: DebugSession, track: Track) -> TrackRow:
     state = session.timeline.resident(track.warp)
     focus = session.focus
-    return {
-        "block": list(session.timeline.block(track.warp)),
-        "index": track.warp[1],
-        "sm": None if state is None else state.sm,
-        "warp": None if state is None else state.slot,
-        "focus": bool(state and focus and (state.sm, state.slot) == (focus.sm, focus.warp)),
-        "timeline": marks(track),
-    }
-
-
-def _line(row: dict[str, Any]) -> str:
-    mark = "*" if row["focus"] else " "
-    return f"{mark} block {dim(tuple(row['block']))} warp {row['index']:2}  {row['timeline']}"
+    return TrackRow(
+        block=session.timeline.block(track.warp),
+        index=track.warp[1],
+        sm=None if state is None else state.sm,
+        warp=None if state is None else state.slot,
+        focus=bool(state and focus and (state.sm, state.slot) == (focus.sm, focus.warp)),
+        timeline=marks(track),
+    )
 
 
 def _window(argument: str, end: int) -> tuple[int, int]:
@@ -112,8 +157,8 @@ def _window(argument: str, end: int) -> tuple[int, int]:
     needs="nothing",
     details="`info timeline` and the history screen (h) show it.",
 )
-def bookmark(session: DebugSession, argument: str) -> Output:
+def bookmark(session: DebugSession, argument: str) -> Notice:
     """A name for where the machine stands."""
     tick = session.grid.total
     name = session.timeline.mark(tick, argument)
-    return Output((f"bookmark {name!r} at tick {tick:,}",), {"tick": tick, "text": name})
+    return Notice(f"bookmark {name!r} at tick {tick:,}", {"tick": tick, "text": name})

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from gpudbg.answers import (
+    NOTHING,
+    Answer,
+    Card,
+    Notice,
+    Table,
+    column,
+    computed,
+    lines_of,
+    typed_row,
+)
+from gpudbg.answers.formats import ABSENT, ROWS
 from gpudbg.debug.commands.table import command
-from gpudbg.debug.registry import Output
-from gpudbg.debug.views import text as views
 from gpudbg.debug.views import traps as trap_views
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError, UsageError
@@ -42,42 +53,93 @@ def _sm(session: DebugSession, text: str) -> int:
     group="status",
     needs="nothing",
 )
-def info_trap(session: DebugSession, argument: str) -> Output:
+def info_trap(session: DebugSession, argument: str) -> Card:
     """Handler and warps."""
     unit = session.grid.traps
     placed = unit.handler
-    lines, data = [], {}
-    if placed is None:
-        lines.append("no trap handler: a trap stops the debugger")
-    else:
-        path = placed.handler.program.path
-        file = PurePath(path).name
-        lines.append(f"trap handler {placed.handler.name} ({file}) at 0x{placed.entry:x}")
-        lines.append(
-            f"    save area 0x{placed.area.base:x}, 0x{placed.record:x} bytes a warp; "
-            f"data 0x{placed.data.base:x}"
-        )
-        data["handler"] = {
-            "name": placed.handler.name,
-            "path": path,
-            "entry": placed.entry,
-            "area": placed.area.base,
-            "record": placed.record,
-            "data": placed.data.base,
-        }
-    data["options"] = unit.options.to_json()
-    sms, warps = [], []
-    for sm in session.grid.sms:
-        trap = sm.trap
-        if trap.entries or trap.returns:
-            lines.append(f"SM {sm.index}: {trap.entries} entries, {trap.returns} returns")
-        sms.append({"sm": sm.index, "entries": trap.entries, "returns": trap.returns})
-    for warp in session.grid.warps():
-        state = unit.state(warp)
-        if any(state[k] for k in ("in_handler", "status", "paused", "trapped", "critical")):
-            lines += trap_views.warp_lines(session, state)
-            warps.append(state)
-    return Output(tuple(lines), {**data, "sms": sms, "warps": warps})
+    states = (unit.state(warp) for warp in session.grid.warps())
+    found = TrapOverview(
+        handler=ABSENT
+        if placed is None
+        else HandlerRow(
+            placed.handler.name,
+            placed.handler.program.path,
+            placed.entry,
+            placed.area.base,
+            placed.record,
+            placed.data.base,
+        ),
+        options=unit.options.to_json(),
+        sms=tuple(SmTraps(sm.index, sm.trap.entries, sm.trap.returns) for sm in session.grid.sms),
+        warps=tuple(
+            TrappedWarp(state, tuple(trap_views.warp_lines(session, state)))
+            for state in states
+            if any(state[k] for k in ("in_handler", "status", "paused", "trapped", "critical"))
+        ),
+    )
+    return Card(found, TrapOverview.lines)
+
+
+@typed_row
+class HandlerRow:
+    """The installed trap handler and its memory."""
+
+    name: str = column()
+    path: str = column()
+    entry: int = column()
+    area: int = column()
+    record: int = column()
+    data: int = column()
+
+    def lines(self) -> list[str]:
+        """The handler for people."""
+        return [
+            f"trap handler {self.name} ({PurePath(self.path).name}) at 0x{self.entry:x}",
+            f"    save area 0x{self.area:x}, 0x{self.record:x} bytes a warp; data 0x{self.data:x}",
+        ]
+
+
+@typed_row
+class SmTraps:
+    """How often an SM's warps entered the handler and left it."""
+
+    sm: int = column()
+    entries: int = column()
+    returns: int = column()
+
+    def __str__(self) -> str:
+        return f"SM {self.sm}: {self.entries} entries, {self.returns} returns"
+
+
+@dataclass(frozen=True, slots=True)
+class TrappedWarp:
+    """A warp that has trapped: its state, and the lines that say it."""
+
+    state: dict[str, Any]
+    lines: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The state."""
+        return self.state
+
+
+@typed_row
+class TrapOverview:
+    """Handler, options, SMs, and every warp that has trapped."""
+
+    handler: HandlerRow = column(None, ROWS)
+    options: dict[str, Any] = column()
+    sms: tuple[SmTraps, ...] = column(None, ROWS)
+    warps: tuple[TrappedWarp, ...] = column(None, ROWS)
+
+    def lines(self) -> list[str]:
+        """All of it for people."""
+        handler = [NO_HANDLER] if self.handler is ABSENT else self.handler.lines()
+        sms = [str(sm) for sm in self.sms if sm.entries or sm.returns]
+        return [*handler, *sms, *(line for warp in self.warps for line in warp.lines)]
+
+
+NO_HANDLER = "no trap handler: a trap stops the debugger"
 
 
 @command(
@@ -87,7 +149,7 @@ def info_trap(session: DebugSession, argument: str) -> Output:
     group="status",
     needs="nothing",
 )
-def info_esr(session: DebugSession, argument: str) -> Output:
+def info_esr(session: DebugSession, argument: str) -> Card:
     """Status words of an SM and of the focused warp."""
     number = _sm(session, argument)
     sm, unit, port = session.grid.sms[number], session.grid.traps, session.traps.port
@@ -95,19 +157,45 @@ def info_esr(session: DebugSession, argument: str) -> Output:
     if session.focus is not None and session.focus.sm == number:
         words.append(("SR_WarpErrorStatus", unit.warp_status(session.warp().state)))
     words += [(n, port.peek(number, n)) for n in REGISTERS if n.startswith("HWW_")]
-    lines, data = [trap_views.place(session, number)], {}
+    rows = (StatusRow(name, value, _status(session, name, value)) for name, value in words)
+    return Card(SmStatus(number, trap_views.place(session, number), tuple(rows)), SmStatus.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class StatusRow:
+    """An error status word, explained."""
+
+    name: str
+    value: int
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SmStatus:
+    """The error status words of an SM."""
+
+    sm: int
+    place: str
+    words: tuple[StatusRow, ...]
+
+    def lines(self) -> list[str]:
+        """The words for people."""
+        return [self.place, *(line for word in self.words for line in word.lines)]
+
+    def to_json(self) -> dict[str, int]:
+        """The words by name."""
+        return {"sm": self.sm, **{word.name: word.value for word in self.words}}
+
+
+def _status(session: DebugSession, name: str, value: int) -> tuple[str, ...]:
     arch = session.grid.gpu.arch
-    for name, value in words:
-        data[name] = value
-        if not value:
-            lines.append(f"{name} = 0x00000000")
-        elif name == "HWW_WARP_ESR_PC":
-            lines.append(f"{name} = 0x{value:08x}  {session.symbols.describe_line(value)}")
-        elif name.endswith("MASK"):
-            lines.append(f"{name} = 0x{value:08x}  {trap_views.brief(name, value, arch)}")
-        else:
-            lines += explain_esr(name, value, arch).lines()
-    return Output(tuple(lines), {"sm": number, **data})
+    if not value:
+        return (f"{name} = 0x00000000",)
+    if name == "HWW_WARP_ESR_PC":
+        return (f"{name} = 0x{value:08x}  {session.symbols.describe_line(value)}",)
+    if name.endswith("MASK"):
+        return (f"{name} = 0x{value:08x}  {trap_views.brief(name, value, arch)}",)
+    return tuple(explain_esr(name, value, arch).lines())
 
 
 @command(
@@ -118,11 +206,11 @@ def info_esr(session: DebugSession, argument: str) -> Output:
     needs="nothing",
     details="Without `port`: as `info sms`.",
 )
-def info_sm(session: DebugSession, argument: str) -> Output:
+def info_sm(session: DebugSession, argument: str) -> Answer:
     """The port, or the table of SMs."""
     words = argument.split()
     if not words or not "port".startswith(words[0]):
-        return session.command(f"info sms {argument}".strip())
+        return session.command(f"info sms {argument}".strip()).answer
     rest, count = words[1:], LOG_LINES
     only_log = "log" in rest
     if only_log:
@@ -131,16 +219,31 @@ def info_sm(session: DebugSession, argument: str) -> Output:
             count = parse_int(rest[at + 1], "count")
         rest = rest[:at]
     number = _sm(session, " ".join(rest))
-    log = list(session.traps.port.latest(count))
-    lines: list[str] = []
-    data: dict[str, Any] = {"sm": number}
-    if not only_log:
-        rows, data["registers"] = trap_views.port_rows(session, number)
-        lines = [f"debugger port of {trap_views.place(session, number)}"]
-        lines += views.table(("Register", "Address", "Value", "Fields"), rows)
-    lines += ["log of the port:", *(trap_views.log_line(session, a) for a in log)]
-    data["log"] = [trap_views.access_json(session, a) for a in log]
-    return Output(tuple(lines), data)
+    found = PortState(
+        sm=number,
+        registers=ABSENT if only_log else trap_views.port_rows(session, number),
+        log=trap_views.log_rows(session, count),
+        place=trap_views.place(session, number),
+    )
+    return Card(found, PortState.lines)
+
+
+@typed_row
+class PortState:
+    """The debugger port of an SM: its registers, and the log of accesses."""
+
+    sm: int = column()
+    registers: tuple[trap_views.PortRow, ...] = column(None, ROWS)
+    log: tuple[trap_views.LogRow, ...] = column(None, ROWS)
+    place: str = column(key="")
+
+    def lines(self) -> list[str]:
+        """The port for people."""
+        head = []
+        if self.registers is not ABSENT:
+            title = f"debugger port of {self.place}"
+            head = [title, *lines_of(Table(trap_views.PortRow, self.registers))]
+        return [*head, "log of the port:", *map(str, self.log)]
 
 
 # ---- trap ------------------------------------------------------------------------------
@@ -150,19 +253,19 @@ def info_sm(session: DebugSession, argument: str) -> Output:
     help="install a trap handler: a .sass file, a cubin or raw words; `off` takes it away",
     group="traps",
 )
-def trap_handler(session: DebugSession, argument: str) -> Output:
+def trap_handler(session: DebugSession, argument: str) -> Notice:
     """Install or remove the handler."""
     words = argument.split()
     if not words or len(words) > 2:
         raise CommandError("a file is missing", "trap handler FILE [ENTRY], or trap handler off")
     if words == ["off"]:
         session.traps.remove()
-        return Output(("no trap handler: a trap stops the debugger",), None)
+        return Notice(NO_HANDLER)
     handler = session.traps.install(words[0], words[1] if len(words) > 1 else None)
     placed = session.grid.traps.handler
     assert placed is not None
     text = f"trap handler {handler.name} at 0x{placed.entry:x}; `info trap` shows its memory"
-    return Output((text,), {"name": handler.name, "entry": placed.entry})
+    return Notice(text, {"name": handler.name, "entry": placed.entry})
 
 
 @command(
@@ -171,11 +274,11 @@ def trap_handler(session: DebugSession, argument: str) -> Output:
     help="the number that the trap handler finds at c[0x11][0x20]",
     group="traps",
 )
-def trap_argument(session: DebugSession, argument: str) -> Output:
+def trap_argument(session: DebugSession, argument: str) -> Notice:
     """Set c[0x11][0x20]."""
     number = parse_int(argument, "number") & 0xFFFF_FFFF
     session.traps.set_argument(number)
-    return Output((f"c[0x11][0x20] = 0x{number:x}",), number)
+    return Notice(f"c[0x11][0x20] = 0x{number:x}", number)
 
 
 @command(
@@ -185,16 +288,16 @@ def trap_argument(session: DebugSession, argument: str) -> Output:
     group="traps",
     needs="stopped",
 )
-def trap_stop(session: DebugSession, argument: str) -> Output:
+def trap_stop(session: DebugSession, argument: str) -> Notice:
     """A stop request as warps see it."""
     number = _sm(session, argument)
     before = session.grid.sms[number].trap.entries
     session.traps.driver.request_stop(number)
     entered = session.grid.sms[number].trap.entries - before
     if session.grid.traps.handler is None:
-        return Output(("no trap handler: the SM only locks down",), {"entered": 0})
+        return Notice("no trap handler: the SM only locks down", {"entered": 0})
     words = "1 warp is" if entered == 1 else f"{entered} warps are"
-    return Output((f"{words} in the trap handler of SM {number}",), {"entered": entered})
+    return Notice(f"{words} in the trap handler of SM {number}", {"entered": entered})
 
 
 @command(
@@ -203,12 +306,12 @@ def trap_stop(session: DebugSession, argument: str) -> Output:
     help="keep the SMs in single-step mode when the machine runs",
     group="traps",
 )
-def trap_step(session: DebugSession, argument: str) -> Output:
+def trap_step(session: DebugSession, argument: str) -> Notice:
     """Hold single-step mode."""
     if argument not in ("on", "off"):
         raise CommandError(f"trap step {argument!r}", "on or off")
     session.traps.driver.set_step_mode(argument == "on")
-    return Output((f"single-step mode is {argument} while the machine runs",), argument == "on")
+    return Notice(f"single-step mode is {argument} while the machine runs", argument == "on")
 
 
 @command(
@@ -218,7 +321,7 @@ def trap_step(session: DebugSession, argument: str) -> Output:
     group="traps",
     needs="stopped",
 )
-def trap_preempt(session: DebugSession, argument: str) -> Output:
+def trap_preempt(session: DebugSession, argument: str) -> Notice:
     """Preemption as the handler sees it."""
     word, _, rest = argument.partition(" ")
     if word not in _STATES:
@@ -229,7 +332,7 @@ def trap_preempt(session: DebugSession, argument: str) -> Output:
     session.grid.traps.request_preemption(sm, _STATES[word])
     entered = sm.trap.entries - before
     text = f"SM {number}: preemption {word}, {entered} warps enter the trap handler"
-    return Output((text,), {"sm": number, "state": word, "entered": entered})
+    return Notice(text, {"sm": number, "state": word, "entered": entered})
 
 
 @command(
@@ -239,7 +342,7 @@ def trap_preempt(session: DebugSession, argument: str) -> Output:
     group="traps",
     completer=lambda s, text: [n.replace("_", "-") for n in OPTION_NAMES if n.startswith(text)],
 )
-def trap_option(session: DebugSession, argument: str) -> Output:
+def trap_option(session: DebugSession, argument: str) -> Table:
     """Show or set options."""
     options = session.grid.traps.options
     words = argument.replace("=", " ").split()
@@ -250,11 +353,21 @@ def trap_option(session: DebugSession, argument: str) -> Output:
             options.set(words[0], words[1])
         except UsageError as error:
             raise CommandError(error.message, error.hint) from None
-    rows = []
-    for name, value in options.to_json().items():
-        choices = ", ".join(OPTION_CHOICES.get(name, ("a number",)))
-        rows.append((name.replace("_", "-"), str(value), choices))
-    return Output(tuple(views.table(("Option", "Value", "Choices"), rows)), options.to_json())
+    rows = (
+        OptionRow(name, value, ", ".join(OPTION_CHOICES.get(name, ("a number",))))
+        for name, value in options.to_json().items()
+    )
+    return Table(OptionRow, tuple(rows), by="name", value="value")
+
+
+@typed_row
+class OptionRow:
+    """A reading that holds where public texts leave a choice."""
+
+    name: str = column()
+    spelled = computed("Option", lambda r: r.name.replace("_", "-"))
+    value: str | int | bool = column("Value")
+    choices: str = column("Choices", key="")
 
 
 def _register(text: str) -> str | int:
@@ -277,7 +390,7 @@ def _register(text: str) -> str | int:
     group="traps",
     needs="nothing",
 )
-def trap_port(session: DebugSession, argument: str) -> Output:
+def trap_port(session: DebugSession, argument: str) -> Notice:
     """Raw access, logged as every other."""
     words = argument.split()
     port, arch = session.traps.port, session.grid.gpu.arch
@@ -287,13 +400,13 @@ def trap_port(session: DebugSession, argument: str) -> Output:
                 place = _register(name)
                 if isinstance(place, int):
                     value = port.read_address(place)
-                    return Output((f"0x{value:08x}",), value)
+                    return Notice(f"0x{value:08x}", value)
                 value = port.read(_sm(session, " ".join(rest)), place)
                 text = trap_views.brief(place, value, arch)
-                return Output((f"{place} = 0x{value:08x}  {text}".rstrip(),), value)
+                return Notice(f"{place} = 0x{value:08x}  {text}".rstrip(), value)
             case ["write", name, number, *rest]:
                 _write(session, _register(name), parse_int(number, "value"), " ".join(rest))
-                return Output((), None)
+                return NOTHING
     except UsageError as error:
         raise CommandError(error.message, error.hint) from None
     raise CommandError(f"trap port {argument}", "read REGISTER [SM], or write REGISTER VALUE [SM]")

@@ -54,19 +54,6 @@ class TrapWord:
 
 
 @dataclass(frozen=True, slots=True)
-class LogRow:
-    """One access or event of the port."""
-
-    number: int
-    kind: str
-    where: str
-    register: str
-    value: int
-    text: str
-    tick: int
-
-
-@dataclass(frozen=True, slots=True)
 class WarpTrap:
     """A warp and the trap handler.
 
@@ -113,7 +100,7 @@ class TrapState:
     warps: tuple[WarpTrap, ...]
     handler: str
     entry: int | None
-    log: tuple[LogRow, ...]
+    log: tuple[trap_views.LogRow, ...]
 
 
 def trap_state(session: DebugSession) -> TrapState:
@@ -148,7 +135,7 @@ def trap_state(session: DebugSession) -> TrapState:
         warps=tuple(w for _, w in here if w.inside or w.paused or w.trapped),
         handler=placed.handler.name if placed is not None else "",
         entry=placed.entry if placed is not None else None,
-        log=tuple(_log(session, number)),
+        log=tuple(r for r in trap_views.log_rows(session, LOG_LINES) if r.sm in (None, number)),
     )
 
 
@@ -203,18 +190,3 @@ def _fields(found: WordExplanation) -> list[TrapField]:
         if not f.row.reserved
     ]
     return sorted(out, key=lambda f: -f.hi)
-
-
-def _log(session: DebugSession, number: int) -> list[LogRow]:
-    rows = []
-    arch = session.grid.gpu.arch
-    for a in session.traps.port.latest(LOG_LINES):
-        if a.sm not in (None, number):
-            continue
-        where = "all SMs" if a.sm is None else f"SM {a.sm}"
-        if a.kind == "event":
-            rows.append(LogRow(a.number, a.kind, where, "", 0, a.register, a.tick))
-        else:
-            text = trap_views.brief(a.register, a.value, arch)
-            rows.append(LogRow(a.number, a.kind, where, a.register, a.value, text, a.tick))
-    return rows

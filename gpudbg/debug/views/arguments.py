@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpudbg.answers import column, typed_row
 from gpudbg.debug.views.format import float_text
 from gpudbg.expr.types import TYPES, Pointer, Scalar
 from gpudbg.toolchain.signatures import known
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gpudbg.debug.values.frames import Frame
 
 
-@dataclass(frozen=True, slots=True)
+@typed_row
 class ArgumentRow:
     """One argument: its name, C type, and the launch's value as text.
 
@@ -24,9 +24,9 @@ class ArgumentRow:
     kernel's entry, whatever the program has done to its variable since.
     """
 
-    name: str
-    type: str
-    text: str
+    name: str = column()
+    type: str = column()
+    text: str = column()
 
     @property
     def entry(self) -> str:

@@ -96,12 +96,8 @@ def announcement(session: DebugSession, row: Breakpoint) -> str:
     return f"{word} at 0x{first:x}{where}"
 
 
-def display_lines(rows: Sequence[tuple[int, str]]) -> list[str]:
-    """`info display` of (number, expression) rows."""
-    if not rows:
-        return ["There are no auto-display expressions now."]
-    head = ["Auto-display expressions now in effect:", "Num Enb Expression"]
-    return head + [f"{number}:   y  {title}" for number, title in rows]
+DISPLAYS = ("Auto-display expressions now in effect:", "Num Enb Expression")
+"""What stands above `info display`."""
 
 
 # ---- source ----------------------------------------------------------------------------

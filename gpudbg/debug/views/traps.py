@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gpudbg.answers import column, typed_row
+from gpudbg.answers.formats import WORD, Format
 from gpudbg.bits import lanes_of
 from gpudbg.regs.explain import family_of_text
 from gpudbg.regs.port import find_word
@@ -60,45 +62,74 @@ def place(session: DebugSession, sm: int) -> str:
     return f"SM {sm} (GPC {gpc}, TPC {tpc})"
 
 
-def port_rows(session: DebugSession, sm: int) -> tuple[list[tuple[str, ...]], list[dict[str, Any]]]:
-    """Every register of an SM's port: table rows and the same as data."""
+@typed_row
+class PortRow:
+    """A register of an SM's debugger port."""
+
+    register: str = column("Register")
+    address: int | None = column(
+        "Address", Format(lambda at: f"0x{at:06x}" if at is not None else "-")
+    )
+    value: int = column("Value", WORD)
+    decoded: str = column("Fields")
+
+
+def port_rows(session: DebugSession, sm: int) -> tuple[PortRow, ...]:
+    """Every register of an SM's port."""
     port, arch = session.traps.port, session.grid.gpu.arch
-    rows: list[tuple[str, ...]] = []
-    data: list[dict[str, Any]] = []
+    rows = []
     for name in REGISTERS:
-        value, address = port.peek(sm, name), port.address_of(sm, name)
+        value = port.peek(sm, name)
         text = brief(name, value, arch)
         if name == "HWW_WARP_ESR_PC" and value:
             text = session.symbols.describe(value)
-        shown = f"0x{address:06x}" if address is not None else "-"
-        rows.append((name, shown, f"0x{value:08x}", text))
-        data.append({"register": name, "address": address, "value": value, "decoded": text})
-    return rows, data
+        rows.append(PortRow(name, port.address_of(sm, name), value, text))
+    return tuple(rows)
 
 
-def log_line(session: DebugSession, access: Access) -> str:
-    """One line of the port's log, decoded."""
-    where = "all SMs" if access.sm is None else f"SM {access.sm}"
-    if access.kind == "event":
-        return f"{access.number:6}  {where:8} event      {access.register}"
-    text = brief(access.register, access.value, session.grid.gpu.arch)
-    arrow = "->" if access.kind == "read" else "<-"
-    line = f"{access.number:6}  {where:8} {access.kind:10} {access.register} {arrow} "
-    return f"{line}0x{access.value:08x}  {text}".rstrip()
+@typed_row
+class LogRow:
+    """One access to the port, or an event: `register` is None there, and `text` tells it."""
+
+    number: int = column()
+    kind: str = column()
+    sm: int | None = column()
+    register: str | None = column()
+    text: str = column()
+    value: int = column()
+    tick: int = column(key="")
+
+    @property
+    def where(self) -> str:
+        """Which SM."""
+        return "all SMs" if self.sm is None else f"SM {self.sm}"
+
+    def __str__(self) -> str:
+        head = f"{self.number:6}  {self.where:8} "
+        if self.register is None:
+            return f"{head}event      {self.text}"
+        arrow = "->" if self.kind == "read" else "<-"
+        line = f"{head}{self.kind:10} {self.register} {arrow} 0x{self.value:08x}  {self.text}"
+        return line.rstrip()
 
 
-def access_json(session: DebugSession, access: Access) -> dict[str, Any]:
-    """A line of the log as data."""
+def log_rows(session: DebugSession, count: int) -> tuple[LogRow, ...]:
+    """The port's last accesses and events, decoded."""
+    return tuple(_log_row(session, access) for access in session.traps.port.latest(count))
+
+
+def _log_row(session: DebugSession, access: Access) -> LogRow:
     event = access.kind == "event"
     decoded = "" if event else brief(access.register, access.value, session.grid.gpu.arch)
-    return {
-        "number": access.number,
-        "kind": access.kind,
-        "sm": access.sm,
-        "register": None if event else access.register,
-        "text": access.register if event else decoded,
-        "value": access.value,
-    }
+    return LogRow(
+        access.number,
+        access.kind,
+        access.sm,
+        None if event else access.register,
+        access.register if event else decoded,
+        access.value,
+        access.tick,
+    )
 
 
 def warp_lines(session: DebugSession, state: dict[str, Any]) -> list[str]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gpudbg.answers.columns import shown_columns
+from gpudbg.answers.text import align_of, width_of
 from gpudbg.answers.words import dim
-from gpudbg.debug.commands.break_ import TYPE_WORDS
+from gpudbg.debug.breakpoints.watched import TYPE_WORDS
 from gpudbg.debug.commands.frames import frame_words, mid_line
 from gpudbg.debug.focus.warp_ids import target_id
 from gpudbg.debug.launched import launch_shape
@@ -15,6 +17,9 @@ from gpudbg.debug.views.arguments import frame_arguments
 from gpudbg.frontends.mi.records import Pairs
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gpudbg.answers import Table
     from gpudbg.debug.breakpoints.table import Breakpoint
     from gpudbg.debug.session import DebugSession
     from gpudbg.debug.symbols import Line
@@ -45,6 +50,36 @@ def header(columns: Any) -> list[Fields]:
     """A table's `hdr`."""
     keys = ("width", "alignment", "col_name", "colhdr")
     return [dict(zip(keys, column, strict=True)) for column in columns]
+
+
+def table_fields(
+    table: Table, rows: Sequence[Any], finished: Callable[[Fields], Fields] = dict
+) -> Fields:
+    """A table by its name: header, and rows.
+
+    Args:
+        table: the table; its columns are as wide as all of its rows want.
+        rows: those to give.
+        finished: what becomes of a row's fields.
+    """
+    columns = shown_columns(table.kind, table.shown, "mi")
+    hdr = header(
+        (
+            width_of(c, table.rows),
+            align_of(c, table),
+            c.key,
+            c.heading,
+        )
+        for c in columns
+    )
+    body = [finished({c.key: c.text(row) for c in columns}) for row in rows]
+    content = {
+        "nr_rows": len(body),
+        "nr_cols": len(columns),
+        "hdr": hdr,
+        "body": Pairs.of(table.name.removesuffix("Table") + "Row", body),
+    }
+    return {table.name: content}
 
 
 # ---- frames ----------------------------------------------------------------------------

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpudbg.answers.words import lane_list
-from gpudbg.debug.values.trap_state import LogRow, TrapWord, WarpTrap, trap_state
+from gpudbg.debug.values.trap_state import TrapWord, WarpTrap, trap_state
+from gpudbg.debug.views.traps import LogRow
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.registry import Output, joined
+from gpudbg.answers import Answer, Sections
+from gpudbg.debug.registry import Output
 from gpudbg.debug.script import Player, Statement
 from gpudbg.errors import GpudbgError, ModelGap
 
@@ -40,7 +41,7 @@ class Script:
 
     def work(self, session: DebugSession) -> Output:
         """Carry out lines, in the engine's thread; what they answer stays when one fails."""
-        answers: list[Output] = []
+        answers: list[Answer] = []
         self.held = ""
         try:
             while (line := self._player.next()) is not None:
@@ -48,13 +49,11 @@ class Script:
                     self.held = line.text
                     break
                 try:
-                    answers.append(session.plain_command(line.text))
+                    answers.append(session.plain_command(line.text).answer)
                 except GpudbgError as error:
                     self.gap = isinstance(error, ModelGap)
                     raise self._player.failed(error) from None
                 self._player.hit()
         except GpudbgError as error:
             self.error = str(error)
-        if len(answers) == 1:
-            return answers[0]
-        return joined(answers, None)
+        return Output(answers[0] if len(answers) == 1 else Sections(tuple(answers), None))

@@ -10,7 +10,6 @@ from gpudbg.errors import CommandError
 from gpudbg.frontends.mi import shown
 from gpudbg.frontends.mi.commands.registry import Call, Handler, mi
 from gpudbg.frontends.mi.parser import MiError
-from gpudbg.frontends.mi.records import Pairs
 
 Fields = dict[str, Any]
 
@@ -21,26 +20,9 @@ def _info(option: str) -> Handler:
         if call.bridge.started:
             call.bridge.process()
         table = cuda_info.build(session, option, " ".join(call.words))
-        rows = table.rows if call.bridge.started else ()
-        columns = table.shown("mi")
-        hdr = [
-            {
-                "width": table.width(c),
-                "alignment": c.align,
-                "col_name": c.field,
-                "colhdr": c.heading,
-            }
-            for c in columns
-        ]
-        body = [_row(call, {c.field: r[c.field] for c in columns}) for r in rows]
-        key = table.name.removesuffix("Table") + "Row"
-        content = {
-            "nr_rows": len(body),
-            "nr_cols": len(columns),
-            "hdr": hdr,
-            "body": Pairs.of(key, body),
-        }
-        return {table.name: content}
+        return shown.table_fields(
+            table, table.rows if call.bridge.started else (), lambda row: _row(call, row)
+        )
 
     return handler
 

@@ -381,7 +381,7 @@ class LogPane(LinePane):
                 spans.append((entry.text, "text.b"))
             else:
                 spans += [
-                    (f"{fit(entry.register, 19, self.appearance.glyphs.cut)} ", "text"),
+                    (f"{fit(entry.register or '', 19, self.appearance.glyphs.cut)} ", "text"),
                     (f"{arrows[entry.kind]} ", "muted"),
                     (f"{entry.value:08x} ", "now" if entry.value else "dim"),
                     (entry.text, "muted"),

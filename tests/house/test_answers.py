@@ -1,0 +1,67 @@
+"""Commands answer with records: text and data are made from them, not beside them."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import gpudbg
+from gpudbg.debug.commands.families import load
+
+ROOT = Path(gpudbg.__file__).parent
+ANSWERS = {"Answer", "Table", "Listing", "Card", "Notice", "Printed", "Sections", "NoReturn"}
+RENDERED = ("Card", "Listing")
+BESIDE = {
+    "debug/commands/data.py": 4,
+    "debug/commands/engine.py": 1,
+    "debug/commands/expressions.py": 1,
+    "debug/commands/images.py": 1,
+    "debug/commands/run.py": 1,
+    "debug/commands/settings.py": 2,
+    "debug/extensions.py": 2,
+    "frontends/verbs/info_topics.py": 1,
+}
+"""Answers whose lines do not come from their record: they shall become fewer."""
+
+
+def calls(name: str) -> Iterator[tuple[str, ast.Call]]:
+    for file in sorted(ROOT.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                if node.func.id == name:
+                    yield file.relative_to(ROOT).as_posix(), node
+
+
+def ignores(value: ast.expr) -> bool:
+    """Whether an argument is a function that does not look at what it is given."""
+    return isinstance(value, ast.Lambda) and [a.arg for a in value.args.args] == ["_"]
+
+
+def beside() -> Counter[str]:
+    found: Counter[str] = Counter()
+    for name in RENDERED:
+        for file, call in calls(name):
+            given = [*call.args, *(k.value for k in call.keywords)]
+            found[file] += sum(map(ignores, given))
+    return +found
+
+
+def test_no_answer_is_a_pair_of_lines_and_data() -> None:
+    pairs = [file for file, call in calls("Output") if len(call.args) + len(call.keywords) > 1]
+    assert pairs == []
+
+
+def test_lines_beside_their_record_become_fewer() -> None:
+    assert dict(beside()) == BESIDE
+
+
+@pytest.mark.parametrize("command", load().commands, ids=lambda c: str(c.name))
+def test_a_command_says_which_answer_it_gives(command: object) -> None:
+    handler = command.handler  # type: ignore[attr-defined]
+    said = str(inspect.signature(handler).return_annotation)
+    assert set(said.replace("|", " ").split()) <= ANSWERS
