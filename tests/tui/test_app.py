@@ -6,8 +6,7 @@ import pytest
 from textual.widgets import Input
 
 from gpudbg.frontends.tui import keymaps
-from gpudbg.frontends.tui.actions import ACTIONS, BY_ID
-from gpudbg.frontends.tui.doings import DOINGS
+from gpudbg.frontends.tui.actions import BY_ID
 from gpudbg.frontends.tui.explain import explain
 from gpudbg.frontends.tui.widgets.chrome import AppBar, KeyRow, SmStrip, StopLine
 from gpudbg.frontends.tui.widgets.code import CodePane
@@ -27,11 +26,6 @@ from .helpers import (
 )
 
 BIG = (120, 40)
-
-
-def test_every_action_has_a_doing_and_every_doing_an_action() -> None:
-    inner = {"clicked", "opened", "fault_memory"}
-    assert {a.id for a in ACTIONS} == set(DOINGS) - inner
 
 
 @pytest.mark.parametrize("name", keymaps.NAMES)

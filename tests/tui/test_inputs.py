@@ -12,8 +12,8 @@ from textual.geometry import Size
 from textual.pilot import Pilot
 
 from gpudbg.debug.session import DebugSession
-from gpudbg.frontends.tui import doings
 from gpudbg.frontends.tui.app import GpudbgApp
+from gpudbg.frontends.tui.handlers import running
 from gpudbg.frontends.tui.screens.help import HelpScreen
 from gpudbg.frontends.tui.screens.main import MainScreen
 from gpudbg.frontends.tui.widgets.code import CodePane
@@ -127,7 +127,7 @@ async def test_lines_of_the_command_line_come_before_keys():
 async def test_every_step_typed_ahead_is_carried_out_and_drawn_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(doings, "HELD_S", PATIENCE_S)
+    monkeypatch.setattr(running, "HELD_S", PATIENCE_S)
     async with started(open_first()) as (app, pilot):
         app.engine.session = slow = Slow(app.session)
         taken = app.engine.collector._number
@@ -158,7 +158,7 @@ async def test_another_key_ends_a_row_of_steps() -> None:
 
 
 async def test_steps_typed_ahead_end_at_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doings, "HELD_S", PATIENCE_S)
+    monkeypatch.setattr(running, "HELD_S", PATIENCE_S)
     session = open_kernel("fault_oob_global", OOB)
     async with started(session) as (app, pilot):
         app.engine.session = slow = Slow(session, 0.001)
@@ -347,10 +347,10 @@ async def test_the_prompt_may_have_the_focus_when_another_pane_is_zoomed() -> No
 
 
 async def test_a_search_in_a_long_listing_is_done_in_pieces(monkeypatch: pytest.MonkeyPatch):
-    from gpudbg.frontends.tui import doings_look
     from gpudbg.frontends.tui.code_index import CodeIndex
+    from gpudbg.frontends.tui.handlers import code
 
-    monkeypatch.setattr(doings_look, "SEARCHED_ROWS", 10)
+    monkeypatch.setattr(code, "SEARCHED_ROWS", 10)
     pieces = []
     find = CodeIndex.find
 

@@ -12,8 +12,7 @@ from gpudbg.cli import usage
 from gpudbg.frontends.tui import keymaps
 from gpudbg.frontends.tui.actions import ACTIONS, BY_ID
 from gpudbg.frontends.tui.app import GpudbgApp
-from gpudbg.frontends.tui.doings import DOINGS
-from gpudbg.frontends.tui.screens.side import MAIN_ACTIONS
+from gpudbg.frontends.tui.handlers import HANDLERS
 from gpudbg.frontends.tui.theme import PALETTES
 from gpudbg.frontends.tui.widgets.console import ConsolePane
 
@@ -27,7 +26,7 @@ def done(monkeypatch: pytest.MonkeyPatch):
     """What was done, instead of doing it."""
     out = []
     for name in BY_ID:
-        monkeypatch.setitem(DOINGS, name, lambda screen, name=name: out.append(name))
+        monkeypatch.setitem(HANDLERS, name, lambda screen, name=name: out.append(name))
     # Keys that Textual takes for itself, to the same end.
     monkeypatch.setattr(GpudbgApp, "action_command_palette", lambda app: out.append("palette"))
     monkeypatch.setattr(GpudbgApp, "leave", lambda app: out.append("quit"))
@@ -72,7 +71,7 @@ async def test_main_keys_on_a_side_screen(name, done) -> None:
         app.set_keys(name)
         app.open_screen("watch")
         await settle(app, pilot)
-        rows = keys_of(name, list(MAIN_ACTIONS))
+        rows = keys_of(name, [a.id for a in ACTIONS if a.on_sides])
         assert await what_they_do(app, [key for key, _ in rows], done) == rows
 
 
@@ -104,7 +103,7 @@ async def test_a_bug_in_an_action_is_told_and_the_session_goes_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("GPUDBG_TRACEBACK")
-    monkeypatch.setitem(DOINGS, "zoom", lambda screen: [][0])
+    monkeypatch.setitem(HANDLERS, "zoom", lambda screen: [][0])
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)

@@ -18,28 +18,31 @@ from textual.widgets import Input
 
 from gpudbg.debug.launched import launch_shape
 from gpudbg.errors import EXIT_CLEAN, GpudbgError
-from gpudbg.frontends.tui import (
-    arranging,
-    doings,
-    doings_look,
-    editing,
-    glyphs,
-    hangup,
-    keymaps,
-    terminal,
-    theme,
-)
-from gpudbg.frontends.tui.actions import key_name
+from gpudbg.frontends.tui import glyphs, hangup, keymaps, terminal, theme
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.base_app import BaseApp
 from gpudbg.frontends.tui.collect import Collector
 from gpudbg.frontends.tui.engine import Engine
+from gpudbg.frontends.tui.handlers import (
+    arranging,
+    breakpoints,
+    code,
+    editing,
+    memory,
+    moving,
+    rows,
+    running,
+    screens,
+    watches,
+)
 from gpudbg.frontends.tui.inputs import Delivery, Inputs, Line
+from gpudbg.frontends.tui.keys import key_name
 from gpudbg.frontends.tui.layouts import Layouts
 from gpudbg.frontends.tui.palette import Everything
 from gpudbg.frontends.tui.saved import Saved
 from gpudbg.frontends.tui.saved import path as saved_path
 from gpudbg.frontends.tui.screens.main import MainScreen
+from gpudbg.frontends.tui.screens.side import SideScreen
 from gpudbg.frontends.tui.seen import Seen
 from gpudbg.frontends.tui.view import Options
 from gpudbg.frontends.tui.widgets.options import Palette
@@ -61,8 +64,10 @@ SIDE_SCREENS = {
 }
 """Screens over the main one: where they are; they are imported when they are opened."""
 
-for _above in (doings, doings_look, editing, arranging):
-    _above.load()
+HANDLER_MODULES = (
+    arranging, breakpoints, code, editing, memory, moving, rows, running, screens, watches,
+)  # fmt: skip
+"""Modules that enter handlers: those of the registry's actions among them."""
 
 
 class GpudbgApp(BaseApp):
@@ -172,7 +177,7 @@ class GpudbgApp(BaseApp):
         """An input whose turn it is."""
         self.pressed = item if isinstance(item, Key) else None
         if isinstance(item, Key | MouseDown | Paste):
-            for row in self._key_rows():
+            for row in self._all_key_rows():
                 row.unsay()
         self._before = self._state()
         if isinstance(item, Line):
@@ -239,6 +244,9 @@ class GpudbgApp(BaseApp):
         super().use_keys(name)
         if self.main.current is not None:
             self.main.show_keys()
+        for screen in self.screen_stack:
+            if isinstance(screen, SideScreen):
+                screen.show_keys()
 
     def _handle_exception(self, error: Exception) -> None:
         """A bug in a plugin's pane shows in that pane; any other ends the application."""
@@ -261,7 +269,8 @@ class GpudbgApp(BaseApp):
         if name == "help":
             from gpudbg.frontends.tui.screens.help import HelpScreen
 
-            self.push_screen(HelpScreen(self.appearance, self.keymap_name))
+            scope = str(getattr(self.screen, "SCOPE", ""))
+            self.push_screen(HelpScreen(self.appearance, self.keymap_name, scope))
             return
         module, kind = SIDE_SCREENS[name]
         found = getattr(import_module(module), kind)

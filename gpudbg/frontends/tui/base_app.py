@@ -11,6 +11,7 @@ from textual.app import App
 from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT
 from gpudbg.frontends.tui import keymaps
 from gpudbg.frontends.tui.glyphs import SETS
+from gpudbg.frontends.tui.keys import Keys, keys_text
 from gpudbg.frontends.tui.screens.ask import AskScreen
 from gpudbg.frontends.tui.theme import PALETTES
 from gpudbg.frontends.tui.widgets.base import LinePane
@@ -80,15 +81,25 @@ class BaseApp(App[int]):
 
         self.push_screen(AskScreen(question, example, value), answered)
 
+    # ---- keys --------------------------------------------------------------------------
+    @property
+    def key_table(self) -> Keys:
+        """The key map in use."""
+        return keymaps.keymap(self.keymap_name)
+
+    def key(self, action: str) -> str:
+        """The first key of an action of the main screen, as people write it."""
+        return keys_text(self.key_table[action], 1)
+
     # ---- words -------------------------------------------------------------------------
-    def _key_rows(self) -> Iterator[KeyRow]:
+    def _all_key_rows(self) -> Iterator[KeyRow]:
         """The key rows of all screens, the uppermost first."""
         for screen in reversed(self.screen_stack):
             yield from screen.query(KeyRow)
 
     def say(self, text: str, role: str) -> None:
         """A word to the user in the key row of the uppermost screen that has one."""
-        for row in self._key_rows():
+        for row in self._all_key_rows():
             row.say(text, role)
             return
 

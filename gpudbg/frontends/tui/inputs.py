@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING
 
 from textual.events import InputEvent, Key, MouseMove, Paste
 
+from gpudbg.frontends.tui.keys import INTERRUPT
+
 if TYPE_CHECKING:
     from textual.app import App
     from textual.message_pump import MessagePump
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
 PATIENCE_S = 2.0
 """A widget that never answers (it was removed meanwhile) holds up later inputs no longer."""
 QUIET_TRIPS = 2
-INTERRUPT = "ctrl+c"
 
 
 @dataclass(frozen=True, slots=True)

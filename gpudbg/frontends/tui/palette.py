@@ -9,9 +9,10 @@ from textual.command import DiscoveryHit, Hit, Hits, Provider
 
 from gpudbg.debug.commands.families import load
 from gpudbg.frontends.tui import keymaps, theme
-from gpudbg.frontends.tui.actions import ACTIONS, keys_text
+from gpudbg.frontends.tui.actions import ACTIONS
 from gpudbg.frontends.tui.base_app import BaseApp
-from gpudbg.frontends.tui.doings_look import goto_place
+from gpudbg.frontends.tui.handlers.code import goto_place
+from gpudbg.frontends.tui.keys import keys_text, local
 from gpudbg.frontends.tui.screens.main import MainScreen
 from gpudbg.loading import foreign
 
@@ -78,7 +79,11 @@ class Everything(Provider):
             yield f"go to {function.label}", "code", partial(goto_place, main, function.label)
 
     def _actions(self, main: MainScreen) -> Iterator[Entry]:
-        table = keymaps.keymap(self.gpudbg.keymap_name)
+        """Those of the screen that the palette was opened over, then the main screen's."""
+        for a in local(str(getattr(self.screen, "SCOPE", ""))):
+            if a.help and "{key}" not in a.do:
+                yield a.help, keys_text(a.keys), partial(self.screen.run_action, a.do)
+        table = self.gpudbg.key_table
         for a in ACTIONS:
             yield a.help, keys_text(table[a.id]), partial(main.action_do, a.id)
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Label
+
+from gpudbg.frontends.tui.keys import bindings, one_line
 
 
 class AskScreen(ModalScreen[str | None]):
     """A question with a line to type; Esc answers None."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "close", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("ask")
 
     def __init__(self, question: str, example: str, value: str = "") -> None:
         super().__init__()
@@ -29,7 +31,7 @@ class AskScreen(ModalScreen[str | None]):
             box = Input(self.value, placeholder=self.example, compact=True, id="answer")
             box.cursor_blink = False
             yield box
-            yield Label("Enter   Esc closes", markup=False, id="state")
+            yield Label(one_line("ask", {}), markup=False, id="state")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """The answer."""

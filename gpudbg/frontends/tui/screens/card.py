@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.screen import ModalScreen
 from textual.strip import Strip
 from textual.widget import Widget
 
 from gpudbg.frontends.tui.appearance import Appearance
+from gpudbg.frontends.tui.keys import bindings
 from gpudbg.frontends.tui.text import Row, Span, lay_out, row, strip
 
 LEAST = (40, 8)
@@ -81,9 +82,7 @@ class Frame(Widget, can_focus=True):
 class Card(ModalScreen[str | None]):
     """A modal screen with one frame; subclasses give its rows."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "close", "close", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("card")
 
     def __init__(self, appearance: Appearance) -> None:
         super().__init__()

@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.events import Click
 
 from gpudbg.answers.words import dim
 from gpudbg.debug.stops.fault_card import FaultCard
 from gpudbg.debug.values.operands import float_words
+from gpudbg.frontends.tui.actions import Action
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.coordinates import coordinates
 from gpudbg.frontends.tui.glyphs import Glyphs
+from gpudbg.frontends.tui.keys import bindings, key_row
 from gpudbg.frontends.tui.screens.card import Card, Frame
 from gpudbg.frontends.tui.text import Row, Span, row
 from gpudbg.frontends.tui.view import View
@@ -228,14 +230,9 @@ def _why_rows(card: FaultCard, width: int, tight: bool, cut: str) -> list[Row]:
     return [Row(), *rows]
 
 
-def _keys(card: FaultCard, tight: bool) -> list[tuple[str, str, str]]:
-    """Key, words and the answer of each: `FaultScreen` closes with it."""
-    keys = [("Enter", "go there", "go"), ("t", "trap" if tight else "trap state", "trap")]
-    keys += [("r", "again" if tight else "start again", "restart"), ("y", "copy", "copy")]
-    keys.append(("Esc", "close", ""))
-    if card.nearest is not None:
-        keys.insert(1, ("M", "memory", "memory"))
-    return keys
+def _keys(card: FaultCard, tight: bool) -> list[tuple[str, str, Action]]:
+    """Key, words and action of each."""
+    return key_row("fault", {}, ("nearest",) if card.nearest is not None else (), short=tight)
 
 
 def _key_row(card: FaultCard, tight: bool) -> Row:
@@ -245,13 +242,13 @@ def _key_row(card: FaultCard, tight: bool) -> Row:
     return row(*spans, key="keys")
 
 
-def key_at(card: FaultCard, tight: bool, column: int) -> str | None:
-    """The answer of the key whose words a column of the key row shows."""
+def key_at(card: FaultCard, tight: bool, column: int) -> Action | None:
+    """The action of the key whose words a column of the key row shows."""
     at = 3
-    for key, words, answer in _keys(card, tight):
+    for key, words, action in _keys(card, tight):
         end = at + len(key) + len(words) + 4
         if at <= column < end:
-            return answer
+            return action
         at = end
     return None
 
@@ -267,15 +264,7 @@ def plain_lines(card: FaultCard, view: View) -> list[str]:
 class FaultScreen(Card):
     """The card of the stop's fault."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "answer('go')", "go there", show=False),
-        Binding("M", "answer('memory')", "memory", show=False),
-        Binding("r", "answer('restart')", "start again", show=False),
-        Binding("t", "answer('trap')", "trap inspector", show=False),
-        Binding("y", "copy", "copy", show=False),
-        Binding("exclamation_mark", "close", "close", show=False),
-        Binding("colon", "answer('console')", "command line", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("fault")
 
     def __init__(self, view: View, appearance: Appearance) -> None:
         super().__init__(appearance)
@@ -302,11 +291,9 @@ class FaultScreen(Card):
             if card.valid >> lane & 1:
                 self.dismiss(f"lane {lane}")
         elif line.key == "keys":
-            answer = key_at(card, self.app.size.height < TIGHT, column)
-            if answer == "copy":
-                self.action_copy()
-            elif answer is not None:
-                self.dismiss(answer or None)
+            action = key_at(card, self.app.size.height < TIGHT, column)
+            if action is not None:
+                self.call_later(self.run_action, action.do)
         elif line.key is not None:
             self.dismiss(str(line.key))
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.events import Resize
 
 from gpudbg.debug import stories
 from gpudbg.frontends.tui import messages
+from gpudbg.frontends.tui.actions import BY_ID
 from gpudbg.frontends.tui.appearance import Appearance
+from gpudbg.frontends.tui.keys import bindings
 from gpudbg.frontends.tui.screens.board import Board
 from gpudbg.frontends.tui.screens.side import SideScreen
 from gpudbg.frontends.tui.seen import Seen
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from gpudbg.frontends.tui.layout import Rect
     from gpudbg.frontends.tui.screens.main import MainScreen
 
-KEYS = (("Enter", "start"), ("j k", "choose"), ("/", "search"), ("Esc", "back"), ("q", "quit"))
 OWN = (
     ("gpudbg PROG.cubin", "a cubin; PROG.toml beside it says how it is launched"),
     ("gpudbg PROG.cu", "CUDA C++, with the extra `cuda`"),
@@ -122,15 +123,9 @@ class AboutPane(LinePane):
 class GalleryScreen(SideScreen):
     """See the module text."""
 
+    SCOPE = "gallery"
     AUTO_FOCUS = "#pane-stories"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("G", "close", "back", show=False),
-        Binding("slash", "search", "search", show=False),
-        *(
-            Binding(key, "nothing", "", show=False)
-            for key in ("space", "n", "s", "c", "r", "f5", "f10", "f11")
-        ),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("gallery")
 
     def __init__(self, main: MainScreen, appearance: Appearance) -> None:
         super().__init__(main, appearance, "gallery")
@@ -143,9 +138,7 @@ class GalleryScreen(SideScreen):
 
     def on_mount(self) -> None:
         """The first story is chosen."""
-        keys = self.query_one(KeyRow)
-        keys.keys = KEYS
-        keys.pinned = (("?", "help"),)
+        self.show_keys()
         super().on_mount()
 
     def on_resize(self, event: Resize) -> None:
@@ -196,8 +189,10 @@ class GalleryScreen(SideScreen):
         else:
             super().action_close()
 
-    def action_nothing(self) -> None:
-        """Run keys do nothing here: the program below is not the one that is looked at."""
+    def action_main(self, name: str) -> None:
+        """Keys that run do nothing here: the program below is not the one that is looked at."""
+        if BY_ID[name].group != "Run" or name == "interrupt":
+            super().action_main(name)
 
     def on_row_clicked(self, event: messages.RowClicked) -> None:
         """A click chooses."""

@@ -2,46 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.events import Key
 
-from gpudbg.frontends.tui.actions import ACTIONS, GROUPS, Action, keys_text
+from gpudbg.frontends.tui.actions import ACTIONS, BY_NAME, GROUPS, TITLES, Action
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.keymaps import keymap
+from gpudbg.frontends.tui.keys import Keys, bindings, help_keys, is_back, key_name, local, one_line
 from gpudbg.frontends.tui.screens.card import Card, Frame
 from gpudbg.frontends.tui.text import Row, Span, fit, row
 
 KEY_WIDTH = 9
 
 
-def _paired(table: dict[str, str]) -> list[tuple[Action, str]]:
-    """Actions with their keys; `x_back` joins the row of `x_next`."""
-    out = []
-    for a in ACTIONS:
-        if a.id.endswith("_back"):
-            continue
-        keys = keys_text(table[a.id])
-        other = a.id.removesuffix("_next") + "_back"
-        if a.id.endswith("_next") and other in table:
-            keys = f"{keys_text(table[a.id], 1)} {keys_text(table[other], 1)}"
-        out.append((a, keys))
-    return out
+def _groups(table: Keys, scope: str) -> Iterator[tuple[str, list[tuple[str, Action]]]]:
+    """Title of each group, its actions and their keys; the screen's own group comes first."""
+    if scope in TITLES:
+        yield TITLES[scope], list(_with_keys(local(scope), table))
+    everywhere = (*ACTIONS, *local("main"), *local("rows"))
+    for group in GROUPS:
+        chosen = (a for a in everywhere if (a.group or "Focus") == group)
+        yield group, list(_with_keys(chosen, table))
 
 
-def help_rows(map_name: str, typed: str, columns: int, width: int, cut: str) -> list[Row]:
+def _with_keys(actions: Iterable[Action], table: Keys) -> Iterator[tuple[str, Action]]:
+    """Keys of actions, both directions in one."""
+    for action in actions:
+        if action.help and not is_back(action):
+            yield help_keys(action, table), action
+
+
+def help_rows(
+    map_name: str, scope: str, typed: str, columns: int, width: int, cut: str
+) -> list[Row]:
     """Actions in columns; with text typed, only those that hold it."""
     table = keymap(map_name)
     items: list[tuple[str, str]] = []
-    for group in GROUPS:
+    for group, actions in _groups(table, scope):
         chosen = [
             (keys, a.help)
-            for a, keys in _paired(table)
-            if a.group == group and typed.lower() in f"{a.help} {a.label} {keys}".lower()
+            for keys, a in actions
+            if typed.lower() in f"{a.help} {a.label} {keys}".lower()
         ]
-        if group == "Focus" and not typed:
-            chosen += [("0 - 9", "pane by number"), ("j k", "rows"), ("Enter", "open, follow")]
         if chosen:
             items += [("", group), *chosen, ("", "")]
     per = -(-len(items) // columns)
@@ -66,19 +71,12 @@ def help_rows(map_name: str, typed: str, columns: int, width: int, cut: str) -> 
 class HelpScreen(Card):
     """The help page."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "close", "close", show=False),
-        Binding("ctrl+u", "clear", "clear", show=False),
-        Binding("backspace", "erase", "erase", show=False),
-        Binding("down", "scroll(1)", "down", show=False),
-        Binding("up", "scroll(-1)", "up", show=False),
-        Binding("pagedown", "scroll(10)", "page down", show=False),
-        Binding("pageup", "scroll(-10)", "page up", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("help")
 
-    def __init__(self, appearance: Appearance, map_name: str) -> None:
+    def __init__(self, appearance: Appearance, map_name: str, scope: str = "") -> None:
         super().__init__(appearance)
         self.map_name = map_name
+        self.scope = scope
         self.typed = ""
         self._columns = 3
         self._top = 0
@@ -97,12 +95,14 @@ class HelpScreen(Card):
         """The rows that fit from where the page was scrolled to, and the words below them."""
         self._top = max(0, min(self._top, len(rows) - self._room))
         below = len(rows) - self._top - self._room
-        keys = f"PgDn {below} more rows   " if below > 0 else "PgUp   " if self._top else ""
-        return rows[self._top :][: self._room], f"{keys}type to search   Esc closes"
+        down, up = (key_name(BY_NAME[f"help.page_{way}"].keys) for way in ("next", "back"))
+        keys = f"{down} {below} more rows   " if below > 0 else f"{up}   " if self._top else ""
+        foot = f"{keys}type to search   {one_line('card', {})}"
+        return rows[self._top :][: self._room], foot
 
     def _rows(self, width: int) -> list[Row]:
         found = help_rows(
-            self.map_name, self.typed, self._columns, width, self.appearance.glyphs.cut
+            self.map_name, self.scope, self.typed, self._columns, width, self.appearance.glyphs.cut
         )
         head = row((f" search: {self.typed}", "now")) if self.typed else Row()
         return [head, *(found or [row((" nothing is called that", "muted"))])]

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.widgets import Input
 
 from gpudbg.debug.launched import launch_shape
 from gpudbg.debug.trace.timeline import first_stop
 from gpudbg.frontends.tui import messages
+from gpudbg.frontends.tui.actions import BY_NAME
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.collect_timeline import changes, chosen, differing, take, warp_of
+from gpudbg.frontends.tui.keys import bindings, keys_text
 from gpudbg.frontends.tui.screens.panes import ConsoleScreen
 from gpudbg.frontends.tui.view import Running, View
 from gpudbg.frontends.tui.widgets.chrome import KeyRow, StopLine
@@ -57,29 +59,9 @@ class HistoryScreen(ConsoleScreen):
         register: whose writes and last writers show; None is chosen by what changed.
     """
 
-    MARK = "h"
+    MARK, SCOPE = "h", "history"
     AUTO_FOCUS = "#pane-timeline"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("shift+left", "stop(-1)", "earlier stop", show=False),
-        Binding("shift+right", "stop(1)", "later stop", show=False),
-        Binding("left", "walk(-1)", "earlier", show=False),
-        Binding("right", "walk(1)", "later", show=False),
-        Binding("full_stop", "note(1)", "next event", show=False),
-        Binding("comma", "note(-1)", "previous event", show=False),
-        Binding("plus,equals_sign", "zoom(1)", "zoom in", show=False),
-        Binding("minus", "zoom(-1)", "zoom out", show=False),
-        Binding("0", "zoom(0)", "all of it", show=False),
-        Binding("m", "bookmark", "bookmark", show=False),
-        Binding("d,delete", "drop", "drop the bookmark", show=False),
-        Binding("W", "writer", "who wrote", show=False),
-        Binding("R", "register", "register", show=False),
-        Binding("x", "format", "hex, decimal, float", show=False),
-        Binding("g", "goto", "go to tick", show=False),
-        Binding("end", "now", "now", show=False, priority=True),
-        Binding("backspace", "back_one", "one instruction back", show=False),
-        Binding("h", "close", "back", show=False),
-        *(Binding(str(n), f"pane({n - 1})", "pane", show=False) for n in range(1, 7)),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("history")
 
     def __init__(self, main: MainScreen, appearance: Appearance) -> None:
         self.timeline = TimelinePane(appearance)
@@ -157,7 +139,7 @@ class HistoryScreen(ConsoleScreen):
         for line in self.query(PastLine):
             line.tick = self.cursor
         super().show(view, running)
-        self._show_keys()
+        self.show_keys()
 
     def _collect(self, view: View, present: View) -> None:
         past, session = self.main.past, self.main.session
@@ -191,18 +173,16 @@ class HistoryScreen(ConsoleScreen):
         start, stop = self.window
         return (start, min(stop, end)) if start < end else None
 
-    def _show_keys(self) -> None:
-        arrows = ("\u2190 \u2192", "S-\u2190 S-\u2192")
-        if self.appearance.glyphs.name == "ascii":
-            arrows = ("Left Right", "S-Left S-Right")
-        keys = [(arrows[0], "tick"), (arrows[1], "stop"), (". ,", "event"), ("m", "mark"),
-                ("W", "who wrote"), ("g", "go to tick")]  # fmt: skip
-        if self.cursor is not None:
-            keys.append(("End", "now"))
-        keys += [("+ -", "zoom"), ("R", "register"), ("Space", "step"), ("x", "format")]
-        row = self.query_one(KeyRow)
-        row.keys, row.pinned = tuple(keys), (("Esc", "back"), ("?", "help"))
-        row.redraw()
+    def there(self) -> tuple[str, ...]:
+        """The present is somewhere else than the cursor, or not."""
+        return ("past",) if self.cursor is not None else ()
+
+    def show_keys(self) -> None:
+        """The way back always shows."""
+        super().show_keys()
+        line = self.query_one(KeyRow)
+        line.pinned = ((keys_text(BY_NAME["side.close"].keys, 1), "back"), *line.pinned)
+        line.redraw()
 
     # ---- travelling ------------------------------------------------------------------------
     def _may(self) -> View | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Input, Label, OptionList
@@ -20,6 +20,7 @@ from textual.widgets.option_list import Option
 
 from gpudbg.debug.commands.launch import form_of, laid_over, opening_of, save_form
 from gpudbg.errors import GpudbgError
+from gpudbg.frontends.tui.keys import bindings, one_line
 from gpudbg.frontends.tui.widgets.options import Choices
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 MAX_LISTED = 300
 """Kernels that the list shows at a time; typing in its box finds the others."""
-HELP = "Enter launches  Tab next  ^S saves beside the program  Esc reads the code"
 
 
 class LaunchScreen(ModalScreen[bool]):
@@ -39,13 +39,7 @@ class LaunchScreen(ModalScreen[bool]):
         show: called when another kernel is looked at.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "close", "read the code", show=False),
-        Binding("f5", "launch", "launch", show=False, priority=True),
-        Binding("ctrl+s", "save", "save", show=False, priority=True),
-        Binding("down", "app.focus_next", "next", show=False),
-        Binding("up", "app.focus_previous", "previous", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("launch")
 
     def __init__(self, session: DebugSession, show: Callable[[], object]) -> None:
         super().__init__()
@@ -62,7 +56,7 @@ class LaunchScreen(ModalScreen[bool]):
                 yield self._line("kernel", "", self._box(self._shown(self.form.kernel), "kernel"))
                 yield Choices(id="kernels", markup=False)
             yield VerticalScroll(id="fields")
-            yield Label(HELP, id="state", markup=False)
+            yield Label(one_line("launch", {}, gap="  "), id="state", markup=False)
 
     def on_mount(self) -> None:
         """The first form."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.events import Resize
 from textual.screen import Screen
 from textual.widget import Widget
@@ -22,14 +22,14 @@ from gpudbg.debug.stories import story_of
 from gpudbg.debug.views.arguments import argument_doubts
 from gpudbg.errors import GpudbgError
 from gpudbg.frontends.tui import layout, messages
-from gpudbg.frontends.tui.actions import ACTIONS, BY_ID, key_name
+from gpudbg.frontends.tui.actions import ACTIONS, BY_ID, Action
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.base_app import BaseApp
 from gpudbg.frontends.tui.changed import Changes, edge_to, fronts_of, laid_over
 from gpudbg.frontends.tui.completion import complete
-from gpudbg.frontends.tui.doing import DOINGS, SCREEN_COMMANDS, STEPS
 from gpudbg.frontends.tui.engine import Engine, Work
-from gpudbg.frontends.tui.keymaps import keymap
+from gpudbg.frontends.tui.handlers import EVENTS, HANDLERS, SCREEN_COMMANDS, STEPS
+from gpudbg.frontends.tui.keys import bindings, keys_text
 from gpudbg.frontends.tui.past import Past
 from gpudbg.frontends.tui.screen_lines import concerns, screen_line
 from gpudbg.frontends.tui.screens.board import Board
@@ -73,29 +73,15 @@ SHOWN = (LinePane, AppBar, StopLine, SmStrip, ConsolePane)
 
 LEAVING = ("quit", "q", "exit")
 """Commands that end the application, whatever runs."""
-OF_A_WARP = ("lane_next", "note_next", "track", "watch", "cursor", "edit")
-"""Actions that do nothing when no warp is left."""
 
 JOIN_S = 5.0
 """For the engine's thread to end, once it has been interrupted."""
-STARTING = ("continue", "restart", "stepi", "next", "step", "cursor")
-"""Actions that ask for a launch where there is none."""
-
-
-def bindings() -> list[BindingType]:
-    """Bindings of the registry, and digits for the panes."""
-    out: list[BindingType] = [
-        Binding(a.keys, f"do('{a.id}')", a.label, id=a.id, show=False, priority=a.id == "interrupt")
-        for a in ACTIONS
-    ]
-    out += [Binding(str(n), f"pane({n})", f"pane {n}", show=False) for n in range(10)]
-    return out
 
 
 class MainScreen(Screen[None]):
     """See the module text."""
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings()
+    BINDINGS: ClassVar[list[BindingType]] = bindings("main")
     AUTO_FOCUS = None
 
     def __init__(
@@ -174,8 +160,7 @@ class MainScreen(Screen[None]):
 
     def _hints(self) -> list[str]:
         """One line for the first minute; three, where they fit, for the first start of all."""
-        table = keymap(self.gpudbg.keymap_name)
-        key = {name: key_name(table[name].split(",")[0]) for name in table}
+        key = {name: keys_text(keys, 1) for name, keys in self.gpudbg.key_table.items()}
         most = (
             f"{key['stepi']} one instruction   {key['continue']} to the next stop   "
             f"{key['console']} type a command   {key['help']} every key"
@@ -367,13 +352,13 @@ class MainScreen(Screen[None]):
 
     def action_do(self, name: str) -> None:
         """An action of the registry."""
-        if name in STARTING and not self.session.launched:
+        if BY_ID[name].starts and not self.session.launched:
             name = "launch"
         action = BY_ID[name]
         if self.engine.busy and not action.busy:
             self.refuse()
             return
-        self.guarded(lambda: DOINGS[name](self))
+        self.guarded(lambda: HANDLERS[name](self))
 
     def guarded(self, act: Callable[[], None]) -> None:
         """A bug in what a key or the mouse does is told; the session goes on."""
@@ -413,7 +398,7 @@ class MainScreen(Screen[None]):
                 # A story goes on where it told to run into the fault.
                 self.set_focus(self.query_one(CodePane))
         elif answer == "memory" and self.current is not None and self.current.fault is not None:
-            DOINGS["fault_memory"](self)
+            EVENTS["fault_memory"](self)
         elif answer and answer.startswith("lane "):
             card = self.current.fault if self.current is not None else None
             if card is not None:
@@ -457,36 +442,41 @@ class MainScreen(Screen[None]):
             self.draw()
 
     def show_keys(self) -> None:
-        """The keys that work now in the focused pane."""
-        row = self.query_one(KeyRow)
-        pane = self.focused_pane()
-        table = keymap(self.gpudbg.keymap_name)
-        busy = self.engine.busy
-        shown = []
-        for a in sorted(ACTIONS, key=lambda a: a.rank):
-            if not a.rank or a.id == "help" or (a.panes and pane not in a.panes):
-                continue
-            if busy and not a.busy:
-                continue
-            if a.group == "Run" and a.id not in ("restart", "interrupt") and not self._can_run():
-                continue
-            if a.id in OF_A_WARP and (self.current is None or self.current.focus_row is None):
-                continue
-            if a.id == "surface" and (self.current is None or not self.current.images):
-                continue
-            if a.id == "fault" and (self.current is None or self.current.fault is None):
-                continue
-            shown.append((key_name(table[a.id].split(",")[0]), a.label))
+        """The keys that work now in the focused pane, and those of the side screens."""
+        busy, there = self.engine.busy, self._there()
+        shown = [a for a in sorted(ACTIONS, key=lambda a: a.rank) if self._shows(a, there)]
         if busy:
-            shown.insert(0, ("^C", "stop"))
-        elif not self._can_run():
-            name = "restart" if self.session.launched else "launch"
-            restart = (key_name(table[name].split(",")[0]), BY_ID[name].label)
-            shown = [restart, *(k for k in shown if k != restart)]
-        row.keys = tuple(shown)
-        row.pinned = ((key_name(table["help"].split(",")[0]), "help"),)
+            shown.insert(0, BY_ID["interrupt"])
+        elif "run" not in there:
+            first = BY_ID["restart" if self.session.launched else "launch"]
+            shown = [first, *(a for a in shown if a is not first)]
+        key = self.gpudbg.key
+        row = self.query_one(KeyRow)
+        row.keys = tuple((key(a.id), a.label) for a in shown)
+        row.pinned = ((key("help"), BY_ID["help"].label),)
         if self.current is not None:
             row.show(self.current, self.running_now())
+
+    def _shows(self, action: Action, there: Collection[str]) -> bool:
+        """Whether the key row names an action now."""
+        if not action.rank or action.id == "help" or (self.engine.busy and not action.busy):
+            return False
+        if action.panes and self.focused_pane() not in action.panes:
+            return False
+        return all(need in there for need in action.needs.split())
+
+    def _there(self) -> set[str]:
+        """What actions may need that is there now."""
+        view = self.current
+        if view is None:
+            return set()
+        found = {
+            "run": self._can_run(),
+            "warp": view.focus_row is not None,
+            "images": bool(view.images),
+            "fault": view.fault is not None,
+        }
+        return {name for name, there in found.items() if there}
 
     def _can_run(self) -> bool:
         """Whether the machine can go on: not ended, not stopped by an error."""
@@ -507,11 +497,12 @@ class MainScreen(Screen[None]):
 
     def refuse(self) -> None:
         """The machine runs: what was asked for is not done."""
-        self.note(f"running; {key_name('ctrl+c')} stops it")
+        self.note(f"running; {self.gpudbg.key('interrupt')} stops it")
 
     def say_waiting(self, count: int) -> None:
         """Inputs wait for the end of a run that lasts."""
-        self.note(f"{count} inputs wait for the run; {key_name('ctrl+c')} stops it and drops them")
+        key = self.gpudbg.key("interrupt")
+        self.note(f"{count} inputs wait for the run; {key} stops it and drops them")
 
     def run_command(self, line: str, echo: bool = True) -> None:
         """A console line, in the engine thread."""
@@ -599,7 +590,7 @@ class MainScreen(Screen[None]):
         stop = event.view.snapshot.stop if event.view is not None else None
         if event.error or not isinstance(stop, StepStop):
             # Steps typed ahead were meant for the code before this stop.
-            table = keymap(self.gpudbg.keymap_name)
+            table = self.gpudbg.key_table
             steps = [k for name in STEPS for k in table[name].split(",")]
             self.gpudbg.inputs.drop_repeats(steps)
         self.engine.finished()
@@ -679,11 +670,11 @@ class MainScreen(Screen[None]):
 
     @on(messages.RowClicked)
     def _row_clicked(self, event: messages.RowClicked) -> None:
-        self.guarded(lambda: DOINGS["clicked"](self, event))
+        self.guarded(lambda: EVENTS["clicked"](self, event))
 
     @on(messages.RowOpened)
     def _row_opened(self, event: messages.RowOpened) -> None:
-        self.guarded(lambda: DOINGS["opened"](self, event))
+        self.guarded(lambda: EVENTS["opened"](self, event))
 
 
 def _shown(widget: Widget) -> bool:

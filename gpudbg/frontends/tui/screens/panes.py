@@ -41,7 +41,6 @@ class PaneScreen(SideScreen):
     """Letter of the widgets' ids."""
     OPTION: ClassVar[str] = ""
     """The collector's option that is on while the screen is open, if it needs one."""
-    KEY_ROW: ClassVar[tuple[tuple[str, str], ...]] = ()
 
     def __init__(
         self,
@@ -77,9 +76,7 @@ class PaneScreen(SideScreen):
 
     def on_mount(self) -> None:
         """Ask the collector for what this screen shows from now on."""
-        keys = self.query_one(KeyRow)
-        keys.keys = self.KEY_ROW
-        keys.pinned = (("?", "help"),)
+        self.show_keys()
         if self.OPTION:
             setattr(self.main.options, self.OPTION, True)
         self.again()
@@ -138,7 +135,7 @@ class PaneScreen(SideScreen):
     # ---- actions -------------------------------------------------------------------------
     def action_pane(self, number: int) -> None:
         """A digit: that pane; on a narrow screen it takes the lower part."""
-        pane = self.panes[number]
+        pane = self.panes[number - 1]
         if not pane.display and pane is not self.stays:
             self.lower = pane
             self.place()
@@ -147,7 +144,7 @@ class PaneScreen(SideScreen):
     def on_pane_asked(self, event: messages.PaneAsked) -> None:
         """A click on a hidden pane's name."""
         event.stop()
-        self.action_pane([p.pane for p in self.panes].index(event.pane))
+        self.action_pane([p.pane for p in self.panes].index(event.pane) + 1)
 
 
 class ConsoleScreen(PaneScreen):
@@ -178,7 +175,7 @@ class ConsoleScreen(PaneScreen):
 
     def action_pane(self, number: int) -> None:
         """A digit: that pane; the one after the last is the command line."""
-        if number == len(self.panes):
+        if number > len(self.panes):
             self.action_console()
         else:
             super().action_pane(number)

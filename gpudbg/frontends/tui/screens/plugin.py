@@ -10,6 +10,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from gpudbg.frontends.tui.appearance import Appearance
+from gpudbg.frontends.tui.keys import one_line
 from gpudbg.frontends.tui.screens.side import SideScreen
 from gpudbg.frontends.tui.view import Running, View
 
@@ -34,6 +35,8 @@ def make_widget(entry: Entry) -> Widget:
 class PluginScreen(SideScreen):
     """See the module text."""
 
+    SCOPE = "plugin"
+
     def __init__(
         self, main: MainScreen, appearance: Appearance, entry: Entry, failed: str = ""
     ) -> None:
@@ -50,7 +53,7 @@ class PluginScreen(SideScreen):
             self.failed, markup=False, id="broken"
         )  # fmt: skip
         yield Container(pane)
-        yield Static(" Esc back", markup=False, classes="line")
+        yield Static(f" {one_line(self.SCOPE, {})}", markup=False, classes="line")
 
     def broken(self, error: Exception) -> None:
         """The pane failed after it was made: its place says how.

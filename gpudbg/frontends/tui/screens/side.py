@@ -2,43 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.screen import Screen
 
-from gpudbg.frontends.tui.actions import BY_ID
 from gpudbg.frontends.tui.appearance import Appearance
+from gpudbg.frontends.tui.keys import bindings, key_row
 from gpudbg.frontends.tui.view import Running, View
+from gpudbg.frontends.tui.widgets.chrome import KeyRow
 
 if TYPE_CHECKING:
     from gpudbg.frontends.tui.screens.main import MainScreen
-
-MAIN_ACTIONS = (
-    "lane_next", "lane_back", "warp_next", "warp_back", "cta_next", "cta_back",
-    "stepi", "next", "step", "continue", "interrupt", "restart", "help", "theme", "quit",
-)  # fmt: skip
-"""Actions of the main screen that work on every side screen; key maps change their keys."""
 
 
 class SideScreen(Screen[None]):
     """See the module text."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *(
-            Binding(
-                BY_ID[name].keys,
-                f"main('{name}')",
-                name,
-                id=name,
-                show=False,
-                priority=name == "interrupt",
-            )
-            for name in MAIN_ACTIONS
-        ),
-        Binding("colon", "console", "command", show=False),
-        Binding("escape", "close", "back", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("side")
+
+    SCOPE: ClassVar[str] = ""
+    """Of the screen's actions in the registry."""
 
     def __init__(self, main: MainScreen, appearance: Appearance, name: str) -> None:
         super().__init__(id=name)
@@ -53,6 +38,21 @@ class SideScreen(Screen[None]):
         """The present picture."""
         if self.main.current is not None:
             self.show(self.main.current, None)
+
+    # ---- keys ------------------------------------------------------------------------------
+    def there(self) -> Collection[str]:
+        """What actions of this screen may need that is there."""
+        return ()
+
+    def show_keys(self) -> None:
+        """The key row: the screen's actions with their keys in the present map."""
+        table = self.main.gpudbg.key_table
+        arrows = self.appearance.glyphs.name != "ascii"
+        found = key_row(self.SCOPE, table, self.there(), arrows)
+        for line in self.query(KeyRow):
+            line.keys = tuple((key, word) for key, word, _ in found)
+            line.pinned = ((self.main.gpudbg.key("help"), "help"),)
+            line.redraw()
 
     def action_main(self, name: str) -> None:
         """An action of the main screen."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 
 from gpudbg.device.picture import RAMPS
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.appearance import Appearance
+from gpudbg.frontends.tui.keys import bindings
 from gpudbg.frontends.tui.screens.panes import PaneScreen
 from gpudbg.frontends.tui.widgets.surface import MODES, SurfacePane
 from gpudbg.frontends.tui.widgets.surface_info import CursorPane, ImagesPane, OutsidePane
@@ -18,20 +19,6 @@ if TYPE_CHECKING:
     from gpudbg.frontends.tui.layout import Rect
     from gpudbg.frontends.tui.screens.main import MainScreen
 
-KEYS = (
-    ("+ -", "zoom"),
-    ("0", "fit"),
-    ("o", "next surface"),
-    ("PgDn", "slice"),
-    ("x", "values"),
-    (". ,", "new texel"),
-    ("W", "who wrote"),
-    ("g", "go to x, y"),
-    ("p", "palette"),
-    ("Space", "step"),
-    ("1-4", "pane"),
-    ("Esc", "back"),
-)
 WIDE = 110
 """From this width the picture has a column beside it."""
 SIDE = 42
@@ -40,24 +27,9 @@ SIDE = 42
 class SurfaceScreen(PaneScreen):
     """See the module text."""
 
-    MARK, OPTION, KEY_ROW = "v", "image", KEYS
-
+    MARK, OPTION, SCOPE = "v", "image", "surface"
     AUTO_FOCUS = "#pane-surface"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("plus,equals_sign", "zoom(1)", "zoom in", show=False),
-        Binding("minus", "zoom(-1)", "zoom out", show=False),
-        Binding("0", "zoom(0)", "fit", show=False),
-        Binding("o", "other(1)", "next surface", show=False),
-        Binding("O", "other(-1)", "previous surface", show=False),
-        Binding("x", "format", "picture, hex, values", show=False),
-        Binding("p", "ramp", "palette", show=False),
-        Binding("full_stop", "fresh(1)", "next new texel", show=False),
-        Binding("comma", "fresh(-1)", "previous new texel", show=False),
-        Binding("W", "writer", "who wrote", show=False),
-        Binding("g", "goto", "go to x, y", show=False),
-        Binding("v", "close", "back", show=False),
-        *(Binding(str(n), f"pane({n - 1})", "pane", show=False) for n in range(1, 5)),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("surface")
 
     def __init__(self, main: MainScreen, appearance: Appearance) -> None:
         self.surface = SurfacePane(appearance)
@@ -147,7 +119,7 @@ class SurfaceScreen(PaneScreen):
         self._show_code(writer.pc)
 
     def _show_code(self, pc: int) -> None:
-        from gpudbg.frontends.tui.doings_look import show_pc
+        from gpudbg.frontends.tui.handlers.code import show_pc
 
         self.dismiss(None)
         show_pc(self.main, pc)

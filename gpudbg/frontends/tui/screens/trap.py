@@ -5,11 +5,12 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 
 from gpudbg.debug.focus.focus import first_lane
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.appearance import Appearance
+from gpudbg.frontends.tui.keys import bindings, one_line
 from gpudbg.frontends.tui.screens.card import Card, Frame
 from gpudbg.frontends.tui.screens.panes import ConsoleScreen
 from gpudbg.frontends.tui.text import row
@@ -29,20 +30,6 @@ if TYPE_CHECKING:
     from gpudbg.frontends.tui.layout import Rect
     from gpudbg.frontends.tui.screens.main import MainScreen
 
-KEYS = (
-    ("Space", "step"),
-    ("f", "return (RTT)"),
-    (".", "next set field"),
-    ("i", "what is this?"),
-    ("e", "edit field"),
-    (":", "command"),
-    ("a", "open by itself"),
-    ("+", "zero fields"),
-    ("x", "hex"),
-    ("Enter", "fold"),
-    ("1-6", "pane"),
-    ("Esc", "back"),
-)
 WIDE = 110
 """From this width the panes stand in two columns."""
 
@@ -66,27 +53,15 @@ class WordCard(Card):
         if len(rows) > height - 4:
             rest = len(rows) - (height - 5)
             rows = [*rows[: height - 5], row((f" {rest} more lines: `info esr`", "muted"))]
-        return Frame(self.appearance, rows, wide, "you", self.heading, "Esc closes")
+        return Frame(self.appearance, rows, wide, "you", self.heading, one_line("card", {}))
 
 
 class TrapScreen(ConsoleScreen):
     """See the module text."""
 
-    MARK, OPTION, KEY_ROW = "t", "trap", KEYS
-
+    MARK, OPTION, SCOPE = "t", "trap", "trap"
     AUTO_FOCUS = "#pane-trapwords"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f", "main('finish')", "return", show=False),
-        Binding("full_stop", "set_field(1)", "next set field", show=False),
-        Binding("comma", "set_field(-1)", "previous set field", show=False),
-        Binding("i", "explain", "explain", show=False),
-        Binding("e", "edit", "edit", show=False),
-        Binding("plus", "zeros", "zero fields", show=False),
-        Binding("x", "format", "hex, decimal", show=False),
-        Binding("a", "always", "open by itself", show=False),
-        Binding("t", "close", "back", show=False),
-        *(Binding(str(n), f"pane({n - 1})", "pane", show=False) for n in range(1, 7)),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("trap")
 
     def __init__(self, main: MainScreen, appearance: Appearance) -> None:
         self.words = WordsPane(appearance)
@@ -138,7 +113,7 @@ class TrapScreen(ConsoleScreen):
 
     def action_set_field(self, by: int) -> None:
         """The next field that says something."""
-        self.action_pane(0)
+        self.action_pane(1)
         self.words.next_set(by)
 
     def action_zeros(self) -> None:

@@ -7,15 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.events import Resize
 
 from gpudbg.answers.words import lane_list
 from gpudbg.frontends.tui import messages
-from gpudbg.frontends.tui.actions import key_name
 from gpudbg.frontends.tui.appearance import Appearance
-from gpudbg.frontends.tui.doings import drop_watch
-from gpudbg.frontends.tui.doings_look import watch_expression
+from gpudbg.frontends.tui.handlers.watches import drop_watch, watch_expression
+from gpudbg.frontends.tui.keys import bindings
 from gpudbg.frontends.tui.screens.board import Board
 from gpudbg.frontends.tui.screens.side import SideScreen
 from gpudbg.frontends.tui.text import Row, Span, fit, row
@@ -31,20 +30,6 @@ from gpudbg.frontends.tui.widgets.warps import lane_spans, state_words
 if TYPE_CHECKING:
     from gpudbg.frontends.tui.screens.main import MainScreen
 
-KEYS = (
-    ("a", "add"),
-    ("e", "edit"),
-    ("d", "delete"),
-    ("t", "table"),
-    ("Enter", "expand"),
-    ("l L", "lane"),
-    ("[ ]", "warp"),
-    (".", "next odd lane"),
-    ("o", "order"),
-    ("Space", "instruction"),
-    ("n", "next"),
-    ("Esc", "back"),
-)
 ORDERS = ("value", "lane", "count")
 
 
@@ -262,18 +247,9 @@ class OutPane(LinePane):
 class WatchScreen(SideScreen):
     """See the module text."""
 
+    SCOPE = "watch"
     AUTO_FOCUS = "#pane-watchtable"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("a", "add", "add", show=False),
-        Binding("e", "edit", "edit", show=False),
-        Binding("d,delete", "drop", "delete", show=False),
-        Binding("o", "order", "order", show=False),
-        Binding("full_stop", "odd(1)", "next odd lane", show=False),
-        Binding("comma", "odd(-1)", "previous odd lane", show=False),
-        Binding("w", "close", "back", show=False),
-        Binding("t", "table", "lanes in rows", show=False),
-        *(Binding(str(n), f"pane({n - 1})", "pane", show=False) for n in range(1, 5)),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("watch")
 
     def __init__(self, main: MainScreen, appearance: Appearance) -> None:
         super().__init__(main, appearance, "watch")
@@ -291,8 +267,7 @@ class WatchScreen(SideScreen):
 
     def on_mount(self) -> None:
         """The present picture."""
-        self.query_one(KeyRow).keys = KEYS
-        self.query_one(KeyRow).pinned = ((key_name("question_mark"), "help"),)
+        self.show_keys()
         if not self.main.options.watches:
             self._suggest()
         super().on_mount()
@@ -378,7 +353,7 @@ class WatchScreen(SideScreen):
 
     def action_pane(self, number: int) -> None:
         """A digit: the pane with that number."""
-        pane = (self.table, self.values, self.out, self.lanes)[number]
+        pane = (self.table, self.values, self.out, self.lanes)[number - 1]
         if not pane.display:
             self.action_table()
         else:

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
-from textual.binding import Binding
+from textual.binding import BindingType
 from textual.events import Click, MouseDown, MouseMove, MouseScrollDown, MouseScrollUp, Resize
 from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
 from gpudbg.frontends.tui import messages
+from gpudbg.frontends.tui.keys import bindings
 from gpudbg.frontends.tui.text import Row, Span, fit, row, strip
 from gpudbg.frontends.tui.widgets.lane_axis import Axis, axis_for, ruler
 
@@ -44,15 +45,7 @@ def _dimmed(spans: Sequence[Span]) -> tuple[Span, ...]:
 class LinePane(Widget, can_focus=True):
     """Base of all panes; see the module text."""
 
-    BINDINGS: ClassVar = [
-        Binding("up,k", "move(-1)", "up", show=False),
-        Binding("down,j", "move(1)", "down", show=False),
-        Binding("pageup", "page(-1)", "page up", show=False),
-        Binding("pagedown", "page(1)", "page down", show=False),
-        Binding("home", "move(-1000000)", "first", show=False),
-        Binding("end", "move(1000000)", "last", show=False),
-        Binding("enter", "open", "open", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("rows")
     number: ClassVar[str] = ""
     title: ClassVar[str] = ""
     empty: ClassVar[str] = ""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.events import Paste
 from textual.strip import Strip
@@ -19,6 +19,7 @@ from textual.widgets import Input
 
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.appearance import Appearance
+from gpudbg.frontends.tui.keys import bindings
 from gpudbg.frontends.tui.text import Row, row, strip
 from gpudbg.frontends.tui.view import Running, View
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
@@ -83,15 +84,7 @@ class Newest(Suggester):
 class Prompt(Input):
     """The line being typed."""
 
-    BINDINGS: ClassVar = [
-        Binding("up", "walk(-1)", "history", show=False),
-        Binding("down", "walk(1)", "history", show=False),
-        Binding("tab", "complete", "complete", show=False),
-        Binding("ctrl+u", "clear_line", "clear", show=False),
-        Binding("escape", "leave", "back", show=False),
-        Binding("pageup", "scroll_answers(-1)", "answers up", show=False),
-        Binding("pagedown", "scroll_answers(1)", "answers down", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("prompt")
 
     def __init__(self, history: History, complete: Complete) -> None:
         super().__init__(
@@ -213,10 +206,7 @@ class LogPane(LinePane):
 
     number, title, pane = "6", "Console", "log"
     can_focus = True
-    BINDINGS: ClassVar = [
-        Binding("left", "pan(-1)", "columns before", show=False),
-        Binding("right", "pan(1)", "columns after", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("log")
 
     def __init__(self, appearance: Appearance) -> None:
         super().__init__(appearance)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from textual.binding import Binding
+from textual.binding import BindingType
 
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.coordinates import coordinates
+from gpudbg.frontends.tui.keys import bindings
 from gpudbg.frontends.tui.text import Row, Span, fit, row
 from gpudbg.frontends.tui.view import LaneRow, View
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
@@ -52,10 +53,7 @@ class LaneTablePane(LinePane):
 
     number, title, pane = "4", "Lanes", "lanetable"
     empty = "Nothing runs. `r` starts the kernel again."
-    BINDINGS: ClassVar = [
-        Binding("left", "pan(-1)", "columns before", show=False),
-        Binding("right", "pan(1)", "columns after", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("lanes")
 
     def __init__(self, appearance: Appearance) -> None:
         super().__init__(appearance)

@@ -7,11 +7,12 @@ import struct
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.binding import Binding
+from textual.binding import BindingType
 from textual.events import Click
 
 from gpudbg.expr.types import TYPES, Scalar
 from gpudbg.frontends.tui.glyphs import Glyphs
+from gpudbg.frontends.tui.keys import bindings
 from gpudbg.frontends.tui.text import Row, Span, row
 from gpudbg.frontends.tui.view import MemoryPage, View
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
@@ -164,10 +165,7 @@ class MemoryPane(LinePane):
     """A window into shared, global, local or constant memory."""
 
     number, title, pane = "5", "Memory", "memory"
-    BINDINGS: ClassVar = [
-        Binding("left", "column(-1)", "left", show=False),
-        Binding("right", "column(1)", "right", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("memory")
 
     def __init__(self, appearance: Appearance) -> None:
         super().__init__(appearance)

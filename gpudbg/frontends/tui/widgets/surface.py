@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from textual.binding import Binding
+from textual.binding import BindingType
 from textual.events import Click, Leave, MouseMove, MouseScrollDown, MouseScrollUp
 
 from gpudbg.debug.views.image import UPPER, Window, fitting_zoom, halves
@@ -15,6 +15,7 @@ from gpudbg.device.picture import RAMPS, Pixels, pixels_of, ramp
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.collect_image import ImagePicture
+from gpudbg.frontends.tui.keys import bindings
 from gpudbg.frontends.tui.text import Row, Span, row
 from gpudbg.frontends.tui.view import View
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
@@ -55,16 +56,7 @@ class SurfacePane(LinePane):
 
     number, title, pane = "1", "Surface", "surface"
     empty = "No surfaces and no textures. A launch table or `--arg` makes them."
-    BINDINGS: ClassVar = [
-        Binding("left", "walk(-1, 0)", "left", show=False),
-        Binding("right", "walk(1, 0)", "right", show=False),
-        Binding("shift+left", "walk(-8, 0)", "left", show=False),
-        Binding("shift+right", "walk(8, 0)", "right", show=False),
-        Binding("shift+up", "walk(0, -8)", "up", show=False),
-        Binding("shift+down", "walk(0, 8)", "down", show=False),
-        Binding("home", "walk(-1000000, 0)", "first", show=False),
-        Binding("end", "walk(1000000, 0)", "last", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("picture")
 
     def __init__(self, appearance: Appearance) -> None:
         super().__init__(appearance)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from textual.binding import Binding
+from textual.binding import BindingType
 from textual.events import Click, MouseDown, MouseMove, MouseScrollDown, MouseScrollUp
 
 from gpudbg.debug.stops.stop import BreakpointStop, Stop
@@ -14,6 +14,7 @@ from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.collect_timeline import TimelinePicture, WarpTrack, Writes
 from gpudbg.frontends.tui.glyphs import Glyphs
+from gpudbg.frontends.tui.keys import bindings
 from gpudbg.frontends.tui.stop_words import single_step
 from gpudbg.frontends.tui.text import Row, Span, fit, row
 from gpudbg.frontends.tui.view import View
@@ -74,15 +75,7 @@ class TimelinePane(LinePane):
 
     number, title, pane = "1", "Timeline", "timeline"
     empty = "Nothing runs. `r` starts the kernel again."
-    BINDINGS: ClassVar = [
-        Binding("left", "walk(-1)", "earlier", show=False),
-        Binding("right", "walk(1)", "later", show=False),
-        Binding("up,k", "warps(-1)", "up", show=False),
-        Binding("down,j", "warps(1)", "down", show=False),
-        Binding("pageup", "warps(-8)", "page up", show=False),
-        Binding("pagedown", "warps(8)", "page down", show=False),
-        Binding("home", "first", "first tick", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("timeline")
 
     def __init__(self, appearance: Appearance) -> None:
         super().__init__(appearance)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.errors import CommandError
-from gpudbg.frontends.tui.doing import doing
+from gpudbg.frontends.tui.handlers import handles
 from gpudbg.frontends.tui.lane_rows import register_text
 from gpudbg.frontends.tui.screens.edit import EditScreen
 from gpudbg.frontends.tui.widgets.console import ConsolePane
@@ -32,10 +32,6 @@ READ_ONLY = {
 }
 """Why a row cannot be changed, by its kind or address space."""
 ELSEWHERE = "no value under the cursor: `e` edits in Registers, Memory and Watch"
-
-
-def load() -> None:
-    """Importing this module enters its doing in the table; calling this says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +97,7 @@ def _memory(view: View, key: Any, memory: MemoryPane) -> Value:
     return Value(f"*(@{space} {kind}*)0x{address:x}", f"{space} 0x{address:x}{lane}, {kind}", shown)
 
 
-@doing("edit")
+@handles("edit")
 def edit(screen: MainScreen) -> None:
     """A line with the value under the cursor; Enter stores what is typed."""
     name = screen.focused_pane()

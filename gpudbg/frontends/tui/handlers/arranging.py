@@ -8,17 +8,13 @@ from typing import TYPE_CHECKING
 from gpudbg.errors import CommandError
 from gpudbg.frontends.tui import layout
 from gpudbg.frontends.tui.changed import Changes, moved, taller
-from gpudbg.frontends.tui.doing import SCREEN_COMMANDS, doing
+from gpudbg.frontends.tui.handlers import SCREEN_COMMANDS, both_directions, handles
 from gpudbg.frontends.tui.saved import DEFAULT
 from gpudbg.frontends.tui.screen_lines import pane_of
 from gpudbg.frontends.tui.screens.board import Board
 
 if TYPE_CHECKING:
     from gpudbg.frontends.tui.screens.main import MainScreen
-
-
-def load() -> None:
-    """Importing this module enters its doings and commands; calling this says so."""
 
 
 EDGE_COLUMNS = 4
@@ -55,7 +51,33 @@ def _wider(screen: MainScreen, by: int) -> None:
     screen.change(replace(screen.changes, split=column + (-by if right else by)))
 
 
-def _move(screen: MainScreen, by: int) -> None:
+@handles("pane_taller")
+def pane_taller(screen: MainScreen) -> None:
+    """A row more for the focused pane."""
+    _taller(screen, 1)
+
+
+@handles("pane_lower")
+def pane_lower(screen: MainScreen) -> None:
+    """A row less."""
+    _taller(screen, -1)
+
+
+@handles("pane_wider")
+def pane_wider(screen: MainScreen) -> None:
+    """More of the width for the focused pane's column."""
+    _wider(screen, EDGE_COLUMNS)
+
+
+@handles("pane_narrower")
+def pane_narrower(screen: MainScreen) -> None:
+    """Less of it."""
+    _wider(screen, -EDGE_COLUMNS)
+
+
+@both_directions("move")
+def move_pane(screen: MainScreen, by: int) -> None:
+    """The focused pane to the next or the previous place."""
     pane = screen.focused_pane()
     place = _unzoomed(screen, pane)
     if place is not None and screen.design is not None:
@@ -64,42 +86,6 @@ def _move(screen: MainScreen, by: int) -> None:
             screen.bring_front(pane)
         screen.change(moved(screen.design, screen.changes, place, by))
         screen.focus_pane(pane)
-
-
-@doing("pane_taller")
-def pane_taller(screen: MainScreen) -> None:
-    """A row more for the focused pane."""
-    _taller(screen, 1)
-
-
-@doing("pane_lower")
-def pane_lower(screen: MainScreen) -> None:
-    """A row less."""
-    _taller(screen, -1)
-
-
-@doing("pane_wider")
-def pane_wider(screen: MainScreen) -> None:
-    """More of the width for the focused pane's column."""
-    _wider(screen, EDGE_COLUMNS)
-
-
-@doing("pane_narrower")
-def pane_narrower(screen: MainScreen) -> None:
-    """Less of it."""
-    _wider(screen, -EDGE_COLUMNS)
-
-
-@doing("move_next")
-def move_next(screen: MainScreen) -> None:
-    """The focused pane to the next place."""
-    _move(screen, 1)
-
-
-@doing("move_back")
-def move_back(screen: MainScreen) -> None:
-    """The focused pane to the place before."""
-    _move(screen, -1)
 
 
 # ---- commands ------------------------------------------------------------------------------

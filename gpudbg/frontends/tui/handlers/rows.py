@@ -1,0 +1,126 @@
+"""Rows under the cursor: explained, opened, followed, clicked, copied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from gpudbg.debug.focus.focus import first_lane
+from gpudbg.frontends.tui import explain, messages
+from gpudbg.frontends.tui.handlers import EVENTS, handles
+from gpudbg.frontends.tui.handlers.breakpoints import toggle_break
+from gpudbg.frontends.tui.handlers.code import follow_branch, show_offset, show_point, show_stop
+from gpudbg.frontends.tui.handlers.memory import follow_pointer, show_memory
+from gpudbg.frontends.tui.handlers.moving import focus_on
+from gpudbg.frontends.tui.handlers.screens import run_story_command
+from gpudbg.frontends.tui.handlers.watches import toggle_values
+from gpudbg.frontends.tui.widgets.console import ConsolePane
+
+if TYPE_CHECKING:
+    from gpudbg.frontends.tui.screens.main import MainScreen
+
+
+@handles("explain")
+def explain_row(screen: MainScreen) -> None:
+    """What the row under the cursor is, in the console."""
+    pane = screen.focused_pane()
+    key = screen.line_pane(pane).key if pane != "console" else None
+    if screen.current is None:
+        return
+    if key is None:
+        # No row was chosen: what has the focus.
+        focus = screen.current.focus_row
+        if pane == "warps" and focus is not None:
+            key = ("warp", focus.sm, focus.slot)
+        elif pane == "code" and screen.current.pc is not None:
+            key = ("pc", screen.current.pc)
+    screen.query_one(ConsolePane).log_lines(explain.explain(screen.session, screen.current, key))
+
+
+@handles("more")
+def more(screen: MainScreen) -> None:
+    """Open the row; in memory, the next page."""
+    _open_or_page(screen, 1)
+
+
+@handles("less")
+def less(screen: MainScreen) -> None:
+    """Fold the row; in memory, the previous page."""
+    _open_or_page(screen, -1)
+
+
+def _open_or_page(screen: MainScreen, by: int) -> None:
+    name = screen.focused_pane()
+    if name == "memory" and screen.current is not None and screen.current.memory is not None:
+        page = screen.current.memory
+        options = screen.options
+        options.space = page.space
+        options.address = max(page.address + by * options.page_rows * 16, page.base)
+        screen.quick(lambda s: None)
+        return
+    key = screen.line_pane(name).key if name != "console" else None
+    if isinstance(key, tuple):
+        toggle_values(screen, str(key[1]), key[0] == "watch")
+
+
+@handles("copy")
+def copy(screen: MainScreen) -> None:
+    """The focused pane's text to the clipboard."""
+    name = screen.focused_pane()
+    pane = screen.query_one(ConsolePane).answers if name == "console" else screen.line_pane(name)
+    screen.app.copy_to_clipboard("\n".join(pane.texts))
+    screen.note(f"copied {len(pane.texts)} lines of {pane.title}", "muted")
+
+
+@handles("clicked", EVENTS)
+def clicked(screen: MainScreen, event: messages.RowClicked) -> None:
+    """A click: gutter sets a breakpoint; a lane or warp takes the focus."""
+    key = event.key
+    if not isinstance(key, tuple):
+        return
+    view = screen.current
+    if view is None:
+        return
+    if key[0] == "pc" and event.column <= 1:
+        toggle_break(screen, key[1])
+    elif key[0] == "warp":
+        row = view.snapshot.warp_row(key[1], key[2])
+        if row is not None and row.state != "exited":
+            lane = event.lane if event.lane is not None else view.lane
+            if not row.valid >> lane & 1:
+                lane = first_lane(row.active or row.valid)
+            focus_on(screen, row, lane)
+    elif event.lane is not None and view.focus_row is not None:
+        if view.focus_row.valid >> event.lane & 1:
+            focus_on(screen, view.focus_row, event.lane)
+
+
+@handles("opened", EVENTS)
+def opened(screen: MainScreen, event: messages.RowOpened) -> None:
+    """Enter or a double click on a row: follow it."""
+    key = event.key
+    if not isinstance(key, tuple) or screen.current is None:
+        return
+    kind = key[0]
+    follow: dict[str, Callable[[], None]] = {
+        "pc": lambda: follow_branch(screen, key[1]),
+        "warp": lambda: clicked(screen, messages.RowClicked(event.pane, key, None, 9)),
+        "path": lambda: show_offset(screen, key[2]),
+        "register": lambda: toggle_values(screen, key[1], False),
+        "special": lambda: toggle_values(screen, key[1], False),
+        "predicate": lambda: _show_values(screen, key[1]),
+        "watch": lambda: toggle_values(screen, key[1], True),
+        "fold": lambda: toggle_values(screen, "zero", False),
+        "byte": lambda: follow_pointer(screen, key[1], key[2]),
+        "buffer": lambda: show_memory(screen, "global", key[2]),
+        "allocation": lambda: show_memory(screen, "global", key[1]),
+        "stop": lambda: show_stop(screen, key[1]),
+        "story": lambda: run_story_command(screen, key[1], key[2]),
+        "point": lambda: show_point(screen, key[1]),
+    }
+    if kind in follow:
+        follow[kind]()
+
+
+def _show_values(screen: MainScreen, name: str) -> None:
+    screen.note(f"Enter opens the 32 values of registers; {name} shows them as marks", "muted")

@@ -1,0 +1,106 @@
+"""Running: to a stop, by steps, to the cursor, from the start; interrupting; the launch form."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from gpudbg.debug.stops.stop import StepStop
+from gpudbg.frontends.tui.handlers import HANDLERS, STEPS, handles
+from gpudbg.frontends.tui.handlers.breakpoints import cursor_pc, place_of
+from gpudbg.frontends.tui.widgets.console import ConsolePane
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.frontends.tui.screens.main import MainScreen
+
+
+def _runs(name: str, label: str, line: str) -> None:
+    """A running command, carried out in the engine thread."""
+
+    def run(screen: MainScreen) -> None:
+        screen.query_one(ConsolePane).log_command(line)
+        screen.run_job(label, lambda session: session.command(line))
+
+    HANDLERS[name] = run
+
+
+for _name, _label, _line in (
+    ("continue", "Running", "continue"),
+    ("finish", "Finishing the call", "finish"),
+    ("until", "Past the loop", "until"),
+    ("restart", "Starting", "start"),
+):
+    _runs(_name, _label, _line)
+
+HELD_S = 0.5
+"""A key that has not been pressed again for so long is no longer held down."""
+PRESSED = 8
+"""So many presses count one by one, however long their steps take."""
+
+
+def steps(session: DebugSession, line: str, count: int, last: float) -> None:
+    """`count` steps with one picture at the end, as long as each ends as a step does.
+
+    Args:
+        session: the machine.
+        line: the command of one step.
+        count: presses of its key.
+        last: when the last one came (`time.monotonic`): a machine slower than the key repeats
+            ends soon after the key is released.
+    """
+    for done in range(count):
+        if done >= PRESSED and time.monotonic() > last + HELD_S:
+            return
+        session.command(line)
+        if not isinstance(session.stop, StepStop):
+            return
+
+
+def _steps(name: str) -> None:
+    """Steps for every press of the key that waits already."""
+
+    def run(screen: MainScreen) -> None:
+        pressed = screen.gpudbg.pressed
+        keys = [pressed, *screen.gpudbg.inputs.take_repeats(pressed)] if pressed else []
+        count, last = max(len(keys), 1), keys[-1].time if keys else time.monotonic()
+        screen.run_job(STEPS[name], lambda session: steps(session, name, count, last))
+
+    HANDLERS[name] = run
+
+
+for _name in STEPS:
+    _steps(_name)
+
+
+@handles("launch")
+def launch_form(screen: MainScreen) -> None:
+    """The launch form; what it answers begins at the kernel's entry."""
+    from gpudbg.frontends.tui.screens.launch import LaunchScreen
+
+    def answered(begin: bool | None) -> None:
+        if begin:
+            HANDLERS["restart"](screen)
+
+    form = LaunchScreen(screen.session, lambda: screen.quick(lambda session: None))
+    screen.app.push_screen(form, answered)
+
+
+@handles("cursor")
+def run_to_cursor(screen: MainScreen) -> None:
+    """A temporary breakpoint at the cursor's row, and run."""
+    pc = cursor_pc(screen)
+    if pc is None:
+        return
+    line = f"until {place_of(screen, pc)}"
+    screen.query_one(ConsolePane).log_command(line)
+    screen.run_job("To the cursor", lambda session: session.command(line))
+
+
+@handles("interrupt")
+def interrupt(screen: MainScreen) -> None:
+    """Stop what runs; at rest, say how to leave."""
+    if screen.engine.busy:
+        screen.engine.interrupt()
+    else:
+        screen.note("nothing runs; q quits", "muted")

@@ -1,0 +1,93 @@
+"""Other screens, panes by name, stories, the palette, help, the theme, the end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpudbg.frontends.tui.handlers import HANDLERS, handles
+from gpudbg.frontends.tui.theme import PALETTES
+from gpudbg.frontends.tui.widgets.notes import NotesPane
+
+if TYPE_CHECKING:
+    from gpudbg.frontends.tui.screens.main import MainScreen
+
+
+@handles("watch")
+def watch(screen: MainScreen) -> None:
+    """The warp watch screen."""
+    screen.gpudbg.open_screen("watch")
+
+
+@handles("trap")
+def trap(screen: MainScreen) -> None:
+    """The trap inspector."""
+    screen.gpudbg.open_screen("trap")
+
+
+@handles("surface")
+def surface(screen: MainScreen) -> None:
+    """The surface viewer."""
+    if screen.current is not None and not screen.current.images:
+        screen.note("this launch has no surfaces and no textures", "muted")
+        return
+    screen.gpudbg.open_screen("surface")
+
+
+@handles("gallery")
+def gallery(screen: MainScreen) -> None:
+    """The shipped stories."""
+    screen.gpudbg.open_screen("gallery")
+
+
+@handles("notes")
+def notes(screen: MainScreen) -> None:
+    """The story's notes, where the program has one."""
+    if screen.story is None:
+        screen.note("this is no shipped story; `G` lists them", "muted")
+    else:
+        screen.focus_pane("notes")
+
+
+def run_story_command(screen: MainScreen, number: int, command: str) -> None:
+    """Carry out a command of the story."""
+    if screen.engine.busy:
+        screen.refuse()
+        return
+    notes = screen.query_one(NotesPane)
+    if notes.out_of_sight():
+        # Nobody has read it yet.
+        return
+    notes.ran(number)
+    screen.run_command(command)
+
+
+@handles("fault")
+def fault(screen: MainScreen) -> None:
+    """The card of the present fault."""
+    if screen.current is not None and screen.current.fault is not None:
+        screen.open_fault()
+    else:
+        screen.note("there is no fault at this stop", "muted")
+
+
+HANDLERS["history"] = lambda screen: screen.gpudbg.open_screen("history")
+
+HANDLERS["output"] = lambda screen: screen.focus_pane("output")
+
+HANDLERS["marks"] = lambda screen: screen.focus_pane("marks")
+
+HANDLERS["console"] = lambda screen: screen.focus_pane("console")
+
+HANDLERS["palette"] = lambda screen: screen.app.action_command_palette()
+
+HANDLERS["help"] = lambda screen: screen.gpudbg.open_screen("help")
+
+HANDLERS["quit"] = lambda screen: screen.gpudbg.leave()
+
+
+@handles("theme")
+def theme(screen: MainScreen) -> None:
+    """The next palette."""
+    names = list(PALETTES)
+    at = names.index(screen.appearance.palette.name)
+    screen.gpudbg.set_appearance(theme=names[(at + 1) % len(names)])
