@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from gpudbg.answers import column, typed_row
 from gpudbg.debug.attached import Attached, Owner
 from gpudbg.errors import CommandError, GpudbgError
 
@@ -20,6 +21,22 @@ class Display:
     def title(self) -> str:
         """The format and the expression: `/x $R4`, `x/4xw $R2`, `$R4`."""
         return self.command.removeprefix("output").strip()
+
+
+@typed_row
+class DisplayedValue:
+    """What a display shows now: its command's answer, or why there is none."""
+
+    number: int = column()
+    title: str = column()
+    text: str = column()
+    below: bool = column(key="")
+    """Whether the answer stands below the title, as memory does."""
+
+    def lines(self) -> list[str]:
+        """The display for people."""
+        link = "\n" if self.below else " = "
+        return f"{self.number}: {self.title}{link}{self.text}".splitlines()
 
 
 class Displays(Attached[Owner]):
@@ -46,19 +63,18 @@ class Displays(Attached[Owner]):
         elif self.rows.pop(number, None) is None:
             raise CommandError(f"no display {number}")
 
-    def lines(self, number: int | None = None) -> list[str]:
+    def shown(self, number: int | None = None) -> tuple[DisplayedValue, ...]:
         """What is shown now, of one display or all; an expression without a value says why."""
-        owner = self._inferior
-        out: list[str] = []
-        if owner.focus is None:
-            return out
-        for row in self.rows.values():
-            if number not in (None, row.number):
-                continue
-            try:
-                text = self._answer(owner, row.command)
-            except GpudbgError as e:
-                text = f"<error: {e}>"
-            link = "\n" if row.command.startswith("x") else " = "
-            out.extend(f"{row.number}: {row.title}{link}{text}".splitlines())
-        return out
+        if self._inferior.focus is None:
+            return ()
+        return tuple(
+            DisplayedValue(row.number, row.title, self._text(row), row.command.startswith("x"))
+            for row in self.rows.values()
+            if number in (None, row.number)
+        )
+
+    def _text(self, row: Display) -> str:
+        try:
+            return self._answer(self._inferior, row.command)
+        except GpudbgError as e:
+            return f"<error: {e}>"

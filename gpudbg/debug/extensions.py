@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.answers import NOTHING, Answer, Card
@@ -52,11 +53,30 @@ def as_answer(found: Any) -> Answer:
     if isinstance(found, str):
         return Card(found, str.splitlines)
     if isinstance(found, dict) and set(found) == {"lines", "data"}:
-        return Card(found["data"], lambda _: list(map(str, found["lines"])))
+        return Card(
+            PluginAnswer(tuple(map(str, found["lines"])), found["data"]), PluginAnswer.lines
+        )
     if isinstance(found, dict):
         return Card(found, lambda data: [f"{key}: {value}" for key, value in data.items()])
-    rows = found if isinstance(found, list | tuple) else [found]
-    return Card(found, lambda _: list(map(str, rows)))
+    if isinstance(found, list | tuple):
+        return Card(found, lambda rows: list(map(str, rows)))
+    return Card(found, lambda value: [str(value)])
+
+
+@dataclass(frozen=True, slots=True)
+class PluginAnswer:
+    """What the contract of plugins lets a command say in two forms."""
+
+    text: tuple[str, ...]
+    data: Any
+
+    def lines(self) -> tuple[str, ...]:
+        """The answer for people."""
+        return self.text
+
+    def to_json(self) -> Any:
+        """The answer for programs."""
+        return self.data
 
 
 def view_lines(session: DebugSession, name: str, width: int) -> Sequence[str]:

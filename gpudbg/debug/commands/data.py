@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudbg.analysis.contents import not_finite
-from gpudbg.answers import Answer, Card, Listing, Notice, Printed, column, typed_row
+from gpudbg.answers import Answer, Card, Listing, Notice, Printed, Sections, column, typed_row
 from gpudbg.answers.formats import ABSENT
 from gpudbg.debug.commands.table import command
+from gpudbg.debug.displays import DisplayedValue
 from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.values.access import MAX_READ
 from gpudbg.debug.values.never_written import (
@@ -248,8 +249,9 @@ def examine(session: DebugSession, argument: str) -> Answer:
         space, address, unit, values, ABSENT if never is None or not never.any() else spans(never)
     )
     if gdb_text.wanted(session):
-        lines = tuple(gdb_text.memory_lines(session, space, address, values, unit, letter))
-        return Card(replace(found, never_written=UNKNOWN) if unknown else found, lambda _: lines)
+        labels = gdb_text.memory_labels(session, space, address, unit, count)
+        found = replace(found, never_written=UNKNOWN) if unknown else found
+        return Card(found, lambda x: gdb_text.memory_lines(x.values, unit, letter, labels))
     if unknown:
         return Card(
             replace(found, never_written=UNKNOWN),
@@ -367,17 +369,20 @@ def _code_place(session: DebugSession, text: str) -> int:
     group="data",
     needs="nothing",
 )
-def display(session: DebugSession, argument: str) -> Card:
+def display(session: DebugSession, argument: str) -> Sections:
     """Add a display, or show all of them."""
     if not argument.strip():
-        now = session.displays.lines()
-        return Card(None, lambda _: now)
+        return _displayed(session, None)
     spec, text = split_spec(argument)
     head = argument[: len(argument) - len(text)].strip()
     verb = "x" if spec.letter in ("i", "s") or spec.count is not None else "output"
     row = session.displays.add(f"{verb}{head} {text}")
-    shown = session.displays.lines(row.number)
-    return Card(row.number, lambda _: shown)
+    return _displayed(session, row.number)
+
+
+def _displayed(session: DebugSession, number: int | None) -> Sections:
+    shown = Listing(session.displays.shown(number), DisplayedValue.lines)
+    return Sections((shown,), number)
 
 
 @command(
@@ -427,13 +432,27 @@ def info_buffers(session: DebugSession, argument: str) -> Listing | Card:
     name = argument.strip()
     if name:
         array = session.buffer(parse_int(name, "argument number") if name.isdecimal() else name)
-        lines = str(np.array2string(array, max_line_width=100, threshold=2000)).splitlines()
-        return Card(array.tolist(), lambda _: lines)
+        return Card(BufferElements(array.copy()), BufferElements.lines)
     found = [a for a in session.launch.arguments if a.buffer is not None]
     return Listing(
         tuple(BufferRow.of(a.name, a.buffer) for a in found),
         empty="the kernel takes no buffers",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class BufferElements:
+    """What is in a buffer."""
+
+    array: NDArray[Any]
+
+    def lines(self) -> list[str]:
+        """The elements for people."""
+        return str(np.array2string(self.array, max_line_width=100, threshold=2000)).splitlines()
+
+    def to_json(self) -> Any:
+        """The elements in lists."""
+        return self.array.tolist()
 
 
 @typed_row

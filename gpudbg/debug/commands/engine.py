@@ -27,12 +27,12 @@ def info_engine(session: DebugSession, argument: str) -> Card:
     grid = session.grid
     name = grid.gpu.engine
     if grid.fast is None:
-        return Card(EngineState(name, False, ()), lambda _: ["engine: step"])
+        return Card(EngineState(name, False, ()), _lines)
     report = grid.fast.report()
     if report is not None:
         return Card(_compiled(session, report), _lines)
     why = grid.fast.trouble or "nothing is compiled yet"
-    return Card(EngineState(name, False, (), why), lambda state: [f"engine: {name}; {state.why}"])
+    return Card(EngineState(name, False, (), why), _lines)
 
 
 @typed_row
@@ -89,6 +89,8 @@ def _compiled(session: DebugSession, report: EngineReport) -> EngineState:
 
 
 def _lines(state: EngineState) -> list[str]:
+    if not state.compiled:
+        return ["engine: step" if state.why is ABSENT else f"engine: {state.engine}; {state.why}"]
     return [
         f"engine: {state.engine}; {state.instructions} instructions compiled "
         f"in {state.compile_seconds * 1e3:.0f} ms, {state.slow} without a compiled version",

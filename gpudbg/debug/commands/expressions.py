@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpudbg.answers import Answer, Card, Notice, Printed
@@ -18,12 +19,30 @@ FUNCTION = "<text variable, no debug info>"
 """gdb's type of a function that it knows by name only."""
 
 
-def type_lines(type_: CType) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class ShownType:
     """A type as `ptype` tells it: a structure with its members."""
-    if not isinstance(type_, Struct):
-        return [str(type_)]
-    rows = [f"    {f.type} {f.name};" for f in type_.fields]
-    return [f"struct {type_} {{", *rows, "}"]
+
+    name: str
+    members: tuple[tuple[str, str], ...] | None = None
+
+    @classmethod
+    def of(cls, type_: CType) -> ShownType:
+        """A type and its members."""
+        if not isinstance(type_, Struct):
+            return cls(str(type_))
+        return cls(str(type_), tuple((str(f.type), f.name) for f in type_.fields))
+
+    def lines(self) -> list[str]:
+        """The type for people."""
+        if self.members is None:
+            return [f"type = {self.name}"]
+        rows = [f"    {kind} {name};" for kind, name in self.members]
+        return [f"type = struct {self.name} {{", *rows, "}"]
+
+    def to_json(self) -> str:
+        """Its name."""
+        return self.name
 
 
 def type_text(session: DebugSession, text: str) -> str:
@@ -61,14 +80,13 @@ a program says sizes only, and variables are shown as words."""
     details=TYPES_HELP,
     completer=lambda s, text: s.complete_expression(text),
 )
-def ptype(session: DebugSession, argument: str) -> Notice | Card:
+def ptype(session: DebugSession, argument: str) -> Card:
     """Show the type's parts."""
     text = re.sub(r"^/\w+\s*", "", argument)
     name = type_text(session, text)
     if name in (FUNCTION, "void", "dim3", "uint3"):
-        return Notice(f"type = {name}", name)
-    first, *rest = type_lines(session.evaluate(text).type)
-    return Card(name, lambda _: [f"type = {first}", *rest])
+        return Card(ShownType(name), ShownType.lines)
+    return Card(ShownType.of(session.evaluate(text).type), ShownType.lines)
 
 
 @command(

@@ -385,11 +385,27 @@ def picture(session: DebugSession, argument: str) -> Card:
     window = views_image.Window(start[0], start[1], PICTURE_COLUMNS, PICTURE_ROWS, zoom)
     shades = shades_of(values)
     cells = views_image.pixel_cells(pixels_of(values, shades), window)
-    head = f"{image.name} {width}x{height}, {shades.low:g} black to {shades.high:g} white"
-    return Card(
-        {"name": image.name, "width": width, "height": height, "zoom": zoom},
-        lambda _: [head, *views_image.ansi(cells)],
-    )
+    black, white = f"{shades.low:g}", f"{shades.high:g}"
+    shown = PictureRow(image.name, width, height, zoom, black, white, views_image.ansi(cells))
+    return Card(shown, PictureRow.lines)
+
+
+@typed_row
+class PictureRow:
+    """A picture of an image; `drawn` are its lines."""
+
+    name: str = column()
+    width: int = column()
+    height: int = column()
+    zoom: int = column()
+    black: str = column(key="")
+    white: str = column(key="")
+    drawn: list[str] = column(key="")
+
+    def lines(self) -> list[str]:
+        """The picture below its name."""
+        shades = f"{self.black} black to {self.white} white"
+        return [f"{self.name} {self.width}x{self.height}, {shades}", *self.drawn]
 
 
 @command(

@@ -110,13 +110,13 @@ def form_of(session: DebugSession) -> LaunchForm:
 )
 def launch(session: DebugSession, argument: str) -> Sections:
     """Start a kernel, at its entry."""
-    from gpudbg.debug.commands.run import stop_output
+    from gpudbg.debug.commands.run import stop_answer
 
     words, form = completed(session, argument)
     session.plan(laid_over(session, words) if form is None else opening_of(session).with_form(form))
     added = "" if form is None else f"run {shlex.join(words)}"
     stop = session.restart()
-    return Sections((Notice(added), stop_output(session, stop)), stop)
+    return Sections((Notice(added), stop_answer(session, stop)), stop)
 
 
 def completed(session: DebugSession, argument: str) -> tuple[list[str], LaunchForm | None]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from gpudbg.answers import Card, Notice
 from gpudbg.debug.commands.launch import plan
 from gpudbg.debug.commands.table import command
+from gpudbg.debug.displays import DisplayedValue
 from gpudbg.debug.registry import quoted_words
 from gpudbg.debug.settings import SCOPES
 from gpudbg.debug.stops.stop import BreakpointStop, Stop
@@ -17,14 +19,33 @@ if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
 
 
-def stop_output(session: DebugSession, stop: Stop) -> Card:
-    """How the console announces a stop: the stop card, then the displays."""
+@dataclass(frozen=True, slots=True)
+class StopReport:
+    """A stop as the console announces it: what breakpoints printed, the card, the displays."""
+
+    stop: Stop
+    printed: tuple[str, ...]
+    card: tuple[str, ...] = ()
+    displays: tuple[DisplayedValue, ...] = ()
+
+    def lines(self) -> list[str]:
+        """The stop for people."""
+        return [*self.printed, *self.card, *(t for shown in self.displays for t in shown.lines())]
+
+    def to_json(self) -> dict[str, Any]:
+        """The stop."""
+        return self.stop.to_json()
+
+
+def stop_answer(session: DebugSession, stop: Stop) -> Card:
+    """The stop, its card and the displays; the card is not told where commands are silent."""
     from gpudbg.debug.views.text import stop_card
 
-    lines = session.breakpoints.take_printed()
+    report = StopReport(stop, tuple(session.breakpoints.take_printed()))
     if not (session.scripting.silent and isinstance(stop, BreakpointStop)):
-        lines = [*lines, *stop_card(session, stop), *session.displays.lines()]
-    return Card(stop, lambda _: lines)
+        card, shown = tuple(stop_card(session, stop)), session.displays.shown()
+        report = replace(report, card=card, displays=shown)
+    return Card(report, StopReport.lines)
 
 
 @command(
@@ -42,8 +63,8 @@ def run(session: DebugSession, argument: str) -> Card:
     plan(session, quoted_words(argument))
     entry = session.restart()
     if session.settings.shown("cuda break_on_launch") in ("application", "all"):
-        return stop_output(session, entry)
-    return stop_output(session, session.cont())
+        return stop_answer(session, entry)
+    return stop_answer(session, session.cont())
 
 
 @command(
@@ -57,7 +78,7 @@ def run(session: DebugSession, argument: str) -> Card:
 def start(session: DebugSession, argument: str) -> Card:
     """Restart and stay at the entry."""
     plan(session, quoted_words(argument))
-    return stop_output(session, session.restart())
+    return stop_answer(session, session.restart())
 
 
 @command(
@@ -75,7 +96,7 @@ def continue_(session: DebugSession, argument: str) -> Card:
     """Run on from the stop."""
     if argument:
         session.breakpoints.ignore_current(session.stop, parse_int(argument, "count") - 1)
-    return stop_output(session, session.cont())
+    return stop_answer(session, session.cont())
 
 
 def _step(session: DebugSession, argument: str, over: bool) -> Card:
@@ -86,7 +107,7 @@ def _step(session: DebugSession, argument: str, over: bool) -> Card:
     count = parse_int(words.pop(0), "count") if words else 1
     if words or count < 1:
         raise CommandError(f"'{argument}' is not understood", "stepi [COUNT] [warp|cta|sm|all]")
-    return stop_output(session, session.step(count, scope=scope, over=over))
+    return stop_answer(session, session.step(count, scope=scope, over=over))
 
 
 @command(
@@ -129,7 +150,7 @@ def nexti(session: DebugSession, argument: str) -> Card:
 def step(session: DebugSession, argument: str) -> Card:
     """Step source lines."""
     count = parse_int(argument, "count") if argument else 1
-    return stop_output(session, session.step_line(count))
+    return stop_answer(session, session.step_line(count))
 
 
 @command(
@@ -144,7 +165,7 @@ def step(session: DebugSession, argument: str) -> Card:
 def next_(session: DebugSession, argument: str) -> Card:
     """Step source lines over calls."""
     count = parse_int(argument, "count") if argument else 1
-    return stop_output(session, session.step_line(count, over=True))
+    return stop_answer(session, session.step_line(count, over=True))
 
 
 @command(
@@ -159,7 +180,7 @@ def next_(session: DebugSession, argument: str) -> Card:
 )
 def until(session: DebugSession, argument: str) -> Card:
     """Run to a place."""
-    return stop_output(session, session.until(argument or None))
+    return stop_answer(session, session.until(argument or None))
 
 
 @command(
@@ -171,7 +192,7 @@ def until(session: DebugSession, argument: str) -> Card:
 )
 def finish(session: DebugSession, argument: str) -> Card:
     """Run to the caller."""
-    return stop_output(session, session.finish())
+    return stop_answer(session, session.finish())
 
 
 @command("kill", "k", help="end the launch; `run` starts it again", group="running")

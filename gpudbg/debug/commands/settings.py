@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from gpudbg.answers import (
     NOTHING,
@@ -18,6 +18,7 @@ from gpudbg.answers import (
     column,
     typed_row,
 )
+from gpudbg.answers.data import record_data
 from gpudbg.answers.formats import LIST
 from gpudbg.debug.commands import launch, scripts
 from gpudbg.debug.commands.table import TABLE, command
@@ -72,20 +73,25 @@ def help_(session: DebugSession, argument: str) -> Answer:
         return scripts.user_commands(session)
     user = session.scripting.scope.find(word) if word else None
     if user is not None:
-        told = user[0].help or ("User-defined.",)
-        return Card({"names": [user[0].name]}, lambda _: told)
+        return Card(UserHelp((user[0].name,), user[0].help), UserHelp.lines)
     if word:
         found, rest = TABLE.resolve(word)
         if rest:
             raise CommandError(f"no help on {word!r}")
         return Card(_row(found), CommandRow.lines)
-    lines = ["Groups of commands (help GROUP lists one, help COMMAND explains one):", ""]
-    for group, meaning in GROUPS.items():
-        names = ", ".join(c.name for c in TABLE.commands if c.group == group)
-        lines.append(f"{group:12} {meaning}")
-        lines.append(f"{'':12}   {names}")
-    lines += ["", "`help expressions` explains $R4, shared[3], %tid.x and the like."]
-    return Listing(tuple(map(_row, TABLE.commands)), lambda _: (), title=tuple(lines))
+    return Card(CommandGroups(tuple(map(_row, TABLE.commands))), CommandGroups.lines)
+
+
+@typed_row
+class UserHelp:
+    """What is said of a user-defined command."""
+
+    names: tuple[str, ...] = column(None, LIST)
+    help: tuple[str, ...] = column(key="")
+
+    def lines(self) -> tuple[str, ...]:
+        """The help for people."""
+        return self.help or ("User-defined.",)
 
 
 @typed_row
@@ -112,6 +118,25 @@ class CommandRow:
         if self.repeats:
             out.append("    an empty line repeats it")
         return out
+
+
+@dataclass(frozen=True, slots=True)
+class CommandGroups:
+    """All commands, by group."""
+
+    rows: tuple[CommandRow, ...]
+
+    def lines(self) -> list[str]:
+        """The groups for people."""
+        out = ["Groups of commands (help GROUP lists one, help COMMAND explains one):", ""]
+        for group, meaning in GROUPS.items():
+            names = ", ".join(c.names[0] for c in self.rows if c.group == group)
+            out += [f"{group:12} {meaning}", f"{'':12}   {names}"]
+        return [*out, "", "`help expressions` explains $R4, shared[3], %tid.x and the like."]
+
+    def to_json(self) -> list[Any]:
+        """The commands."""
+        return [record_data(c) for c in self.rows]
 
 
 def _row(c: Command[DebugSession]) -> CommandRow:

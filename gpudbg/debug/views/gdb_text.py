@@ -166,18 +166,20 @@ def _other(session: DebugSession, name: str, letter: str | None) -> GdbRegister:
 
 
 # ---- memory ----------------------------------------------------------------------------
-def memory_lines(
-    session: DebugSession, space: str, address: int, values: Sequence[int], unit: int, letter: str
+def memory_labels(
+    session: DebugSession, space: str, address: int, unit: int, count: int
 ) -> list[str]:
+    """What stands before each line of `x`: its address, and the variable there."""
+    starts = range(address, address + count * unit, PER_LINE[unit] * unit)
+    return [f"0x{at:x}{variable_label(session, space, at)}" for at in starts]
+
+
+def memory_lines(values: Sequence[int], unit: int, letter: str, labels: Sequence[str]) -> list[str]:
     """`x`: address, variable, and units between tabs; hexadecimal ones with their zeros."""
     shown = "z" if letter == "x" else letter
     count = PER_LINE[unit]
-    lines = []
-    for at in range(0, len(values), count):
-        cells = [format_bits(v, unit, shown) for v in values[at : at + count]]
-        where = address + at * unit
-        lines.append(f"0x{where:x}{variable_label(session, space, where)}:\t" + "\t".join(cells))
-    return lines
+    cells = [format_bits(v, unit, shown) for v in values]
+    return [f"{at}:\t" + "\t".join(cells[n * count :][:count]) for n, at in enumerate(labels)]
 
 
 def variable_label(session: DebugSession, space: str, address: int) -> str:

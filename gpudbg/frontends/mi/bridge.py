@@ -517,7 +517,7 @@ class Bridge(Opened):
             for text in stops.stop_words(session, stop, reason, thread, switched, moved):
                 self.say(text)
             self.annotate()
-            for text in session.displays.lines():
+            for text in (t for shown in session.displays.shown() for t in shown.lines()):
                 self.say(f"{text}\n")
         self.notify("stopped", stops.stopped_fields(session, stop, reason, thread), mark="*")
         self.breakpoint_changes()

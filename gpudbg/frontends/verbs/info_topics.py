@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpudbg.answers import Answer, Card, Listing, Notice, Table, column, computed, typed_row
+from gpudbg.answers import Answer, Listing, Notice, Table, column, computed, typed_row
 from gpudbg.errors import EXIT_CLEAN, UsageError
 from gpudbg.frontends.verbs.common import emit, known_names
 
@@ -30,10 +30,23 @@ def _engine(words: Sequence[str]) -> Answer:
     """The ways to execute."""
     from gpudbg.options import ENGINES, JOBS
 
-    lines = [f"--engine {name:5} {what}" for name, what in ENGINES.items()]
-    lines += [f"--{JOBS.name} N      {JOBS.help} (default {JOBS.default})"]
-    lines += ["In a session: `info engine` tells what a launch does; `gpudbg cache` what is kept."]
-    return Card(dict(ENGINES), lambda _: lines)
+    foot = (
+        f"--{JOBS.name} N      {JOBS.help} (default {JOBS.default})",
+        "In a session: `info engine` tells what a launch does; `gpudbg cache` what is kept.",
+    )
+    rows = tuple(EngineRow(name, what) for name, what in ENGINES.items())
+    return Listing(rows, str, foot=foot, by="name", value="what")
+
+
+@typed_row
+class EngineRow:
+    """A way to execute."""
+
+    name: str = column()
+    what: str = column()
+
+    def __str__(self) -> str:
+        return f"--engine {self.name:5} {self.what}"
 
 
 @typed_row
