@@ -116,6 +116,10 @@ OPTIONS = (
         "block", "b", "X[,Y[,Z]]", table="", setting="threads of a block",
     ),
     Option(
+        "cluster", _LAUNCH, _TEXT, "blocks of a cluster (sm_90 and later)",
+        "cluster", metavar="X[,Y[,Z]]", table="", setting="blocks of a cluster",
+    ),
+    Option(
         "shared_bytes", _LAUNCH, _WHOLE, "dynamic shared memory",
         "shared", metavar="BYTES", table="", setting="dynamic shared memory",
     ),

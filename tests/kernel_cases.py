@@ -261,6 +261,7 @@ def run(case: Case, load_program: LoadProgram | None = None, limit: int = DEFAUL
             shared_bytes=launch.get("shared_by_variant", {}).get(
                 case.variant, launch.get("shared", 0)
             ),
+            cluster=launch.get("cluster"),
         )
         stop = session.run(max_instructions=limit)
         outcome.sessions.append(session)

@@ -54,6 +54,7 @@ class LoadedProgram(LoadedModule):
         args: Sequence[object] = (),
         shared_bytes: int = 0,
         coverage: int | Sequence[int] | None = None,
+        cluster: int | Sequence[int] | None = None,
     ) -> DebugSession:
         """Launch a kernel; the session stands before its first instruction.
 
@@ -72,6 +73,8 @@ class LoadedProgram(LoadedModule):
             shared_bytes: dynamic shared memory of a block.
             coverage: launch as a pixel shader with these lanes covered, a mask or one per warp;
                 the other lanes are helper pixels.
+            cluster: blocks of a cluster (sm_90 and later), an int or up to three; None is what the
+                kernel was compiled for (`__cluster_dims__`), else no clusters.
 
         Raises:
             UsageError: no such kernel, or the arguments or sizes do not fit it.
@@ -97,7 +100,7 @@ class LoadedProgram(LoadedModule):
         args = [host_value(value, f"argument {index}") for index, value in enumerate(args)]
         from gpudbg.formats.launch import python_launch
 
-        table = python_launch(kernel, grid, block, args, shared_bytes)
+        table = python_launch(kernel, grid, block, args, shared_bytes, cluster)
         if coverage is not None:
             each = coverage if isinstance(coverage, list | tuple) else [coverage]
             masks = [given.whole(mask, "coverage", 0, 0xFFFFFFFF) for mask in each]

@@ -21,6 +21,7 @@ from gpudbg.validation import maybe_whole, whole
 if TYPE_CHECKING:
     from gpudbg.device.images import DeviceImage
     from gpudbg.device.module import LoadedModule
+    from gpudbg.device.tensor_map import DeviceTensorMap
     from gpudbg.formats.program import Program
 
 Array = npt.NDArray[Any]
@@ -93,6 +94,7 @@ class EmulatedDevice:
             engine=engine,
             jobs=jobs,
         )
+        self.gpu.fixed_sms = num_sms is not None
 
     @property
     def arch(self) -> str:
@@ -208,6 +210,49 @@ class EmulatedDevice:
             UsageError: options that do not exist, or do not fit the array.
         """
         return self._image("surface", array, dim, name, (), options)
+
+    def tensor_map(
+        self,
+        tensor: DeviceBuffer | int,
+        box: Sequence[int] | None = None,
+        *,
+        shape: Sequence[int] | None = None,
+        strides: Sequence[int] | None = None,
+        dtype: Any = None,
+        element_strides: Sequence[int] | None = None,
+        swizzle: int | str | None = None,
+        interleave: int | str | None = None,
+        fill: str = "zeros",
+        im2col: dict[str, Any] | None = None,
+    ) -> DeviceTensorMap:
+        """A tensor map (`CUtensorMap`) for copies of sm_90 and later; bytes to be passed by value.
+
+        Axes are in NumPy's order, the innermost last (CUDA's encoder has it first).
+
+        Args:
+            tensor: a buffer, or the address of the first element.
+            box: elements along each axis that a copy spans, at most 256.
+            shape: of the tensor; None is the buffer's.
+            strides: bytes from an element to the next, for all axes or all but the last; None is a
+                dense tensor.
+            dtype: element type: NumPy's, or "bf16", "tf32", "f32.ftz"; None is the buffer's.
+            element_strides: every so many elements of a box are taken.
+            swizzle: 32, 64 or 128 bytes; None for none.
+            interleave: 16 or 32 bytes; None for none.
+            fill: what elements outside the tensor read as, "zeros" or "nan".
+            im2col: instead of a box: channels and pixels of a column, lower and upper corners of
+                the bounding box: {"channels": 8, "pixels": 4, "lower": (0, 0), "upper": (1, 1)}.
+
+        Raises:
+            UsageError: what a tensor map cannot say, by the limits of the CUDA driver API.
+        """
+        from gpudbg.device.tensor_map import make_tensor_map
+
+        self.require_open()
+        return make_tensor_map(
+            self, tensor, box, shape=shape, strides=strides, dtype=dtype, steps=element_strides,
+            swizzle=swizzle, interleave=interleave, fill=fill, im2col=im2col,
+        )  # fmt: skip
 
     def _image(
         self, kind: str, array: npt.ArrayLike, dim: str | None, name: str | None,

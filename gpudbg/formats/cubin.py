@@ -133,6 +133,8 @@ class _Info:
     max_regs: int = _NO_LIMIT
     max_threads: tuple[int, int, int] | None = None
     required: tuple[int, int, int] | None = None
+    cluster: tuple[int, int, int] | None = None
+    max_cluster: int | None = None
     ctaid_z: bool = False
     exits: tuple[int, ...] = ()
     branches: list[IndirectBranch] = field(default_factory=list)
@@ -165,6 +167,11 @@ def _apply(info: _Info, record: nvinfo.InfoRecord, path: str) -> None:
             info.max_threads = nvinfo.threads(record, path)
         case "REQNTID":
             info.required = nvinfo.threads(record, path)
+        case "CTA_PER_CLUSTER":
+            given = nvinfo.threads(record, path)
+            info.cluster = given if all(given) else None
+        case "MAX_CLUSTER_RANK":
+            info.max_cluster = nvinfo.word(record, path) or None
         case "EXIT_INSTR_OFFSETS":
             info.exits = nvinfo.words(record, path)
         case "CRS_STACK_SIZE":
@@ -313,6 +320,8 @@ def _kernel(elf: Elf, fn: Function, text: Section, info: _Info, symbols: tuple[S
         uses_ctaid_z=info.ctaid_z,
         externs=tuple(externs),
         attributes=tuple(info.attributes),
+        cluster=info.cluster,
+        max_cluster=info.max_cluster,
     )
 
 

@@ -274,6 +274,7 @@ class Launch:
         kernel: the entry's name; None = the program's only kernel.
         grid: CTAs along x, y, z.
         block: threads of a CTA along x, y, z.
+        cluster: CTAs of a cluster along x, y, z; None = as the kernel was compiled.
         shared_bytes: dynamic shared memory.
         args: arguments in the order of the parameters.
         buffers: buffers by name.
@@ -290,6 +291,7 @@ class Launch:
     kernel: str | None = None
     grid: Dim3 = (1, 1, 1)
     block: Dim3 = (32, 1, 1)
+    cluster: Dim3 | None = None
     shared_bytes: int = 0
     args: tuple[Arg, ...] = ()
     buffers: Mapping[str, BufferSpec] = field(default_factory=dict)
@@ -323,11 +325,11 @@ class BoundArg:
 
 
 def dim3(value: object, what: str) -> Dim3:
-    """Grid or block dimensions from an int or up to three ints.
+    """Grid, block or cluster dimensions from an int or up to three ints.
 
     Args:
         value: the int, or a sequence of ints.
-        what: "grid" or "block", for the message.
+        what: "grid", "block" or "cluster", for the message.
 
     Raises:
         UsageError: something else, or a dimension below 1.
@@ -373,8 +375,13 @@ def _list(names: Sequence[str], limit: int = 8) -> str:
     return ", ".join(names[:limit]) + more
 
 
-def check_geometry(kernel: Kernel, grid: Dim3, block: Dim3, shared_bytes: int) -> None:
+def check_geometry(
+    kernel: Kernel, grid: Dim3, block: Dim3, shared_bytes: int, most_shared: int = MAX_SHARED
+) -> None:
     """Check a launch's sizes against the architecture's limits and the kernel's own.
+
+    Args:
+        most_shared: bytes of shared memory that a block of the architecture can have.
 
     Raises:
         UsageError: naming the size, what it is and what is possible.
@@ -395,10 +402,10 @@ def check_geometry(kernel: Kernel, grid: Dim3, block: Dim3, shared_bytes: int) -
             raise UsageError(f"{where} was compiled for at most {limit} threads, not {threads}")
     if shared_bytes < 0:
         raise UsageError(f"{where}: shared_bytes is {shared_bytes}")
-    if kernel.shared_static_bytes + shared_bytes > MAX_SHARED:
+    if kernel.shared_static_bytes + shared_bytes > most_shared:
         raise UsageError(
             f"{where}: {kernel.shared_static_bytes} static and {shared_bytes} dynamic bytes of "
-            f"shared memory; a block has at most {MAX_SHARED}"
+            f"shared memory; a block has at most {most_shared}"
         )
 
 
@@ -525,6 +532,7 @@ def python_launch(
     block: object,
     args: Sequence[object] = (),
     shared_bytes: int = 0,
+    cluster: object = None,
 ) -> Launch:
     """A launch table from Python keyword arguments.
 
@@ -536,6 +544,7 @@ def python_launch(
             width), bytes (a by-value struct), NumPy arrays (a buffer "argN" each, N from 0),
             or objects with `.handle` or `.address` (device buffers, textures, surfaces).
         shared_bytes: dynamic shared memory.
+        cluster: int or up to three; None for what the kernel was compiled for.
 
     Raises:
         UsageError: an argument of another kind.
@@ -555,6 +564,7 @@ def python_launch(
         kernel=kernel,
         grid=dim3(grid, "grid"),
         block=dim3(block, "block"),
+        cluster=None if cluster is None else dim3(cluster, "cluster"),
         shared_bytes=int(shared_bytes),
         args=tuple(made),
         buffers=MappingProxyType(buffers),

@@ -3,6 +3,7 @@
     kernel = "saxpy"                 # may be left out when the program has one kernel
     grid = 4                         # an integer or up to three
     block = [64, 1, 1]
+    cluster = 2                      # blocks of a cluster, from sm_90 on
     shared_bytes = 0                 # dynamic shared memory
     args = ["i32:1000", "f32:1.75", "x", "y"]     # text as on the command line, numbers, or
                                      # {type = "i32", value = 1000}, {buffer = "x", offset = 16},
@@ -182,6 +183,7 @@ class _Reader:
             kernel=self.string(table, "kernel"),
             grid=self.dims(table, "grid"),
             block=self.dims(table, "block"),
+            cluster=self.dims(table, "cluster"),
             shared_bytes=self.integer(table, _SHARED_BYTES),
         )
 
@@ -274,7 +276,7 @@ class _Reader:
         return value
 
     def dims(self, table: Mapping[str, Any], key: str) -> tuple[int, int, int] | None:
-        """Grid or block."""
+        """Grid, block or cluster."""
         value = table.get(key)
         if value is None:
             return None
@@ -441,6 +443,7 @@ def flag_launch(
     kernel: str | None = None,
     grid: str | None = None,
     block: str | None = None,
+    cluster: str | None = None,
     shared_bytes: int | None = None,
     args: Sequence[str] = (),
     symbols: Sequence[str] = (),
@@ -456,6 +459,7 @@ def flag_launch(
         kernel: --kernel.
         grid: --grid, such as "4" or "8,8".
         block: --block.
+        cluster: --cluster.
         shared_bytes: --shared.
         args: every --arg in order: a whole list, or `NAME=VALUE` for some
             (`gpudbg.formats.launch_args`); they may name the table's buffers.
@@ -478,6 +482,7 @@ def flag_launch(
         kernel=kernel,
         grid=_size(grid, "grid"),
         block=_size(block, "block"),
+        cluster=_size(cluster, "cluster"),
         shared_bytes=shared_bytes,
         args=told.args,
         buffers=told.buffers,

@@ -158,7 +158,7 @@ def kparam(record: InfoRecord, path: str) -> Param:
 
 
 def threads(record: InfoRecord, path: str) -> tuple[int, int, int]:
-    """(x, y, z) of MAX_THREADS and REQNTID."""
+    """(x, y, z) of MAX_THREADS, REQNTID and CTA_PER_CLUSTER."""
     x, y, z = _parse(_THREE_WORDS, record, path)
     return x, y, z
 

@@ -297,6 +297,8 @@ class Kernel:
         max_regs: MAXREG_COUNT; 255 = no limit was asked.
         max_threads: threads in a CTA by `__launch_bounds__`/.maxntid as (x, y, z), or None.
         required_threads: .reqntid as (x, y, z), or None.
+        cluster: `__cluster_dims__` as (x, y, z), or None.
+        max_cluster: most CTAs of a cluster that it was compiled for, or None.
         uses_ctaid_z: whether it reads %ctaid.z (CTAIDZ_USED).
         externs: names of undefined functions it may call (vprintf, malloc, ...).
         attributes: every .nv.info record as (attribute name, value), in file order; a value
@@ -327,6 +329,8 @@ class Kernel:
     uses_ctaid_z: bool
     externs: tuple[str, ...]
     attributes: tuple[tuple[str, int | bytes | None], ...] = field(repr=False)
+    cluster: tuple[int, int, int] | None = None
+    max_cluster: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)

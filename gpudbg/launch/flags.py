@@ -165,6 +165,7 @@ def table_over(
         kernel=args.kernel,
         grid=args.grid,
         block=args.block,
+        cluster=args.cluster,
         shared_bytes=args.shared,
         args=args.arg,
         symbols=args.symbol,

@@ -62,10 +62,13 @@ class LaunchForm:
     block: str
     shared: str
     arguments: tuple[FormArgument, ...]
+    cluster: str = ""
 
     def flags(self) -> list[str]:
         """The launch flags that say the same."""
         out = ["--kernel", self.kernel, "--grid", self.grid, "--block", self.block]
+        if self.cluster:
+            out += ["--cluster", self.cluster]
         if self.shared not in ("", "0"):
             out += ["--shared", self.shared]
         for argument in self.arguments:
@@ -80,6 +83,8 @@ class LaunchForm:
             f"grid = {_sizes(self.grid)}",
             f"block = {_sizes(self.block)}",
         ]
+        if self.cluster:
+            out.append(f"cluster = {_sizes(self.cluster)}")
         if self.shared not in ("", "0"):
             out.append(f"shared_bytes = {self.shared}")
         if not self.arguments:
@@ -151,8 +156,14 @@ def form_of(program: Program, kernel: Kernel, table: Launch) -> LaunchForm:
     arguments = tuple(
         FormArgument(row.name, type_words(row), text) for row, text in zip(rows, texts, strict=True)
     )
+    cluster = _dims(table.cluster) if table.cluster is not None else ""
     return LaunchForm(
-        kernel.name, _dims(table.grid), _dims(table.block), str(table.shared_bytes), arguments
+        kernel.name,
+        _dims(table.grid),
+        _dims(table.block),
+        str(table.shared_bytes),
+        arguments,
+        cluster,
     )
 
 

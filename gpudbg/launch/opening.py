@@ -107,11 +107,13 @@ class Opening:
         """Why a launch cannot begin, and what to do; None where it can."""
         from gpudbg.formats.launch import bind, check_geometry, pick_kernel
         from gpudbg.launch.prepare import kernel_name
+        from gpudbg.sm.launch import limits_of
 
         try:
             table = self.table(program)
             kernel = pick_kernel(program, kernel_name(program, table.kernel))
-            check_geometry(kernel, table.grid, table.block, table.shared_bytes)
+            most = limits_of(program.arch).cta_shared
+            check_geometry(kernel, table.grid, table.block, table.shared_bytes, most)
             bind(kernel, table.args)
         except UsageError as error:
             return type(error)(error.message, WHAT_TO_DO)
@@ -135,6 +137,7 @@ class Opening:
             value = getattr(table.sm, name)
             if value is not None:
                 setattr(gpu, name, value)
+        gpu.fixed_sms = gpu.fixed_sms or table.sm.num_sms is not None
         gpu.engine = getattr(self.flags, "engine", gpu.engine)
         gpu.jobs = getattr(self.flags, JOBS.name, gpu.jobs)
         loaded.use_machine(table)

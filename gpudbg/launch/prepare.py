@@ -27,6 +27,7 @@ from gpudbg.formats.launch import (
 from gpudbg.formats.program import CodeImage, Kernel, Program
 from gpudbg.launch.fitting import fitted
 from gpudbg.mem.checkpoint import Checkpoint
+from gpudbg.sm.launch import limits_of
 from gpudbg.toolchain.options import looks_like_ptx
 from gpudbg.toolchain.signatures import known, names_of
 
@@ -134,7 +135,12 @@ class ProgramLaunch:
             self._grid.dispose()
         table = self.table
         self._grid = self.loaded.module.launch(
-            self.kernel.name, table.grid, table.block, self.params, table.shared_bytes
+            self.kernel.name,
+            table.grid,
+            table.block,
+            self.params,
+            table.shared_bytes,
+            table.cluster,
         )
         return self._grid
 
@@ -199,7 +205,8 @@ class IdleLaunch:
     def begin(self) -> Grid:
         """A grid without a block: what commands ask of a machine at rest."""
         if self._grid is None:
-            self._grid = self.loaded.module.launch(self.kernel.name, (1, 1, 1), (1, 1, 1), b"")
+            grid = self.kernel.cluster or (1, 1, 1)
+            self._grid = self.loaded.module.launch(self.kernel.name, grid, (1, 1, 1), b"")
             self._grid.abandon()
             # Nothing was launched: the first launch has the first number.
             self._grid.gpu.launches -= 1
@@ -217,7 +224,8 @@ class IdleLaunch:
 def prepare(loaded: LoadedModule, table: Launch) -> ProgramLaunch:
     """Check a launch table against the program and make what it needs on the device."""
     kernel = pick_kernel(loaded.program, kernel_name(loaded.program, table.kernel))
-    check_geometry(kernel, table.grid, table.block, table.shared_bytes)
+    most_shared = limits_of(loaded.program.arch).cta_shared
+    check_geometry(kernel, table.grid, table.block, table.shared_bytes, most_shared)
     if table.args and not kernel.params and _is_sass(loaded.program):
         raise UsageError(
             f"kernel {kernel.name} declares no parameters",

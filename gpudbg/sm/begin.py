@@ -19,7 +19,7 @@ from gpudbg.sm.engines.step import StepEngine
 from gpudbg.sm.grid import Grid
 from gpudbg.sm.images.pools import DESCRIPTOR_TABLES, UNBOUND
 from gpudbg.sm.images.unit import ImageUnit
-from gpudbg.sm.launch import Dim, constant_bank_0, limits_of, plan
+from gpudbg.sm.launch import Dim, check_places, constant_bank_0, limits_of, plan
 from gpudbg.sm.launch_constants import launch_words
 from gpudbg.sm.launched import Launched
 from gpudbg.sm.residency.step import Residency
@@ -30,11 +30,22 @@ from gpudbg.sm.written import SMALL_WARPS
 
 if TYPE_CHECKING:
     from gpudbg.formats.program import Kernel
+    from gpudbg.mem.device import Allocation
     from gpudbg.sm.gpu import Module
 
 
+SCALAR_BYTES = 8
+"""A larger parameter is a structure."""
+
+
 def begin(
-    module: Module, kernel: str, grid: Dim, block: Dim, params: bytes, shared_bytes: int
+    module: Module,
+    kernel: str,
+    grid: Dim,
+    block: Dim,
+    params: bytes,
+    shared_bytes: int,
+    cluster: Dim | None = None,
 ) -> Grid:
     """`Module.launch`, which says what the arguments are and what it raises."""
     gpu, image = module.gpu, module.image
@@ -51,13 +62,25 @@ def begin(
         gpu.stack_entries,
         calls=_calls(module, entry) or _allocates(module, entry),
         raw=module.program.raw,
+        cluster=cluster,
     )
+    if not gpu.fixed_sms:
+        gpu.num_sms = max(gpu.num_sms, -(-config.cluster_size // config.ctas_per_sm))
     banks = _banks(module, kernel)
+    params_at = _addressed(module, entry, banks)
     constants = module.segments.get(f"{CONST_PREFIX}3")
     constants_at = constants.base if constants is not None else 0
     places = launch_words(gpu.arch)
     constant_bank_0(
-        config, banks[0], params, gpu.layout, gpu.launches, constants_at, gpu.num_sms, places
+        config,
+        banks[0],
+        params,
+        gpu.layout,
+        gpu.launches,
+        constants_at,
+        gpu.num_sms,
+        places,
+        0 if params_at is None else params_at.base,
     )
     gpu.launches += 1
     special = gpu.special
@@ -66,6 +89,7 @@ def begin(
     if not limit:
         raise UsageError(f"{kernel}: {config.warps} warps are more than an SM's max_warps")
     config = replace(config, ctas_per_sm=min(config.ctas_per_sm, limit))
+    check_places(config, gpu.num_sms)
     residency = Residency(config, image.entries[kernel], gpu.num_sms, limits_of(gpu.arch).warps)
     traps = TrapUnit(
         gpu.arch,
@@ -115,6 +139,8 @@ def begin(
         marking=gpu.marking or config.warps * config.ctas <= SMALL_WARPS,
     )
     grid_object = Grid(gpu, launched, engine)
+    if params_at is not None:
+        grid_object.owned.append(params_at)
     if gpu.handler is not None:
         grid_object.install(gpu.handler)
     if not is_wide(gpu.arch) and reads_counters(grid_object.code.code):
@@ -166,6 +192,21 @@ def _allocates(module: Module, kernel: Kernel) -> bool:
     offset = place.address - module.image.base
     code = module.image.code[offset : offset + place.size]
     return grows_stack(code, module.program.arch, kernel.frame_bytes)
+
+
+def _addressed(module: Module, kernel: Kernel, banks: dict[int, ByteStore]) -> Allocation | None:
+    """Constant bank 0 as device memory, where code may take the address of a parameter.
+
+    From sm_70 on a parameter passed by value (a structure, a tensor map) has an address in global
+    memory; numbers and pointers are only ever read from the bank.
+    """
+    if not is_wide(module.gpu.arch) or all(p.size <= SCALAR_BYTES for p in kernel.params):
+        return None
+    held = banks[0]
+    made = module.gpu.memory.allocate(held.size, "the kernel's parameters", "parameters")
+    made.writable()[:] = held.data
+    banks[0] = made
+    return made
 
 
 def _banks(module: Module, kernel: str) -> dict[int, ByteStore]:

@@ -43,6 +43,7 @@ class Gpu:
     Attributes:
         arch: "sm_50" .. "sm_62".
         num_sms: streaming multiprocessors.
+        fixed_sms: somebody chose their number; else a launch whose clusters need more gets them.
         seed: of the schedule of every launch; 0 is round-robin.
         quantum: instructions of a turn.
         memory: device memory.
@@ -96,6 +97,7 @@ class Gpu:
                 raise UsageError(trouble)
         self.arch = arch
         self.num_sms: int = num_sms
+        self.fixed_sms = True
         self.seed = seed
         self.quantum = quantum
         self.stack_bytes = stack_bytes
@@ -198,6 +200,7 @@ class Module:
         block: Dim,
         params: bytes,
         shared_bytes: int = 0,
+        cluster: Dim | None = None,
     ) -> Grid:
         """A grid ready to run, at the kernel's entry.
 
@@ -206,6 +209,7 @@ class Module:
             grid, block: dimensions, each three ints.
             params: the parameter bytes as they go to c[0x0][0x140].
             shared_bytes: dynamic shared memory of a CTA.
+            cluster: CTAs of a cluster; None for what the kernel was compiled for.
 
         Raises:
             UsageError: the launch does not fit the kernel or the architecture.
@@ -213,4 +217,4 @@ class Module:
         # Who only looks at a program need not wait for the machine to be imported.
         from gpudbg.sm.begin import begin
 
-        return begin(self, kernel, grid, block, params, shared_bytes)
+        return begin(self, kernel, grid, block, params, shared_bytes, cluster)

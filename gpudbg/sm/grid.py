@@ -14,6 +14,7 @@ from gpudbg.formats.program import CodeImage, Kernel
 from gpudbg.mem.constant import ConstantBanks
 from gpudbg.sm import record as rec
 from gpudbg.sm.barriers.step import warp_exited
+from gpudbg.sm.clusters.cluster import waiting_at_cluster
 from gpudbg.sm.conditions import Conditions
 from gpudbg.sm.counters import Counters
 from gpudbg.sm.engines.contract import (
@@ -40,10 +41,14 @@ from gpudbg.sm.trap.handler import Handler
 from gpudbg.sm.trap.handler import install as place_handler
 
 if TYPE_CHECKING:
+    from gpudbg.mem.device import Allocation
     from gpudbg.sm.gpu import Gpu
 
 _NO_SKID = frozenset(("EXIT", "BAR", "BPT", "RTT", "IDE", ""))
 """Where the instructions before an imprecise error's report end at the latest."""
+
+_WAITING = (rec.AT_BARRIER, rec.AT_CLUSTER)
+"""What a warp is that others can set free."""
 
 STEP_SLICE = 1024
 """Instructions between two looks at the interrupt flag while one warp is stepped."""
@@ -86,6 +91,7 @@ class Grid:
         traps: status words, and the trap handler if there is one.
         flow: what a run does about traps.
         counters: performance counters to keep, where the program reads one.
+        owned: device memory that goes with the launch.
     """
 
     def __init__(self, gpu: Gpu, launched: Launched, engine: StepEngine) -> None:
@@ -103,6 +109,7 @@ class Grid:
         self._hang_checks = HangChecks()
         self.flow = TrapFlow(self, launched.traps)
         self.counters: Counters | None = None
+        self.owned: list[Allocation] = []
 
     # ---- looking -----------------------------------------------------------------------
 
@@ -193,6 +200,9 @@ class Grid:
     def barrier_words(self, warp: WarpState) -> str:
         """What a waiting warp waits for: "waits at barrier 1: 32 of 64 threads arrived"."""
         number = warp.barrier
+        if number is None and waiting_at_cluster(warp):
+            arrived, expected = warp.cta.cluster.arrived()
+            return f"waits for its cluster: {arrived} of {expected} warps arrived"
         if number is None:
             return ""
         arrived, expected = warp.cta.barriers.slots[number].arrived, warp.cta.expected(number)
@@ -221,7 +231,7 @@ class Grid:
         done = 0
         trap = self.sms[warp.sm].trap
         while done < count and warp.words[rec.STATUS] != rec.DONE:
-            if warp.words[rec.STATUS] == rec.AT_BARRIER:
+            if warp.words[rec.STATUS] in _WAITING:
                 event = self._release(warp, before)
                 if event is not None:
                     return event
@@ -468,6 +478,9 @@ class Grid:
         """
         self._residency.dispose()
         self._halted.clear()
+        for allocation in self.owned:
+            self.gpu.memory.free(allocation)
+        self.owned.clear()
         self.schedule.warp = None
         self.traps.on_event = lambda sm, text: None
         self.engine.let_go()
@@ -531,7 +544,7 @@ class Grid:
         kinds = tuple(event for event in BATCHED if observers.hooks[event])
         trace = self.trace if kinds else None
         if kinds and (trace is None or trace.kinds != kinds):
-            trace = Trace(kinds, self.gpu.layout.shared_window)
+            trace = Trace(kinds, self.gpu.layout)
         if trace is not None:
             observers = Observers(observers.members, trace)
         self.launched.trace, self.launched.observers = trace, observers
@@ -559,7 +572,8 @@ class Grid:
             launched.total += spent
             self.schedule.spend(warp, spent)
             if turn != NO_TURN:
-                self.schedule.settle(self.engine.turn_over)
+                self.schedule.settle(self.engine.turn_over, self.engine.polled)
+                self._hang_checks.polled(self.engine.polled, self.total)
         if warp.words[rec.STATUS] == rec.DONE:
             self.warp_done(warp)
         if ended == "until":
@@ -604,8 +618,8 @@ class Grid:
     def _release(self, warp: WarpState, before: int) -> StopEvent | None:
         """Run others until a warp leaves its barrier; an event if that does not come about."""
         spent = 0
-        while warp.words[rec.STATUS] == rec.AT_BARRIER:
-            alone = spent < RELEASE_ATTEMPT
+        while warp.words[rec.STATUS] in _WAITING:
+            alone = spent < RELEASE_ATTEMPT and warp.words[rec.STATUS] == rec.AT_BARRIER
             ring = warp.cta.warps if alone else self._residency.ring
             other = next((w for w in ring if w.words[rec.STATUS] == rec.READY), None)
             if not alone:
@@ -633,8 +647,7 @@ class Grid:
         warp_exited(cta)
         if not cta.live:
             self.launched.observers.emit("cta_end", cta)
-            following = self._residency.retire(cta)
-            if following is not None:
+            for following in self._residency.retire(cta):
                 self._announce(following)
 
     def _announce(self, cta: Cta) -> None:

@@ -6,6 +6,8 @@ from typing import Final
 
 FIRST: Final = 1 << 16
 """Warp instructions before the first look."""
+FIRST_POLLS: Final = 256
+"""Polls in a row before a look; each more needs twice as many."""
 AFTER_CHECK: Final = 8
 AFTER_PROGRESS: Final = 2
 """The next look is at so many times the present total: a look costs milliseconds, and one that
@@ -20,10 +22,19 @@ class HangChecks:
         times: how many there were.
     """
 
-    __slots__ = ("_done", "at", "times")
+    __slots__ = ("_done", "_patience", "_polls", "at", "times")
 
     def __init__(self) -> None:
         self.at, self.times, self._done = FIRST, 0, 0
+        self._polls, self._patience = 0, FIRST_POLLS
+
+    def polled(self, yes: bool, total: int) -> None:
+        """A turn has ended, because its warp polls an mbarrier or for another reason: after many
+        polls in a row a look is due at once."""
+        self._polls = self._polls + 1 if yes else 0
+        if self._polls >= self._patience:
+            self._polls, self._patience = 0, self._patience * AFTER_PROGRESS
+            self.at = min(self.at, total)
 
     def due(self, total: int, ctas_done: int) -> bool:
         """Whether it is worth looking, now that the total has been reached: no CTA has ended since

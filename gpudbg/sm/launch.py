@@ -109,6 +109,9 @@ class LaunchConfig:
         warps: warps of a CTA.
         ctas_per_sm: CTAs that are resident at once.
         ctas: CTAs of the grid.
+        cluster: dimensions of a cluster; (1, 1, 1) where there are none.
+        clustered: the launch has clusters, maybe of one CTA.
+        cluster_size: CTAs of a cluster.
     """
 
     kernel: Kernel
@@ -125,10 +128,15 @@ class LaunchConfig:
     ctas_per_sm: int
     uniform: int = 0
     layout: CodeLayout = BUNDLES
+    cluster: Dim = (1, 1, 1)
+    clustered: bool = False
     ctas: int = field(init=False)
+    cluster_size: int = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ctas", self.grid[0] * self.grid[1] * self.grid[2])
+        x, y, z = self.cluster
+        object.__setattr__(self, "cluster_size", x * y * z)
 
     @property
     def threads(self) -> int:
@@ -146,12 +154,14 @@ def plan(
     stack_entries: int | None,
     calls: bool,
     raw: bool,
+    cluster: Dim | None = None,
 ) -> LaunchConfig:
     """Check a launch against the architecture and work out its sizes.
 
     Args:
         calls: the kernel has functions to call, so its stack need may be more than known.
         raw: the program is bare instruction words, which may address local memory from 0.
+        cluster: CTAs of a cluster; None for what the kernel was compiled for.
 
     Raises:
         UsageError: it does not fit; the message says what is too large.
@@ -159,6 +169,7 @@ def plan(
     _check_dimensions(kernel, grid, block)
     if shared_dynamic < 0:
         raise UsageError(f"{kernel.name}: {shared_dynamic} bytes of dynamic shared memory")
+    cluster = _checked_cluster(kernel, arch, grid, cluster)
     limits = limits_of(arch)
     threads = block[0] * block[1] * block[2]
     warps = -(-threads // WARP_SIZE)
@@ -196,6 +207,8 @@ def plan(
         ctas_per_sm=min(fits),
         uniform=uniform_registers(arch),
         layout=layout_of(arch),
+        cluster=cluster or (1, 1, 1),
+        clustered=cluster is not None,
     )
 
 
@@ -227,6 +240,7 @@ def constant_bank_0(
     constants: int = 0,
     sms: int = 0,
     places: LaunchWords = NARROW,
+    address: int = 0,
 ) -> None:
     """Fill c[0x0] as the driver does: launch words below the parameters, then the parameters.
 
@@ -234,8 +248,11 @@ def constant_bank_0(
         constants: device address of the module's `__constant__` variables, to which code that
             takes the address of one adds its offset.
         places: where the launch words stand.
+        address: device address of the bank, where it has one.
     """
     words = _launch_words(config, layout, grid_id, constants, sms, places)
+    _long(words, places.parameters, address and address + places.at_parameters * base_of(config))
+    words |= _cluster_words(config, places)
     if not places.wide_windows and layout.shared_window >> 32:
         words |= {
             0x100: layout.shared_window >> 32,
@@ -247,9 +264,41 @@ def constant_bank_0(
         }
     for offset, value in words.items():
         if 0 <= offset and offset + 4 <= min(bank.size, config.kernel.param_base):
-            bank.data[offset : offset + 4].view("<u4")[0] = value & 0xFFFF_FFFF
-    base = config.kernel.param_base
-    bank.data[base : base + len(params)] = np.frombuffer(params, np.uint8)
+            bank.writable()[offset : offset + 4].view("<u4")[0] = value & 0xFFFF_FFFF
+    base = base_of(config)
+    bank.writable()[base : base + len(params)] = np.frombuffer(params, np.uint8)
+
+
+def base_of(config: LaunchConfig) -> int:
+    """Where the kernel's parameters begin in the bank."""
+    return config.kernel.param_base
+
+
+def _long(words: dict[int, int], offset: int, value: int) -> None:
+    """Enter a 64-bit word, where there is a place for it."""
+    if offset >= 0:
+        words[offset], words[offset + 4] = value, value >> 32
+
+
+def _cluster_words(config: LaunchConfig, at: LaunchWords) -> dict[int, int]:
+    """The launch words of clusters by offset.
+
+    Code divides the CTA's coordinates by multiplying with the reciprocal as f32, which is rounded
+    up so that the quotient's integer part is exact for up to 2**24 CTAs.
+    """
+    if at.clusters < 0:
+        return {}
+    words = {at.clusters: int(config.clustered), at.cluster_size: config.cluster_size}
+    for n, (size, count) in enumerate(zip(config.cluster, config.grid, strict=True)):
+        words[at.cluster + 4 * n] = size
+        words[at.cluster_reciprocal + 4 * n] = int(_reciprocal(size).view(np.uint32))
+        words[at.cluster_grid + 4 * n] = count // size
+    return words
+
+
+def _reciprocal(size: int) -> np.float32:
+    near = np.float32(1.0 / size)
+    return np.nextafter(near, np.float32(2)) if float(near) * size < 1 else near
 
 
 def _launch_words(
@@ -272,9 +321,38 @@ def _launch_words(
     else:
         words |= windows
     for offset, value in longs:
-        if offset >= 0:
-            words[offset], words[offset + 4] = value, value >> 32
+        _long(words, offset, value)
     return words
+
+
+MOST_IN_CLUSTER = 16
+"""CTAs of a cluster: 8 portably, 16 where the kernel is allowed more (*documented*)."""
+CLUSTER_HINT = "the blocks of a cluster run at the same time: give the GPU more SMs, --num-sms N"
+
+
+def _checked_cluster(kernel: Kernel, arch: str, grid: Dim, cluster: Dim | None) -> Dim | None:
+    """The dimensions of a cluster, those of `__cluster_dims__` where none are given."""
+    own = kernel.cluster
+    if cluster is None and own is None:
+        return None
+    if age(arch)[0] < 90:
+        raise UsageError(f"{kernel.name}: clusters need sm_90 or later, this is {arch}")
+    if cluster is not None and own is not None and cluster != own:
+        raise UsageError(f"{kernel.name} was compiled for clusters of {own}, not {cluster}")
+    found = cluster or own or (1, 1, 1)
+    size = found[0] * found[1] * found[2]
+    _check(kernel, "cluster", size, kernel.max_cluster or MOST_IN_CLUSTER, "blocks")
+    if any(count % part for count, part in zip(grid, found, strict=True)):
+        raise UsageError(f"{kernel.name}: grid {grid} is no multiple of its cluster {found}")
+    return found
+
+
+def check_places(config: LaunchConfig, sms: int) -> None:
+    """Refuse a cluster that the SMs cannot hold at once."""
+    places = config.ctas_per_sm * sms
+    if config.cluster_size > places:
+        text = f"a cluster of {config.cluster_size} blocks; {sms} SMs hold {places} at once"
+        raise UsageError(f"{config.kernel.name}: {text}", CLUSTER_HINT)
 
 
 def _check_dimensions(kernel: Kernel, grid: Dim, block: Dim) -> None:

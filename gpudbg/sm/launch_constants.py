@@ -23,6 +23,10 @@ class LaunchWords(NamedTuple):
         constants: address of the module's `__constant__` variables, 64 bits.
         dynamic_shared: bytes.
         sms: %nsmid.
+        parameters: address of a parameter's copy in device memory, 64 bits: of the bank's start, or
+            (`at_parameters`) of the first one.
+        clusters: whether the launch has clusters; `cluster_size` their CTAs, and three words each
+            their dimensions, the reciprocals of these as f32, and how many there are in the grid.
         wide_windows: bases of windows have 64 bits; else their high words stand at 0x100.
     """
 
@@ -36,12 +40,25 @@ class LaunchWords(NamedTuple):
     dynamic_shared: int
     sms: int
     wide_windows: bool
+    parameters: int = -1
+    at_parameters: bool = False
+    clusters: int = -1
+    cluster_size: int = -1
+    cluster: int = -1
+    cluster_reciprocal: int = -1
+    cluster_grid: int = -1
 
 
 NARROW = LaunchWords(0x08, 0x14, 0x00, 0x04, 0x20, 0x28, 0xD0, 0xFC, -1, False)
-_VOLTA = LaunchWords(0x00, 0x0C, 0x18, 0x20, 0x28, 0x30, 0x50, 0x2C, 0x10C, True)
-_HOPPER = LaunchWords(0x00, 0x0C, -1, 0x20, 0x28, 0x30, 0xD0, 0x2C, 0x10C, True)
-_BLACKWELL = LaunchWords(0x360, 0x370, -1, 0x2F8, 0x37C, 0x140, 0x120, 0x2AC, 0x2D0, True)
+_VOLTA = LaunchWords(0x00, 0x0C, 0x18, 0x20, 0x28, 0x30, 0x50, 0x2C, 0x10C, True, 0x40)
+_HOPPER = LaunchWords(
+    0x00, 0x0C, -1, 0x20, 0x28, 0x30, 0xD0, 0x2C, 0x10C, True,
+    0x198, True, 0x140, 0x188, 0x144, 0x150, 0x15C,
+)  # fmt: skip
+_BLACKWELL = LaunchWords(
+    0x360, 0x370, -1, 0x2F8, 0x37C, 0x140, 0x120, 0x2AC, 0x2D0, True,
+    0x348, True, 0x36C, 0x2CC, 0x2A0, 0x2B0, 0x2C0,
+)  # fmt: skip
 
 
 @cache

@@ -133,8 +133,11 @@ TOKENS: Final = ("DIV", "SSY", "PBK", "PCNT", "RET", "PLONGJMP", "PEXIT", "TRAP"
 """Kinds of divergence-stack entries; the number in the record is the index."""
 TOKEN_CODE: Final = {name: n for n, name in enumerate(TOKENS)}
 
-READY, AT_BARRIER, DONE, TRAPPED, FAULTED, STUCK = range(6)
-STATUS_NAMES: Final = ("ready", "barrier", "exited", "trap", "error", "converging")
+READY, AT_BARRIER, DONE, TRAPPED, FAULTED, STUCK, AT_CLUSTER = range(7)
+STATUS_NAMES: Final = (
+    "ready", "barrier", "exited", "trap", "error", "converging", "barrier",
+)  # fmt: skip
+"""A warp that waits for its cluster is at a barrier, too."""
 
 
 def record_bytes(registers: int) -> int:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gpudbg.formats.program import CodeImage
 from gpudbg.mem.device import DeviceMemory, place_words, unwrapped
-from gpudbg.mem.windows import WINDOW_BYTES
+from gpudbg.mem.windows import RANK_SHIFT, WINDOW_BYTES
 from gpudbg.regs.warp_errors import WARP_ERROR_BY_NAME
 from gpudbg.sm.events import StopEvent, WarpFault
 from gpudbg.sm.faults import WarpErrorRaised
@@ -25,6 +25,8 @@ def nearest(memory: DeviceMemory, error: WarpErrorRaised, warp: WarpState) -> st
         return memory.describe(address, size)
     if error.space == "shared":
         total = warp.cta.shared.size
+        if memory.layout.ranked and address >> RANK_SHIFT:
+            return ""
         owner = f"the block's shared memory ({total} bytes)"
         return place_words(unwrapped(address, total, ADDRESS_BITS), size, 0, total, owner)
     if error.space == "local":

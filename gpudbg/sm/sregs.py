@@ -179,7 +179,7 @@ _EQ = np.left_shift(np.uint32(1), LANE_IDS)
 _LT, _LE = _shift_mask(True, False), _shift_mask(True, True)
 _GT, _GE = _shift_mask(False, False), _shift_mask(False, True)
 
-LASTING = frozenset((0, 2, 3, *range(33, 36), *range(37, 40), *range(46, 63)))
+LASTING = frozenset((0, 2, 3, *range(33, 36), *range(37, 40), *range(46, 63), 136, 255))
 """Numbers of registers that stay as they are while a warp runs; others count, or can change."""
 
 ROWS: dict[int, Read] = {
@@ -249,8 +249,11 @@ ROWS_WIDE: dict[int, Read] = {
     47: lambda m, w, s: m.layout.shared_window >> 32,
     62: lambda m, w, s: m.barriers,
     67: lambda m, w, s: s.index,
+    136: lambda m, w, s: w.cta.rank,
 }
-"""Registers of sm_70 and later; the others read zero (among them the CTA's rank in its cluster)."""
+"""Registers of sm_70 and later; the others read zero.  From sm_100 on code multiplies SR_CgaSize
+with the distance to launch words of clusters of another size: zero is the launch's own
+(*inferred*)."""
 
 ROWS_SM_6X: dict[int, Read] = {
     46: lambda m, w, s: m.layout.local_window >> 32,

@@ -13,6 +13,7 @@ from gpudbg.mem.local import LocalMemory
 from gpudbg.mem.store import ByteStore
 from gpudbg.sm import record as rec
 from gpudbg.sm.barriers.phase import Barriers
+from gpudbg.sm.clusters.cluster import Cluster
 from gpudbg.sm.convergence.groups import Groups
 from gpudbg.sm.residency.arena import Arena
 from gpudbg.sm.trap.state import SmTrap
@@ -320,6 +321,7 @@ class Cta:
         barriers: its 16 barriers.
         home, place: the memory it is in, and which of the CTAs there it is.
         descriptor: what compiled code knows of it (`residency.arena`), as i64.
+        shared_cluster: its cluster, where it has others or somebody has asked for it.
     """
 
     __slots__ = (
@@ -331,6 +333,7 @@ class Cta:
         "number",
         "place",
         "shared",
+        "shared_cluster",
         "slot",
         "sm",
         "warps",
@@ -357,6 +360,7 @@ class Cta:
         self.slot = slot
         self.home = home
         self.place = place
+        self.shared_cluster: Cluster | None = None
         if home is None:
             self.shared = ByteStore(shared_bytes)
         else:
@@ -371,6 +375,23 @@ class Cta:
                 raise AttributeError(name)
             self.shared = self.home.shared(self.place)
             return self.shared
+
+    @property
+    def cluster(self) -> Cluster:
+        """Its cluster: of itself alone where the launch has none."""
+        if self.shared_cluster is None:
+            self.shared_cluster = Cluster([self])
+        return self.shared_cluster
+
+    @property
+    def rank(self) -> int:
+        """Its rank in the cluster."""
+        return 0 if self.shared_cluster is None else self.shared_cluster.rank(self)
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has left its SM."""
+        return not self.warps
 
     def part(self) -> None:
         """The CTA has ended: it and its warps no longer keep each other."""

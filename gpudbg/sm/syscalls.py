@@ -75,7 +75,8 @@ def read_generic(
     if 0 <= local < WINDOW_BYTES:
         with suppress(UsageError):
             return warp.local.read(lane, local, size)
-    elif 0 <= shared < WINDOW_BYTES:
+    elif 0 <= shared < layout.shared_bytes:
+        shared &= WINDOW_BYTES - 1
         if shared + size <= warp.cta.shared.size:
             return warp.cta.shared.data[shared : shared + size].tobytes()
     else:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpudbg.mem.lanes import FULL
-from gpudbg.mem.windows import WINDOW_BYTES
+from gpudbg.mem.windows import SM_5X, WINDOW_BYTES, AddressLayout
 from gpudbg.sm.state import WarpState
 
 ROWS: Final = 16384
@@ -32,7 +32,8 @@ ACCESS_BYTES: Final = 8 * ACCESS_WORDS
 BATCHED: Final = ("instructions", "accesses")
 """Events that come in batches."""
 KINDS: Final = ("load", "store", "atomic")
-SPACES: Final = ("global", "shared", "local", "generic")
+SPACES: Final = ("global", "shared", "local", "generic", "cluster")
+"""`cluster`: shared memory of another CTA, by addresses that have its rank in bits 24 to 31."""
 MOST_SMS: Final = 1 << 9
 """SMs that rows of accesses can tell apart."""
 
@@ -166,14 +167,14 @@ class Trace:
         access_readers: hooks that take an `AccessBatch`.
     """
 
-    def __init__(self, kinds: tuple[str, ...] = BATCHED, window: int = 0) -> None:
-        """Args: window: where shared memory is in generic addresses, local memory behind it."""
+    def __init__(self, kinds: tuple[str, ...] = BATCHED, layout: AddressLayout = SM_5X) -> None:
+        """Args: layout: where shared and local memory are in generic addresses."""
         self.kinds = kinds
         self.instructions = Buffer(ROWS, WORDS) if "instructions" in kinds else None
         self.accesses = Buffer(ACCESSES, ACCESS_WORDS) if "accesses" in kinds else None
         self.readers: tuple[Callable[[Batch], None], ...] = ()
         self.access_readers: tuple[Callable[[AccessBatch], None], ...] = ()
-        self._window = window
+        self._layout = layout
 
     def buffers(self) -> dict[str, Buffer]:
         """By kind."""
@@ -224,12 +225,12 @@ class Trace:
 
     def _tell_accesses(self) -> None:
         if self.accesses is not None and self.accesses.count:
-            batch = AccessBatch(_by_space(self.accesses.take(), self._window))
+            batch = AccessBatch(_by_space(self.accesses.take(), self._layout))
             for reader in self.access_readers:
                 reader(batch)
 
 
-def _by_space(rows: npt.NDArray[np.int64], window: int) -> npt.NDArray[np.int64]:
+def _by_space(rows: npt.NDArray[np.int64], layout: AddressLayout) -> npt.NDArray[np.int64]:
     """A copy without accesses of no lane, generic loads and stores taken apart by their spaces in
     the order in which the spaces are accessed."""
     what = rows[:, 1] >> 32
@@ -237,10 +238,11 @@ def _by_space(rows: npt.NDArray[np.int64], window: int) -> npt.NDArray[np.int64]
     if generic.any():
         given, where = rows[generic], np.flatnonzero(generic)
         pieces, places = [rows[~generic]], [np.flatnonzero(~generic)]
-        into = given[:, WORDS:].view(np.uint64) - np.uint64(window)
-        shared, local = into < WINDOW_BYTES, into < 2 * WINDOW_BYTES
+        into = given[:, WORDS:].view(np.uint64) - np.uint64(layout.shared_window)
+        shared = into < layout.shared_bytes
+        local = given[:, WORDS:].view(np.uint64) - np.uint64(layout.local_window) < WINDOW_BYTES
         offsets = into & np.uint64(WINDOW_BYTES - 1)
-        parts = {"shared": shared, "local": local & ~shared, "global": ~local}
+        parts = {"shared": shared, "local": local, "global": ~local & ~shared}
         for space, lanes in parts.items():
             part = given.copy()
             mask = np.packbits(lanes, axis=1, bitorder="little").view("<u4")[:, 0]

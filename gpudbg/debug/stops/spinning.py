@@ -35,8 +35,13 @@ TRIED_IN_ALL: Final = 4096
 """Of all warps together: a stop must not take long."""
 LAPS: Final = 3
 """Returns to a place from which a warp goes round."""
-NEVER: Final = ("BAR", "BPT", "CCTL", "TEX", "TLD", "TXQ", "SU", "SETC", "RTT", "CS2R", "GETC")
-"""First letters of instructions that are not tried."""
+NEVER: Final = (
+    "BAR", "BPT", "CCTL", "TEX", "TLD", "TXQ", "SU", "SETC", "RTT", "GETC", "UBLK", "UTMA",
+    "UCGABAR", "STAS", "REDAS",
+)  # fmt: skip
+"""First letters of instructions that are not tried: what they do is not put back."""
+ENDS: Final = ("EXIT", "KILL")
+"""Those that are tried only where no lane executes them: barriers wait for lanes that end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +188,8 @@ def _try_ahead(inferior: Inferior, warp: WarpState, probe: _Probe, budget: int) 
         insn = instruction_at(inferior, pc)
         if insn is None or insn.op.startswith(NEVER) or _changes_by_itself(insn):
             return None
+        if warp.has_groups and insn.op in ENDS and _executing(warp, insn):
+            return None
         path.append(pc)
         laps[pc] = laps.get(pc, 0) + 1
         probe.pc = pc
@@ -207,7 +214,16 @@ def _try_ahead(inferior: Inferior, warp: WarpState, probe: _Probe, budget: int) 
 
 def _changes_by_itself(insn: Instruction) -> bool:
     """Whether it reads a clock, a timer or a counter."""
-    return insn.op == "S2R" and getattr(insn.o["sr"], "index", -1) not in LASTING
+    if insn.op not in ("S2R", "S2UR", "CS2R", "CS2UR"):
+        return False
+    return getattr(insn.o["sr"], "index", -1) not in LASTING
+
+
+def _executing(warp: WarpState, insn: Instruction) -> int:
+    """The lanes that execute an instruction."""
+    index, negated = insn.guard
+    held = warp.words[rec.PRED + index]
+    return warp.active & (~held if negated else held)
 
 
 def _state(warp: WarpState) -> bytes:
@@ -216,7 +232,7 @@ def _state(warp: WarpState) -> bytes:
     quads = copy.view(np.uint64)
     quads[rec.EXECUTED] = quads[rec.CAME_FROM] = 0
     state: bytes = copy.tobytes()
-    return state
+    return state + warp.groups.state() if warp.has_groups else state
 
 
 def _spin(

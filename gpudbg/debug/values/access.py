@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from gpudbg.errors import CommandError, UsageError
 from gpudbg.expr.evaluate import LANES, Result, per_lane
 from gpudbg.expr.types import U32
-from gpudbg.mem.windows import WINDOW_BYTES
 from gpudbg.sm.counters import NEED_EVENTS
 
 if TYPE_CHECKING:
@@ -105,9 +104,9 @@ def resolve(inferior: Inferior, space: str, address: int) -> tuple[str, int]:
     """Generic addresses to the space they look into; module constants lie in device memory."""
     if space == "generic":
         layout = inferior.grid.gpu.layout
-        if layout.shared_window <= address < layout.shared_window + WINDOW_BYTES:
+        if layout.in_shared(address):
             return "shared", address - layout.shared_window
-        if layout.local_window <= address < layout.local_window + WINDOW_BYTES:
+        if layout.in_local(address):
             return "local", address - layout.local_window
         return "global", address
     if space == "const" and inferior.grid.gpu.memory.find(address) is not None:

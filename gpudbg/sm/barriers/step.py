@@ -5,6 +5,8 @@ from __future__ import annotations
 from gpudbg.mem.lanes import FULL, WARP_SIZE
 from gpudbg.sm import record as rec
 from gpudbg.sm.barriers.phase import Arrival, Barrier
+from gpudbg.sm.clusters.cluster import Cluster
+from gpudbg.sm.convergence.step import cluster_complete
 from gpudbg.sm.convergence.step import released as released_groups
 from gpudbg.sm.faults import WarpErrorRaised
 from gpudbg.sm.state import Cta, WarpState
@@ -47,6 +49,21 @@ def warp_exited(cta: Cta) -> list[WarpState]:
     for number, slot in enumerate(barriers.slots if barriers.used else ()):
         if slot.arrived and slot.count is None:
             released += _release(cta, number)
+    cluster = cta.shared_cluster
+    return released if cluster is None else released + settle_cluster(cluster)
+
+
+def settle_cluster(cluster: Cluster) -> list[WarpState]:
+    """Let the warps of a cluster go if all have come to its barrier.
+
+    Returns:
+        The warps that had come.
+    """
+    if not cluster.complete():
+        return []
+    released = list(cluster.live())
+    for warp in released:
+        cluster_complete(warp)
     return released
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from gpudbg.bits import lanes_of
 
-READY, YIELDED, CONVERGING, SYNCING, AT_BARRIER = (
-    "READY", "YIELDED", "CONVERGING", "SYNCING", "BARRIER",
+READY, YIELDED, CONVERGING, SYNCING, AT_BARRIER, AT_CLUSTER = (
+    "READY", "YIELDED", "CONVERGING", "SYNCING", "BARRIER", "CLUSTER",
 )  # fmt: skip
 BARRIERS = 16
 PATIENCE = 16
@@ -32,7 +32,8 @@ class Group:
     Attributes:
         pc: where they go on.
         lanes: a mask.
-        state: READY, YIELDED, CONVERGING at a BSYNC, SYNCING in a WARPSYNC, at a BARRIER.
+        state: READY, YIELDED, CONVERGING at a BSYNC, SYNCING in a WARPSYNC, at a BARRIER of the
+            CTA or of the CLUSTER.
         place: the convergence barrier, the mask of the WARPSYNC, or the CTA barrier.
         activation: what they wait for at a BSYNC.
         exclusive: a WARPSYNC.EXCLUSIVE released them: no others join them.
@@ -82,6 +83,14 @@ class Groups:
         made._now = [[twin(a) for a in row] for row in self._now]
         made._saved = {key: [twin(a) for a in row] for key, row in self._saved.items()}
         return made
+
+    def state(self) -> bytes:
+        """What decides which lanes go on next and where: equal states go on alike."""
+        waiting = [(g.pc, g.lanes, g.state, g.place, g.exclusive) for g in self.parked]
+        runs = any(g.state in (READY, YIELDED) for g in self.parked)
+        # Of lanes that only wait for one another, how often they were passed over says nothing.
+        count = self._backward if runs else 0
+        return repr((waiting, self.exclusive, count)).encode()
 
     # ---- convergence barriers ----------------------------------------------------------
     def open(self, number: int, lanes: int) -> None:
@@ -187,6 +196,14 @@ class Groups:
     def released(self, number: int) -> None:
         """A CTA barrier lets its lanes go."""
         self._release(lambda g: g.state == AT_BARRIER and g.place == number)
+
+    def wait_for_cluster(self, lanes: int, pc: int) -> None:
+        """UCGABAR_WAIT: the lanes wait for the cluster."""
+        self.parked.append(Group(pc, lanes, AT_CLUSTER))
+
+    def cluster_complete(self) -> None:
+        """The barrier of the cluster lets its lanes go."""
+        self._release(lambda g: g.state == AT_CLUSTER)
 
     def at_barrier(self, number: int) -> int:
         """Lanes that wait at a CTA barrier."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gpudbg.bits import lanes_of
 from gpudbg.sm import record as rec
-from gpudbg.sm.convergence.groups import YIELDED, Groups
+from gpudbg.sm.convergence.groups import AT_BARRIER, AT_CLUSTER, YIELDED, Groups
 from gpudbg.sm.divergence.step import CODE_MASK
 from gpudbg.sm.faults import WarpErrorRaised
 from gpudbg.sm.record import ACTIVE, EXITED, STATUS, VALID
@@ -50,6 +50,10 @@ def branch_each(warp: WarpState, pc: int, next_pc: int, targets: dict[int, int])
     return resume(warp, next_pc)
 
 
+_WAITS = {AT_BARRIER: rec.AT_BARRIER, AT_CLUSTER: rec.AT_CLUSTER}
+"""States of groups that others' warps end, and what a warp of such groups is."""
+
+
 def resume(warp: WarpState, next_pc: int) -> int:
     """Continue with the group whose turn it is; with none the warp waits."""
     groups, words = warp.groups, warp.words
@@ -62,10 +66,13 @@ def resume(warp: WarpState, next_pc: int) -> int:
         words[ACTIVE] = 0
         words[STATUS] = rec.DONE
         return next_pc
-    shown = next((g for g in groups.parked if g.state == "BARRIER"), groups.parked[0])
+    for state in _WAITS:
+        shown = next((g for g in groups.parked if g.state == state), groups.parked[0])
+        if shown.state == state:
+            break
     words[ACTIVE] = shown.lanes
-    words[STATUS] = rec.AT_BARRIER if shown.state == "BARRIER" else rec.STUCK
-    words[rec.BAR_WAIT] = shown.place if shown.state == "BARRIER" else 0
+    words[STATUS] = _WAITS.get(shown.state, rec.STUCK)
+    words[rec.BAR_WAIT] = shown.place if shown.state == AT_BARRIER else 0
     return shown.pc
 
 
@@ -134,6 +141,20 @@ def wait_at_barrier(warp: WarpState, next_pc: int, number: int, lanes: int) -> i
     rest = warp.words[ACTIVE] & ~lanes
     warp.groups.park(next_pc, rest)
     return resume(warp, next_pc)
+
+
+def wait_for_cluster(warp: WarpState, next_pc: int, lanes: int) -> int:
+    """UCGABAR_WAIT: the lanes wait for the cluster."""
+    warp.groups.wait_for_cluster(lanes, next_pc)
+    warp.groups.park(next_pc, warp.words[ACTIVE] & ~lanes)
+    return resume(warp, next_pc)
+
+
+def cluster_complete(warp: WarpState) -> None:
+    """The barrier of the cluster lets this warp's lanes go."""
+    warp.groups.cluster_complete()
+    if not warp.groups.running:
+        warp.pc = resume(warp, warp.pc)
 
 
 def released(warp: WarpState, number: int) -> None:

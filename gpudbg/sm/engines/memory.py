@@ -13,13 +13,16 @@ from gpudbg.mem.device import Allocation, DeviceMemory
 from gpudbg.mem.faults import MemoryFault
 from gpudbg.mem.lanes import U32, U64, first_lane, pack
 from gpudbg.mem.local import STACK_REACH
-from gpudbg.mem.windows import WINDOW_BYTES
+from gpudbg.mem.windows import RANK_SHIFT, WINDOW_BYTES
 from gpudbg.sm.atomics.step import SIZES, UPDATES
 from gpudbg.sm.engines.values import Value, Wide, join, lanes32, lanes64
 from gpudbg.sm.faults import WarpErrorRaised
 from gpudbg.sm.observer import Observers
-from gpudbg.sm.state import WarpState
+from gpudbg.sm.state import Cta, WarpState
 from gpudbg.sm.written import Written
+
+OWNER = "the CTA's"
+"""Whose shared memory it is, in messages."""
 
 
 class MemoryOps:
@@ -79,6 +82,8 @@ class MemoryOps:
         if space == "generic":
             parts = self.by_space(lanes64(address), lanes)
             return _merge([self._load(s, a, part, size, signed) for s, a, part in parts])
+        if space == "shared":
+            address = self.own(lanes32(address), lanes)
         if self.observers is not None:
             self.observers.emit("access", self.warp, space, "load", address, lanes, size)
         if space == "global":
@@ -86,8 +91,11 @@ class MemoryOps:
         offsets = lanes32(address)
         if space == "shared":
             shared = self.warp.cta.shared
-            offsets = check(offsets, lanes, size, shared.size, "shared", "the CTA's")
+            offsets = check(offsets, lanes, size, shared.size, "shared", OWNER)
             return shared.gather(offsets, lanes, size, signed)
+        if space == "cluster":
+            found = self.owners_in_cluster(offsets, lanes, size)
+            return _merge([cta.shared.gather(at, part, size, signed) for cta, at, part in found])
         local = self.warp.local
         return local.gather(local.place(offsets, lanes, size), lanes, size, signed)
 
@@ -104,6 +112,8 @@ class MemoryOps:
             raise self._error(fault, "store", size) from None
 
     def _store(self, space: str, address: Any, lanes: int, size: int, data: list[U32]) -> None:
+        if space == "shared":
+            address = self.own(lanes32(address), lanes)
         if self.observers is not None:
             self.observers.emit("access", self.warp, space, "store", address, lanes, size)
         if space == "global":
@@ -113,12 +123,11 @@ class MemoryOps:
                 self.written.note_device(self._owners(addresses, lanes, size), size)
             return
         offsets = lanes32(address)
-        if space == "shared":
-            shared = self.warp.cta.shared
-            offsets = check(offsets, lanes, size, shared.size, "shared", "the CTA's")
-            shared.scatter(offsets, lanes, size, data)
-            if self.written is not None:
-                self.written.note_shared(self.warp.cta, offsets, lanes, size)
+        if space in ("shared", "cluster"):
+            for cta, at, part in self._owning(space, offsets, lanes, size):
+                cta.shared.scatter(at, part, size, data)
+                if self.written is not None:
+                    self.written.note_shared(cta, at, part, size)
             return
         local = self.warp.local
         places = local.place(offsets, lanes, size)
@@ -140,34 +149,100 @@ class MemoryOps:
         if space == "global":
             if self.memory.locate(address, lanes, size) is None:
                 self.memory.split(address, lanes, size)
-        elif space == "shared":
-            check(address, lanes, size, self.warp.cta.shared.size, "shared", "the CTA's")
+        elif space in ("shared", "cluster"):
+            self._owning(space, address, lanes, size)
         else:
             self.warp.local.place(address, lanes, size)
 
     def by_space(self, address: U64, lanes: int) -> list[tuple[str, Any, int]]:
         """(space, addresses, lanes) of each space that generic addresses point into."""
         layout = self.memory.layout
-        into = address - np.uint64(layout.shared_window)
-        windows = pack(into < 2 * WINDOW_BYTES) & lanes
-        if not windows:
+        shared, local = self.in_shared(address) & lanes, self._in_local(address) & lanes
+        if not shared | local:
             return [("global", address, lanes)]
-        offsets = (into & np.uint64(WINDOW_BYTES - 1)).astype(np.uint32)
-        shared = pack(into < WINDOW_BYTES) & lanes
+        own = shared & self.in_own_shared(address)
+        offsets = (address & np.uint64(WINDOW_BYTES - 1)).astype(np.uint32)
+        ranked = (address - np.uint64(layout.shared_window)).astype(np.uint32)
         found = [
-            ("shared", offsets, shared),
-            ("local", offsets, windows & ~shared),
-            ("global", address, lanes & ~windows),
+            ("shared", offsets, own),
+            ("cluster", ranked, shared & ~own),
+            ("local", offsets, local),
+            ("global", address, lanes & ~shared & ~local),
         ]
         return [part for part in found if part[2]]
 
     def in_shared(self, address: Wide) -> int:
-        into = lanes64(address) - np.uint64(self.memory.layout.shared_window)
-        return pack(into < WINDOW_BYTES)
+        layout = self.memory.layout
+        into = lanes64(address) - np.uint64(layout.shared_window)
+        return pack(into < layout.shared_bytes)
+
+    def in_own_shared(self, address: Wide) -> int:
+        base = self.memory.layout.shared_window + (self.warp.cta.rank << RANK_SHIFT)
+        return pack(lanes64(address) - np.uint64(base) < WINDOW_BYTES)
+
+    def _in_local(self, address: Wide) -> int:
+        return pack(lanes64(address) - np.uint64(self.memory.layout.local_window) < WINDOW_BYTES)
 
     def in_window(self, address: Wide) -> int:
-        into = lanes64(address) - np.uint64(self.memory.layout.shared_window)
-        return pack(into < 2 * WINDOW_BYTES)
+        return self.in_shared(address) | self._in_local(address)
+
+    # ---- shared memory of a cluster ----------------------------------------------------
+
+    def own(self, address: U32, lanes: int) -> U32:
+        """Offsets in the CTA's own shared memory; addresses there may have its rank above them.
+
+        Raises:
+            MemoryFault: OOR_ADDR for the rank of another CTA.
+        """
+        if not self.memory.layout.ranked:
+            return address
+        ranks = address >> RANK_SHIFT
+        foreign = pack((ranks != 0) & (ranks != self.warp.cta.rank)) & lanes
+        if foreign:
+            first = int(address[first_lane(foreign)])
+            text = (
+                f"shared address 0x{first:x} is in block {first >> RANK_SHIFT} of the cluster; "
+                "this access reaches its own block only"
+            )
+            raise MemoryFault("OOR_ADDR", foreign, first, "shared", text)
+        return address & np.uint32(WINDOW_BYTES - 1)
+
+    def owners_in_cluster(self, address: U32, lanes: int, size: int) -> list[tuple[Cta, U32, int]]:
+        """(CTA, offsets, lanes) of each CTA of the cluster that a checked access touches.
+
+        Raises:
+            MemoryFault: OOR_ADDR for a rank that the cluster does not have, a CTA that has ended or
+                an offset outside its memory.
+        """
+        ctas = self.warp.cta.cluster.ctas
+        found = []
+        for rank, part in _groups(address >> np.uint32(RANK_SHIFT), lanes):
+            first = int(address[first_lane(part)])
+            trouble = ""
+            if rank >= len(ctas):
+                trouble = f"rank {rank} of a cluster of {len(ctas)} block{'s'[: len(ctas) > 1]}"
+            elif ctas[rank].ended:
+                trouble = f"block {ctas[rank].block} of the cluster, which has ended"
+            if trouble:
+                text = f"shared address 0x{first:x} is in {trouble}"
+                raise MemoryFault("OOR_ADDR", part, first, "shared", text)
+            store = ctas[rank].shared
+            offsets = address & np.uint32(WINDOW_BYTES - 1)
+            offsets = check(
+                offsets, part, size, store.size, "shared", f"block {ctas[rank].block}'s"
+            )
+            found.append((ctas[rank], offsets, part))
+        return found
+
+    def _owning(
+        self, space: str, address: U32, lanes: int, size: int
+    ) -> list[tuple[Cta, U32, int]]:
+        """(CTA, offsets, lanes) of a checked access to shared memory."""
+        if space == "cluster":
+            return self.owners_in_cluster(address, lanes, size)
+        cta = self.warp.cta
+        offsets = self.own(address, lanes)
+        return [(cta, check(offsets, lanes, size, cta.shared.size, "shared", OWNER), lanes)]
 
     # ---- atomics -----------------------------------------------------------------------
 
@@ -198,8 +273,7 @@ class MemoryOps:
     ) -> list[int]:
         size = SIZES[type_]
         places = self._places(space, address, size)
-        if self.observers is not None:
-            self.observers.emit("access", self.warp, space, "atomic", address, self.exec, size)
+        self._tell_atomic(space, address, size)
         update = UPDATES.get((op, type_))
         if update is None and op != "CAS":
             raise WarpErrorRaised("ILLEGAL_INSTR_PARAM", 0, f"no atomic {op} on {type_}")
@@ -236,8 +310,7 @@ class MemoryOps:
             places = self._places(space, address, 4 * count, 4)
         except MemoryFault as fault:
             raise self._error(fault, "atomic", 4 * count) from None
-        if self.observers is not None:
-            self.observers.emit("access", self.warp, space, "atomic", address, self.exec, 4 * count)
+        self._tell_atomic(space, address, 4 * count)
         wrote = 0
         for lane, (view, index) in enumerate(places):
             if view is None:
@@ -254,6 +327,17 @@ class MemoryOps:
             self._note_atomic(space, address, wrote, 4 * count)
         return list(old)
 
+    def _tell_atomic(self, space: str, address: Any, size: int) -> None:
+        """Tell observers of an atomic; where addresses name CTAs, once per space."""
+        if self.observers is None:
+            return
+        parts: list[tuple[str, Any, int]] = [(space, address, self.exec)]
+        if space == "generic" and self.memory.layout.ranked:
+            parts = self.by_space(lanes64(address), self.exec)
+        for where, at, lanes in parts:
+            given = self.own(lanes32(at), lanes) if where == "shared" else at
+            self.observers.emit("access", self.warp, where, "atomic", given, lanes, size)
+
     def _note_atomic(self, space: str, address: Any, lanes: int, size: int) -> None:
         """Mark what lanes of an atomic have replaced."""
         assert self.written is not None
@@ -261,8 +345,9 @@ class MemoryOps:
         if space == "generic":
             parts = self.by_space(lanes64(address), lanes)
         for where, at, part in parts:
-            if where == "shared":
-                self.written.note_shared(self.warp.cta, lanes32(at), part, size)
+            if where in ("shared", "cluster"):
+                for cta, offsets, owned in self._owning(where, lanes32(at), part, size):
+                    self.written.note_shared(cta, offsets, owned, size)
             elif self.memory.uninitialized:
                 self.written.note_device(self._owners(lanes64(at), part, size), size)
 
@@ -304,10 +389,9 @@ class MemoryOps:
 
     def _stores(self, space: str, address: Any, lanes: int, size: int) -> list[Any]:
         """(store, offsets, lanes) of a checked global or shared access."""
-        if space == "shared":
-            shared = self.warp.cta.shared
-            offsets = check(lanes32(address), lanes, size, shared.size, "shared", "the CTA's")
-            return [(shared, offsets, lanes)]
+        if space in ("shared", "cluster"):
+            found = self._owning(space, lanes32(address), lanes, size)
+            return [(cta.shared, at, part) for cta, at, part in found]
         return self._owners(lanes64(address), lanes, size)
 
     def _owners(self, addresses: U64, lanes: int, size: int) -> list[tuple[Allocation, Any, int]]:

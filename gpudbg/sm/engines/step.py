@@ -29,7 +29,7 @@ from gpudbg.sm.convergence import step as convergence
 from gpudbg.sm.device_output import DeviceOutput, Heap
 from gpudbg.sm.divergence import step as divergence
 from gpudbg.sm.engines import tensor
-from gpudbg.sm.engines.memory import MemoryOps
+from gpudbg.sm.engines.asynchronous import AsyncOps
 from gpudbg.sm.engines.values import Mask, Value, ValueOps, Wide, const32, join, lanes32
 from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
 from gpudbg.sm.fragments import Multiplication, Operand
@@ -96,7 +96,7 @@ def _fault(code: str, detail: str) -> Callable[[Any, Any], None]:
     return raise_it
 
 
-class StepEngine(ValueOps, MemoryOps):
+class StepEngine(ValueOps, AsyncOps):
     """Executes one launch's warps; see the module text.
 
     Attributes:
@@ -106,6 +106,7 @@ class StepEngine(ValueOps, MemoryOps):
         warp, exec, fault: the warp that runs, its executing lanes, and the error that ended
             the last `run`.
         turn_over: the last `run` ended where the warp's turn does.
+        polled: it did so because the warp polls an mbarrier: warps of other CTAs go first, too.
         written: marks of what has been stored, while only this engine has run the launch.
     """
 
@@ -113,7 +114,6 @@ class StepEngine(ValueOps, MemoryOps):
         "_bound",
         "_functions",
         "_layout",
-        "_next",
         "_pc",
         "_system_function",
         "_writes",
@@ -129,7 +129,6 @@ class StepEngine(ValueOps, MemoryOps):
         "sm",
         "sregs",
         "traps",
-        "turn_over",
         "warp",
         "written",
     )
@@ -162,7 +161,7 @@ class StepEngine(ValueOps, MemoryOps):
         self._bound: dict[int, Bound] = {}
         self._writes: list[tuple[int, U32]] = []
         self._pc = self._next = self.exec = 0
-        self.turn_over = False
+        self.turn_over = self.polled = False
 
     def let_go(self) -> None:
         """Forget the last warp, and the error with the frames it came through."""
@@ -209,7 +208,7 @@ class StepEngine(ValueOps, MemoryOps):
                 after them (`gpudbg.sm.schedule.turns`).
         """
         self.warp, self.sm = warp, sm
-        self.turn_over = False
+        self.turn_over = self.polled = False
         self._writes.clear()
         start = warp.quads[EXECUTED]
         sm.clock_base = sm.issued - start

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from gpudbg.mem.pages import address_of, zeroed
 from gpudbg.sm.barriers.phase import Barriers
+from gpudbg.sm.clusters.cluster import Cluster
 from gpudbg.sm.convergence.groups import Groups
 from gpudbg.sm.launch import Dim, LaunchConfig
 from gpudbg.sm.residency.arena import LINE, Arena, Place
@@ -74,28 +75,44 @@ class Residency:
         if self.returned:
             return self.returned.pop(0)
         self.started += 1
-        return self.started - 1
+        return self._number(self.started - 1)
+
+    def _number(self, turn: int) -> int:
+        """The number of the CTA that begins as the `turn`th: cluster by cluster, x fastest."""
+        config = self.config
+        if config.cluster_size == 1:
+            return turn
+        which, rank = divmod(turn, config.cluster_size)
+        x, y, z = config.grid
+        cx, cy, cz = config.cluster
+        corner = coordinates(which, (x // cx, y // cy, z // cz))
+        inside = coordinates(rank, config.cluster)
+        place = [a * size + b for a, size, b in zip(corner, config.cluster, inside, strict=True)]
+        return place[0] + x * (place[1] + y * place[2])
 
     def fill(self) -> list[Cta]:
-        """Place waiting CTAs wherever there is room; the new ones."""
+        """Place waiting CTAs wherever there is room; the new ones.  Clusters are placed whole."""
         free = [[n for n, held in enumerate(sm.ctas) if held is None] for sm in self.sms]
         most = max(len(slots) for slots in free)
         chosen = [
             (sm, slots[n]) for n in range(most) for sm, slots in enumerate(free) if n < len(slots)
         ]
-        placed = self._placed(chosen[: self.waiting])
+        count = min(len(chosen), self.waiting)
+        placed = self._placed(chosen[: count - count % self.config.cluster_size])
         self._renew()
         return placed
 
-    def retire(self, cta: Cta) -> Cta | None:
-        """Take a finished CTA off its SM; the CTA that takes its place, if one waits."""
+    def retire(self, cta: Cta) -> list[Cta]:
+        """Take a finished CTA off its SM; the CTAs that take the place, if any wait."""
         self.take_off([cta])
         self.ended += 1
-        following = None
-        if self.waiting:
-            sm = self.sms[cta.sm]
-            (following,) = self._placed([(sm.index, sm.ctas.index(None))])
-            self._renew()
+        if not self.waiting:
+            return []
+        if self.config.cluster_size > 1:
+            return self.fill()
+        sm = self.sms[cta.sm]
+        following = self._placed([(sm.index, sm.ctas.index(None))])
+        self._renew()
         return following
 
     def take_off(self, ctas: Iterable[Cta]) -> None:
@@ -161,5 +178,10 @@ class Residency:
             sm.ctas[slot] = cta
             sm.warps[at : at + config.warps] = cta.warps
             made.append(cta)
+        size = config.cluster_size
+        for n in range(0, len(made) if size > 1 else 0, size):
+            cluster = Cluster(made[n : n + size])
+            for cta in cluster.ctas:
+                cta.shared_cluster = cluster
         self.placed += len(made)
         return made

@@ -27,7 +27,7 @@ class Schedule:
         stay: instructions left before the blocks of another place have their turns.
     """
 
-    __slots__ = ("_draw", "left", "position", "quantum", "seed", "stay", "warp")
+    __slots__ = ("_draw", "_polls", "left", "position", "quantum", "seed", "stay", "warp")
 
     def __init__(self, seed: int = 0, quantum: int = DEFAULT_QUANTUM) -> None:
         self.seed = seed
@@ -36,6 +36,7 @@ class Schedule:
         self.left = 0
         self.position = 0
         self.stay = 0
+        self._polls = False
         self._draw = (seed * 0x9E37_79B9_7F4A_7C15 + 1) & 0xFFFF_FFFF_FFFF_FFFF
 
     @property
@@ -58,7 +59,9 @@ class Schedule:
             return warp
         if self.seed:
             return self._drawn(ring)
-        return self._stayed(ring) if self.stay > 0 and ring else self._moved(ring)
+        return (
+            self._stayed(ring) if self.stay > 0 and ring and not self._polls else self._moved(ring)
+        )
 
     def _stayed(self, ring: Sequence[WarpState]) -> WarpState | None:
         """The next ready warp of the block in the place that had the last turn."""
@@ -80,6 +83,8 @@ class Schedule:
         if self.position:
             last = (self.position - 1) % count
             start = last - ring[last].index + len(ring[last].cta.warps)
+            if self._polls:
+                start = last + 1
         for n in range(count):
             place = (start + n) % count
             if ring[place].words[rec.STATUS] == rec.READY:
@@ -90,6 +95,7 @@ class Schedule:
     def _take(self, warp: WarpState, place: int) -> WarpState:
         self.position = place + 1
         self.warp, self.left = warp, self.quantum
+        self._polls = False
         return warp
 
     @property
@@ -105,12 +111,15 @@ class Schedule:
             self.left -= count
             self.stay -= count
 
-    def settle(self, over: bool) -> None:
+    def settle(self, over: bool, polls: bool = False) -> None:
         """Say whether the turn in progress is over, after its instructions were spent.
+
+        With `polls` its warp waits for somebody, maybe of another block: the next one has its turn.
 
         It lasts to the next turn point (`schedule.turns`), so its count may be used up before.
         """
         self.left = 0 if over else max(self.left, 1)
+        self._polls = polls
 
     def _drawn(self, ring: Sequence[WarpState]) -> WarpState | None:
         ready = [warp for warp in ring if warp.words[rec.STATUS] == rec.READY]

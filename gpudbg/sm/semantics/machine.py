@@ -409,6 +409,76 @@ class WideOperations(Operations[V, W, M], Protocol[V, W, M]):
     def matrix_multiply(self, i: Any, shape: Multiplication) -> None:
         """D = A * B + C of fragments that the whole warp holds; `shape` says how they lie."""
 
+    def in_own_shared(self, address: W) -> M:
+        """Lanes whose generic address lies in the CTA's own shared memory."""
+
+    def mbarrier_arrive(
+        self, address: V, arrivals: V, transactions: V, *,
+        drops: bool = False, remote: bool = False, together: bool = False,
+    ) -> tuple[V, V]:  # fmt: skip
+        """Arrivals at mbarriers of shared memory, in ascending lane order.
+
+        Args:
+            transactions: bytes added to those that are to come, before the arrival; signed.
+            drops: later phases expect the arriving threads no more.
+            remote: the address is one of the cluster; else of the CTA's own memory.
+            together: the old state of all lanes with the same address is that before the first.
+
+        Returns:
+            The old word of each lane, low and high; with `together` the mask of the lanes with the
+            same address and the old high word.
+        """
+
+    def mbarrier_passed(self, address: V, wanted: V) -> M:
+        """Lanes in which the phase of the mbarrier that bit 31 of `wanted` names is over; others
+        run first where it is not in all of them."""
+
+    def bulk_copy(
+        self, route: tuple[str, str], target: W, barrier: V, source: W, size: V,
+        multicast: bool = False, reduce: tuple[str, str] | None = None,
+    ) -> None:  # fmt: skip
+        """A bulk copy, once, with the values of the lowest executing lane.
+
+        Args:
+            route: where to and from: "G" global memory, "S" shared memory.
+            target, source: addresses.
+            barrier: address of the mbarrier that counts the bytes; of no use for a target in
+                global memory.
+            size: sixteenths of the bytes in the low half, CTAs of a multicast in the high half.
+            reduce: operation and type, as of atomics, where elements are combined.
+        """
+
+    def tensor_load(
+        self, place: W, target: V, barrier: V, corner: Sequence[V],
+        shift: Sequence[V] | None, mask: V | None,
+    ) -> None:  # fmt: skip
+        """A box of a tensor to shared memory, once.
+
+        Args:
+            place: address of the tensor map.
+            corner: coordinates, innermost first.
+            shift: offsets of an im2col copy.
+            mask: CTAs of a multicast in the high half.
+        """
+
+    def tensor_store(
+        self, place: W, source: V, corner: Sequence[V], columns: bool,
+        reduce: str | None = None,
+    ) -> None:  # fmt: skip
+        """A box of a tensor from shared memory; `columns`: as im2col has it."""
+
+    def remote_store(self, address: V, barrier: V, words: Sequence[V]) -> None:
+        """A store to the cluster's shared memory, counted on an mbarrier."""
+
+    def remote_reduce(self, address: V, barrier: V, op: str, type_: str, value: V | W) -> None:
+        """A reduction there."""
+
+    def cluster_arrive(self) -> None:
+        """UCGABAR_ARV: the warp arrives at the barrier of its cluster."""
+
+    def cluster_wait(self) -> None:
+        """UCGABAR_WAIT: wait until all its warps have arrived."""
+
     def load_rows(self, address: V, count: int) -> list[V]:
         """16 bytes of shared memory for each of the first `count` lanes, as four words; all lanes
         are there, and the others give no address."""

@@ -41,6 +41,7 @@ WIDE_FAMILIES = (
     "memory",
     "control",
     "tensor",
+    "asynchronous",
 )
 """The same of the 128-bit instruction sets."""
 

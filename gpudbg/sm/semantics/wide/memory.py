@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import cast
 
-from gpudbg.architectures import age
 from gpudbg.isa.operands import PT, RZ, Address, CBankAddress, Const, Imm, Reg
 from gpudbg.sm.semantics.machine import Mask, Space, Value, Wide, WideMachine
 from gpudbg.sm.semantics.operands import ALL_ONES, check_aligned
@@ -35,8 +34,6 @@ OPERATIONS = (
     "ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR", "EXCH", "CAS", "CAST", "ARRIVE",
 )  # fmt: skip
 _SCALES = {"X4": 2, "X8": 3, "X16": 4}
-_SHARED_BITS = 0xFFFFFF
-"""From sm_90 on an address of shared memory has the CTA's rank above its 24 bits."""
 ALL_64 = 0xFFFF_FFFF_FFFF_FFFF
 
 
@@ -69,18 +66,12 @@ def narrow_address(m: WideMachine, i: Insn, place: Address) -> Value:
     return m.add(address, place.offset & ALL_ONES) if place.offset else address
 
 
-def shared_address(m: WideMachine, i: Insn, place: Address) -> Value:
-    """An address in the CTA's own shared memory."""
-    address = narrow_address(m, i, place)
-    return m.and_(address, _SHARED_BITS) if age(i.arch)[0] >= 90 else address
-
-
 def address_of(m: WideMachine, i: Insn, slot: str = "addr") -> Wide | Value:
     """Where an access goes."""
     space, place = SPACES[i.op], i.o[slot]
-    if space == "shared":
-        return shared_address(m, i, place)
-    return narrow_address(m, i, place) if space == "local" else wide_address(m, i, place)
+    return (
+        narrow_address(m, i, place) if space in ("shared", "local") else wide_address(m, i, place)
+    )
 
 
 def _check(m: WideMachine, operand: object, size: int) -> None:
@@ -278,9 +269,37 @@ def ldgsts(m: WideMachine, i: Insn) -> None:
     Where the predicate does not hold zeros are stored.
     """
     size = 16 if "128" in i.m else 8 if "64" in i.m else 4
-    target = shared_address(m, i, i.o["addr"])
+    if "ZFILL" in i.m:
+        _fill(m, i, size)
+        return
+    target = narrow_address(m, i, i.o["addr"])
     values = _where_held(m, i, "global", wide_address(m, i, i.o["addr2"]), size, False)
     m.store("shared", target, size, values)
+
+
+def _fill(m: WideMachine, i: Insn, size: int) -> None:
+    """A copy of fewer bytes, the rest zeros: how many are missing stands in the low bits of the
+    address (*inferred* from compiled code)."""
+    address = wide_address(m, i, i.o["addr2"])
+    missing = m.and_(m.lo(address), size - 1)
+    base, count = m.wsub(address, m.zext(missing)), m.sub(size, missing)
+    there = predicate(m, i.o.get("pa"))
+    words, rest = [], m.and_(count, 3)
+    for n in range(size // 4):
+        whole = m.mand(there, m.mnot(m.ult(count, 4 * n + 4)))
+        with m.only(whole):
+            word = m.load("global", m.wadd(base, 4 * n), 4, False)[0]
+        words.append(m.select(whole, word, 0))
+    last = m.wadd(base, m.zext(m.sub(count, rest)))
+    part: Value = 0
+    for n in range(3):
+        wanted = m.mand(there, m.ult(n, rest))
+        with m.only(wanted):
+            byte = m.load("global", m.wadd(last, n), 1, False)[0]
+        part = m.or_(part, m.select(wanted, m.shl(byte, 8 * n), 0))
+    index = m.shr(count, 2)
+    words = [m.or_(w, m.select(m.eq(index, n), part, 0)) for n, w in enumerate(words)]
+    m.store("shared", narrow_address(m, i, i.o["addr"]), size, words)
 
 
 @register_wide(

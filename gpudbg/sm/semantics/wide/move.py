@@ -67,16 +67,19 @@ def cs2r(m: WideMachine, i: Insn) -> None:
 
 @register_wide("R2UR")
 def r2ur(m: WideMachine, i: Insn) -> None:
-    """The lowest executing lane's value; P: this lane's differs."""
+    """The lowest executing lane's value; P: this lane's differs, `.OR`: or P was true before.
+
+    Loops over the values of a pair of registers collect in P whether either differs (*inferred*
+    from compiled code).
+    """
     value = raw(m, i.o["a"])
-    if "OR" in i.m:
-        value = _reduced(m, value, m.or_, 0)
-        write(m, i, value)
-        return
     first = m.lane_read(value, _first_lane(m))
+    differs = m.mnot(m.eq(value, first))
+    if "OR" in i.m:
+        differs = m.mor(differs, predicate(m, i.o["p"]))
     write(m, i, first)
     if wanted(i, "p"):
-        write_predicate(m, i, "p", m.mnot(m.eq(value, first)))
+        write_predicate(m, i, "p", differs)
 
 
 def _first_lane(m: WideMachine) -> Value:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from gpudbg.sm.fragments import multiplication
 from gpudbg.sm.semantics.machine import Value, WideMachine
 from gpudbg.sm.semantics.rows import register_wide
-from gpudbg.sm.semantics.wide.memory import shared_address
+from gpudbg.sm.semantics.wide.memory import narrow_address
 from gpudbg.sm.semantics.wide.operands import Insn, write, write_registers
 
 
@@ -33,7 +33,7 @@ def ldsm(m: WideMachine, i: Insn) -> None:
     if "M88" not in i.m and "MT88" not in i.m:
         m.gap(f"LDSM.{'.'.join(i.m)}")
     count = 4 if "4" in i.m else 2 if "2" in i.m else 1
-    rows = m.load_rows(shared_address(m, i, i.o["addr"]), 8 * count)
+    rows = m.load_rows(narrow_address(m, i, i.o["addr"]), 8 * count)
     write_registers(m, i.o["d"], [_spread(m, rows, 8 * n, "MT88" in i.m) for n in range(count)])
 
 
