@@ -249,10 +249,26 @@ class EmulatedDevice:
         from gpudbg.device.tensor_map import make_tensor_map
 
         self.require_open()
+        if isinstance(tensor, DeviceBuffer):
+            if tensor.device is not self:
+                raise UsageError("the tensor is in another device's memory")
+            tensor.require_live()
+            shape, dtype = shape or tensor.shape, dtype or tensor.dtype
+            tensor = tensor.address
+        if shape is None or dtype is None:
+            raise UsageError("a tensor given by its address needs shape and dtype")
         return make_tensor_map(
-            self, tensor, box, shape=shape, strides=strides, dtype=dtype, steps=element_strides,
-            swizzle=swizzle, interleave=interleave, fill=fill, im2col=im2col,
-        )  # fmt: skip
+            whole(tensor, "tensor", 0),
+            box,
+            shape=shape,
+            strides=strides,
+            dtype=dtype,
+            steps=element_strides,
+            swizzle=swizzle,
+            interleave=interleave,
+            fill=fill,
+            im2col=im2col,
+        )
 
     def _image(
         self, kind: str, array: npt.ArrayLike, dim: str | None, name: str | None,

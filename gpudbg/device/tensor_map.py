@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from gpudbg import validation as given
-from gpudbg.device.device import DeviceBuffer, EmulatedDevice
 from gpudbg.errors import UsageError
 from gpudbg.formats import tensor_map as form
 from gpudbg.formats.initdata import dtype_name
@@ -44,11 +43,10 @@ class DeviceTensorMap(bytes):
 
 
 def make_tensor_map(
-    device: EmulatedDevice,
-    tensor: Any,
+    address: int,
     box: Sequence[int] | None,
     *,
-    shape: Sequence[int] | None,
+    shape: Sequence[int],
     strides: Sequence[int] | None,
     dtype: Any,
     steps: Sequence[int] | None,
@@ -58,7 +56,7 @@ def make_tensor_map(
     im2col: dict[str, Any] | None,
 ) -> DeviceTensorMap:
     """`EmulatedDevice.tensor_map`, which says what the arguments are."""
-    address, kind, sizes = _tensor(device, tensor, shape, dtype)
+    kind, sizes = _type(dtype), _sizes(shape)
     rank = len(sizes)
     element = form.TYPE_BYTES[kind]
     spans = _spans(sizes, strides, element)
@@ -86,29 +84,16 @@ def make_tensor_map(
     return DeviceTensorMap(form.encode(made))
 
 
-def _tensor(
-    device: EmulatedDevice, tensor: Any, shape: Sequence[int] | None, dtype: Any
-) -> tuple[int, int, tuple[int, ...]]:
-    """Address, number of the element type, sizes as NumPy orders them."""
-    if isinstance(tensor, DeviceBuffer):
-        if tensor.device is not device:
-            raise UsageError("the tensor is in another device's memory")
-        tensor.require_live()
-        address = tensor.address
-        sizes = tensor.shape if shape is None else tuple(shape)
-        name = dtype_name(tensor.dtype) if dtype is None else dtype
-    else:
-        address = given.whole(tensor, "tensor", 0)
-        if shape is None or dtype is None:
-            raise UsageError("a tensor given by its address needs shape and dtype")
-        sizes, name = tuple(shape), dtype
-    if not isinstance(name, str):
-        name = dtype_name(np.dtype(name)) or str(np.dtype(name))
-    name = WORDS.get(name, name)
-    kind = form.TYPES.index(given.one_of(name, "dtype", form.TYPES))
-    if not 1 <= len(sizes) <= form.MOST_RANK:
-        raise UsageError(f"a tensor map has 1 to {form.MOST_RANK} axes, not {len(sizes)}")
-    return address, kind, _numbers(sizes, "shape", len(sizes))
+def _type(dtype: Any) -> int:
+    """The number of an element type."""
+    name = dtype if isinstance(dtype, str) else dtype_name(np.dtype(dtype)) or str(np.dtype(dtype))
+    return form.TYPES.index(given.one_of(WORDS.get(name, name), "dtype", form.TYPES))
+
+
+def _sizes(shape: Sequence[int]) -> tuple[int, ...]:
+    if not 1 <= len(shape) <= form.MOST_RANK:
+        raise UsageError(f"a tensor map has 1 to {form.MOST_RANK} axes, not {len(shape)}")
+    return _numbers(shape, "shape", len(shape))
 
 
 def _numbers(values: Sequence[int], name: str, count: int) -> tuple[int, ...]:
