@@ -31,9 +31,9 @@ THREAD: Final = LANES & 3
 _BITS: Final = {
     "F64": 64, "F32": 32, "TF32": 32, "S32": 32, "F16": 16, "BF16": 16, "B16": 16,
     "E4M3": 8, "E5M2": 8, "E3M2": 8, "E2M3": 8, "E2M1": 8, "S8": 8, "U8": 8, "B8": 8,
-    "S4": 4, "U4": 4, "B1": 1,
+    "S4": 4, "U4": 4, "F4": 4, "B1": 1,
 }  # fmt: skip
-"""Bits of an element in a register."""
+"""Bits of an element in a register; E2M1 has a byte in QMMA and is packed, as F4, in OMMA."""
 
 
 def bits_of(kind: str) -> int:
@@ -157,6 +157,55 @@ def matrix_c(kind: str, rows: int, columns: int = 8) -> Layout:
     return _layout(kind, rows, columns, GROUP + 8 * part, 8 * block + 2 * THREAD + (i & 1))
 
 
+# ---- sparse A, scales --------------------------------------------------------------------
+def stored_columns(kind: str, stored: int, metadata: Any, selector: int) -> I64s:
+    """The column of A of every stored element, shape (16, stored).
+
+    A nibble of metadata names two of the four columns of a chunk; of two (TF32, one stored) or, in
+    pairs, of eight columns (four bits).  The places of nibbles are documented for halves, and
+    checked by what compilers make of the other selectors.
+
+    Args:
+        metadata: the register with the nibbles.
+        selector: which lanes of a quad give theirs.
+    """
+    words = np.broadcast_to(metadata, 32).astype(np.int64)
+    size, place = bits_of(kind), np.arange(stored)
+    # A nibble's two fields are two elements; of four bits four, of TF32 one.
+    each = {4: 2, 32: 0}.get(size, 1)
+    chunk, width = place >> each, 2 << each
+    field = place >> (each >> 1) & (size < 32)
+    lane, low = _nibble(size, int(chunk[-1]) + 1, np.arange(16)[:, None], chunk[None], selector)
+    index = words[lane] >> (low + 2 * field[None]) & 3
+    if size == 32:
+        index >>= 1
+    elif size == 4:
+        index = 2 * index + (place & 1)
+    found: I64s = width * chunk[None] + index
+    return found
+
+
+def _nibble(size: int, chunks: int, row: I64s, chunk: I64s, selector: int) -> tuple[I64s, I64s]:
+    """(lane, lowest bit) of the nibble that describes a chunk of a row."""
+    quad, upper = 4 * (row & 7), row >> 3
+    if size >= 16:
+        lane = quad + selector if chunks == 4 else quad + 2 * selector + (chunk >> 2)
+        return lane, 16 * upper + 4 * (chunk & 3)
+    lane = quad + upper + (2 * selector if chunks == 8 else 2 * (chunk >> 3))
+    return lane, 4 * (chunk & 7)
+
+
+def scale_places(of_a: bool, thread: int) -> I64s:
+    """The lane that holds the scale factors of each of A's 16 rows, or of B's 8 columns.
+
+    B's come from one thread of a quad; A's from a pair, the even one for the upper eight rows.
+    """
+    if of_a:
+        row = np.arange(16)
+        return 4 * (row & 7) + 2 * thread + (row >> 3)
+    return 4 * np.arange(8) + thread
+
+
 # ---- HMMA.884: four products of 8 x 8 x 4, each of eight lanes ---------------------------
 _OCTET: Final = LANES >> 2 & 3
 _UPPER: Final = LANES >> 4
@@ -254,6 +303,7 @@ class Multiplication:
         a, b, c, d: the operands.
         sparse: A holds half of its elements.
         step: of HMMA.884; -1 for others.
+        selector: which lanes of a quad give the metadata of sparse A.
     """
 
     m: int
@@ -268,6 +318,7 @@ class Multiplication:
     d: Operand
     sparse: bool = False
     step: int = -1
+    selector: int = 0
 
     @property
     def shape(self) -> str:
@@ -275,7 +326,7 @@ class Multiplication:
         return f"m{self.m}n{self.n}k{self.k}"
 
 
-MULTIPLIES: Final = frozenset("HMMA IMMA BMMA DMMA QMMA".split())
+MULTIPLIES: Final = frozenset("HMMA IMMA BMMA DMMA QMMA OMMA".split())
 WARPGROUP: Final = frozenset("HGMMA IGMMA BGMMA QGMMA".split())
 MOVES: Final = frozenset("LDSM STSM MOVM".split())
 _FLOATS8: Final = ("E4M3", "E5M2", "E3M2", "E2M3", "E2M1")
@@ -309,6 +360,8 @@ def kinds_of(op: str, modifiers: Sequence[str]) -> tuple[tuple[str, str], str, s
         return ("F64", "F64"), "F64", "F64"
     if family == "B":
         return ("B1", "B1"), "S32", "S32"
+    if family == "O":
+        return ("F4", "F4"), result, result
     named = [name for name in modifiers if name in (_INTEGERS if family == "I" else _FLOATS8)]
     named = named * 2 if len(named) < 2 else named
     out = "S32" if family == "I" else result
@@ -322,7 +375,7 @@ def multiplication(insn: Instruction, warp: int = 0) -> Multiplication | None:
         warp: number of the warp in its block: which rows of a warp group's matrix it holds.
     """
     shape = shape_of(insn.m)
-    if shape is None or "SF" in insn.m:
+    if shape is None:
         return None
     if insn.op in MULTIPLIES:
         if shape[2] == 4 and shape[0] == 8 and insn.op == "HMMA":
@@ -343,7 +396,7 @@ def _one_warp(insn: Instruction, shape: tuple[int, int, int]) -> Multiplication:
     m, n, k = shape
     kinds, result, addend = kinds_of(insn.op, insn.m)
     sparse = "SP" in insn.m
-    note = ""
+    note, number = "", 0
     if sparse:
         chosen = insn.o.get("imm")
         number = chosen.value if isinstance(chosen, Imm) else 0
@@ -357,6 +410,7 @@ def _one_warp(insn: Instruction, shape: tuple[int, int, int]) -> Multiplication:
         _operand("C", o.get("c"), matrix_c(addend, m), addend),
         _operand("D", o.get("d"), matrix_c(result, m), result, written=True),
         sparse,
+        selector=number,
     )  # fmt: skip
 
 

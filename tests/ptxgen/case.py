@@ -154,7 +154,7 @@ def kernel(variant: Variant) -> str:
 
 def module(variants: list[Variant], target: str) -> str:
     """A PTX module of several kernels."""
-    version = "8.7" if int(re.sub(r"\D", "", target)) >= 100 else "8.0"
+    version = "8.7" if int(re.sub(r"\D", "", target)) >= 70 else "8.0"
     head = f".version {version}\n.target {target}\n.address_size 64\n"
     head += "".join(dict.fromkeys(v.header + "\n" for v in variants if v.header))
     return head + "\n".join(kernel(v) for v in variants) + "\n"

@@ -9,7 +9,7 @@ import gpudbg
 from gpudbg.isa.family import decode
 from gpudbg.isa.volta.insn import Instruction
 from gpudbg.sm import fragments
-from gpudbg.sm.engines import tensor
+from gpudbg.sm.engines import tensor_product
 
 INSTRUCTIONS = {
     "sm_75": (
@@ -99,7 +99,7 @@ def test_doubles_of_hopper_are_chains_of_multiply_adds() -> None:
         layout_of(operand).words(matrix.view(np.uint64)[None])
         for operand, matrix in ((shape.a, a), (shape.b, b), (shape.c, c))
     )
-    made = tensor.product("DMMA", (), "sm_90", shape, left, right, held)
+    made = tensor_product.product("DMMA", (), "sm_90", shape, (left, right, held))
     assert np.array_equal(layout_of(shape.d).matrix(made)[0].view(np.float64), a @ b + c)
 
 
@@ -120,7 +120,7 @@ def test_four_products_of_octets(rows: str, columns: str) -> None:
             for operand, matrix in ((shape.a, a), (shape.b, b))
         )
         addend = layout_of(shape.c).words(c.view(np.uint32))
-        made = tensor.product("HMMA", (), "sm_75", shape, left, right, addend)
+        made = tensor_product.product("HMMA", (), "sm_75", shape, (left, right, addend))
         layout = layout_of(shape.d)
         part = layout.matrix(made).astype(np.uint32).view(np.float32)
         found[layout.tile, layout.row, layout.column] = part[layout.tile, layout.row, layout.column]

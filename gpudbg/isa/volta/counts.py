@@ -30,12 +30,18 @@ ATOM ATOMG ATOMS        d=size a=size b=size
 RED REDG                a=size
 MATCH.U64               a=2
 F2F F2I FRND I2F        d=to a=from
+MOVM.U4TO8              d=2
+LDSM.MT1616.2           d=4
+LDSM.MT1616             d=2
 LDSM.4 LDTM.4           d=4
 LDSM.2                  d=2
 STSM.4                  a=4
 STSM.2                  a=2
-HMMA.884.F32            d=4 a=2 b=2 c=4
 HMMA.884                d=2 a=2 b=2 c=2
+HMMA.SP.1688.TF32       d=4 a=2 b=2 c=4
+HMMA.SP.16816.TF32      d=4 a=4 b=4 c=4
+HMMA.SP.16816.F32       d=4 a=2 b=2 c=4
+HMMA.SP.16816           d=2 a=2 b=2 c=2
 HMMA.1684               d=4 a=2 b=1 c=4
 HMMA.1688.TF32          d=4 a=4 b=2 c=4
 HMMA.1688.F32           d=4 a=2 b=1 c=4
@@ -44,9 +50,13 @@ HMMA.16816.F32          d=4 a=4 b=2 c=4
 HMMA.16816              d=2 a=4 b=2 c=2
 HMMA.16832.F32          d=4 a=4 b=4 c=4
 HMMA.16832              d=2 a=4 b=4 c=2
+IMMA.SP.16832           d=4 a=2 b=2 c=4
+IMMA.SP.16864.S4 IMMA.SP.16864.U4  d=4 a=2 b=2 c=4
+IMMA.SP.16864 IMMA.SP.168128  d=4 a=4 b=4 c=4
 IMMA.8816               d=2 a=1 b=1 c=2
 IMMA.8832               d=2 a=1 b=1 c=2
 IMMA.16816              d=4 a=2 b=1 c=4
+IMMA.16832.S4 IMMA.16832.U4  d=4 a=2 b=1 c=4
 IMMA.16832              d=4 a=4 b=2 c=4
 IMMA.16864              d=4 a=4 b=2 c=4
 BMMA.88128              d=2 a=1 b=1 c=2
@@ -56,8 +66,13 @@ DMMA.16x8x4             d=8 a=4 b=2 c=8
 DMMA.16x8x8             d=8 a=8 b=4 c=8
 DMMA.16x8x16            d=8 a=16 b=8 c=8
 DMMA                    d=4 a=2 b=2 c=4
+QMMA.SF.SP OMMA.SF.SP   d=4 a=4 b=4 c=4 e=2
+QMMA.SP.F16             d=2 a=4 b=4 c=2
+QMMA.SP                 d=4 a=4 b=4 c=4
+QMMA.16816.F16          d=2 a=2 b=1 c=2
+QMMA.16832.F16          d=2 a=4 b=2 c=2
 QMMA.16816              d=4 a=2 b=1 c=4
-QMMA.16832              d=4 a=4 b=2 c=4
+QMMA.16832 OMMA.16864   d=4 a=4 b=2 c=4
 TEX TLD TLD4 TXD        d=2 d2=2 a=coordinates
 TMML TXQ FOOTPRINT      d=2 d2=2
 SULD                    d=size

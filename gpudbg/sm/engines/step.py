@@ -28,7 +28,7 @@ from gpudbg.sm.barriers.step import arrive, warp_exited
 from gpudbg.sm.convergence import step as convergence
 from gpudbg.sm.device_output import DeviceOutput, Heap
 from gpudbg.sm.divergence import step as divergence
-from gpudbg.sm.engines import tensor
+from gpudbg.sm.engines import tensor_product
 from gpudbg.sm.engines.asynchronous import AsyncOps
 from gpudbg.sm.engines.values import Mask, Value, ValueOps, Wide, const32, join, lanes32
 from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
@@ -584,8 +584,16 @@ class StepEngine(ValueOps, AsyncOps):
 
     def matrix_multiply(self, i: Any, shape: Multiplication) -> None:
         self._whole_warp(i.op)
-        a, b, c = (self._fragment(operand) for operand in (shape.a, shape.b, shape.c))
-        results = tensor.product(i.op, i.m, i.arch, shape, a, b, c)
+        fragments = [self._fragment(operand) for operand in (shape.a, shape.b, shape.c)]
+        metadata = scales = None
+        if shape.sparse:
+            metadata = self.reg(i.o["e"].index)
+        if "SF" in i.m:
+            # Sparse forms have the factors of A in the register after the metadata.
+            of_a = self.reg(i.o["e"].index + shape.sparse)
+            chosen = int(self.ureg(i.o["g"].index)[0])
+            scales = tensor_product.Scales((of_a, self.reg(i.o["f"].index)), chosen)
+        results = tensor_product.product(i.op, i.m, i.arch, shape, fragments, metadata, scales)
         for n, value in enumerate(results):
             if shape.d.register != RZ:
                 self.reg_write(shape.d.register + n, value)

@@ -1,4 +1,4 @@
-"""Tensor core arithmetic of the step engine: fragments of a warp to matrices, products, and back.
+"""Tensor core arithmetic of the step engine: products of raw matrices.
 
 Where elements stand in registers is said in `gpudbg.sm.fragments`.  The numeric model is that of
 public measurements of real devices (MMA-Sim, arXiv 2511.10909; Khattak and Mikaitis,
@@ -8,19 +8,16 @@ fixed number of bits below the largest exponent, added exactly and rounded once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gpudbg.architectures import age
-from gpudbg.mem.lanes import U32
-from gpudbg.sm.engines import numeric
-from gpudbg.sm.fragments import Multiplication, Operand, bits_of
+from gpudbg.sm.fragments import bits_of
 
-F64s = npt.NDArray[np.float64]
+Raw = npt.NDArray[np.uint32]
 I64s = npt.NDArray[np.int64]
 NAN32, NAN16 = 0x7FFFFFFF, 0x7FFF
 
@@ -52,9 +49,13 @@ def unit_of(number: int) -> Unit:
 
 
 # ---- floating point ----------------------------------------------------------------------
-_FORMATS = {"F16": (5, 10), "BF16": (8, 7), "TF32": (8, 10), "F32": (8, 23), "E4M3": (4, 3),
-            "E5M2": (5, 2)}  # fmt: skip
-"""Exponent and fraction bits."""
+_FORMATS = {
+    "F16": (5, 10), "BF16": (8, 7), "TF32": (8, 10), "F32": (8, 23), "E4M3": (4, 3),
+    "E5M2": (5, 2), "E3M2": (3, 2), "E2M3": (2, 3), "E2M1": (2, 3), "F4": (2, 1),
+}  # fmt: skip
+"""Exponent and fraction bits.  E2M1 in a byte has its bits where E2M3 has them, above two zeros."""
+_FINITE = frozenset(("E3M2", "E2M3", "E2M1", "F4"))
+"""Formats without infinity and NaN."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +69,34 @@ class Numbers:
     infinite: npt.NDArray[np.bool_]
     nan: npt.NDArray[np.bool_]
 
+    def moved(self, view: Callable[[Any], Any]) -> Numbers:
+        """The same numbers in another shape."""
+        return Numbers(
+            view(self.sign),
+            view(self.significand),
+            view(self.exponent),
+            self.fraction,
+            view(self.infinite),
+            view(self.nan),
+        )
 
-def numbers(raw: npt.NDArray[np.uint32], kind: str) -> Numbers:
+    def negated(self) -> Numbers:
+        """The numbers with the other sign."""
+        return replace(self, sign=-self.sign)
+
+    def times(self, scale: Numbers) -> Numbers:
+        """The exact products with scale factors; of a NaN factor NaN."""
+        return Numbers(
+            self.sign * scale.sign,
+            self.significand * scale.significand,
+            self.exponent + scale.exponent,
+            self.fraction + scale.fraction,
+            self.infinite,
+            self.nan | scale.nan,
+        )
+
+
+def numbers(raw: Raw, kind: str) -> Numbers:
     """Raw elements in parts."""
     exponent_bits, fraction = _FORMATS[kind]
     value = raw.astype(np.int64)
@@ -79,7 +106,7 @@ def numbers(raw: npt.NDArray[np.uint32], kind: str) -> Numbers:
     exponent = value >> fraction & ((1 << exponent_bits) - 1)
     part = value & ((1 << fraction) - 1)
     bias, top = (1 << (exponent_bits - 1)) - 1, (1 << exponent_bits) - 1
-    special = exponent == top
+    special = (exponent == top) & (kind not in _FINITE)
     infinite, nan = special & (part == 0), special & (part != 0)
     if kind == "E4M3":
         nan, infinite = special & (part == 7), np.zeros_like(special)
@@ -87,48 +114,64 @@ def numbers(raw: npt.NDArray[np.uint32], kind: str) -> Numbers:
     return Numbers(sign, significand, np.maximum(exponent, 1) - bias, fraction, infinite, nan)
 
 
+def scale_numbers(raw: Raw, kind: str) -> Numbers:
+    """Scale factors without a sign: E8 (2**(n - 127), 0xff NaN) or UE4M3."""
+    if kind == "UE4M3":
+        return numbers(raw & np.uint32(0x7F), "E4M3")
+    ones = np.ones(raw.shape, np.int64)
+    nan = raw == 0xFF
+    return Numbers(ones, ones, raw.astype(np.int64) - 127, 0, np.zeros_like(nan), nan)
+
+
 def multiply(
-    a: npt.NDArray[np.uint32],
-    b: npt.NDArray[np.uint32],
-    c: npt.NDArray[np.uint32],
+    a: Raw,
+    b: Raw,
+    c: Raw,
     kinds: tuple[str, str],
     half_in: bool,
     half_out: bool,
     unit: Unit,
     bits: int | None = None,
-) -> npt.NDArray[np.uint32]:
+) -> Raw:
     """a @ b + c of raw matrices, block by block of k; the raw result.
 
     Args:
+        a: shape (rows, k).
+        b: shape (k, columns), or (rows, k, columns) where each row of a has its own.
         kinds: element types of a and b.
         half_in, half_out: c, and the result, are f16; else f32.
         bits: fraction bits where the unit keeps fewer than usual.
     """
-    x, y = numbers(a, kinds[0]), numbers(b, kinds[1])
-    size = max(1, unit.block * 8 // bits_of(kinds[0]))
-    held, kind = c, "F16" if half_in else "F32"
-    for first in range(0, a.shape[1], size):
-        part = slice(first, min(first + size, a.shape[1]))
-        held = _block(_rows(x, part), _columns(y, part), numbers(held, kind), half_out, unit, bits)
-        kind = "F16" if half_out else "F32"
+    return multiply_numbers(
+        numbers(a, kinds[0]), numbers(b, kinds[1]), c, half_in, half_out, unit, kinds[0], bits
+    )
+
+
+def multiply_numbers(
+    x: Numbers,
+    y: Numbers,
+    c: Raw,
+    half_in: bool,
+    half_out: bool,
+    unit: Unit,
+    kind: str,
+    bits: int | None = None,
+) -> Raw:
+    """`multiply` of numbers in parts; `kind` is the type of a's elements."""
+    size = max(1, unit.block * 8 // bits_of(kind))
+    x, y = x.moved(lambda v: v[..., None, :]), y.moved(lambda v: np.swapaxes(v, -1, -2))
+    held, held_kind = c, "F16" if half_in else "F32"
+    for first in range(0, x.sign.shape[-1], size):
+
+        def part(v: I64s, first: int = first) -> I64s:
+            return v[..., first : first + size]
+
+        held = _block(x.moved(part), y.moved(part), numbers(held, held_kind), half_out, unit, bits)
+        held_kind = "F16" if half_out else "F32"
     return held
 
 
-def _rows(x: Numbers, part: slice) -> Numbers:
-    sign, significand, exponent = (v[:, None, part] for v in (x.sign, x.significand, x.exponent))
-    infinite, nan = x.infinite[:, None, part], x.nan[:, None, part]
-    return Numbers(sign, significand, exponent, x.fraction, infinite, nan)
-
-
-def _columns(y: Numbers, part: slice) -> Numbers:
-    sign, significand, exponent = (v[part].T[None] for v in (y.sign, y.significand, y.exponent))
-    infinite, nan = y.infinite[part].T[None], y.nan[part].T[None]
-    return Numbers(sign, significand, exponent, y.fraction, infinite, nan)
-
-
-def _block(
-    x: Numbers, y: Numbers, c: Numbers, half: bool, unit: Unit, bits: int | None
-) -> npt.NDArray[np.uint32]:
+def _block(x: Numbers, y: Numbers, c: Numbers, half: bool, unit: Unit, bits: int | None) -> Raw:
     """One block of products and an accumulator, rounded once."""
     keep = unit.bits if bits is None else bits
     product = x.significand * y.significand
@@ -148,9 +191,7 @@ def _block(
     return _special(out, x, y, c, sign, half)
 
 
-def _special(
-    out: npt.NDArray[np.uint32], x: Numbers, y: Numbers, c: Numbers, sign: I64s, half: bool
-) -> npt.NDArray[np.uint32]:
+def _special(out: Raw, x: Numbers, y: Numbers, c: Numbers, sign: I64s, half: bool) -> Raw:
     infinite = x.infinite | y.infinite
     zero = (x.significand == 0) & ~x.nan | (y.significand == 0) & ~y.nan
     nan = (x.nan | y.nan | (infinite & zero)).any(-1) | c.nan
@@ -169,7 +210,7 @@ def _shifted(value: I64s, count: I64s) -> I64s:
     return found
 
 
-def _rounded(total: I64s, scale: I64s, half: bool, fraction: int | None) -> npt.NDArray[np.uint32]:
+def _rounded(total: I64s, scale: I64s, half: bool, fraction: int | None) -> Raw:
     """total * 2**scale as raw f32 (cut toward zero) or f16 (to nearest even)."""
     exponent_bits, places = (5, 10) if half else (8, 23)
     bias = (1 << (exponent_bits - 1)) - 1
@@ -194,12 +235,12 @@ def _rounded(total: I64s, scale: I64s, half: bool, fraction: int | None) -> npt.
     most = ((1 << exponent_bits) - 1) << places
     raw = np.minimum(raw, most)
     raw = np.where(size == 0, 0, raw | sign << (exponent_bits + places))
-    out: npt.NDArray[np.uint32] = raw.astype(np.uint32)
+    out: Raw = raw.astype(np.uint32)
     return out
 
 
 # ---- integers ----------------------------------------------------------------------------
-def integers(raw: npt.NDArray[np.uint32], kind: str) -> I64s:
+def integers(raw: Raw, kind: str) -> I64s:
     """Raw elements as integers."""
     size, value = bits_of(kind), raw.astype(np.int64)
     return (
@@ -207,96 +248,20 @@ def integers(raw: npt.NDArray[np.uint32], kind: str) -> I64s:
     )
 
 
-def multiply_integers(
-    a: I64s, b: I64s, c: npt.NDArray[np.uint32], saturate: bool
-) -> npt.NDArray[np.uint32]:
-    """a @ b + c modulo 2**32, or clamped to 32 bits."""
-    total = a @ b + c.astype(np.uint32).view(np.int32).astype(np.int64)
+def multiply_integers(a: I64s, b: I64s, c: Raw, saturate: bool) -> Raw:
+    """a @ b + c modulo 2**32, or clamped to 32 bits; b as in `multiply`."""
+    total = (a[:, None, :] @ b)[:, 0] + c.astype(np.uint32).view(np.int32).astype(np.int64)
     if saturate:
         total = np.clip(total, -(1 << 31), (1 << 31) - 1)
-    out: npt.NDArray[np.uint32] = total.astype(np.uint32)
+    out: Raw = total.astype(np.uint32)
     return out
 
 
-# ---- instructions ------------------------------------------------------------------------
-def product(
-    op: str,
-    modifiers: Sequence[str],
-    arch: str,
-    shape: Multiplication,
-    a: Sequence[U32],
-    b: Sequence[U32],
-    c: Sequence[U32],
-) -> list[U32]:
-    """The registers of D = A * B + C; `a`, `b` and `c` are those of the operands of `shape`."""
-    left, right, held = (
-        _matrices(operand, words) for operand, words in ((shape.a, a), (shape.b, b), (shape.c, c))
-    )
-    layout = shape.d.layout
-    assert layout is not None
-    made = [
-        _multiplied(op, modifiers, arch, shape, *parts)
-        for parts in zip(left, right, held, strict=True)
-    ]
-    return layout.words(np.stack(made))
-
-
-def _matrices(operand: Operand, words: Sequence[U32]) -> npt.NDArray[Any]:
-    """The raw matrices of an operand, its signs applied; a word of 64 bits only for F64."""
-    layout = operand.layout
-    assert layout is not None
-    raw = layout.matrix(words)
-    sign = np.uint64(1 << (bits_of(operand.kind) - 1))
-    if operand.absolute:
-        raw = raw & ~sign
-    if operand.negative:
-        raw = raw ^ sign
-    return raw if operand.kind == "F64" else raw.astype(np.uint32)
-
-
-def _multiplied(
-    op: str,
-    modifiers: Sequence[str],
-    arch: str,
-    shape: Multiplication,
-    left: npt.NDArray[Any],
-    right: npt.NDArray[Any],
-    held: npt.NDArray[Any],
-) -> npt.NDArray[Any]:
-    """One product of raw matrices."""
-    if op == "DMMA":
-        return _doubles(left, right, held)
-    if op == "BMMA":
-        return _bits(left, right, held, "XOR" in modifiers)
-    if op == "IMMA":
-        x, y = integers(left, shape.kinds[0]), integers(right, shape.kinds[1])
-        return multiply_integers(x, y, held, "SAT" in modifiers)
-    unit = VOLTA if shape.step >= 0 else unit_of(age(arch)[0])
-    bits = 13 if op == "QMMA" and age(arch)[0] < 100 else None
-    half_in, half_out = shape.addend == "F16", shape.result == "F16"
-    return multiply(left, right, held, shape.kinds, half_in, half_out, unit, bits)
-
-
-def _bits(
-    a: npt.NDArray[np.uint32], b: npt.NDArray[np.uint32], c: npt.NDArray[np.uint32], xor: bool
-) -> npt.NDArray[np.uint32]:
-    """Counts of the bits of a xor b, or a and b."""
+def multiply_bits(a: Raw, b: Raw, c: Raw, xor: bool) -> Raw:
+    """c plus the counts of the bits of a xor b, or a and b."""
     x, y = a.astype(np.int64), b.astype(np.int64)
     both = x @ y
     if xor:
         both = x.sum(1)[:, None] + y.sum(0)[None] - 2 * both
-    out: npt.NDArray[np.uint32] = (c.astype(np.int64) + both).astype(np.uint32)
+    out: Raw = (c.astype(np.int64) + both).astype(np.uint32)
     return out
-
-
-def _doubles(
-    left: npt.NDArray[np.uint64], right: npt.NDArray[np.uint64], held: npt.NDArray[np.uint64]
-) -> npt.NDArray[np.uint64]:
-    """f64: a chain of fused multiply-adds, k ascending."""
-    rows, columns = held.shape
-    for k in range(left.shape[1]):
-        x = np.broadcast_to(left[:, k : k + 1], (rows, columns)).reshape(-1).copy()
-        y = np.broadcast_to(right[k : k + 1], (rows, columns)).reshape(-1).copy()
-        z = numeric.dfma(x, y, held.reshape(-1).copy(), "RN")
-        held = np.asarray(z).view(np.uint64).reshape(rows, columns)
-    return held

@@ -1,4 +1,4 @@
-"""Tensor cores and matrix moves: HMMA IMMA BMMA DMMA QMMA, LDSM STSM MOVM.
+"""Tensor cores and matrix moves: HMMA IMMA BMMA DMMA QMMA OMMA, LDSM STSM MOVM.
 
 `gpudbg.sm.fragments` reads shape, types and layouts; `Machine.matrix_multiply` does the arithmetic.
 """
@@ -11,12 +11,15 @@ from gpudbg.sm.semantics.rows import register_wide
 from gpudbg.sm.semantics.wide.memory import narrow_address
 from gpudbg.sm.semantics.wide.operands import Insn, write, write_registers
 
+_MISSING = ("SATFINITE", "REGOFFSET")
+"""Modifiers that no compiler emits, and that nothing public explains."""
 
-@register_wide("HMMA", "QMMA", "IMMA", "BMMA", "DMMA")
+
+@register_wide("HMMA", "QMMA", "OMMA", "IMMA", "BMMA", "DMMA")
 def matrix_multiply(m: WideMachine, i: Insn) -> None:
-    """D = A * B + C of the warp's fragments."""
+    """D = A * B + C of the warp's fragments; `.SP`: half of A is stored, `.SF`: with scales."""
     shape = multiplication(i)
-    if shape is None or shape.sparse or "SATFINITE" in i.m:
+    if shape is None or any(name in i.m for name in _MISSING):
         m.gap(f"{i.op}.{'.'.join(i.m)}")
     test = i.o.get("pa")
     if test is not None and not test.is_true:
@@ -30,11 +33,65 @@ def ldsm(m: WideMachine, i: Insn) -> None:
 
     Every lane gets two elements of each: of its row, or (`.MT88`) of its column.
     """
-    if "M88" not in i.m and "MT88" not in i.m:
-        m.gap(f"LDSM.{'.'.join(i.m)}")
     count = 4 if "4" in i.m else 2 if "2" in i.m else 1
-    rows = m.load_rows(narrow_address(m, i, i.o["addr"]), 8 * count)
-    write_registers(m, i.o["d"], [_spread(m, rows, 8 * n, "MT88" in i.m) for n in range(count)])
+    if "M88" in i.m or "MT88" in i.m:
+        rows = m.load_rows(narrow_address(m, i, i.o["addr"]), 8 * count)
+        found = [_spread(m, rows, 8 * n, "MT88" in i.m) for n in range(count)]
+    else:
+        found = _bytes_loaded(m, i, count)
+    write_registers(m, i.o["d"], found)
+
+
+def _bytes_loaded(m: WideMachine, i: Insn, count: int) -> list[Value]:
+    """Matrices of bytes: 8x16 of whole rows, or (`.MT1616`) 16x16 by columns, two registers each.
+
+    `.U4x16P64TO8` and `.U6x16P32TO8` rows have sixteen elements of four or six bits, which become
+    bytes, and a gap up to sixteen bytes (documented).  The places of transposed elements are
+    *inferred*: four rows 4t on of column g, then of column g + 8.
+    """
+    transposed = "MT1616" in i.m
+    if not transposed and "M816" not in i.m:
+        m.gap(f"LDSM.{'.'.join(i.m)}")
+    rows = m.load_rows(narrow_address(m, i, i.o["addr"]), (16 if transposed else 8) * count)
+    if "U4x16P64TO8" in i.m:
+        rows = _sixteen_bytes(m, rows, 4)
+    elif "U6x16P32TO8" in i.m:
+        rows = _sixteen_bytes(m, rows, 6)
+    if not transposed:
+        return [_spread(m, rows, 8 * n, False) for n in range(count)]
+    return [_byte_column(m, rows, 16 * matrix, half) for matrix in range(count) for half in (0, 1)]
+
+
+def _sixteen_bytes(m: WideMachine, words: list[Value], bits: int) -> list[Value]:
+    """Sixteen small elements that lie side by side as bytes."""
+    results = []
+    for n in range(4):
+        total: Value | None = None
+        for h in range(4):
+            at = bits * (4 * n + h)
+            pair = m.wide(words[at >> 5], words[min((at >> 5) + 1, 3)])
+            part = m.and_(m.lo(m.wshr(pair, at & 31)), (1 << bits) - 1)
+            total = part if total is None else m.or_(total, m.shl(part, 8 * h))
+        assert total is not None
+        results.append(total)
+    return results
+
+
+def _byte_column(m: WideMachine, rows: list[Value], first: int, half: int) -> Value:
+    """Bytes of rows 4t to 4t + 3 in column g + 8 * half, as a register."""
+    lane = m.lane_id()
+    group, thread = m.shr(lane, 2), m.and_(lane, 3)
+    total: Value | None = None
+    for h in range(4):
+        source = m.add(m.add(m.shl(thread, 2), h), first)
+        word = m.select(
+            m.bit(group, 2), m.lane_read(rows[2 * half + 1], source),
+            m.lane_read(rows[2 * half], source),
+        )  # fmt: skip
+        part = m.and_(m.shr(word, m.shl(m.and_(group, 3), 3)), 0xFF)
+        total = part if total is None else m.or_(total, m.shl(part, 8 * h))
+    assert total is not None
+    return total
 
 
 def _spread(m: WideMachine, rows: list[Value], first: int, transposed: bool) -> Value:
@@ -62,7 +119,10 @@ def _spread(m: WideMachine, rows: list[Value], first: int, transposed: bool) -> 
 
 @register_wide("MOVM")
 def movm(m: WideMachine, i: Insn) -> None:
-    """One 8x8 matrix of halves transposed."""
+    """One 8x8 matrix of halves transposed; `.U4TO8`: 8x32 elements of four bits to bytes."""
+    if "U4TO8" in i.m and "M832" in i.m:
+        _widen_nibbles(m, i)
+        return
     if "MT88" not in i.m or "16" not in i.m:
         m.gap(f"MOVM.{'.'.join(i.m)}")
     value, lane = m.reg(i.o["a"].index), m.lane_id()
@@ -74,6 +134,19 @@ def movm(m: WideMachine, i: Insn) -> None:
         word = m.lane_read(value, m.add(m.shl(row, 2), m.shr(group, 1)))
         halves.append(m.and_(m.select(m.bit(group, 0), m.shr(word, 16), word), 0xFFFF))
     write(m, i, m.or_(halves[0], m.shl(halves[1], 16)))
+
+
+def _widen_nibbles(m: WideMachine, i: Insn) -> None:
+    """Each element keeps its place in the matrix (*inferred*): a register for each half of k."""
+    value, lane = m.reg(i.o["a"].index), m.lane_id()
+    quad, thread = m.and_(lane, 28), m.and_(lane, 3)
+    results = []
+    for half in (0, 1):
+        word = m.lane_read(value, m.add(m.add(quad, 2 * half), m.shr(thread, 1)))
+        word = m.and_(m.select(m.bit(thread, 0), m.shr(word, 16), word), 0xFFFF)
+        word = m.and_(m.or_(word, m.shl(word, 8)), 0x00FF00FF)
+        results.append(m.and_(m.or_(word, m.shl(word, 4)), 0x0F0F0F0F))
+    write_registers(m, i.o["d"], results)
 
 
 @register_wide("STSM")
