@@ -8,10 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntFlag
 
-from gpudbg.regs.words import ALL_FAMILIES, ONE_SM_TPC, VOLTA_ON, Certainty, Family
-
-_D, _I = Certainty.DOCUMENTED, Certainty.INFERRED
-_PASCAL = (Family.PASCAL,)
+from gpudbg.regs.table_reader import Block, blocks
+from gpudbg.regs.words import Certainty, Family
 
 
 class GlobalEsr(IntFlag):
@@ -57,63 +55,20 @@ class GlobalErrorRow:
         return int(self.flag).bit_length() - 1
 
 
-GLOBAL_ERRORS: tuple[GlobalErrorRow, ...] = (
-    GlobalErrorRow(
-        GlobalEsr.SM_TO_SM_FAULT, "fault in a transfer between SMs", ONE_SM_TPC, _D,
-        "the chip, not the kernel",
-    ),
-    GlobalErrorRow(
-        GlobalEsr.L1_ERROR, "error in the SM's L1 cache", ONE_SM_TPC, _D,
-        "the chip, not the kernel",
-    ),
-    GlobalErrorRow(
-        GlobalEsr.MULTIPLE_WARP_ERRORS,
-        "more warps of this SM failed than the warp register can name",
-        ALL_FAMILIES, _D,
-        "the warp register names one of several: the kernel fails in many warps, not in one",
-        ("PHYSICAL_MULTIPLE_WARP_ERRORS",),
-    ),
-    GlobalErrorRow(
-        GlobalEsr.PHYSICAL_STACK_OVERFLOW,
-        "the SM's divergence/call stack memory is exhausted",
-        ONE_SM_TPC, _D,
-        "call depth, recursion and the stack limit of the launch",
-        ("PHYSICAL_STACK_OVERFLOW_ERROR", "OUT_OF_STACK_SPACE"),
-    ),
-    GlobalErrorRow(
-        GlobalEsr.BPT_INT, "a warp executed BPT.INT", ALL_FAMILIES, _D,
-        "nothing is wrong: the code asked for the host's attention",
-    ),
-    GlobalErrorRow(
-        GlobalEsr.BPT_PAUSE, "a warp executed BPT.PAUSE and waits", ALL_FAMILIES, _D,
-        "usually the trap handler pausing after another error: read the warp error beside it",
-    ),
-    GlobalErrorRow(
-        GlobalEsr.SINGLE_STEP_COMPLETE, "single-step mode has executed its instruction",
-        ALL_FAMILIES, _D, "nothing is wrong: a debugger steps",
-    ),
-    GlobalErrorRow(
-        GlobalEsr.ERROR_IN_TRAP, "a trap or warp error happened inside the trap handler",
-        (*_PASCAL, *VOLTA_ON), _I,
-        "the installed trap handler (debugger, coredump or driver), not the kernel",
-    ),
-    GlobalErrorRow(
-        GlobalEsr.POISON_DATA, "the SM consumed data marked as poisoned",
-        VOLTA_ON, _I, "memory errors (Xid 48, 63, 94, 95) logged before",
-    ),
-    GlobalErrorRow(
-        GlobalEsr.ECC_SEC_ERROR, "corrected single-bit memory error in the SM",
-        ONE_SM_TPC, _D, "the board's ECC counters",
-    ),
-    GlobalErrorRow(
-        GlobalEsr.ECC_DED_ERROR, "uncorrectable double-bit memory error in the SM",
-        ONE_SM_TPC, _D, "the board: results cannot be trusted",
-    ),
-    GlobalErrorRow(
-        GlobalEsr.TIMEOUT, "the SM's watchdog expired", ONE_SM_TPC, _D,
-        "loops and barriers that never complete", ("TIMEOUT_ERROR",),
-    ),
-)  # fmt: skip
+def _row(block: Block) -> GlobalErrorRow:
+    head = block.head
+    meaning, look_at = (line.plain for line in block.body)
+    return GlobalErrorRow(
+        GlobalEsr[head.words[0]],
+        meaning,
+        head.families,
+        head.certainty,
+        look_at,
+        head.names("aka"),
+    )
+
+
+GLOBAL_ERRORS: tuple[GlobalErrorRow, ...] = tuple(map(_row, blocks("global_errors")))
 
 _GLOBAL_BY_NAME = {n: row for row in GLOBAL_ERRORS for n in (row.name, *row.aliases)}
 

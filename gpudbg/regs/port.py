@@ -10,22 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntFlag
 
-from gpudbg.bits import Field
 from gpudbg.regs.esr import ESR_WORDS
-from gpudbg.regs.words import (
-    ALL_FAMILIES,
-    FERMI_KEPLER,
-    MAXWELL_PASCAL,
-    ONE_SM_TPC,
-    BitRow,
-    Certainty,
-    Family,
-    FieldKind,
-    RegisterWord,
-    complete,
-)
-
-_DOC, _INF = Certainty.DOCUMENTED, Certainty.INFERRED
+from gpudbg.regs.register_words import WORDS
+from gpudbg.regs.table_reader import Line, blocks, field_rows
+from gpudbg.regs.words import Certainty, Family, RegisterWord
 
 
 class DbgrControl0(IntFlag):
@@ -55,111 +43,7 @@ class TpcException(IntFlag):
     MPC = 1 << 4
 
 
-def _flags(meanings: dict[IntFlag, str]) -> tuple[BitRow, ...]:
-    rows = []
-    for flag, meaning in meanings.items():
-        bit = int(flag).bit_length() - 1
-        rows.append(BitRow(str(flag.name), Field(bit, bit), meaning, kind=FieldKind.FLAG))
-    return complete(tuple(rows))
-
-
-def _everywhere(rows: tuple[BitRow, ...]) -> tuple[tuple[tuple[Family, ...], tuple[BitRow, ...]]]:
-    return ((ALL_FAMILIES, rows),)
-
-
-def _warps(name: str, meaning: str, half: str, aliases: tuple[str, ...] = ()) -> RegisterWord:
-    first = 0 if half == "LO" else 32
-    row = BitRow(
-        "WARPS", Field(31, 0), f"warps {first} .. {first + 31} {meaning}", kind=FieldKind.MASK
-    )
-    return RegisterWord(f"{name}_{half}", row.meaning, _everywhere((row,)), aliases)
-
-
-_WARP_MASKS = (
-    ("WARP_VALID_MASK", "that exist on the SM", ("VALID_MASK",)),
-    ("BPT_PAUSE_MASK", "that wait in BPT.PAUSE", ("PAUSE_MASK", "DBGR_BPT_PAUSE_MASK")),
-    ("BPT_TRAP_MASK", "that executed BPT.TRAP", ("TRAP_MASK", "DBGR_BPT_TRAP_MASK")),
-)
-_TRIGGER_NOTE = "a driver takes STOP_TRIGGER back with a write of its own, then sets RUN_TRIGGER"
-
-PORT_WORDS: tuple[RegisterWord, ...] = (
-    RegisterWord(
-        "DBGR_CONTROL0",
-        "what the debugger asks of the SM",
-        _everywhere(
-            _flags(
-                {
-                    DbgrControl0.DEBUGGER_MODE: "debugger attached",
-                    DbgrControl0.STOP_ON_ANY_WARP: "one warp's stop stops the SM",
-                    DbgrControl0.STOP_ON_ANY_SM: "one SM's stop stops this one",
-                    DbgrControl0.SINGLE_STEP_MODE: "stop after every instruction",
-                    DbgrControl0.RUN_TRIGGER: "run again; alone it does not resume",
-                    DbgrControl0.STOP_TRIGGER: "stop now; stays set until taken back",
-                }
-            )
-        ),
-        aliases=("CONTROL0",),
-        look_at=_TRIGGER_NOTE,
-    ),
-    RegisterWord(
-        "DBGR_STATUS0",
-        "what the SM answers",
-        _everywhere(
-            _flags(
-                {
-                    DbgrStatus0.SM_IN_TRAP_MODE: "warps are in the trap handler, or held",
-                    DbgrStatus0.LOCKED_DOWN: "the SM stands still: state may be read and written",
-                }
-            )
-        ),
-        aliases=("STATUS0",),
-        look_at="fully stopped: every SM with valid warps in trap mode, pause mask = valid mask",
-    ),
-    *(
-        _warps(name, meaning, half, (name, *aliases) if half == "LO" else ())
-        for name, meaning, aliases in _WARP_MASKS
-        for half in ("LO", "HI")
-    ),
-    RegisterWord(
-        "SM_CFG",
-        "identity of the SM",
-        ((MAXWELL_PASCAL, complete((BitRow("SM_ID", Field(15, 0), "SM number"),))),),
-    ),
-    RegisterWord(
-        "SM_ARCH",
-        "architecture of the SM",
-        (
-            (
-                MAXWELL_PASCAL,
-                (
-                    BitRow("WARP_COUNT", Field(7, 0), "warps per SM"),
-                    BitRow("SPA_VERSION", Field(19, 8), "instruction set version"),
-                    BitRow("SM_VERSION", Field(31, 20), "SM version"),
-                ),
-            ),
-        ),
-    ),
-    *(
-        RegisterWord(
-            name,
-            meaning,
-            _everywhere(
-                _flags(
-                    {
-                        TpcException.TEX: "texture unit",
-                        TpcException.SM: "SM",
-                        TpcException.PE: "primitive engine",
-                        TpcException.MPC: "MPC",
-                    }
-                )
-            ),
-        )
-        for name, meaning in (
-            ("TPC_EXCEPTION", "units of the TPC with an exception pending"),
-            ("TPC_EXCEPTION_EN", "units whose exceptions are forwarded"),
-        )
-    ),
-)
+PORT_WORDS: tuple[RegisterWord, ...] = tuple(w for w in WORDS.values() if w not in ESR_WORDS)
 
 ALL_WORDS: tuple[RegisterWord, ...] = (*ESR_WORDS, *PORT_WORDS)
 _WORD_BY_NAME = {n.upper(): word for word in ALL_WORDS for n in (word.name, *word.aliases)}
@@ -178,40 +62,18 @@ def word_names() -> tuple[str, ...]:
 # --- addresses -------------------------------------------------------------------------------
 
 UNICAST_BASE = 0x500000
-_ONE_SM_OFFSETS = {
-    0x508: "TPC_EXCEPTION",
-    0x50C: "TPC_EXCEPTION_EN",
-    0x60C: "DBGR_STATUS0",
-    0x610: "DBGR_CONTROL0",
-    0x614: "WARP_VALID_MASK_LO",
-    0x618: "WARP_VALID_MASK_HI",
-    0x624: "BPT_PAUSE_MASK_LO",
-    0x628: "BPT_PAUSE_MASK_HI",
-    0x634: "BPT_TRAP_MASK_LO",
-    0x638: "BPT_TRAP_MASK_HI",
-    0x644: "HWW_WARP_ESR_REPORT_MASK",
-    0x648: "HWW_WARP_ESR",
-    0x64C: "HWW_GLOBAL_ESR_REPORT_MASK",
-    0x650: "HWW_GLOBAL_ESR",
-    0x654: "HWW_WARP_ESR_PC",
-    0x698: "SM_CFG",
-    0x69C: "SM_ARCH",
-}
-_TWO_SM_OFFSETS = {
-    0x00: "DBGR_STATUS0",
-    0x04: "DBGR_CONTROL0",
-    0x08: "WARP_VALID_MASK_LO",
-    0x0C: "WARP_VALID_MASK_HI",
-    0x10: "BPT_PAUSE_MASK_LO",
-    0x14: "BPT_PAUSE_MASK_HI",
-    0x18: "BPT_TRAP_MASK_LO",
-    0x1C: "BPT_TRAP_MASK_HI",
-    0x28: "HWW_WARP_ESR_REPORT_MASK",
-    0x2C: "HWW_GLOBAL_ESR_REPORT_MASK",
-    0x30: "HWW_WARP_ESR",
-    0x34: "HWW_GLOBAL_ESR",
-    0x38: "HWW_WARP_ESR_PC",
-}
+_TABLE = {" ".join(block.head.words): block.body for block in blocks("port")}
+
+
+def _offsets(name: str) -> dict[int, str]:
+    return {int(line.words[0], 16): line.words[1] for line in _TABLE[name]}
+
+
+def _number(line: Line, option: str) -> int:
+    return int(line.options[option], 16)
+
+
+_ONE_SM_OFFSETS, _TWO_SM_OFFSETS = _offsets("offsets one"), _offsets("offsets two")
 _SM_BLOCK, _SM_BROADCAST, _SM_STRIDE, _SMS_PER_TPC = 0x700, 0x680, 0x80, 2
 
 
@@ -245,28 +107,18 @@ class AddressLayout:
         return (self.gpc_stride - self.tpc_base) // self.tpc_stride
 
 
-LAYOUTS: tuple[AddressLayout, ...] = (
-    AddressLayout("Fermi-Pascal", ONE_SM_TPC, 0x8000, 0x4000, 0x800, 16, False, _DOC),
+LAYOUTS: tuple[AddressLayout, ...] = tuple(
     AddressLayout(
-        "Volta-Ampere",
-        (Family.VOLTA, Family.TURING, Family.AMPERE),
-        0x8000,
-        0x4000,
-        0x800,
-        12,
-        True,
-        _DOC,
-    ),
-    AddressLayout(
-        "Hopper-Blackwell",
-        (Family.HOPPER, Family.BLACKWELL),
-        0x10000,
-        0x5000,
-        0x1000,
-        16,
-        True,
-        _INF,
-    ),
+        line.words[0],
+        line.families,
+        _number(line, "gpc_stride"),
+        _number(line, "tpc_base"),
+        _number(line, "tpc_stride"),
+        _number(line, "gpcs"),
+        "two_sms" in line.words,
+        line.certainty,
+    )
+    for line in _TABLE["layouts"]
 )
 
 
@@ -359,27 +211,10 @@ def locate_broadcast(address: int) -> str | None:
 
 # --- other units that print in the same log lines --------------------------------------------
 
-OTHER_UNITS: tuple[tuple[int, int, str], ...] = (
-    (0x404000, 0x404000, "front end (FE) error status"),
-    (0x4041B0, 0x4041B0, "front end (FE) error information"),
-    (0x404490, 0x404490, "macro expander (MME) error status"),
-    (0x404600, 0x404600, "memory format (MEMFMT) error status"),
-    (0x405840, 0x405840, "shader program header check, error status (inferred from log lines)"),
-    (0x407020, 0x407020, "launch descriptor check (SKED), error status (inferred from log lines)"),
-    (0x410000, 0x417FFF, "render back end (ROP)"),
-    (0x418000, 0x4197FF, "broadcast to all GPCs"),
-    (0x419800, 0x419FFF, "broadcast to all TPCs"),
+OTHER_UNITS: tuple[tuple[int, int, str], ...] = tuple(
+    (int(line.words[0], 16), int(line.words[1], 16), line.text()) for line in _TABLE["units"]
 )
-FE_ESR = complete(
-    (
-        BitRow("INJECTED_BUNDLE", Field(0, 0), "injected bundle", kind=FieldKind.FLAG),
-        BitRow(
-            "CLASS_SUBCH_MISMATCH", Field(1, 1), "class/subchannel mismatch", kind=FieldKind.FLAG
-        ),
-        BitRow("RESET", Field(30, 30), "reset", kind=FieldKind.FLAG),
-        BitRow("ENABLE", Field(31, 31), "reporting enabled", kind=FieldKind.FLAG),
-    )
-)
+FE_ESR = field_rows(_TABLE["FE_ESR"])
 FE_ESR_ADDRESS = 0x404000
 
 
@@ -412,23 +247,16 @@ class ReportMasks:
     certainty: Certainty
 
 
-_VTA = (Family.VOLTA, Family.TURING)
-_HB = (Family.HOPPER, Family.BLACKWELL)
-REPORT_MASKS: tuple[ReportMasks, ...] = (
-    ReportMasks("nouveau", "gf100 .. gk2xx", 0x001FFFFE, 0xF, FERMI_KEPLER, _DOC),
-    ReportMasks("nouveau", "gm107, gm200", 0x00DFFFFE, 0x5, (Family.MAXWELL,), _DOC),
-    ReportMasks("nouveau", "gp100", 0x00DFFFFE, 0x105, (Family.PASCAL,), _DOC),
-    ReportMasks("nouveau", "gv100", 0x0085EB64, 0x4, (Family.VOLTA,), _DOC),
-    ReportMasks("nvgpu", "gk20a", 0x001FFFFE, 0x7F, (Family.KEPLER,), _DOC),
-    ReportMasks("NVRM", "before Maxwell", 0x0013EFF2, 0x7F, FERMI_KEPLER, _INF),
-    ReportMasks("NVRM", "Maxwell", 0x00D3EFF2, 0x7F, (Family.MAXWELL,), _INF),
-    ReportMasks("NVRM", "Pascal (P620 named)", 0x00D3EFF2, 0x17F, (Family.PASCAL,), _INF),
-    ReportMasks("NVRM", "Volta or Turing", 0x04C1EB72, 0x174, _VTA, _INF),
-    ReportMasks("NVRM", "GA100 (A800 named)", 0x0C81EB60, 0x1174, (Family.AMPERE,), _INF),
-    ReportMasks("NVRM", "GA102 (3090 named)", 0x0F812B60, 0x1104, (Family.AMPERE,), _INF),
-    ReportMasks("NVRM", "unnamed, old strides", 0x0F81EB60, 0x1174, (Family.AMPERE,), _INF),
-    ReportMasks("NVRM", "Hopper, B200/B300", 0x1F81FB60, 0x1174, _HB, _INF),
-    ReportMasks("NVRM", "unnamed, new strides", 0x1C81FB60, 0x1174, _HB, _INF),
+REPORT_MASKS: tuple[ReportMasks, ...] = tuple(
+    ReportMasks(
+        line.words[0],
+        line.text(),
+        _number(line, "warp"),
+        _number(line, "globals"),
+        line.families,
+        line.certainty,
+    )
+    for line in _TABLE["masks"]
 )
 
 

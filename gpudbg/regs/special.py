@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 
-from gpudbg.regs.special_rows import NAMED_REGISTERS
+from gpudbg.regs.register_words import WORDS
 from gpudbg.regs.special_types import (
     DEFAULT_SPA,
     SR_COUNT,
@@ -19,6 +19,7 @@ from gpudbg.regs.special_types import (
     disassembler_name,
     parse_spa,
 )
+from gpudbg.regs.table_reader import Block, Line, blocks, field_rows
 from gpudbg.regs.words import complete
 
 __all__ = [
@@ -61,8 +62,33 @@ def _reserved(number: int) -> SpecialRegister:
     )
 
 
+def _named(block: Block) -> SpecialRegister:
+    """A row of the table."""
+    head = block.head
+    number, name, scope, shaders, *flags = head.words
+    word, constant = head.options.get("fields"), head.options.get("constant")
+    parts: list[list[Line]] = [[]]
+    for line in block.body:
+        if line.words[0] == "before":
+            parts.append([])
+        else:
+            parts[-1].append(line)
+    return SpecialRegister(
+        int(number),
+        name,
+        Scope[scope.upper()],
+        "coupled" in flags,
+        Shaders[shaders.upper()],
+        WORDS[word].rows if word else field_rows(parts[0]),
+        field_rows(parts[1]) if len(parts) > 1 else None,
+        constant=int(constant, 0) if constant else None,
+        note=head.text(),
+        aliases=head.names("aka"),
+    )
+
+
 def _build() -> tuple[SpecialRegister, ...]:
-    by_number = {row.number: row for row in NAMED_REGISTERS}
+    by_number = {row.number: row for row in map(_named, blocks("special"))}
     return tuple(by_number.get(n) or _reserved(n) for n in range(SR_COUNT))
 
 
