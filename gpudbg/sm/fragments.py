@@ -439,7 +439,7 @@ def _warp_group(insn: Instruction, shape: tuple[int, int, int], warp: int) -> Mu
     m, n, k = shape
     kinds, result, _ = kinds_of(insn.op, insn.m)
     o = insn.o
-    in_registers = isinstance(o.get("b"), Reg)
+    in_registers = isinstance(o.get("a"), Reg)
     first = 16 * (warp & 3)
     layout = matrix_c(result, 16, n)
     shared = "in shared memory, by descriptor"
@@ -450,9 +450,10 @@ def _warp_group(insn: Instruction, shape: tuple[int, int, int], warp: int) -> Mu
     return Multiplication(
         m, n, k, kinds, result, result, a,
         _operand("B", None, None, kinds[1], note=shared),
-        _operand("C", o.get("b" if in_registers else "a"), layout, result, first_row=first),
+        _operand("C", o.get("c"), layout, result, first_row=first),
         _operand("D", o.get("d"), layout, result, written=True, first_row=first),
         "SP" in insn.m,
+        selector=chosen.value if isinstance(chosen := o.get("imm"), Imm) else 0,
     )  # fmt: skip
 
 

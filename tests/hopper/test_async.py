@@ -117,6 +117,21 @@ def test_warps_with_roles() -> None:
     np.testing.assert_array_equal(session.buffer(1), acc)
 
 
+def test_matrices_are_stored_by_rows_and_by_columns() -> None:
+    given = np.arange(128, dtype=np.uint32) * np.uint32(0x10003)
+    session = ended(
+        load("matrices").launch(grid=1, block=32, args=[given, np.zeros(256, np.uint32)])
+    )
+    out = session.buffer(1).view(np.uint16).reshape(64, 8)
+    halves = given.view(np.uint16).reshape(4, 8, 8)
+    for matrix in range(4):
+        for row in range(8):
+            lane = (8 * matrix + row) ^ 5
+            np.testing.assert_array_equal(out[lane], halves[matrix, row])
+    for matrix in range(2):
+        np.testing.assert_array_equal(out[32 + 8 * matrix : 40 + 8 * matrix], halves[matrix].T)
+
+
 # ---- clusters ----------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("name", "grid", "cluster"),

@@ -2,7 +2,8 @@
 
 A row is mnemonics, modifiers they must have, then `SLOT=RULE`; the first row that fits counts.  A
 rule is a number, `size` (the width that the modifiers name), `to` and `from` (the types of a
-conversion) or `coordinates` (of a texture's modifiers).  Operands without a rule are one register.
+conversion), `coordinates` (of a texture's modifiers), `words` and `halves` (of a warp group's
+result of 32 and 16 bits).  Operands without a rule are one register.
 Tensor core fragments: PTX ISA, matrix fragments.
 """
 
@@ -73,6 +74,11 @@ QMMA.16816.F16          d=2 a=2 b=1 c=2
 QMMA.16832.F16          d=2 a=4 b=2 c=2
 QMMA.16816              d=4 a=2 b=1 c=4
 QMMA.16832 OMMA.16864   d=4 a=4 b=2 c=4
+HGMMA.F32 QGMMA.F32     d=words c=words a=4
+HGMMA QGMMA             d=halves c=halves a=4
+IGMMA BGMMA             d=words c=words a=4
+SYNCS.ARRIVE SYNCS.LD SYNCS.EXCH d=2
+STAS                    a=size
 TEX TLD TLD4 TXD        d=2 d2=2 a=coordinates
 TMML TXQ FOOTPRINT      d=2 d2=2
 SULD                    d=size
@@ -132,9 +138,17 @@ def conversion_types(op: str, modifiers: Modifiers) -> tuple[str, str]:
     return real, floats[-1] if floats else "F32"
 
 
+def _columns(modifiers: Modifiers) -> int:
+    """Columns of a warp group's result: 128 of `64x128x16`."""
+    shape = next((name for name in modifiers if name.startswith("64x")), "64x8x16")
+    return int(shape.split("x")[1])
+
+
 def _count(op: str, rule: str, modifiers: Modifiers) -> int:
     if rule.isdigit():
         return int(rule)
+    if rule in ("words", "halves"):
+        return _columns(modifiers) // (2 if rule == "words" else 4)
     if rule in ("to", "from"):
         return _WIDTHS.get(conversion_types(op, modifiers)[rule == "from"], 1)
     table = _COORDINATES if rule == "coordinates" else _WIDTHS

@@ -45,6 +45,8 @@ _MARKS = "!%#@"
 _RESULTS = (81, 84, 66)
 """Lowest bits of the fields of predicates that are written."""
 _SOURCES = ("a", "b", "c", "e", "f", "g", "h")
+_GROUP_SLOTS = {"R64": "c", "R40": "e"}
+"""Products of warp groups, whose A may not be in registers: accumulator and metadata."""
 _TESTS = ("pa", "pb", "pc", "pd")
 
 
@@ -59,9 +61,11 @@ def slots(form: Form, tables: str) -> tuple[Slot, ...]:
     """The operands of a form in text order, for an architecture's tables."""
     namer = _Namer()
     out = []
+    names = _GROUP_SLOTS if "gdesc[" in form.operands else {}
     for text in filter(None, form.operands.split(", ")):
         token, *attributes = text.split()
-        out.append(Slot(namer.name(token, attributes), _operand(token, attributes, tables)))
+        name = names.get(token) or namer.name(token, attributes)
+        out.append(Slot(name, _operand(token, attributes, tables)))
     return tuple(out)
 
 

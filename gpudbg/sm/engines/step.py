@@ -15,12 +15,14 @@ from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
+from gpudbg.architectures import age
 from gpudbg.code_layout import layout_of
 from gpudbg.errors import DecodeError, ModelGap
 from gpudbg.formats.program import CodeImage
 from gpudbg.isa.family import Instruction, decode
 from gpudbg.mem.constant import ConstantBanks
 from gpudbg.mem.device import DeviceMemory
+from gpudbg.mem.faults import MemoryFault
 from gpudbg.mem.lanes import FULL, U32, U64, bools, first_lane
 from gpudbg.sm import record as rec
 from gpudbg.sm.barriers.phase import Arrival
@@ -28,11 +30,11 @@ from gpudbg.sm.barriers.step import arrive, warp_exited
 from gpudbg.sm.convergence import step as convergence
 from gpudbg.sm.device_output import DeviceOutput, Heap
 from gpudbg.sm.divergence import step as divergence
-from gpudbg.sm.engines import tensor_product
+from gpudbg.sm.engines import tensor_product, wgmma
 from gpudbg.sm.engines.asynchronous import AsyncOps
-from gpudbg.sm.engines.values import Mask, Value, ValueOps, Wide, const32, join, lanes32
+from gpudbg.sm.engines.values import Mask, Value, ValueOps, Wide, const32, join, lanes32, lanes64
 from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
-from gpudbg.sm.fragments import Multiplication, Operand
+from gpudbg.sm.fragments import Multiplication, Operand, multiplication
 from gpudbg.sm.observer import Observer, Observers
 from gpudbg.sm.record import ACTIVE, CC_INDEX, EXECUTED, PC, PRED, STATUS, UPRED
 from gpudbg.sm.schedule.turns import FLOW, starts_piece
@@ -597,6 +599,32 @@ class StepEngine(ValueOps, AsyncOps):
         for n, value in enumerate(results):
             if shape.d.register != RZ:
                 self.reg_write(shape.d.register + n, value)
+
+    def warpgroup_multiply(
+        self, i: Any, descriptors: tuple[Wide, Wide], negative: tuple[bool, bool],
+        across: tuple[bool, bool], accumulates: Mask,
+    ) -> None:  # fmt: skip
+        self._whole_warp(i.op)
+        warp = self.warp
+        shape = multiplication(i, warp.index)
+        if shape is None:
+            self.gap(f"{i.op}.{'.'.join(i.m)}")
+        words = int(lanes64(descriptors[0])[0]), int(lanes64(descriptors[1])[0])
+        given = wgmma.Inputs(
+            warp.cta.shared,
+            words,
+            negative,
+            across,
+            self._fragment(shape.a) if shape.a.layout is not None else None,
+            self._fragment(shape.c) if accumulates else None,
+            self.reg(i.o["e"].index) if shape.sparse else None,
+        )
+        try:
+            made = wgmma.product(i.op, i.m, age(i.arch)[0], shape, given, warp.index)
+        except MemoryFault as fault:
+            raise self._error(fault, "load", 1) from None
+        for n, value in enumerate(made):
+            self.reg_write(shape.d.register + n, value)
 
     def _fragment(self, operand: Operand) -> list[U32]:
         assert operand.layout is not None

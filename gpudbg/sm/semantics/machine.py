@@ -409,6 +409,19 @@ class WideOperations(Operations[V, W, M], Protocol[V, W, M]):
     def matrix_multiply(self, i: Any, shape: Multiplication) -> None:
         """D = A * B + C of fragments that the whole warp holds; `shape` says how they lie."""
 
+    def warpgroup_multiply(
+        self, i: Any, descriptors: tuple[W, W], negative: tuple[bool, bool],
+        across: tuple[bool, bool], accumulates: M,
+    ) -> None:  # fmt: skip
+        """D = A * B + C of a warp group, the rows of this warp; A and B in shared memory by
+        descriptors, unless A is in registers.
+
+        Args:
+            negative: every element of A, of B, is negated.
+            across: rows of A, columns of B are side by side in memory, not k.
+            accumulates: C counts; else it is zero.
+        """
+
     def in_own_shared(self, address: W) -> M:
         """Lanes whose generic address lies in the CTA's own shared memory."""
 

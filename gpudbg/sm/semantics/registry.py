@@ -42,6 +42,7 @@ WIDE_FAMILIES = (
     "control",
     "tensor",
     "asynchronous",
+    "warpgroup",
 )
 """The same of the 128-bit instruction sets."""
 

@@ -22,6 +22,10 @@ class Insn(Protocol):
         """Mnemonic."""
 
     @property
+    def word(self) -> int:
+        """The 128 bits."""
+
+    @property
     def arch(self) -> str:
         """Architecture."""
 

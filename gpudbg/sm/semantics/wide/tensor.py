@@ -9,7 +9,7 @@ from gpudbg.sm.fragments import multiplication
 from gpudbg.sm.semantics.machine import Value, WideMachine
 from gpudbg.sm.semantics.rows import register_wide
 from gpudbg.sm.semantics.wide.memory import narrow_address
-from gpudbg.sm.semantics.wide.operands import Insn, write, write_registers
+from gpudbg.sm.semantics.wide.operands import Insn, read_registers, write, write_registers
 
 _MISSING = ("SATFINITE", "REGOFFSET")
 """Modifiers that no compiler emits, and that nothing public explains."""
@@ -151,5 +151,32 @@ def _widen_nibbles(m: WideMachine, i: Insn) -> None:
 
 @register_wide("STSM")
 def stsm(m: WideMachine, i: Insn) -> None:
-    """The inverse of LDSM."""
-    m.gap(f"STSM.{'.'.join(i.m)}")
+    """The inverse of LDSM: rows of up to four matrices to the addresses of lanes 8n to 8n+7."""
+    if "M88" not in i.m and "MT88" not in i.m:
+        m.gap(f"STSM.{'.'.join(i.m)}")
+    count = 4 if "4" in i.m else 2 if "2" in i.m else 1
+    held = read_registers(m, i.o["a"], count)
+    words = [_gathered(m, held, n, "MT88" in i.m) for n in range(4)]
+    with m.only(m.mask((1 << 8 * count) - 1)):
+        m.store("shared", narrow_address(m, i, i.o["addr"]), 16, words)
+
+
+def _gathered(m: WideMachine, held: list[Value], word: int, transposed: bool) -> Value:
+    """A word of the row that each lane stores."""
+    lane = m.lane_id()
+    row, number = m.and_(lane, 7), m.shr(lane, 3)
+
+    def of_lane(source: Value) -> Value:
+        found = m.lane_read(held[0], source)
+        for n, register in enumerate(held[1:], 1):
+            found = m.select(m.eq(number, n), m.lane_read(register, source), found)
+        return found
+
+    if not transposed:
+        return of_lane(m.add(m.shl(row, 2), word))
+    # Element (row, column): lane 4 * column + row / 2, half row & 1.
+    halves = []
+    for column in (2 * word, 2 * word + 1):
+        value = of_lane(m.add(m.shr(row, 1), 4 * column))
+        halves.append(m.and_(m.select(m.bit(row, 0), m.shr(value, 16), value), 0xFFFF))
+    return m.or_(halves[0], m.shl(halves[1], 16))

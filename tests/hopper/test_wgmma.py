@@ -1,0 +1,272 @@
+"""Products of warp groups against NumPy: layouts in shared memory, types, signs, sparse A."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import gpudbg
+
+CUBIN = Path(__file__).resolve().parent / "cubin"
+Array = npt.NDArray[Any]
+B_AT = 8192
+"""Where B begins in shared memory."""
+
+
+def image(
+    matrix: Array, at: int, swizzle: int, across: bool, leading: int, stride: int
+) -> tuple[Array, int]:
+    """Shared memory with a matrix (rows of A or columns of B, then k) in the canonical layouts of
+    the PTX ISA: core matrices of 8 x 16 bytes, or atoms of 8 swizzled rows; and its descriptor."""
+    out = np.zeros(16384, np.uint8)
+    outer, length = matrix.shape
+    size = matrix.dtype.itemsize
+    # Rows of memory: along k, or along the outer dimension.
+    lines, places = (length, outer) if across else (outer, length)
+    for line in range(lines):
+        for place in range(places):
+            element = matrix[place, line] if across else matrix[line, place]
+            group, byte = line // 8, place * size
+            if swizzle:
+                width = swizzle
+                inner = byte % width if across else byte
+                address = at + line % 8 * width + group * stride + inner
+                address += byte // width * leading if across else 0
+            else:
+                tile = byte // 16
+                by_group, by_tile = (leading, stride) if across else (stride, leading)
+                address = at + group * by_group + tile * by_tile + line % 8 * 16 + byte % 16
+            if swizzle:
+                rows = {128: 7, 64: 3, 32: 1}[swizzle]
+                address ^= (address >> 7 & rows) << 4
+            out[address : address + size] = np.frombuffer(element.tobytes(), np.uint8)
+    code = {0: 0, 128: 1, 64: 2, 32: 3}[swizzle]
+    word = at >> 4 | leading >> 4 << 16 | stride >> 4 << 32 | code << 62
+    return out, word
+
+
+def accumulators(matrix: Array) -> Array:
+    """A 64 x N matrix by thread and register: 32-bit elements, or pairs of halves."""
+    columns = matrix.shape[1]
+    per = 2 if matrix.dtype.itemsize == 2 else 1
+    count = columns // (2 * per)
+    out = np.zeros((128, count * per), matrix.dtype)
+    for thread in range(128):
+        warp, lane = divmod(thread, 32)
+        for n in range(count * per):
+            pair, side = (n >> 1, n & 1)
+            row = 16 * warp + lane // 4 + 8 * (pair & 1)
+            out[thread, n] = matrix[row, 8 * (pair >> 1) + 2 * (lane % 4) + side]
+    return out
+
+
+def back(registers: Array, columns: int) -> Array:
+    """The matrix of `accumulators`."""
+    numbers = np.arange(64 * columns).reshape(64, columns).astype(np.int32)
+    places = accumulators(numbers) if registers.dtype.itemsize == 4 else _half_places(numbers)
+    out = np.zeros(64 * columns, registers.dtype)
+    out[places.reshape(-1)] = registers.reshape(-1)
+    return out.reshape(64, columns)
+
+
+def _half_places(numbers: Array) -> Array:
+    low, high = (accumulators((numbers >> s & 0xFF).astype(np.uint16)) for s in (0, 8))
+    return low.astype(np.int64) | high.astype(np.int64) << 8
+
+
+def multiply(
+    name: str, a: Array | None, b: Array, c: Array, *, layouts: Any,
+    accumulate: bool = True, more: Array | None = None, result: Any = np.float32,
+) -> Array:  # fmt: skip
+    """Run one kernel; the result matrix."""
+    program = gpudbg.load(str(CUBIN / "wgmma.cubin"), engine="step")
+    whole, da = np.zeros(16384, np.uint8), 0
+    if a is not None:
+        whole, da = image(a, 0, *layouts[0])
+    second, db = image(b, B_AT, *layouts[1])
+    d = accumulators(c)
+    declared = np.float32 if result == np.float32 else np.uint32
+    args = [
+        (whole | second).view(np.int32), np.uint64(da), np.uint64(db), np.uint32(accumulate),
+        np.zeros((128, 4), np.uint32) if more is None else more, d.view(declared),
+    ]  # fmt: skip
+    session = program.launch(name, grid=1, block=128, args=args, shared_bytes=16384)
+    stop = session.run(max_instructions=100_000)
+    assert stop.kind == "exited", stop.message
+    return back(session.buffer(5).view(result).reshape(128, -1), c.shape[1])
+
+
+def small(rng: Any, *shape: int) -> Array:
+    """Small integers, whose products are exact everywhere."""
+    return np.asarray(rng.integers(-4, 5, shape).astype(np.float64))
+
+
+@pytest.mark.parametrize("accumulate", [True, False])
+@pytest.mark.parametrize(
+    ("swizzle", "leading", "stride"), [(0, 128, 256), (0, 1024, 128), (32, 16, 256), (64, 16, 512),
+                                       (128, 16, 1024)],
+)  # fmt: skip
+def test_halves_along_k(swizzle: int, leading: int, stride: int, accumulate: bool) -> None:
+    rng = np.random.default_rng(1)
+    a, b, c = small(rng, 64, 16), small(rng, 64, 16), small(rng, 64, 64)
+    layout = (swizzle, False, leading, stride)
+    found = multiply(
+        "f16_kmajor", a.astype(np.float16), b.astype(np.float16), c.astype(np.float32),
+        layouts=(layout, layout), accumulate=accumulate,
+    )  # fmt: skip
+    np.testing.assert_array_equal(found, a @ b.T + (c if accumulate else 0))
+
+
+@pytest.mark.parametrize(
+    ("swizzle", "leading", "stride"), [(0, 1024, 128), (32, 512, 256), (64, 1024, 512),
+                                       (128, 4096, 1024)],
+)  # fmt: skip
+def test_halves_across_k(swizzle: int, leading: int, stride: int) -> None:
+    rng = np.random.default_rng(2)
+    a, b, c = small(rng, 64, 16), small(rng, 64, 16), small(rng, 64, 64)
+    # Swizzled: `leading` is from one width of rows to the next, `stride` from eight k to the next.
+    layout = (swizzle, True, leading, stride)
+    found = multiply(
+        "f16_across", a.astype(np.float16), b.astype(np.float16), c.astype(np.float32),
+        layouts=(layout, layout),
+    )  # fmt: skip
+    np.testing.assert_array_equal(found, a @ b.T + c)
+
+
+def test_signs_and_half_results() -> None:
+    rng = np.random.default_rng(3)
+    a, b, c = small(rng, 64, 16), small(rng, 16, 16), small(rng, 64, 16)
+    found = multiply(
+        "f16_negative", a.astype(np.float16), b.astype(np.float16), c.astype(np.float32),
+        layouts=((128, False, 16, 1024), (32, True, 512, 256)),
+    )  # fmt: skip
+    np.testing.assert_array_equal(found, c - a @ b.T)
+    b, c = small(rng, 32, 16), small(rng, 64, 32)
+    found = multiply(
+        "f16_half", a.astype(np.float16), b.astype(np.float16), c.astype(np.float16),
+        layouts=((0, False, 128, 256), (0, False, 128, 256)), result=np.float16,
+    )  # fmt: skip
+    np.testing.assert_array_equal(found, c - a @ b.T)
+
+
+def fragment(a: Array, per: int) -> Array:
+    """A 64 x K matrix of raw elements as four words of each thread."""
+    out = np.zeros((128, 4), np.uint32)
+    bits = 32 // per
+    for thread in range(128):
+        warp, lane = divmod(thread, 32)
+        for n in range(4):
+            row = 16 * warp + lane // 4 + 8 * (n & 1)
+            first = (n >> 1) * 4 * per + lane % 4 * per
+            for h in range(per):
+                out[thread, n] |= np.uint32(int(a[row, first + h]) << bits * h)
+    return out
+
+
+def test_a_in_registers() -> None:
+    rng = np.random.default_rng(4)
+    a, b, c = small(rng, 64, 16), small(rng, 16, 16), small(rng, 64, 16)
+    brain = [(v.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16) for v in (a, b)]
+    found = multiply(
+        "bf16_registers", None, brain[1], c.astype(np.float32), more=fragment(brain[0], 2),
+        layouts=((), (32, True, 512, 256)),
+    )  # fmt: skip
+    np.testing.assert_array_equal(found, a @ b.T + c)
+
+
+def test_tf32_ignores_low_bits() -> None:
+    rng = np.random.default_rng(5)
+    a, b, c = small(rng, 64, 8), small(rng, 8, 8), small(rng, 64, 8)
+    words = [v.astype(np.float32).view(np.uint32) | np.uint32(0x1FFF) for v in (a, b)]
+    found = multiply(
+        "tf32", words[0], words[1], c.astype(np.float32),
+        layouts=((32, False, 16, 256), (0, False, 128, 256)),
+    )  # fmt: skip
+    np.testing.assert_array_equal(found, a @ b.T + c)
+
+
+E4M3 = {v: s << 7 | (0 if m == 0 else (m.bit_length() + 6) << 3 | (m << (4 - m.bit_length()) & 7))
+        for m in range(5) for s in (0, 1) for v in [m * (1 - 2 * s)]}  # fmt: skip
+E5M2 = {v: s << 7 | (0 if m == 0 else (m.bit_length() + 14) << 2 | (m << (3 - m.bit_length()) & 3))
+        for m in (0, 1, 2, 3, 4) for s in (0, 1) for v in [m * (1 - 2 * s)]}  # fmt: skip
+
+
+def test_bytes_of_floats() -> None:
+    rng = np.random.default_rng(6)
+    a, b, c = small(rng, 64, 32), small(rng, 16, 32), small(rng, 64, 16)
+
+    def coded(matrix: Array, table: dict[int, int]) -> Array:
+        return np.array([[table[int(v)] for v in row] for row in matrix], np.uint8)
+
+    layouts = ((32, False, 16, 256), (0, False, 128, 256))
+    found = multiply("fp8", coded(a, E4M3), coded(b, E5M2), c.astype(np.float32), layouts=layouts)
+    np.testing.assert_array_equal(found, a @ b.T + c)
+    found = multiply(
+        "fp8_half", coded(a, E5M2), coded(b, E4M3), c.astype(np.float16), layouts=layouts,
+        result=np.float16,
+    )  # fmt: skip
+    np.testing.assert_array_equal(found, a @ b.T + c)
+
+
+def test_integers_and_bits() -> None:
+    rng = np.random.default_rng(7)
+    a = rng.integers(-128, 128, (64, 32)).astype(np.int8)
+    b = rng.integers(0, 256, (16, 32)).astype(np.uint8)
+    c = rng.integers(-1000, 1000, (64, 16)).astype(np.int32)
+    c[0] = 2**31 - 5
+    layouts = ((32, False, 16, 256), (32, False, 16, 256))
+    found = multiply("s8", a, b, c, layouts=layouts, result=np.int32)
+    exact = a.astype(np.int64) @ b.T.astype(np.int64) + c
+    np.testing.assert_array_equal(found, np.clip(exact, -(2**31), 2**31 - 1))
+    x, y = (rng.integers(0, 256, (n, 32)).astype(np.uint8) for n in (64, 8))
+    c = rng.integers(0, 99, (64, 8)).astype(np.int32)
+    found = multiply("b1", x, y, c, layouts=layouts, result=np.int32)
+    bits = [np.unpackbits(v, axis=1).astype(np.int64) for v in (x, y)]
+    np.testing.assert_array_equal(found, bits[0] @ bits[1].T + c)
+
+
+def test_sparse_a() -> None:
+    rng = np.random.default_rng(8)
+    for name, k, dtype in (("f16_sparse", 32, np.float16), ("s8_sparse", 64, np.int8)):
+        stored, b, c = small(rng, 64, k // 2), small(rng, 16, k), small(rng, 64, 16)
+        pairs = np.array([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)])
+        chosen = pairs[rng.integers(0, 6, (64, k // 4))]
+        dense = np.zeros((64, k))
+        more = np.zeros((128, 4), np.uint32)
+        for row in range(64):
+            warp, inside = divmod(row, 16)
+            for chunk in range(k // 4):
+                first, second = (int(v) for v in chosen[row, chunk])
+                dense[row, 4 * chunk + first] = stored[row, 2 * chunk]
+                dense[row, 4 * chunk + second] = stored[row, 2 * chunk + 1]
+                quad, upper = 4 * (inside & 7), inside >> 3
+                if dtype == np.float16:
+                    lane, low = quad + (chunk >> 2), 16 * upper + 4 * (chunk & 3)
+                else:
+                    lane, low = quad + upper + 2 * (chunk >> 3), 4 * (chunk & 7)
+                more[32 * warp + lane, 0] |= np.uint32((first | second << 2) << low)
+        result = np.float32 if dtype == np.float16 else np.int32
+        layouts = ((32, False, 16, 256), (64, False, 16, 512))
+        found = multiply(
+            name, stored.astype(dtype), b.astype(dtype), c.astype(result), layouts=layouts,
+            more=more, result=result,
+        )  # fmt: skip
+        np.testing.assert_array_equal(found, dense @ b.T + c)
+
+
+def test_a_matrix_outside_shared_memory_is_an_error() -> None:
+    program = gpudbg.load(str(CUBIN / "wgmma.cubin"), engine="step")
+    args = [
+        np.zeros(4096, np.int32), np.uint64(0x1000), np.uint64(0), np.uint32(0),
+        np.zeros((128, 4), np.uint32), np.zeros((128, 32), np.float32),
+    ]  # fmt: skip
+    session = program.launch("f16_kmajor", grid=1, block=128, args=args, shared_bytes=16384)
+    stop = session.run(max_instructions=100_000)
+    assert stop.kind == "warp_error"
+    assert (stop.errors[0].name, stop.errors[0].space, stop.errors[0].access) == (
+        "OOR_ADDR", "shared", "load",
+    )  # fmt: skip
