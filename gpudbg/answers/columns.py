@@ -83,7 +83,7 @@ class _Computed:
 def computed(
     heading: str | None, get: Callable[[Any], Any], key: str = "", show: Format = TEXT
 ) -> Any:
-    """A column that is worked out from a row's other fields; a class attribute of the row."""
+    """A column that is worked out from a row's other fields; a property of the row."""
     return _Computed(heading, get, key, show)
 
 
@@ -93,7 +93,7 @@ def typed_row(kind: type[Row]) -> type[Row]:
     found = [_column(name, value) for name, value in vars(kind).items() if _is_column(value)]
     for name, value in list(vars(kind).items()):
         if isinstance(value, _Computed):
-            delattr(kind, name)
+            setattr(kind, name, property(value.get))
     made = dataclass(frozen=True, slots=True)(kind)
     _COLUMNS[made] = tuple(found)
     return made

@@ -132,6 +132,9 @@ ROWS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "find in, +64, 3",
             "rbreak ^nothing",
             "info scope block_max",
+            "info variables",
+            "info types",
+            "info files",
             "check",
             "check hazards",
             "info checks",
@@ -315,6 +318,17 @@ _CHECK = {
     "required": ["help", "on"],
 }
 
+_SYMBOL = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "description": "of the function or variable"},
+        "address": {"type": "integer", "description": "where it begins"},
+        "file": {"type": "string", "description": "source file, empty where none is known"},
+        "line": {"type": ["integer", "null"], "description": "its line there"},
+    },
+    "required": ["name", "address", "file", "line"],
+}
+
 BY_HAND: dict[str, dict[str, object]] = {
     "check": {
         "description": "one check that was switched; without a name, all of them by name",
@@ -331,6 +345,8 @@ BY_HAND: dict[str, dict[str, object]] = {
         ],
     },
     "info checks": {"type": "object", "additionalProperties": _CHECK},
+    "info variables": {"type": "array", "items": _SYMBOL},
+    "info types": {"type": "array", "items": _SYMBOL},
     "info hazards": {"type": "array", "items": {"$ref": "#/$defs/finding"}},
     "observe": {"description": "names, or what the observer had to report when it was taken off"},
     "info textures": {"$ref": "#/$defs/commands/info%20surfaces"},

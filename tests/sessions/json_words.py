@@ -37,6 +37,7 @@ arguments: arguments of the launch, in order
 arrived_threads: threads that stand at the breakpoint that was met
 arrived_warps: warps that do
 assembled: number of forms that the assembler makes
+begin: first address of a section of code
 barriers: barriers that the kernel uses
 base: first address
 bits: where the field lies in the word: [high, low]
@@ -97,6 +98,7 @@ dtype: element type
 dual: issued together with its neighbour
 edges: where control can go from here
 enabled: whether it stops the machine
+end: the address behind its last one
 ends: how the basic block ends
 engine: step, run or auto; of a log line the unit whose access faulted, or null
 entered: whether, or which, warps are in the handler
@@ -190,6 +192,7 @@ names: the name, then its other names
 nearest: where the address lies relative to the nearest memory, in words
 new: value after the access
 normalized: whether coordinates are 0 to 1
+never_written: bytes that nobody has written, as ranges or in words
 note: remark
 notes: remarks
 number: number

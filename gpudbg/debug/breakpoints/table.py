@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.answers import column, computed, typed_row
 from gpudbg.answers.data import record_data
-from gpudbg.answers.formats import COUNT, LIST, YES, Format
-from gpudbg.debug.breakpoints.watched import TYPE_WORDS
-from gpudbg.debug.script.blocks import Line, Statement, shown_lines
+from gpudbg.debug.breakpoints.rows import breakpoint_row
+from gpudbg.debug.script.blocks import Line, Statement
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
 from gpudbg.expr import Node, parse_condition
@@ -34,65 +32,6 @@ def _each(point: Breakpoint) -> str:
     return ", ".join(f"{name} ({place})" for name, place in rows[:TOLD]) + more
 
 
-@typed_row
-class LocationRow:
-    """One of a breakpoint's several locations, as `disable 1.2` numbers them."""
-
-    number: str = column()
-    enabled: bool = column(None, YES)
-    place: str = column()
-    function: str = column()
-
-
-def _breakpoint_type(row: BreakpointRow) -> str:
-    return "dprintf" if row.dprintf else TYPE_WORDS[row.watch]
-
-
-def _where(row: BreakpointRow) -> str:
-    return "<MULTIPLE>" if len(row.places) > 1 else " ".join(row.places) or "(pending)"
-
-
-def _what(row: BreakpointRow) -> str:
-    printed = f", {row.dprintf}" if row.dprintf else ""
-    return row.location + printed + (f" if {row.condition}" if row.condition else "")
-
-
-def _hits(row: BreakpointRow) -> str:
-    return str(row.hits) + (f" (ignore {row.ignore})" if row.ignore else "")
-
-
-@typed_row
-class BreakpointRow:
-    """A breakpoint as it stands; `locations` are those of one that has several."""
-
-    number: int = column("Num", COUNT)
-    location: str = column()
-    addresses: tuple[int, ...] = column(None, LIST)
-    places: tuple[str, ...] = column(None, LIST)
-    condition: str | None = column()
-    type = computed("Type", _breakpoint_type)
-    temporary: bool = column("Disp", Format(lambda on: "del" if on else "keep"))
-    enabled: bool = column("Enb", YES)
-    where = computed("Where", _where)
-    what = computed("What", _what)
-    ignore: int = column()
-    hits: int = column()
-    told = computed("Hits", _hits)
-    watch: str | None = column()
-    dprintf: str = column()
-    commands: tuple[str, ...] = column(None, LIST)
-    locations: tuple[LocationRow, ...] = column(key="", default=())
-
-    def below(self) -> Iterator[str]:
-        """The lines under it in a list: its locations, and its commands."""
-        wide = max((len(at.place) for at in self.locations), default=0)
-        for at in self.locations:
-            mark = YES.text(at.enabled)
-            yield f"{self.number}.{at.number:<4} {mark}  {at.place:<{wide}}  in {at.function}"
-        for text in self.commands:
-            yield f"        {text}"
-
-
 @dataclass(slots=True)
 class Breakpoint:
     """One breakpoint; `addresses` are pcs, empty while pending; `line` where it is a line's.
@@ -101,7 +40,8 @@ class Breakpoint:
     (`gpudbg.debug.breakpoints.watchpoints`) has no address; `watch` is what it looks at. `only` is
     the block and number of the one warp that it is for, `thread` that warp's number in GDB/MI;
     `dprintf` is what it prints in place of stopping: a format and expressions. `functions` are
-    those that begin at the addresses, where a name was written that means them.
+    those that begin at the addresses, where a name was written that means them; `original` is how a
+    client of GDB/MI wrote the location.
 
     >>> point = session.break_at("block_max+0x178", ignore=2)
     >>> point.number, point.places, point.ignore
@@ -126,6 +66,12 @@ class Breakpoint:
     dprintf: str = ""
     commands: list[Statement] = field(default_factory=list, repr=False)
     functions: tuple[str, ...] = ()
+    original: str = ""
+
+    @property
+    def written(self) -> str:
+        """The location as it was asked for."""
+        return self.original or self.location
 
     @property
     def silent(self) -> bool:
@@ -150,27 +96,9 @@ class Breakpoint:
         same = self.location == where
         return f"{word} {self.number} at {where}{'' if same else ': ' + self.location}{condition}"
 
-    def row(self, locations: tuple[LocationRow, ...] = ()) -> BreakpointRow:
-        """The breakpoint as it stands."""
-        return BreakpointRow(
-            self.number,
-            self.location,
-            self.addresses,
-            self.places,
-            self.condition,
-            self.temporary,
-            self.enabled,
-            self.ignore,
-            self.hits,
-            self.watch.target.kind if self.watch is not None else None,
-            self.dprintf,
-            tuple(shown_lines(self.commands)),
-            locations,
-        )
-
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        found: dict[str, Any] = record_data(self.row())
+        found: dict[str, Any] = record_data(breakpoint_row(self))
         return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpudbg.answers import Notice, Table
-from gpudbg.debug.breakpoints.table import BreakpointRow, LocationRow
+from gpudbg.debug.breakpoints.rows import BreakpointRow, breakpoint_row, located_row
 from gpudbg.debug.commands.table import command
 from gpudbg.debug.values.evaluation import check_names
 from gpudbg.debug.views import gdb_text
@@ -13,7 +13,6 @@ from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:
-    from gpudbg.debug.breakpoints.table import Breakpoint
     from gpudbg.debug.breakpoints.watched import WatchKind
     from gpudbg.debug.session import DebugSession
 
@@ -40,7 +39,7 @@ def _add(session: DebugSession, argument: str, temporary: bool) -> Notice:
         temporary=temporary,
         pending=session.settings.shown("breakpoint pending") == "on",
     )
-    return Notice(gdb_text.announcement(session, point), point.row())
+    return Notice(gdb_text.announcement(session, point), breakpoint_row(point))
 
 
 @command(
@@ -89,7 +88,7 @@ def dprintf(session: DebugSession, argument: str) -> Notice:
     point = session.break_at(location.strip() or None)
     point.dprintf = text.strip()
     words = gdb_text.announcement(session, point).replace("Breakpoint", "Dprintf", 1)
-    return Notice(words, point.row())
+    return Notice(words, breakpoint_row(point))
 
 
 WATCHES = """\
@@ -105,7 +104,7 @@ def _watch(session: DebugSession, argument: str, kind: WatchKind) -> Notice:
     if not expression:
         raise CommandError("an expression is missing", "watch bins[3]")
     point = session.watch_at(expression, kind, condition=condition.strip() or None)
-    return Notice(point.announce(), point.row())
+    return Notice(point.announce(), breakpoint_row(point))
 
 
 def _watch_command(name: str, kind: WatchKind, help_: str) -> None:
@@ -245,8 +244,8 @@ def condition(session: DebugSession, argument: str) -> Notice:
         check_names(session, text)
     point = session.breakpoints.set_condition(_number(session, number), text.strip() or None)
     if not text.strip():
-        return Notice(f"Breakpoint {point.number} now unconditional.", point.row())
-    return _quietly(session, point.announce(), point.row())
+        return Notice(f"Breakpoint {point.number} now unconditional.", breakpoint_row(point))
+    return _quietly(session, point.announce(), breakpoint_row(point))
 
 
 @command(
@@ -268,21 +267,7 @@ def ignore(session: DebugSession, argument: str) -> Notice:
         told = f"Will ignore next {crossings} of breakpoint {number}."
     else:
         told = f"Will stop next time breakpoint {number} is reached."
-    return Notice(told, point.row())
-
-
-def _row(session: DebugSession, point: Breakpoint) -> BreakpointRow:
-    """A breakpoint, with its locations where it has several."""
-    if len(point.addresses) < 2:
-        return point.row()
-    names = point.functions or tuple(map(session.symbols.function, point.addresses))
-    found = zip(point.addresses, point.places, names, strict=True)
-    return point.row(
-        tuple(
-            LocationRow(str(n), pc not in point.disabled, place, name)
-            for n, (pc, place, name) in enumerate(found, 1)
-        )
-    )
+    return Notice(told, breakpoint_row(point))
 
 
 @command(
@@ -298,7 +283,7 @@ def info_breakpoints(session: DebugSession, argument: str) -> Table:
     """List breakpoints."""
     return Table(
         BreakpointRow,
-        tuple(_row(session, point) for point in session.breakpoints),
+        tuple(located_row(session, point) for point in session.breakpoints),
         empty="no breakpoints; `break LOCATION` sets one",
         below=BreakpointRow.below,
     )

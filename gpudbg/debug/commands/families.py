@@ -34,6 +34,7 @@ FAMILIES = (
     "plugins",
     "trap",
     "timeline",
+    "symbols",
 )
 """Modules of this package that enter commands."""
 

@@ -12,6 +12,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from gpudbg.answers import Listing, column, typed_row
+from gpudbg.answers.formats import YES
 from gpudbg.debug.stops import standing
 from gpudbg.debug.symbols import as_written
 from gpudbg.debug.views import text as views
@@ -28,6 +29,7 @@ from gpudbg.expr.types import VOID
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gpudbg.debug.breakpoints.rows import BreakpointRow, LocationRow
     from gpudbg.debug.breakpoints.table import Breakpoint
     from gpudbg.debug.session import DebugSession
     from gpudbg.debug.symbols import Line
@@ -98,6 +100,51 @@ def announcement(session: DebugSession, row: Breakpoint) -> str:
 
 DISPLAYS = ("Auto-display expressions now in effect:", "Num Enb Expression")
 """What stands above `info display`."""
+
+
+def breakpoint_listing(rows: Sequence[BreakpointRow], none: str) -> Listing:
+    """`info breakpoints`; `none` is said where there are no rows."""
+    title = ("Num     Type           Disp Enb Address            What",) if rows else ()
+    return Listing(tuple(rows), breakpoint_lines, none, title)
+
+
+def breakpoint_lines(row: BreakpointRow) -> list[str]:
+    """A breakpoint's lines of `info breakpoints`."""
+    at, what = "", row.location
+    if row.watch is None:
+        one = row.locations[0] if len(row.locations) == 1 else None
+        at = breakpoint_address(row)
+        what = row.original if not row.locations else _in_words(one) if one is not None else ""
+    disposition = "del" if row.temporary else "keep"
+    out = [
+        f"{row.number:<7} {row.type:<14} {disposition:<4} {YES.text(row.enabled):<3} "
+        f"{at:<18} {what}"
+    ]
+    if row.condition:
+        out.append(f"\tstop only if {row.condition}")
+    if row.hits:
+        out.append(f"\tbreakpoint already hit {row.hits} time{'s' if row.hits > 1 else ''}")
+    if row.ignore:
+        out.append(f"\tignore next {row.ignore} hits")
+    out += [f"        {text}" for text in row.commands]
+    for place in row.locations if len(row.locations) > 1 else ():
+        number = f"{row.number}.{place.number}"
+        on, address = YES.text(place.enabled), f"0x{place.pc:016x}"
+        out.append(f"{number:<27} {on:<3} {address:<18} {_in_words(place)}")
+    return out
+
+
+def breakpoint_address(row: BreakpointRow) -> str:
+    """What gdb gives as a breakpoint's address."""
+    if not row.locations:
+        return "<PENDING>"
+    return "<MULTIPLE>" if len(row.locations) > 1 else f"0x{row.locations[0].pc:016x}"
+
+
+def _in_words(place: LocationRow) -> str:
+    line = place.line
+    at = f" at {PurePath(line.file).name}:{line.number}" if line is not None else ""
+    return f"in {place.inside}{at}" if place.inside else ""
 
 
 # ---- source ----------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpudbg.debug.breakpoints.rows import located_row
 from gpudbg.debug.engine_thread import EngineThread, Outcome
 from gpudbg.debug.focus.warp_ids import WarpIds
 from gpudbg.debug.stops.cuda_exceptions import signal_of
@@ -105,7 +106,6 @@ class Bridge(Opened):
         self.ids = WarpIds()
         self.variables = VarObjects()
         self.registers_seen: dict[int, dict[int, str]] = {}
-        self.original: dict[int, str] = {}
         self.host = BridgeHost(self, is_command)
         self.waiting: Player | None = None
         self.terminal: int | None = None
@@ -195,7 +195,7 @@ class Bridge(Opened):
         self.sources = sources
         for row in self.breakpoints:
             row.addresses, row.places = (), ()
-            row.location = self.original.get(row.number, row.location)
+            row.location = row.written
         session.breakpoints.adopt(self.breakpoints)
         self.breakpoints = session.breakpoints
         self.session, self.path, self.opened_with = session, full, list(self.arguments)
@@ -337,9 +337,8 @@ class Bridge(Opened):
 
     def breakpoint_record(self, number: int, version: int) -> Fields:
         """A breakpoint's fields."""
-        row = self.breakpoints.get(number)
-        original = self.original.setdefault(number, row.location)
-        return shown.breakpoint_fields(self.session, row, original, version)
+        row = located_row(self.session, self.breakpoints.get(number))
+        return shown.breakpoint_fields(row, version)
 
     def _seen(self) -> dict[int, tuple[Any, ...]]:
         return {
@@ -376,8 +375,6 @@ class Bridge(Opened):
                 ui.put(records.notification("breakpoint-deleted", {"id": n}))
         if not deleted:
             new |= {n: old[n] for n in gone}
-        for n in gone if deleted else ():
-            self.original.pop(n, None)
         self._rows = new
         return gone
 

@@ -8,14 +8,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from gpudbg.answers import Answer as Record
+from gpudbg.answers import lines_of
+from gpudbg.debug.breakpoints.rows import located_row
+from gpudbg.debug.commands import symbols
 from gpudbg.debug.commands.families import load
 from gpudbg.debug.commands.frames import frame_row
 from gpudbg.debug.commands.launch import completed
 from gpudbg.debug.focus.warp_ids import target_id
 from gpudbg.debug.script import Player, Statement
 from gpudbg.debug.values.frames import frames
+from gpudbg.debug.views import gdb_text
 from gpudbg.errors import CommandError, GpudbgError
-from gpudbg.frontends.mi import infos, settings, shown
+from gpudbg.frontends.mi import settings, shown
 from gpudbg.frontends.mi.bridge import BUSY, INFERIOR
 from gpudbg.frontends.mi.commands import execution
 from gpudbg.frontends.mi.commands.registry import Answer
@@ -278,6 +283,50 @@ def _thread(bridge: Bridge, ui: Ui, argument: str) -> Answer | None:
     return None
 
 
+def _info_threads(bridge: Bridge, ui: Ui, argument: str) -> None:
+    """Warps as gdb lists threads."""
+    session = bridge.session
+    if session is None or not bridge.started:
+        ui.stream("~", "No threads.\n")
+        return
+    if bridge.run is not None:
+        raise MiError(BUSY)
+    ui.stream("~", "  Id   Target Id                                Frame \n")
+    current = bridge.ids.focused(session)
+    for number, warp in bridge.ids.warps(session).items():
+        mark = "*" if number == current else " "
+        where = frame_row(session, frames(session, warp)[0])[4:]
+        ui.stream("~", f"{mark} {number:<4} {target_id(warp):<40} {where}\n")
+
+
+def _info_inferiors(bridge: Bridge, ui: Ui, argument: str) -> None:
+    """The one program."""
+    state = f"process {os.getpid()}" if bridge.started else "<null>"
+    ui.stream("~", "  Num  Description       Connection           Executable        \n")
+    ui.stream("~", f"* 1    {state:<17} 1 (native)           {bridge.path or ''} \n")
+
+
+# ---- lists -----------------------------------------------------------------------------
+def _print(ui: Ui, answer: Record) -> None:
+    for text in lines_of(answer):
+        ui.stream("~", f"{text}\n")
+
+
+def _breakpoints(bridge: Bridge, ui: Ui, argument: str) -> None:
+    rows = [located_row(bridge.session, point) for point in bridge.breakpoints]
+    _print(ui, gdb_text.breakpoint_listing(rows, "No breakpoints or watchpoints."))
+
+
+def _watchpoints(bridge: Bridge, ui: Ui, argument: str) -> None:
+    """Watchpoints alone."""
+    rows = [located_row(bridge.session, point) for point in bridge.breakpoints if point.watch]
+    _print(ui, gdb_text.breakpoint_listing(rows, "No watchpoints."))
+
+
+def _functions(bridge: Bridge, ui: Ui, argument: str) -> None:
+    _print(ui, symbols.functions(bridge.loaded(), argument))
+
+
 # ---- gdb's other words -----------------------------------------------------------------
 def _quit(bridge: Bridge, ui: Ui, argument: str) -> Answer:
     bridge.exiting = True
@@ -403,17 +452,13 @@ _OWN: dict[str, Own] = {
     "interpreter-exec": _interpreter_exec,
     "target": _target,
     "thread": _thread,
-    "info threads": infos.info_threads,
-    "info inferiors": infos.info_inferiors,
-    "info breakpoints": infos.info_breakpoints,
-    "info break": infos.info_breakpoints,
-    "info b": infos.info_breakpoints,
-    "info watchpoints": infos.info_watchpoints,
-    "info functions": infos.info_functions,
-    "info variables": infos.info_variables,
-    "info types": infos.info_types,
-    "info files": infos.info_files,
-    "info target": infos.info_files,
+    "info threads": _info_threads,
+    "info inferiors": _info_inferiors,
+    "info breakpoints": _breakpoints,
+    "info break": _breakpoints,
+    "info b": _breakpoints,
+    "info watchpoints": _watchpoints,
+    "info functions": _functions,
     "info sharedlibrary": _say("No shared libraries loaded at this time.\n"),
     "info shared": _say("No shared libraries loaded at this time.\n"),
     "info signals": _say("Signals of the emulated GPU stop the program and are reported.\n"),

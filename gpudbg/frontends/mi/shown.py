@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.answers.columns import shown_columns
+from gpudbg.answers.formats import YES
 from gpudbg.answers.text import align_of, width_of
 from gpudbg.answers.words import dim
-from gpudbg.debug.breakpoints.watched import TYPE_WORDS
 from gpudbg.debug.commands.frames import frame_words, mid_line
 from gpudbg.debug.focus.warp_ids import target_id
 from gpudbg.debug.launched import launch_shape
 from gpudbg.debug.symbols import as_written
 from gpudbg.debug.values.frames import Frame, frames
+from gpudbg.debug.views import gdb_text
 from gpudbg.debug.views.arguments import frame_arguments
 from gpudbg.frontends.mi.records import Pairs
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from gpudbg.answers import Table
-    from gpudbg.debug.breakpoints.table import Breakpoint
+    from gpudbg.debug.breakpoints.rows import BreakpointRow, LocationRow
     from gpudbg.debug.session import DebugSession
     from gpudbg.debug.symbols import Line
     from gpudbg.sm.state import WarpState
@@ -174,61 +175,34 @@ def source_text(session: DebugSession, frame: Frame) -> str:
 
 
 # ---- breakpoints -----------------------------------------------------------------------
-def place_fields(session: DebugSession | None, pc: int) -> Fields:
-    """addr, func, file, fullname and line of a breakpoint's place."""
-    if session is None:
-        return {"addr": address(pc)}
-    line = session.symbols.line(pc)
-    out: Fields = {"addr": address(pc), "func": inlined_function(session, pc, line)}
-    if line is not None:
-        out["file"] = as_written(line.file)
-        out["fullname"] = session.sources.fullname(line.file)
-        out["line"] = line.number
+def location_fields(place: LocationRow) -> Fields:
+    """addr, func, file, fullname and line of a breakpoint's location."""
+    out: Fields = {"addr": address(place.pc)}
+    if place.place:
+        out["func"] = place.inside
+    if place.line is not None:
+        out["file"] = as_written(place.line.file)
+        out["fullname"] = place.fullname
+        out["line"] = place.line.number
     return out
 
 
-def inlined_function(session: DebugSession, pc: int, line: Line | None) -> str:
-    """The function that a line at a pc is in: of an inlined call, where the line is in it."""
-    inner = session.symbols.line(pc)
-    for name, caller in session.symbols.calls(pc):
-        if inner == line:
-            return name
-        inner = caller
-    return session.symbols.function(pc)
-
-
-def line_fields(session: DebugSession | None, row: Breakpoint, pc: int) -> Fields:
-    """As `place_fields`, with the line that was asked for where the place is inlined in it."""
-    out = place_fields(session, pc)
-    if row.line is not None and session is not None:
-        out["func"] = inlined_function(session, pc, row.line)
-        out["file"] = as_written(row.line.file)
-        out["fullname"] = session.sources.fullname(row.line.file)
-        out["line"] = row.line.number
-    return out
-
-
-def breakpoint_fields(
-    session: DebugSession | None, row: Breakpoint, original: str, version: int
-) -> Fields:
+def breakpoint_fields(row: BreakpointRow, version: int) -> Fields:
     """A breakpoint as `bkpt={…}`."""
     out: Fields = {
         "number": row.number,
-        "type": "dprintf"
-        if row.dprintf
-        else TYPE_WORDS[row.watch.target.kind if row.watch is not None else None],
+        "type": row.type,
         "disp": "del" if row.temporary else "keep",
-        "enabled": "y" if row.enabled else "n",
+        "enabled": YES.text(row.enabled),
     }
-    several = len(row.addresses) > 1
+    several = len(row.locations) > 1
     if row.watch is not None:
         out["what"] = row.location
-    elif not row.addresses:
-        out |= {"addr": "<PENDING>", "pending": original}
-    elif several:
-        out["addr"] = "<MULTIPLE>"
+    elif len(row.locations) == 1:
+        out |= {**location_fields(row.locations[0]), "thread-groups": [GROUP]}
     else:
-        out |= {**line_fields(session, row, row.addresses[0]), "thread-groups": [GROUP]}
+        out["addr"] = gdb_text.breakpoint_address(row)
+        out |= {} if several else {"pending": row.original}
     if row.thread is not None:
         out["thread"] = row.thread
     if row.condition:
@@ -238,16 +212,16 @@ def breakpoint_fields(
         out["ignore"] = row.ignore
     if row.dprintf:
         out["script"] = [f"printf {row.dprintf}"]
-    out["original-location"] = original
+    out["original-location"] = row.original
     if several:
         places = [
             {
-                "number": f"{row.number}.{n}",
-                "enabled": "n" if pc in row.disabled else "y",
-                **line_fields(session, row, pc),
+                "number": f"{row.number}.{place.number}",
+                "enabled": YES.text(place.enabled),
+                **location_fields(place),
                 "thread-groups": [GROUP],
             }
-            for n, pc in enumerate(row.addresses, 1)
+            for place in row.locations
         ]
         if version >= 3:
             out["locations"] = places

@@ -64,7 +64,7 @@ def break_insert(call: Call) -> Fields:
     if thread is not None:
         row.thread = thread
         row.only = call.bridge.ids.key(thread)
-    call.bridge.original[row.number] = original
+    row.original = original
     fields = call.bridge.breakpoint_record(row.number, call.ui.version)
     return shown.breakpoint_result(fields)
 
@@ -221,7 +221,7 @@ def break_watch(call: Call) -> Fields:
         raise MiError("-break-watch: USAGE: [-r|-a] EXPRESSION")
     kind: WatchKind = "read" if opts.has("-r") else "access" if opts.has("-a") else "write"
     row = call.bridge.loaded().watch_at(expression, kind)
-    call.bridge.original[row.number] = expression
+    row.original = expression
     return {WATCH_REASONS[kind][1]: {"number": row.number, "exp": expression}}
 
 
@@ -258,7 +258,7 @@ def dprintf_insert(call: Call) -> Fields:
     row.dprintf = text
     if thread is not None:
         row.thread, row.only = thread, call.bridge.ids.key(thread)
-    call.bridge.original[row.number] = original
+    row.original = original
     return shown.breakpoint_result(call.bridge.breakpoint_record(row.number, call.ui.version))
 
 

@@ -26,9 +26,8 @@ def start(bridge: Bridge, stop_at_entry: bool = False) -> Answer:
         if bridge.session is None:
             bridge.open(bridge.path)
         bridge.loaded().require_launchable()
-        row = bridge.loaded().break_at(bridge.loaded().kernel.name, temporary=True)
+        bridge.loaded().break_at(bridge.loaded().kernel.name, temporary=True)
         bridge.breakpoint_changes()
-        bridge.original[row.number] = row.location
     session = bridge.begin()
     bridge.resume(session.cont, STEP_END)
     return Answer("running")
