@@ -1,23 +1,25 @@
-"""Where a function of sm_70 and later keeps its return address and its caller's registers.
+"""Where a function keeps its caller's registers, and from sm_70 on its return address.
 
-CALL pushes nothing there: ordinary code puts the return address into a register pair (R20:R21 by
-the ABI, others for the compiler's own helpers), the callee saves what it needs on its stack, and
-RET jumps to a pair.  A walk from a function's first instruction follows copies of registers, the
-stack pointer and words of the stack; at any instruction in between it says which register or word
-holds what the caller left.  Calls inside keep what their target keeps, by the same walk; targets
-that are not known keep the callee-saved registers of the ABI (*documented* by what ptxas emits).
+Up to sm_62 CAL leaves a token on the divergence stack.  From sm_70 on CALL pushes nothing: ordinary
+code puts the return address into a register pair (R20:R21 by the ABI, others for the compiler's own
+helpers), and RET jumps to a pair.  The callee saves what it needs on its stack.  A walk from a
+function's first instruction follows copies of registers, the stack pointer and words of the stack;
+at any instruction in between it says which register or word holds what the caller left.  Calls
+inside keep what their target keeps, by the same walk; targets that are not known keep the
+callee-saved registers of the ABI (*documented* by what ptxas emits).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from gpudbg.analysis.cfg import CALLS, ENDS, INDIRECT
+from gpudbg.analysis.cfg import CALLS, ENDS, INDIRECT, POPS, Flow
+from gpudbg.code_layout import layout_of
 from gpudbg.errors import DecodeError
 from gpudbg.isa.family import Instruction, decode
-from gpudbg.isa.operands import Address, Imm, Reg
+from gpudbg.isa.operands import Address, Imm, Name, Reg
 
 STACK_POINTER: Final = 1
 RETURN_PAIR: Final = 20
@@ -29,6 +31,10 @@ CALLEE_SAVED: Final = frozenset(
 MOST_INSTRUCTIONS: Final = 20_000
 """Longer functions are not walked."""
 
+FURTHEST_PRET: Final = 64
+"""Instructions before an indirect call in which its PRET is looked for."""
+
+_SUMS: Final = ("IADD3", "IADD", "VIADD", "IADD32I")
 _SIZES: Final = {"64": 2, "128": 4}
 
 
@@ -46,19 +52,39 @@ class Stack:
     offset: int
 
 
-Value = Entry | Stack
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A number in the code."""
+
+    value: int
+
+
+Value = Entry | Stack | Constant
+BARRIERS: Final = 1000
+"""`Entry(BARRIERS + n)` is what convergence barrier Bn held."""
+FIRST_SAVED_BARRIER: Final = 6
+"""Those from here on a function gives back as it got them."""
+
 Place = tuple[str, int]
-"""("R", number) of a register, ("S", bytes from the first stack pointer) of a word of the stack."""
+"""("R", number) of a register, ("S", bytes from the first stack pointer) of a word of the stack,
+("B", number) of a convergence barrier."""
 State = dict[Place, Value]
 """What is known; a place that is not named holds something else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Return:
-    """How a function returns: the pair that held the address when it began, what is added to it."""
+    """How a function returns.
+
+    Attributes:
+        register: the one that held the address when it began, its low half.
+        base: what is added to it.
+        high: the address's high half where the function knows it; None: the register after.
+    """
 
     register: int
     base: int
+    high: int | None = None
 
 
 @dataclass(slots=True)
@@ -67,10 +93,14 @@ class FunctionFacts:
 
     Attributes:
         entry: address of its first instruction.
-        returns: None where it has no RET (a kernel), or where it leads to no register of the entry.
+        returns: None where it has no RET (a kernel), or where it leads to no register of the entry,
+            and up to sm_62.
         before: what is known before each instruction.
         kept: registers that it gives back as it got them.
         touched: registers that it writes, or a call in it may; `before` tells of no others.
+        saves_predicates: it brings predicates back from a register.
+        uses: convergence barriers that it opens, leaves, saves or brings back.
+        barriers: those of them that it gives back as they were.
     """
 
     entry: int
@@ -78,13 +108,16 @@ class FunctionFacts:
     before: dict[int, State] = field(default_factory=dict)
     kept: frozenset[int] = CALLEE_SAVED
     touched: frozenset[int] = frozenset()
+    saves_predicates: bool = False
+    uses: frozenset[int] = frozenset()
+    barriers: frozenset[int] = frozenset()
 
     def place_of(self, pc: int, register: int) -> Place | None:
         """Where the value lies before an instruction that a register held at the beginning."""
         state = self.before.get(pc)
         if state is None:
             return None
-        if register not in self.touched:
+        if register < BARRIERS and register not in self.touched:
             return "R", register
         found = [place for place, value in state.items() if value == Entry(register)]
         # The register itself where it still has it: no memory needs to be read.
@@ -111,7 +144,8 @@ class CallFrames:
         arch: str,
         extent: Callable[[int], tuple[int, int] | None],
     ) -> None:
-        self._word, self._arch, self._extent = word, arch, extent
+        self._word, self.arch, self._extent = word, arch, extent
+        self.layout = layout_of(arch)
         self._facts: dict[int, FunctionFacts] = {}
         self._walking: set[int] = set()
 
@@ -126,7 +160,7 @@ class CallFrames:
         """The instruction at a code address, or None."""
         word = self._word(pc)
         try:
-            return None if word is None else decode(word, self._arch)
+            return None if word is None else decode(word, self.arch)
         except DecodeError:
             return None
 
@@ -138,6 +172,11 @@ class CallFrames:
             self._walking.discard(first)
             self._facts[first] = found
         return found
+
+    def flow(self, first: int, end: int) -> Flow:
+        """Control flow of a function up to sm_62."""
+        pcs = (pc for pc in range(first, end, 8) if not self.layout.is_control(pc))
+        return Flow(((pc, word) for pc in pcs if (word := self._word(pc)) is not None), self.arch)
 
     def kept_by(self, target: int | None) -> frozenset[int]:
         """Registers that a call of a target gives back; those of the ABI where that is unknown."""
@@ -155,19 +194,29 @@ class _Walk:
         self._found = FunctionFacts(first)
         self._returns: list[tuple[Return | None, State]] = []
         self._indirect: list[State] = []
+        layout = frames.layout
+        pcs = range(layout.first(first), end, layout.word_bytes)
+        self._pcs = [pc for pc in pcs if not layout.is_control(pc)]
+        self._narrow = layout.has_control_words
+        self._flow: Flow | None = None
 
     def facts(self) -> FunctionFacts:
         """Walk all that can be reached, then what indirect branches may reach."""
-        if self._end - self._first > MOST_INSTRUCTIONS * 16:
+        if len(self._pcs) > MOST_INSTRUCTIONS:
             return self._found
+        if self._narrow:
+            self._flow = self._frames.flow(self._first, self._end)
         touched = self._touched()
         self._found.touched = frozenset(touched)
-        self._spread(self._first, {("R", n): _first_value(n) for n in touched})
+        state: State = {("R", n): _first_value(n) for n in touched}
+        barriers = self._found.uses = frozenset(self._barriers())
+        state |= {("B", n): Entry(BARRIERS + n) for n in barriers}
+        self._spread(self._frames.layout.first(self._first), state)
         if self._indirect:
             state = self._indirect[0]
             for other in self._indirect[1:]:
                 state = _joined(state, other)
-            for pc in range(self._first, self._end, 16):
+            for pc in self._pcs:
                 if pc not in self._found.before:
                     self._spread(pc, state)
         returns = [made for made, _ in self._returns]
@@ -180,24 +229,36 @@ class _Walk:
                 if state.get(("R", n)) != _first_value(n)
             }
             self._found.kept = frozenset(range(255)) - lost
+            self._found.barriers = frozenset(
+                n
+                for n in barriers
+                if all(state.get(("B", n)) == Entry(BARRIERS + n) for _, state in self._returns)
+            )
         return self._found
+
+    def _barriers(self) -> set[int]:
+        """Convergence barriers that may change in the function."""
+        found = (self._frames.instruction(pc) for pc in self._pcs if not self._narrow)
+        return {n for insn in found if insn is not None and (n := _barrier(insn)) is not None}
 
     def _touched(self) -> set[int]:
         """Registers that may change in the function, and those that its RETs use."""
         out = {STACK_POINTER}
-        for pc in range(self._first, self._end, 16):
+        for pc in self._pcs:
             insn = self._frames.instruction(pc)
             if insn is None:
                 continue
             out |= insn.writes().registers
+            if insn.op in ("R2P", "PR2R"):
+                self._found.saves_predicates = True
             if insn.op == "RET":
                 out |= insn.reads().registers
-            elif insn.op in CALLS:
+            elif insn.op in CALLS or (insn.op in INDIRECT and self._after_call(pc)):
                 out |= set(range(255)) - self._kept_over(pc, insn)
         return out
 
     def _kept_over(self, pc: int, insn: Instruction) -> frozenset[int]:
-        through_register = any(isinstance(o, Reg) for o in insn.operands)
+        through_register = any(isinstance(o, Reg) for o in insn.operands) or insn.op in INDIRECT
         return self._frames.kept_by(None if through_register else insn.target(pc))
 
     def _spread(self, pc: int, state: State) -> None:
@@ -219,30 +280,53 @@ class _Walk:
 
     def _after(self, pc: int, insn: Instruction, state: State) -> list[tuple[int, State]]:
         """Where control goes, and what is known there."""
-        following = pc + 16
-        always = insn.unconditional
+        following = self._frames.layout.next(pc)
+        beside = [] if insn.unconditional else [(following, state)]
         if insn.op in ENDS:
-            return [] if always else [(following, state)]
-        if insn.op == "RET":
-            self._returns.append((_return(pc, insn, state), state))
-            return [] if always else [(following, state)]
-        if insn.op in INDIRECT:
-            self._indirect.append(state)
-            return [] if always else [(following, state)]
+            return beside
+        if insn.op in POPS or insn.op in INDIRECT:
+            return [*self._popped(pc, insn, state), *beside]
         if insn.op in CALLS:
             return [(following, self._called(pc, insn, state))]
         if insn.op in ("BRA", "JMP"):
             target = insn.target(pc)
-            out = [] if target is None else [(target, state)]
-            return out if always and not insn.tests_guard else [*out, (following, state)]
+            out = [] if target is None else [(self._frames.layout.first(target), state)]
+            return [*out, (following, state)] if insn.tests_guard else [*out, *beside]
         return [(following, _executed(insn, state))]
+
+    def _popped(self, pc: int, insn: Instruction, state: State) -> list[tuple[int, State]]:
+        """Where what takes its target from a token or a register may lead."""
+        if insn.op in INDIRECT:
+            behind = self._after_call(pc)
+            if behind is not None:
+                return [(behind, self._called(pc, insn, state))]
+            self._indirect.append(state)
+            return []
+        targets = () if self._flow is None else self._flow.targets(pc)
+        if insn.op == "RET" and not targets:
+            self._returns.append((_return(pc, insn, state), state))
+        return [(target, state) for target in targets]
+
+    def _after_call(self, pc: int) -> int | None:
+        """Where an indirect jump comes back to: up to sm_62 PRET before it says so."""
+        if not self._narrow:
+            return None
+        layout = self._frames.layout
+        for before in (layout.back(pc, n) for n in range(1, FURTHEST_PRET)):
+            insn = self._frames.instruction(before) if before >= self._first else None
+            if insn is not None and insn.op == "PRET":
+                target = insn.target(before)
+                return None if target is None or target <= pc else layout.first(target)
+        return None
 
     def _called(self, pc: int, insn: Instruction, state: State) -> State:
         kept = self._kept_over(pc, insn)
         return {
             place: value
             for place, value in state.items()
-            if place[0] == "S" or place[1] in kept or place[1] == STACK_POINTER
+            if place[0] == "S"
+            or (place[0] == "R" and (place[1] in kept or place[1] == STACK_POINTER))
+            or (place[0] == "B" and place[1] >= FIRST_SAVED_BARRIER)
         }
 
 
@@ -256,13 +340,14 @@ def _joined(a: State, b: State) -> State:
 
 def _return(pc: int, insn: Instruction, state: State) -> Return | None:
     pair = next((o for o in insn.operands if isinstance(o, Reg)), None)
-    if pair is None:
+    if pair is None:  # Up to sm_62: a token says where to.
         return None
     low, high = state.get(("R", pair.index)), state.get(("R", pair.index + 1))
-    if not isinstance(low, Entry) or high != Entry(low.register + 1):
+    known = high.value if isinstance(high, Constant) else None
+    if not isinstance(low, Entry) or (known is None and high != Entry(low.register + 1)):
         return None
     base = insn.target(pc) if "REL" in insn.m else 0
-    return Return(low.register, base or 0)
+    return Return(low.register, base or 0, known)
 
 
 # ---- what instructions do to places ------------------------------------------------------
@@ -271,12 +356,43 @@ def _executed(insn: Instruction, state: State) -> State:
     written = insn.writes().registers
     if insn.op == "STL":
         return _stored(insn, state)
+    barrier = _barrier(insn)
+    if barrier is not None:
+        return _moved_barrier(insn, barrier, state)
     if not written:
         return state
     made = _made(insn, state) if insn.unconditional else {}
-    after = {p: v for p, v in state.items() if p[0] == "S" or p[1] not in written}
+    after = {p: v for p, v in state.items() if p[0] != "R" or p[1] not in written}
     for register, value in made.items():
         after["R", register] = value
+    return after
+
+
+def _barrier(insn: Instruction) -> int | None:
+    """The convergence barrier that an instruction opens, leaves, saves or brings back."""
+    name = insn.o.get("name")
+    if insn.op not in ("BSSY", "BSYNC", "BREAK", "BMOV") or not isinstance(name, Name):
+        return None
+    return name.value if name.text.startswith("B") and name.text[1:].isdigit() else None
+
+
+def _moved_barrier(insn: Instruction, barrier: int, state: State) -> State:
+    """What is known after an instruction that works on a convergence barrier."""
+    after = dict(state)
+    target, source = insn.o.get("d"), insn.o.get("a")
+    if isinstance(target, Reg):  # BMOV R, Bn
+        value = after.get(("B", barrier))
+        after.pop(("R", target.index), None)
+        if value is not None and insn.unconditional:
+            after["R", target.index] = value
+        if "CLEAR" in insn.m:
+            after.pop(("B", barrier), None)
+        return after
+    after.pop(("B", barrier), None)
+    if isinstance(source, Reg) and insn.unconditional:  # BMOV Bn, R
+        value = state.get(("R", source.index))
+        if isinstance(value, Entry) and value.register >= BARRIERS:
+            after["B", barrier] = value
     return after
 
 
@@ -284,6 +400,9 @@ def _made(insn: Instruction, state: State) -> dict[int, Value]:
     """Registers that an instruction gives a value that is known."""
     if insn.op == "LDL":
         return _loaded(insn, state)
+    number = _number(insn)
+    if number is not None:
+        return number
     target, source, add = _copied(insn)
     if target is None or source is None:
         return {}
@@ -300,19 +419,38 @@ def _made(insn: Instruction, state: State) -> dict[int, Value]:
     return out
 
 
+def _number(insn: Instruction) -> dict[int, Value] | None:
+    """The register that a move from the code writes; None for other instructions."""
+    o = insn.o
+    target = o.get("d")
+    if not isinstance(target, Reg) or target.file != "R" or target.count != 1:
+        return None
+    if insn.op == "MOV":
+        source = o.get("a", o.get("b"))
+    elif insn.op == "IMAD" and not {"WIDE", "HI", "X"} & _words(insn):
+        zero = any(isinstance(p, Reg) and p.is_zero for p in (o.get("a"), o.get("b")))
+        source = o.get("c") if zero else None
+    else:
+        return None
+    return {target.index: Constant(source.value)} if isinstance(source, Imm) else None
+
+
 def _copied(insn: Instruction) -> tuple[Reg | None, Reg | None, int]:
     """(destination, source, what is added) of a move, or of a sum with an immediate."""
     o = insn.o
     target = o.get("d")
     if not isinstance(target, Reg) or target.file != "R":
         return None, None, 0
+    words = _words(insn)
     if insn.op == "MOV":
-        return target, _plain(o.get("a")), 0
+        mask = o.get("imm")
+        whole = not isinstance(mask, Imm) or mask.value == 0xF
+        return target, _plain(o.get("a", o.get("b"))) if whole else None, 0
     parts = [o.get(name) for name in ("a", "b", "c")]
-    if insn.op == "IMAD" and not {"WIDE", "HI", "X"} & set(insn.m):
+    if insn.op == "IMAD" and not {"WIDE", "HI", "X"} & words:
         product = any(isinstance(part, Reg) and part.is_zero for part in parts[:2])
         return target, _plain(parts[2]) if product else None, 0
-    if insn.op in ("IADD3", "IADD", "VIADD") and not {"X", "64"} & set(insn.m):
+    if insn.op in _SUMS and not {"X", "64", "PO", "SAT"} & words:
         rest = [p for p in parts if p is not None and not (isinstance(p, Reg) and p.is_zero)]
         sources = [p for p in rest if isinstance(p, Reg)]
         immediates = [p for p in rest if isinstance(p, Imm)]
@@ -320,6 +458,15 @@ def _copied(insn: Instruction) -> tuple[Reg | None, Reg | None, int]:
             added = sum(i.value for i in immediates) & 0xFFFFFFFF
             return target, _plain(sources[0]), added - (added >> 31 << 32)
     return None, None, 0
+
+
+def _words(insn: Instruction) -> frozenset[str]:
+    """Modifiers by name, whichever kind of instruction it is."""
+    if not isinstance(insn.m, Mapping):
+        return frozenset(insn.m)
+    return frozenset(
+        name.upper() if value is True else str(value) for name, value in insn.m.items() if value
+    )
 
 
 def _plain(operand: object) -> Reg | None:
@@ -341,13 +488,14 @@ def _slot(insn: Instruction, state: State) -> int | None:
 
 def _width(insn: Instruction) -> int | None:
     """Registers of an access; None: it is narrower than a register."""
-    if {"U8", "S8", "U16", "S16"} & set(insn.m):
+    words = _words(insn)
+    if {"U8", "S8", "U16", "S16"} & words:
         return None
-    return next((count for name, count in _SIZES.items() if name in insn.m), 1)
+    return next((count for name, count in _SIZES.items() if name in words), 1)
 
 
 def _stored(insn: Instruction, state: State) -> State:
-    place, source = _slot(insn, state), insn.o.get("a")
+    place, source = _slot(insn, state), insn.o.get("a", insn.o.get("b"))
     if place is None or not isinstance(source, Reg):
         # A place that is not known: compilers keep what they save apart from what programs index.
         return state

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from gpudbg import html
 from gpudbg.answers import Sections
 from gpudbg.answers.words import dim
-from gpudbg.debug import look, stepping
+from gpudbg.debug import leaving, look, stepping
 from gpudbg.debug.breakpoints.events import Events
 from gpudbg.debug.breakpoints.setting import Breakpoints
 from gpudbg.debug.breakpoints.watched import WatchKind
@@ -408,13 +408,16 @@ class DebugSession(Inferior):
         stepping.jump(self.runner, self.location_text(location))
 
     def leave_function(self) -> None:
-        """Let the focused warp return from a function it has just entered; nothing runs.
+        """Let the focused warp return from the selected frame's function; nothing runs.
+
+        The caller's registers and stack pointer come back from where the function keeps them; the
+        register of its result stays as it is.  Up to sm_62 all lanes of the call return.
 
         Raises:
-            CommandError: it is in the kernel itself, or further on, where the function may have
-                saved registers that only it can restore.
+            CommandError: the frame is the kernel's or an inlined function's, or what the caller
+                needs cannot be found; nothing has changed then.
         """
-        stepping.leave_function(self.runner)
+        leaving.leave_function(self.runner)
 
     def interrupt(self) -> None:
         """Stop a running machine soon; safe from any thread and from a signal handler."""

@@ -28,7 +28,6 @@ from gpudbg.debug.stops.stop import StepStop
 from gpudbg.debug.values.evaluation import origin
 from gpudbg.debug.values.frames import call_depth, frames
 from gpudbg.errors import CommandError
-from gpudbg.sm.divergence import step as divergence
 from gpudbg.sm.events import StopEvent
 
 if TYPE_CHECKING:
@@ -251,21 +250,3 @@ def jump(runner: Runner, location: str | None) -> None:
     warp = inferior.focused()
     warp.pc = found[0]
     warp.shown = warp.executed
-
-
-def leave_function(runner: Runner) -> None:
-    """Return from a function before its first instruction; see `DebugSession.leave_function`."""
-    runner.require_movable()
-    inferior = runner.inferior
-    warp = inferior.focused()
-    if not call_depth(inferior, warp):
-        raise CommandError("Can not force return from the kernel itself.", "`kill` ends the launch")
-    name, offset = inferior.symbols.function_offset(inferior.symbols.layout.first(warp.pc))
-    if offset > 8:
-        raise CommandError(
-            f"Can not force return from the middle of {name}: it may have saved registers",
-            "break at its entry and return from there, or use finish",
-        )
-    warp.pc = divergence.pop(warp, warp.pc, "RET", warp.active)
-    warp.shown = warp.executed
-    inferior.frame_level = inferior.skipped_inline = 0

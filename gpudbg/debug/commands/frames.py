@@ -278,3 +278,21 @@ def show_substitute(session: DebugSession, argument: str) -> Listing:
         lambda rule: f"  `{rule[0]}' -> `{rule[1]}'.",
         title=("List of all source path substitution rules:",),
     )
+
+
+@command(
+    "return",
+    usage="return",
+    help="leave the selected frame's function without running the rest of it",
+    group="running",
+    needs="stopped",
+)
+def return_(session: DebugSession, argument: str) -> Card:
+    """Back in the caller, its registers restored."""
+    if argument.strip():
+        raise CommandError(
+            "return EXPRESSION: which register a function's result is in is not known",
+            "set it first (`set var $R4 = 1`), then `return`",
+        )
+    session.leave_function()
+    return _select(session, 0)

@@ -1,10 +1,10 @@
-"""Commands over several things: thread apply, rbreak, save breakpoints, info scope, return."""
+"""Commands over several things: thread apply, rbreak, save breakpoints, info scope."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from gpudbg.answers import Answer, Listing, Notice, Printed, Sections
 from gpudbg.debug.breakpoints.watched import TYPE_WORDS
@@ -167,19 +167,4 @@ def info_scope(session: DebugSession, argument: str) -> Notice | Listing:
         tuple(names),
         lambda name: f"Symbol {name} is a parameter of {here}, {name}@entry its value.",
         title=(f"Scope for {argument}:",),
-    )
-
-
-@command(
-    "return",
-    usage="return",
-    help="leaving a function without running it (refused: the hardware has no such frame)",
-    group="running",
-    needs="stopped",
-)
-def return_(session: DebugSession, argument: str) -> NoReturn:
-    """Say why not."""
-    raise CommandError(
-        "return: a function cannot be left without running it, its saved registers would be lost",
-        "`finish` runs it to its end, `jump` moves the warp",
     )

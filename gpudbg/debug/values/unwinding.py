@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from gpudbg.analysis.call_frames import RETURN_PAIR, STACK_POINTER, FunctionFacts
+from gpudbg.analysis.call_frames import RETURN_PAIR, STACK_POINTER, FunctionFacts, Return
 from gpudbg.analysis.cfg import CALLS
 from gpudbg.errors import UsageError
 from gpudbg.formats.program import EXTERN_STRIDE
@@ -61,7 +61,7 @@ def _caller(
     if facts is None or facts.returns is None:
         return None
     before = _of_caller(facts, pc, warp, lane, register)
-    held = _pair(before, facts.returns.register)
+    held = _held(before, facts.returns)
     if held is None:
         return None
     address = (facts.returns.base + held) & 0xFFFFFFFFFFFFFFFF
@@ -72,6 +72,14 @@ def _caller(
 def _pair(register: Register, low: int) -> int | None:
     first, second = register(low), register(low + 1)
     return None if first is None or second is None else first | second << 32
+
+
+def _held(register: Register, returns: Return) -> int | None:
+    """What the caller left of its address."""
+    if returns.high is None:
+        return _pair(register, returns.register)
+    low = register(returns.register)
+    return None if low is None else low | returns.high << 32
 
 
 def _of_caller(

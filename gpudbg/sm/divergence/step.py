@@ -6,6 +6,8 @@ when they raise.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from gpudbg.mem.lanes import FULL
 from gpudbg.sm import record as rec
 from gpudbg.sm.faults import WarpErrorRaised
@@ -98,6 +100,50 @@ def pop(warp: WarpState, next_pc: int, kind: str, lanes: int) -> int:
         raise WarpErrorRaised("STACK_ERROR", missing, text)
     _park(warp, parked)
     return _leave(warp, next_pc, lanes)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The call that a warp's active lanes are in.
+
+    Attributes:
+        entry: number of its token on the stack.
+        lanes: those that made it, without those that have ended.
+        target: where they go on behind it.
+        waiting: where those of them stand that have not returned: pc → lanes.
+    """
+
+    entry: int
+    lanes: int
+    target: int
+    waiting: dict[int, int]
+
+
+def call_of(warp: WarpState) -> Call | None:
+    """The innermost call of the active lanes; None in the kernel itself."""
+    words, base, step = warp.words, warp.stack_base, warp.stack_step
+    found = _find(warp, TOKEN_CODE["RET"], words[ACTIVE])
+    if not found:
+        return None
+    entry = found[0][0]
+    place = base + step * entry
+    lanes = words[place + 1] & ~words[EXITED]
+    waiting = {warp.pc: words[ACTIVE]}
+    left = lanes & ~words[ACTIVE]
+    for n in range(words[DEPTH] - 1, entry, -1):
+        part = words[base + step * n + 1] & left
+        if part:
+            target = int(warp.quads[(base + step * n) // 2 + 1])
+            waiting[target] = waiting.get(target, 0) | part
+            left &= ~part
+    return Call(entry, lanes, int(warp.quads[place // 2 + 1]), waiting)
+
+
+def leave_call(warp: WarpState, call: Call) -> None:
+    """All lanes of a call go on behind it, whatever they were about to do."""
+    warp.words[DEPTH] = call.entry
+    warp.words[ACTIVE] = call.lanes
+    warp.pc = call.target
 
 
 def exit_lanes(warp: WarpState, next_pc: int, lanes: int) -> int:

@@ -190,8 +190,10 @@ def exec_jump(call: Call) -> Answer:
 
 @mi("exec-return", selects=False)
 def exec_return(call: Call) -> dict[str, Any]:
-    """Leave the function that has just been entered; the caller's frame."""
+    """Leave the selected frame's function; the caller's frame."""
     _select(call)
+    if call.words:
+        raise MiError("-exec-return: the register of a function's result is not known.")
     session = call.bridge.process("No selected frame.")
     session.leave_function()
     call.bridge.mark_selection()
