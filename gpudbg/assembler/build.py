@@ -12,11 +12,12 @@ from gpudbg.assembler.reader import Piece, Reader, SassLine, as_directive, is_wo
 from gpudbg.assembler.scheduler import schedule
 from gpudbg.errors import AssembleError, DecodeError
 from gpudbg.formats.program import PARAM_BASE
+from gpudbg.isa.control import Control
 from gpudbg.isa.operands import RZ, Imm
 from gpudbg.isa.spa5.assemble import assemble_line
 from gpudbg.isa.spa5.decode import NOP_WORD, decode
 from gpudbg.isa.spa5.insn import Instruction
-from gpudbg.isa.spa5.sched import NEUTRAL_GROUP, Control, first_instruction, groups
+from gpudbg.isa.spa5.sched import NEUTRAL_GROUP, first_instruction, groups
 
 MAX_BARRIERS = 16
 MAX_BANKS = 18

@@ -15,7 +15,7 @@ from gpudbg.formats.program import MAX_BANK_BYTES, PARAM_BASE
 
 if TYPE_CHECKING:
     from gpudbg.assembler.reader import Piece
-    from gpudbg.isa.spa5.sched import Control
+    from gpudbg.isa.control import Control
 
 MAX_DATA_BYTES = 1 << 24
 NAME = re.compile(r"[A-Za-z_.$][\w.$@]*$")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from gpudbg.errors import AssembleError
-from gpudbg.isa.spa5.sched import Control
+from gpudbg.isa.control import Control
 
 _ADDRESS = re.compile(r"\s*([0-9a-fA-F]{4,8})\s*$")
 _WORD = re.compile(r"\s*0x([0-9a-fA-F]{16})\s*$")

@@ -15,8 +15,9 @@ from dataclasses import replace
 from gpudbg.analysis import cfg
 from gpudbg.analysis.hazards.pipeline import Plan, plan
 from gpudbg.errors import DecodeError
+from gpudbg.isa.control import Control
 from gpudbg.isa.spa5 import latency
-from gpudbg.isa.spa5.sched import NEUTRAL_GROUP, Control
+from gpudbg.isa.spa5.sched import NEUTRAL_GROUP
 
 MAX_STALL = 15
 FLOW_STALL = 13

@@ -6,7 +6,8 @@ import struct
 from collections.abc import Iterator
 
 from ..code_layout import CodeLayout
-from .spa5.sched import GROUP_BITS, groups
+from .control import GROUP_BITS
+from .spa5.sched import groups
 from .volta.insn import CONTROL_LOW
 
 _GROUP = (1 << GROUP_BITS) - 1

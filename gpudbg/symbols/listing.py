@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from gpudbg.code_layout import CodeLayout, layout_of
 from gpudbg.errors import DecodeError
+from gpudbg.isa.control import Control
 from gpudbg.isa.family import decode
 from gpudbg.isa.layout import group_at, instructions
-from gpudbg.isa.spa5.sched import Control
 
 if TYPE_CHECKING:
     from gpudbg.formats.program import CodeImage

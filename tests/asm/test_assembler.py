@@ -16,7 +16,8 @@ from gpudbg.assembler import SassProgram, assemble_file
 from gpudbg.assembler.patch import patch_cubin
 from gpudbg.cli import main
 from gpudbg.formats.cubin import read_cubin
-from gpudbg.isa.spa5.sched import Control, instructions, pack
+from gpudbg.isa.control import Control
+from gpudbg.isa.spa5.sched import instructions, pack
 from tests import kernel_cases
 
 DATA = Path(__file__).resolve().parent.parent / "data"

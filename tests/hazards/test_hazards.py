@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 import gpudbg
 from gpudbg.analysis.hazards import KINDS, Finding, check_code, check_program
 from gpudbg.formats.cubin import read_cubin
+from gpudbg.isa.control import Control
 from gpudbg.isa.spa5.assemble import assemble
 from gpudbg.isa.spa5.forms import all_forms
 from gpudbg.isa.spa5.latency import UNIT_OF, UNITS
-from gpudbg.isa.spa5.sched import Control, groups, instructions, pack
+from gpudbg.isa.spa5.sched import groups, instructions, pack
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 MODERN = ("sm_75", "sm_80", "sm_90", "sm_120")

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpudbg.errors import AssembleError
+from gpudbg.isa.control import Control
 from gpudbg.isa.spa5 import sched
-from gpudbg.isa.spa5.sched import Control
 from gpudbg.isa.spa5.text import lines, listing
 
 IADD = 0x5C10000000070302

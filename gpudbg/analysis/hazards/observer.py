@@ -9,8 +9,9 @@ from gpudbg.analysis.hazards.finding import Finding, Site
 from gpudbg.analysis.hazards.pipeline import Conflict, Pipeline, Plan, plan
 from gpudbg.analysis.hazards.static import refuse_unknown
 from gpudbg.errors import DecodeError
+from gpudbg.isa.control import Control
 from gpudbg.isa.spa5.decode import decode
-from gpudbg.isa.spa5.sched import BUNDLE_BYTES, Control, first_instruction, groups
+from gpudbg.isa.spa5.sched import BUNDLE_BYTES, first_instruction, groups
 from gpudbg.public import public_names
 from gpudbg.sm.observer import Observer
 

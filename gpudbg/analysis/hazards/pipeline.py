@@ -19,11 +19,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
+from gpudbg.isa.control import Control
 from gpudbg.isa.operands import PT, RZ
 from gpudbg.isa.spa5 import latency
 from gpudbg.isa.spa5.decode import decode
 from gpudbg.isa.spa5.insn import Instruction
-from gpudbg.isa.spa5.sched import Control
 
 PREDICATE = 256
 CC = 263

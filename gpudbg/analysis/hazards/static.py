@@ -15,9 +15,10 @@ from gpudbg.analysis.hazards.finding import Finding, Site
 from gpudbg.analysis.hazards.pipeline import Conflict, Pipeline, plan
 from gpudbg.architectures import NARROW, is_wide
 from gpudbg.errors import DecodeError, UsageError
+from gpudbg.isa.control import Control
 from gpudbg.isa.spa5.decode import decode
 from gpudbg.isa.spa5.latency import SCOREBOARDS
-from gpudbg.isa.spa5.sched import Control, first_instruction, instructions, next_instruction
+from gpudbg.isa.spa5.sched import first_instruction, instructions, next_instruction
 
 if TYPE_CHECKING:
     from gpudbg.formats.program import Program

@@ -128,10 +128,10 @@ def _explain_wide(word: int, arch: str, pc: int) -> tuple[dict[str, Any], list[s
         "operands": [text for text in insn.operand_texts(pc) if text],
         "control": {
             "stall": control.stall,
-            "yield": control.yields,
-            "write_barrier": None if control.write_barrier == 7 else control.write_barrier,
-            "read_barrier": None if control.read_barrier == 7 else control.read_barrier,
-            "wait": [n for n in range(6) if control.wait_mask >> n & 1],
+            "yield": control.yield_,
+            "write_barrier": control.write_barrier,
+            "read_barrier": control.read_barrier,
+            "wait": control.waits,
             "reuse": control.reuse,
         },
     }

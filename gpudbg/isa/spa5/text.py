@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ...errors import DecodeError
+from ..control import REUSE, Control
 from .decode import decode
 from .insn import Instruction
-from .sched import BUNDLE_BYTES, NEUTRAL_GROUP, REUSE, Control, instructions
+from .sched import BUNDLE_BYTES, NEUTRAL_GROUP, instructions
 
 GUARD_COLUMN = 19
 """Blanks between the address and the mnemonic; guard and `{` stand in them."""

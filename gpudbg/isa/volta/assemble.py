@@ -29,7 +29,7 @@ _NOTE = re.compile(r"&(\d{1,4}(?::\d{1,4})?)=(0x[0-9a-fA-F]{1,40}|\d{1,40})")
 _BLANKS = re.compile(r"\s+")
 _ALIASES = {"IMAD": (".MOV", ".IADD", ".SHL")}
 """What nvdisasm adds to a mnemonic for some operands, without bits of its own."""
-NEUTRAL = Control(17, 7, 7, 0, 0)
+NEUTRAL = Control(stall=1, yield_=False)
 """One cycle, no barriers, no waits: accepted with every instruction."""
 _CONTROL = ((1 << 23) - 1) << CONTROL_LOW
 _REUSED = 1 << 109 | 7 << 122
@@ -179,7 +179,7 @@ class _Maker:
         self._pc = pc
         self._arch = arch
         self._guard = guard
-        self._control = control.encode()
+        self._control = control.bits
         self._notes = notes
         self.near: int | None = None
 

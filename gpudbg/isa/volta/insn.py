@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from typing import NamedTuple
 
+from ..control import GROUP_BITS
+from ..control import Control as SharedControl
 from ..operands import PT, Access, Address, CBankAddress, Const, Name, Operand, Pred, Reg
 from .counts import register_counts
 from .operands import Slot, slots
 from .spec import Form
 
-NO_BARRIER = 7
 CONTROL_LOW = 105
 """Lowest of the scheduling bits."""
 _LARGEST_SHIFTED, _NOT_SHIFTED = 0x40000000, 0x10000
@@ -21,63 +21,28 @@ _BATCH, _NO_ALIAS = 122, 3
 """Where the batch code stands, and the one with which IMAD prints as itself (measured)."""
 
 
-class Control(NamedTuple):
-    """Bits 127:105 of a word.
+_GROUP = (1 << GROUP_BITS) - 1
 
-    Attributes:
-        issue: issue code as it stands: 1..15 wait so many cycles and let another warp go first,
-            17..27 wait (code - 16) cycles.
-        write_barrier, read_barrier: scoreboard 0..5 that is set; 7 none.
-        wait_mask: scoreboards waited for.
-        reuse: bits 124:122; operand reuse in fixed-latency forms when bit 109 is set.
+
+class Control(SharedControl):
+    """Scheduling bits of a 128-bit word.
+
+    With `yield_` the stall count is what the warp waits at least.  `reuse` holds bits 124:122:
+    operand reuse in fixed-latency forms where `yield_` is False, else a batch code.
     """
 
-    issue: int
-    write_barrier: int
-    read_barrier: int
-    wait_mask: int
-    reuse: int
+    __slots__ = ()
+    REUSE_SLOTS = 3
 
     @classmethod
     def of(cls, word: int) -> Control:
         """The scheduling bits of a word."""
-        return cls(
-            word >> 105 & 31, word >> 110 & 7, word >> 113 & 7, word >> 116 & 63, word >> 122 & 7
-        )
+        return cls.decode(word >> CONTROL_LOW & _GROUP)
 
-    def encode(self) -> int:
+    @property
+    def bits(self) -> int:
         """A word that has these scheduling bits and nothing else."""
-        value = self.issue | self.write_barrier << 5 | self.read_barrier << 8
-        return (value | self.wait_mask << 11 | self.reuse << 17) << CONTROL_LOW
-
-    def words(self) -> str:
-        """The scheduling bits in words: `stall 2, no yield, sets SB0 when written`."""
-        out = [f"stall {self.stall}", "yield" if self.yields else "no yield"]
-        for barrier, when in ((self.write_barrier, "written"), (self.read_barrier, "read")):
-            if barrier != NO_BARRIER:
-                out.append(f"sets SB{barrier} when {when}")
-        if self.wait_mask:
-            waits = (f"SB{n}" for n in range(6) if self.wait_mask >> n & 1)
-            out.append("waits for " + " ".join(waits))
-        return ", ".join(out)
-
-    def __str__(self) -> str:
-        waits = "".join(str(n) if self.wait_mask >> n & 1 else "-" for n in range(6))
-        read = "-" if self.read_barrier == NO_BARRIER else self.read_barrier
-        write = "-" if self.write_barrier == NO_BARRIER else self.write_barrier
-        reuse = "".join(str(n) if self.reuse >> n & 1 else "-" for n in range(3))
-        mark = "Y" if self.yields else "-"
-        return f"B{waits}:R{read}:W{write}:{mark}:S{self.stall:02d}:{reuse}"
-
-    @property
-    def stall(self) -> int:
-        """Cycles until the warp may issue again."""
-        return self.issue & 15
-
-    @property
-    def yields(self) -> bool:
-        """Whether another warp is preferred next."""
-        return not self.issue & 16
+        return self.encode() << CONTROL_LOW
 
 
 class Instruction:

@@ -13,7 +13,7 @@ GUARD_COLUMN = 19
 """Blanks between the address and the mnemonic; the guard stands in them."""
 WORD_BYTES = 16
 _HALF = (1 << 64) - 1
-_SILENT = Control(0, 7, 7, 0, 0)
+_SILENT = Control()
 """The scheduling bits of padding, behind whose text cuobjdump leaves the blank out."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -52,9 +53,9 @@ def test_one_instruction() -> None:
 
 def test_reuse_marks_and_control() -> None:
     """A mark sets its bit beside the scheduling bits that were given."""
-    control = Control(20, 7, 7, 3, 0)
+    control = Control(stall=4, yield_=False, wait=3)
     word = assemble("FFMA R0, R1.reuse, R2, R3", 0, "sm_86", control)
-    assert decode(word, "sm_86").control == control._replace(reuse=1)
+    assert decode(word, "sm_86").control == replace(control, reuse=1)
     assert decode(word, "sm_86").text() == "FFMA R0, R1.reuse, R2, R3"
 
 

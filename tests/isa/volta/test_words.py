@@ -137,8 +137,8 @@ def test_control_bits() -> None:
     """Stall, yield, barriers and wait mask of a load and of an addition."""
     load = decode(0x008EE200001EE900000000001C1C7381, "sm_75")
     assert load.text() == "LDG.E.SYS R28, [R28]"
-    assert load.control == Control(17, 3, 7, 8, 0)
-    assert (load.control.stall, load.control.yields) == (1, False)
+    assert load.control == Control(stall=1, yield_=False, write_barrier=3, wait=8)
+    assert (load.control.stall, load.control.yield_) == (1, False)
 
 
 def test_decode_insn_takes_words_of_128_bits(capsys: pytest.CaptureFixture[str]) -> None:
