@@ -28,6 +28,12 @@ scheduler gives them: stall counts, barriers and waits without hazards, and no d
 some instructions of a function have control words, those stay as written even if they do not wait
 for the others; `gpudbg asm --check` says so.
 
+From sm_70 on, every instruction's word holds its scheduling bits.  A listing shows a word as two
+comments, `/* 0x<low half> */` behind the instruction and the other half on the next line: from
+them come the scheduling bits where no notation gives them, and the bits that the text does not
+show (as long as it is the same form).  Without the words such bits stand as notes:
+`LDG.E R2, [R2.64] &37:32=6`.
+
 **Labels** are `L1:`, `.L_1:` or `.L_x_1:`; targets name them as `L1` or `` `(L1) ``.  A target that
 is a number is an address.  Where addresses are given in comments, a number means the instruction
 that had it, so that instructions can be added to a listing.
@@ -59,7 +65,9 @@ that had it, so that instructions can be added to a listing.
     .text                       instructions again
 
 A call of a function in another section is `JCAL `(NAME)`, halves of an address are `32@lo(NAME)`
-and `32@hi(NAME)`.  `gpudbg dis --directives` writes all of this for an existing program.
+and `32@hi(NAME)`.  `gpudbg dis --directives` writes all of this for an existing program,
+and beside it the rest of the file (`.elf`, `.part`, `.symbol`, ...: `gpudbg.assembler.frame`), so
+that the listing assembles to the identical file while code keeps its size and its resources.
 
 Known directives of nvdisasm (`.headerflags`, `.sectioninfo`, `.sectionflags`, `.type`, `.size`...)
 are read for architecture, registers and barriers.  A file without `.kernel` is one kernel.

@@ -6,37 +6,31 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpudbg.assembler.directives import Data, Draft, Files, Item
+from gpudbg.architectures import is_wide
+from gpudbg.assembler.directives import DEFAULT_ARCH, Data, Draft, Files, Item
+from gpudbg.assembler.family import family_of
 from gpudbg.assembler.program import SassFunction, SassProgram, SassRelocation, SassSection
 from gpudbg.assembler.reader import Piece, Reader, SassLine, as_directive, is_word
 from gpudbg.assembler.scheduler import schedule
 from gpudbg.errors import AssembleError, DecodeError
-from gpudbg.formats.program import PARAM_BASE
+from gpudbg.formats.program import param_base
 from gpudbg.isa.control import Control
+from gpudbg.isa.family import Instruction, decode
 from gpudbg.isa.operands import RZ, Imm
-from gpudbg.isa.spa5.assemble import assemble_line
-from gpudbg.isa.spa5.decode import NOP_WORD, decode
-from gpudbg.isa.spa5.insn import Instruction
-from gpudbg.isa.spa5.sched import NEUTRAL_GROUP, first_instruction, groups
+from gpudbg.isa.spa5.sched import NEUTRAL_GROUP, groups
 
 MAX_BARRIERS = 16
 MAX_BANKS = 18
-CALL_TYPE = 42
-"""R_CUDA_ABS32_20: the immediate of JCAL."""
-ADDRESS_TYPES = {"lo": 43, "hi": 44}
-"""R_CUDA_ABS32_LO_20 and _HI_20: halves of an address in MOV32I."""
-DEFAULT_ARCH = "sm_50"
 MAX_INSTRUCTIONS = 1 << 20
-RELATIVE = frozenset("BRA CAL PRET PLONGJMP SSY PBK PCNT PEXIT".split())
-"""Flow instructions whose number operand is the address they go to."""
-FLOW = RELATIVE | {"JMP", "JCAL"}
+JUMPS = frozenset(("JMP", "JCAL"))
+"""Flow instructions beside relative ones that a label can stand in."""
 _NAME = re.compile(r"[A-Za-z_$][\w$]*")
 
-_WORD_LINE = re.compile(r"\s*\.word\s+(0x[0-9a-fA-F]{1,16})\s*$")
+_WORD_LINE = re.compile(r"\s*\.word\s+(0x[0-9a-fA-F]{1,32})\s*$")
 _TOKEN = re.compile(r"`\(([^)]*)\)|32@(lo|hi)\(([\w.$]+)\)|[A-Za-z_.$][\w.$]*")
 _SUM = re.compile(r"\s*([+-])\s*(0x[0-9a-fA-F]+|\d+)")
 _TARGET = re.compile(r"(0x[0-9a-fA-F]+|\d+)\s*[;}]?\s*$")
-_OP = re.compile(r"\s*[{\s]*(?:@!?P[T0-6]\s+)?([A-Za-z]\w*)")
+_OP = re.compile(r"\s*[{\s]*(?:@!?U?P[T0-6]\s+)?([A-Za-z]\w*)")
 
 
 def assemble_file(text: str, path: str | None = None, arch: str | None = None) -> SassProgram:
@@ -62,7 +56,8 @@ def assemble_file(text: str, path: str | None = None, arch: str | None = None) -
     reader.check()
     functions = tuple(m.build(words) for m, words in zip(makers, made, strict=True))
     placed = tuple(_with_sections(files, f) for f in functions)
-    program = SassProgram(chosen, placed, tuple(_module_sections(files, functions)))
+    sections = tuple(_module_sections(files, functions))
+    program = SassProgram(chosen, placed, sections, files.frame)
     _check_symbols(program, path)
     return program
 
@@ -76,7 +71,7 @@ def _with_sections(files: Files, f: SassFunction) -> SassFunction:
         data = files.sections.get(f".nv.constant{n}.{f.name}")
         if data is not None:
             banks.setdefault(n, bytes(data.content))
-    size = max(f.param_bytes, len(bank0) - PARAM_BASE)
+    size = max(f.param_bytes, len(bank0) - param_base(f.arch))
     return replace(f, shared=max(f.shared, len(shared)), param_bytes=size, banks=banks)
 
 
@@ -121,11 +116,16 @@ def _check_symbols(program: SassProgram, path: str | None) -> None:
         raise AssembleError.of_all(errors)
 
 
-def _missing_label(text: str, column: int | None) -> str:
+def _missing_label(text: str, column: int | None, relative: frozenset[str]) -> str:
     """The name at a column of a flow instruction that is none of its operands; or empty."""
     op = _OP.match(text)
     found = _NAME.match(text, (column or 1) - 1)
-    if op is None or op[1].upper() not in FLOW or found is None or found[0].upper() == "CC":
+    if (
+        op is None
+        or op[1].upper() not in relative | JUMPS
+        or found is None
+        or found[0].upper() == "CC"
+    ):
         return ""
     return found[0]
 
@@ -138,6 +138,7 @@ class _Collector:
         self._controls: list[Control] = []
         self._seen_words = False
         self._word_due = False
+        self._half: Item | None = None
 
     def run(self) -> None:
         """Read the whole file; errors are noted, and the next line is read."""
@@ -172,7 +173,14 @@ class _Collector:
             self._instructions(line)
 
     def _alone(self, line: SassLine) -> None:
-        """A line with only words: control words, or the word of a pair's second instruction."""
+        """A line with only words: control words, or the word of a pair's second instruction.
+
+        Of 128-bit code: the second half of the instruction's word.
+        """
+        if self._half is not None:
+            self._half.word = (self._half.word or 0) | line.words[0] << 64
+            self._half.known, self._half = True, None
+            return
         for word in line.words:
             if self._word_due:
                 self._word_due = False
@@ -205,11 +213,17 @@ class _Collector:
             return
         draft = self._files.draft(line)
         self._files.data = None
+        self._half = None
         address = line.address
         for piece in line.pieces:
             control = line.control or (self._controls.pop(0) if self._controls else None)
             draft.items.append(Item(line.number, piece, control, address))
             address = None
+        if is_wide(self._files.arch or DEFAULT_ARCH):
+            if line.words:
+                self._half = draft.items[-1]
+                self._half.word = line.words[0]
+            return
         self._seen_words |= bool(line.words)
         self._word_due = line.closes and not line.words and self._seen_words
 
@@ -221,7 +235,9 @@ class _Function:
         self._files = files
         self._draft = draft
         self._arch = arch
-        self._offsets = [instruction_offset(n) for n in range(len(draft.items))]
+        self._family = family_of(arch)
+        self._layout = self._family.layout
+        self._offsets = [self._layout.offset_of(n) for n in range(len(draft.items))]
         self._moved = self._moves()
 
     def words(self) -> list[tuple[int, int]]:
@@ -240,20 +256,23 @@ class _Function:
         draft = self._draft
         words = [word for word, _ in made]
         reuse = [bits for _, bits in made]
-        given = [item.control for item in draft.items]
+        given = [self._control(item) for item in draft.items]
         lines = [item.line for item in draft.items]
-        padding = -len(words) % 3
-        words += [NOP_WORD] * padding
-        given += [Control.decode(NEUTRAL_GROUP)] * padding
-        reuse += [0] * padding
-        lines += [0] * padding
+        padding = self._family.padding(len(words))
+        words += padding
+        given += [Control.decode(NEUTRAL_GROUP)] * len(padding)
+        reuse += [0] * len(padding)
+        lines += [0] * len(padding)
         labels = {name: self._label(name, n) for name, n in draft.labels.items()}
+        entries = map(self._layout.first, labels.values())
+        # Bits of reuse mean something else where another warp is let go first.
         found = [
-            replace(control, reuse=control.reuse | bits)
-            for control, bits in zip(
-                schedule(words, given, self._arch, map(first_instruction, labels.values())),
-                reuse,
-                strict=True,
+            control if asked is None and control.yield_ else replace(control, reuse=bits | marks)
+            for control, asked, bits, marks in (
+                (c, a, c.reuse, m)
+                for c, a, m in zip(
+                    schedule(words, given, self._arch, entries), given, reuse, strict=True
+                )
             )
         ]
         numbers = draft.numbers
@@ -262,7 +281,11 @@ class _Function:
         return SassFunction(
             name=draft.name,
             is_kernel=draft.is_kernel,
-            words=tuple(words),
+            arch=self._arch,
+            words=tuple(
+                self._family.finish(word, control)
+                for word, control in zip(words, found, strict=True)
+            ),
             groups=tuple(c.encode() for c in found),
             lines=tuple(lines),
             labels=labels,
@@ -298,18 +321,27 @@ class _Function:
         if found := _WORD_LINE.match(piece.text):
             return int(found[1], 16), 0
         piece = self._resolve(item, piece, offset)
+        known = item.word if item.known and item.address == offset else None
         try:
-            made = assemble_line(piece.text, offset, self._arch)
+            made = self._family.assemble(piece.text, offset, item.control, known)
         except AssembleError as e:
             column = e.column
             if column is not None and piece.columns:
                 column = piece.columns[min(column, len(piece.columns)) - 1]
-            label = _missing_label(piece.text, e.column)
+            label = _missing_label(piece.text, e.column, self._family.relative)
             if label:
                 message, wanted = f"no label {label}", "a label of the function, or an address"
                 raise self._error(item, message, column, wanted) from None
             raise self._error(item, _bare(e), column, e.expected) from None
         return made.word, made.reuse
+
+    def _control(self, item: Item) -> Control | None:
+        """Scheduling bits that the file gives an instruction."""
+        if item.control is not None:
+            return item.control
+        if found := _WORD_LINE.match(item.piece.text):
+            return self._family.control_of(int(found[1], 16))
+        return self._family.control_of(item.word) if item.known else None
 
     def _error(
         self, item: Item, message: str, column: int | None, expected: str | None = None
@@ -322,7 +354,7 @@ class _Function:
         text, columns = piece.text, piece.columns
         op = _OP.match(text)
         start = op.end() if op else 0
-        if self._moved and op and op[1].upper() in RELATIVE:
+        if self._moved and op and op[1].upper() in self._family.relative:
             text, columns = self._move_target(text, columns)
         out, where = text[:start], list(columns[:start])
         at = start
@@ -344,15 +376,15 @@ class _Function:
 
     def _label(self, name: str, position: int) -> int:
         """Offset that a label stands for."""
-        offset = instruction_offset(position)
-        return offset - 8 if name in self._draft.starts and position % 3 == 0 else offset
+        offset = self._layout.offset_of(position)
+        return self._layout.start(offset) if name in self._draft.starts else offset
 
     def _value(
         self, item: Item, found: re.Match[str], columns: tuple[int, ...], offset: int
     ) -> int | None:
         name = found[1].strip() if found[1] is not None else found[0]
         if found[2]:
-            kind = ADDRESS_TYPES[found[2]]
+            kind = self._family.addresses.halves[found[2]]
             self._draft.relocations.append(SassRelocation(offset, kind, found[3]))
             return 0
         # A modifier such as ".H1" or a register is no name unless something defines it.
@@ -362,7 +394,9 @@ class _Function:
         if found[1] is None:
             return self._files.names.get(name)
         if any(d.name == name for d in self._files.drafts):
-            self._draft.relocations.append(SassRelocation(offset, CALL_TYPE, name))
+            self._draft.relocations.append(
+                SassRelocation(offset, self._family.addresses.call, name)
+            )
             return 0
         raise self._error(
             item, f"no label {name}", columns[found.start()], "a label of the function"
@@ -374,7 +408,7 @@ class _Function:
         if found is None:
             return text, columns
         old = int(found[1], 0)
-        new = self._moved.get(old, self._moved.get(first_instruction(old)))
+        new = self._moved.get(old, self._moved.get(self._layout.first(old)))
         if new is None:
             return text, columns
         shown = f"{new:#x}"
@@ -393,11 +427,6 @@ def _bare(error: AssembleError) -> str:
     return text.removesuffix(f"; expected {error.expected}")
 
 
-def instruction_offset(index: int) -> int:
-    """Offset of the instruction with this number."""
-    return index // 3 * 32 + 8 + index % 3 * 8
-
-
 def _resources(words: list[int], arch: str) -> tuple[int, int]:
     """(registers, barriers) that the words use."""
     registers, barriers = 0, 0
@@ -405,8 +434,8 @@ def _resources(words: list[int], arch: str) -> tuple[int, int]:
         used = insn.reads().registers | insn.writes().registers
         registers = max([registers, *(r + 1 for r in used if r != RZ)])
         if insn.op == "BAR":
-            number = insn.o.get("id")
-            known = number.value + 1 if isinstance(number, Imm) else MAX_BARRIERS
+            number = next((o for o in insn.operands if isinstance(o, Imm)), None)
+            known = number.value + 1 if number is not None else MAX_BARRIERS
             barriers = max(barriers, min(known, MAX_BARRIERS))
     return max(registers, 1), barriers
 

@@ -7,16 +7,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from gpudbg.architectures import NARROW
+from gpudbg.architectures import RUN
+from gpudbg.assembler.frame_reader import HANDLERS as FRAME_HANDLERS
 from gpudbg.assembler.program import SassParam, SassRelocation
 from gpudbg.assembler.reader import Reader, SassLine
 from gpudbg.errors import AssembleError
-from gpudbg.formats.program import MAX_BANK_BYTES, PARAM_BASE
+from gpudbg.formats.program import MAX_BANK_BYTES, param_base
 
 if TYPE_CHECKING:
+    from gpudbg.assembler.frame import Frame
     from gpudbg.assembler.reader import Piece
     from gpudbg.isa.control import Control
 
+DEFAULT_ARCH = "sm_50"
 MAX_DATA_BYTES = 1 << 24
 NAME = re.compile(r"[A-Za-z_.$][\w.$@]*$")
 _SIZES = {"byte": 1, "short": 2, "word": 4, "dword": 8, "quad": 8}
@@ -24,12 +27,17 @@ _SIZES = {"byte": 1, "short": 2, "word": 4, "dword": 8, "quad": 8}
 
 @dataclass(slots=True)
 class Item:
-    """One instruction to assemble."""
+    """One instruction to assemble.
+
+    `word` is what a listing shows behind it; `known` where that is all of it.
+    """
 
     line: int
     piece: Piece
     control: Control | None
     address: int | None = None
+    word: int | None = None
+    known: bool = False
 
 
 @dataclass(slots=True)
@@ -77,6 +85,7 @@ class Files:
         self.data: Data | None = None
         self.launch_bank: Data | None = None
         self.skipping = False
+        self.frame: Frame | None = None
         self._loose: Draft | None = None
 
     # ---- helpers -----------------------------------------------------------------------
@@ -130,6 +139,15 @@ class Files:
             raise self.error(line, f"{value} does not fit .{line.directive}", f"{low} to {high}")
         return value
 
+    @property
+    def param_base(self) -> int:
+        """Where parameters begin in bank 0."""
+        return param_base(self.arch or DEFAULT_ARCH)
+
+    def begin_part(self, content: bytearray) -> None:
+        """What follows are the contents of a section of the frame."""
+        self.skipping, self.data = True, Data(content)
+
     # ---- directives --------------------------------------------------------------------
     def apply(self, line: SassLine) -> None:
         """Carry out a directive.
@@ -160,15 +178,15 @@ class Files:
     def set_arch(self, line: SassLine) -> None:
         """.arch"""
         arch = line.argument.strip("\"'")
-        if arch not in NARROW:
-            raise self.error(line, f"architecture {arch!r}", "one of " + ", ".join(NARROW))
+        if arch not in RUN:
+            raise self.error(line, f"architecture {arch!r}", "one of " + ", ".join(RUN))
         if self.forced is None:
             self.arch = arch
 
     def header_flags(self, line: SassLine) -> None:
         """.headerflags of nvdisasm"""
         found = re.search(r"\bEF_CUDA_SM(\d+)\b", line.argument)
-        if found and f"sm_{found[1]}" in NARROW and self.forced is None:
+        if found and f"sm_{found[1]}" in RUN and self.forced is None and self.arch is None:
             self.arch = f"sm_{found[1]}"
 
     def section_info(self, line: SassLine) -> None:
@@ -240,10 +258,10 @@ class Files:
             align = min(size & -size, 8)
             offset = self.number(line, at, 0, 4096) if at else end + -end % align
             draft.params.append(SassParam(words[0] if named else "", offset, size))
-            if PARAM_BASE + offset + size > MAX_BANK_BYTES:
+            if self.param_base + offset + size > MAX_BANK_BYTES:
                 raise self.error(line, "too many parameters")
         if named:
-            self.names[words[0]] = PARAM_BASE + draft.params[-1].offset
+            self.names[words[0]] = self.param_base + draft.params[-1].offset
 
     def _data(self, line: SassLine) -> None:
         if self.data is None:
@@ -284,9 +302,11 @@ class Files:
     def reloc(self, line: SassLine) -> None:
         """.reloc"""
         parts = re.split(r"[\s,]+", line.argument)
-        if len(parts) != 3 or not NAME.match(parts[2]):
+        if len(parts) not in (3, 4) or not NAME.match(parts[2]):
             raise self.error(line, f"{line.argument!r}", "OFFSET, TYPE, SYMBOL")
-        row = SassRelocation(self.number(line, parts[0]), self.number(line, parts[1]), parts[2])
+        addend = self.number(line, parts[3], -(1 << 63)) if len(parts) > 3 else None
+        place, kind = self.number(line, parts[0]), self.number(line, parts[1])
+        row = SassRelocation(place, kind, parts[2], addend)
         self.draft(line).relocations.append(row)
 
     def extern(self, line: SassLine) -> None:
@@ -338,5 +358,6 @@ _HANDLERS: dict[str, Callable[[Files, SassLine], None]] = {
     "reloc": Files.reloc,
     "targets": Files.targets,
     "extern": Files.extern,
+    **FRAME_HANDLERS,
 }
 _IGNORED = frozenset("global weak type size align elftype file loc visible sectionentsize".split())

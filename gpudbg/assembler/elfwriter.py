@@ -1,8 +1,8 @@
 """Writing a cubin: the ELF layout that ptxas uses, for assembled functions.
 
-e_machine 190, OS/ABI 0x33, ABI version 7, e_flags with both architectures; `.text.NAME` with
-registers and symbol in sh_info and the barriers in sh_flags bits 20 and up; `.nv.info` and
-`.nv.info.NAME` records; constant banks; `.nv.shared.NAME` without contents.
+`.text.NAME` with registers and symbol in sh_info and the barriers in sh_flags bits 20 and up;
+`.nv.info` and `.nv.info.NAME` records; constant banks; `.nv.shared.NAME` without contents.  What
+differs by generation stands in `_FORMATS`.
 """
 
 from __future__ import annotations
@@ -10,27 +10,28 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpudbg.analysis import cfg
+from gpudbg.architectures import age
+from gpudbg.assembler.family import family_of
+from gpudbg.code_layout import layout_of
 from gpudbg.errors import DecodeError
 from gpudbg.formats.nvinfo import NAMES
-from gpudbg.formats.program import PARAM_BASE
+from gpudbg.formats.program import param_base
+from gpudbg.isa.family import decode
 from gpudbg.isa.operands import SReg
-from gpudbg.isa.spa5.decode import decode
-from gpudbg.isa.spa5.sched import instructions
 
 if TYPE_CHECKING:
     from gpudbg.assembler.program import SassFunction, SassProgram
 
-PROGBITS, SYMTAB, STRTAB, NOBITS, REL = 1, 2, 3, 8, 9
+PROGBITS, SYMTAB, STRTAB, RELA, NOBITS, REL = 1, 2, 3, 4, 8, 9
 DATA_ALIGN = 16
 NV_INFO = 0x70000000
 WRITE, ALLOC, EXEC, INFO_LINK = 1, 2, 4, 0x40
 LOAD, PHDR = 1, 6
 ELF_HEADER, SECTION_HEADER, PROGRAM_HEADER, SYMBOL = 64, 64, 56, 24
-EM_CUDA, CUDA_OSABI, CUDA_ABI_VERSION, ET_EXEC = 190, 0x33, 7, 2
-ELF_VERSION = 0x81
+EM_CUDA, ET_EXEC = 190, 2
 API_VERSION = 129
 STO_CUDA_ENTRY = 0x10
 STB_LOCAL, STB_GLOBAL = 0, 1
@@ -38,6 +39,47 @@ SHN_UNDEF = 0
 STT_OBJECT, STT_FUNC, STT_SECTION = 1, 2, 3
 KPARAM_ANY_BANK = 0x1F000
 UNLIMITED_REGISTERS = 0xFF
+
+
+class Format(NamedTuple):
+    """What a generation of cubins has in its ELF header, and where counts stand.
+
+    Attributes:
+        abi, abi_version: EI_OSABI, EI_ABIVERSION.
+        version: e_version.
+        registers: whether sh_info of code has the registers (else only its REGCOUNT record).
+        barriers: whether sh_flags of code has the CTA barriers (else a NUM_BARRIERS record).
+    """
+
+    abi: int
+    abi_version: int
+    version: int
+    registers: bool
+    barriers: bool
+
+
+_FORMATS = (
+    (100, Format(0x41, 8, 1, False, False)),
+    (90, Format(0x33, 7, 0x81, False, True)),
+    (0, Format(0x33, 7, 0x81, True, True)),
+)
+"""First architecture -> format."""
+_ACCELERATED_90, _ACCELERATED = 0x800, 0x8
+"""The flag of sm_90a, and of the `a` variants from sm_100 on."""
+
+
+def format_of(arch: str) -> Format:
+    """The format of an architecture's cubins."""
+    return next(row for first, row in _FORMATS if age(arch)[0] >= first)
+
+
+def elf_flags(arch: str) -> int:
+    """e_flags: the machine, twice up to sm_90 (once as the PTX target)."""
+    number, special = age(arch)[0], arch.endswith("a")
+    if format_of(arch).abi == _FORMATS[0][1].abi:
+        return number << 8 | 2 | special * _ACCELERATED
+    return number << 16 | 0x500 | number | special * _ACCELERATED_90
+
 
 _CODES = {name: code for code, name in NAMES.items()}
 
@@ -97,7 +139,9 @@ def write_cubin(program: SassProgram) -> bytes:
 class _Writer:
     def __init__(self, program: SassProgram) -> None:
         self._program = program
-        self._arch = int(program.arch.removeprefix("sm_"))
+        self._format = format_of(program.arch)
+        self._family = family_of(program.arch)
+        self._param_base = param_base(program.arch)
         self._sections: list[_Section] = []
 
     def write(self) -> bytes:
@@ -120,8 +164,9 @@ class _Writer:
         for f in functions:
             self._banks(f)
         for f in functions:
-            flags = ALLOC | EXEC | f.barriers << 20
-            self._add(_Section(f".text.{f.name}", PROGBITS, flags, f.code(), link=3, align=32))
+            flags = ALLOC | EXEC | f.barriers * self._format.barriers << 20
+            align = self._family.text_align
+            self._add(_Section(f".text.{f.name}", PROGBITS, flags, f.code(), link=3, align=align))
         for f in functions:
             if f.shared:
                 self._add(
@@ -155,18 +200,24 @@ class _Writer:
         places |= {s.name: s.relocations for s in self._program.sections}
         for name, rows in places.items():
             if rows:
+                explicit = any(r.addend is not None for r in rows)
+                pairs = [(r, (r.offset, self._rows[r.symbol] << 32 | r.type)) for r in rows]
                 data = b"".join(
-                    struct.pack("<QQ", r.offset, self._rows[r.symbol] << 32 | r.type) for r in rows
+                    struct.pack("<QQq", *head, r.addend or 0)
+                    if explicit
+                    else struct.pack("<QQ", *head)
+                    for r, head in pairs
                 )
+                kind, prefix = (RELA, ".rela") if explicit else (REL, ".rel")
                 self._add(
-                    _Section(f".rel{name}", REL, INFO_LINK, data, link=3, align=8, entry=16,
-                             target=name)
+                    _Section(f"{prefix}{name}", kind, INFO_LINK, data, link=3, align=8,
+                             entry=24 if explicit else 16, target=name)
                 )  # fmt: skip
 
     def _banks(self, f: SassFunction) -> None:
         banks = dict(f.banks)
         if f.is_kernel:
-            banks[0] = bytes(PARAM_BASE + f.param_bytes)
+            banks[0] = bytes(self._param_base + f.param_bytes)
         for number, data in sorted(banks.items()):
             self._add(
                 _Section(f".nv.constant{number}.{f.name}", PROGBITS, ALLOC | INFO_LINK, data,
@@ -197,10 +248,10 @@ class _Writer:
         locals_ = [f for f in self._program.functions if not f.is_kernel]
         kernels = [f for f in self._program.functions if f.is_kernel]
         for f in locals_:
-            symbol(f.name, STT_FUNC, STB_LOCAL, 0, f".text.{f.name}", 8 * 4 * len(f.words) // 3)
+            symbol(f.name, STT_FUNC, STB_LOCAL, 0, f".text.{f.name}", len(f.code()))
         first_global = len(rows)
         for f in kernels:
-            size = 8 * 4 * len(f.words) // 3
+            size = len(f.code())
             symbol(f.name, STT_FUNC, STB_GLOBAL, STO_CUDA_ENTRY, f".text.{f.name}", size)
         for name in dict.fromkeys(n for f in self._program.functions for n in f.externs):
             if name not in self._rows:
@@ -210,7 +261,8 @@ class _Writer:
         self._section(".strtab").data = bytes(strings.data)
         for f in self._program.functions:
             text = self._section(f".text.{f.name}")
-            text.info = f.registers << 24 | self._rows[f.name]
+            registers = f.registers if self._format.registers else 0
+            text.info = registers << 24 | self._rows[f.name]
 
     def _infos(self) -> None:
         common = b""
@@ -227,13 +279,15 @@ class _Writer:
     def _kernel_info(self, f: SassFunction) -> Iterator[bytes]:
         bank = self._rows[f".nv.constant0.{f.name}"]
         yield record("CUDA_API_VERSION", struct.pack("<I", API_VERSION))
-        yield record("PARAM_CBANK", struct.pack("<IHH", bank, PARAM_BASE, f.param_bytes))
+        yield record("PARAM_CBANK", struct.pack("<IHH", bank, self._param_base, f.param_bytes))
         yield record("CBANK_PARAM_SIZE", f.param_bytes)
         for n in range(len(f.params) - 1, -1, -1):
             p = f.params[n]
             packed = p.size << 18 | KPARAM_ANY_BANK
             yield record("KPARAM_INFO", struct.pack("<IHHI", 0, n, p.offset, packed))
         yield record("MAXREG_COUNT", UNLIMITED_REGISTERS)
+        if f.barriers and not self._format.barriers:
+            yield bytes((2, _CODES["NUM_BARRIERS"], f.barriers, 0))
         if f.externs:
             rows = [self._rows[name] for name in f.externs]
             yield record("EXTERNS", struct.pack(f"<{len(rows)}I", *rows))
@@ -278,11 +332,11 @@ class _Writer:
         return bytes(out) + b"".join(programs)
 
     def _header(self, headers_at: int, programs_at: int, programs: int) -> bytes:
-        ident = b"\x7fELF" + bytes((2, 1, 1, CUDA_OSABI, CUDA_ABI_VERSION)) + bytes(7)
-        flags = self._arch << 16 | 0x500 | self._arch
+        ident = b"\x7fELF" + bytes((2, 1, 1, self._format.abi, self._format.abi_version)) + bytes(7)
+        flags = elf_flags(self._program.arch)
         return ident + struct.pack(
-            "<HHIQQQIHHHHHH", ET_EXEC, EM_CUDA, ELF_VERSION, 0, programs_at, headers_at, flags,
-            ELF_HEADER, PROGRAM_HEADER, programs, SECTION_HEADER, len(self._sections) + 1, 1,
+            "<HHIQQQIHHHHHH", ET_EXEC, EM_CUDA, self._format.version, 0, programs_at, headers_at,
+            flags, ELF_HEADER, PROGRAM_HEADER, programs, SECTION_HEADER, len(self._sections) + 1, 1,
         )  # fmt: skip
 
     def _program_headers(self, at: int) -> list[bytes]:
@@ -306,7 +360,8 @@ def _places(f: SassFunction, arch: str) -> tuple[list[int], list[int], bool]:
     """Offsets of EXITs and of S2R SR_CTAID.X, and whether SR_CTAID.Z is read."""
     exits, ids = [], []
     uses_z = False
-    for offset, word, _ in instructions(f.code()):
+    layout = layout_of(arch)
+    for offset, word in zip(layout.offsets(len(f.code())), f.words, strict=False):
         try:
             insn = decode(word, arch)
         except DecodeError:
@@ -323,7 +378,7 @@ def _places(f: SassFunction, arch: str) -> tuple[list[int], list[int], bool]:
 
 def _branches(f: SassFunction, arch: str) -> bytes:
     """INDIRECT_BRANCH_TARGETS rows: what the file says, else where the token stack leads."""
-    words = ((at, word) for at, word, _ in instructions(f.code()))
+    words = zip(layout_of(arch).offsets(len(f.code())), f.words, strict=False)
     flow = cfg.Flow(words, arch, f.targets)
     out = b""
     for offset, insn in flow.instructions.items():

@@ -3,7 +3,7 @@
     .kernel saxpy            before the function's instructions: name, registers, parameters, ...
     .section .nv.constant3   before everything: the module's constant and global data
 
-Not written: symbols inside kernels, textures and surfaces bound to names (`asm --from` keeps them).
+With these alone a file is laid out anew; `frame` has what it takes for the identical one.
 """
 
 from __future__ import annotations
@@ -43,7 +43,16 @@ def function_directives(program: Program, name: str) -> Iterator[str]:
         yield from _kernel(program, kernel)
     for row in program.relocations:
         if row.section == section.name:
-            yield f".reloc {row.offset:#x}, {row.type}, {_symbol(program, row)}"
+            addend = "" if row.addend is None else f", {row.addend}"
+            yield f".reloc {row.offset:#x}, {row.type}, {_symbol(program, row)}{addend}"
+
+
+def frame_directives(program: Program) -> Iterator[str]:
+    """Directives for the rest of the file, with which it assembles to the same bytes."""
+    from gpudbg.assembler import frame
+
+    if program.data:
+        yield from frame.frame_directives(program.data)
 
 
 def _kernel(program: Program, kernel: Kernel) -> Iterator[str]:

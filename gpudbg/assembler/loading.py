@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gpudbg.architectures import NARROW
-from gpudbg.assembler.build import assemble_file, instruction_offset
+from gpudbg.architectures import RUN
+from gpudbg.assembler.build import assemble_file
+from gpudbg.code_layout import layout_of
 from gpudbg.errors import LoadError, UsageError
 from gpudbg.formats.cubin import read_cubin
 from gpudbg.formats.reading import read_bytes
@@ -34,13 +35,14 @@ def program_of_text(text: str, name: str, arch: str | None = None) -> Program:
         AssembleError: every error of the text.
         UsageError: an unknown architecture.
     """
-    if arch is not None and arch not in NARROW:
-        known = ", ".join(NARROW)
+    if arch is not None and arch not in RUN:
+        known = ", ".join(RUN)
         raise UsageError(f"unknown architecture {arch!r}", f"one of {known}")
     made = assemble_file(text, name, arch)
+    layout = layout_of(made.arch)
     marks = {
         f".text.{function.name}": tuple(
-            (instruction_offset(n), line) for n, line in enumerate(function.lines) if line
+            (layout.offset_of(n), line) for n, line in enumerate(function.lines) if line
         )
         for function in made.functions
     }

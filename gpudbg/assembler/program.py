@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
+from gpudbg.assembler.family import family_of
 from gpudbg.errors import UsageError
-from gpudbg.formats.program import PARAM_BASE
-from gpudbg.isa.spa5.sched import pack
+
+if TYPE_CHECKING:
+    from gpudbg.assembler.frame import Frame
+    from gpudbg.formats.program import Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +25,15 @@ class SassParam:
 
 @dataclass(frozen=True, slots=True)
 class SassRelocation:
-    """A place that needs a symbol's address: offset, R_CUDA_* number, symbol's name."""
+    """A place that needs a symbol's address: offset, R_CUDA_* number, symbol's name, what is added.
+
+    Without `addend` the place itself holds what is added.
+    """
 
     offset: int
     type: int
     symbol: str
+    addend: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,7 @@ class SassFunction:
     Attributes:
         name: as written.
         is_kernel: an entry point.
+        arch: architecture whose words these are.
         words: instruction words, a whole number of bundles.
         groups: their 21-bit control groups.
         lines: the file's line of each instruction; 0 for padding.
@@ -70,6 +78,7 @@ class SassFunction:
 
     name: str
     is_kernel: bool
+    arch: str
     words: tuple[int, ...]
     groups: tuple[int, ...]
     lines: tuple[int, ...]
@@ -87,12 +96,8 @@ class SassFunction:
     externs: tuple[str, ...] = ()
 
     def code(self) -> bytes:
-        """The bundles: control word and three instructions, little-endian."""
-        out = bytearray()
-        for n in range(0, len(self.words), 3):
-            control = pack(*self.groups[n : n + 3])
-            out += struct.pack("<4Q", control, *self.words[n : n + 3])
-        return bytes(out)
+        """The code as it stands in memory, little-endian."""
+        return family_of(self.arch).code(self.words, self.groups)
 
     def toml(self, arch: str) -> str:
         """A launch table for the raw words."""
@@ -117,13 +122,29 @@ class SassFunction:
         )
 
 
+def _as_before(f: SassFunction, program: Program) -> bool:
+    """Whether a function needs what a program's function of its name needs."""
+    kernel = program.kernels.get(f.name)
+    if kernel is None:
+        return not f.is_kernel
+    params = {(p.offset, p.size) for p in kernel.params}
+    return (
+        f.registers == kernel.num_regs
+        and f.barriers == kernel.num_barriers
+        and f.shared == kernel.shared_static_bytes
+        and f.local == kernel.local_bytes
+        and {(p.offset, p.size) for p in f.params} == params
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class SassProgram:
-    """An assembled file: architecture, functions, and the module's data sections."""
+    """An assembled file: architecture, functions, the module's data sections, the file's frame."""
 
     arch: str
     functions: tuple[SassFunction, ...]
     sections: tuple[SassSection, ...] = ()
+    frame: Frame | None = None
 
     def function(self, name: str | None = None) -> SassFunction:
         """A function by name, or the only one.
@@ -142,12 +163,18 @@ class SassProgram:
         raise UsageError(f"no function {name!r}", f"known: {names}")
 
     def cubin(self) -> bytes:
-        """The program as an ELF file."""
+        """The program as an ELF file: in its frame where it fits, else laid out anew."""
         from gpudbg.assembler.elfwriter import write_cubin
 
-        return write_cubin(self)
+        return self._framed() or write_cubin(self)
 
+    def _framed(self) -> bytes | None:
+        """The file by its frame; None without one, or when code or resources have changed."""
+        from gpudbg.formats.cubin import read_cubin
 
-def constant_of(param: SassParam) -> int:
-    """Byte offset of a parameter in constant bank 0."""
-    return PARAM_BASE + param.offset
+        code = {f.name: f.code() for f in self.functions}
+        if self.frame is None or self.frame.code_sizes() != {n: len(c) for n, c in code.items()}:
+            return None
+        data = self.frame.build(code)
+        before = read_cubin(data, "frame", bare=True, archs=(self.arch,))
+        return data if all(_as_before(f, before) for f in self.functions) else None

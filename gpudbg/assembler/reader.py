@@ -17,7 +17,7 @@ _WORD = re.compile(r"\s*0x([0-9a-fA-F]{16})\s*$")
 _NOTATION = re.compile(r"\[?\s*B[0-9-]{6}:R\S*:W[^\s\]]*\s*\]?")
 _LABEL = re.compile(r"\s*([.$A-Za-z_][\w.$@]*)\s*:(?!:)")
 _ANNOTATION = re.compile(r"\(\*.*?\*\)")
-_CODE_FOR = re.compile(r"\s*code for (sm_\d+)\s*$")
+_CODE_FOR = re.compile(r"\s*code for (sm_\d+[af]?)\s*$")
 _FUNCTION = re.compile(r"\s*Function : (\S+)\s*$")
 _NOISE = re.compile(
     r"\s*(?:\.{5,}|=+|Fatbin (?:elf|ptx) code:|(?:arch|code version|producer|host|compile_size|"
@@ -202,8 +202,14 @@ class Reader:
         line.closes = body.endswith("}")
         at = start
         for part in body.split(";"):
-            if part and not BRACES.issuperset(part):
-                line.pieces.append(Piece(part, tuple(range(at + 1, at + len(part) + 1))))
+            piece = Piece(part, tuple(range(at + 1, at + len(part) + 1)))
+            if part.lstrip().startswith("&") and line.pieces:
+                before = line.pieces[-1]
+                line.pieces[-1] = Piece(
+                    before.text + " " + part, (*before.columns, at, *piece.columns)
+                )
+            elif part and not BRACES.issuperset(part):
+                line.pieces.append(piece)
             at += len(part) + 1
         return line if line.pieces or line.labels or line.words else None
 

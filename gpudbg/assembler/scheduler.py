@@ -13,18 +13,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from gpudbg.analysis import cfg
-from gpudbg.analysis.hazards.pipeline import Plan, plan
+from gpudbg.analysis.hazards.pipeline import Plan, name_of, plan
+from gpudbg.code_layout import layout_of
 from gpudbg.errors import DecodeError
-from gpudbg.isa.control import Control
-from gpudbg.isa.spa5 import latency
+from gpudbg.isa.control import SCOREBOARDS, Control
+from gpudbg.isa.family import timing_of
 from gpudbg.isa.spa5.sched import NEUTRAL_GROUP
 
 MAX_STALL = 15
+SAFE_EXTRA = 5
+"""The longest latency of a tensor result is a multiple of the shortest one."""
 FLOW_STALL = 13
 """Cycles after a flow instruction, a barrier and a fence (modelled: as Mesa's compiler for these
 architectures; compiled code uses 5 to 15).  Results still on their way are there after it."""
-
-SETTLING = frozenset("BAR MEMBAR CCTL CCTLL CCTLT BPT DEPBAR".split())
 
 
 def schedule(
@@ -57,7 +58,8 @@ class _Schedule:
         entries: Iterable[int],
     ) -> None:
         self._given = given
-        offsets = [n // 3 * 32 + 8 + n % 3 * 8 for n in range(len(words))]
+        layout, self._timing = layout_of(arch), timing_of(arch)
+        offsets = [layout.offset_of(n) for n in range(len(words))]
         flow = cfg.Flow(zip(offsets, words, strict=True), arch)
         starts = {b.start for b in flow.blocks()} | set(entries)
         self._starts = [o in starts for o in offsets]
@@ -65,6 +67,7 @@ class _Schedule:
         self.controls: list[Control] = []
         self._now = 0
         self._ready: dict[int, int] = {}
+        self._extra: dict[int, int] = {}
         self._boards: dict[int, set[int]] = {}
         self._next = 0
 
@@ -79,14 +82,18 @@ class _Schedule:
                 self._now += self.controls[-1].stall
                 continue
             wait = self._needs(p)
-            if self._starts[n] or _leaves(p):
+            if self._starts[n] or self._leaves(p):
                 wait |= sum(1 << b for b in self._boards)
             self._hold(p)
             control = given if given is not None else self._choose(p, wait)
             self._enter(p, control)
             self.controls.append(control)
             self._now += control.stall
-        return self.controls
+        most = self._timing.plain_stall
+        pairs = zip(self.controls, self._given, strict=True)
+        return [
+            replace(c, yield_=True) if given is None and c.stall > most else c for c, given in pairs
+        ]
 
     # ---- waiting -----------------------------------------------------------------------
     def _hold(self, p: Plan) -> None:
@@ -95,13 +102,13 @@ class _Schedule:
         for read in (*p.guard_reads, *p.reads):
             if read.resource in self._ready:
                 issued = self._ready[read.resource]
-                needed = _latency(read.resource, read.tested)
+                needed = self._latency(read.resource, read.tested)
                 wanted = max(wanted, issued + needed - read.delay - self._now)
         self._stall(wanted)
 
     def _settle_results(self) -> None:
         """Let every fixed-latency result come in: control may come from elsewhere now."""
-        ends = [at + _latency(r, True) - self._now for r, at in self._ready.items()]
+        ends = [at + self._latency(r, True) - self._now for r, at in self._ready.items()]
         self._stall(max(ends, default=0))
         self._ready.clear()
 
@@ -124,12 +131,12 @@ class _Schedule:
     # ---- choosing ----------------------------------------------------------------------
     def _choose(self, p: Plan, wait: int) -> Control:
         control = Control(stall=1, yield_=False, wait=wait)
-        if _leaves(p) or p.insn.op in SETTLING:
+        if self._leaves(p) or self._timing.settles(p.insn):
             control = replace(control, stall=FLOW_STALL)
         if not p.variable or not (p.writes or p.late_reads):
             return control
         board = self._free(wait)
-        control = replace(control, stall=max(control.stall, latency.SCOREBOARD_LATENCY))
+        control = replace(control, stall=max(control.stall, self._timing.scoreboard_latency))
         if board in self._boards:
             control = replace(control, wait=control.wait | 1 << board)
         if p.writes:
@@ -138,24 +145,32 @@ class _Schedule:
 
     def _free(self, released: int) -> int:
         """A scoreboard: one not in use, else the one used longest ago."""
-        for n in range(latency.SCOREBOARDS):
-            board = (self._next + n) % latency.SCOREBOARDS
+        for n in range(SCOREBOARDS):
+            board = (self._next + n) % SCOREBOARDS
             if board not in self._boards or released >> board & 1:
                 break
         else:
             board = next(iter(self._boards))
-        self._next = (board + 1) % latency.SCOREBOARDS
+        self._next = (board + 1) % SCOREBOARDS
         return board
+
+    def _latency(self, resource: int, tested: bool) -> int:
+        return self._timing.safe_latency(name_of(resource), tested) + self._extra.get(resource, 0)
+
+    def _leaves(self, p: Plan) -> bool:
+        """Whether control may go elsewhere after the instruction."""
+        return self._timing.is_flow(p.insn)
 
     def _enter(self, p: Plan, control: Control) -> None:
         """What is in flight after the instruction has issued."""
-        for board in range(latency.SCOREBOARDS):
+        for board in range(SCOREBOARDS):
             if control.wait >> board & 1:
                 self._boards.pop(board, None)
         for resource in p.writes:
             self._ready.pop(resource, None)
             if not p.variable:
                 self._ready[resource] = self._now
+                self._extra[resource] = max(p.extra, 0) * SAFE_EXTRA
         # `~register` stands for a register that must not be written yet.
         if control.write_barrier is not None:
             held = self._boards.setdefault(control.write_barrier, set())
@@ -163,17 +178,6 @@ class _Schedule:
         if control.read_barrier is not None:
             held = self._boards.setdefault(control.read_barrier, set())
             held |= {~r for r in p.late_reads}
-
-
-def _latency(resource: int, tested: bool) -> int:
-    from gpudbg.analysis.hazards.pipeline import name_of
-
-    return latency.latency(name_of(resource), tested)
-
-
-def _leaves(p: Plan) -> bool:
-    """Whether control may go elsewhere after the instruction."""
-    return latency.UNIT_OF[p.insn.op] == "flow"
 
 
 def _plan(word: int, arch: str) -> Plan | None:

@@ -7,9 +7,12 @@ from collections.abc import Collection
 from ..architectures import WIDE, is_wide
 from . import spa5, volta
 from .spa5.forms import all_forms
+from .spa5.latency import TIMING as NARROW_TIMING
+from .timing import Timing
 from .volta.decode import candidates_of
+from .volta.latency import TIMING as WIDE_TIMING
 
-__all__ = ["Instruction", "decode", "destination_bit", "has_modifier", "patterns"]
+__all__ = ["Instruction", "decode", "destination_bit", "has_modifier", "patterns", "timing_of"]
 
 Instruction = spa5.Instruction | volta.Instruction
 
@@ -21,6 +24,11 @@ def decode(word: int, arch: str) -> Instruction:
         DecodeError: no instruction of the architecture; `reason` says why.
     """
     return volta.decode(word, arch) if is_wide(arch) else spa5.decode(word, arch)
+
+
+def timing_of(arch: str) -> Timing:
+    """The rules that scheduling bits have to respect."""
+    return WIDE_TIMING if is_wide(arch) else NARROW_TIMING
 
 
 def has_modifier(insn: Instruction, name: str) -> bool:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 from gpudbg.analysis.findings import report
 from gpudbg.analysis.hazards.finding import Finding, Site
 from gpudbg.analysis.hazards.pipeline import Conflict, Pipeline, Plan, plan
-from gpudbg.analysis.hazards.static import refuse_unknown
 from gpudbg.errors import DecodeError
 from gpudbg.isa.control import Control
-from gpudbg.isa.spa5.decode import decode
-from gpudbg.isa.spa5.sched import BUNDLE_BYTES, first_instruction, groups
+from gpudbg.isa.family import decode
+from gpudbg.isa.layout import group_at
 from gpudbg.public import public_names
 from gpudbg.sm.observer import Observer
 
@@ -46,7 +45,6 @@ class HazardObserver(Observer):
     looks_only = True
 
     def __init__(self, image: CodeImage) -> None:
-        refuse_unknown(image.program.arch)
         self._image = image
         self._arch = image.program.arch
         self._plans: dict[int, Plan] = {}
@@ -96,12 +94,9 @@ class HazardObserver(Observer):
         """(word, control group) at a code address."""
         if self._image.placement_at(pc) is None:
             return None
-        at = first_instruction(pc - self._image.base)
-        bundle = at - at % BUNDLE_BYTES
-        code = self._image.code
-        control = int.from_bytes(code[bundle : bundle + 8], "little")
-        slot = at % BUNDLE_BYTES // 8 - 1
-        return int.from_bytes(code[at : at + 8], "little"), groups(control)[slot]
+        layout, code = self._image.program.layout, self._image.code
+        at = layout.first(pc - self._image.base)
+        return layout.word_at(code, at), group_at(code, layout, at)
 
     def _note(self, warp: WarpState, pc: int, conflict: Conflict) -> None:
         key = (conflict.kind, conflict.resource, conflict.first, pc)

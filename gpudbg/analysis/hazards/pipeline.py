@@ -1,6 +1,7 @@
 """One warp's instructions in flight, as the control words describe them.
 
-Registers are resources 0..254, predicates 256..262, the condition code 263.  What is in flight:
+Registers are resources 0..254, predicates 256..262, the condition code 263, uniform predicates
+264..270, uniform registers 512..766.  What is in flight:
 
 results   of fixed latency have a time at which they are there; of variable latency they are
           there once a scoreboard that covers them has been waited for.
@@ -14,27 +15,36 @@ puts the barrier on the last of several loads).  `DEPBAR.LE SBn, k` covers all b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
-from gpudbg.isa.control import Control
-from gpudbg.isa.operands import PT, RZ
-from gpudbg.isa.spa5 import latency
-from gpudbg.isa.spa5.decode import decode
-from gpudbg.isa.spa5.insn import Instruction
+from gpudbg.architectures import is_wide
+from gpudbg.isa.control import SCOREBOARDS, Control
+from gpudbg.isa.family import Instruction, decode, timing_of
+from gpudbg.isa.operands import PT, RZ, Access
+from gpudbg.isa.timing import Timing
+from gpudbg.isa.volta import Instruction as WideInstruction
 
 PREDICATE = 256
 CC = 263
+UNIFORM_PREDICATE = 264
+UNIFORM = 512
 ALL_LANES = 0xFFFFFFFF
 OLD = 32
 """Cycles after which a fixed-latency result is certainly there."""
 MAX_COUNT = 63
+LATE_WAIT = 2
+"""Cycles after which a scoreboard can be waited for in every family."""
 
 
 def name_of(resource: int) -> str:
-    """ "R4", "P0" or "CC"."""
+    """ "R4", "P0", "CC", "UP0" or "UR4"."""
+    if resource >= UNIFORM:
+        return f"UR{resource - UNIFORM}"
+    if resource >= UNIFORM_PREDICATE:
+        return f"UP{resource - UNIFORM_PREDICATE}"
     if resource == CC:
         return "CC"
     return f"P{resource - PREDICATE}" if resource >= PREDICATE else f"R{resource}"
@@ -60,9 +70,13 @@ class Plan:
     late_reads: tuple[int, ...]
     variable: bool
     queue: str
+    read_queue: str
+    in_order: bool
     barrier_ok: bool
     guard: tuple[int, bool]
     depbar: tuple[tuple[int, int], ...]
+    extra: int
+    timing: Timing
 
 
 @lru_cache(maxsize=1 << 16)
@@ -72,46 +86,52 @@ def plan(word: int, group: int, arch: str) -> Plan:
     Raises:
         DecodeError: an illegal word.
     """
-    insn = decode(word, arch)
-    unit = latency.unit(insn)
+    insn, timing = decode(word, arch), timing_of(arch)
+    unit = timing.unit(insn)
     read, written = insn.reads(), insn.writes()
-    tested = insn.op in ("CSETP", "CSET") or latency.UNIT_OF[insn.op] == "flow"
-    blocking = insn.op == "BAR" and insn.m["mode"] in latency.BLOCKING_BARRIERS
+    tested = timing.tests(insn)
     guard = insn.guard
-    guard_reads = (Read(PREDICATE + guard[0], 0, True),) if guard[0] != PT else ()
+    guard_reads: tuple[Read, ...] = ()
+    if guard[0] != PT:
+        uniform = isinstance(insn, WideInstruction) and insn.uniform_guard
+        guard_reads = (Read((UNIFORM_PREDICATE if uniform else PREDICATE) + guard[0], 0, True),)
     registers = sorted(r for r in read.registers if r != RZ)
     reads = [Read(r, unit.read_delay, False) for r in registers]
-    reads += [Read(PREDICATE + p, 0, True) for p in sorted(read.predicates) if p != PT]
+    late = tuple(registers) if unit.variable and not timing.holds_operands(insn) else ()
+    reads += [Read(r, 0, tested) for r in _others(read, wide=is_wide(arch))]
     if read.cc:
         reads.append(Read(CC, 0, tested))
     writes = sorted(r for r in written.registers if r != RZ)
-    writes += [PREDICATE + p for p in sorted(written.predicates) if p != PT]
+    writes += _others(written, wide=is_wide(arch))
     if written.cc:
         writes.append(CC)
+    known = {row.resource for row in guard_reads}
     return Plan(
         insn=insn,
         control=Control.decode(group),
-        reads=tuple(r for r in reads if r not in guard_reads),
+        reads=tuple(r for r in reads if r not in guard_reads and r.resource not in known),
         guard_reads=guard_reads,
-        writes=tuple(writes),
-        late_reads=tuple(registers) if unit.variable and not blocking else (),
+        writes=tuple(writes) if timing.tracks_results(insn) else (),
+        late_reads=late,
         variable=unit.variable,
         queue=unit.name,
-        barrier_ok=latency.accepts_barriers(insn),
-        guard=guard,
-        depbar=_depbar(insn),
+        read_queue=timing.read_queue(insn),
+        in_order=timing.in_order(insn),
+        barrier_ok=timing.accepts_barriers(insn),
+        guard=guard if guard_reads and guard_reads[0].resource < CC else (PT, False),
+        depbar=timing.depbar(insn),
+        extra=timing.extra(insn),
+        timing=timing,
     )
 
 
-def _depbar(insn: Instruction) -> tuple[tuple[int, int], ...]:
-    """(scoreboard, how many may still be in flight) of DEPBAR."""
-    if insn.op != "DEPBAR":
-        return ()
-    mask = insn.word & 0x3F
-    out = [(b, 0) for b in range(latency.SCOREBOARDS) if mask >> b & 1]
-    if insn.word >> 29 & 1:
-        out.append((insn.word >> 26 & 7, insn.word >> 20 & 0x3F))
-    return tuple(out)
+def _others(access: Access, wide: bool) -> list[int]:
+    """Resources beside registers and the condition code."""
+    out = [PREDICATE + p for p in sorted(access.predicates) if p != PT]
+    if wide:
+        out += [UNIFORM_PREDICATE + p for p in sorted(access.uniform_predicates) if p != PT]
+        out += [UNIFORM + r for r in sorted(access.uniform)]
+    return out
 
 
 @dataclass(slots=True)
@@ -125,6 +145,7 @@ class Flight:
         queue: what finishes in order with it.
         lanes: where.
         guard: (predicate, negated) of the instruction, (7, False) when it no longer says anything.
+        extra: cycles that the result takes beyond its latency.
         cover: scoreboard -> sets of it since the one that covered this, itself not counted.
     """
 
@@ -134,12 +155,13 @@ class Flight:
     queue: str
     lanes: int
     guard: tuple[int, bool]
+    extra: int = 0
     cover: dict[int, int] = field(default_factory=dict)
 
     def copy(self) -> Flight:
         """An independent copy."""
         return Flight(
-            self.pc, self.issued, self.variable, self.queue, self.lanes, self.guard,
+            self.pc, self.issued, self.variable, self.queue, self.lanes, self.guard, self.extra,
             dict(self.cover),
         )  # fmt: skip
 
@@ -197,18 +219,18 @@ class Pipeline:
         if self._pair is not None:
             found += self._check_pair(p, lanes)
         if p.control.wait:
-            found += self._wait(p.control.wait)
+            found += self._wait(p.control.wait, p.timing.scoreboard_latency)
         for scoreboard, left in p.depbar:
             self._release(scoreboard, left)
         if p.insn.op == "BAR":
-            self._operands_read(latency.READ_BEFORE_BAR)
+            self._operands_read(p.timing.read_before_bar)
         found += self._check_reads(p.guard_reads, p, ALL_LANES)
         if lanes:
             found += self._check_reads(p.reads, p, lanes)
             found += self._check_writes(p, lanes)
         found += self._control(pc, p)
         self._enter(pc, p, lanes)
-        pairs = p.control.dual_issue and self._pair is None
+        pairs = bool(p.timing.unpaired_unit) and p.control.dual_issue and self._pair is None
         self._pair = (pc, p, lanes) if pairs else None
         self.now += p.control.stall
         return found
@@ -217,17 +239,17 @@ class Pipeline:
     def _separate(self, a: tuple[int, bool], b: tuple[int, bool]) -> bool:
         return self._by_guard and _apart(a, b)
 
-    def _wait(self, mask: int) -> list[Conflict]:
+    def _wait(self, mask: int, latency: int) -> list[Conflict]:
         found = []
-        for scoreboard in range(latency.SCOREBOARDS):
+        for scoreboard in range(SCOREBOARDS):
             if not mask >> scoreboard & 1:
                 continue
             at = self.sets.get(scoreboard)
-            if at is not None and self.now - at[1] < latency.SCOREBOARD_LATENCY:
-                short = latency.SCOREBOARD_LATENCY - (self.now - at[1])
+            if at is not None and self.now - at[1] < latency:
+                short = latency - (self.now - at[1])
                 found.append(
                     Conflict("early-wait", f"SB{scoreboard}", at[0], short,
-                             f"a scoreboard can be waited for {latency.SCOREBOARD_LATENCY} cycles "
+                             f"a scoreboard can be waited for {latency} cycles "
                              "after the instruction that sets it; raise the stall count")
                 )  # fmt: skip
             self._release(scoreboard, 0)
@@ -243,7 +265,7 @@ class Pipeline:
                 if flight.variable:
                     found.append(Conflict("unwaited", name, flight.pc, None, _wait_words(flight)))
                     continue
-                needed = latency.latency(name, tested)
+                needed = p.timing.latency(name, tested) + flight.extra
                 short = flight.issued + needed - self.now - delay
                 if short > 0:
                     found.append(
@@ -263,7 +285,7 @@ class Pipeline:
                 if flight.lanes & lanes and not self._separate(flight.guard, p.guard):
                     found.append(Conflict("overwrite", name, flight.pc, None, _wait_words(flight)))
             for flight in self.reads.get(resource, ()):
-                if p.variable and flight.queue == p.queue:
+                if p.variable and flight.queue == p.read_queue:
                     continue
                 if flight.lanes & lanes and not self._separate(flight.guard, p.guard):
                     found.append(
@@ -282,7 +304,7 @@ class Pipeline:
         for resource in set() if ordered else set(first.writes) & set(p.writes):
             if first_lanes & lanes and not self._separate(first.guard, p.guard):
                 found.append(Conflict("dual", name_of(resource), pc, None, "both write it"))
-        if p.queue == first.queue == latency.UNPAIRED_UNIT:
+        if p.queue == first.queue == p.timing.unpaired_unit:
             found.append(Conflict("dual", "", pc, None, f"both need the {p.queue} unit"))
         return found
 
@@ -293,10 +315,10 @@ class Pipeline:
             yield Conflict("barrier", f"SB{barriers[0]}", None, None,
                            f"{p.insn.op} has a fixed latency and no scoreboard")  # fmt: skip
         for barrier in barriers:
-            if barrier >= latency.SCOREBOARDS:
+            if barrier >= SCOREBOARDS:
                 yield Conflict("barrier", f"SB{barrier}", None, None,
                                "scoreboards are 0 to 5 (7 in the word for none)")  # fmt: skip
-        if control.stall == 0 and control.yield_:
+        if control.stall == 0 and control.yield_ and p.timing.unpaired_unit:
             yield Conflict("zero-stall", "", None, 1, "the stall count has to be at least 1")
 
     # ---- state -------------------------------------------------------------------------
@@ -308,10 +330,10 @@ class Pipeline:
                 if len(kept) != len(table[resource]):
                     self._put(table, resource, kept)
 
-    def _operands_read(self, queue: str) -> None:
-        """A queue has read the operands of everything in it."""
+    def _operands_read(self, queues: Collection[str]) -> None:
+        """Queues have read the operands of everything in them."""
         for resource in list(self.reads):
-            kept = [f for f in self.reads[resource] if f.queue != queue]
+            kept = [f for f in self.reads[resource] if f.queue not in queues]
             self._put(self.reads, resource, kept)
 
     @staticmethod
@@ -324,16 +346,18 @@ class Pipeline:
     def _enter(self, pc: int, p: Plan, lanes: int) -> None:
         if lanes:
             for resource in p.late_reads:
-                flight = Flight(pc, self.now, True, p.queue, lanes, p.guard)
+                flight = Flight(pc, self.now, True, p.read_queue, lanes, p.guard)
                 others = [f for f in self.reads.get(resource, ()) if f.pc != pc]
                 self.reads[resource] = [*others, flight]
             for resource in p.writes:
-                self._write(resource, Flight(pc, self.now, p.variable, p.queue, lanes, p.guard))
+                flight = Flight(pc, self.now, p.variable, p.queue, lanes, p.guard, p.extra)
+                self._write(resource, flight)
         control = p.control
         if control.read_barrier is not None:
-            self._set(control.read_barrier, pc, p.queue, (self.reads,))
+            self._set(control.read_barrier, pc, ((self.reads, p.read_queue, True),))
         if control.write_barrier is not None:
-            self._set(control.write_barrier, pc, p.queue, (self.writes, self.reads))
+            both = ((self.writes, p.queue, p.in_order), (self.reads, p.read_queue, True))
+            self._set(control.write_barrier, pc, both)
 
     def _write(self, resource: int, flight: Flight) -> None:
         """A new result; older ones stay where it does not cover their lanes."""
@@ -362,18 +386,22 @@ class Pipeline:
                         flight.guard = ALWAYS
 
     def _set(
-        self, scoreboard: int, pc: int, queue: str, tables: Iterable[dict[int, list[Flight]]]
+        self, scoreboard: int, pc: int, covered: Iterable[tuple[dict[int, list[Flight]], str, bool]]
     ) -> None:
-        """An instruction adds one to a scoreboard, which covers its queue up to itself."""
+        """An instruction adds one to a scoreboard.
+
+        It covers the instruction, and what stands before it in queues that are in order.
+        """
         for table in (self.writes, self.reads):
             for flights in table.values():
                 for flight in flights:
                     if scoreboard in flight.cover:
                         flight.cover[scoreboard] = min(flight.cover[scoreboard] + 1, MAX_COUNT)
-        for table in tables:
+        for table, queue, in_order in covered:
             for flights in table.values():
                 for flight in flights:
-                    if flight.variable and flight.queue == queue:
+                    before = in_order or flight.pc == pc
+                    if flight.variable and flight.queue == queue and before:
                         flight.cover.setdefault(scoreboard, 0)
         self.sets[scoreboard] = (pc, self.now)
 
@@ -389,7 +417,7 @@ class Pipeline:
                 if kept:
                     theirs[resource] = kept
         for scoreboard, (pc, at) in self.sets.items():
-            if self.now - at < latency.SCOREBOARD_LATENCY:
+            if self.now - at < LATE_WAIT:
                 out.sets[scoreboard] = (pc, at - self.now)
         out._pair = self._pair
         return out

@@ -13,32 +13,17 @@ from typing import TYPE_CHECKING
 from gpudbg.analysis import cfg
 from gpudbg.analysis.hazards.finding import Finding, Site
 from gpudbg.analysis.hazards.pipeline import Conflict, Pipeline, plan
-from gpudbg.architectures import NARROW, is_wide
-from gpudbg.errors import DecodeError, UsageError
-from gpudbg.isa.control import Control
-from gpudbg.isa.spa5.decode import decode
-from gpudbg.isa.spa5.latency import SCOREBOARDS
-from gpudbg.isa.spa5.sched import first_instruction, instructions, next_instruction
+from gpudbg.code_layout import layout_of
+from gpudbg.errors import DecodeError
+from gpudbg.isa.control import SCOREBOARDS, Control
+from gpudbg.isa.family import decode
+from gpudbg.isa.layout import instructions
 
 if TYPE_CHECKING:
     from gpudbg.formats.program import Program
 
-CALLS = ("CAL", "JCAL")
 MAX_VISITS = 200
 """Times a block is looked at; far more than any program needs to settle."""
-
-
-def refuse_unknown(arch: str) -> None:
-    """Raise where nothing is known of an architecture's timing.
-
-    Raises:
-        UsageError: names it.
-    """
-    if is_wide(arch):
-        raise UsageError(
-            f"no rules for the scheduling bits of {arch}",
-            "`gpudbg dis --control fields` shows them; rules are there for " + ", ".join(NARROW),
-        )
 
 
 class Section:
@@ -60,14 +45,14 @@ class Section:
         entries: Iterable[int] = (0,),
         known: Mapping[int, tuple[int, ...]] | None = None,
     ) -> None:
-        refuse_unknown(arch)
+        self.layout = layout_of(arch)
         self.arch = arch
         self.name = name
-        self.words = {at: (word, group) for at, word, group in instructions(code)}
+        self.words = {at: (word, group) for at, word, group in instructions(code, self.layout)}
         flow = cfg.Flow(((a, w) for a, (w, _) in self.words.items()), arch, known)
         self.flow = flow
         self.blocks = {b.start: b for b in _split_calls(flow, flow.blocks())}
-        starts = [first_instruction(e) for e in entries]
+        starts = [self.layout.first(e) for e in entries]
         self.entries = [s for s in starts if s in self.blocks]
 
     def walk(self) -> list[Finding]:
@@ -109,11 +94,11 @@ class Section:
 
     def _leave(self, block: cfg.Block, out: Pipeline) -> list[tuple[int, Pipeline]]:
         insn = self.flow.instructions[block.last]
-        if insn is not None and insn.op in CALLS:
+        if insn is not None and insn.op in cfg.CALLS:
             target = insn.target(block.last)
-            after = [(next_instruction(block.last), Pipeline())]
-            if target is not None and insn.op == "CAL":
-                after.append((first_instruction(target), out.rebased()))
+            after = [(self.layout.next(block.last), Pipeline())]
+            if target is not None and insn.op != "JCAL":
+                after.append((self.layout.first(target), out.rebased()))
             return after
         return [(edge.target, out.rebased()) for edge in block.edges]
 
@@ -141,7 +126,7 @@ class Section:
 
     def _is_call(self, offset: int) -> bool:
         insn = self.flow.instructions[offset]
-        return insn is not None and (insn.op in CALLS or insn.op in ("RET", *cfg.INDIRECT))
+        return insn is not None and (insn.op in cfg.CALLS or insn.op in ("RET", *cfg.INDIRECT))
 
     def finding(self, conflict: Conflict, offset: int) -> Finding:
         """A conflict with its instructions' texts."""
@@ -166,7 +151,7 @@ def _split_calls(flow: cfg.Flow, blocks: Iterable[cfg.Block]) -> list[cfg.Block]
         for offset in block.offsets:
             part.append(offset)
             insn = flow.instructions[offset]
-            if insn is not None and insn.op in CALLS and offset != block.last:
+            if insn is not None and insn.op in cfg.CALLS and offset != block.last:
                 out.append(cfg.Block(part[0], tuple(part), (), ""))
                 part = []
         out.append(cfg.Block(part[0], tuple(part), block.edges, block.ends))

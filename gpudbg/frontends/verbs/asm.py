@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpudbg import assembler
-from gpudbg.architectures import NARROW
+from gpudbg.architectures import RUN
 from gpudbg.assembler import SassProgram, assemble_file
 from gpudbg.assembler.loading import MAX_FILE_BYTES, text_of
 from gpudbg.errors import EXIT_CLEAN, EXIT_FINDINGS, LoadError, UsageError
@@ -42,7 +42,7 @@ def main(argv: list[str]) -> int:
     )
     p.add_argument("--toml", action="store_true", help="with -o: a launch table beside it")
     p.add_argument("--kernel", "-k", metavar="NAME", help="the function that -o writes")
-    p.add_argument("--arch", choices=NARROW, help="architecture, against the file's own")
+    p.add_argument("--arch", choices=RUN, help="architecture, against the file's own")
     p.add_argument(
         "--check", action="store_true", help="report hazards; exit code 1 when there are"
     )

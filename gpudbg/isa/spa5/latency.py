@@ -16,13 +16,11 @@ modelled    our choice where neither shows anything; always the cautious one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
 
+from ..control import SCOREBOARDS
+from ..timing import Unit
 from .insn import Instruction
-
-Certainty = Literal["documented", "inferred", "modelled"]
 
 REGISTER_LATENCY = 6
 """Cycles from the issue of a fixed-latency instruction to that of a reader of its register."""
@@ -35,27 +33,6 @@ CARRY_LATENCY = 6
 
 SCOREBOARD_LATENCY = 2
 """Cycles from an instruction that sets a scoreboard to the first that can wait for it."""
-
-SCOREBOARDS = 6
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """Where an instruction executes, as far as timing needs it.
-
-    Attributes:
-        name: of the unit.
-        variable: it takes a variable time and reports through scoreboards.
-        read_delay: cycles after issue at which register operands are read.
-        certainty: of the row.
-        source: where the row's facts come from.
-    """
-
-    name: str
-    variable: bool
-    read_delay: int
-    certainty: Certainty
-    source: str
 
 
 _UNITS = (
@@ -146,3 +123,76 @@ def latency(resource: str, tested: bool) -> int:
     if resource[0] == "R":
         return REGISTER_LATENCY
     return CARRY_LATENCY if resource == "CC" and not tested else PREDICATE_LATENCY
+
+
+SETTLING = frozenset("BAR MEMBAR CCTL CCTLL CCTLT BPT DEPBAR".split())
+
+
+class NarrowTiming:
+    """The rules of sm_50 to sm_62."""
+
+    scoreboard_latency = SCOREBOARD_LATENCY
+    plain_stall = 15
+    unpaired_unit = UNPAIRED_UNIT
+    read_before_bar = (READ_BEFORE_BAR,)
+
+    def unit(self, insn: Instruction) -> Unit:
+        """Where an instruction executes."""
+        return unit(insn)
+
+    def accepts_barriers(self, insn: Instruction) -> bool:
+        """Whether the control word may name a barrier."""
+        return accepts_barriers(insn)
+
+    def is_flow(self, insn: Instruction) -> bool:
+        """Whether control may go elsewhere after it."""
+        return UNIT_OF[insn.op] == "flow"
+
+    def settles(self, insn: Instruction) -> bool:
+        """Barriers, fences and cache control."""
+        return insn.op in SETTLING
+
+    def tests(self, insn: Instruction) -> bool:
+        """CSET, CSETP and flow instructions."""
+        return insn.op in ("CSETP", "CSET") or self.is_flow(insn)
+
+    def holds_operands(self, insn: Instruction) -> bool:
+        """A barrier that blocks."""
+        return insn.op == "BAR" and insn.m["mode"] in BLOCKING_BARRIERS
+
+    def depbar(self, insn: Instruction) -> tuple[tuple[int, int], ...]:
+        """(scoreboard, how many may still be in flight) of DEPBAR."""
+        if insn.op != "DEPBAR":
+            return ()
+        mask = insn.word & 0x3F
+        out = [(b, 0) for b in range(SCOREBOARDS) if mask >> b & 1]
+        if insn.word >> 29 & 1:
+            out.append((insn.word >> 26 & 7, insn.word >> 20 & 0x3F))
+        return tuple(out)
+
+    def read_queue(self, insn: Instruction) -> str:
+        """Its unit."""
+        return unit(insn).name
+
+    def in_order(self, insn: Instruction) -> bool:
+        """Always."""
+        return True
+
+    def tracks_results(self, insn: Instruction) -> bool:
+        """Always."""
+        return True
+
+    def extra(self, insn: Instruction) -> int:
+        """None."""
+        return 0
+
+    def latency(self, resource: str, tested: bool) -> int:
+        """Cycles to a reader."""
+        return latency(resource, tested)
+
+    def safe_latency(self, resource: str, tested: bool) -> int:
+        """The same."""
+        return latency(resource, tested)
+
+
+TIMING = NarrowTiming()

@@ -44,6 +44,11 @@ class Line(NamedTuple):
             return f".word {self.word:#018x}"
         return self.insn.text(self.address, self.group)
 
+    @property
+    def halves(self) -> tuple[int, ...]:
+        """The word as its comment shows it."""
+        return (self.word,)
+
     def body(self, braces: bool = False) -> str:
         """The text in its column with its semicolon; `braces` of dual issue as nvdisasm only."""
         rest = self.text

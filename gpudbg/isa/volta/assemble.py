@@ -19,7 +19,7 @@ from ...errors import AssembleError, DecodeError
 from ..bitsets import Bits
 from ..operands import PT
 from .decode import ARCHS, candidates_of, decode
-from .insn import CONTROL_LOW, Control
+from .insn import CONTROL_MASK, Control
 from .parts import Part, Reading
 from .spec import Form
 
@@ -31,8 +31,6 @@ _ALIASES = {"IMAD": (".MOV", ".IADD", ".SHL")}
 """What nvdisasm adds to a mnemonic for some operands, without bits of its own."""
 NEUTRAL = Control(stall=1, yield_=False)
 """One cycle, no barriers, no waits: accepted with every instruction."""
-_CONTROL = ((1 << 23) - 1) << CONTROL_LOW
-_REUSED = 1 << 109 | 7 << 122
 _GUARD_MASK = 15 << 12
 _OPTIONAL_LIMIT = 4
 """Operands of a form that may be left out, at most."""
@@ -85,7 +83,9 @@ def _forms_of(op: str, tables: str) -> tuple[Form, ...]:
     return tuple(form for form in candidates_of(tables) if form.op == op)
 
 
-def assemble(text: str, pc: int, arch: str, control: Control | None = None) -> int:
+def assemble(
+    text: str, pc: int, arch: str, control: Control | None = None, like: int | None = None
+) -> int:
     """The word of one instruction, `text` as nvdisasm prints it.
 
     Args:
@@ -94,6 +94,7 @@ def assemble(text: str, pc: int, arch: str, control: Control | None = None) -> i
         arch: "sm_70" .. "sm_121".
         control: scheduling bits; one cycle and no barriers where there are none.  Reuse marks of
             the text are added.
+        like: a word of the same form gives the bits that the text does not show.
 
     Raises:
         AssembleError: with the column and what was expected there.
@@ -115,7 +116,11 @@ def assemble(text: str, pc: int, arch: str, control: Control | None = None) -> i
         wanted = "@P0" if guard is not None and guard[2] == "UP" else "@UP0"
         raise AssembleError(f"{op} has another guard", column=1, expected=wanted)
     source = _Source(body, found.end(), len(body.rstrip().removesuffix(";").rstrip()))
-    made = _Maker(source, op, pc, arch, _guard_bits(guard), control or NEUTRAL, notes)
+    if like is not None and control is not None:
+        like = like & ~CONTROL_MASK | control.bits
+    if like is not None and not notes.mask and _reads_as(like, body, pc, arch):
+        return like
+    made = _Maker(source, op, pc, arch, _guard_bits(guard), control or NEUTRAL, notes, like)
     for form in forms:
         word = made.word(form)
         if word is not None:
@@ -123,6 +128,23 @@ def assemble(text: str, pc: int, arch: str, control: Control | None = None) -> i
     if made.near is None:
         raise source.error(op)
     return made.near
+
+
+def _reads_as(word: int, text: str, pc: int, arch: str) -> bool:
+    """Whether a word's text is this one."""
+    try:
+        shown = decode(word, arch).text(pc)
+    except DecodeError:
+        return False
+    plain = text.strip().removesuffix(";").rstrip()
+    return plain == shown or squeeze(plain).upper() == squeeze(shown).upper()
+
+
+def _form_of(word: int | None, arch: str) -> Form | None:
+    try:
+        return None if word is None else decode(word, arch).form
+    except DecodeError:
+        return None
 
 
 def _guard_bits(guard: re.Match[str] | None) -> int:
@@ -173,6 +195,7 @@ class _Maker:
         guard: int,
         control: Control,
         notes: Reading,
+        like: int | None,
     ) -> None:
         self._source = source
         self._op = op
@@ -181,12 +204,14 @@ class _Maker:
         self._guard = guard
         self._control = control.bits
         self._notes = notes
+        self._like = like
+        self._like_form = _form_of(like, arch)
         self.near: int | None = None
 
     def word(self, form: Form) -> int | None:
         """The word of `form` whose text is exactly the source, None where there is none."""
         for reading in self._readings(form):
-            word = reading.bits | (form.idle & ~reading.mask) | self._guard | self._control
+            word = reading.bits | (self._idle(form) & ~reading.mask) | self._guard | self._control
             word = word & ~self._notes.mask | self._notes.bits
             try:
                 insn = decode(word, self._arch)
@@ -200,6 +225,12 @@ class _Maker:
                 if self.near is None and insn.form is form:
                     self.near = word
         return None
+
+    def _idle(self, form: Form) -> int:
+        """What bits that the text does not show get."""
+        if self._like is None or form is not self._like_form:
+            return form.idle
+        return self._like & ~(CONTROL_MASK | _GUARD_MASK)
 
     def _readings(self, form: Form) -> Iterator[Reading]:
         """Readings of modifiers and operands."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 
 from ..control import GROUP_BITS
 from ..control import Control as SharedControl
-from ..operands import PT, Access, Address, CBankAddress, Const, Name, Operand, Pred, Reg
+from ..operands import PT, Access, Address, CBankAddress, Const, Imm, Name, Operand, Pred, Reg
 from .counts import register_counts
 from .operands import Slot, slots
 from .spec import Form
@@ -21,7 +22,9 @@ _BATCH, _NO_ALIAS = 122, 3
 """Where the batch code stands, and the one with which IMAD prints as itself (measured)."""
 
 
-_GROUP = (1 << GROUP_BITS) - 1
+GROUP_MASK = (1 << GROUP_BITS) - 1
+CONTROL_MASK = GROUP_MASK << CONTROL_LOW
+"""The scheduling bits of a word."""
 
 
 class Control(SharedControl):
@@ -37,7 +40,7 @@ class Control(SharedControl):
     @classmethod
     def of(cls, word: int) -> Control:
         """The scheduling bits of a word."""
-        return cls.decode(word >> CONTROL_LOW & _GROUP)
+        return cls.decode(word >> CONTROL_LOW & GROUP_MASK)
 
     @property
     def bits(self) -> int:
@@ -257,12 +260,13 @@ def _access(insn: Instruction, written: bool) -> Access:
                 else:
                     found.predicate(operand.index, operand.file)
             case Const() | Address() | CBankAddress() if not written:
-                _place(found, operand, insn)
+                shared = insn.op in SHARED_SPACE or (insn.op, slot) == _SHARED_COPY
+                _place(found, operand, "E" in insn.m and not shared, shared)
             case Name(text=text) if text in _PREDICATE_FILES:
                 # P2R reads them, R2P writes them: by where the word stands.
                 if (slot == "name" and next(iter(insn.o)) == "name") == written:
                     file = "P" if text == "PR" else "UP"
-                    found.predicates[file].update(range(PT))
+                    found.predicates[file].update(_named_predicates(insn))
             case Name(value=value, text=text) if text == f"B{value}":
                 first = next(iter(insn.o)) == slot
                 if (insn.op in _WRITES_BARRIER or first) if written else not first:
@@ -273,21 +277,38 @@ def _access(insn: Instruction, written: bool) -> Access:
     return found.access()
 
 
+def _named_predicates(insn: Instruction) -> Iterable[int]:
+    """Predicates that P2R and R2P take: those in the mask that stands last, all without one."""
+    last = insn.operands[-1]
+    mask = last.value if isinstance(last, Imm) else (1 << PT) - 1
+    return (n for n in range(PT) if mask >> n & 1)
+
+
 SHARED_SPACE = frozenset("LDS STS ATOMS LDL STL LDSM STSM".split())
 """Accesses whose uniform register is 32 bits wide; others take a pair."""
 
 
-def _place(found: _Touched, operand: Const | Address | CBankAddress, insn: Instruction) -> None:
-    """Registers of an address or of a bank's name."""
+_SHARED_COPY = ("LDGSTS", "addr")
+"""The address in shared memory that it writes; the other is in global memory."""
+
+
+def _place(
+    found: _Touched, operand: Const | Address | CBankAddress, extended: bool, shared: bool
+) -> None:
+    """Registers of an address or of a bank's name.
+
+    Args:
+        extended: addresses have 64 bits.
+        shared: it is an address in shared or local memory.
+    """
     if isinstance(operand, Const):
         found.register(_pair(operand.handle) if operand.handle is not None else None)
         return
     if isinstance(operand, Address):
-        wide = operand.wide or ("E" in insn.m and operand.base.part != "U32")
+        wide = operand.wide or (extended and operand.base.part != "U32")
         found.register(_pair(operand.base) if wide else operand.base)
         if operand.index is not None:
-            narrow = insn.op in SHARED_SPACE
-            found.register(operand.index if narrow else _pair(operand.index))
+            found.register(operand.index if shared else _pair(operand.index))
         if operand.descriptor is not None:
             found.register(_pair(operand.descriptor))
     else:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ...errors import DecodeError
 from .decode import decode
-from .insn import Control, Instruction
+from .insn import CONTROL_LOW, GROUP_MASK, Control, Instruction
 
 GUARD_COLUMN = 19
 """Blanks between the address and the mnemonic; the guard stands in them."""
@@ -36,12 +36,17 @@ class Line(NamedTuple):
         return f".word {self.word:#034x}" if self.insn is None else self.insn.text(self.address)
 
     @property
-    def halves(self) -> tuple[str, str]:
-        """The word as two comments: the half that comes first in memory, and the other."""
-        return f"/* {self.word & _HALF:#018x} */", f"/* {self.word >> 64:#018x} */"
+    def group(self) -> int:
+        """The scheduling bits as a number."""
+        return self.word >> CONTROL_LOW & GROUP_MASK
 
-    def body(self) -> str:
-        """The text in its column with its semicolon."""
+    @property
+    def halves(self) -> tuple[int, ...]:
+        """The word as its comments show it: the half that comes first in memory, the other."""
+        return self.word & _HALF, self.word >> 64
+
+    def body(self, braces: bool = False) -> str:
+        """The text in its column with its semicolon; there are no pairs to mark with `braces`."""
         rest, lead = self.text, " " * GUARD_COLUMN
         if rest.startswith("@"):
             guard, _, rest = rest.partition(" ")

@@ -44,7 +44,7 @@ def test_dis_prints_what_cuobjdump_prints(arch: str, capsys: pytest.CaptureFixtu
     """Addresses, texts and both halves of every word."""
     assert main(["dis", str(cubin(arch))]) == 0
     out = capsys.readouterr().out
-    assert f"\tcode for {arch}\n\t\tFunction : " in out
+    assert f"\n\tcode for {arch}\n" in out
     assert listed(out) == cubin(arch).with_suffix(".txt").read_text().splitlines()
 
 
@@ -58,9 +58,8 @@ def test_dis_as_data_and_with_fields(capsys: pytest.CaptureFixture[str]) -> None
     assert main(["dis", file, "--control", "fields", "--no-bytes", "--range", "0x10:0x20"]) == 0
     line, *_ = re.findall(r".*/\*0010\*/.*", capsys.readouterr().out)
     assert re.search(r" ;\s+B[-0-5]{6}:R.:W.:[Y-]:S\d\d:[-0-2]{3}$", line)
-    for flag in ("--directives", "--braces"):
-        assert main(["dis", file, flag]) == 2
-        assert f"{flag} is not there for 128-bit instructions (sm_80)" in capsys.readouterr().err
+    assert main(["dis", file, "--braces"]) == 2
+    assert "--braces is not there for 128-bit instructions (sm_80)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("arch", ARCHS)
@@ -89,15 +88,13 @@ def test_a_launch_table_is_proposed_and_runs(
     assert "warp instructions" in capsys.readouterr().out
 
 
-def test_hazard_checks_are_refused_by_name(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Nothing is called clean where no rules are known."""
+def test_hazard_check_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What ptxas made has no findings in a run."""
     program, table = str(cubin("sm_80")), tmp_path / "launch.toml"
     assert main(["info", program, "--launch", "--kernel", "count_kept"]) == 0
     table.write_text(capsys.readouterr().out)
-    assert main(["run", program, "--launch", str(table), "--check", "hazards"]) == 2
-    assert "no rules for the scheduling bits of sm_80" in capsys.readouterr().err
+    assert main(["run", program, "--launch", str(table), "--check", "hazards"]) == 0
+    assert "hazards: no findings" in capsys.readouterr().out
 
 
 def test_raw_words_and_damage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

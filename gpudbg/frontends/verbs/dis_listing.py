@@ -1,0 +1,241 @@
+"""Code sections as `cuobjdump -sass` lays them out, for both families.
+
+The comments of a file stand in one column, behind its longest instruction, where an instruction
+counts with its guard before its column: that is how cuobjdump places them (measured).
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from pathlib import Path, PurePath
+from typing import Any
+
+from gpudbg.analysis import cfg
+from gpudbg.architectures import age, is_wide
+from gpudbg.code_layout import CodeLayout, layout_of
+from gpudbg.errors import AssembleError, DecodeError, UsageError
+from gpudbg.formats.headerflags import header_flags
+from gpudbg.formats.program import Program
+from gpudbg.isa.spa5 import text as narrow_text
+from gpudbg.isa.volta import text as wide_text
+from gpudbg.symbols import listing
+
+ADDRESS_COLUMNS = 16
+"""Columns of `        /*0008*/`."""
+TARGET_LINE = 100
+"""First architecture whose listings name their target; it came with the toolkit that knows it."""
+
+Line = narrow_text.Line | wide_text.Line
+
+
+class Section:
+    """One code section to print."""
+
+    def __init__(self, program: Program | None, name: str, code: bytes, arch: str) -> None:
+        self.program = program
+        self.name = name
+        self.arch = arch
+        self.code = code
+        self.wide = is_wide(arch)
+        self.layout: CodeLayout = layout_of(arch)
+        read = wide_text.lines if self.wide else narrow_text.lines
+        self.lines: list[Line] = list(read(code, arch))
+
+    def bodies(self, braces: bool) -> dict[int, str]:
+        """The lines' texts in their column, by address."""
+        return {row.address: row.body(braces) for row in self.lines}
+
+    @cached_property
+    def controls(self) -> dict[int, int]:
+        """Control words by address, where code has any."""
+        return dict(listing.control_words(self.code, self.layout))
+
+    def longest(self) -> int:
+        """Columns that the longest instruction counts: its guard stands before its column."""
+        most = max((len(row.text) for row in self.lines), default=0)
+        return narrow_text.GUARD_COLUMN + most + len(" ;")
+
+
+def comment_column(sections: Iterable[Section]) -> int:
+    """Columns of instructions, up to the blanks before the comments, in a file."""
+    return max((section.longest() for section in sections), default=0)
+
+
+def heading(program: Program | None, arch: str) -> Iterator[str]:
+    """What stands before a file's functions."""
+    yield f"\n\tcode for {arch}"
+    if program is not None and age(arch)[0] >= TARGET_LINE:
+        yield f"\t.target\t{arch}\n"
+
+
+def function(
+    section: Section, rows: list[Line], args: argparse.Namespace, width: int
+) -> Iterator[str]:
+    """One function as cuobjdump -sass lays it out, with what the flags add."""
+    yield f"\t\tFunction : {section.name}"
+    if section.program is not None:
+        yield f'\t.headerflags\t@"{header_flags(section.program)}"'
+    if args.directives and section.program is not None:
+        from gpudbg.assembler.emit import function_directives
+
+        yield from function_directives(section.program, section.name)
+    marks = {b.start: b for b in blocks(section)} if args.blocks else {}
+    source = SourceLines(section) if args.source else None
+    bodies = section.bodies(args.braces)
+    notes = _notes(section, rows) if _needs_notes(section, args) else {}
+    margin = " " * (ADDRESS_COLUMNS + width + 2)
+    bundle = -1
+    for row in rows:
+        at = row.address - row.address % section.layout.bundle_bytes
+        if args.control == "hex" and at != bundle and section.controls:
+            bundle = at
+            yield f"{margin}/* {section.controls[at]:#018x} */"
+        if row.address in marks:
+            yield block_words(marks[row.address])
+        if source is not None:
+            yield from source.new_lines(row.address)
+        yield from _lines(row, _noted(bodies[row.address], notes.get(row.address)), args, width)
+    yield "\t\t" + "." * 10 + "\n\n"
+
+
+def _lines(row: Line, body: str, args: argparse.Namespace, width: int) -> Iterator[str]:
+    """The lines of an instruction: one, and one for the second half of a 128-bit word."""
+    line = f"        /*{row.address:04x}*/{body:<{width}}"
+    halves = row.halves
+    if args.control == "fields":
+        line += f"  {row.control}"
+    if not args.no_bytes:
+        line += f"  /* {halves[0]:#018x} */"
+    if row.error:
+        line += f"  // illegal: {row.error}"
+    yield line.rstrip()
+    if args.control == "hex" and not args.no_bytes:
+        for half in halves[1:]:
+            yield f"{'':{ADDRESS_COLUMNS + width + 2}}/* {half:#018x} */"
+
+
+def _needs_notes(section: Section, args: argparse.Namespace) -> bool:
+    """Whether what the text hides has to stand behind it: no whole word does."""
+    hidden = args.no_bytes or args.control != "hex"
+    return bool(args.directives and section.wide and hidden)
+
+
+def _notes(section: Section, rows: list[Line]) -> dict[int, str]:
+    """Bits that the text of 128-bit instructions does not show, by address."""
+    from gpudbg.isa.volta import notes_for
+
+    out = {}
+    for row in rows:
+        if row.insn is not None:
+            try:
+                notes = notes_for(row.word, row.address, section.arch)
+            except (AssembleError, DecodeError):
+                continue
+            if notes:
+                out[row.address] = notes
+    return out
+
+
+def _noted(body: str, notes: str | None) -> str:
+    """An instruction with its notes before the semicolon."""
+    return body if notes is None else f"{body.removesuffix(';').rstrip()} {notes} ;"
+
+
+def block_words(block: cfg.Block) -> str:
+    """A basic block and its edges."""
+    edges = ", ".join(f"{e.kind} {e.target:04x}" for e in block.edges)
+    tail = f" -> {edges}" if edges else ""
+    ends = f" -> {block.ends}" if block.ends else ""
+    return f"  // block {block.start:04x}..{block.last:04x}{tail}{ends}"
+
+
+def blocks(section: Section) -> list[cfg.Block]:
+    """Basic blocks of a section, with the targets of indirect branches that the file lists."""
+    kernel = section.program.kernels.get(section.name) if section.program is not None else None
+    branches = kernel.indirect_branches if kernel is not None else ()
+    known = {b.offset: b.targets for b in branches if b.targets}
+    words = ((x.address, x.word) for x in section.lines)
+    return cfg.Flow(words, section.arch, known).blocks()
+
+
+def graph(section: Section, form: str) -> str:
+    """The control-flow graph, as text or for Graphviz ("dot")."""
+    found = blocks(section)
+    if form == "dot":
+        return cfg.to_dot(section.name, found, {x.address: x.text for x in section.lines})
+    return "\n".join([section.name, *(block_words(b).replace("  // ", "  ") for b in found)])
+
+
+class SourceLines:
+    """Source lines of a section, handed out when they change."""
+
+    def __init__(self, section: Section) -> None:
+        from gpudbg.formats.lines import read_lines
+
+        if section.program is None:
+            raise UsageError("raw words have no source lines")
+        self._table = read_lines(section.program)
+        if not self._table.rows:
+            raise UsageError(
+                f"{section.program.path} has no line table", "compile it with -lineinfo"
+            )
+        self._section = ".text." + section.name
+        self._folder = Path(section.program.path).parent
+        self._last: tuple[int, int] | None = None
+        self._texts: dict[int, list[str] | None] = {}
+
+    def new_lines(self, offset: int) -> list[str]:
+        """The source line of an offset when it is not the one before."""
+        row = self._table.lookup(self._section, offset)
+        if row is None or (row.file, row.line) == self._last:
+            return []
+        self._last = (row.file, row.line)
+        name = PurePath(self._table.files[row.file]).name
+        words = self._text(row.file, row.line)
+        return [f"  // {name}:{row.line}" + (f"  {words}" if words else "")]
+
+    def _text(self, file: int, line: int) -> str:
+        if file not in self._texts:
+            path = Path(self._table.files[file])
+            found = next((p for p in (path, self._folder / path.name) if p.is_file()), None)
+            self._texts[file] = found.read_text(errors="replace").splitlines() if found else None
+        lines = self._texts[file]
+        return lines[line - 1].rstrip() if lines and 0 < line <= len(lines) else ""
+
+
+# ---- JSON ------------------------------------------------------------------------------
+def as_json(section: Section, rows: list[Line], args: argparse.Namespace) -> dict[str, Any]:
+    """A function as data."""
+    out: dict[str, Any] = {
+        "function": section.name,
+        "arch": section.arch,
+        "instructions": [_row(section, x) for x in rows],
+    }
+    if args.blocks or args.cfg:
+        out["blocks"] = [
+            {
+                "start": b.start,
+                "last": b.last,
+                "edges": [{"target": e.target, "kind": e.kind} for e in b.edges],
+                "ends": b.ends,
+            }
+            for b in blocks(section)
+        ]
+    return out
+
+
+def _row(section: Section, row: Line) -> dict[str, Any]:
+    out = {
+        "offset": row.address,
+        "word": f"{row.word:#0{2 * section.layout.word_bytes + 2}x}",
+        "control": row.group,
+        "control_text": str(row.control),
+        "text": row.text,
+        "legal": row.insn is not None,
+        "reason": row.error,
+    }
+    if isinstance(row, narrow_text.Line):
+        out["dual"] = "{" if row.opens else "}" if row.closes else ""
+    return out
