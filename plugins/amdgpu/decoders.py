@@ -10,12 +10,12 @@ from gpudbg.errors import UsageError
 from gpudbg.plugin import Arguments, Decoded, Option, decoder, parse_int, text, unsigned
 
 from .apply import HwRegFile, Read, Write, register_label
-from .assembler import assemble, assemble_operand, looks_like_source
 from .dump import MAX_DUMP, parse_dump
 from .errors import AsmError
 from .instruction import ENCODING, SOPK, Instruction, decode_words
 from .operand import HwReg
 from .registers import DEFAULT_PROCESSOR, Processor, processor
+from .source import looks_like_source, read_instructions, read_operand
 from .wave import read_wave
 
 _MCPU = Option("--mcpu", text, DEFAULT_PROCESSOR, "processor, as llvm-mc -mcpu")
@@ -42,11 +42,11 @@ def hwreg(args: Arguments) -> Decoded:
     source = _source(args)
     try:
         if looks_like_source(source):
-            found = assemble(source, chosen)
+            found = read_instructions(source, chosen)
             if not found:
                 raise UsageError("no instruction in the text")
             return _instructions(found, chosen, args, source)
-        return _operand(HwReg.decode(assemble_operand(source, chosen)), chosen, args, source)
+        return _operand(HwReg.decode(read_operand(source, chosen)), chosen, args, source)
     except AsmError as error:
         if not args.json:
             raise _hinted(error, source) from None

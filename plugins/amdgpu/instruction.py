@@ -39,15 +39,14 @@ class Instruction:
         simm16: the hwreg operand.
         scalar: 7-bit code of the scalar register; 0 for the literal form.
         literal: the 32-bit literal; None for the other forms.
-        scalar_text: the register as the assembler prints it back, where that differs from the
-            disassembler (registers whose code was cut to 7 bits).
+        written: the register's name in the text; "" where there was none.
     """
 
     mnemonic: str
     simm16: int
     scalar: int = 0
     literal: int | None = None
-    scalar_text: str = ""
+    written: str = ""
 
     @property
     def hwreg(self) -> HwReg:
@@ -69,7 +68,7 @@ class Instruction:
         operand = self.hwreg.text(processor)
         if self.literal is not None:
             return f"{self.mnemonic} {operand}, {literal_text(self.literal, processor)}"
-        register = self.scalar_text or scalar_name(self.scalar, processor)
+        register = self.written or scalar_name(self.scalar, processor)
         if self.mnemonic == GETREG:
             return f"{self.mnemonic} {register}, {operand}"
         return f"{self.mnemonic} {operand}, {register}"
@@ -85,11 +84,7 @@ _INVERSE_2PI = 0x3E22F983
 
 
 def literal_text(literal: int, processor: Processor) -> str:
-    """A 32-bit literal as printed: inline constants by value, others in hexadecimal.
-
-    A literal printed as a real does not read back: the assembler takes the low half of its
-    double (1.0 assembles to 0), and so does this one.
-    """
+    """A 32-bit literal as printed: inline constants by value, others in hexadecimal."""
     if literal in _FLOATS:
         return _FLOATS[literal]
     if literal == _INVERSE_2PI and processor.generation not in ("gfx6", "generic"):

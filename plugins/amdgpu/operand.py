@@ -13,9 +13,8 @@ from typing import Any
 
 from gpudbg.bits import Field
 
-from .cursor import Cursor
-from .expression import ExpressionParser, Scope
-from .lexer import Kind, Token
+from .expression import ExpressionParser, Symbols
+from .reader import Cursor, Kind, Token
 from .registers import Processor, known_names
 
 ID = Field(5, 0)
@@ -83,7 +82,7 @@ def _parts() -> tuple[_Value, _Value, _Value]:
     )
 
 
-def parse_operand(cursor: Cursor, scope: Scope, processor: Processor) -> int:
+def parse_operand(cursor: Cursor, symbols: Symbols, processor: Processor) -> int:
     """Read an operand at the cursor; gives its 16 bits.
 
     Raises:
@@ -91,54 +90,54 @@ def parse_operand(cursor: Cursor, scope: Scope, processor: Processor) -> int:
     """
     start = cursor.token
     if start.punct("{"):
-        return _structured(cursor, scope)
-    called = start.kind is Kind.IDENTIFIER and start.text == "hwreg" and cursor.peek().punct("(")
+        return _structured(cursor, symbols)
+    called = start.kind is Kind.NAME and start.text == "hwreg" and cursor.peek().punct("(")
     if called:
-        return _macro(cursor, scope, processor)
+        return _macro(cursor, symbols, processor)
     expected = "a hwreg macro, structured immediate"
-    value = ExpressionParser(cursor, scope).absolute(expected)
+    value = ExpressionParser(cursor, symbols).absolute(expected)
     if not 0 <= value <= 0xFFFF:
         cursor.fail("invalid immediate: only 16-bit values are legal", start)
     return value
 
 
-def _macro(cursor: Cursor, scope: Scope, processor: Processor) -> int:
+def _macro(cursor: Cursor, symbols: Symbols, processor: Processor) -> int:
     register, offset, size = _parts()
     cursor.advance()
     cursor.advance()
     register.token = cursor.token
-    unsupported = _register(cursor, scope, processor, register)
+    unsupported = _register(cursor, symbols, processor, register)
     if not cursor.take(")"):
         cursor.expect(",", "expected a comma or a closing parenthesis")
         for part, after, error in (
             (offset, ",", "expected a comma"), (size, ")", "expected a closing parenthesis"),
         ):  # fmt: skip
             part.token = cursor.token
-            part.value = ExpressionParser(cursor, scope).absolute()
+            part.value = ExpressionParser(cursor, symbols).absolute()
             cursor.expect(after, error)
     if unsupported:
         cursor.fail("invalid hardware register: not supported on this GPU", register.token)
     return _encode(cursor, (register, offset, size))
 
 
-def _register(cursor: Cursor, scope: Scope, processor: Processor, register: _Value) -> bool:
+def _register(cursor: Cursor, symbols: Symbols, processor: Processor, register: _Value) -> bool:
     """Read the register of the macro; True when it is a name this processor lacks."""
     token = cursor.token
-    if token.kind is Kind.IDENTIFIER and token.text in known_names():
+    if token.kind is Kind.NAME and token.text in known_names():
         cursor.advance()
         register.value = processor.ids.get(token.text, 0)
         return token.text not in processor.ids
-    register.value = ExpressionParser(cursor, scope).absolute("a register name")
+    register.value = ExpressionParser(cursor, symbols).absolute("a register name")
     return False
 
 
-def _structured(cursor: Cursor, scope: Scope) -> int:
+def _structured(cursor: Cursor, symbols: Symbols) -> int:
     parts = _parts()
     cursor.advance()
     seen: set[str] = set()
     if not cursor.take("}"):
         while True:
-            _structured_field(cursor, scope, parts, seen)
+            _structured_field(cursor, symbols, parts, seen)
             if cursor.take("}"):
                 break
             cursor.expect(",", "comma or closing brace expected")
@@ -146,10 +145,10 @@ def _structured(cursor: Cursor, scope: Scope) -> int:
 
 
 def _structured_field(
-    cursor: Cursor, scope: Scope, parts: tuple[_Value, ...], seen: set[str]
+    cursor: Cursor, symbols: Symbols, parts: tuple[_Value, ...], seen: set[str]
 ) -> None:
     name = cursor.token
-    if name.kind is not Kind.IDENTIFIER:
+    if name.kind is not Kind.NAME:
         cursor.fail("field name expected")
     cursor.advance()
     cursor.expect(":", "colon expected")
@@ -160,7 +159,7 @@ def _structured_field(
         cursor.fail("duplicate field", name)
     seen.add(part.name)
     part.token = cursor.token
-    part.value = ExpressionParser(cursor, scope).absolute()
+    part.value = ExpressionParser(cursor, symbols).absolute()
 
 
 def _encode(cursor: Cursor, parts: tuple[_Value, ...]) -> int:

@@ -17,7 +17,7 @@ from tests.plugins.amdgpu import amdgpu_llvm_mc as llvm_mc
 from tests.plugins.amdgpu.fuzz_llvm_mc import CPUS, NAMES, SCALARS, Generator, mine
 
 HERE = Path(__file__).parent
-RANDOM_CASES = 500
+RANDOM_CASES = 300
 
 SOURCES = r"""
 s_getreg_b32 s2, {id: 1, offset: 2, size: 4}
@@ -57,13 +57,6 @@ s_setreg_imm32_b32 hwreg(1)
 S_GETREG_B32 s2, hwreg(1)
 s_getreg_b32 S2, hwreg(1)
 s_getreg_b32_e32 s2, hwreg(1)
-s_getreg_b32_e64 s2, hwreg(1)
-s_getreg_b32_dpp s0, hwreg(1)
-s_getreg_b32_sdwa s0, hwreg(1)
-s_getreg_b32_e64_dpp s0, hwreg(1)
-s_getreg_b33 s2, hwreg(1)
-s_gsetreg_b32 hwreg(1), 0
-s_setregimm32_b32 hwreg(1), 0
 s_getreg_b32 hwreg(1), s2
 s_setreg_b32 s2, hwreg(1)
 s_getreg_b32 s2, s3
@@ -79,8 +72,6 @@ s_getreg_b32 s2, hwreg
 s_getreg_b32 s2, HW_REG_MODE
 s_getreg_b32 s2, hwreg(hw_reg_mode)
 s_getreg_b32 s2, sym
-s_getreg_b32 s2, 1.0
-s_getreg_b32 s2, hwreg(1.0)
 s_getreg_b32 s2, -1
 s_getreg_b32 s2, -32769
 s_getreg_b32 s2, 1 +
@@ -88,20 +79,6 @@ s_getreg_b32 s2, 1 + )
 s_getreg_b32 s2, (1
 s_getreg_b32 s2, 1)
 s_getreg_b32 s2, 1 2
-s_getreg_b32 s2, [5]
-s_getreg_b32 s2, [5
-s_setreg_imm32_b32 hwreg(1), 1.0
-s_setreg_imm32_b32 hwreg(1), -1.0
-s_setreg_imm32_b32 hwreg(1), 0.1
-s_setreg_imm32_b32 hwreg(1), 1e400
-s_setreg_imm32_b32 hwreg(1), 1e
-s_setreg_imm32_b32 hwreg(1), lit(5)
-s_setreg_imm32_b32 hwreg(1), lit(1.0)
-s_setreg_imm32_b32 hwreg(1), lit 5
-s_setreg_imm32_b32 hwreg(1), lit(5
-s_setreg_imm32_b32 hwreg(1), neg(1.0)
-s_setreg_imm32_b32 hwreg(1), -abs(1.0)
-s_setreg_imm32_b32 hwreg(1), |1.0|
 s_setreg_imm32_b32 hwreg(1), 64
 s_setreg_imm32_b32 hwreg(1), 65
 s_setreg_imm32_b32 hwreg(1), -16
@@ -115,22 +92,11 @@ s_setreg_imm32_b32 hwreg(1), 0x10000000000000000
 s_setreg_imm32_b32 hwreg(1), foo-bar
 foo=7\ns_setreg_imm32_b32 hwreg(1), foo
 s_getreg_b32 s0, foo\nfoo=7
-a=b\nb=5\ns_getreg_b32 s0, a
-a=b\nb=a\ns_getreg_b32 s0, hwreg(a)
-a=a+1\ns_getreg_b32 s0, hwreg(a)
-a=b+1\na=a+1\ns_getreg_b32 s0, hwreg(a)
-a=b\nb=5\ns_getreg_b32 s0, a\na=6
 .set a, 7\ns_getreg_b32 s0, hwreg(a)
 .equ a, 7\ns_getreg_b32 s0, hwreg(a)
-.equiv a, 7\n.equiv a, 8
 .set a, 7\n.set a, 8\ns_getreg_b32 s0, hwreg(a)
 a=7\na=a+1\ns_getreg_b32 s0, hwreg(a)
 a==7\ns_getreg_b32 s0, hwreg(1)
-a: s_getreg_b32 s0, hwreg(1)
-a: s_getreg_b32 s0, hwreg(a)
-a: \na=1
-a:\na:
-a=1\na: s_getreg_b32 s0, a
 a=
 a=1 2
 a=1,2
@@ -148,61 +114,23 @@ HW_REG_FOO=3\ns_getreg_b32 s0, hwreg(HW_REG_FOO)
 HW_REG_MODE=3\ns_getreg_b32 s0, hwreg(HW_REG_MODE)
 HW_REG_MODE=3\ns_getreg_b32 s0, hwreg(HW_REG_MODE+0)
 HW_REG_MODE=3\ns_getreg_b32 s0, hwreg(0+HW_REG_MODE)
-"foo"=7\ns_getreg_b32 s0, hwreg("foo")
-s_getreg_b32 s0, hwreg("HW_REG_MODE")
-$a=3\ns_getreg_b32 s0, $a
 a.b$c=3\ns_getreg_b32 s0, a.b$c
 a?=3\ns_getreg_b32 s0, hwreg(a?)
 .a=3\ns_getreg_b32 s0, hwreg(.a)
-a@b=3\ns_getreg_b32 s0, hwreg(a@b)
 s_getreg_b32 s0, .
-s_getreg_b32 s0, $
-s_getreg_b32 s0, *
-s_getreg_b32 s0, @
-s_getreg_b32 s0, 1b
-1: s_getreg_b32 s0, 1b
-s_getreg_b32 s0, 'a'
-a='\n'\ns_getreg_b32 s1, a
-a='''\ns_getreg_b32 s1, a
-s_getreg_b32 s0, hwreg(max(1,2))
-s_getreg_b32 s0, hwreg(or(1,2,4))
-s_getreg_b32 s0, hwreg(max())
-s_getreg_b32 s0, hwreg(max(1 2))
-s_getreg_b32 s0, hwreg(max(1,))
 s_getreg_b32 s0, hwreg(max(foo))
 s_getreg_b32 s0, hwreg(-max(1,2))
-s_getreg_b32 s0, hwreg(alignto(5,4))
-s_getreg_b32 s0, hwreg(extrasgprs(1,1,1))
-s_getreg_b32 s0, hwreg(extrasgprs(1,0,1))
-s_getreg_b32 s0, hwreg(extrasgprs(0,0,0))
-s_getreg_b32 s0, hwreg(totalnumvgprs(3,9))
-s_getreg_b32 s0, hwreg(occupancy(10,4,256,7,10,90,30))
-s_getreg_b32 s0, hwreg(occupancy(8,8,512,9,20,0,100))
 s_getreg_b32 s0, 1 // c
 s_getreg_b32 s0, 1 ; c
 s_getreg_b32 s0, 1 # c
 s_getreg_b32 s0, /* c */ 1
 s_getreg_b32 s0, hwreg(1 /* x */, 2, /**/ 3)
-s_getreg_b32 s0, 1 /* c
-s_getreg_b32 s0, hwreg/* c */(1)
 s_getreg_b32 s/* c */[1], hwreg(1)
 s_getreg_b32 s0, hwreg(max/* c */(1, 2))
 s_getreg_b32 s0, hwreg(/* c */ 1 /* d */)
-1/* c */: s_getreg_b32 s0, 1
 s_setreg_imm32_b32 1, abs/* c */(1)
 s_setreg_imm32_b32 1, -/* c */s1
-s_setreg_imm32_b32 1, -/* c */1.5
-s_getreg_b32 s0, 0x
-s_getreg_b32 s0, 09
 s_getreg_b32 s0, 017
-s_getreg_b32 s0, 0b12
-s_getreg_b32 s0, 0b
-s_getreg_b32 s0, 11h
-s_getreg_b32 s0, 1ULL
-s_getreg_b32 s0, 0x1.8
-s_getreg_b32 s0, 0x.p1
-s_getreg_b32 s0, 0x1p
-s_getreg_b32 s0, 1.5+1
 s_getreg_b32 s0, 1/0
 s_getreg_b32 s0, 1%0
 s_getreg_b32 s0, 1<<64
@@ -220,37 +148,20 @@ s_getreg_b32 s0, 3!-5
 s_getreg_b32 s0, 1|2+3
 s_getreg_b32 s0, 2*3<<2
 s_getreg_b32 s0, - - 5
-s_getreg_b32 s0, hwreg(1@foo)
-s_getreg_b32 s0, foo@rel32
 s_getreg_b32 s0, foo@rel32@lo
-s_getreg_b32 s0, foo@lo@hi
-s_getreg_b32 s0, 5@lo
-s_getreg_b32 s0, (foo@lo)@hi
 s_getreg_b32 s0, 0xffffffffffffffff
 s_getreg_b32 s0, 9223372036854775808+9223372036854775808
 s_getreg_b32 s0, \x01
-s_getreg_b32 s0, `
 s_getreg_b32 s0, ?
-s_getreg_b32 s0, ->
 s_getreg_b32 s0, abs(1)
 s_getreg_b32 s0, |1|
 s_getreg_b32 s0, -s1
 s_getreg_b32 s0, hwreg(1):
 s_getreg_b32 s0:, hwreg(1)
-s_getreg_b32 [s1, hwreg(1)
-s_getreg_b32 s[0x100000000], hwreg(1)
-s_getreg_b32 s[1:0x100000000], hwreg(1)
-y = x + 1\n.equiv y, foo
-a = 1f\ns_getreg_b32 s0, 1
-a = 1f\n1: s_getreg_b32 s0, 1
-.set foo, ~foo@lo > 47
-s_getreg_b32 s0, hwreg(alignto(6, 4, x))
-{
 *
 5
 foo
 foo bar
-s_getreg_b32: s_getreg_b32 s0, 1
 s_getreg_b32 s0, 1\n\n  \n  s_getreg_b32 s0, hwreg(99)
 	s_getreg_b32	s0,	hwreg(99)
 """
@@ -278,7 +189,7 @@ def record_cases(program: str) -> list[list[object]]:
             if answer is not None and (mcpu == "gfx1010" or answer.text != rows[-1][-1]):
                 rows.append(row(mcpu, text, answer))
     generator = Generator(19)
-    while len(rows) < RANDOM_CASES + 300:
+    while len(rows) < RANDOM_CASES + 200:
         mcpu = generator.pick(CPUS)
         text = generator.source() if len(rows) % 4 == 0 else generator.line()
         answer = llvm_mc.ask(program, text, mcpu)
@@ -320,7 +231,7 @@ def dump(path: Path, rows: list[object]) -> None:
 
 
 def main() -> int:
-    """Record, then say how many the assembler here answers otherwise."""
+    """Record, then say how many the plugin answers otherwise."""
     program = llvm_mc.find()
     if program is None:
         print("no llvm-mc 19 with the AMDGPU target")

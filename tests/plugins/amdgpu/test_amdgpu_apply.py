@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from gpudbg_plugins.amdgpu.apply import HwRegFile, Read, Write
-from gpudbg_plugins.amdgpu.assembler import assemble
 from gpudbg_plugins.amdgpu.operand import HwReg
 from gpudbg_plugins.amdgpu.registers import processor
+from gpudbg_plugins.amdgpu.source import read_instructions
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +17,7 @@ OPERANDS = st.builds(HwReg, st.integers(0, 63), st.integers(0, 31), st.integers(
 
 
 def run(file: HwRegFile, text: str) -> Read | Write:
-    (instruction,) = assemble(text, file.processor)
+    (instruction,) = read_instructions(text, file.processor)
     found = file.execute(instruction)
     assert isinstance(found, Read | Write)
     return found
