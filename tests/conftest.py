@@ -10,7 +10,7 @@ import threading
 import pytest
 from hypothesis import HealthCheck, settings
 
-from gpudbg.sm.engines.llvm import cache
+from gpudbg.sm.engines.llvm import build, cache
 
 # How long an example takes says something about the machine's load, not about the code.
 settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -22,6 +22,8 @@ def pytest_configure(config: pytest.Config) -> None:
     heed_interrupts()
     if not os.environ.get("PYTEST_XDIST_WORKER"):
         use_own_cache(config)
+        # The code generator is not ours: tests/engine/test_effort.py has what it does at its best.
+        os.environ[build.LEAST_EFFORT] = "least"
 
 
 def heed_interrupts() -> None:

@@ -29,7 +29,7 @@ def case_of(kernel: Kernel) -> Case:
 def quick_code_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Quick code for all but the shortest launches, however long it is, and no better code.
 
-    `tests/engine/test_kernels.py` runs good code.
+    `tests/engine/test_effort.py` runs good code.
     """
     monkeypatch.setattr(start, "COLD_EACH", 0)
     monkeypatch.setattr(start, "PATIENCE", 60)
