@@ -23,10 +23,10 @@ from gpudbg.sm.engines.llvm.cache import read as _read
 from gpudbg.sm.engines.llvm.cache import write as _write
 
 LEAST_EFFORT = "GPUDBG_CODE_EFFORT"
-"""Environment variable; "least": kernels are compiled with the least effort, whatever is asked for.
+"""Environment variable; "least": kernels are compiled with the least effort, whatever is asked.
 
-What our own code does is the same at every effort: tests that ask what kernels compute, not how fast,
-save most of their time.
+What our own code does is the same at every effort: tests that ask what kernels compute, not how
+fast, save most of their time.
 """
 _LOCK = threading.Lock()
 _LIBRARY_LOCK = threading.Lock()
