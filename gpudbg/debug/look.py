@@ -22,6 +22,7 @@ from gpudbg.validation import whole
 
 if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior
+    from gpudbg.debug.values.fragment_view import FragmentView
     from gpudbg.device.device import DeviceBuffer
     from gpudbg.expr import Result
     from gpudbg.mem.device import Allocation
@@ -147,14 +148,18 @@ def names_of(access: Any) -> tuple[str, ...]:
     """Registers, predicates and flags that an instruction reads or writes."""
     names = [f"R{i}" for i in sorted(access.registers)]
     names += [f"P{i}" for i in sorted(access.predicates)]
+    names += [f"UR{i}" for i in sorted(access.uniform)]
+    names += [f"UP{i}" for i in sorted(access.uniform_predicates)]
+    names += [f"B{i}" for i in sorted(access.barriers)]
     return (*names, "CC") if access.cc else tuple(names)
 
 
-def meaning_of(op: str) -> str:
+def meaning_of(op: str, arch: str = "sm_50") -> str:
     """What a mnemonic does, in a line: the summary of its semantics."""
     from gpudbg.sm.semantics import registry
 
-    words = registry.table()[op].__doc__ if op in registry.table() else ""
+    rows = registry.table(arch)
+    words = rows[op].__doc__ if op in rows else ""
     return (words or "").strip().partition("\n\n")[0].replace("\n", " ")
 
 
@@ -176,6 +181,27 @@ def sreg(inferior: Inferior, name: str) -> SpecialValue:
     return SpecialValue(row.name, values, lane, fields, tuple(found.lines()))
 
 
+def fragments(inferior: Inferior, location: str | int | None = None) -> FragmentView:
+    """The operands of a tensor-core instruction; see `DebugSession.fragments`."""
+    from gpudbg.debug.values import fragment_view
+    from gpudbg.debug.values.evaluation import origin
+
+    inferior.require_stopped()
+    warp, symbols = inferior.focused(), inferior.symbols
+    here = standing_pc(inferior, warp)
+    text = inferior.location_text(location)
+    if text is None:
+        place = fragment_view.find(inferior, here) if warp.has_groups else None
+        if place is None:
+            raise CommandError(
+                f"no tensor-core instruction near {symbols.describe(here)}",
+                "`info fragment LOCATION` takes the place of one: HMMA, IMMA, LDSM, HGMMA …",
+            )
+    else:
+        place = symbols.resolve(text, origin(inferior)).addresses[0]
+    return fragment_view.fragment_view(inferior, warp, place, here)
+
+
 def instruction(inferior: Inferior, offset: int | None = None) -> InstructionInfo:
     """An instruction of the kernel; see `DebugSession.instruction`."""
     from gpudbg.debug.values.operands import instruction_at
@@ -193,7 +219,7 @@ def instruction(inferior: Inferior, offset: int | None = None) -> InstructionInf
         code.offset,
         code.text,
         code.word,
-        meaning_of(insn.op) if insn else "",
+        meaning_of(insn.op, inferior.program.arch) if insn else "",
         reads,
         writes,
         str(line or ""),

@@ -24,20 +24,25 @@ REASONS = {
     "RET": "returned",
     "PLONGJMP": "long-jumped",
     "PEXIT": "leaving",
+    "RUNNING": "run next",
     "READY": "ready",
     "YIELDED": "yielded",
-    "CONVERGING": "converging",
-    "SYNCING": "in WARPSYNC",
-    "BARRIER": "at barrier",
+    "CONVERGING": "wait at",
+    "SYNCING": "wait in",
+    "BARRIER": "wait at",
 }
 """What lanes that wait did to get there, by token kind; from sm_70 on the state of their group."""
+
+
+_LABELS = {"PLONGJMP": "LJMP", "RUNNING": "next", "READY": "", "YIELDED": ""}
 
 
 @dataclass(frozen=True, slots=True)
 class Path:
     """Lanes of one path (a mask), what kind of token holds them, and where they go on.
 
-    `level` is the entry's place on the stack, 0 at the bottom; -1 for the running path.
+    `level` is the entry's place on the stack, 0 at the bottom; -1 for the running path.  `label` is
+    the kind in at most four letters; of a group of lanes what it waits at.
     """
 
     letter: str
@@ -46,6 +51,7 @@ class Path:
     offset: int
     words: str
     level: int = -1
+    label: str = ""
 
 
 def paths(
@@ -67,8 +73,12 @@ def paths(
         letter = LETTERS[min(place + 1, len(LETTERS) - 1)]
         count = waiting.bit_count()
         words = f"{count} {REASONS.get(entry.kind, 'wait')}" if count else "nobody yet"
+        words += f" {entry.waits_at}" if count and entry.waits_at else ""
         level = len(stack) - 1 - place
-        out.append(Path(letter, waiting, entry.kind, entry.offset, words, level))
+        label = _LABELS.get(entry.kind, entry.kind)
+        if entry.waits_at:
+            label = {"WARPSYNC": "SYNC"}.get(entry.waits_at, entry.waits_at.replace("rier ", ""))
+        out.append(Path(letter, waiting, entry.kind, entry.offset, words, level, label))
     return tuple(out)
 
 

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from gpudbg.debug.look import InstructionInfo, SpecialValue
     from gpudbg.debug.snapshot import Snapshot
     from gpudbg.debug.trace.log import TraceLog
+    from gpudbg.debug.values.fragment_view import FragmentView
     from gpudbg.device.subscription import Subscription
     from gpudbg.launch.opening import Opening
     from gpudbg.mem.device import Allocation
@@ -744,6 +745,19 @@ class DebugSession(Inferior):
         ('MOV R4, RZ', ('R4',), 'first_steps.cu:10')
         """
         return look.instruction(self, offset)
+
+    def fragments(self, location: str | int | None = None) -> FragmentView:
+        """The operands of a tensor-core instruction as matrices (`.A`, `.B`, `.C`, `.D`; of matrix
+        moves `.M`): values, and which lane holds each.
+
+        Args:
+            location: of the instruction; by default the one that the focused warp executes next,
+                the one before, or the nearest that follows.
+
+        Raises:
+            CommandError: there is none.
+        """
+        return look.fragments(self, location)
 
     def special(self, warp: WarpState, name: str) -> Result | None:
         """A special or PTX register's value in 32 lanes; None when it is none."""

@@ -16,12 +16,20 @@ from numpy.typing import NDArray
 from gpudbg import html
 from gpudbg.answers import column, computed, typed_row
 from gpudbg.answers.formats import COORDINATES, COUNT, HERE
-from gpudbg.answers.words import dim, lane_marks
+from gpudbg.answers.words import dim, lane_list, lane_marks
 from gpudbg.debug.focus.focus import Focus
 from gpudbg.debug.stops.spinning import known_spin
 from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.stops.stop import Stop, stop_html
-from gpudbg.debug.values.lanes import fixed
+from gpudbg.debug.values import shared_registers
+from gpudbg.debug.values.lane_groups import (
+    GROUPS,
+    GroupRow,
+    group_rows,
+    shown_group,
+    waiting_entries,
+)
+from gpudbg.debug.values.lanes import array_mask, fixed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,7 +52,8 @@ class WarpRow:
 
     `state` is ready, barrier, trap, error or exited; `why` says in words why it does not run.
     Masks are ints, bit n for lane n.  `barrier` is the barrier it waits at (-1: none), `arrived`
-    of `expected` threads have come there.
+    of `expected` threads have come there.  From sm_70 on `groups` are its lanes by their pcs; `pc`
+    and `active` are those of the focused lane's group, and of the group that runs next in others.
     """
 
     sm: int = column("SM", COUNT)
@@ -68,23 +77,58 @@ class WarpRow:
     barrier: int = column(key="", default=-1)
     arrived: int = column(key="", default=0)
     expected: int = column(key="", default=0)
+    groups: tuple[GroupRow, ...] = column(None, GROUPS, default=())
 
 
 @dataclass(frozen=True, slots=True)
 class StackEntry:
-    """One divergence-stack token: its kind, waiting or returning lanes, target."""
+    """One divergence-stack token: its kind, waiting or returning lanes, target.
+
+    From sm_70 on a group of lanes: its state, and what it waits at (`B0`, `WARPSYNC`).
+    """
 
     kind: str
     mask: int
     target: int
     offset: int
     where: str
+    waits_at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedRow:
+    """A register that the lanes of a warp share: UR4, UP0, B1.
+
+    Attributes:
+        name, file: as instructions name it; "uniform", "uniform predicate" or "barrier".
+        values: what each lane sees; a barrier's are lane masks.
+        changed: lanes in which it differs from the previous stop of the same warp.
+    """
+
+    name: str
+    file: str
+    values: NDArray[np.uint32]
+    changed: int = 0
+
+
+def _shared(
+    inferior: Inferior, warp: WarpState, before: tuple[SharedRow, ...]
+) -> tuple[SharedRow, ...]:
+    old = {row.name: row.values for row in before}
+    out = []
+    for register in shared_registers.used(inferior.symbols, warp):
+        values = fixed(shared_registers.read(warp, register))
+        changed = array_mask(values != old[register.name]) if register.name in old else 0
+        out.append(SharedRow(register.name, register.file, values, changed))
+    return tuple(out)
 
 
 @dataclass(frozen=True, slots=True)
 class WarpDetail:
     """The focused warp in full.
 
+    `shared` are the uniform registers and predicates and the convergence barriers that the program
+    uses, from sm_70 on; `flags` the condition code, up to sm_62.
     `registers` has shape (count, 32); `written` tells which registers were ever written since
     the warp began (None: unknown); `changed` are the registers and `changed_predicates` the
     predicates that differ from the previous stop of the same warp.
@@ -99,6 +143,7 @@ class WarpDetail:
     changed: frozenset[int] = frozenset()
     changed_predicates: frozenset[int] = frozenset()
     changed_lanes: NDArray[np.bool_] | None = None
+    shared: tuple[SharedRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -138,12 +183,22 @@ class Snapshot:
         return snapshot_html(self)
 
 
+def group_lines(row: WarpRow) -> list[str]:
+    """Lines below a warp's row: its groups of lanes, where they stand at different places."""
+    if len(row.groups) < 2:
+        return []
+    return [f"{'*' if group.here else ' '}    {group.line}" for group in row.groups]
+
+
 def why_not_running(inferior: Inferior, warp: WarpState) -> str:
     """Why a warp does not execute, or gets nowhere, in words; empty when it can."""
     status = warp.status
     if status == "barrier":
         return barrier_words(inferior, warp)
     words = _STATUS_WORDS.get(status, "")
+    group = shown_group(inferior, warp)
+    if not words and group is not None and group.waiting:
+        words = "; ".join(row.line.partition("  ")[2] for row in group_rows(inferior, warp))
     if not warp.in_trap:
         spin = known_spin(inferior, warp)
         return words or (spin.words if spin is not None else "")
@@ -155,11 +210,21 @@ def why_not_running(inferior: Inferior, warp: WarpState) -> str:
 def barrier_words(inferior: Inferior, warp: WarpState) -> str:
     """Which barrier a warp waits at, how many threads came, and which warps have not."""
     words = inferior.grid.barrier_words(warp)
-    missing = [w for w in warp.cta.live if w.barrier != warp.barrier]
+    missing = [name for w in warp.cta.live if (name := _not_there(w, warp.barrier))]
     if missing:
-        shown = ", ".join(str(w.slot) for w in missing[:6])
-        words += f"; not there: warp {shown}{' …' if len(missing) > 6 else ''}"
+        words += f"; not there: warp {', '.join(missing[:6])}{' …' if len(missing) > 6 else ''}"
     return words
+
+
+def _not_there(warp: WarpState, number: int | None) -> str:
+    """A warp that has not come to a barrier, or only in part; empty when all of it waits there."""
+    if not warp.has_groups or number is None:
+        return "" if warp.barrier == number else str(warp.slot)
+    away = warp.valid & ~warp.exited & ~warp.groups.at_barrier(number)
+    if not away:
+        return ""
+    whole = away == warp.valid & ~warp.exited
+    return str(warp.slot) if whole else f"{warp.slot} lanes {lane_list(away)}"
 
 
 def warp_row(inferior: Inferior, warp: WarpState) -> WarpRow:
@@ -169,6 +234,7 @@ def warp_row(inferior: Inferior, warp: WarpState) -> WarpRow:
         for e in inferior.stop.errors:
             if (e.sm, e.warp) == (warp.sm, warp.slot):
                 faulty |= sum(1 << lane for lane in e.lanes)
+    group = shown_group(inferior, warp)
     number = warp.barrier
     barriers = warp.cta.barriers
     pc = standing_pc(inferior, warp)
@@ -183,10 +249,11 @@ def warp_row(inferior: Inferior, warp: WarpState) -> WarpRow:
         where=inferior.symbols.describe(pc),
         state=warp.status,
         valid=warp.valid,
-        active=warp.active,
+        active=warp.active if group is None else group.mask,
         exited=warp.exited,
         executed=warp.executed,
         depth=len(warp.stack),
+        groups=group_rows(inferior, warp),
         why=why_not_running(inferior, warp),
         focus=inferior.focus is not None
         and (inferior.focus.sm, inferior.focus.warp) == (warp.sm, warp.slot),
@@ -202,13 +269,14 @@ def _detail(inferior: Inferior, warp: WarpState, previous: Snapshot | None) -> W
     predicates = tuple(int(p) for p in warp.predicates)[:7]
     entries = tuple(
         StackEntry(
-            str(kind),
-            int(mask),
-            int(target),
-            inferior.symbols.offset(int(target)),
-            inferior.symbols.describe(int(target)),
+            kind,
+            mask,
+            target,
+            inferior.symbols.offset(target),
+            inferior.symbols.describe(target),
+            waits_at,
         )
-        for kind, mask, target in warp.stack
+        for kind, mask, target, waits_at in waiting_entries(inferior, warp)
     )
     changed: frozenset[int] = frozenset()
     changed_predicates: frozenset[int] = frozenset()
@@ -230,12 +298,13 @@ def _detail(inferior: Inferior, warp: WarpState, previous: Snapshot | None) -> W
         row=warp_row(inferior, warp),
         registers=registers,
         predicates=predicates,
-        flags=tuple(int(f) for f in warp.cc)[:4],
+        flags=() if warp.has_groups else tuple(int(f) for f in warp.cc)[:4],
         stack=entries,
         threads=fixed(np.array(warp.tid, dtype=np.uint32, copy=True)),
         changed=changed,
         changed_predicates=changed_predicates,
         changed_lanes=lanes,
+        shared=_shared(inferior, warp, before.shared if same and before is not None else ()),
     )
 
 

@@ -28,6 +28,8 @@ BY_DIFFICULTY = (
     "divergent_barrier",
     "shuffle_bug",
     "spin_lock",
+    "spin_lock_ends",
+    "tensor_tile",
     "spill_windows",
     "surface_reduction",
     "two_builds",

@@ -44,7 +44,10 @@ ALL.flags.writeable = False
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a value lives: kind register, pair, predicate, flag, cc, pc, memory or variable."""
+    """Where a value lives: kind register, pair, predicate, flag, cc, pc, memory or variable.
+
+    From sm_70 on also uniform, uniform predicate and barrier.
+    """
 
     kind: str
     index: int = 0

@@ -186,6 +186,28 @@ ROWS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("until *0xf8", "up", "down", "finish", "info stack", "backtrace"),
     ),
     (
+        "spin_lock_ends",
+        (
+            "break spin_lock_ends.cu:8",
+            "continue",
+            "info warps",
+            "info lanes",
+            "info threads",
+            "info stack",
+            "info registers",
+            "info registers B0",
+            "backtrace",
+            "finish",
+            "print $UR4",
+            "print $B0",
+            "watch $UR4",
+        ),
+    ),
+    (
+        "tensor_tile",
+        ("until *0x120", "info fragment", "stepi", "info fragment D", "info fragment lanes"),
+    ),
+    (
         "surface_clamp",
         (
             "info surfaces",

@@ -97,6 +97,7 @@ disassembler: the register's name in SASS
 dtype: element type
 dual: issued together with its neighbour
 edges: where control can go from here
+elements: of each place of a matrix, the element in its register, low bits first
 enabled: whether it stops the machine
 end: the address behind its last one
 ends: how the basic block ends
@@ -106,6 +107,7 @@ entries: how often the handler was entered
 entry: address of its first instruction
 errors: warp errors, the first in time first
 events: stops, entries into the trap handler and bookmarks, by tick
+exclusive: whether no other lanes may join the group
 executed: number of forms with semantics
 exited: lanes that have ended: a mask, bit n for lane n
 exits: instructions without a compiled version, and how often they came up
@@ -116,6 +118,7 @@ fault_type: why the MMU refused an access, in the log's words, or null
 fields: the word's fields
 file: source file or written file
 files: files that were written; of the cache: how many there are
+first_row: row of the whole matrix that the warp's first row is
 folder: where the cache of compiled code is; null where nothing is kept
 findings: hazards; of a run: check -> its findings
 focus: whether it has the focus
@@ -132,7 +135,8 @@ gpc: GPC number
 given: whether it was given, not proposed
 gpu: PCI address of the GPU that a log line names, or null
 grid: number of the grid; of a launch: its blocks, as text
-group: the group it belongs to
+group: the group it belongs to; of a lane from sm_70 on what the lanes with its pc do
+groups: lanes of the warp by their pcs, from sm_70 on: that which runs next first; else empty
 hang: whether a deadlock is of warps that run in circles, which nothing can end any more
 handle: the number a kernel is given
 handler: the trap handler, or null
@@ -141,6 +145,7 @@ header_index: index in the table of headers
 header_words: the header's words
 height: extent in y, or lines
 help: what it does
+here: whether it is the next instruction
 hints: what the error is, and what to look at next
 hex: the value in hexadecimal
 hi: highest bit
@@ -179,11 +184,13 @@ look_at: what to read next
 lowering: how the compiler makes it from machine registers
 mark: a mark of certainty
 mask: lanes: a mask, bit n for lane n
+matrices: operands of a tensor-core instruction
 max_mip_level: last mip level
 max_threads: threads of a block the kernel was compiled for, or null
 meaning: what it means
+members: lanes that a convergence barrier or a WARPSYNC waits for, all of them: a mask
 message: one line
-missing: why a launch cannot begin; empty where it can
+missing: why a launch cannot begin; empty where it can; of a group of lanes: those it waits for
 mnemonic: the instruction's first word
 mnemonics: number of mnemonics
 modifiers: modifier -> value
@@ -201,6 +208,7 @@ old: value before the access
 on: whether it is at work
 op: mnemonic
 operands: operand -> its text
+operation: what a tensor-core instruction does, in a line
 options: option -> value
 ordinal: position
 outputs: output buffer -> elements
@@ -239,6 +247,7 @@ shared_bytes: shared memory of a block
 shared_static_bytes: shared memory of a block that the code declares
 shared_variables: variables in shared memory
 size: size in bytes; of an image: its extents
+slots: of each place of a matrix, which of its registers holds it
 sm: SM number
 sms: SMs
 source: where it comes from
@@ -285,6 +294,7 @@ value: the value
 values: the 32 lanes' values, or elements; null for a lane without one
 variables: variables of the program
 version: version
+waits_at: the convergence barrier, WARPSYNC or CTA barrier that lanes wait at; empty for none
 warning: what is wrong with it, or null
 warp: warp slot on its SM
 warp_error: the warp error, or null
@@ -293,6 +303,8 @@ warp_report_mask: the word of its report mask, or null
 warps: warps
 watch: what watchpoints saw; of a breakpoint: what it watches, or null
 where: the place, such as saxpy+0x48
+words: what the lanes do
+written: whether the instruction writes it
 xid: number of the Xid, or null
 why: why it does not go on; empty when it does
 width: extent in x, or bits

@@ -114,6 +114,43 @@ def spin_lock(session: gpudbg.DebugSession) -> None:
 
 
 @lesson
+def spin_lock_ends(session: gpudbg.DebugSession) -> None:
+    session.break_at("spin_lock_ends.cu:8")
+    assert session.cont().kind == "breakpoint"
+    groups = session.command("info stack").data
+    assert [g["kind"] for g in groups] == ["running", "yielded"]
+    assert [g["mask"] for g in groups] == [1, 0xFFFFFFFE]
+    assert session.buffer("lock").tolist() == [1]
+    stop = session.step(6)
+    assert (stop.lane, session.buffer("lock").tolist()) == (0, [0]), "it gave the lock back"
+    assert session.cont().lane == 1, "the next one"
+    session.command("delete")
+    assert session.run().kind == "exited"
+    assert session.buffer("counter").tolist() == [32]
+
+
+@lesson
+def tensor_tile(session: gpudbg.DebugSession) -> None:
+    right = np.arange(256).reshape(16, 16)
+    session.until("*0x120")
+    seen = session.fragments()
+    a = seen.A.values[0]
+    assert (a[:8, 8:] == right[8:, :8]).all(), "two quarters are exchanged"
+    assert (a[8:, :8] == right[:8, 8:]).all()
+    assert seen.A.holder(0, 0, 8) == "lane 0 R10.0"
+    warp = session.warp()
+    kept = warp.R[9].copy()
+    warp.R[9] = warp.R[10]
+    warp.R[10] = kept
+    assert (session.fragments().A.values[0] == right).all()
+    session.step()
+    sums = right.sum(axis=1)
+    assert (session.fragments().D.values[0] == sums[:, None]).all()
+    session.run()
+    assert (session.buffer("d").reshape(16, 8) == sums[:, None]).all()
+
+
+@lesson
 def divergent_barrier(session: gpudbg.DebugSession) -> None:
     with session.trace("barrier") as log:
         assert session.run().kind == "exited", "it does not hang"

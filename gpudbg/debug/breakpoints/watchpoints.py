@@ -22,7 +22,7 @@ from gpudbg.debug.focus.focus import first_lane
 from gpudbg.debug.observing import subscribe, unsubscribe
 from gpudbg.debug.stops.records import Trigger
 from gpudbg.debug.values.access import read, resolve
-from gpudbg.debug.values.context import WarpContext
+from gpudbg.debug.values.context import SHARED_FILES, WarpContext
 from gpudbg.debug.views.format import format_value
 from gpudbg.errors import CommandError
 from gpudbg.expr import evaluate, parse
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior
     from gpudbg.sm.state import WarpState
 
-REGISTERS = ("register", "pair", "predicate", "flag", "cc")
+REGISTERS = ("register", "pair", "predicate", "flag", "cc", *SHARED_FILES)
 MAX_BYTES = 1 << 16
 
 

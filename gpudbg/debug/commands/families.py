@@ -33,6 +33,7 @@ FAMILIES = (
     "engine",
     "plugins",
     "trap",
+    "fragments",
     "timeline",
     "symbols",
 )

@@ -24,6 +24,8 @@ from gpudbg.debug.focus.focus import Dim3, thread_of
 from gpudbg.debug.stops.spinning import spins
 from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.stops.stop import Stop
+from gpudbg.debug.values import shared_registers
+from gpudbg.debug.values.lane_groups import GroupRow, group_rows
 from gpudbg.debug.values.never_written import WORDS, untouched_registers
 from gpudbg.debug.views import gdb_text
 from gpudbg.debug.views import text as views
@@ -50,7 +52,8 @@ def info_warps(session: DebugSession, argument: str) -> Table:
     spins(session)
     condition = argument.strip() if argument.strip() != "all" else ""
     rows = (snapshot.warp_row(session, state) for state in session.warps_where(condition))
-    return Table(snapshot.WarpRow, tuple(rows), empty="no such warp is resident")
+    empty = "no such warp is resident"
+    return Table(snapshot.WarpRow, tuple(rows), empty=empty, below=snapshot.group_lines)
 
 
 @typed_row
@@ -61,6 +64,20 @@ class LaneState:
     state: str = column("State")
     thread: Dim3 = column("Thread", COORDINATES)
     predicates: str = column("P0-P6")
+    here: bool = column("", HERE, key="")
+
+
+@typed_row
+class GroupedLane:
+    """A lane of the focused warp that has a pc of its own."""
+
+    lane: int = column("Lane", COUNT)
+    state: str = column("State")
+    thread: Dim3 = column("Thread", COORDINATES)
+    pc: int | None = column()
+    short: str = column("PC", key="")
+    predicates: str = column("P0-P6")
+    group: str = column("Group")
     here: bool = column("", HERE, key="")
 
 
@@ -77,7 +94,18 @@ def info_lanes(session: DebugSession, argument: str) -> Table:
     assert session.focus is not None
     state, focused = session.warp().state, session.focus.lane
     lanes = (lane for lane in range(32) if state.valid >> lane & 1)
-    return Table(LaneState, tuple(_lane(state, lane, lane == focused) for lane in lanes))
+    rows = tuple(_lane(state, lane, lane == focused) for lane in lanes)
+    if not state.has_groups:
+        return Table(LaneState, rows)
+    groups = group_rows(session, state)
+    return Table(GroupedLane, tuple(_grouped(row, groups) for row in rows))
+
+
+def _grouped(row: LaneState, groups: Sequence[GroupRow]) -> GroupedLane:
+    """A lane and the group it is in; one that has ended is in none."""
+    mine = next((g for g in groups if g.lanes >> row.lane & 1), None)
+    pc, short, words = (mine.offset, mine.short, mine.brief) if mine else (None, "", "")
+    return GroupedLane(row.lane, row.state, row.thread, pc, short, row.predicates, words, row.here)
 
 
 def _lane(state: WarpState, lane: int, here: bool) -> LaneState:
@@ -159,11 +187,31 @@ def _other_registers(session: DebugSession, state: WarpState) -> Iterator[Regist
         on = bool(mask >> lane & 1)
         words = f"lanes {lane_list(mask & state.active)}"
         yield RegisterRow(f"P{i}", on, "true" if on else "false", "", words)
-    flags = "".join(f for i, f in enumerate("ZSCO") if int(state.cc[i]) >> lane & 1) or "-"
-    yield RegisterRow("CC", flags, flags)
+    if state.has_groups:
+        yield from _shared_registers(session, state)
+    else:
+        flags = "".join(f for i, f in enumerate("ZSCO") if int(state.cc[i]) >> lane & 1) or "-"
+        yield RegisterRow("CC", flags, flags)
     pc = standing_pc(session, state)
     shown, where = f"0x{session.shown_pc(pc):x}", session.symbols.describe_line(pc)
     yield RegisterRow("pc", session.symbols.offset(pc), shown, "", where)
+
+
+def _shared_registers(session: DebugSession, state: WarpState) -> Iterator[RegisterRow]:
+    """Uniform registers and predicates and convergence barriers that the program uses."""
+    assert session.focus is not None
+    lane, active = session.focus.lane, snapshot.warp_row(session, state).active
+    for register in shared_registers.used(session.symbols, state):
+        values = shared_registers.read(state, register)
+        value = int(values[lane])
+        same = views.shape_words(values, active)
+        if register.file == shared_registers.PREDICATE:
+            yield RegisterRow(register.name, bool(value), "true" if value else "false", "", same)
+        elif register.file == shared_registers.BARRIER:
+            waits = f"lanes {lane_list(value)}" if value else "-"
+            yield RegisterRow(register.name, value, f"0x{value:08x}", waits)
+        else:
+            yield RegisterRow(register.name, value, *_register_text(value, None), same)
 
 
 def _register_text(bits: int, letter: str | None) -> tuple[str, str]:
@@ -293,6 +341,9 @@ def info_threads(session: DebugSession, argument: str) -> Table:
 
 def _thread_groups(session: DebugSession, warp: WarpState) -> Iterator[ThreadGroup]:
     """Those that run, then those that wait by the token they wait for."""
+    if warp.has_groups:
+        yield from _pc_groups(session, warp)
+        return
     left = warp.valid & ~warp.exited
     groups = [("running", warp.active)]
     groups += [(f"waiting ({kind})", mask & left & ~warp.active) for kind, mask, _ in warp.stack]
@@ -311,6 +362,17 @@ def _thread_groups(session: DebugSession, warp: WarpState) -> Iterator[ThreadGro
         yield group
 
 
+def _pc_groups(session: DebugSession, warp: WarpState) -> Iterator[ThreadGroup]:
+    """The groups of a warp whose lanes have pcs of their own."""
+    for group in group_rows(session, warp):
+        lanes = [i for i in range(32) if group.lanes >> i & 1]
+        first, last = thread_of(warp, lanes[0]), thread_of(warp, lanes[-1])
+        where = session.symbols.describe_line(group.pc)
+        word = group.state if group.state == "running" else group.words
+        block = warp.cta.block
+        yield ThreadGroup(block, first, last, len(lanes), word, group.offset, where)
+
+
 @typed_row
 class TokenRow:
     """A token of the divergence stack, or where the warp is now."""
@@ -321,17 +383,42 @@ class TokenRow:
     where: str = column("Goes to", key="")
 
 
+@typed_row
+class GroupToken:
+    """A group of lanes of the focused warp."""
+
+    here: bool = column("", HERE, key="focus")
+    kind: str = column("State")
+    mask: int = column("Lanes", LANES)
+    target: int = column()
+    where: str = column("Goes on at", key="")
+    words: str = column("What they do")
+    members: int = column()
+    missing: int = column()
+
+
 @command(
     "info stack",
     "info s",
     "info divergence",
-    help="divergence stack of the focused warp: who waits for what",
+    "info groups",
+    help="divergence stack of the focused warp, or its groups of lanes: who waits for what",
     group="status",
     needs="stopped",
+    details="Up to sm_62 the divergence stack, the top first; from sm_70 on the groups of lanes\n"
+    "that have one pc, that which runs next first.",
 )
 def info_stack(session: DebugSession, argument: str) -> Table:
-    """Show the divergence stack, top first."""
+    """Show the divergence stack, top first; or the groups of lanes."""
     state, symbols = session.warp().state, session.symbols
+    if state.has_groups:
+        groups = group_rows(session, state)
+        lines = (symbols.describe_line(g.pc) for g in groups)
+        found = (
+            GroupToken(g.here, g.state, g.lanes, g.offset, line, g.words, g.members, g.missing)
+            for g, line in zip(groups, lines, strict=True)
+        )
+        return Table(GroupToken, tuple(found))
     tokens = [("now", state.active, standing_pc(session, state)), *reversed(list(state.stack))]
     rows = (
         TokenRow(str(kind), int(mask), symbols.offset(pc), symbols.describe_line(pc))

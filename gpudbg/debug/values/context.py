@@ -8,7 +8,6 @@ or the SM's name (`SR_TID.X`), PTX registers (`%tid.x`), module variables, kerne
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudbg.debug.stops.standing import error_pc, standing_pc
-from gpudbg.debug.values import access, cuda_vars
+from gpudbg.debug.values import access, cuda_vars, shared_registers
 from gpudbg.debug.values.frames import Frame, frames
 from gpudbg.debug.values.lanes import FLAGS, RZ, array_mask, mask_array
 from gpudbg.debug.views.format import parse_int
@@ -47,7 +46,6 @@ from gpudbg.expr.types import (
     Struct,
 )
 from gpudbg.regs.ptx import find_ptx_vector
-from gpudbg.sm.convergence.groups import BARRIERS
 from gpudbg.symbols.variable_types import source_name, variable_type
 
 if TYPE_CHECKING:
@@ -55,10 +53,8 @@ if TYPE_CHECKING:
     from gpudbg.sm.state import WarpState
 
 AXES = "xyz"
+SHARED_FILES = (shared_registers.UNIFORM, shared_registers.PREDICATE, shared_registers.BARRIER)
 
-
-_SHARED = re.compile(r"(UR)(\d{1,3}|Z)|(UP)([0-6T])|(B)(\d{1,2})", re.IGNORECASE)
-"""Uniform registers, uniform predicates, convergence barriers."""
 
 ENTRY = "@entry"
 """Behind a parameter's name: what the launch passed for it (gdb's entry values)."""
@@ -152,25 +148,14 @@ class WarpContext:
 
     def _shared_register(self, text: str) -> Result | None:
         """UR4, UP0 and B0 of warps whose lanes have pcs of their own."""
-        found, warp = _SHARED.fullmatch(text), self._warp
-        if found is None or not warp.has_groups:
+        register = shared_registers.parse(self._warp, text)
+        if register is None:
             return None
-        file, number = (word.upper() for word in found.groups() if word is not None)
-        if file == "B":
-            if int(number) >= BARRIERS:
-                raise CommandError(f"no convergence barrier B{number}", f"B0 to B{BARRIERS - 1}")
-            masks = [warp.groups.mask_of_lane(int(number), lane) for lane in range(LANES)]
-            return per_lane(np.array(masks, np.uint32), U32)
-        if file == "UP":
-            mask = int(warp.uniform_predicates[int(number)]) if number != "T" else 0xFFFFFFFF
-            return per_lane(mask_array(mask), BOOL)
-        count = len(warp.UR) - 1
-        if number == "Z":
-            return per_lane(np.zeros(LANES, np.uint32), U32)
-        if not 0 <= int(number) < count:
-            known = f"the architecture has UR0 to UR{count - 1}" if count > 0 else "it has none"
-            raise CommandError(f"no uniform register UR{number}", known)
-        return per_lane(np.asarray(warp.UR[int(number)]).copy(), U32)
+        values = shared_registers.read(self._warp, register)
+        place = Place(register.file, register.number)
+        if register.file == shared_registers.PREDICATE:
+            return per_lane(values.astype(bool), BOOL, place)
+        return per_lane(values, U32, place)
 
     def _special(self, text: str) -> Result | None:
         return access.special(self._inferior, self._warp, text)
@@ -335,6 +320,11 @@ class WarpContext:
                 self._write_mask(Place("flag", name=flag), raw[:, 0] >> bit & 1 != 0, lanes)
         elif place.kind == "pc":
             self._move(int.from_bytes(raw[lanes[0]].tobytes(), "little"))
+        elif place.kind in SHARED_FILES:
+            register = shared_registers.SharedRegister(place.kind, place.index)
+            for lane in lanes:
+                value = int.from_bytes(raw[lane].tobytes(), "little")
+                shared_registers.write(self._warp, register, value, lane)
         elif place.kind in ("predicate", "flag"):
             self._write_mask(place, raw[:, 0] != 0, lanes)
         elif place.kind == "memory":
@@ -412,7 +402,12 @@ def machine_name(text: str) -> bool:
     """Whether a `$name` is of a warp: a register, a coordinate, the pc."""
     plain = text.removeprefix("$")
     known = plain in ("pc", "fp") or plain in _NAMES or plain.partition(".")[0] in _VECTORS
-    return known or plain.startswith(("cuda_", "SR_")) or is_register(text)
+    return (
+        known
+        or plain.startswith(("cuda_", "SR_"))
+        or is_register(text)
+        or shared_registers.looks_like_one(plain)
+    )
 
 
 def argument_names(inferior: Inferior) -> list[str]:

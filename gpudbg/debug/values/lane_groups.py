@@ -9,8 +9,11 @@ those.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from gpudbg.answers import column, typed_row
+from gpudbg.answers.data import record_data
+from gpudbg.answers.formats import HERE, LANES, Format
 from gpudbg.answers.words import lane_list
 from gpudbg.sm.convergence import groups as machine
 
@@ -64,19 +67,59 @@ class LaneGroup:
         """Whether they go on only when others have come."""
         return self.state in WAITING
 
-    def to_json(self, offset: int, where: str) -> dict[str, Any]:
-        """Plain data for `--json`; the pc as an offset in the kernel and in words."""
-        return {
-            "lanes": self.mask,
-            "pc": offset,
-            "where": where,
-            "state": self.state,
-            "waits_at": self.waits_at or None,
-            "members": self.members,
-            "missing": self.missing,
-            "exclusive": self.exclusive,
-            "words": self.words,
-        }
+
+@typed_row
+class GroupRow:
+    """A group of lanes with its place in the program's own terms."""
+
+    here: bool = column("", HERE, key="focus")
+    lanes: int = column("Lanes", LANES)
+    pc: int = column(key="")
+    short: str = column("PC", key="")
+    offset: int = column(key="pc")
+    where: str = column()
+    state: str = column("State")
+    waits_at: str = column(default="")
+    members: int = column(default=0)
+    missing: int = column(default=0)
+    exclusive: bool = column(default=False)
+    words: str = column("What they do", default="")
+
+    @property
+    def brief(self) -> str:
+        """`converging at B0`"""
+        if self.state == "barrier":
+            return f"at {self.waits_at}"
+        return f"{self.state} at {self.waits_at}" if self.waits_at else self.state
+
+    @property
+    def line(self) -> str:
+        """`0270  lanes 2-3, 13: waiting at B1 for lanes 6-7`"""
+        many = "s" if self.lanes.bit_count() > 1 else ""
+        return f"{self.short}  lane{many} {lane_list(self.lanes)}: {self.words or self.state}"
+
+
+def group_rows(inferior: Inferior, warp: WarpState) -> tuple[GroupRow, ...]:
+    """The groups of a warp for views, that which runs next first."""
+    focus, symbols = inferior.focus, inferior.symbols
+    lane = focus.lane if focus and (focus.sm, focus.warp) == (warp.sm, warp.slot) else None
+    return tuple(
+        GroupRow(
+            here=lane is not None and bool(g.mask >> lane & 1),
+            lanes=g.mask,
+            pc=g.pc,
+            short=symbols.short(g.pc),
+            offset=symbols.offset(g.pc),
+            where=symbols.describe(g.pc),
+            state=g.state,
+            waits_at=g.waits_at,
+            members=g.members,
+            missing=g.missing,
+            exclusive=g.exclusive,
+            words=g.words,
+        )
+        for g in lane_groups(warp)
+    )
 
 
 def lane_groups(warp: WarpState) -> tuple[LaneGroup, ...]:
@@ -86,12 +129,22 @@ def lane_groups(warp: WarpState) -> tuple[LaneGroup, ...]:
     groups, live = warp.groups, warp.valid & ~warp.exited
     out: list[LaneGroup] = []
     if groups.running and warp.active:
-        word = "run next" if warp.status == "ready" else ""
+        word = "next to run" if warp.status == "ready" else ""
         out.append(LaneGroup(warp.active, warp.pc, RUNNING, exclusive=groups.exclusive, words=word))
-    parked = [_parked(group, live, warp) for group in groups.parked]
+    parked = _together([_parked(group, live, warp) for group in groups.parked])
     # The one that the warp's own pc and mask show comes first where none runs.
     parked.sort(key=lambda g: bool(out) or g.mask != warp.active)
     return (*out, *parked)
+
+
+def _together(parked: list[LaneGroup]) -> list[LaneGroup]:
+    """Groups that came one after the other to wait at one place for the same lanes are one."""
+    out: dict[object, LaneGroup] = {}
+    for number, group in enumerate(parked):
+        key = (group.pc, group.waits_at, group.members) if group.waiting else number
+        had = out.get(key)
+        out[key] = group if had is None else replace(had, mask=had.mask | group.mask)
+    return list(out.values())
 
 
 def _parked(group: Group, live: int, warp: WarpState) -> LaneGroup:
@@ -112,13 +165,16 @@ def _parked(group: Group, live: int, warp: WarpState) -> LaneGroup:
     if state == "barrier":
         slot = warp.cta.barriers.slots[group.place]
         expected = warp.cta.expected(group.place)
-        words = f"wait at barrier {group.place}: {slot.arrived} of {expected} threads arrived"
+        words = f"waiting at barrier {group.place}: {slot.arrived} of {expected} threads arrived"
         return replace(base, waits_at=f"barrier {group.place}", number=group.place, words=words)
-    return replace(base, words="can run" if state == "ready" else "yielded their turn")
+    return replace(base, words="ready to run" if state == "ready" else "yielded")
 
 
 def _waits(base: LaneGroup, name: str, number: int, members: int, missing: int) -> LaneGroup:
-    words = f"wait at {name} for lanes {lane_list(missing)}" if missing else f"wait at {name}"
+    words = f"waiting at {name}" if number >= 0 else f"waiting in {name}"
+    words += (
+        f" for lane{'s' if missing.bit_count() > 1 else ''} {lane_list(missing)}" if missing else ""
+    )
     return replace(
         base, waits_at=name, number=number, members=members, missing=missing, words=words
     )
@@ -155,3 +211,21 @@ def shown_lane(inferior: Inferior, warp: WarpState, group: LaneGroup) -> int:
     if mine and focus is not None and group.mask >> focus.lane & 1:
         return focus.lane
     return (group.mask & -group.mask).bit_length() - 1
+
+
+def waiting_entries(inferior: Inferior, warp: WarpState) -> list[tuple[str, int, int, str]]:
+    """Lanes that do not stand where the warp is shown: kind, lanes, pc, what they wait at.
+
+    The divergence stack, the top last; from sm_70 on the other groups, kinds in capitals as tokens.
+    """
+    if not warp.has_groups:
+        return [(str(kind), int(mask), int(target), "") for kind, mask, target in warp.stack]
+    shown = shown_group(inferior, warp)
+    others = [g for g in lane_groups(warp) if shown is None or g.mask != shown.mask]
+    return [(g.state.upper(), g.mask, g.pc, g.waits_at) for g in reversed(others)]
+
+
+GROUPS = Format(
+    lambda groups: "; ".join(group.line for group in groups),
+    lambda groups: [record_data(group) for group in groups],
+)

@@ -18,7 +18,7 @@ from gpudbg.debug.symbols import as_written
 from gpudbg.debug.views import text as views
 from gpudbg.debug.views.format import format_bits
 from gpudbg.debug.views.registers import (
-    PREDICATES,
+    predicate_names,
     register_bits,
     register_names,
     register_text,
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 PER_LINE = {1: 8, 2: 8, 4: 4, 8: 2}
 """Bytes of a unit -> units in a line of `x`."""
 
-GROUPS = {"system": (*PREDICATES, "CC"), "general": (), "all": ()}
-"""Groups of `info registers`; an empty one stands for every register."""
+GROUPS = ("system", "general", "all")
+"""Groups of `info registers`; all but the first stand for every register."""
 
 
 def wanted(session: DebugSession) -> bool:
@@ -185,7 +185,8 @@ def register_listing(session: DebugSession, words: Sequence[str], letter: str | 
         if name not in GROUPS and name.lower() not in by_lower:
             rows.append(_other(session, name, letter))
             continue
-        for one in (GROUPS[name] or known) if name in GROUPS else (by_lower[name.lower()],):
+        group = predicate_names(session) if name == "system" else known
+        for one in group if name in GROUPS else (by_lower[name.lower()],):
             value = register_bits(session, one)[0]
             rows.append(GdbRegister(one, value, _register_line(session, one, letter)))
     return Listing(tuple(rows), attrgetter("line"), by="name", value="value")

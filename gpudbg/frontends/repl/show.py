@@ -18,7 +18,9 @@ from gpudbg.debug.stops.records import ErrorRecord
 from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.stops.stop import Stop
 from gpudbg.debug.trace.log import TraceEntry
+from gpudbg.debug.values.fragment_view import FragmentView
 from gpudbg.debug.views import text as views
+from gpudbg.debug.views.fragments import fragment_lines
 from gpudbg.debug.warp_view import LaneView, PredicateFile, RegisterFile, WarpView
 from gpudbg.device.device import DeviceBuffer
 from gpudbg.errors import GpudbgError
@@ -142,7 +144,7 @@ def _instruction(insn: BoundInstruction, dbg: DebugSession) -> list[str]:
     reads, writes = (" ".join(names_of(x)) for x in (insn.reads, insn.writes))
     return [
         insn.text,
-        f"  {meaning_of(insn.op)}",
+        f"  {meaning_of(insn.op, insn.arch)}",
         f"  reads {reads or 'nothing'}; writes {writes or 'nothing'}",
     ]
 
@@ -170,6 +172,7 @@ SHOWN: dict[type, Callable[[Any, DebugSession], list[str]]] = {
     Snapshot: _snapshot,
     BoundInstruction: _instruction,
     BoundWideInstruction: _wide_instruction,
+    FragmentView: lambda view, dbg: fragment_lines(view, dbg.lane),
     Memory: _own_lines,
     SpecialValue: _own_lines,
     InstructionInfo: _own_lines,

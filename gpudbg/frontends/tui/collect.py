@@ -39,7 +39,7 @@ from gpudbg.frontends.tui.view import (
 if TYPE_CHECKING:
     from gpudbg.analysis.nearby import Nearby
     from gpudbg.debug.session import DebugSession
-    from gpudbg.debug.snapshot import Snapshot, WarpDetail
+    from gpudbg.debug.snapshot import Snapshot, WarpDetail, WarpRow
     from gpudbg.frontends.tui.collect_image import ImagePicture, ImageTaker
     from gpudbg.frontends.tui.collect_trap import TrapPicture
 
@@ -56,6 +56,16 @@ def dimensions(value: tuple[int, int, int]) -> str:
     while len(shown) > 1 and shown[-1] == 1:
         shown.pop()
     return "x".join(map(str, shown))
+
+
+def _running_word(row: WarpRow) -> str:
+    """What the lanes do that the focused warp is shown by."""
+    group = next((g for g in row.groups if g.here), None)
+    if group is not None and group.waits_at:
+        return f"wait at {group.waits_at}"
+    if group is not None and row.state == "ready":
+        return {"running": "run", "ready": "ready"}.get(group.state, group.state)
+    return {"barrier": "wait", "exited": "done"}.get(row.state, "run")
 
 
 class Collector:
@@ -262,7 +272,7 @@ class Collector:
         detail = shot.detail
         warp = s.focused()
         lane = s.focus.lane
-        running = {"barrier": "wait", "exited": "done"}.get(detail.row.state, "run")
+        running = _running_word(detail.row)
         row = detail.row
         found = paths(row.active, row.exited, row.offset, detail.stack, running)
         pc = standing_pc(s, warp)

@@ -15,7 +15,7 @@ from gpudbg.expr.types import Scalar
 from gpudbg.frontends.tui.view import LaneRow
 
 if TYPE_CHECKING:
-    from gpudbg.debug.snapshot import WarpDetail
+    from gpudbg.debug.snapshot import SharedRow, WarpDetail
     from gpudbg.expr import Result
 
 SPECIALS = ("SR_TID.X", "SR_TID.Y", "SR_TID.Z", "SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z",
@@ -30,7 +30,7 @@ FORMATS = ("x", "d", "f")
 def registers(
     detail: WarpDetail, lane: int, letter: str, untouched: int = 0
 ) -> tuple[LaneRow, ...]:
-    """R0.., then P0..P6, then the condition code's flags.
+    """R0.., then P0..P6, then registers that lanes share, then the condition code's flags.
 
     Args:
         letter: of `FORMATS`.
@@ -64,9 +64,32 @@ def registers(
     for index, mask in enumerate(detail.predicates):
         changed = 0xFFFFFFFF if index in detail.changed_predicates else 0
         out.append(_mask_row(f"P{index}", "predicate", mask, active, lane, changed, index))
+    out += [_shared_row(row, detail, lane, letter) for row in detail.shared]
     for index, mask in enumerate(detail.flags):
         out.append(_mask_row(f"CC.{FLAG_NAMES[index]}", "flag", mask, active, lane, 0, index))
     return tuple(out)
+
+
+def _shared_row(row: SharedRow, detail: WarpDetail, lane: int, letter: str) -> LaneRow:
+    """A uniform register or predicate, or a convergence barrier."""
+    active, valid, values = detail.row.active, detail.row.valid, row.values
+    if row.file == "uniform predicate":
+        mask = sum(1 << i for i in range(32) if values[i])
+        return _mask_row(row.name, "uniform predicate", mask, active, lane, row.changed, -1)
+    if row.file == "barrier":
+        held = int(values[lane])
+        words = f"{held.bit_count()} lanes converge" if held else "none"
+        flat = LaneShape(words, (0,) * 32, True, 0, "i")
+        text = register_text(held, "x")
+        return LaneRow(row.name, "barrier", text, flat, row.changed, mask=held, zero=not held)
+    kind = "f" if letter == "f" else "i" if letter == "d" else "u"
+    form = shape(as_kind(values, kind), active, valid, kind)
+    cells = tuple(register_text(int(v), letter) for v in values)
+    text = cells[lane]
+    zero = not values.any()
+    return LaneRow(
+        row.name, "uniform", text, form, row.changed, valid=valid, cells=cells, zero=zero
+    )
 
 
 def never_row(index: int, letter: str) -> LaneRow:

@@ -50,7 +50,7 @@ def path_line(path: Path, depth: int, view: View, axis: Axis, glyphs: Glyphs) ->
             (f" {path.letter} ", role + (".b" if path.mask else "")),
             (indent + glyphs.tree + " ", "faint"),
             (view.code.shown(view.code.base + path.offset), "text" if path.mask else "dim"),
-            (f" {path.kind}", "muted"),
+            (f" {path.label}" if path.label else "", "muted"),
         ]
     used = sum(len(t) for t, _ in label)
     label.append((" " * max(axis.start - used, 0), "text"))
