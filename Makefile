@@ -53,7 +53,8 @@ fuzz: $(STAMP)
 	$(BIN)/python -m tests.engine.fuzz_stops --stops 1000
 	$(BIN)/python -m tests.engine.fuzz_mufu
 	$(BIN)/python -m tests.engine.replay_tensor || [ $$? = 2 ]
-	GPUDBG_ALL_VARIANTS=1 $(BIN)/python -m pytest -q tests/ptxgen/test_tensor.py
+	GPUDBG_ALL_VARIANTS=1 $(BIN)/python -m pytest -q tests/ptxgen/test_tensor.py tests/ptxgen/test_modern.py
+	$(BIN)/python -m tests.ptxgen.modern || [ $$? = 2 ]
 	$(BIN)/python -m tests.tui.fuzz_keys --count 300
 	$(BIN)/python -m tests.mem.soak
 	$(BIN)/python -m tests.commands.fuzz_lines --count 100000

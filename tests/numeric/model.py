@@ -6,8 +6,18 @@ from fractions import Fraction
 
 import numpy as np
 
-FORMATS = {"f16": (11, 15, 16), "f32": (24, 127, 32), "f64": (53, 1023, 64)}
-OWN_NAN = {"f16": 0x7FFF, "f32": 0x7FFFFFFF, "f64": 0xFFF8000000000000}
+FORMATS = {
+    "f16": (11, 15, 16), "bf16": (8, 127, 16), "f32": (24, 127, 32), "f64": (53, 1023, 64),
+    "tf32": (11, 127, 19), "e5m2": (3, 15, 8), "e4m3": (4, 7, 8),
+}  # fmt: skip
+"""Digits, largest exponent, bits.  e4m3 has finite numbers where others have infinity and NaN."""
+OWN_NAN = {
+    "f16": 0x7FFF,
+    "bf16": 0x7FFF,
+    "tf32": 0x3FFFF,
+    "f32": 0x7FFFFFFF,
+    "f64": 0xFFF8000000000000,
+}
 MODES = ("RN", "RM", "RP", "RZ")
 
 

@@ -144,19 +144,26 @@ def groups(variants: list[Variant]) -> Iterator[tuple[str, list[Variant]]]:
         yield name, [v for v in variants if v.group == name]
 
 
+def variants_of(suite: str, targets: tuple[str, ...] = ()) -> list[Variant]:
+    """The variants of the module SUITE_cases, for other targets than their own if asked."""
+    found: list[Variant] = list(importlib.import_module(f"tests.ptxgen.{suite}_cases").variants())
+    return [replace(v, targets=targets) for v in found] if targets else found
+
+
 def build(suite: str, targets: tuple[str, ...] = (), to: Path = DATA) -> None:
     """Write TO/SUITE.zip from the module SUITE_cases, for other targets than its own if asked."""
-    variants: list[Variant] = importlib.import_module(f"tests.ptxgen.{suite}_cases").variants()
-    if targets:
-        variants = [replace(v, targets=targets) for v in variants]
+    record(variants_of(suite, targets), to / f"{suite}.zip")
+
+
+def record(variants: list[Variant], path: Path) -> None:
+    """Compile variants and write them with their expectations."""
     names = [(v.group, v.entry) for v in variants]
     twice = {n for n in names if names.count(n) > 1}
     assert not twice, f"named twice: {sorted(twice)[:5]}"
     assert all(v.count % BLOCK == 0 for v in variants if not v.text)
-    to.mkdir(exist_ok=True, parents=True)
+    path.parent.mkdir(exist_ok=True, parents=True)
     refused: list[str] = []
     entries: list[dict[str, Any]] = []
-    path = to / f"{suite}.zip"
     with tempfile.TemporaryDirectory() as temporary, zipfile.ZipFile(path, "w") as archive:
         folder = Path(temporary)
         for group, members in groups(variants):

@@ -27,7 +27,7 @@ from gpudbg.sm.gpu import Gpu, Module
 DATA = Path(__file__).resolve().parent / "data"
 Arrays = Mapping[str, np.ndarray]
 
-PATTERNS = {"f16": np.uint16, "f32": np.uint32, "f64": np.uint64}
+PATTERNS = {"f16": np.uint16, "bf16": np.uint16, "f32": np.uint32, "f64": np.uint64}
 FLOATS = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
 LIMIT = 2_000_000
 """Warp instructions after which a launch counts as endless."""
@@ -96,10 +96,9 @@ class Case:
         return np.frombuffer(bytes([rule["fill"]]) * (rule["count"] * dtype.itemsize), dtype).copy()
 
 
-def is_nan(patterns: np.ndarray, fmt: str) -> np.ndarray:
+def is_nan(patterns: np.ndarray, fmt: str) -> Any:
     """NaN patterns of a format."""
-    values: np.ndarray = patterns.view(FLOATS[fmt])
-    return np.isnan(values)
+    return np.isnan(_numbers(patterns, fmt))
 
 
 def holds(rule: Mapping[str, Any], got: np.ndarray, stored: Arrays) -> np.ndarray:
@@ -124,21 +123,30 @@ def _same_or_nan(rule: Mapping[str, Any], got: np.ndarray, want: np.ndarray) -> 
     x, y = (v.view(PATTERNS[fmt]) for v in (got, want))
     good = (x == y) | (is_nan(x, fmt) & is_nan(y, fmt))
     if rule.get("zero_any"):
-        good |= (x.view(FLOATS[fmt]) == 0) & (y.view(FLOATS[fmt]) == 0)
+        good |= (_numbers(x, fmt) == 0) & (_numbers(y, fmt) == 0)
     result: np.ndarray = good.reshape(len(got), -1).all(axis=1)
     return result
 
 
 def _in_range(rule: Mapping[str, Any], got: np.ndarray, stored: Arrays) -> np.ndarray:
-    fmt = rule["float"]
+    fmt = rule["float"].removesuffix("x2")
     low, high = (stored[rule[end]].view(got.dtype) for end in ("lo", "hi"))
-    x, lo, hi = (v.view(FLOATS[fmt]) for v in (got, low, high))
+    raw, first, last = (v.view(PATTERNS[fmt]) for v in (got, low, high))
+    x, lo, hi = (_numbers(v, fmt) for v in (raw, first, last))
     good = (lo <= x) & (x <= hi)
     # A range of one zero asks for its sign; a NaN limit asks for a NaN.
-    good &= ~((lo == 0) & (hi == 0)) | (got == low) | (got == high)
+    good &= ~((lo == 0) & (hi == 0)) | (raw == first) | (raw == last)
     good |= np.isnan(lo) & np.isnan(x)
-    result: np.ndarray = good
+    result: np.ndarray = good.reshape(len(got), -1).all(axis=1)
     return result
+
+
+def _numbers(patterns: np.ndarray, fmt: str) -> np.ndarray:
+    """Patterns of a format as NumPy floats."""
+    if fmt == "bf16":
+        return (patterns.astype(np.uint32) << np.uint32(16)).view(np.float32)
+    values: np.ndarray = patterns.view(FLOATS[fmt])
+    return values
 
 
 def failures(case: Case, got: Arrays, most: int = 3) -> list[str]:

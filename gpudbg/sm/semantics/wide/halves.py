@@ -112,14 +112,19 @@ def narrow_bf16(m: WideMachine, value: Wide, rnd: Rounding = "RN") -> Value:
     return m.select(m.dnan(value), 0x7FFF, rounded)
 
 
-def _each(m: WideMachine, i: Insn, operation: Callable[[Sequence[Wide]], Wide]) -> None:
-    """An operation on both halves."""
+def _both(m: WideMachine, i: Insn, operation: Callable[[Sequence[Wide]], Wide]) -> Value:
+    """The results of an operation on both halves."""
     sources = _words(m, i)
     results = [
         _narrow(m, i, operation([_wide_half(m, i, *source, high) for source in sources]))
         for high in (False, True)
     ]
-    write(m, i, m.or_(results[0], m.shl(results[1], 16)))
+    return m.or_(results[0], m.shl(results[1], 16))
+
+
+def _each(m: WideMachine, i: Insn, operation: Callable[[Sequence[Wide]], Wide]) -> None:
+    """An operation on both halves."""
+    write(m, i, _both(m, i, operation))
 
 
 @register_wide("HADD2", "UHADD2")
@@ -174,13 +179,27 @@ def hmnmx2(m: WideMachine, i: Insn) -> None:
         nan_a, nan_b = m.dnan(a), m.dnan(b)
         found = m.wselect(nan_b, a, m.wselect(nan_a, b, found))
         bad = m.mor(nan_a, nan_b) if "NAN" in i.m else m.mand(nan_a, nan_b)
-        found = m.wselect(bad, 0x7FF8_0000_0000_0000, found)
-        if "XORSIGN" in i.m:
-            sign = m.wand(m.wxor(a, b), NEG_ZERO)
-            found = m.wselect(bad, found, m.wor(m.wand(found, NEG_ZERO - 1), sign))
-        return found
+        return m.wselect(bad, 0x7FF8_0000_0000_0000, found)
 
-    _each(m, i, lambda v: reduce(choose, v))
+    result = _both(m, i, lambda v: reduce(choose, v))
+    write(m, i, _xor_signs(m, i, result) if "XORSIGN" in i.m else result)
+
+
+def _xor_signs(m: WideMachine, i: Insn, result: Value) -> Value:
+    """The halves with the signs of the products of a's and b's, as the registers have them."""
+    signs: Value = 0
+    for high in (False, True):
+        sign: Value = 0
+        for slot in "ab":
+            part = i.o[slot].part
+            upper = part == "H1_H1" or (high and part != "H0_H0")
+            sign = m.xor(sign, m.shr(raw(m, i.o[slot]), 31 if upper else 15))
+        sign = m.and_(sign, 1)
+        half = m.and_(m.shr(result, 16 if high else 0), 0x7FFF)
+        number = m.mnot(m.ult(0x7F80 if is_bf16(i) else 0x7C00, half))
+        half = m.select(number, m.or_(half, m.shl(sign, 15)), half)
+        signs = m.or_(signs, m.shl(half, 16 if high else 0))
+    return signs
 
 
 def _tests(m: WideMachine, i: Insn) -> tuple[Mask, Mask]:
