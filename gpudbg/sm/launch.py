@@ -200,7 +200,7 @@ def plan(
         shared_bytes=shared,
         local_bytes=local_bytes(kernel, stack_bytes, calls),
         local_low=_round(kernel.local_bytes, 16) if raw else 0,
-        registers=min(registers, 255),
+        registers=min(max(registers, _asked_registers(kernel, arch)), 255),
         barriers=barriers,
         stack_entries=stack_entries or DEFAULT_STACK_ENTRIES,
         warps=warps,
@@ -210,6 +210,23 @@ def plan(
         cluster=cluster or (1, 1, 1),
         clustered=cluster is not None,
     )
+
+
+_USETMAXREG = (0x9C8, 0x3C8)
+"""Opcodes of USETMAXREG with a number, and with a register."""
+
+
+def _asked_registers(kernel: Kernel, arch: str) -> int:
+    """Most registers of a thread that the kernel's warps ask for while they run (USETMAXREG)."""
+    if age(arch)[0] < 90:
+        return 0
+    code = kernel.code
+    words = np.frombuffer(code[: len(code) & -16], np.uint64)[::2]
+    opcodes = words & np.uint64(0xFFF)
+    if (opcodes == _USETMAXREG[1]).any():
+        return 255
+    asked = words[opcodes == _USETMAXREG[0]] >> np.uint64(32) & np.uint64(0x3FF)
+    return int(asked.max(initial=0))
 
 
 def local_bytes(kernel: Kernel, stack_bytes: int | None, calls: bool) -> int:

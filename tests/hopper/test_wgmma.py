@@ -270,3 +270,26 @@ def test_a_matrix_outside_shared_memory_is_an_error() -> None:
     assert (stop.errors[0].name, stop.errors[0].space, stop.errors[0].access) == (
         "OOR_ADDR", "shared", "load",
     )  # fmt: skip
+
+
+def test_a_pipelined_product_of_a_cluster() -> None:
+    """What CUTLASS does: a producer warp, two consumer groups, stages guarded by mbarriers, tiles
+    of B shared by two blocks, more registers for consumers, results stored as a tensor."""
+    program = gpudbg.load(str(CUBIN / "gemm.cubin"), engine="step")
+    device = program.device
+    rng = np.random.default_rng(9)
+    a, b = (rng.standard_normal((n, 256)).astype(np.float16) for n in (256, 64))
+    buffers = [device.buffer(v) for v in (a, b, np.zeros((256, 64), np.float16))]
+    boxes = (((128, 64), 128), ((32, 64), 128), ((64, 64), None))
+    maps = [
+        device.tensor_map(buffer, box, swizzle=swizzle)
+        for buffer, (box, swizzle) in zip(buffers, boxes, strict=True)
+    ]
+    session = program.launch(
+        grid=2, block=384, args=[*maps, np.int32(256)], shared_bytes=3 * 192 * 128 + 128 * 128
+    )
+    assert session.grid.config.registers == 240
+    stop = session.run(max_instructions=100_000)
+    assert stop.kind == "exited", stop.message
+    exact = a.astype(np.float64) @ b.T.astype(np.float64)
+    np.testing.assert_allclose(buffers[2].array(), exact, rtol=2e-3, atol=1e-2)
