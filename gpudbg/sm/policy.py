@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from gpudbg.sm.policy_async import ASYNC_POLICIES
 from gpudbg.sm.policy_traps import TRAP_POLICIES
 from gpudbg.sm.policy_types import Certainty, Policy
 
@@ -219,6 +220,7 @@ POLICIES: tuple[Policy, ...] = (
         "PTX ISA: before sm_70 barriers work on whole warps.",
     ),
     *TRAP_POLICIES,
+    *ASYNC_POLICIES,
     Policy(
         "surface-bounds",
         "modelled",
