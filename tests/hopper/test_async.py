@@ -132,6 +132,11 @@ def test_matrices_are_stored_by_rows_and_by_columns() -> None:
         np.testing.assert_array_equal(out[32 + 8 * matrix : 40 + 8 * matrix], halves[matrix].T)
 
 
+def test_work_of_other_blocks_is_refused_and_memory_filled() -> None:
+    session = ended(load("work.sm_120a").launch(grid=2, block=1, args=[np.full(2, 7, np.uint32)]))
+    assert session.buffer(0)[0] == 0
+
+
 # ---- clusters ----------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("name", "grid", "cluster"),

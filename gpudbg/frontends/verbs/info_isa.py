@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from gpudbg.answers import Table, column, typed_row
 from gpudbg.answers.formats import COUNT
-from gpudbg.architectures import NARROW
+from gpudbg.architectures import NARROW, WIDE, is_wide
 from gpudbg.errors import EXIT_CLEAN, UsageError
 from gpudbg.frontends.verbs.common import emit
 
@@ -26,25 +26,44 @@ class Coverage:
     by_mnemonic: dict[str, int] = column()
 
 
+SHOWN = (*NARROW, *(arch for arch, tables in WIDE.items() if arch == f"sm_{tables}"))
+"""Architectures that have tables of their own."""
+
+
 def coverage(arch: str) -> Coverage:
     """What the tables have of one architecture."""
-    from gpudbg.isa.spa5.forms import all_forms
+    return _wide(arch) if is_wide(arch) else _narrow(arch)
+
+
+def _wide(arch: str) -> Coverage:
+    from gpudbg.isa.volta.decode import candidates_of
     from gpudbg.sm.semantics import registry
 
-    semantics = registry.table()
-    forms = [f for f in all_forms() if arch in f.archs]
-    per = Counter(f.op for f in forms)
-    missing = {op: registry.why_not(op) for op in per if registry.why_not(op)}
+    per = Counter(form.op for form in candidates_of(WIDE[arch]))
+    missing = {op: why for op in sorted(per) if (why := registry.why_not_wide(op, arch))}
+    return _row(arch, per, missing)
+
+
+def _row(arch: str, per: Counter[str], missing: dict[str, str]) -> Coverage:
     return Coverage(
         arch=arch,
         mnemonics=len(per),
-        forms=len(forms),
-        decoded=len(forms),
-        assembled=len(forms),
-        executed=sum(n for op, n in per.items() if op in semantics and op not in missing),
+        forms=per.total(),
+        decoded=per.total(),
+        assembled=per.total(),
+        executed=sum(n for op, n in per.items() if op not in missing),
         without_semantics={op: missing[op] for op in sorted(missing)},
         by_mnemonic={op: per[op] for op in sorted(per)},
     )
+
+
+def _narrow(arch: str) -> Coverage:
+    from gpudbg.isa.spa5.forms import all_forms
+    from gpudbg.sm.semantics import registry
+
+    per = Counter(f.op for f in all_forms() if arch in f.archs)
+    missing = {op: registry.why_not(op) for op in per if registry.why_not(op)}
+    return _row(arch, per, missing)
 
 
 def show(arch: str | None, as_json: bool) -> int:
@@ -53,9 +72,10 @@ def show(arch: str | None, as_json: bool) -> int:
     Raises:
         UsageError: an architecture that the tables do not have.
     """
-    if arch and arch not in NARROW:
-        raise UsageError(f"no tables for {arch!r}", f"one of {', '.join(NARROW)}")
-    rows = tuple(coverage(a) for a in ([arch] if arch else NARROW))
+    known = (*NARROW, *WIDE)
+    if arch and arch not in known:
+        raise UsageError(f"no tables for {arch!r}", f"one of {', '.join(known)}")
+    rows = tuple(coverage(a) for a in ([arch] if arch else SHOWN))
     emit(Table(Coverage, rows, foot=tuple(_without_semantics(rows))), as_json)
     return EXIT_CLEAN
 

@@ -228,6 +228,26 @@ class AsyncOps(MemoryOps):
             raise WarpErrorRaised("ILLEGAL_INSTR_PARAM", 0, text)
         return reduced(old, data, *reduce)
 
+    def shared_zeros(self, address: Value, size: Value) -> None:
+        first = first_lane(self.exec)
+        at, count = int(lanes32(address)[first]), int(lanes32(size)[first])
+        try:
+            cta, offset = shared_place(self.warp.cta, at, count, "filling target", own=True)
+        except MemoryFault as fault:
+            raise self._error(fault, "store", count) from None
+        self._tell_range(cta, "store", offset, count)
+        cta.shared.writable()[offset : offset + count] = 0
+        self._mark_shared(cta, offset, count)
+
+    def refuse_work(self, address: Value, barrier: Value) -> None:
+        first = first_lane(self.exec)
+        at = int(lanes32(barrier)[first])
+        self.shared_zeros(address, transfer.UNIT)
+        try:
+            self._complete(at, transfer.UNIT, "request for work")
+        except MemoryFault as fault:
+            raise self._error(fault, "store", transfer.UNIT) from None
+
     # ---- copies of tensors -------------------------------------------------------------
     def tensor_load(
         self,

@@ -480,6 +480,12 @@ class WideOperations(Operations[V, W, M], Protocol[V, W, M]):
     ) -> None:  # fmt: skip
         """A box of a tensor from shared memory; `columns`: as im2col has it."""
 
+    def shared_zeros(self, address: V, size: V) -> None:
+        """Zeros in shared memory, once."""
+
+    def refuse_work(self, address: V, barrier: V) -> None:
+        """An answer of 16 bytes, counted on an mbarrier: no block's work is handed over."""
+
     def remote_store(self, address: V, barrier: V, words: Sequence[V]) -> None:
         """A store to the cluster's shared memory, counted on an mbarrier."""
 

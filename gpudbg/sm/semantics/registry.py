@@ -70,6 +70,27 @@ def _load_wide() -> None:
         import_module(f"gpudbg.sm.semantics.wide.{family}")
 
 
+_WIDE_REASONS = (
+    ("tensor memory of sm_100 and its tensor cores", ("UTC", "LDTM", "STTM")),
+    (
+        "graphics pipeline, not part of a compute SM",
+        ("AL2P", "ALD", "AST", "CSMTEST", "FOOTPRINT", "IPA", "ISBE", "LDTRAM", "OUT", "PIXLD",
+         "UCLEA"),
+    ),
+    ("textures and surfaces", ("TEX", "TLD", "TMML", "TXD", "TXQ", "SU")),
+)  # fmt: skip
+"""Why mnemonics of 128-bit instructions have no semantics, by how they begin."""
+NO_MEANING = "meaning unknown, or emitted by no compiler"
+
+
+def why_not_wide(mnemonic: str, arch: str) -> str:
+    """Why a mnemonic of 128-bit instructions does not execute; empty when it does."""
+    if mnemonic in table(arch):
+        return ""
+    found = (why for why, starts in _WIDE_REASONS if mnemonic.startswith(starts))
+    return next(found, NO_MEANING)
+
+
 def why_not(mnemonic: str) -> str:
     """Why a mnemonic does not execute; an empty string when it does."""
     return STOPS.get(mnemonic, "") if mnemonic in table() else GRAPHICS

@@ -164,9 +164,30 @@ def bulk_reduce(m: WideMachine, i: Insn) -> None:
     _bulk(m, i, (chosen(i, _OPERATIONS), type_))
 
 
-@register_wide("UBLKPF", "UTMAPF", "UTMACCTL", "UTMACMDFLUSH", "WARPGROUP")
+@register_wide(
+    "UBLKPF", "UTMAPF", "UTMACCTL", "UTMACMDFLUSH", "WARPGROUP", "ACQSHMINIT", "USETSHMSZ",
+    "UVIRTCOUNT",
+)  # fmt: skip
 def no_effect(m: WideMachine, i: Insn) -> None:
-    """Prefetches, caches of tensor maps, groups of copies and of products: all are complete."""
+    """Prefetches, caches of tensor maps, groups of copies and of products, which are complete;
+    sizes of shared memory, which is as large as the launch says."""
+
+
+@register_wide("UMEMSETS")
+def fill(m: WideMachine, i: Insn) -> None:
+    """Zeros in shared memory, some times eight bytes."""
+    place = i.o["addr"]
+    address = m.add(m.ureg(_ureg(place)), place.offset & 0xFFFF_FFFF)
+    if i.o["name"].text != "URZ":
+        m.gap(f"UMEMSETS of {i.o['name'].text}")
+    m.shared_zeros(address, m.shl(raw(m, i.o["a"]), 3))
+
+
+@register_wide("UGETNEXTWORKID")
+def next_work(m: WideMachine, i: Insn) -> None:
+    """Ask for the work of a block that has not begun: there is never any (*modelled*: policy
+    `work-stealing`)."""
+    m.refuse_work(m.ureg(_ureg(i.o["addr"])), m.ureg(_ureg(i.o["addr2"])))
 
 
 # ---- copies of tensors -------------------------------------------------------------------
