@@ -250,12 +250,16 @@ def _vector(m: WideMachine, i: Insn, op: str, name: str, address: Wide | Value, 
 
 @register_wide("QSPC")
 def qspc(m: WideMachine, i: Insn) -> None:
-    """P: a generic address lies in global, shared or local memory."""
+    """P: a generic address lies in global or local memory, in shared memory of the CTA or (`.D`)
+    of the cluster."""
     address = wide_address(m, i, i.o["addr"])
     inside, shared = m.in_window(address), m.in_shared(address)
-    test = {"G": m.mnot(inside), "L": m.mand(inside, m.mnot(shared)), "S": shared}
+    test = {
+        "G": m.mnot(inside), "L": m.mand(inside, m.mnot(shared)), "D": shared,
+        "S": m.in_own_shared(address),
+    }  # fmt: skip
     write(m, i, 0)
-    name = chosen(i, ("G", "L", "S"))
+    name = chosen(i, tuple(test))
     if not name:
         m.gap(f"QSPC.{'.'.join(i.m)}")
     write_predicate(m, i, "p", test[name])
