@@ -19,7 +19,7 @@ from gpudbg.debug.stops.stop import Stop
 from gpudbg.debug.symbols import Symbols
 from gpudbg.errors import CommandError
 from gpudbg.expr import Result
-from gpudbg.sm.latest import Latest
+from gpudbg.latest import Latest
 from gpudbg.validation import whole
 
 if TYPE_CHECKING:

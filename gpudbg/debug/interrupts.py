@@ -76,3 +76,10 @@ def _handler(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]
         yield
     finally:
         signal.signal(signal.SIGINT, previous)
+
+
+def before_crash_message(told: Callable[[], None]) -> None:
+    """Have something done before compiled code that crashed is told of, which ends the process."""
+    from gpudbg.sm.engines.llvm import crash
+
+    crash.before_message(told)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from gpudbg.latest import Latest
 from gpudbg.mem.device import Allocation
-from gpudbg.sm.latest import Latest
 
 MAX_OUTPUT_CHARS = 1 << 24
 """Characters of output kept, in whole pieces; older ones are dropped, as the real printf buffer

@@ -167,8 +167,8 @@ def test_threads_are_told_with_a_bounded_number_of_calls() -> None:
         assert len(ids.known()) == 128
         sys.setprofile(count)
         try:
-            warps = ids.warps(session)
-            rows = [thread_fields(session, n, w) for n, w in warps.items()]
+            threads = ids.threads(session, ids.known())
+            rows = [thread_fields(session, thread) for thread in threads]
             text = result("1", "done", {"threads": rows})
         finally:
             sys.setprofile(None)

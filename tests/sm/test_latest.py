@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpudbg.sm.latest import Latest
+from gpudbg.latest import Latest
 
 
 @settings(max_examples=60)

@@ -158,7 +158,7 @@ async def test_breakpoint_by_key_by_mouse_and_its_pane() -> None:
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
         await press(app, pilot, "j", "j", "b")
-        assert [p.pcs for p in app.main.current.points]
+        assert [p.addresses for p in app.main.current.points]
         code = app.main.query_one(CodePane)
         assert any("●" in t for t in code.texts)
         await press(app, pilot, "f9")

@@ -178,7 +178,7 @@ async def test_asm_src_and_split_show_instructions_source_or_both(
         await press(app, pilot, "down", "down", "b")
         points = app.main.current.points
         assert len(points) == 2
-        line = app.session.symbols.line(points[1].pcs[0]).number
+        line = app.session.symbols.line(points[1].addresses[0]).number
         assert source.texts[source.cursor - source.top + 1].startswith(f"\u25cf {line:5}  ")
         await command(app, pilot, "layout split")
         assert any("\u25ba" in t for t in source.texts)

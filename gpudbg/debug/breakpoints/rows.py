@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from gpudbg.answers import column, computed, typed_row
 from gpudbg.answers.formats import COUNT, LIST, YES, Format
-from gpudbg.debug.breakpoints.watched import TYPE_WORDS
+from gpudbg.debug.breakpoints.watched import KIND_WORDS, TYPE_WORDS
 from gpudbg.debug.script.blocks import shown_lines
 
 if TYPE_CHECKING:
@@ -79,6 +79,11 @@ class BreakpointRow:
     original: str = column(key="")
     thread: int | None = column(key="")
     locations: tuple[LocationRow, ...] = column(key="", default=())
+
+    @property
+    def title(self) -> str:
+        """What it stops at, in a few words."""
+        return f"{KIND_WORDS[self.watch].lower()} {self.location}" if self.watch else self.location
 
     def below(self) -> Iterator[str]:
         """The lines under it in a list: its locations where it has several, and its commands."""

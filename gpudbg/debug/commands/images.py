@@ -23,7 +23,7 @@ from gpudbg.errors import CommandError
 from gpudbg.mem.surface_bounds import CLAMPS
 from gpudbg.mem.surface_text import layout_data, steps
 from gpudbg.regs.texheader_text import header_data, sampler_data, summary
-from gpudbg.sm.images.access import Access, InvalidAccess
+from gpudbg.sm.images.access import Access, InvalidAccess, OutsideLane
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -277,20 +277,6 @@ class OutsideTotal:
 
 
 @typed_row
-class OutsideLane:
-    """A lane outside its surface, and what the clamp did."""
-
-    lane: int = column()
-    coords: dict[str, int] = column()
-    outside: tuple[str, ...] = column(None, LIST)
-    did: str = column()
-
-    def __str__(self) -> str:
-        coords = " ".join(f"{k} {v}" for k, v in self.coords.items())
-        return f"  lane {self.lane:2}  {coords}: {', '.join(self.outside)}: {self.did}"
-
-
-@typed_row
 class OutsideAccess:
     """An access of a warp; through an invalid header `why` says that nothing was done."""
 
@@ -342,11 +328,8 @@ def _access(session: DebugSession, access: Access | InvalidAccess) -> OutsideAcc
     )
     if isinstance(access, InvalidAccess):
         return replace(found, lanes=access.lanes, why=access.why)
-    lanes = (
-        OutsideLane(lane.lane, lane.coords, tuple(lane.outside), lane.did)
-        for lane in access.lanes_outside()
-    )
-    return replace(found, clamp=access.clamp, size=access.size, outside=tuple(lanes))
+    lanes = tuple(access.lanes_outside())
+    return replace(found, clamp=access.clamp, size=access.size, outside=lanes)
 
 
 def _option(words: list[str], name: str, usual: int) -> int:

@@ -5,11 +5,13 @@ IDEs know threads; a warp is the thread they are shown (rocgdb does the same wit
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpudbg.answers.words import dim
 from gpudbg.debug.focus.focus import Focus, first_lane
+from gpudbg.debug.values.frames import Frame, frames
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:
@@ -18,6 +20,22 @@ if TYPE_CHECKING:
 
 Key = tuple[tuple[int, int, int], int]
 """Block and warp number in it: unique in a launch."""
+
+
+@dataclass(frozen=True, slots=True)
+class WarpThread:
+    """A resident warp as debuggers list a thread.
+
+    `index` is its number in its block, `frame` the innermost one, `current` whether it is focused.
+    """
+
+    number: int
+    title: str
+    index: int
+    sm: int
+    status: str
+    frame: Frame
+    current: bool
 
 
 class WarpIds:
@@ -87,10 +105,24 @@ class WarpIds:
                 return warp
         raise CommandError(f"Invalid thread id: {number}")
 
-    def warps(self, session: DebugSession) -> dict[int, WarpState]:
-        """Every known warp by its number, looked up at once."""
+    def threads(self, session: DebugSession, numbers: Collection[int]) -> list[WarpThread]:
+        """Those of some numbers that are resident, in order."""
         found = ((self.number(w), w) for w in self._live(session))
-        return dict(sorted((n, w) for n, w in found if n is not None))
+        current = self.focused(session)
+        rows = [
+            WarpThread(
+                number,
+                target_id(w),
+                w.index,
+                w.sm,
+                w.status,
+                frames(session, w)[0],
+                number == current,
+            )
+            for number, w in found
+            if number is not None and number in numbers
+        ]
+        return sorted(rows, key=lambda row: row.number)
 
     def select(self, session: DebugSession, number: int) -> None:
         """Move the focus to a warp; the lane is the one it had there last, or the first active."""

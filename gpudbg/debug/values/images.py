@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpudbg.errors import CommandError
+from gpudbg.mem.surface import GOB_BYTES
 from gpudbg.sm.images.unit import ImageUnit
 
 if TYPE_CHECKING:
@@ -84,3 +85,29 @@ def last_writer(
         _unlinear(int(found.thread[place]), inferior.grid.block),
         int(found.count[place]),
     )
+
+
+def place_words(image: DeviceImage, x: int, y: int, z: int, layer: int) -> list[tuple[str, str]]:
+    """(label, words) of how a texel's offset comes about."""
+    layout = image.layout()
+    offset = int(layout.offset(x * layout.texel, y, z, layer))
+    out = [("Offset", f"0x{offset:x}"), ("Address", f"0x{image.header.address + offset:x}")]
+    if layout.layers > 1:
+        out.append(("Layer", f"{layer}  + 0x{layer * layout.layer_bytes:x}"))
+    place = layout.place(offset)
+    if place is None or place.block is None:
+        if layout.kind == "PITCH":
+            row = f"{y} x pitch {layout.pitch} + byte {x * layout.texel}"
+            out.append(("Row", row))
+        return out
+    number, (bx, by, bz) = place.block
+    column, line = place.gob_xy
+    inner = offset % GOB_BYTES
+    raw = int(layout.offset(x * layout.texel, y, z, layer, "raw16bx2"))
+    return [
+        *out,
+        ("Block", f"{number} at {bx},{by},{bz}  + 0x{number * layout.block_bytes:x}"),
+        ("GOB", f"{place.gob} of the block  + 0x{place.gob * GOB_BYTES:x}"),
+        ("Byte", f"column {column} row {line}  + 0x{inner:x}"),
+        ("Raw view", f"0x{raw:x} (16Bx2)"),
+    ]

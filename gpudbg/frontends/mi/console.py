@@ -292,11 +292,10 @@ def _info_threads(bridge: Bridge, ui: Ui, argument: str) -> None:
     if bridge.run is not None:
         raise MiError(BUSY)
     ui.stream("~", "  Id   Target Id                                Frame \n")
-    current = bridge.ids.focused(session)
-    for number, warp in bridge.ids.warps(session).items():
-        mark = "*" if number == current else " "
-        where = frame_row(session, frames(session, warp)[0])[4:]
-        ui.stream("~", f"{mark} {number:<4} {target_id(warp):<40} {where}\n")
+    for row in bridge.ids.threads(session, bridge.ids.known()):
+        mark = "*" if row.current else " "
+        where = frame_row(session, row.frame)[4:]
+        ui.stream("~", f"{mark} {row.number:<4} {row.title:<40} {where}\n")
 
 
 def _info_inferiors(bridge: Bridge, ui: Ui, argument: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpudbg.debug.breakpoints.table import BreakpointTable
 from gpudbg.debug.settings import Settings
 from gpudbg.debug.sources import SourcePath
-from gpudbg.sm.latest import Latest
+from gpudbg.latest import Latest
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession

@@ -11,11 +11,10 @@ from gpudbg.toolchain.options import CompileOptions, flag_options
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
-    from gpudbg.formats.program import Program
 
 
-def read_target(path: str, flags: list[str]) -> Program:
-    """The program without its launch, as its compiler flags say where they can be read.
+def read_target(path: str, flags: list[str]) -> None:
+    """Read the program without its launch, as its compiler flags say where they can be read.
 
     Raises:
         GpudbgError: an unreadable program, or one that does not compile.
@@ -23,7 +22,7 @@ def read_target(path: str, flags: list[str]) -> Program:
     options = CompileOptions()
     with contextlib.suppress(UsageError):
         options = flag_options(launch_parser().parse_args(flags))
-    return open_program(path, options=options)
+    open_program(path, options=options)
 
 
 def open_target(path: str, flags: list[str]) -> DebugSession:

@@ -23,7 +23,7 @@ from gpudbg.frontends.mi.parser import MiError
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
     from gpudbg.frontends.mi.opened import Opened
-    from gpudbg.sm.latest import Latest
+    from gpudbg.latest import Latest
 
 
 class NoProgramContext(BareContext):

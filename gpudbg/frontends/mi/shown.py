@@ -9,7 +9,6 @@ from gpudbg.answers.formats import YES
 from gpudbg.answers.text import align_of, width_of
 from gpudbg.answers.words import dim
 from gpudbg.debug.commands.frames import frame_words, mid_line
-from gpudbg.debug.focus.warp_ids import target_id
 from gpudbg.debug.launched import launch_shape
 from gpudbg.debug.symbols import as_written
 from gpudbg.debug.values.frames import Frame, frames
@@ -22,9 +21,9 @@ if TYPE_CHECKING:
 
     from gpudbg.answers import Table
     from gpudbg.debug.breakpoints.rows import BreakpointRow, LocationRow
+    from gpudbg.debug.focus.warp_ids import WarpThread
     from gpudbg.debug.session import DebugSession
     from gpudbg.debug.symbols import Line
-    from gpudbg.sm.state import WarpState
 
 Fields = dict[str, Any]
 
@@ -255,23 +254,15 @@ def breakpoint_table(rows: list[Fields]) -> Fields:
 
 
 # ---- threads ---------------------------------------------------------------------------
-def thread_fields(
-    session: DebugSession, number: int, warp: WarpState, running: bool = False
-) -> Fields:
+def thread_fields(session: DebugSession, thread: WarpThread) -> Fields:
     """A warp as a thread."""
-    out: Fields = {
-        "id": number,
-        "target-id": target_id(warp),
-        "name": f"warp {warp.index}",
-    }
-    if running:
-        return {**out, "state": "running"}
-    frame = frames(session, warp)[0]
     words = {"barrier": "waits at a barrier", "error": "stopped by an error", "trap": "trapped"}
     return {
-        **out,
-        "frame": frame_fields(session, frame, args=True),
+        "id": thread.number,
+        "target-id": thread.title,
+        "name": f"warp {thread.index}",
+        "frame": frame_fields(session, thread.frame, args=True),
         "state": "stopped",
-        **({"details": words[warp.status]} if warp.status in words else {}),
-        "core": warp.sm,
+        **({"details": words[thread.status]} if thread.status in words else {}),
+        "core": thread.sm,
     }

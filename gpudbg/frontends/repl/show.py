@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import gpudbg
 from gpudbg.answers.words import dim, lane_list, lane_marks
 from gpudbg.api.device import Device
 from gpudbg.api.programs import LoadedProgram
@@ -25,7 +26,6 @@ from gpudbg.debug.warp_view import LaneView, PredicateFile, RegisterFile, WarpVi
 from gpudbg.device.device import DeviceBuffer
 from gpudbg.errors import GpudbgError
 from gpudbg.expr import Result
-from gpudbg.isa import BoundInstruction, BoundWideInstruction
 
 REGISTERS_SHOWN = 16
 """Registers of a warp or lane that a view lists; the rest is counted."""
@@ -140,7 +140,7 @@ def _snapshot(snapshot: Snapshot, dbg: DebugSession) -> list[str]:
     ]
 
 
-def _instruction(insn: BoundInstruction, dbg: DebugSession) -> list[str]:
+def _instruction(insn: gpudbg.BoundInstruction, dbg: DebugSession) -> list[str]:
     reads, writes = (" ".join(names_of(x)) for x in (insn.reads, insn.writes))
     return [
         insn.text,
@@ -149,7 +149,7 @@ def _instruction(insn: BoundInstruction, dbg: DebugSession) -> list[str]:
     ]
 
 
-def _wide_instruction(insn: BoundWideInstruction, dbg: DebugSession) -> list[str]:
+def _wide_instruction(insn: gpudbg.BoundWideInstruction, dbg: DebugSession) -> list[str]:
     return [insn.text, f"  {insn.control.words()}"]
 
 
@@ -170,8 +170,8 @@ SHOWN: dict[type, Callable[[Any, DebugSession], list[str]]] = {
     Device: _device,
     DeviceBuffer: _buffer,
     Snapshot: _snapshot,
-    BoundInstruction: _instruction,
-    BoundWideInstruction: _wide_instruction,
+    gpudbg.BoundInstruction: _instruction,
+    gpudbg.BoundWideInstruction: _wide_instruction,
     FragmentView: lambda view, dbg: fragment_lines(view, dbg.lane),
     Memory: _own_lines,
     SpecialValue: _own_lines,

@@ -10,6 +10,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from gpudbg.analysis.liveness import Liveness, of_kernel
+from gpudbg.debug.breakpoints.rows import breakpoint_row
 from gpudbg.debug.focus.focus import thread_of
 from gpudbg.debug.launched import launch_shape, run_counts
 from gpudbg.debug.paths import letters, paths
@@ -32,7 +33,6 @@ from gpudbg.frontends.tui.view import (
     Header,
     LaneRow,
     Options,
-    PointRow,
     View,
 )
 
@@ -145,7 +145,7 @@ class Collector:
             seed=launch_shape(s).seed,
             warps=shot.warps,
             outputs=self._outputs.take(),
-            points=self._points(),
+            points=tuple(map(breakpoint_row, s.breakpoints)),
             stops=tuple(s.stops[-500:]),
             stops_before=max(len(s.stops) - 500, 0),
             fault=fault_card(s, shot.stop),
@@ -242,21 +242,6 @@ class Collector:
         met = [points.get(number) for number in stop.breakpoints]
         plain = all(b is not None and not b.condition for b in met)
         return isinstance(stop, BreakpointStop) and stop.arrived_warps > 1 and plain
-
-    def _points(self) -> tuple[PointRow, ...]:
-        return tuple(
-            PointRow(
-                b.number,
-                f"{b.watch.words.lower()} {b.location}" if b.watch else b.location,
-                b.condition or "",
-                b.enabled,
-                b.temporary,
-                b.hits,
-                b.ignore,
-                tuple(b.addresses),
-            )
-            for b in self.session.breakpoints
-        )
 
     # ---- the focused warp --------------------------------------------------------------
     def _with_focus(self, view: View) -> View:

@@ -10,16 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from gpudbg.debug.launched import launch_shape
-from gpudbg.debug.values.images import images_of, unit_of
+from gpudbg.debug.values.images import images_of, place_words, unit_of
+from gpudbg.debug.values.outside import OutsideRow, outside_of
 from gpudbg.device.picture import Shades, components, decoded_words, shades_of, slice_of
-from gpudbg.mem.surface import GOB_BYTES
-from gpudbg.sm.images.access import Access, OutsideLane
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
     from gpudbg.device.images import DeviceImage
 
-SIDES = {("x", "low"): "left", ("x", "high"): "right", ("y", "low"): "top", ("y", "high"): "bottom"}
 SLICES = {"z": "z slice", "l": "layer"}
 DIDS = {"IGN": "dropped or read as 0", "NEAR": "moved to the edge", "TRAP": "trapped"}
 """What each clamp does to a lane outside, in words."""
@@ -35,18 +33,6 @@ class ImageRow:
     size: str
     format: str
     slices: int
-
-
-@dataclass(frozen=True, slots=True)
-class OutsideRow:
-    """The lanes of one instruction that were outside so far, and the last access of them."""
-
-    pc: int
-    where: str
-    clamp: str
-    lanes: int
-    last: tuple[OutsideLane, ...]
-    warp: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,30 +106,8 @@ class ImagePicture:
 
     def place_words(self, x: int, y: int) -> list[tuple[str, str]]:
         """(label, words) of how the texel's offset comes about."""
-        layout = self.image.layout()
         z, layer = (self.number, 0) if self.slice_word == SLICES["z"] else (0, self.number)
-        offset = int(layout.offset(x * layout.texel, y, z, layer))
-        base = self.image.header.address
-        out = [("Offset", f"0x{offset:x}"), ("Address", f"0x{base + offset:x}")]
-        if layout.layers > 1:
-            out.append(("Layer", f"{layer}  + 0x{layer * layout.layer_bytes:x}"))
-        place = layout.place(offset)
-        if place is None or place.block is None:
-            if layout.kind == "PITCH":
-                row = f"{y} x pitch {layout.pitch} + byte {x * layout.texel}"
-                out.append(("Row", row))
-            return out
-        number, (bx, by, bz) = place.block
-        column, line = place.gob_xy
-        inner = offset % GOB_BYTES
-        raw = int(layout.offset(x * layout.texel, y, z, layer, "raw16bx2"))
-        out += [
-            ("Block", f"{number} at {bx},{by},{bz}  + 0x{number * layout.block_bytes:x}"),
-            ("GOB", f"{place.gob} of the block  + 0x{place.gob * GOB_BYTES:x}"),
-            ("Byte", f"column {column} row {line}  + 0x{inner:x}"),
-            ("Raw view", f"0x{raw:x} (16Bx2)"),
-        ]
-        return out
+        return place_words(self.image, x, y, z, layer)
 
     def writer(self, x: int, y: int) -> Writer | None:
         """Who wrote a texel last."""
@@ -198,7 +162,7 @@ class ImageTaker:
         values = slice_of(image, number)
         shown = components(image, values)
         writers, fresh = self._writers(image, number, values.shape[:2])
-        outside, edges = self._outside(image)
+        outside, edges = outside_of(s, image)
         modes = ""
         if image.kind == "texture":
             o = image.options
@@ -227,49 +191,6 @@ class ImageTaker:
         parts = {n: getattr(found, n)[at].copy() for n in ("pc", "cta", "thread", "count")}
         old = before[at] if before is not None else np.zeros_like(parts["count"])
         return parts, parts["count"] != old
-
-    def _outside(
-        self, image: DeviceImage
-    ) -> tuple[tuple[OutsideRow, ...], dict[str, frozenset[int]]]:
-        """Instructions that left the image; the rows and columns where, of the last accesses."""
-        unit = unit_of(self.session)
-        edges: dict[str, set[int]] = {side: set() for side in SIDES.values()}
-        last: dict[tuple[int, str], Access] = {}
-        for access in unit.log if unit is not None else ():
-            if not isinstance(access, Access) or access.image.index != image.index:
-                continue
-            last[access.pc, access.clamp] = access
-            _mark(access, edges)
-        rows = tuple(
-            OutsideRow(
-                pc,
-                self.session.symbols.describe_line(pc),
-                clamp,
-                unit.outside.get((pc, clamp), 0) if unit is not None else 0,
-                access.lanes_outside(),
-                f"block {access.block} warp {access.warp}",
-            )
-            for (pc, clamp), access in sorted(last.items())
-        )
-        return rows, {side: frozenset(found) for side, found in edges.items()}
-
-
-def _mark(access: Access, edges: dict[str, set[int]]) -> None:
-    """Enter the rows and columns of the lanes outside."""
-    landing = access.landing
-    rows = landing.coords.get("y")
-    texel = access.image.levels[0].texel
-    for n in range(32):
-        if not access.outside >> n & 1:
-            continue
-        for (axis, way), side in SIDES.items():
-            hit = (landing.low if way == "low" else landing.high).get(axis)
-            if hit is None or not hit[n]:
-                continue
-            if axis == "x":
-                edges[side].add(int(rows[n]) if rows is not None else 0)
-            else:
-                edges[side].add(int(landing.x_bytes[n]) // texel)
 
 
 def _first(images: list[DeviceImage]) -> int:

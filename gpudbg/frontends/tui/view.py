@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gpudbg.analysis.lane_shape import LaneShape
     from gpudbg.analysis.liveness import Liveness
     from gpudbg.analysis.nearby import Nearby
+    from gpudbg.debug.breakpoints.rows import BreakpointRow
     from gpudbg.debug.paths import Path
     from gpudbg.debug.progress import Progress
     from gpudbg.debug.snapshot import Snapshot, WarpRow
@@ -104,20 +105,6 @@ class OutputRow:
 
 
 @dataclass(frozen=True, slots=True)
-class PointRow:
-    """One breakpoint."""
-
-    number: int
-    where: str
-    condition: str
-    enabled: bool
-    temporary: bool
-    hits: int
-    ignore: int
-    pcs: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class View:
     """Everything drawn at one stop; see the module text.
 
@@ -150,7 +137,7 @@ class View:
     watches: tuple[LaneRow, ...] = ()
     memory: MemoryPage | None = None
     outputs: tuple[OutputRow, ...] = ()
-    points: tuple[PointRow, ...] = ()
+    points: tuple[BreakpointRow, ...] = ()
     stops: tuple[Stop, ...] = ()
     stops_before: int = 0
     live: Liveness | Nearby | None = None

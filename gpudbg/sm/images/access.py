@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from gpudbg.answers import column, typed_row
+from gpudbg.answers.formats import LIST
 from gpudbg.mem.lanes import U64, bools
 from gpudbg.mem.surface_bounds import AXIS_NAMES, Landing
 from gpudbg.sm.images.pools import Image
@@ -15,7 +17,7 @@ from gpudbg.sm.state import WarpState
 KINDS = {"SULD": "load", "SUST": "store", "SURED": "reduction", "SUATOM": "atomic"}
 
 
-@dataclass(frozen=True, slots=True)
+@typed_row
 class OutsideLane:
     """One lane outside a surface.
 
@@ -26,10 +28,14 @@ class OutsideLane:
         did: what the clamp did: "dropped", "reads 0", "trap", or "moved to x=396 y=49".
     """
 
-    lane: int
-    coords: dict[str, int]
-    outside: tuple[str, ...]
-    did: str
+    lane: int = column()
+    coords: dict[str, int] = column()
+    outside: tuple[str, ...] = column(None, LIST)
+    did: str = column()
+
+    def __str__(self) -> str:
+        coords = " ".join(f"{k} {v}" for k, v in self.coords.items())
+        return f"  lane {self.lane:2}  {coords}: {', '.join(self.outside)}: {self.did}"
 
 
 @dataclass(frozen=True, slots=True)

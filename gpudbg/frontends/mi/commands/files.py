@@ -7,7 +7,6 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug.symbols import as_written
-from gpudbg.formats.names import plain_name
 from gpudbg.frontends.mi import shown
 from gpudbg.frontends.mi.commands.data import readable
 from gpudbg.frontends.mi.commands.registry import Call, mi
@@ -124,7 +123,7 @@ def info_functions(call: Call) -> Fields:
     for fn in session.program.functions.values():
         pc = session.symbols.layout.first(session.symbols.image.address_in(fn.section, fn.offset))
         line = session.symbols.line(pc)
-        name, kind = plain_name(fn.label), "__global__" if fn.is_kernel else "__device__"
+        name, kind = session.symbols.function(pc), "__global__" if fn.is_kernel else "__device__"
         if line is None and session.symbols.has_lines and not wanted.nondebug:
             continue
         if not wanted.take(name, kind):

@@ -31,8 +31,7 @@ def thread_rows(bridge: Bridge, number: int | None = None) -> list[Fields]:
     if running:
         # The engine's thread owns the warps now: numbers only, and no look at their state.
         return [{"id": n, "target-id": bridge.ids.title(n), "state": "running"} for n in known]
-    warps = bridge.ids.warps(session)
-    return [shown.thread_fields(session, n, warps[n]) for n in known if n in warps]
+    return [shown.thread_fields(session, row) for row in bridge.ids.threads(session, known)]
 
 
 def _thread(text: str) -> int:

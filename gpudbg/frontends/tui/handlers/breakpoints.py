@@ -40,7 +40,7 @@ def toggle_break(screen: MainScreen, pc: int) -> None:
     """Set or delete a breakpoint at a pc."""
     view = screen.current
     assert view is not None
-    there = [p for p in view.points if pc in p.pcs]
+    there = [p for p in view.points if pc in p.addresses]
 
     def change(session: DebugSession) -> None:
         if there:
@@ -69,7 +69,7 @@ def condition(screen: MainScreen) -> None:
     pc = cursor_pc(screen)
     if view is None or pc is None:
         return
-    found = next((p for p in view.points if pc in p.pcs), None)
+    found = next((p for p in view.points if pc in p.addresses), None)
     if found is not None:
         screen.query_one(ConsolePane).enter(f"condition {found.number} {found.condition}")
     else:

@@ -160,5 +160,5 @@ def show_point(screen: MainScreen, number: int) -> None:
     """Show where a breakpoint is."""
     assert screen.current is not None
     point = next((p for p in screen.current.points if p.number == number), None)
-    if point is not None and point.pcs:
-        screen.query_one(CodePane).go_to(screen.current.code.row(point.pcs[0]))
+    if point is not None and point.addresses:
+        screen.query_one(CodePane).go_to(screen.current.code.row(point.addresses[0]))

@@ -71,7 +71,7 @@ class CodeRows(Sequence[Row]):
         self.rows: CodeIndex = view.code
         self.appearance = appearance
         self.wide = width >= CONTROL_WIDTH
-        self.points = {pc: p for p in view.points for pc in p.pcs}
+        self.points = {pc: p for p in view.points for pc in p.addresses}
         self.live = view.live
         self.arrow_lanes = 0
         self.arrows: dict[int, tuple[Span, ...]] = {}

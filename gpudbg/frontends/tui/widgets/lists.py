@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
+from gpudbg.debug.breakpoints.rows import BreakpointRow
 from gpudbg.debug.stops.stop import BreakpointStop, ExitStop, Stop
 from gpudbg.debug.views.text import number_text
 from gpudbg.frontends.tui.appearance import Appearance
@@ -12,7 +13,7 @@ from gpudbg.frontends.tui.code_index import CodeIndex
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.stop_words import name_of, single_step
 from gpudbg.frontends.tui.text import Row, Span, row
-from gpudbg.frontends.tui.view import LaneRow, OutputRow, PointRow, View
+from gpudbg.frontends.tui.view import LaneRow, OutputRow, View
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
 from gpudbg.frontends.tui.widgets.registers import named_lines, opened
 
@@ -183,7 +184,7 @@ class OutputPane(LinePane):
         return Content(rows, f"{done:,} of {view.snapshot.ctas_total:,} CTAs done")
 
 
-def point_line(point: PointRow, glyphs: Glyphs) -> Row:
+def point_line(point: BreakpointRow, glyphs: Glyphs) -> Row:
     """`● 2  tour.cu:19  if $R4 > 3  3 hits`"""
     mark = glyphs.point if point.enabled else glyphs.point_off
     words = f"{point.hits} hit{'s' if point.hits != 1 else ''}"
@@ -194,7 +195,7 @@ def point_line(point: PointRow, glyphs: Glyphs) -> Row:
     return row(
         (f" {mark} ", "stop" if point.enabled else "muted"),
         (f"{point.number:<3}", "text.b"),
-        (point.where, "text"),
+        (point.title, "text"),
         (f"  if {point.condition}" if point.condition else "", "path-c"),
         ("  once" if point.temporary else "", "muted"),
         ("  " + words, "muted"),

@@ -6,11 +6,12 @@ from pathlib import PurePath
 
 from textual.events import Resize
 
+from gpudbg.debug.breakpoints.rows import BreakpointRow
 from gpudbg.debug.symbols import Line
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.code_index import CodeIndex
 from gpudbg.frontends.tui.text import Row, Span, row
-from gpudbg.frontends.tui.view import PointRow, View
+from gpudbg.frontends.tui.view import View
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
 
 TAB = 4
@@ -66,10 +67,10 @@ class SourcePane(LinePane):
         code = view.code
         here = self._line(view)
         first = code.lines_at(self._file)
-        points: dict[int, PointRow] = {}
+        points: dict[int, BreakpointRow] = {}
         warps: dict[int, int] = {}
         for point in view.points:
-            for pc in point.pcs:
+            for pc in point.addresses:
                 line = code.line(pc)
                 if line is not None and line.file == self._file:
                     points[line.number] = point
@@ -84,7 +85,7 @@ class SourcePane(LinePane):
         ]
 
     def _numbered(
-        self, n: int, text: str, here: bool, point: PointRow | None, pc: int | None, warps: int
+        self, n: int, text: str, here: bool, point: BreakpointRow | None, pc: int | None, warps: int
     ) -> Row:
         g = self.appearance.glyphs
         gutter = " " if point is None else g.point if point.enabled else g.point_off
