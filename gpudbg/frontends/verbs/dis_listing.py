@@ -13,10 +13,10 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from gpudbg.analysis import cfg
-from gpudbg.architectures import age, is_wide
+from gpudbg.architectures import is_wide
 from gpudbg.code_layout import CodeLayout, layout_of
 from gpudbg.errors import AssembleError, DecodeError, UsageError
-from gpudbg.formats.headerflags import header_flags
+from gpudbg.formats.headerflags import has_new_layout, header_flags
 from gpudbg.formats.program import Program
 from gpudbg.isa.spa5 import text as narrow_text
 from gpudbg.isa.volta import text as wide_text
@@ -24,8 +24,6 @@ from gpudbg.symbols import listing
 
 ADDRESS_COLUMNS = 16
 """Columns of `        /*0008*/`."""
-TARGET_LINE = 100
-"""First architecture whose listings name their target; it came with the toolkit that knows it."""
 
 Line = narrow_text.Line | wide_text.Line
 
@@ -66,7 +64,7 @@ def comment_column(sections: Iterable[Section]) -> int:
 def heading(program: Program | None, arch: str) -> Iterator[str]:
     """What stands before a file's functions."""
     yield f"\n\tcode for {arch}"
-    if program is not None and age(arch)[0] >= TARGET_LINE:
+    if program is not None and has_new_layout(program):
         yield f"\t.target\t{arch}\n"
 
 
