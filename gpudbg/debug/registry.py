@@ -102,8 +102,13 @@ class UndefinedCommandError(CommandError):
 
 @dataclass(slots=True)
 class CommandTable(Generic[Subject]):
-    """All commands, with lookup by exact name, alias and unambiguous prefix."""
+    """All commands, with lookup by exact name, alias and unambiguous prefix.
 
+    Attributes:
+        absent: names of gdb's that are not here → why, and what to do.
+    """
+
+    absent: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     commands: list[Command[Subject]] = field(default_factory=list)
     _exact: dict[str, Command[Subject]] = field(default_factory=dict)
 
@@ -146,7 +151,7 @@ class CommandTable(Generic[Subject]):
             return command, rest
         parent = command.name if command else self._parent(word)
         if parent is None:
-            raise self._unknown(word)
+            raise self._unknown(word, rest)
         sub, tail = _first_word(rest)
         if not sub:
             if command is not None:
@@ -159,6 +164,8 @@ class CommandTable(Generic[Subject]):
             return child, tail
         if command is not None and not parent.startswith("info"):
             return command, rest
+        if prefix + sub in self.absent:
+            raise self._unknown(parent, sub)
         near = difflib.get_close_matches(sub, self._children(parent), n=3)
         hint = (
             f"did you mean {', '.join(near)}?"
@@ -192,7 +199,12 @@ class CommandTable(Generic[Subject]):
             raise CommandError(f"ambiguous command {word!r}", candidates)
         return next(iter(found.values()), None)
 
-    def _unknown(self, word: str) -> CommandError:
+    def _unknown(self, word: str, rest: str = "") -> CommandError:
+        whole = f"{word} {_first_word(rest)[0]}".rstrip()
+        for name in (whole, word):
+            if name in self.absent:
+                why, instead = self.absent[name]
+                return UndefinedCommandError(f"{name}: {why}", instead)
         near = difflib.get_close_matches(word, self.words(), n=3)
         hint = f"did you mean {', '.join(near)}?" if near else None
         return UndefinedCommandError(f'Undefined command: "{word}".  Try "help".', hint)

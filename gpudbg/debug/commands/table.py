@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from gpudbg.debug.commands.absent import ABSENT
 from gpudbg.debug.registry import Command, CommandTable, Needs
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ Handler = Callable[["DebugSession", str], "Answer"]
 Entered = TypeVar("Entered", bound=Handler)
 Completer = Callable[["DebugSession", str], list[str]]
 
-TABLE: CommandTable[DebugSession] = CommandTable()
+TABLE: CommandTable[DebugSession] = CommandTable(ABSENT)
 """Rows are there once their family was imported."""
 
 

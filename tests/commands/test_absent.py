@@ -1,0 +1,32 @@
+"""Commands of gdb's that are not here say so by their name, and what does the work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import gpudbg
+from gpudbg.debug.commands.absent import ABSENT
+from gpudbg.debug.commands.table import TABLE
+from gpudbg.debug.session import DebugSession
+from gpudbg.errors import CommandError
+
+STEPS = Path(__file__).resolve().parents[2] / "sessions/first_steps/first_steps.cubin"
+
+
+@pytest.fixture(scope="module")
+def session() -> DebugSession:
+    return gpudbg.open(STEPS)
+
+
+@pytest.mark.parametrize("name", sorted(ABSENT))
+def test_each_is_named(session: DebugSession, name: str) -> None:
+    with pytest.raises(CommandError) as caught:
+        session.command(f"{name} anything")
+    why, hint = ABSENT[name]
+    assert str(caught.value) == f"{name}: {why} ({hint})"
+
+
+def test_what_is_here_is_not_listed() -> None:
+    assert not [name for name in ABSENT if TABLE.has(name)]
