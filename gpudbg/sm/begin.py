@@ -146,7 +146,7 @@ def begin(
     if not is_wide(gpu.arch) and reads_counters(grid_object.code.code):
         grid_object.counters = shown.counters
     grid_object.start()
-    if gpu.engine != "step" and not is_wide(gpu.arch):
+    if gpu.engine != "step" and not config.clustered:
         start = image.entries[kernel]
         so_far = module.compiled, module.stepped
         grid_object.fast = FastEngine(launched, start, gpu.engine, *so_far)

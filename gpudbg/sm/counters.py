@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpudbg.isa.spa5.sreg_reads import registers_read
+from gpudbg.isa.sreg_reads import registers_read
 from gpudbg.sm.barriers.phase import Arrival
 from gpudbg.sm.events import WarpFault
 from gpudbg.sm.observer import Observer

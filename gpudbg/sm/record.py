@@ -5,7 +5,8 @@ step engine works on NumPy and memoryview views of it; compiled code works on th
 the same offsets.  Offsets are bytes; every field is little-endian and naturally aligned.
 
     0x000 header      0x400 R[count][32] u32, UR likewise
-    elsewhere the divergence stack, 16-byte entries
+    elsewhere the divergence stack, 16-byte entries; from sm_70 on the groups of lanes that wait
+    (`gpudbg.sm.convergence.kept`)
 
 Uniform registers (sm_75 and later) have a copy for each lane, which the lanes that execute together
 write at once: so a debugger may switch between diverged lanes anywhere (*modelled*).
@@ -72,9 +73,17 @@ FIELDS: Final[dict[str, Slot]] = {
     "uniform": Slot(0x0FC, 4, 1, "uniform registers in the record, behind the registers"),
     "tid": Slot(0x100, 4, 96, "tid.x[32], tid.y[32], tid.z[32]"),
     "upred": Slot(0x280, 4, 8, "masks of UP0..UP6 by lane; the eighth is UPT, all ones"),
+    "apart": Slot(0x2A0, 4, 1, "1: groups of lanes are in Python, what is kept here is old"),
+    "ready": Slot(0x2A4, 4, 1, "groups on the stack that are ready"),
+    "backward": Slot(0x2A8, 4, 1, "backward branches of the running group"),
+    "opened": Slot(0x2AC, 4, 1, "activations of convergence barriers"),
+    "held": Slot(0x2B0, 4, 16, "masks of the lanes that hold an activation, by barrier"),
+    "activations": Slot(0x2F0, 4, 64, "number, holders, members, waiting lanes of each"),
 }
 
 HEADER_BYTES: Final = 0x400
+MOST_ACTIVATIONS: Final = FIELDS["activations"].length // 4
+"""Activations that a record has room for."""
 ROW_BYTES: Final = 128
 ENTRY_BYTES: Final = 16
 SPARE_ENTRIES: Final = 1
@@ -100,6 +109,12 @@ EXITED: Final = FIELDS["exited"].offset // 4
 VALID: Final = FIELDS["valid"].offset // 4
 DEPTH: Final = FIELDS["depth"].offset // 4
 UPRED: Final = FIELDS["upred"].offset // 4
+APART: Final = FIELDS["apart"].offset // 4
+READY_GROUPS: Final = FIELDS["ready"].offset // 4
+BACKWARD: Final = FIELDS["backward"].offset // 4
+OPENED: Final = FIELDS["opened"].offset // 4
+HELD: Final = FIELDS["held"].offset // 4
+ACTIVATIONS: Final = FIELDS["activations"].offset // 4
 UNIFORM: Final = FIELDS["uniform"].offset // 4
 PRED: Final = FIELDS["pred"].offset // 4
 CC: Final = FIELDS["cc"].offset // 4

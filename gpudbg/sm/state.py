@@ -14,6 +14,7 @@ from gpudbg.mem.store import ByteStore
 from gpudbg.sm import record as rec
 from gpudbg.sm.barriers.phase import Barriers
 from gpudbg.sm.clusters.cluster import Cluster
+from gpudbg.sm.convergence import kept
 from gpudbg.sm.convergence.groups import Groups
 from gpudbg.sm.residency.arena import Arena
 from gpudbg.sm.trap.state import SmTrap
@@ -69,7 +70,7 @@ class WarpState:
             `record`.
         R: registers, uint32 view of shape (count, 32); write through it.
         UR: uniform registers with a copy for each lane, likewise; sm_75 and later.
-        groups: the groups of its lanes that do not run now, where `has_groups` (from sm_70 on).
+        has_groups: its lanes have pcs of their own (from sm_70 on), and it has `groups`.
         rows: R by register number: row views, RZ's zeros at 255, None where not allocated; from
             `UNIFORM_ROWS` on the uniform registers.
         local: the lanes' local memory.
@@ -83,9 +84,9 @@ class WarpState:
     __slots__ = (
         "R",
         "UR",
+        "_groups",
         "cc",
         "cta",
-        "groups",
         "has_groups",
         "index",
         "local",
@@ -111,7 +112,6 @@ class WarpState:
     pile: npt.NDArray[np.uint8]
     words: memoryview
     quads: memoryview
-    groups: Groups
     R: U32
     UR: U32
     uniform_predicates: Masks
@@ -128,18 +128,17 @@ class WarpState:
         registers: int,
         capacity: int,
         local: LocalMemory | None = None,
-        groups: Groups | None = None,
+        has_groups: bool = False,
     ) -> None:
         """A warp before its first instruction.
 
         Args:
             local: None: it and the record are the CTA's, which was placed in an arena.
-            groups: of its lanes, where these have pcs of their own; else it has a divergence stack.
+            has_groups: its lanes have pcs of their own; else it has a divergence stack.
         """
         self.cta = cta
-        if groups is not None:
-            self.groups = groups
-        self.has_groups = groups is not None
+        self.has_groups = has_groups
+        self._groups: Groups | None = None
         self.sm = cta.sm
         self.slot = slot
         self.index = index
@@ -229,6 +228,27 @@ class WarpState:
         """Coordinates of its CTA."""
         return self.cta.block
 
+    # ---- groups of lanes -----------------------------------------------------------------
+
+    @property
+    def groups(self) -> Groups:
+        """The groups of its lanes that do not run now, where `has_groups`; from then on they are
+        these objects' to change, until `kept.keep`."""
+        if not self.words[rec.APART] or self._groups is None:
+            self._groups = kept.read(self)
+            self.words[rec.APART] = 1
+        return self._groups
+
+    @groups.setter
+    def groups(self, groups: Groups) -> None:
+        self._groups = groups
+        self.words[rec.APART] = 1
+
+    @property
+    def shown_groups(self) -> Groups:
+        """The same for who changes nothing: compiled code keeps them."""
+        return self.groups if self.words[rec.APART] else kept.read(self)
+
     # ---- divergence stack ----------------------------------------------------------------
 
     @property
@@ -237,7 +257,7 @@ class WarpState:
         if self.has_groups:
             return tuple(
                 StackEntry(group.state, group.lanes, group.pc)
-                for group in reversed(self.groups.parked)
+                for group in reversed(self.shown_groups.parked)
                 if group.lanes != self.words[rec.ACTIVE]
             )
         return tuple(self.entry(n) for n in range(self.words[rec.DEPTH]))
@@ -247,6 +267,11 @@ class WarpState:
         place = self.stack_base + self.stack_step * n
         kind, mask = self.words[place], self.words[place + 1]
         return StackEntry(rec.TOKENS[kind], mask, self.quads[place // 2 + 1])
+
+    def entry_words(self, n: int) -> tuple[int, int, int]:
+        """Kind, mask and target of entry `n` as numbers."""
+        place = self.stack_base + self.stack_step * n
+        return self.words[place], self.words[place + 1], self.quads[place // 2 + 1]
 
     def set_entry(self, n: int, kind: int, mask: int, target: int) -> None:
         """Write entry `n`; the depth is the caller's."""

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpudbg.code_layout import BUNDLES
 from gpudbg.errors import AssembleError, ModelGap
 from gpudbg.isa.spa5.assemble import assemble
 from gpudbg.isa.spa5.decode import decode
@@ -34,7 +35,7 @@ from gpudbg.mem.store import ByteStore
 from gpudbg.sm import record as rec
 from gpudbg.sm.engines.llvm import build, layout
 from gpudbg.sm.engines.llvm.kernel.emitter import COMPILED_SREGS, Emitter, Options
-from gpudbg.sm.engines.llvm.kernel.listing import Listing, following
+from gpudbg.sm.engines.llvm.kernel.listing import Listing
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.engines.llvm.runtime import library
 from gpudbg.sm.engines.step import Bound
@@ -270,7 +271,7 @@ class Batch:
             listing.heads.add(pc)
             for line in each.lines:
                 listing.code[pc] = decode(assemble(line, pc, self.arch), self.arch)
-                pc = following(pc)
+                pc = BUNDLES.next(pc)
             self.ends.append(pc)
         return listing
 
@@ -284,7 +285,7 @@ class Batch:
                 pc = self.pc(n)
                 while pc != self.ends[n]:
                     patterns[pc] = each.pattern
-                    pc = following(pc)
+                    pc = BUNDLES.next(pc)
         options = Options(
             full,
             REGISTERS,
@@ -339,7 +340,7 @@ class Batch:
         for pc, insn in self.listing.code.items():
             index, negated = insn.guard
             function = registry.table()[insn.op]
-            bound = Bound(pc, following(pc), rec.PRED + index, negated, insn, function)
+            bound = Bound(pc, BUNDLES.next(pc), rec.PRED + index, negated, insn, function)
             bench.engine._bound[pc] = bound
 
     def _environment(self) -> None:
@@ -491,7 +492,7 @@ class Batch:
         """Let the step engine go on to the end of the sequence; how that ended, and the state."""
         bench, count, pc = self.bench, 0, self.bench.warp.pc
         while pc != self.ends[n] and count < len(self.sequences[n].lines):
-            count, pc = count + 1, following(pc)
+            count, pc = count + 1, BUNDLES.next(pc)
         if not count:
             return "done", self._snapshot()
         try:

@@ -16,6 +16,8 @@ FIELDS = [
     if name
     not in ("pointers", "self", "virtual_id", "budget", "stack", "stack_step", "capacity", "tid")
 ]
+KEPT = ("depth", "apart", "ready", "backward", "opened", "held", "activations")
+"""Fields that hold groups of lanes, unless these are in Python."""
 
 
 def launch(case: kc.Case, engine: str, seed: int = 0, num_sms: int | None = None) -> Any:
@@ -42,6 +44,8 @@ def warp_state(warp: Any) -> dict[str, Any]:
     """A warp's header, registers, stack and local memory."""
     state: dict[str, Any] = {}
     for name in FIELDS:
+        if warp.has_groups and name in KEPT:
+            continue
         slot = rec.FIELDS[name]
         end = slot.offset + slot.width * slot.length
         state[name] = warp.record[slot.offset : end].tobytes().hex()
@@ -49,11 +53,28 @@ def warp_state(warp: Any) -> dict[str, Any]:
         # The masks and flags of a warp that has ended mean nothing.
         state["active"] = ""
     state["R"] = warp.R.tobytes()
+    if warp.has_groups:
+        state["UR"] = warp.UR.tobytes()
+        state["groups"] = groups_state(warp)
     state["stack"] = warp.stack
     state["local"] = warp.local.words.tobytes()
     state["marks"] = warp.local.marks().tobytes()
     state["place"] = (warp.sm, warp.slot, warp.index, warp.cta.number, warp.cta.block)
     return state
+
+
+def groups_state(warp: Any) -> dict[str, Any]:
+    """The groups of a warp's lanes, wherever they are."""
+    groups = warp.shown_groups
+    held = [(n, lanes, a.members, a.waiting) for n, lanes, a in groups.activations()]
+    return {
+        "parked": [(g.state, g.pc, g.lanes, g.place, g.exclusive, g.waited) for g in groups.parked],
+        "activations": sorted(held),
+        "running": groups.running,
+        "exclusive": groups.exclusive,
+        "backward": groups.backward_count if groups.parked else 0,
+        "saves": groups.saves,
+    }
 
 
 def barrier_state(cta: Any) -> list[Any]:

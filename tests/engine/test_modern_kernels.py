@@ -1,7 +1,8 @@
-"""Kernels for sm_75, sm_80, sm_90 and sm_120 against NumPy's results, on the step engine."""
+"""Kernels for sm_75, sm_80, sm_90 and sm_120 against NumPy's results, and engine against engine."""
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from pathlib import Path
 
@@ -10,6 +11,9 @@ import pytest
 
 import gpudbg
 from gpudbg.isa.volta import assemble
+from gpudbg.sm.engines.llvm import program as programs
+from gpudbg.sm.engines.llvm import run as run_engine
+from tests.engine import fuzz_stops
 from tests.kernel_cases import Case, argument, cases, check, make_objects, run
 
 ARCHS = ("sm_75", "sm_80", "sm_90", "sm_120")
@@ -34,6 +38,29 @@ def test_results(case: Case) -> None:
     """Every buffer is as NumPy computes it; faults are those of the older architectures."""
     outcome = run(case)
     assert not check(case, outcome)
+
+
+@pytest.mark.parametrize(
+    ("arch", "kernel"),
+    [
+        ("sm_75", "barriers"),
+        ("sm_80", "divergence"),
+        ("sm_80", "atomics_shared"),
+        ("sm_90", "warp_ops"),
+        ("sm_120", "matmul_tiled"),
+    ],
+)
+def test_engines_agree_at_random_stops(
+    arch: str, kernel: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The whole state of a launch is the same on both engines wherever it stops: registers of both
+    files, groups of lanes and what they wait for, barriers, memory and the schedule."""
+    for module in (programs, run_engine):
+        monkeypatch.setattr(module, "GOOD", programs.QUICK)
+    case = next(iter(cases(arch, names=[kernel])))
+    count, difference = fuzz_stops.compare(case, 12, random.Random(f"{arch}/{kernel}"))
+    assert not difference
+    assert count > 1
 
 
 def test_what_lacks_semantics_stops_by_name(tmp_path: Path) -> None:

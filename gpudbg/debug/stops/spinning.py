@@ -232,7 +232,7 @@ def _state(warp: WarpState) -> bytes:
     quads = copy.view(np.uint64)
     quads[rec.EXECUTED] = quads[rec.CAME_FROM] = 0
     state: bytes = copy.tobytes()
-    return state + warp.groups.state() if warp.has_groups else state
+    return state + warp.shown_groups.state() if warp.has_groups else state
 
 
 def _spin(

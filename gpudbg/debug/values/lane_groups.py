@@ -126,7 +126,7 @@ def lane_groups(warp: WarpState) -> tuple[LaneGroup, ...]:
     """The groups of a warp, that which runs next first; none where it has a divergence stack."""
     if not warp.has_groups:
         return ()
-    groups, live = warp.groups, warp.valid & ~warp.exited
+    groups, live = warp.shown_groups, warp.valid & ~warp.exited
     out: list[LaneGroup] = []
     if groups.running and warp.active:
         word = "next to run" if warp.status == "ready" else ""
@@ -156,7 +156,9 @@ def _parked(group: Group, live: int, warp: WarpState) -> LaneGroup:
         missing = members & ~(held.waiting if held is not None else 0)
         return _waits(base, f"B{group.place}", group.place, members, missing)
     if state == "syncing":
-        same = [g for g in warp.groups.parked if g.state == group.state and g.place == group.place]
+        same = [
+            g for g in warp.shown_groups.parked if g.state == group.state and g.place == group.place
+        ]
         there = 0
         for one in same:
             there |= one.lanes
@@ -201,7 +203,7 @@ def barrier_masks(warp: WarpState, lane: int) -> tuple[int, ...]:
     """What the convergence barriers hold in a lane: B0 to B15."""
     if not warp.has_groups:
         return ()
-    return tuple(warp.groups.mask_of_lane(n, lane) for n in range(machine.BARRIERS))
+    return tuple(warp.shown_groups.mask_of_lane(n, lane) for n in range(machine.BARRIERS))
 
 
 def shown_lane(inferior: Inferior, warp: WarpState, group: LaneGroup) -> int:

@@ -97,7 +97,7 @@ def read(warp: WarpState, register: SharedRegister) -> NDArray[np.uint32]:
     if register.file == PREDICATE:
         mask = 0xFFFFFFFF if number < 0 else int(warp.uniform_predicates[number])
         return mask_array(mask).astype(np.uint32)
-    masks = [warp.groups.mask_of_lane(number, lane) for lane in range(LANES)]
+    masks = [warp.shown_groups.mask_of_lane(number, lane) for lane in range(LANES)]
     return np.array(masks, np.uint32)
 
 

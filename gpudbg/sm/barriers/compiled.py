@@ -44,7 +44,9 @@ def _settle() -> str:
     live = f.cta.load(64, arena.LIVE).trunc(32)
     whole = (threads + 31) & -32
     every = threads.equals(0)
-    expected = every.select(live * 32, whole)
+    by_threads = f.cta.load(64, arena.ALL_THREADS).differs(0)
+    lanes = f.cta.load(64, arena.LIVE_THREADS).trunc(32)
+    expected = every.select(by_threads.select(lanes, live * 32), by_threads.select(threads, whole))
     with f.returning(arrived < expected):
         f.ret_void()
     total, votes = _slot(f, arena.TOTAL).load(32), _slot(f, arena.VOTES).load(32)
@@ -78,19 +80,22 @@ def _arrive() -> str:
         f.ret("i1", FALSE)
     with f.returning(_slot(f, arena.SPECIAL).load(32).differs(0)):
         f.ret("i1", FALSE)
-    pc = f.warp["pc"] + 8
-    first = (pc & 31).equals(0)
+    by_threads = f.cta.load(64, arena.ALL_THREADS).differs(0)
+    pc = f.warp["pc"] + by_threads.select(f.integer(64, 16), 8)
+    first = (pc & 31).equals(0) & ~by_threads
     f.warp["pc"] = pc + first.select(f.integer(64, 8), 0)
     slot = _slot(f, arena.ARRIVED)
-    arrived = slot.load(32) + 32
+    lanes = f.ir.op(f"call i32 @llvm.ctpop.i32(i32 {f.warp['active'].ref})")
+    arrived = slot.load(32) + by_threads.select(f.integer(32, lanes), 32)
     slot.store(32, arrived)
     f.cta.store(64, 1, arena.IN_USE)
     plain = bar < 16
     with f.when(plain):
         _wait(f, number)
         # The usual case: all live threads are waited for, and others are still to come.
-        live = f.cta.load(64, arena.LIVE).trunc(32)
-        short = arrived < live << 5
+        live = f.cta.load(64, arena.LIVE).trunc(32) << 5
+        expected = by_threads.select(f.cta.load(64, arena.LIVE_THREADS).trunc(32), live)
+        short = arrived < expected
         every = _slot(f, arena.THREADS).load(32).equals(0)
         with f.returning(short & every):
             f.ret("i1", TRUE)

@@ -10,9 +10,11 @@ import numpy.typing as npt
 from gpudbg.sm import record as rec
 from gpudbg.sm.barriers.compiled import REDUCTIONS, SOME_FALSE, SOME_TRUE
 from gpudbg.sm.barriers.phase import BARRIER_COUNT
+from gpudbg.sm.convergence import kept
 from gpudbg.sm.residency import arena
-from gpudbg.sm.state import Cta
+from gpudbg.sm.state import Cta, WarpState
 
+_LIVE_THREADS, _ALL_THREADS = arena.LIVE_THREADS // 8, arena.ALL_THREADS // 8
 _SPECIAL, _IN_USE = arena.SPECIAL // 8, arena.IN_USE // 8
 
 Words = npt.NDArray[np.int32]
@@ -26,6 +28,9 @@ def _cells(cta: Cta) -> Words:
 
 def write(cta: Cta, ask: bool) -> None:
     """A CTA's barriers to its descriptor; `ask`: Python wants every arrival."""
+    if cta.descriptor[_ALL_THREADS]:
+        threads = sum((w.words[rec.VALID] & ~w.words[rec.EXITED]).bit_count() for w in cta.warps)
+        cta.descriptor[_LIVE_THREADS] = threads
     if not (ask or cta.barriers.used or cta.descriptor[_SPECIAL]):
         return
     used = [(n, b) for n, b in enumerate(cta.barriers.slots) if b.arrived]
@@ -37,12 +42,19 @@ def write(cta: Cta, ask: bool) -> None:
     for n, barrier in used:
         cells[arena.ARRIVED // 4 + n] = barrier.arrived
         cells[arena.THREADS // 4 + n] = barrier.count or 0
+        if not all(_is_simple(cta.warps[index]) for index in barrier.waiting):
+            cells[arena.SPECIAL // 4 + n] = -1
         cells[arena.TOTAL // 4 + n] = barrier.total
         votes = SOME_TRUE if barrier.any_true else 0
         cells[arena.VOTES // 4 + n] = votes | (0 if barrier.all_true else SOME_FALSE)
         for kind, table in zip(REDUCTIONS[1:], arena.REDUCED, strict=True):
             mask = sum(1 << index for index, what in barrier.waiting.items() if what == kind)
             cells[table // 4 + n] = np.uint32(mask).view(np.int32)
+
+
+def _is_simple(warp: WarpState) -> bool:
+    """Whether compiled code can let a warp that waits go on."""
+    return not warp.has_groups or (warp.words[rec.STATUS] == rec.AT_BARRIER and kept.keep(warp))
 
 
 def read(cta: Cta) -> None:

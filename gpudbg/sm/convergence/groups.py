@@ -56,15 +56,16 @@ class Groups:
         parked: the other groups, the one that has waited longest first.
         running: whether the warp's pc and mask are a group's; else nobody can run.
         exclusive: of the running group.
+        backward_count: backward branches of the running group while others wait.
     """
 
-    __slots__ = ("_backward", "_now", "_saved", "exclusive", "parked", "running")
+    __slots__ = ("_now", "_saved", "backward_count", "exclusive", "parked", "running")
 
     def __init__(self) -> None:
         self.parked: list[Group] = []
         self.running = True
         self.exclusive = False
-        self._backward = 0
+        self.backward_count = 0
         self._now: list[list[Activation | None]] = [[None] * 32 for _ in range(BARRIERS)]
         self._saved: dict[tuple[int, int], list[Activation | None]] = {}
 
@@ -78,7 +79,11 @@ class Groups:
                 return None
             return twins.setdefault(id(a), Activation(a.members, a.waiting))
 
-        made.running, made.exclusive, made._backward = self.running, self.exclusive, self._backward
+        made.running, made.exclusive, made.backward_count = (
+            self.running,
+            self.exclusive,
+            self.backward_count,
+        )
         made.parked = [replace(g, activation=twin(g.activation)) for g in self.parked]
         made._now = [[twin(a) for a in row] for row in self._now]
         made._saved = {key: [twin(a) for a in row] for key, row in self._saved.items()}
@@ -89,15 +94,38 @@ class Groups:
         waiting = [(g.pc, g.lanes, g.state, g.place, g.exclusive) for g in self.parked]
         runs = any(g.state in (READY, YIELDED) for g in self.parked)
         # Of lanes that only wait for one another, how often they were passed over says nothing.
-        count = self._backward if runs else 0
+        count = self.backward_count if runs else 0
         return repr((waiting, self.exclusive, count)).encode()
+
+    # ---- all of them, for who keeps them elsewhere -------------------------------------
+    def hold(self, number: int, lanes: int, held: Activation) -> None:
+        """Lanes hold an activation."""
+        for lane in lanes_of(lanes):
+            self._now[number][lane] = held
+
+    def activations(self) -> list[tuple[int, int, Activation]]:
+        """(barrier, lanes that hold it, activation) of those that a lane holds or waits for."""
+        found: dict[int, tuple[int, int, Activation]] = {
+            id(g.activation): (g.place, 0, g.activation)
+            for g in self.parked
+            if g.activation is not None
+        }
+        for number, row in enumerate(self._now):
+            for lane, held in enumerate(row):
+                if held is not None:
+                    _, holders, _ = found.get(id(held), (number, 0, held))
+                    found[id(held)] = number, holders | 1 << lane, held
+        return list(found.values())
+
+    @property
+    def saves(self) -> bool:
+        """Whether something is saved that a lane may restore."""
+        return any(self._saved.values())
 
     # ---- convergence barriers ----------------------------------------------------------
     def open(self, number: int, lanes: int) -> None:
         """BSSY: an activation of the lanes."""
-        made = Activation(lanes)
-        for lane in lanes_of(lanes):
-            self._now[number][lane] = made
+        self.hold(number, lanes, Activation(lanes))
 
     def mask(self, number: int, lanes: int) -> int:
         """What Bn reads as: the lanes of the activations that some lanes have."""
@@ -137,7 +165,7 @@ class Groups:
             self._now[number][lane] = None
             if held is not None:
                 held.members &= ~(1 << lane)
-                self._check(held)
+        self._settle()
 
     def converge(self, number: int, lanes: int, pc: int) -> int:
         """BSYNC: the lanes wait; those that wait for nothing are returned and go on."""
@@ -154,16 +182,15 @@ class Groups:
         for held, mine in waiting.values():
             held.waiting |= mine
             self.parked.append(Group(pc, mine, CONVERGING, number, held))
-        for held, _ in waiting.values():
-            self._check(held)
+        self._settle()
         return free
 
-    def _check(self, held: Activation) -> None:
-        """Release those that wait in an activation if all its lanes have come."""
-        if held.members & ~held.waiting:
-            return
-        self._release(lambda g: g.activation is held)
-        held.members = held.waiting = 0
+    def _settle(self) -> None:
+        """Release those that wait in activations all of whose lanes have come."""
+        for held in [g.activation for g in self.parked if g.activation is not None]:
+            if held.waiting and not held.members & ~held.waiting:
+                self._release(lambda g, held=held: g.activation is held)  # type: ignore[misc]
+                held.members = held.waiting = 0
 
     def _release(self, chosen: Callable[[Group], bool], exclusive: bool = False) -> None:
         """Groups that waited for the same thing are ready, as one where their pc is the same."""
@@ -215,20 +242,17 @@ class Groups:
 
     def end(self, lanes: int, live: int) -> None:
         """Lanes have ended: nobody waits for them; `live` are those that have not."""
+        rows = [*self._now, *self._saved.values()]
+        rows.append([g.activation for g in self.parked])
+        for held in {id(a): a for row in rows for a in row if a is not None}.values():
+            held.members &= ~lanes
         for row in self._now:
             for lane in lanes_of(lanes):
-                held, row[lane] = row[lane], None
-                if held is not None:
-                    held.members &= ~lanes
-        for (_, lane), saved in self._saved.items():
-            if lanes >> lane & 1:
-                for held in saved:
-                    if held is not None:
-                        held.members &= ~lanes
-        for group in list(self.parked):
-            if group.activation is not None:
-                group.activation.members &= ~lanes
-                self._check(group.activation)
+                row[lane] = None
+        for lane in lanes_of(lanes):
+            for number in range(BARRIERS):
+                self._saved.pop((number, lane), None)
+        self._settle()
         for mask in {g.place for g in self.parked if g.state == SYNCING}:
             self._check_sync(mask, live)
 
@@ -240,10 +264,12 @@ class Groups:
 
     def backward(self) -> bool:
         """A backward branch of the running group; whether it is time for others."""
-        self._backward += 1
-        if self._backward < BACKWARD:
+        if not self.parked:
             return False
-        self._backward = 0
+        self.backward_count += 1
+        if self.backward_count < BACKWARD:
+            return False
+        self.backward_count = 0
         return any(g.state in (READY, YIELDED) for g in self.parked)
 
     def pick(self) -> Group | None:
@@ -265,7 +291,7 @@ class Groups:
         lanes = 0
         for group in together:
             lanes |= group.lanes
-        self.running, self.exclusive, self._backward = True, first.exclusive, 0
+        self.running, self.exclusive, self.backward_count = True, first.exclusive, 0
         return Group(first.pc, lanes)
 
     def _woken(self) -> list[Group]:

@@ -37,7 +37,7 @@ from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
 from gpudbg.sm.fragments import Multiplication, Operand, multiplication
 from gpudbg.sm.observer import Observer, Observers
 from gpudbg.sm.record import ACTIVE, CC_INDEX, EXECUTED, PC, PRED, STATUS, UPRED
-from gpudbg.sm.schedule.turns import FLOW, starts_piece
+from gpudbg.sm.schedule.turns import TURN_POINTS
 from gpudbg.sm.semantics import registry
 from gpudbg.sm.semantics.machine import WideOperations
 from gpudbg.sm.sregs import SregFile
@@ -118,6 +118,7 @@ class StepEngine(ValueOps, AsyncOps):
         "_layout",
         "_pc",
         "_system_function",
+        "_turn_points",
         "_writes",
         "code",
         "constants",
@@ -159,6 +160,7 @@ class StepEngine(ValueOps, AsyncOps):
         self.images: Callable[[StepEngine, str, Any], None] | None = None
         self.fault: WarpErrorRaised | TrapRaised | None = None
         self._layout = layout_of(code.program.arch)
+        self._turn_points = TURN_POINTS[self._layout.has_control_words]
         self._functions = registry.table(code.program.arch)
         self._bound: dict[int, Bound] = {}
         self._writes: list[tuple[int, U32]] = []
@@ -236,7 +238,7 @@ class StepEngine(ValueOps, AsyncOps):
         turn_end: int,
     ) -> Ended:
         words, quads, bound, writes = warp.words, warp.quads, self._bound, self._writes
-        first = self._layout.first
+        first, starts_piece = self._layout.first, self._turn_points.starts_piece
         observe = self.observers is not None and bool(self.observers.hooks["instruction"])
         done = quads[EXECUTED]
         while done < end:
@@ -325,7 +327,8 @@ class StepEngine(ValueOps, AsyncOps):
             function = _fault("OOR_REG", f"{missing} is not one of the warp's {len(self.warp.R)}")
         guard, negated = (PT, False) if insn.tests_guard else insn.guard
         guard += UPRED if insn.uniform_guard and guard != PT else PRED
-        found = Bound(place, layout.next(place), guard, negated, insn, function, insn.op in FLOW)
+        flow = insn.op in self._turn_points.flow
+        found = Bound(place, layout.next(place), guard, negated, insn, function, flow)
         self._bound[pc] = found
         return found
 

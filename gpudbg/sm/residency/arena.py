@@ -38,7 +38,10 @@ IN_USE: Final = 192
 THREADS, TOTAL, VOTES, *REDUCED = range(200, 584, 64)
 PHASE: Final = (ARRIVED, THREADS, TOTAL, VOTES, *REDUCED)
 """Words of 16 barriers each that begin anew with every phase."""
-BLOCK_BYTES: Final = 584
+LIVE_THREADS, ALL_THREADS = 584, 592
+"""i64: threads that have not ended, and those there were, where lanes have pcs of their own and
+barriers count threads; 0: warps are counted."""
+BLOCK_BYTES: Final = 600
 """Of a block without the addresses of records."""
 
 UNTOUCHED: Final = 1
@@ -166,6 +169,8 @@ class Arena:
         table[:, SHARED // 8] = shared
         table[:, SHARED_SIZE // 8] = config.shared_bytes
         table[:, ALLOCATED // 8] = config.barriers
+        if not config.layout.has_control_words:
+            table[:, LIVE_THREADS // 8] = table[:, ALL_THREADS // 8] = config.threads
         table[:, BLOCK_BYTES // 8 : BLOCK_BYTES // 8 + config.warps] = own
         self.ring = memoryview(array("q", own[np.lexsort((slot, sm))].tobytes()))
 
@@ -177,7 +182,12 @@ class Arena:
         for index in set(range(self.config.registers)) - written.registers:
             if words[:, start + 32 * index : start + 32 * (index + 1)].any():
                 return True
+        start += 32 * self.config.registers
+        for index in set(range(self.config.uniform)) - written.uniform:
+            if words[:, start + 32 * index : start + 32 * (index + 1)].any():
+                return True
         others = [rec.PRED + index for index in set(range(7)) - written.predicates]
+        others += [rec.UPRED + index for index in set(range(7)) - written.uniform_predicates]
         if not written.cc:
             others += range(rec.CC, rec.CC + len(rec.FLAG_NAMES))
         return bool(words[:, others].any())

@@ -26,6 +26,10 @@ _RESET = (
     "came_from",
     "lmem",
     "flags",
+    "apart",
+    "ready",
+    "backward",
+    "opened",
 )
 """Fields of the record that are zero when a warp begins."""
 
@@ -41,6 +45,7 @@ def _renew() -> str:
     number, cta = f.integer(64, "%number"), f.cta
     cta.store(64, number, arena.NUMBER)
     cta.store(64, cta.load(64, arena.WARPS), arena.LIVE)
+    cta.store(64, cta.load(64, arena.ALL_THREADS), arena.LIVE_THREADS)
     cta.store(64, 1, arena.RENEWED)
     with f.when(cta.load(64, arena.IN_USE).differs(0)):
         # A barrier for a number of threads may have waited for more to come.
@@ -65,6 +70,9 @@ def _renew() -> str:
         warp["active"] = warp["valid"]
         for name in _RESET:
             warp[name] = 0
+        held = FIELDS["held"]
+        for part in range(0, held.width * held.length, 16):
+            f.ir.put("<4 x i32>", "zeroinitializer", warp.ref, held.offset + part, 8)
         for n, value in enumerate(place):
             warp.store(32, value.trunc(32), FIELDS["ctaid"].offset + 4 * n)
         with f.when(wipe.differs(0)):
@@ -84,9 +92,9 @@ def _renew() -> str:
 def _wipe() -> str:
     """Zero all registers, predicates and flags of a warp."""
     f = Function()
-    size = f.warp["registers"].zext(64) * rec.ROW_BYTES
+    size = (f.warp["registers"] + f.warp["uniform"]).zext(64) * rec.ROW_BYTES
     f.clear(f.warp.at(rec.HEADER_BYTES), size, rec.ROW_BYTES)
-    for name, count in (("pred", 7), ("cc", 5)):
+    for name, count in (("pred", 7), ("upred", 7), ("cc", 5)):
         for n in range(count):
             f.warp.store(32, 0, FIELDS[name].offset + 4 * n)
     f.ret_void()

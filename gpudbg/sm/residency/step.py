@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from gpudbg.mem.pages import address_of, zeroed
 from gpudbg.sm.barriers.phase import Barriers
 from gpudbg.sm.clusters.cluster import Cluster
-from gpudbg.sm.convergence.groups import Groups
 from gpudbg.sm.launch import Dim, LaunchConfig
 from gpudbg.sm.residency.arena import LINE, Arena, Place
 from gpudbg.sm.state import Cta, Sm, WarpState
@@ -171,7 +170,7 @@ class Residency:
                     at + w,
                     config.registers,
                     config.stack_entries,
-                    groups=Groups() if diverges else None,
+                    has_groups=diverges,
                 )
                 for w in range(config.warps)
             ]

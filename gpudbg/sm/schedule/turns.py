@@ -1,11 +1,13 @@
 """Where a warp's turn may end: the one rule that every engine follows.
 
 A turn lasts at least its number of instructions and ends at the next *turn point*: after an
-instruction of flow, or at the start of a 512-byte piece of code.  Compiled code has the ends of
+instruction of flow, or at the start of a piece of code of 64 words.  Compiled code has the ends of
 its basic blocks there, so turns cost it nothing (*modelled*, like the schedule itself).
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 FLOW = frozenset(
     (
@@ -27,14 +29,38 @@ FLOW = frozenset(
 )
 """Mnemonics after which a turn may end."""
 
-PIECE_BYTES = 512
-FIRST_IN_PIECE = 8
-"""The first word of a bundle holds no instruction."""
+FLOW_WIDE = frozenset(
+    "BAR BRA BRX BRXU BSYNC CALL EXIT JMP JMX JMXU KILL NANOSLEEP RET WARPSYNC YIELD".split()
+)
+"""The same of the 128-bit instruction sets."""
 
-LONGEST = PIECE_BYTES // 8
+LONGEST = 64
 """Most instructions from anywhere to the next turn point."""
 
 
-def starts_piece(pc: int) -> bool:
-    """Whether an instruction is the first of its piece of code."""
-    return pc & (PIECE_BYTES - 1) == FIRST_IN_PIECE
+@dataclass(frozen=True, slots=True)
+class TurnPoints:
+    """Where turns may end in the code of a family of architectures.
+
+    Attributes:
+        flow: mnemonics after which one may.
+        piece_bytes: bytes of a piece of code, a power of two.
+        first: where in a piece its first instruction stands.
+    """
+
+    flow: frozenset[str]
+    piece_bytes: int
+    first: int
+
+    def starts_piece(self, pc: int) -> bool:
+        """Whether an instruction is the first of its piece of code."""
+        return pc & (self.piece_bytes - 1) == self.first
+
+
+NARROW = TurnPoints(FLOW, 512, 8)
+"""sm_50 to sm_62: the first word of a bundle holds no instruction."""
+WIDE = TurnPoints(FLOW_WIDE, 16 * LONGEST, 0)
+"""sm_70 and later."""
+
+TURN_POINTS = {True: NARROW, False: WIDE}
+"""By whether the code has control words (`gpudbg.code_layout`)."""

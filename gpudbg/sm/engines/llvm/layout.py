@@ -12,7 +12,7 @@ from typing import Final
 
 from gpudbg.sm.engines.llvm.outlined import OUTLINED
 
-VERSION: Final = "2"
+VERSION: Final = "3"
 """Of generated code; part of the key of cached objects."""
 
 # ---- environment ---------------------------------------------------------------------------
@@ -185,8 +185,12 @@ SUMS: Final = ("U32", "S32", "F32")
 """Types of ADD to shared memory that has a version without result."""
 
 
+GROUPS: Final = tuple(f"groups.{name}" for name in ("open", "leave", "split", "converge", "end"))
+"""Control flow of lanes with pcs of their own (`gpudbg.sm.convergence.compiled`)."""
+
+
 def _names() -> list[str]:
-    names = ["pop", "exit", "spread", "resolve", "shuffle"]
+    names = ["pop", "exit", "spread", *GROUPS, "resolve", "shuffle"]
     for space in SPACES:
         for size in _SIZES:
             names += [f"load.{space}.{size}", f"store.{space}.{size}"]

@@ -16,7 +16,7 @@ from gpudbg.formats.program import CodeImage
 from gpudbg.sm.conditions import Condition
 from gpudbg.sm.engines.llvm import CompileError, build, compiling
 from gpudbg.sm.engines.llvm.kernel.emitter import Emitter, Options
-from gpudbg.sm.engines.llvm.kernel.listing import Listing, following
+from gpudbg.sm.engines.llvm.kernel.listing import Listing
 from gpudbg.sm.engines.llvm.kernel.patterns import Pattern, patterns_of, row_of
 
 QUICK, GOOD = 0, 1
@@ -64,7 +64,7 @@ class Program:
 
     Attributes:
         listing: the decoded code.
-        registers: registers of a warp's record.
+        registers, uniform: registers of a warp's record.
         banks: bytes of the constant banks.
         sregs: special registers that have a compiled version.
         row: threads of a block in x (`patterns.row_of`).
@@ -90,6 +90,7 @@ class Program:
     fixed: dict[int, int] = field(default_factory=dict)
     conditions: dict[int, Condition] = field(default_factory=dict)
     marking: frozenset[str] = frozenset()
+    uniform: int = 0
     full: Version | None = None
     masked: Version | None = None
     seconds: float = 0.0
@@ -155,6 +156,7 @@ class Program:
                 0 if full else len(self.listing.code),
                 self.traced,
                 self.marking,
+                self.uniform,
             ),
         )
         text = emitter.text(FUNCTION)
@@ -173,7 +175,7 @@ class Program:
         code = self.listing.code
         wrong = {pc}
         for _ in range(self.listing.stretch(pc) - 1):
-            pc = following(pc)
+            pc = self.listing.following(pc)
             wrong.add(pc)
         with _KEEPING:
             self.refuted += 1
@@ -251,6 +253,7 @@ def program_of(
     fixed: dict[int, int] | None = None,
     conditions: dict[int, Condition] | None = None,
     marking: frozenset[str] = frozenset(),
+    uniform: int = 0,
 ) -> Program:
     """The program of a kernel, kept from an earlier launch if there was one.
 
@@ -258,18 +261,18 @@ def program_of(
         entry: where the kernel begins.
         entries: all places from which code is reached.
         row: threads of a block in x.
-        traced, marking: as for `Program`.
+        traced, marking, uniform: as for `Program`.
     """
     entries = frozenset(entries)
     row = row_of(row)
     sizes, known = tuple(sorted(banks.items())), tuple(sorted((fixed or {}).items()))
     asked = tuple(sorted((conditions or {}).items(), key=lambda item: item[0]))
-    about = registers, sizes, sregs, row, traced, known, asked, marking
+    about = registers, sizes, sregs, row, traced, known, asked, marking, uniform
     key = image.code, image.base, image.program.arch, entry, entries, about
     found = _programs.pop(key, None)
     if found is None:
         listing = Listing.of(image, entry, entries)
-        given = fixed or {}, conditions or {}, marking
+        given = fixed or {}, conditions or {}, marking, uniform
         found = Program(listing, registers, banks, sregs, row, traced, *given)
         while len(_programs) >= _KEPT_PROGRAMS:
             _programs.pop(next(iter(_programs)))

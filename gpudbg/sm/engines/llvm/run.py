@@ -18,7 +18,8 @@ from collections.abc import Generator, Iterator
 
 import numpy as np
 
-from gpudbg.isa.spa5.sreg_reads import registers_read
+from gpudbg.architectures import is_wide
+from gpudbg.isa.sreg_reads import registers_read
 from gpudbg.mem.lanes import FULL
 from gpudbg.mem.pages import address_of
 from gpudbg.sm import record as rec
@@ -55,6 +56,8 @@ ENOUGH = 8
 """Arrivals at a breakpoint whose condition does not hold, after which code tests it."""
 SOME = 4096
 """Warp instructions, of all threads together, that are worth a call."""
+CTA_RANK = 136
+"""Special register: the CTA's rank in its cluster."""
 MOST_ENTRIES = 4096
 """Places reached by computed branches that are taken into a program."""
 
@@ -109,7 +112,7 @@ class RunEngine:
         sregs = frozenset([n for n in LAUNCH_SREGS if rows.get(n) is ROWS.get(n)])
         self._marks = np.zeros(len(launched.code.code) // 8 + 64, np.uint8)
         about = config.registers, banks, sregs, config.block[0], self._traced(), self._fixed()
-        more = self._conditions, self._marking()
+        more = self._conditions, self._marking(), config.uniform
         return program_of(launched.code, self.entry, entries, *about, *more)
 
     def _traced(self) -> tuple[str, ...]:
@@ -134,7 +137,13 @@ class RunEngine:
         """Special registers that the code reads and that do not change during the launch."""
         launched = self.launched
         file = launched.sregs
-        read = FIXED & registers_read(launched.code.code)
+        arch, code = launched.code.program.arch, launched.code.code
+        read = registers_read(code, arch)
+        if not is_wide(arch):
+            read &= FIXED
+        else:
+            # Those without a row read zero; launches with clusters are not compiled.
+            read = frozenset(n for n in read if n in {*FIXED, CTA_RANK} or n not in file.rows)
         warp = next(iter(launched.residency.ring), None)
         if not read or warp is None:
             return {}
@@ -339,7 +348,8 @@ class RunEngine:
         """Add code to the program that only computed branches reach; false where it is there
         already, or the program has been extended often enough."""
         known = self.program.listing
-        inside = not pc & 7 and self.launched.code.placement_at(pc) is not None
+        width = known.layout.word_bytes
+        inside = not pc % width and self.launched.code.placement_at(pc) is not None
         if pc in known.heads or len(self._entries) >= MOST_ENTRIES or not inside:
             return False
         more = self._entries | indirect_entries(self.launched.code, pc)

@@ -118,7 +118,9 @@ class FastEngine:
         if spent < COLD:
             return False
         place = self._launched.code.placement_at(entry)
-        return place is None or spent >= COLD_EACH * (place.size // 8)
+        return place is None or spent >= COLD_EACH * (
+            place.size // self._launched.config.layout.word_bytes
+        )
 
     def _take_over(self) -> None:
         """Have the engine at once where an earlier launch of this kind left code."""

@@ -20,6 +20,7 @@ from gpudbg.mem.windows import WINDOW_BYTES
 from gpudbg.sm import record as rec
 from gpudbg.sm.barriers import descriptor
 from gpudbg.sm.barriers.phase import Barriers
+from gpudbg.sm.convergence import kept
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.launched import Launched
 from gpudbg.sm.residency import arena
@@ -210,6 +211,8 @@ class Worker:
         self.put("current", self._place_of(schedule))
         warp = schedule.warp
         if warp is not None and id(warp.cta) in self.ctas:
+            if warp.has_groups:
+                kept.keep(warp)
             descriptor.write(warp.cta, self.launched.observed("barrier"))
             warp.cta.descriptor[_LIVE] = len(warp.cta.live)
 
@@ -341,5 +344,7 @@ def _clear(warp: WarpState) -> None:
     """Zero what compiled code zeroes when a warp begins in the place of another one."""
     warp.quads[rec.PC] &= ~layout.FRESH
     warp.R[:] = 0
-    for place in (*range(rec.PRED, rec.PRED + 7), *range(rec.CC, rec.CC + len(rec.FLAG_NAMES))):
+    warp.UR[:] = 0
+    flags = range(rec.CC, rec.CC + len(rec.FLAG_NAMES))
+    for place in (*range(rec.PRED, rec.PRED + 7), *range(rec.UPRED, rec.UPRED + 7), *flags):
         warp.words[place] = 0

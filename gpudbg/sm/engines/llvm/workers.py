@@ -106,7 +106,7 @@ class Workers:
             worker.set(layout.BANKS + 16 * number + 8, constants.bound(number))
         worker.put("grid_x", config.grid[0])
         worker.put("grid_y", config.grid[1])
-        worker.put("entry", self._entry if self._entry & 31 else self._entry + 8)
+        worker.put("entry", self.launched.config.layout.first(self._entry))
         self._equip(worker)
         return worker
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from gpudbg.code_layout import BUNDLES, CodeLayout
 from gpudbg.sm.engines.llvm.ir.values import FULL, Mask, copy_of
-from gpudbg.sm.engines.llvm.kernel.listing import following
 
 
 class Executing(NamedTuple):
@@ -31,7 +31,8 @@ class Cursor:
         ended: the present block has its terminator.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, layout: CodeLayout = BUNDLES) -> None:
+        self._layout = layout
         self.pc = self.index = 0
         self.budget = ""
         self.active: Mask = FULL
@@ -42,7 +43,7 @@ class Cursor:
     @property
     def next_pc(self) -> int:
         """The address of the instruction after this one in straight code."""
-        return following(self.pc)
+        return self._layout.next(self.pc)
 
     def mark(self) -> Mask:
         """What is known of the active lanes, for `revert`."""

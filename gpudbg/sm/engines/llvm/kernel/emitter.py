@@ -32,10 +32,11 @@ from gpudbg.sm.engines.llvm.kernel.doubles import Doubles
 from gpudbg.sm.engines.llvm.kernel.edges import Edges, Fallthrough
 from gpudbg.sm.engines.llvm.kernel.exits import BUDGET, Exits
 from gpudbg.sm.engines.llvm.kernel.flow import ACTIVE, CAME_FROM, Flow
+from gpudbg.sm.engines.llvm.kernel.group_flow import GroupFlow
 from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
-from gpudbg.sm.engines.llvm.kernel.listing import Listing, following
+from gpudbg.sm.engines.llvm.kernel.listing import Listing
 from gpudbg.sm.engines.llvm.kernel.loops import Loop
-from gpudbg.sm.engines.llvm.kernel.machine import KernelMachine
+from gpudbg.sm.engines.llvm.kernel.machine import KernelMachine, WideKernelMachine
 from gpudbg.sm.engines.llvm.kernel.marks import Marks
 from gpudbg.sm.engines.llvm.kernel.merges import Merges
 from gpudbg.sm.engines.llvm.kernel.moves import Moves
@@ -54,15 +55,17 @@ from gpudbg.sm.engines.llvm.kernel.special import COMPILED_SREGS, SpecialRegiste
 from gpudbg.sm.engines.llvm.kernel.trace_rows import TraceRows
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.record import FIELDS
-from gpudbg.sm.schedule.turns import FLOW, starts_piece
 from gpudbg.sm.semantics import registry
 from gpudbg.sm.semantics.control import PUSHES
 from gpudbg.sm.semantics.machine import Operations
 
 PC = FIELDS["pc"].offset
 
-_CHANGES_MEMORY = frozenset(("ST", "STG", "STS", "STL", "ATOM", "ATOMS", "RED", *PUSHES))
-"""Instructions that must not be done twice; the divergence stack is memory in the record."""
+_CHANGES_MEMORY = frozenset(
+    (*"ST STG STS STL ATOM ATOMS RED ATOMG REDG LDGSTS BSSY BREAK BMOV".split(), *PUSHES)
+)
+"""Instructions that must not be done twice; the divergence stack, and the activations of
+convergence barriers, are memory in the record."""
 
 _MAY_LEAVE = frozenset(("LD", "LDG", "LDS", "LDL", "LDC", *_CHANGES_MEMORY))
 """Instructions before which loops have deoptimisation points, so that what is dead before them need
@@ -85,7 +88,7 @@ class Options:
 
     Attributes:
         full: for warps whose lanes are all active.
-        registers: registers of a warp's record.
+        registers, uniform: registers of a warp's record.
         banks: bytes of the constant banks.
         sregs: special registers with a compiled version.
         run: lanes, 16 or 32, that usually follow one another in memory.
@@ -111,6 +114,7 @@ class Options:
     first_site: int = 0
     traced: tuple[str, ...] = ()
     marking: frozenset[str] = frozenset()
+    uniform: int = 0
 
 
 class _Revertible(Protocol):
@@ -139,7 +143,8 @@ class Emitter:
         self.conditions = options.conditions
         self.slow: dict[int, str] = {}
         self.blocks = Blocks()
-        self._table = registry.table()
+        self._table = registry.table(listing.arch)
+        self._wide = not listing.layout.has_control_words
         self._spare = 0
         self._parts(options)
         self.machine: Operations[Num, Num, Mask] = self._machine(options)
@@ -156,16 +161,25 @@ class Emitter:
 
     def _parts(self, options: Options) -> None:
         """What blocks, edges and side exits are made with."""
-        ir, cursor, listing = Builder(), Cursor(), self.listing
+        listing = self.listing
+        ir, cursor = Builder(), Cursor(listing.layout)
         values = Values(ir)
         ints = Integers(ir, values)
         self.ir, self.cursor, self.values, self.ints = ir, cursor, values, ints
         self.runtime = RuntimeCalls(ir, values)
         self.floats = Floats(ir, values, ints, self.runtime, options.wide_vectors)
         self.registers = registers = Registers(
-            ir, values, ints, self.floats, cursor, options.registers, listing.written()
+            ir,
+            values,
+            ints,
+            self.floats,
+            cursor,
+            options.registers,
+            listing.written(),
+            options.uniform,
         )
         self.exits = exits = Exits(ir, registers, cursor)
+        registers.uniform.bail_unless = exits.bail_unless
         self.rows = TraceRows(ir, values, cursor, exits, options.traced) if options.traced else None
         self.sites = Sites(ir, cursor, options.first_site)
         self.marks = Marks(ir, options.marking)
@@ -188,7 +202,10 @@ class Emitter:
         regular = RegularAccess(*about)
         patterned = PatternedAccess(*about, regular, options.patterns)
         sums = SharedSums(ir, values, cursor, runtime, self.addresses, library)
-        return KernelMachine(
+        about_flow = ir, values, ints, cursor, exits, self.edges, runtime, options.full
+        flow = GroupFlow(*about_flow) if self._wide else Flow(*about_flow)
+        made = WideKernelMachine if self._wide else KernelMachine
+        return made(
             cursor,
             self.registers,
             Constants(
@@ -203,7 +220,7 @@ class Emitter:
             Shuffles(ir, values, self.registers, runtime, options.wide_vectors),
             Accesses(ir, patterned, regular, sums, library, self.rows),
             library,
-            Flow(ir, values, ints, cursor, exits, self.edges, runtime, options.full),
+            flow,
         )
 
     # ---- the function --------------------------------------------------------------------
@@ -318,17 +335,19 @@ class Emitter:
                 exits.new_point()
                 self.ir.br(exits.side_exit(Left.STEP, pc))
                 # What follows is a head of its own: there the step engine hands over again.
-                cut = following(pc)
+                cut = self.listing.following(pc)
                 break
             count += 1
-            after = following(pc)
+            after = self.listing.following(pc)
             if self.cursor.ended:
                 break
             if self.pieces.begins(insn, after):
                 self.pieces.end_piece(after)
                 break
-            if insn.op in FLOW or after in self.listing.heads or after not in self.listing.code:
-                self.ir.br(self.edges.edge(after, insn.op in FLOW or starts_piece(after)))
+            turns = self.listing.turns
+            flow = insn.op in turns.flow
+            if flow or after in self.listing.heads or after not in self.listing.code:
+                self.ir.br(self.edges.edge(after, flow or turns.starts_piece(after)))
                 break
             pc = after
         self.blocks.extents[head] = pc
@@ -422,10 +441,15 @@ class Emitter:
         condition = self.conditions.get(self.cursor.pc)
         if condition is not None:
             self._stops_where(condition)
-        self._guard(*insn.guard)
+        if self._wide:
+            index, negated = (PT, False) if insn.tests_guard else insn.guard
+            self._guard(index, negated, insn.uniform_guard)
+        else:
+            self._guard(*insn.guard)
         if self.rows is not None:
             self.rows.note_instruction()
-        self.cursor.wants_old = "d" in insn.o and insn.o["d"] != Reg(RZ)
+        goal = insn.o.get("d")
+        self.cursor.wants_old = isinstance(goal, Reg) and goal.index != RZ
         function(self.machine, insn)
 
     def _stops_where(self, condition: Condition) -> None:
@@ -435,13 +459,14 @@ class Emitter:
         bits = self.values.mask_bits(lanes)
         self.exits.bail_unless(self.ir.op(f"icmp eq i32 {bits}, 0"))
 
-    def _guard(self, index: int, negated: bool) -> None:
+    def _guard(self, index: int, negated: bool, uniform: bool = False) -> None:
         """Set the execution mask."""
         cursor = self.cursor
         cursor.guarded = index != PT or negated
         cursor.exec = cursor.active
         cursor.executing = Executing(cursor.active, None)
         if cursor.guarded:
-            held = self.registers.pred(index)
-            cursor.executing = Executing(cursor.active, (index, negated, held))
+            held = self.registers.uniform.upred(index) if uniform else self.registers.pred(index)
+            place = index + 8 if uniform else index
+            cursor.executing = Executing(cursor.active, (place, negated, held))
             cursor.exec = self.ints.mand(cursor.active, self.ints.mnot(held) if negated else held)

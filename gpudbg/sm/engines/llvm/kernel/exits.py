@@ -83,6 +83,14 @@ class Exits:
         self.points.append(point)
         return point
 
+    def stored(self) -> DeoptPoint:
+        """Store late state, on the present path alone; a point there, before the present
+        instruction."""
+        point = self._point_at(self.cursor.pc, self.cursor.index)
+        self.registers.store(point.names)
+        point.names = NamedState()
+        return point
+
     def side_exit(self, why: Left, pc: int, extra: int = 0, undone: bool = True) -> str:
         """A label that leaves the function; `undone`: this instruction has not executed."""
         if why is Left.STEP:

@@ -6,6 +6,7 @@ The uniform cases go from block to block; the others change the stack in the rec
 
 from __future__ import annotations
 
+from gpudbg.code_layout import BUNDLES
 from gpudbg.sm.barriers import compiled as barriers
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder
@@ -14,7 +15,6 @@ from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Mask, Msk, Num, Slow
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.edges import Edges
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
-from gpudbg.sm.engines.llvm.kernel.listing import landing
 from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.record import DONE, FIELDS, FLAG_IDE, TOKEN_CODE
@@ -85,8 +85,8 @@ class Flow:
     def _flow(self, target: int) -> str:
         """A label: the flow changes to `target`."""
         if target == self.cursor.next_pc:
-            return self.edges.edge(landing(target))
-        here, goal = self.ir.fresh("taken"), self.edges.edge(landing(target))
+            return self.edges.edge(BUNDLES.first(target))
+        here, goal = self.ir.fresh("taken"), self.edges.edge(BUNDLES.first(target))
         self.ir.later(here, [f"store i64 {self.cursor.pc}, ptr %came_from", f"br label %{goal}"])
         return here
 

@@ -108,6 +108,16 @@ class LibraryAccess:
         window = Val(64, self.ir.get("i64", "%env", layout.SHARED_WINDOW), UNIFORM)
         return self.ints.wult(self.ints.wsub(address, window), 1 << 25)
 
+    def in_shared(self, address: Num) -> Mask:
+        window = Val(64, self.ir.get("i64", "%env", layout.SHARED_WINDOW), UNIFORM)
+        return self.ints.wult(self.ints.wsub(address, window), 1 << 24)
+
+    def outside_windows(self, address: Num) -> None:
+        """Leave unless the executing lanes' generic addresses are in global memory."""
+        inside = self.ints.mand(self.cursor.exec, self.in_window(address))
+        bits = self.values.mask_bits(inside)
+        self.exits.bail_unless(self.ir.op(f"icmp eq i32 {bits}, 0"))
+
     def load_at(
         self, space: str, site: str, where: AddressParts, size: int, signed: bool, mask: str
     ) -> list[Val]:

@@ -6,23 +6,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from gpudbg.code_layout import CodeLayout, layout_of
 from gpudbg.errors import DecodeError
 from gpudbg.formats.program import CodeImage
-from gpudbg.isa.operands import PT, Access
-from gpudbg.isa.spa5.decode import decode
-from gpudbg.sm.schedule.turns import FLOW, starts_piece
+from gpudbg.isa.family import decode
+from gpudbg.isa.operands import PT, Access, Imm, Reg
+from gpudbg.sm.schedule.turns import TURN_POINTS, TurnPoints
 
-STOPS_FLOW = frozenset(("BRA", "BRX", "JMP", "JMX", "EXIT", "KIL", "RET", "SYNC", "BRK", "CONT"))
-
-
-def landing(target: int) -> int:
-    """The instruction a flow target means: the first word of a bundle is not one."""
-    return target if target & 31 else target + 8
-
-
-def following(pc: int) -> int:
-    """The next instruction's address in straight code."""
-    return landing(pc + 8)
+STOPS_FLOW = frozenset("BRA BRX JMP JMX EXIT KIL RET SYNC BRK CONT BRXU JMXU KILL".split())
+_GOES_TO = frozenset(("BRA", "CALL", "JMP"))
+"""128-bit instructions whose target is gone to."""
 
 
 @dataclass(slots=True)
@@ -31,6 +24,7 @@ class Listing:
 
     Attributes:
         arch: architecture.
+        layout, turns: where its instructions stand; where turns may end.
         base: address of the program's first word.
         entry: where the kernel begins.
         code: instructions by address.
@@ -44,13 +38,21 @@ class Listing:
     code: dict[int, Any] = field(default_factory=dict)
     heads: set[int] = field(default_factory=set)
     merge_points: set[int] = field(default_factory=set)
+    layout: CodeLayout = field(init=False)
+    turns: TurnPoints = field(init=False)
     _written: Access | None = None
+
+    def __post_init__(self) -> None:
+        self.layout = layout_of(self.arch)
+        self.turns = TURN_POINTS[self.layout.has_control_words]
 
     @classmethod
     def of(cls, image: CodeImage, entry: int, entries: Iterable[int]) -> Listing:
         """Decode from the entries along every direct path."""
-        found = cls(image.program.arch, image.base, landing(entry))
-        work = [landing(pc) for pc in entries]
+        layout = layout_of(image.program.arch)
+        found = cls(image.program.arch, image.base, layout.first(entry))
+        flow, starts_piece = found.turns.flow, found.turns.starts_piece
+        work = [layout.first(pc) for pc in entries]
         while work:
             pc = work.pop()
             found.heads.add(pc)
@@ -60,15 +62,15 @@ class Listing:
                 if insn is None:
                     break
                 found.code[pc] = insn
-                target = direct_target(insn, pc)
+                target = found.direct_target(insn, pc)
                 if target is not None:
-                    work.append(target)
-                pc = following(pc)
-                if insn.op in FLOW:
+                    work.append(layout.first(target))
+                pc = layout.next(pc)
+                if insn.op in flow:
                     found.merge_points.add(pc)
-                if insn.op in FLOW or starts_piece(pc):
+                if insn.op in flow or starts_piece(pc):
                     found.heads.add(pc)
-                if insn.op in STOPS_FLOW and insn.guard == (PT, False) and _always(insn):
+                if insn.op in STOPS_FLOW and found.always(insn):
                     break
         return found
 
@@ -84,56 +86,74 @@ class Listing:
             frozenset().union(*(found.registers for found in each)),
             frozenset().union(*(found.predicates for found in each)),
             any(found.cc for found in each),
+            frozenset().union(*(found.uniform for found in each)),
+            frozenset().union(*(found.uniform_predicates for found in each)),
         )
+
+    def following(self, pc: int) -> int:
+        """The next instruction's address in straight code."""
+        return self.layout.next(pc)
+
+    def always(self, insn: Any) -> bool:
+        """Whether an instruction of flow acts in every active lane."""
+        if self.layout.has_control_words:
+            tests = insn.m.get("cctest") not in ("T", "", False, None)
+            return insn.guard == (PT, False) and not tests
+        return bool(insn.unconditional and not insn.tests_guard)
+
+    def direct_target(self, insn: Any, pc: int) -> int | None:
+        """Where a flow instruction or token leads, if the word says it."""
+        if self.layout.has_control_words:
+            return _token_target(insn, pc)
+        if insn.op not in _GOES_TO or any(isinstance(o, Reg) for o in insn.operands):
+            return None
+        target = insn.target(pc)
+        if target is None and insn.op != "BRA":
+            return next((o.value for o in insn.operands if isinstance(o, Imm)), None)
+        return None if target is None or target < 0 else int(target)
 
     def stretch(self, pc: int) -> int:
         """Instructions from a pc to the next block head in straight code."""
         count = 1
-        pc = following(pc)
+        pc = self.following(pc)
         while pc in self.code and pc not in self.heads:
             count += 1
-            pc = following(pc)
+            pc = self.following(pc)
         return count
-
-
-def _always(insn: Any) -> bool:
-    return insn.m.get("cctest") in ("T", "", False, None)
 
 
 def _decoded(image: CodeImage, pc: int, arch: str) -> Any:
     """The instruction at an address, or None where there is none."""
-    if pc & 7 or image.placement_at(pc) is None:
+    layout = layout_of(arch)
+    if pc % layout.word_bytes or image.placement_at(pc) is None:
         return None
-    offset = pc - image.base
-    word = int.from_bytes(image.code[offset : offset + 8], "little")
     try:
-        return decode(word, arch)
+        return decode(layout.word_at(image.code, pc - image.base), arch)
     except DecodeError:
         return None
 
 
-def direct_target(insn: Any, pc: int) -> int | None:
-    """Where a flow instruction or token leads, if the word says it."""
+def _token_target(insn: Any, pc: int) -> int | None:
     target = insn.o.get("target")
     if target is None or not hasattr(target, "address"):
         return None
     if target.base is not None and not target.base.is_zero:
         return None
-    return landing(int(target.address(pc)))
+    return int(target.address(pc))
 
 
 def indirect_entries(image: CodeImage, pc: int) -> set[int]:
     """Where computed branches of the function around a pc may lead: itself, and what no
     instruction falls into."""
-    found = {pc}
+    found, layout = {pc}, layout_of(image.program.arch)
     place = image.placement_at(pc)
     if place is None:
         return found
-    found.add(landing(place.address))
-    at = landing(place.address)
+    found.add(layout.first(place.address))
+    at = layout.first(place.address)
     while at < place.address + place.size:
         insn = _decoded(image, at, image.program.arch)
-        after = following(at)
+        after = layout.next(at)
         if insn is not None and insn.op in STOPS_FLOW and after < place.address + place.size:
             found.add(after)
         at = after

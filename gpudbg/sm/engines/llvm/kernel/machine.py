@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
+from gpudbg.isa.operands import RZ
 from gpudbg.sm.engines.llvm.ir.floats import Floats
 from gpudbg.sm.engines.llvm.ir.integers import Integers
 from gpudbg.sm.engines.llvm.ir.values import Mask, Slow
@@ -13,6 +16,7 @@ from gpudbg.sm.engines.llvm.kernel.conversions import Conversions
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.doubles import Doubles
 from gpudbg.sm.engines.llvm.kernel.flow import Flow
+from gpudbg.sm.engines.llvm.kernel.group_flow import GroupFlow
 from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
 from gpudbg.sm.engines.llvm.kernel.reciprocals import Reciprocals
 from gpudbg.sm.engines.llvm.kernel.registers import Registers
@@ -37,7 +41,7 @@ class KernelMachine:
         shuffles: Shuffles,
         accesses: Accesses,
         library: LibraryAccess,
-        flow: Flow,
+        flow: Flow | GroupFlow,
     ) -> None:
         self._cursor = cursor
         # State.
@@ -85,9 +89,17 @@ class KernelMachine:
         self.lane_read = shuffles.lane_read
         self.load, self.store, self.atomic = accesses.load, accesses.store, accesses.atomic
         self.fence, self.in_window = accesses.fence, library.in_window
-        self.branch, self.push, self.pop = flow.branch, flow.push, flow.pop
-        self.call, self.exit = flow.call, flow.exit
+        self.branch, self.exit = flow.branch, flow.exit
         self.barrier, self.barrier_result = flow.barrier, flow.barrier_result
+        if isinstance(flow, Flow):
+            self.push, self.pop, self.call = flow.push, flow.pop, flow.call
+        else:
+            self._groups(flow, registers, accesses, library)
+
+    def _groups(
+        self, flow: GroupFlow, registers: Registers, accesses: Accesses, library: LibraryAccess
+    ) -> None:
+        """What only the 128-bit instruction sets have."""
 
     def pc(self) -> int:
         """The address of the present instruction."""
@@ -126,3 +138,54 @@ class KernelMachine:
     def warp_error(self, code: str, lanes: Mask | None = None, detail: str = "") -> NoReturn:
         """Left to the step engine."""
         raise Slow(code)
+
+
+class WideKernelMachine(KernelMachine):
+    """What semantics functions of the 128-bit instruction sets are given (`WideMachine`)."""
+
+    def _groups(
+        self, flow: GroupFlow, registers: Registers, accesses: Accesses, library: LibraryAccess
+    ) -> None:
+        uniform = registers.uniform
+        self.ureg, self.ureg_write = uniform.ureg, uniform.ureg_write
+        self.upred, self.upred_write = uniform.upred, uniform.upred_write
+        self.open_barrier, self.converge = flow.open_barrier, flow.converge
+        self.leave_barrier, self.synchronize = flow.leave_barrier, flow.synchronize
+        self.yield_turn, self.barrier_mask = flow.yield_turn, flow.barrier_mask
+        self.in_shared, self._accesses = library.in_shared, accesses
+        self._outside_windows, self.atomic = library.outside_windows, self._atomic
+
+    def ureg_pair(self, index: int) -> Any:
+        """A pair of uniform registers."""
+        return 0 if index == RZ else self.wide(self.ureg(index), self.ureg(index + 1))
+
+    @contextmanager
+    def only(self, mask: Mask) -> Iterator[None]:
+        """Within it the executing lanes are those of a mask alone."""
+        cursor = self._cursor
+        kept = cursor.exec, cursor.guarded
+        cursor.exec = self.mand(cursor.exec, mask)
+        cursor.guarded = True
+        try:
+            yield
+        finally:
+            cursor.exec, cursor.guarded = kept
+
+    def _atomic(
+        self, space: str, op: str, type_: str, address: Any, operands: Sequence[Any]
+    ) -> Any:
+        """On generic addresses: in global memory, else by the step engine."""
+        if space == "generic":
+            self._outside_windows(address)
+            space = "global"
+        return self._accesses.atomic(space, op, type_, address, operands)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """What has no compiled version."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+
+        def leave(*given: object, **named: object) -> Any:
+            raise Slow(name)
+
+        return leave

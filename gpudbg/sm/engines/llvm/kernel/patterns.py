@@ -8,7 +8,6 @@ it (`patterned_access`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,8 +16,10 @@ import numpy as np
 from gpudbg.isa.operands import RZ, Reg
 from gpudbg.mem.lanes import FULL, LANE_IDS, U32, U64
 from gpudbg.sm.engines.values import ValueOps, const32, join, lanes32, lanes64
+from gpudbg.sm.launch_constants import launch_words
 from gpudbg.sm.semantics import registry
 from gpudbg.sm.semantics.memory import SIZES, address_of
+from gpudbg.sm.semantics.wide.memory import address_of as wide_address_of
 
 if TYPE_CHECKING:
     from gpudbg.sm.engines.llvm.kernel.listing import Listing
@@ -27,15 +28,19 @@ _SAMPLES = (1, 2)
 """Warps of a block."""
 _LINE = 64
 """Bytes at multiples of which a pattern begins, where both samples allow it."""
-_BLOCK_WIDTH = (0, 8)
-"""Constant bank and offset of the threads of a block in x (ABI of the driver)."""
 _SIMPLE = frozenset(
     "MOV MOV32I S2R IADD IADD32I IADD3 ISCADD ISCADD32I LEA LOP LOP32I LOP3 SHL SHR SHF BFE BFI "
     "PRMT IMUL IMUL32I IMAD IMAD32I IMADSP XMAD SEL".split()
 )
+_SIMPLE_WIDE = frozenset(
+    "MOV UMOV S2R S2UR CS2R IADD3 UIADD3 IADD UIADD IMAD UIMAD LEA ULEA LOP3 ULOP3 SHF USHF PRMT "
+    "UPRMT SEL USEL SGXT USGXT BMSK UBMSK VIADD UVIADD R2UR LDC ULDC LDCU".split()
+)
+"""The same of the 128-bit instruction sets."""
 _ACCESSES = frozenset(("LDS", "STS", "LDG", "STG"))
 HALF = 16
 """Lanes in a vector."""
+_UNIFORM = 256
 _PIECES = 4
 """Of 64 bytes, that words are picked from."""
 
@@ -51,10 +56,11 @@ class _UnknownError(Exception):
 class _Sample(ValueOps):
     """One warp's registers, as far as they are known."""
 
-    __slots__ = ("_number", "_regs", "_row")
+    __slots__ = ("_number", "_regs", "_row", "_width_at")
 
-    def __init__(self, number: int, row: int) -> None:
+    def __init__(self, number: int, row: int, arch: str) -> None:
         self._number, self._row = number, row
+        self._width_at = launch_words(arch).block
         self._regs: dict[int, U32] = {}
 
     def forget(self, first: int, count: int) -> None:
@@ -95,7 +101,34 @@ class _Sample(ValueOps):
     def const(self, bank: int, offset: int) -> U32:
         # Strides are more often even than not; a number that differs between the samples shows
         # whether the pattern hangs on it.
-        return const32(self._row if (bank, offset) == _BLOCK_WIDTH else 1024 * self._number)
+        at_width = (bank, offset) == (0, self._width_at)
+        return const32(self._row if at_width else 1024 * self._number)
+
+    def const_pair(self, bank: int, offset: int) -> U64:
+        return join(self.const(bank, offset), self.const(bank, offset + 4))
+
+    def const_load(self, bank: Any, offset: Any, size: int, signed: bool) -> list[U32]:
+        if not (isinstance(bank, int) and isinstance(offset, int)):
+            raise _UnknownError
+        return [self.const(bank, offset + 4 * n) for n in range(max(1, size // 4))]
+
+    # Uniform registers, whose numbers follow those of a lane's own here.
+
+    def ureg(self, index: int) -> U32:
+        return const32(0) if index == RZ else self.reg(_UNIFORM + index)
+
+    def ureg_pair(self, index: int) -> U64:
+        return join(self.ureg(index), self.ureg(index + 1))
+
+    def ureg_write(self, index: int, value: U32 | int) -> None:
+        if index != RZ:
+            self.reg_write(_UNIFORM + index, const32(int(lanes32(value)[0])))
+
+    def upred(self, index: int) -> int:
+        return FULL
+
+    def upred_write(self, index: int, value: int) -> None:
+        """Not kept."""
 
     def sreg(self, index: int) -> U32:
         thread = LANE_IDS + np.uint32(32 * self._number)
@@ -126,36 +159,82 @@ def patterns_of(listing: Listing, row: int) -> dict[int, Pattern]:
     if not any(insn.op in _ACCESSES for insn in listing.code.values()):
         return {}
     # A row of 64 stands for all that are longer.
-    samples = [_Sample(number, row if row < 64 else 1024) for number in _SAMPLES]
+    arch = listing.arch
+    samples = [_Sample(number, row if row < 64 else 1024, arch) for number in _SAMPLES]
     found = {}
-    table = registry.table("sm_50")
+    run = _Narrow() if listing.layout.has_control_words else _Wide(arch)
     for pc in sorted(listing.code):
         insn = listing.code[pc]
-        places = [_address(sample, table, insn) for sample in samples]
+        places = [_address(sample, run, insn) for sample in samples]
         pattern = _pattern(*places)
         if pattern is not None:
             found[pc] = pattern
     return found
 
 
-def _address(sample: Any, table: Mapping[str, Any], insn: Any) -> U64 | None:
+class _Narrow:
+    """What is executed of 64-bit instructions.
+
+    Attributes:
+        simple: mnemonics.
+    """
+
+    simple = _SIMPLE
+
+    def __init__(self) -> None:
+        self._table = registry.table("sm_50")
+
+    def execute(self, sample: Any, insn: Any) -> None:
+        """Execute an instruction for a sample."""
+        self._table[insn.op](sample, insn)
+
+    def address(self, sample: Any, insn: Any) -> Any:
+        """Where an access goes."""
+        return address_of(sample, insn)
+
+    def unknown(self, insn: Any) -> tuple[int, int]:
+        """First one and number of the registers that an instruction gives unknown values."""
+        goal = insn.o.get("d")
+        if not isinstance(goal, Reg):
+            return 0, 0
+        return goal.index, max(1, SIZES.get(insn.m.get("size"), (4, False))[0] // 4)
+
+
+class _Wide(_Narrow):
+    """The same of 128-bit instructions."""
+
+    simple = _SIMPLE_WIDE
+
+    def __init__(self, arch: str) -> None:
+        self._table = registry.table(arch)
+
+    def address(self, sample: Any, insn: Any) -> Any:
+        return wide_address_of(sample, insn)
+
+    def unknown(self, insn: Any) -> tuple[int, int]:
+        goal = insn.o.get("d")
+        if not isinstance(goal, Reg) or goal.is_zero:
+            return 0, 0
+        return goal.index + _UNIFORM * (goal.file == "UR"), goal.count
+
+
+def _address(sample: _Sample, run: _Narrow, insn: Any) -> U64 | None:
     """Execute an instruction for a sample; the addresses of an access."""
+    simple = insn.op in run.simple
     try:
-        if insn.op in _SIMPLE:
-            table[insn.op](sample, insn)
+        if simple:
+            run.execute(sample, insn)
             return None
         if insn.op in _ACCESSES:
-            address: Any = address_of(sample, insn)
+            address: Any = run.address(sample, insn)
             wide = isinstance(address, np.ndarray) and address.dtype == np.uint64
             return lanes64(address if wide else sample.zext(lanes32(address)))
     except (_UnknownError, AttributeError, KeyError, ValueError):
-        # Operations that samples lack are among what may be missing.
+        # Operands that samples lack are among what may be missing.
         pass
     finally:
-        goal = insn.o.get("d")
-        if isinstance(goal, Reg) and insn.op not in _SIMPLE:
-            size = SIZES.get(insn.m.get("size"), (4, False))[0]
-            sample.forget(goal.index, max(1, size // 4))
+        if not simple:
+            sample.forget(*run.unknown(insn))
     return None
 
 

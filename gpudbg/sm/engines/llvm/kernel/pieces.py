@@ -11,7 +11,6 @@ from gpudbg.sm.engines.llvm.kernel.exits import Exits
 from gpudbg.sm.engines.llvm.kernel.listing import Listing
 from gpudbg.sm.engines.llvm.kernel.merges import Merges
 from gpudbg.sm.engines.llvm.kernel.registers import NamedState, Registers
-from gpudbg.sm.schedule.turns import FLOW, starts_piece
 
 MOST_ON = 3
 """Registers that stay in names from one piece of straight code to the next: those used last."""
@@ -54,12 +53,12 @@ class Pieces:
         """Whether the next piece of straight code begins here, for the first time."""
         listing = self.listing
         return (
-            starts_piece(after)
+            listing.turns.starts_piece(after)
             and after in listing.code
             and after not in listing.merge_points
             and after not in self.blocks.placed
             and after not in self.blocks.order
-            and insn.op not in FLOW
+            and insn.op not in listing.turns.flow
         )
 
     def _trim(self, most: int) -> None:
@@ -69,7 +68,11 @@ class Pieces:
         late = sorted(now.dirty_regs - numbers, key=lambda n: -self.registers.used.get(n, 0))
         kept = set(late[:most])
         self.registers.store(
-            now.spill(NamedState({}, {}, {}, kept, now.dirty_preds, now.dirty_flags))
+            now.spill(
+                NamedState(
+                    dirty_regs=kept, dirty_preds=now.dirty_preds, dirty_flags=now.dirty_flags
+                )
+            )
         )
 
     def end_piece(self, pc: int) -> None:

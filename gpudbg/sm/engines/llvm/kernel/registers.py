@@ -15,6 +15,7 @@ from gpudbg.sm.engines.llvm.ir.floats import F32, Floats
 from gpudbg.sm.engines.llvm.ir.integers import Integers
 from gpudbg.sm.engines.llvm.ir.values import FULL, Mask, Msk, Num, Slow, Val, Values, alike, copy_of
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor, Executing
+from gpudbg.sm.engines.llvm.kernel.uniform import UniformRegisters
 from gpudbg.sm.record import FIELDS, HEADER_BYTES, ROW_BYTES
 
 PRED = FIELDS["pred"].offset
@@ -36,7 +37,9 @@ class NamedState:
 
     Attributes:
         regs, preds, flags: by number or letter.
-        dirty_regs, dirty_preds, dirty_flags: those of them that the record does not hold yet.
+        uregs, upreds: by number: what all active lanes have (`uniform`).
+        dirty_regs, dirty_preds, dirty_flags, dirty_uregs, dirty_upreds: those of them that the
+            record does not hold yet.
     """
 
     regs: dict[int, Num] = field(default_factory=dict)
@@ -45,6 +48,10 @@ class NamedState:
     dirty_regs: set[int] = field(default_factory=set)
     dirty_preds: set[int] = field(default_factory=set)
     dirty_flags: set[str] = field(default_factory=set)
+    uregs: dict[int, Num] = field(default_factory=dict)
+    upreds: dict[int, Mask] = field(default_factory=dict)
+    dirty_uregs: set[int] = field(default_factory=set)
+    dirty_upreds: set[int] = field(default_factory=set)
 
     def copy(self) -> NamedState:
         """As it is now."""
@@ -55,6 +62,10 @@ class NamedState:
             set(self.dirty_regs),
             set(self.dirty_preds),
             set(self.dirty_flags),
+            dict(self.uregs),
+            _copies(self.upreds),
+            set(self.dirty_uregs),
+            set(self.dirty_upreds),
         )
 
     def dirty(self) -> NamedState:
@@ -66,10 +77,15 @@ class NamedState:
             set(self.dirty_regs),
             set(self.dirty_preds),
             set(self.dirty_flags),
+            {n: self.uregs[n] for n in self.dirty_uregs},
+            {n: copy_of(self.upreds[n]) for n in self.dirty_upreds},
+            set(self.dirty_uregs),
+            set(self.dirty_upreds),
         )
 
     def spill(self, kept: NamedState) -> NamedState:
-        """Take out what the record does not hold yet, except for what is late in `kept`."""
+        """Take out what the record does not hold yet, except for what is late in `kept`, which
+        has nothing uniform."""
         gone = self.dirty()
         gone.dirty_regs -= kept.dirty_regs
         gone.dirty_preds -= kept.dirty_preds
@@ -77,6 +93,7 @@ class NamedState:
         self.dirty_regs -= gone.dirty_regs
         self.dirty_preds -= gone.dirty_preds
         self.dirty_flags -= gone.dirty_flags
+        self.dirty_uregs, self.dirty_upreds = set(), set()
         for index in gone.dirty_regs:
             del self.regs[index]
         return gone
@@ -109,7 +126,10 @@ class Registers:
         cursor: Cursor,
         count: int,
         written: Access,
+        uniform: int = 0,
     ) -> None:
+        """Args: uniform: uniform registers of the record."""
+        self.uniform = UniformRegisters(ir, values, cursor, count, uniform, written, self)
         self.ir, self.values, self.ints, self.floats = ir, values, ints, floats
         self.cursor, self.count, self.written = cursor, count, written
         self.now = NamedState()
@@ -141,6 +161,7 @@ class Registers:
         for flag in sorted(names.dirty_flags):
             bits = self.values.mask_bits(names.flags[flag])
             ir.put("i32", bits, "%rec", flag_place(flag))
+        self.uniform.store(names)
 
     def whole(self, index: int) -> Num:
         """A register with all its lanes."""
@@ -291,4 +312,5 @@ class Registers:
             set(regs) & written.registers,
             set(written.predicates),
             set(flags) if written.cc else set(),
+            **self.uniform.initial(),
         )

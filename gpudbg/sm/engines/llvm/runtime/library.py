@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from gpudbg.sm.atomics.compiled import atomic_functions, sum_functions
 from gpudbg.sm.barriers.compiled import barrier_functions
+from gpudbg.sm.convergence.compiled import group_functions
 from gpudbg.sm.divergence.compiled import stack_functions
 from gpudbg.sm.engines import mufu
 from gpudbg.sm.engines.llvm import layout
@@ -435,7 +436,8 @@ def library_text(wide_vectors: bool) -> str:
     )
 
 
-CONTROL = frozenset((GRID_LOOP, LEAD, FOLLOW, *map(layout.symbol, ("pop", "exit", "spread"))))
+_STACK = map(layout.symbol, ("pop", "exit", "spread", *layout.GROUPS))
+CONTROL = frozenset((GRID_LOOP, LEAD, FOLLOW, *_STACK))
 """The functions of `control_text`."""
 
 
@@ -444,6 +446,7 @@ def control_text() -> str:
     return "\n".join(
         [
             *stack_functions(),
+            *group_functions(),
             *barrier_functions(),
             *residency_functions(),
             grid_loop(),

@@ -1,0 +1,388 @@
+"""Groups of lanes in compiled code: `convergence.step` on the bytes of a warp's record (`kept`).
+
+Functions that move the warp return the pc to continue at, others whether they did their work;
+`REFUSED` or false: nothing has changed, and the step engine executes the instruction.  That is
+where the groups are apart in Python, or where nobody would be ready.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from gpudbg.sm import record as rec
+from gpudbg.sm.convergence.groups import CONVERGING, READY
+from gpudbg.sm.convergence.kept import STATE_CODE, WAITS_FOR
+from gpudbg.sm.divergence.compiled import REFUSED
+from gpudbg.sm.engines.llvm import layout
+from gpudbg.sm.engines.llvm.ir.typed import FALSE, TRUE, Int, Pointer
+from gpudbg.sm.engines.llvm.runtime.control import Entry, Function
+from gpudbg.sm.record import FIELDS
+from gpudbg.sm.residency import arena
+
+_READY, _CONVERGING = STATE_CODE[READY], STATE_CODE[CONVERGING]
+_HOLDERS, _MEMBERS, _WAITING = 4, 8, 12
+"""Offsets in an activation, behind its number."""
+_BYTES = 16
+_WAITS = "<4 x i32>"
+
+
+def group_functions() -> list[str]:
+    """The functions, and those they call."""
+    return [
+        _remove(), _release(), _settle(), _sweep(), _pick(), _open(), _leave(), _split(),
+        _converge(), _end(),
+    ]  # fmt: skip
+
+
+def _activation(f: Function, index: Int) -> Pointer:
+    return f.warp.at(FIELDS["activations"].offset).at(index.zext(64) * _BYTES)
+
+
+@contextmanager
+def _each(f: Function, field: str) -> Iterator[Int]:
+    """Statements for each number below a field of the record as it was at the beginning."""
+    count, n = f.warp[field], f.variable(32, 0)
+    with f.loop() as end:
+        at = n.get()
+        f.leave(end, at >= count)
+        n.set(at + 1)
+        yield at
+
+
+@contextmanager
+def _each_of(f: Function, number: Int) -> Iterator[Pointer]:
+    """Statements for each activation of a barrier."""
+    with _each(f, "opened") as at:
+        held = _activation(f, at)
+        with f.when(held.load(32).equals(number)):
+            yield held
+
+
+def _copy(f: Function, source: Pointer, goal: Pointer) -> None:
+    f.ir.put(_WAITS, f.ir.get(_WAITS, source.ref, 0, 8), goal.ref, 0, 8)
+
+
+def _held(f: Function, number: Int) -> Pointer:
+    """Where the lanes that hold an activation of a barrier stand."""
+    return f.warp.at(FIELDS["held"].offset).element(32, number)
+
+
+def _append(f: Function, kind: int | Int, lanes: Int, target: Int) -> None:
+    """A group at the end of those that wait."""
+    depth = f.warp["depth"]
+    entry = f.warp.entry(depth)
+    entry.store(32, kind)
+    entry.mask = lanes
+    entry.store(64, target, 8)
+    f.warp["depth"] = depth + 1
+
+
+def _park(f: Function, lanes: Int, target: Int) -> None:
+    """Lanes that are ready."""
+    _append(f, _READY, lanes, target)
+    f.warp["ready"] = f.warp["ready"] + 1
+
+
+def _waits_for(entry: Entry) -> tuple[Int, Int]:
+    """(i1: it waits at a BSYNC, number of the activation)."""
+    kind = entry.kind
+    return (kind & 255).equals(_CONVERGING), kind >> WAITS_FOR
+
+
+def _refuses_apart(f: Function, kind: str, refused: int | str) -> None:
+    with f.returning(f.warp["apart"].differs(0)):
+        f.ret(kind, refused)
+
+
+# ---- activations -----------------------------------------------------------------------------
+
+
+def _remove() -> str:
+    """Take an activation that nobody holds or waits for out of the table."""
+    f = Function()
+    gone = f.integer(32, "%gone")
+    with _each(f, "opened") as at, f.when(at > gone):
+        _copy(f, _activation(f, at), _activation(f, at - 1))
+    f.warp["opened"] = f.warp["opened"] - 1
+    with _each(f, "depth") as at:
+        entry = f.warp.entry(at)
+        waits, number = _waits_for(entry)
+        with f.when(waits & (number > gone)):
+            entry.store(32, entry.kind - (1 << WAITS_FOR))
+    f.ret_void()
+    return f.close("define private void @groups_remove(ptr %rec, i32 %gone)")
+
+
+def _release() -> str:
+    """Those that wait in an activation are ready, as one where their pc is the same."""
+    f = Function()
+    held = f.integer(32, "%held")
+    before, end, out = f.warp["depth"], f.declared(32), f.variable(32, 0)
+    end.set(before)
+    with _each(f, "depth") as at:
+        entry = f.warp.entry(at)
+        waits, number = _waits_for(entry)
+        with f.when(waits & number.equals(held)):
+            _join(f, entry, before, end)
+    n, count = f.variable(32, 0), end.get()
+    with f.loop() as done:
+        at = n.get()
+        f.leave(done, at >= count)
+        n.set(at + 1)
+        entry = f.warp.entry(at)
+        waits, number = _waits_for(entry)
+        with f.when(~(waits & number.equals(held))):
+            place = out.get()
+            _copy(f, entry, f.warp.entry(place))
+            out.set(place + 1)
+    f.warp["depth"] = out.get()
+    f.warp["ready"] = f.warp["ready"] + (count - before)
+    f.ret_void()
+    return f.close("define private void @groups_release(ptr %rec, i32 %held)")
+
+
+def _join(f: Function, entry: Entry, before: Int, end: object) -> None:
+    """A group's lanes to the ready group with its pc behind `before`, or as a new one."""
+    found, k = f.declared(32), f.declared(32)
+    found.set(-1)
+    k.set(before)
+    target, count = entry.target, end.get()  # type: ignore[attr-defined]
+    with f.loop() as done:
+        at = k.get()
+        f.leave(done, at >= count)
+        k.set(at + 1)
+        with f.when(f.warp.entry(at).target.equals(target)):
+            found.set(at)
+    new = found.get().equals(-1)
+    with f.when(new):
+        made = f.warp.entry(count)
+        made.write(_READY, f.integer(32, 0), target)
+        found.set(count)
+        end.set(count + 1)  # type: ignore[attr-defined]
+    goal = f.warp.entry(found.get())
+    goal.mask = goal.mask | entry.mask
+
+
+def _settle() -> str:
+    """Release those that wait in activations all of whose lanes have come."""
+    f = Function()
+    n = f.variable(32, 0)
+    with f.loop() as end:
+        at = n.get()
+        f.leave(end, at >= f.warp["depth"])
+        n.set(at + 1)
+        waits, number = _waits_for(f.warp.entry(at))
+        with f.when(waits):
+            held = _activation(f, number)
+            lacks = held.load(32, _MEMBERS) & ~held.load(32, _WAITING)
+            with f.when(lacks.equals(0)):
+                f.ir.line(f"call void @groups_release(ptr %rec, i32 {number.ref})")
+                f.ir.line(f"call void @groups_remove(ptr %rec, i32 {number.ref})")
+                n.set(0)
+    f.ret_void()
+    return f.close("define private void @groups_settle(ptr %rec)")
+
+
+def _sweep() -> str:
+    """Drop activations that nobody holds or waits for."""
+    f = Function()
+    n = f.variable(32, f.warp["opened"])
+    with f.loop() as end:
+        at = n.get()
+        f.leave(end, at.equals(0))
+        below = at - 1
+        n.set(below)
+        held = _activation(f, below)
+        users = held.load(32, _HOLDERS) | held.load(32, _WAITING)
+        with f.when(users.equals(0)):
+            f.ir.line(f"call void @groups_remove(ptr %rec, i32 {below.ref})")
+    f.ret_void()
+    return f.close("define private void @groups_sweep(ptr %rec)")
+
+
+def _pick() -> str:
+    """The ready groups with the lowest pc run next; there is one."""
+    f = Function()
+    best = f.variable(64, -1)
+    with _each(f, "depth") as at:
+        entry = f.warp.entry(at)
+        target, least = entry.target, best.get()
+        ready = (entry.kind & 255).equals(_READY)
+        with f.when(ready & (target < least)):
+            best.set(target)
+    goal = best.get()
+    lanes, out, taken = f.variable(32, 0), f.variable(32, 0), f.variable(32, 0)
+    with _each(f, "depth") as at:
+        entry = f.warp.entry(at)
+        ready = (entry.kind & 255).equals(_READY)
+        chosen = ready & entry.target.equals(goal)
+        with f.when(chosen):
+            lanes.set(lanes.get() | entry.mask)
+            taken.set(taken.get() + 1)
+        with f.when(~chosen):
+            place = out.get()
+            _copy(f, entry, f.warp.entry(place))
+            out.set(place + 1)
+    f.warp["depth"] = out.get()
+    f.warp["ready"] = f.warp["ready"] - taken.get()
+    f.warp["active"] = lanes.get()
+    f.warp["backward"] = 0
+    f.ret("i64", goal)
+    return f.close("define private i64 @groups_pick(ptr %rec)")
+
+
+def _go_on(f: Function) -> None:
+    """Return the pc of the group that runs next."""
+    f.ret("i64", f.ir.op("call i64 @groups_pick(ptr %rec)"))
+
+
+# ---- instructions ----------------------------------------------------------------------------
+
+
+def _open() -> str:
+    """BSSY."""
+    f = Function()
+    number, lanes = f.integer(32, "%number"), f.integer(32, "%lanes")
+    _refuses_apart(f, "i1", FALSE)
+    place = _held(f, number)
+    with f.when((place.load(32) & lanes).differs(0)):
+        with _each_of(f, number) as held:
+            held.store(32, held.load(32, _HOLDERS) & ~lanes, _HOLDERS)
+        f.ir.line("call void @groups_sweep(ptr %rec)")
+    opened = f.warp["opened"]
+    with f.returning(opened >= rec.MOST_ACTIVATIONS):
+        f.ret("i1", FALSE)
+    made = _activation(f, opened)
+    for offset, value in ((0, number), (_HOLDERS, lanes), (_MEMBERS, lanes)):
+        made.store(32, value, offset)
+    made.store(32, 0, _WAITING)
+    f.warp["opened"] = opened + 1
+    place.store(32, place.load(32) | lanes)
+    f.ret("i1", TRUE)
+    return f.close(f"define i1 @{layout.symbol('groups.open')}(ptr %rec, i32 %number, i32 %lanes)")
+
+
+def _leave() -> str:
+    """BREAK."""
+    f = Function()
+    number, lanes = f.integer(32, "%number"), f.integer(32, "%lanes")
+    _refuses_apart(f, "i1", FALSE)
+    with _each_of(f, number) as held:
+        holders = held.load(32, _HOLDERS)
+        mine = holders & lanes
+        held.store(32, holders & ~mine, _HOLDERS)
+        held.store(32, held.load(32, _MEMBERS) & ~mine, _MEMBERS)
+    place = _held(f, number)
+    place.store(32, place.load(32) & ~lanes)
+    f.ir.line("call void @groups_settle(ptr %rec)")
+    f.ir.line("call void @groups_sweep(ptr %rec)")
+    f.ret("i1", TRUE)
+    return f.close(f"define i1 @{layout.symbol('groups.leave')}(ptr %rec, i32 %number, i32 %lanes)")
+
+
+def _split() -> str:
+    """A branch that some of the active lanes take."""
+    f = Function()
+    lanes = f.integer(32, "%lanes")
+    _refuses_apart(f, "i64", REFUSED)
+    _park(f, lanes, f.integer(64, "%target"))
+    _park(f, f.warp["active"] & ~lanes, f.integer(64, "%next"))
+    _go_on(f)
+    arguments = "ptr %rec, i32 %lanes, i64 %target, i64 %next"
+    return f.close(f"define i64 @{layout.symbol('groups.split')}({arguments})")
+
+
+def _converge() -> str:
+    """BSYNC."""
+    f = Function()
+    number, lanes = f.integer(32, "%number"), f.integer(32, "%lanes")
+    following = f.integer(64, "%next")
+    _refuses_apart(f, "i64", REFUSED)
+    place = _held(f, number)
+    held_here = place.load(32)
+    stays = (f.warp["active"] & ~lanes) | (lanes & ~held_here)
+    progress = f.variable(32, stays | f.warp["ready"])
+    with _each_of(f, number) as held:
+        mine = held.load(32, _HOLDERS) & lanes
+        lacks = held.load(32, _MEMBERS) & ~(held.load(32, _WAITING) | mine)
+        with f.when(mine.differs(0) & lacks.equals(0)):
+            progress.set(1)
+    with f.returning(progress.get().equals(0)):
+        f.ret("i64", REFUSED)
+    rest = f.variable(32, lanes & held_here)
+    with f.loop() as end:
+        left = rest.get()
+        f.leave(end, left.equals(0))
+        first = left & (f.integer(32, 0) - left)
+        with _each(f, "opened") as at:
+            held = _activation(f, at)
+            holders = held.load(32, _HOLDERS)
+            here = held.load(32).equals(number)
+            with f.when(here & (holders & first).differs(0)):
+                mine = holders & left
+                held.store(32, holders & ~mine, _HOLDERS)
+                held.store(32, held.load(32, _WAITING) | mine, _WAITING)
+                _append(f, (at << WAITS_FOR) | _CONVERGING, mine, following)
+                rest.set(left & ~mine)
+    place.store(32, held_here & ~lanes)
+    f.ir.line("call void @groups_settle(ptr %rec)")
+    with f.when(stays.differs(0)):
+        _park(f, stays, following)
+    _go_on(f)
+    arguments = "ptr %rec, i32 %number, i32 %lanes, i64 %next"
+    return f.close(f"define i64 @{layout.symbol('groups.converge')}({arguments})")
+
+
+def _end() -> str:
+    """EXIT."""
+    f = Function()
+    lanes, following = f.integer(32, "%lanes"), f.integer(64, "%next")
+    _refuses_apart(f, "i64", REFUSED)
+    cta = f.warp.follow(layout.CTA_POINTER)
+    rest = f.warp["active"] & ~lanes
+    gone = f.warp["exited"] | lanes
+    with f.returning((f.warp["valid"] & ~gone).equals(0)):
+        _count_out(f, cta, lanes)
+        f.warp["exited"] = gone
+        for name in ("active", "depth", "opened", "ready"):
+            f.warp[name] = 0
+        f.ir.put("<16 x i32>", "zeroinitializer", "%rec", FIELDS["held"].offset, 8)
+        f.warp["status"] = rec.DONE
+        f.ret("i64", following)
+    # Barriers of the CTA may be complete without these lanes.
+    arrived = f.ir.get("<16 x i32>", cta.ref, arena.ARRIVED, 8)
+    some = f.integer(32, f.ir.op(f"call i32 @llvm.vector.reduce.or.v16i32(<16 x i32> {arrived})"))
+    with f.returning(some.differs(0)):
+        f.ret("i64", REFUSED)
+    progress = f.variable(32, rest | f.warp["ready"])
+    with _each(f, "opened") as at:
+        held = _activation(f, at)
+        waiting = held.load(32, _WAITING)
+        lacks = held.load(32, _MEMBERS) & ~lanes & ~waiting
+        with f.when(waiting.differs(0) & lacks.equals(0)):
+            progress.set(1)
+    with f.returning(progress.get().equals(0)):
+        f.ret("i64", REFUSED)
+    _count_out(f, cta, lanes)
+    f.warp["exited"] = gone
+    with _each(f, "opened") as at:
+        held = _activation(f, at)
+        for offset in (_HOLDERS, _MEMBERS):
+            held.store(32, held.load(32, offset) & ~lanes, offset)
+    for number in range(FIELDS["held"].length):
+        place = f.warp.at(FIELDS["held"].offset + 4 * number)
+        place.store(32, place.load(32) & ~lanes)
+    f.ir.line("call void @groups_settle(ptr %rec)")
+    f.ir.line("call void @groups_sweep(ptr %rec)")
+    with f.when(rest.differs(0)):
+        _park(f, rest, following)
+    _go_on(f)
+    arguments = "ptr %rec, i32 %lanes, i64 %next"
+    return f.close(f"define i64 @{layout.symbol('groups.end')}({arguments})")
+
+
+def _count_out(f: Function, cta: Pointer, lanes: Int) -> None:
+    """The CTA has fewer threads."""
+    count = f.integer(32, f.ir.op(f"call i32 @llvm.ctpop.i32(i32 {lanes.ref})"))
+    cta.store(64, cta.load(64, arena.LIVE_THREADS) - count.zext(64), arena.LIVE_THREADS)

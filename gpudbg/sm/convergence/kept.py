@@ -1,0 +1,101 @@
+"""Groups of lanes in a warp's record, where compiled code has them, and back.
+
+The record holds what usual code makes: groups that are ready, that wait at a BSYNC or that have
+yielded, as entries of the stack, the one that has waited longest first; and the activations of
+convergence barriers.  Anything else (saved barriers, WARPSYNC with others away, exclusive groups,
+parts of a warp at a CTA barrier) is a `Groups` object alone: the record then says `apart`, and
+compiled code leaves control flow of the warp to the step engine.
+
+The kind of an entry: its state, then from bit 8 on the number of the activation it waits for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from gpudbg.sm import record as rec
+from gpudbg.sm.convergence.groups import (
+    AT_BARRIER,
+    CONVERGING,
+    READY,
+    YIELDED,
+    Activation,
+    Group,
+    Groups,
+)
+
+if TYPE_CHECKING:
+    from gpudbg.sm.state import WarpState
+
+STATES: Final = (READY, YIELDED, CONVERGING)
+"""States of groups in a record; the number there is the index."""
+STATE_CODE: Final = {name: n for n, name in enumerate(STATES)}
+WAITS_FOR: Final = 8
+"""First bit of an entry's kind that says what it waits for."""
+
+
+def read(warp: WarpState) -> Groups:
+    """The groups that a record holds."""
+    words, groups = warp.words, Groups()
+    opened: list[Activation] = []
+    for n in range(words[rec.OPENED]):
+        place = rec.ACTIVATIONS + 4 * n
+        number, holders, members, waiting = words[place : place + 4]
+        made = Activation(members, waiting)
+        opened.append(made)
+        groups.hold(number, holders, made)
+    for n in range(words[rec.DEPTH]):
+        kind, lanes, target = warp.entry_words(n)
+        state = STATES[kind & 0xFF]
+        held = opened[kind >> WAITS_FOR] if state == CONVERGING else None
+        number = words[rec.ACTIVATIONS + 4 * (kind >> WAITS_FOR)] if held else 0
+        groups.parked.append(Group(target, lanes, state, number, held))
+    groups.backward_count = words[rec.BACKWARD]
+    status = words[rec.STATUS]
+    if status == rec.AT_BARRIER:
+        place = words[rec.BAR_WAIT]
+        groups.parked.append(Group(warp.pc, words[rec.ACTIVE], AT_BARRIER, place))
+    groups.running = status not in (rec.AT_BARRIER, rec.DONE)
+    return groups
+
+
+def write(warp: WarpState, groups: Groups) -> bool:
+    """Write groups to the record, which holds them from now on; whether that can be done."""
+    words = warp.words
+    parked = groups.parked
+    alone = len(parked) == 1 and parked[0].state == AT_BARRIER and not groups.running
+    if alone and words[rec.STATUS] == rec.AT_BARRIER:
+        # The whole warp: its pc, lanes and barrier are in the header.
+        parked = []
+    elif words[rec.STATUS] == rec.DONE:
+        return True
+    elif not groups.running:
+        return False
+    rows = groups.activations()
+    simple = all(g.state in STATE_CODE and not (g.exclusive or g.waited) for g in parked)
+    if groups.exclusive or groups.saves or len(rows) > rec.MOST_ACTIVATIONS or not simple:
+        return False
+    for n in range(rec.HELD, rec.HELD + rec.FIELDS["held"].length):
+        words[n] = 0
+    for n, (number, holders, held) in enumerate(rows):
+        place = rec.ACTIVATIONS + 4 * n
+        for k, value in enumerate((number, holders, held.members, held.waiting)):
+            words[place + k] = value
+        words[rec.HELD + number] |= holders
+    numbers = {id(held): n for n, (_, _, held) in enumerate(rows)}
+    for n, group in enumerate(parked):
+        kind = STATE_CODE[group.state]
+        if group.activation is not None:
+            kind |= numbers[id(group.activation)] << WAITS_FOR
+        warp.set_entry(n, kind, group.lanes, group.pc)
+    words[rec.DEPTH] = len(parked)
+    words[rec.OPENED] = len(rows)
+    words[rec.READY_GROUPS] = sum(group.state == READY for group in parked)
+    words[rec.BACKWARD] = groups.backward_count
+    words[rec.APART] = 0
+    return True
+
+
+def keep(warp: WarpState) -> bool:
+    """Have the record hold a warp's groups, if it can; whether it does."""
+    return not warp.words[rec.APART] or write(warp, warp.groups)

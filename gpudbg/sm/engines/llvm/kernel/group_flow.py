@@ -1,0 +1,363 @@
+"""Control flow of lanes with pcs of their own, as LLVM IR: branches, convergence barriers, exits.
+
+Where all active lanes go the same way, and where a BSYNC ends what the last BSSY began with nobody
+away, code goes on in place.  The other cases change the groups in the record by the library, as
+`gpudbg.sm.convergence.step` does, or leave to the step engine.
+"""
+
+from __future__ import annotations
+
+from gpudbg.sm.barriers import compiled as barriers
+from gpudbg.sm.convergence.groups import BACKWARD
+from gpudbg.sm.engines.llvm import layout
+from gpudbg.sm.engines.llvm.ir.builder import LIKELY, Builder
+from gpudbg.sm.engines.llvm.ir.integers import Integers
+from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, Mask, Msk, Num, Slow, Val, Values
+from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
+from gpudbg.sm.engines.llvm.kernel.edges import Edges
+from gpudbg.sm.engines.llvm.kernel.exits import Exits
+from gpudbg.sm.engines.llvm.kernel.flow import (
+    ACTIVE,
+    BAR_COUNT,
+    BAR_PRED,
+    DEPTH,
+    EXITED,
+    STATUS,
+    VALID,
+)
+from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
+from gpudbg.sm.engines.llvm.layout import Left
+from gpudbg.sm.record import DONE, FIELDS, MOST_ACTIVATIONS
+from gpudbg.sm.residency import arena
+
+APART, READY, COUNT, OPENED, HELD, ACTIVATIONS = (
+    FIELDS[name].offset for name in ("apart", "ready", "backward", "opened", "held", "activations")
+)
+PC = FIELDS["pc"].offset
+WORDS = "<4 x i32>"
+LANES = "<32 x i32>"
+assert READY == APART + 4
+
+
+class GroupFlow:
+    """Control operations of the 128-bit instruction sets.
+
+    Attributes:
+        full: all lanes are active in this version of the code.
+    """
+
+    def __init__(
+        self,
+        ir: Builder,
+        values: Values,
+        ints: Integers,
+        cursor: Cursor,
+        exits: Exits,
+        edges: Edges,
+        runtime: RuntimeCalls,
+        full: bool,
+    ) -> None:
+        self.ir, self.values, self.ints, self.cursor = ir, values, ints, cursor
+        self.exits, self.edges, self.runtime = exits, edges, runtime
+        self.full = full
+
+    # ---- parts ---------------------------------------------------------------------------
+
+    def _active_bits(self) -> str:
+        """The mask of the active lanes as an i32 operand."""
+        return self.values.mask_bits(self.cursor.active)
+
+    def _end(self, target: str) -> None:
+        """The block ends by going to a label."""
+        self.ir.br(target)
+        self.cursor.ended = True
+
+    def _skip_none(self, lanes: str) -> None:
+        """Go on behind the instruction if no lane executes it."""
+        if self.cursor.guarded:
+            self.ir.unless(self.ir.op(f"icmp eq i32 {lanes}, 0"), self.edges.edge(self._next))
+
+    @property
+    def _next(self) -> int:
+        return self.cursor.next_pc
+
+    def _whole(self, lanes: str) -> None:
+        """Leave unless the lanes are all that are left of the warp."""
+        ir = self.ir
+        waits = ir.op(f"or i32 {ir.get('i32', '%rec', DEPTH)}, {ir.get('i32', '%rec', APART)}")
+        away = ir.op(f"xor i32 {lanes}, {self._active_bits()}")
+        self.exits.bail_unless(ir.op(f"icmp eq i32 {ir.op(f'or i32 {waits}, {away}')}, 0"))
+
+    def _count_back(self, back: str = "true") -> None:
+        """Count a backward branch (i1) of a group for which others may wait."""
+        if self.full:
+            return
+        ir = self.ir
+        count = ir.get("i32", "%rec", COUNT)
+        more = ir.op(f"add i32 {count}, {ir.op(f'zext i1 {back} to i32')}")
+        few = ir.op(f"icmp ult i32 {more}, {BACKWARD}")
+        here = ir.op(f"icmp eq i32 {ir.get('i32', '%rec', APART)}, 0")
+        self.exits.bail_unless(ir.op(f"and i1 {few}, {here}"))
+        ir.put("i32", more, "%rec", COUNT)
+
+    def _flow(self, target: int) -> str:
+        """A label: all active lanes go to `target`."""
+        if target == self._next:
+            return self.edges.edge(target)
+        ir, here, goal = self.ir, self.ir.fresh("taken"), self.edges.edge(target)
+        with ir.aside():
+            ir.label(here)
+            if target <= self.cursor.pc:
+                self._count_back()
+            ir.line(f"store i64 {self.cursor.pc}, ptr %came_from")
+            ir.br(goal)
+        return here
+
+    def _arrive(self, goal: str) -> None:
+        """Go on at a computed place, which may end the turn or change the version."""
+        ir, cursor = self.ir, self.cursor
+        moved = ir.op(f"icmp ne i64 {goal}, {self._next}")
+        before = ir.get("i64", "%came_from")
+        ir.put("i64", ir.op(f"select i1 {moved}, i64 {cursor.pc}, i64 {before}"), "%came_from")
+        ir.put("i64", goal, "%rec", PC)
+        self.exits.spend()
+        ir.br("dispatch")
+
+    def _moved(self, name: str, arguments: str) -> None:
+        """A function of the library says where the warp goes on."""
+        point = self.exits.stored()
+        target = self.runtime.function(name)
+        goal = self.ir.op(f"call i64 {target}(ptr %rec, {arguments}, i64 {self._next})")
+        refused = self.exits.exit_at(point, Left.STEP)
+        self.ir.provided(self.ir.op(f"icmp ne i64 {goal}, -1"), refused)
+        self._arrive(goal)
+
+    # ---- branches ------------------------------------------------------------------------
+
+    def branch(self, mask: Mask, target: int | Num) -> None:
+        ir = self.ir
+        if not isinstance(target, int):
+            self._jump(mask, target)
+            return
+        if target < 0:
+            raise Slow("a target that wraps around address 0")
+        if isinstance(mask, int) and mask == FULL and self.full:
+            self._end(self._flow(target))
+            return
+        lanes, active = self.values.mask_bits(mask), self._active_bits()
+        falls, taken = self.edges.falls(True), self._flow(target)
+        if target == self._next:
+            self._end(falls)
+            return
+        ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), falls)
+        apart = ir.fresh("split")
+        ir.choose(ir.op(f"icmp eq i32 {lanes}, {active}"), taken, apart)
+        with ir.aside():
+            ir.label(apart)
+            self._moved("groups.split", f"i32 {lanes}, i64 {target}")
+        self.cursor.ended = True
+
+    def _jump(self, mask: Mask, target: Num) -> None:
+        """A branch to a computed place, which is the same for all lanes."""
+        ir, values = self.ir, self.values
+        lanes, active = values.mask_bits(mask), self._active_bits()
+        self._skip_none(lanes)
+        self.exits.bail_unless(ir.op(f"icmp eq i32 {lanes}, {active}"))
+        if values.uniform(target):
+            goal = values.scalar(target, 64)
+            goal = ir.op(f"add i64 {goal}, 0")
+        else:
+            goal = self._same_in_all(target, lanes)
+        self.exits.settle()
+        self._count_back(ir.op(f"icmp ule i64 {goal}, {self.cursor.pc}"))
+        self._arrive(goal)
+        self.cursor.ended = True
+
+    def _same_in_all(self, target: Num, lanes: str) -> str:
+        """The value of the lanes, which leave unless they have the same."""
+        ir, kind = self.ir, "<32 x i64>"
+        every = self.values.bare(target, 64)
+        lane = "0"
+        if not self.full:
+            first = ir.op(f"call i32 @llvm.cttz.i32(i32 {lanes}, i1 false)")
+            lane = ir.op(f"and i32 {first}, 31")
+        goal = ir.op(f"extractelement {kind} {every}, i32 {lane}")
+        same = ir.op(f"icmp eq {kind} {every}, {self.values.spread(goal, 64)}")
+        bits = ir.op(f"bitcast <32 x i1> {same} to i32")
+        rest = ir.op(f"xor i32 {lanes}, -1")
+        self.exits.bail_unless(ir.op(f"icmp eq i32 {ir.op(f'or i32 {bits}, {rest}')}, -1"))
+        return goal
+
+    # ---- the end -------------------------------------------------------------------------
+
+    def exit(self, mask: Mask) -> None:
+        ir, exits, edges = self.ir, self.exits, self.edges
+        if mask == 0:
+            self._end(edges.edge(self._next))
+            return
+        lanes = self.values.mask_bits(mask)
+        if not isinstance(mask, int):
+            ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), edges.falls(True))
+        exits.settle()
+        self._exit_whole(lanes)
+        target = self.runtime.function("groups.end")
+        goal = ir.op(f"call i64 {target}(ptr %rec, i32 {lanes}, i64 {self._next})")
+        exits.bail_unless(ir.op(f"icmp ne i64 {goal}, -1"))
+        self._arrive(goal)
+        self.cursor.ended = True
+
+    def _exit_whole(self, lanes: str) -> None:
+        """The usual end: no lane is left and none waits."""
+        ir = self.ir
+        rest = ir.op(f"xor i32 {self._active_bits()}, {lanes}")
+        waits = ir.op(f"or i32 {ir.get('i32', '%rec', DEPTH)}, {ir.get('i32', '%rec', APART)}")
+        gone = ir.op(f"or i32 {ir.get('i32', '%rec', EXITED)}, {lanes}")
+        lost = ir.op(f"xor i32 {ir.get('i32', '%rec', VALID)}, {gone}")
+        odd = ir.op(f"or i32 {ir.op(f'or i32 {rest}, {waits}')}, {lost}")
+        whole, part = ir.fresh("whole"), ir.fresh("part")
+        ir.choose(ir.op(f"icmp eq i32 {odd}, 0"), whole, part)
+        ir.label(whole)
+        ir.put("i32", gone, "%rec", EXITED)
+        ir.put("i32", 0, "%rec", ACTIVE)
+        ir.put("i32", 0, "%rec", OPENED)
+        ir.put("<16 x i32>", "zeroinitializer", "%rec", HELD, 8)
+        ir.put("i32", DONE, "%rec", STATUS)
+        cta = ir.get("ptr", "%rec", layout.CTA_POINTER)
+        count = ir.op(f"call i32 @llvm.ctpop.i32(i32 {lanes})")
+        threads = ir.get("i64", cta, arena.LIVE_THREADS)
+        left = ir.op(f"sub i64 {threads}, {ir.op(f'zext i32 {count} to i64')}")
+        ir.put("i64", left, cta, arena.LIVE_THREADS)
+        ir.br(self.exits.side_exit(Left.DONE, self.cursor.pc, undone=False))
+        ir.label(part)
+
+    # ---- convergence barriers ------------------------------------------------------------
+
+    def open_barrier(self, number: int) -> None:
+        ir = self.ir
+        lanes = self.values.mask_bits(self.cursor.exec)
+        place, slow, done = HELD + 4 * number, ir.fresh("slow"), ir.fresh("opened")
+        if self.cursor.guarded:
+            ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), done)
+        held, opened = ir.get("i32", "%rec", place), ir.get("i32", "%rec", OPENED)
+        odd = ir.op(f"and i32 {held}, {lanes}")
+        odd = ir.op(f"or i32 {odd}, {ir.get('i32', '%rec', APART)}")
+        free = ir.op(f"icmp ult i32 {opened}, {MOST_ACTIVATIONS}")
+        good, quick = ir.op(f"and i1 {ir.op(f'icmp eq i32 {odd}, 0')}, {free}"), ir.fresh("open")
+        ir.choose(good, quick, slow, LIKELY)
+        ir.label(quick)
+        entry = self._activation(opened)
+        for n, value in enumerate((str(number), lanes, lanes, "0")):
+            ir.put("i32", value, entry, 4 * n)
+        ir.put("i32", ir.op(f"add i32 {opened}, 1"), "%rec", OPENED)
+        ir.put("i32", ir.op(f"or i32 {held}, {lanes}"), "%rec", place)
+        ir.br(done)
+        with ir.aside():
+            ir.label(slow)
+            function = self.runtime.function("groups.open")
+            ok = ir.op(f"call i1 {function}(ptr %rec, i32 {number}, i32 {lanes})")
+            ir.choose(ok, done, self.exits.side_exit(Left.STEP, self.cursor.pc), LIKELY)
+        ir.label(done)
+
+    def _activation(self, number: str) -> str:
+        """Where an activation stands in the record."""
+        # That of -1, where there is none, may be read: it lies in the header, too.
+        wide = self.ir.op(f"sext i32 {number} to i64")
+        first = self.ir.op(f"shl i64 {wide}, 4")
+        return self.ir.at("%rec", self.ir.op(f"add i64 {first}, {ACTIVATIONS}"))
+
+    def converge(self, number: int, mask: Mask) -> None:
+        ir = self.ir
+        if mask == 0:
+            self._end(self.edges.edge(self._next))
+            return
+        lanes = self.values.mask_bits(mask)
+        falls = self.edges.falls(True)
+        if not isinstance(mask, int):
+            ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), falls)
+        opened = ir.get("i32", "%rec", OPENED)
+        entry = self._activation(ir.op(f"sub i32 {opened}, 1"))
+        what = ir.get(WORDS, entry, 0, 4)
+        wanted = f"insertelement {WORDS} <i32 {number}, i32 poison, i32 poison, i32 0>"
+        wanted = ir.op(f"{wanted}, i32 {lanes}, i32 1")
+        wanted = ir.op(f"insertelement {WORDS} {wanted}, i32 {lanes}, i32 2")
+        same = ir.op(f"icmp eq {WORDS} {what}, {wanted}")
+        same = ir.op(f"icmp eq i4 {ir.op(f'bitcast <4 x i1> {same} to i4')}, -1")
+        # Nobody else is ready, and the groups are in the record.
+        alone = ir.op(f"icmp eq i64 {ir.get('i64', '%rec', APART)}, 0")
+        some = ir.op(f"icmp ne i32 {opened}, 0")
+        good = ir.op(f"and i1 {ir.op(f'and i1 {same}, {alone}')}, {some}")
+        if not (self.full and mask == FULL):
+            every = ir.op(f"icmp eq i32 {lanes}, {self._active_bits()}")
+            good = ir.op(f"and i1 {good}, {every}")
+        quick, slow = ir.fresh("met"), ir.fresh("slow")
+        ir.choose(good, quick, slow, LIKELY)
+        with ir.aside():
+            ir.label(slow)
+            self._moved("groups.converge", f"i32 {number}, i32 {lanes}")
+        ir.label(quick)
+        ir.put("i32", ir.op(f"sub i32 {opened}, 1"), "%rec", OPENED)
+        place = HELD + 4 * number
+        others = ir.op(f"xor i32 {lanes}, -1")
+        kept = ir.op(f"and i32 {ir.get('i32', '%rec', place)}, {others}")
+        ir.put("i32", kept, "%rec", place)
+        if not self.full:
+            ir.put("i32", 0, "%rec", COUNT)
+        self._end(falls)
+
+    def leave_barrier(self, number: int, mask: Mask) -> None:
+        ir = self.ir
+        lanes = self.values.mask_bits(mask)
+        some, done = ir.fresh("leave"), ir.fresh("left")
+        ir.choose(ir.op(f"icmp eq i32 {lanes}, 0"), done, some)
+        ir.label(some)
+        function = self.runtime.function("groups.leave")
+        ok = ir.op(f"call i1 {function}(ptr %rec, i32 {number}, i32 {lanes})")
+        self.exits.bail_unless(ok)
+        ir.br(done)
+        ir.label(done)
+
+    def barrier_mask(self, number: int, clear: bool, keep: bool) -> Num:
+        raise Slow("a convergence barrier that is saved")
+
+    def synchronize(self, value: Num, mask: Mask, exclusive: bool) -> None:
+        if exclusive or not self.values.uniform(value):
+            raise Slow("a WARPSYNC of computed masks, or of lanes that go on alone")
+        lanes = self.values.mask_bits(mask)
+        falls = self.edges.falls(True)
+        if self.cursor.guarded:
+            self.ir.unless(self.ir.op(f"icmp eq i32 {lanes}, 0"), falls)
+        self._whole(lanes)
+        self._end(falls)
+
+    def yield_turn(self, mask: Mask) -> None:
+        lanes = self.values.mask_bits(mask)
+        falls = self.edges.falls(True)
+        if self.cursor.guarded:
+            self.ir.unless(self.ir.op(f"icmp eq i32 {lanes}, 0"), falls)
+        ir = self.ir
+        waits = ir.op(f"or i32 {ir.get('i32', '%rec', DEPTH)}, {ir.get('i32', '%rec', APART)}")
+        self.exits.bail_unless(ir.op(f"icmp eq i32 {waits}, 0"))
+        self._end(falls)
+
+    # ---- CTA barriers --------------------------------------------------------------------
+
+    def barrier(
+        self, mode: str, barrier_id: Num, count: Num | None, reduce_op: str, pred: Mask | None
+    ) -> None:
+        ir, values, cursor = self.ir, self.values, self.cursor
+        threads = 0 if count is None else count
+        if not isinstance(threads, int) or not isinstance(barrier_id, int) or barrier_id > 15:
+            raise Slow("a barrier whose number or size is computed")
+        lanes = values.mask_bits(cursor.exec)
+        self._skip_none(lanes)
+        self._whole(lanes)
+        if mode == "RED":
+            voted = values.mask_bits(self.ints.mand(FULL if pred is None else pred, cursor.exec))
+            for name, mask in (("voted", voted), ("voters", lanes)):
+                ir.put("i64", ir.op(f"zext i32 {mask} to i64"), "%env", layout.FIELD[name])
+        code = barriers.code_of(mode, barrier_id, reduce_op, threads)
+        self._end(self.exits.side_exit(Left.BARRIER, cursor.pc, code))
+
+    def barrier_result(self) -> tuple[Num, Mask]:
+        count = Val(32, self.ir.get("i32", "%rec", BAR_COUNT), UNIFORM)
+        return count, Msk(bits=self.ir.get("i32", "%rec", BAR_PRED))
