@@ -73,6 +73,10 @@ class Displays(Attached[Owner]):
             if number in (None, row.number)
         )
 
+    def lines(self, number: int | None = None) -> list[str]:
+        """The lines of every display, or of one by number, with their present values."""
+        return [line for shown in self.shown(number) for line in shown.lines()]
+
     def _text(self, row: Display) -> str:
         try:
             return self._answer(self._inferior, row.command)

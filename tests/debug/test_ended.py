@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gpudbg.errors import CommandError
@@ -9,13 +11,13 @@ from tests.tui.helpers import open_first
 
 
 @pytest.fixture
-def ended():
+def ended() -> Any:
     session = open_first()
     assert session.run().kind == "exited"
     return session
 
 
-def test_buffers_and_values_that_were_shown_stay(ended) -> None:
+def test_buffers_and_values_that_were_shown_stay(ended: Any) -> None:
     out = ended.buffer("out")
     assert ended.command("print out[2]").lines == (f"$1 = {out[2]}",)
     assert ended.command("print $1 * 2 + in[1]").lines == (
@@ -31,12 +33,12 @@ def test_buffers_and_values_that_were_shown_stay(ended) -> None:
     "text",
     ["$R4", "$P0", "$CC", "threadIdx.x", "shared[0]", "%laneid", "n", "nosuch", "c[0x0][0x20]"],
 )
-def test_what_a_warp_had_has_gone(ended, text: str) -> None:
+def test_what_a_warp_had_has_gone(ended: Any, text: str) -> None:
     with pytest.raises(CommandError, match="the kernel has ended: no warp has"):
         ended.command(f"print {text}")
 
 
-def test_nothing_is_written_and_a_killed_launch_has_nothing(ended) -> None:
+def test_nothing_is_written_and_a_killed_launch_has_nothing(ended: Any) -> None:
     before = ended.buffer("out").copy()
     with pytest.raises(CommandError, match="has ended"):
         ended.command("print out[0] = 7")

@@ -88,7 +88,7 @@ REFUSED: dict[str, Callable[[DebugSession], object]] = {
     "print": lambda s: s.command("print $R4"),
     "evaluate": lambda s: s.evaluate("$R4"),
     "warp": lambda s: s.warp(),
-    "memory": lambda s: s.memory("global", 0, 4),
+    "memory": lambda s: s.memory(0, 4, "global"),
     "write": lambda s: s.memory.write("global", 0, b"1234"),
     "break_at": lambda s: s.break_at("k"),
     "watch_at": lambda s: s.command("watch $R4"),

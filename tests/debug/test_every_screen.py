@@ -16,6 +16,7 @@ import pytest
 
 import gpudbg
 from gpudbg.answers.words import dim
+from gpudbg.debug.focus.warp_ids import WarpIds
 from gpudbg.debug.symbols import as_written
 from gpudbg.frontends.mi import shown, stops
 from gpudbg.frontends.tui.collect import Collector
@@ -34,6 +35,14 @@ ISETP.LT.AND P0, PT, R0, 0x20, PT
 MOV R1, R0
 EXIT
 """
+
+
+def thread_of(session: gpudbg.DebugSession, warp: Any) -> dict[str, Any]:
+    """A warp as GDB/MI lists a thread."""
+    ids = WarpIds()
+    ids.sync(session)
+    (row,) = ids.threads(session, [n for n in ids.known() if ids.number(warp) == n])
+    return dict(shown.thread_fields(session, row))
 
 
 def story(name: str) -> gpudbg.DebugSession:
@@ -113,7 +122,7 @@ def same_everywhere(session: gpudbg.DebugSession, printed: tuple[str, ...], data
 
     # MI: *stopped, -stack-info-frame, -thread-info.
     told = stops.stopped_fields(session, stop, {}, 1)
-    thread = shown.thread_fields(session, 1, warp.state)
+    thread = thread_of(session, warp.state)
     frame = shown.frame_fields(session, shown.selected_frame(session))
     for fields in (told["frame"], thread["frame"], frame):
         assert fields["addr"] == shown.address(pc)
@@ -206,7 +215,7 @@ def test_other_warps_of_a_deadlock_stand_at_their_barriers() -> None:
     assert [row["pc"] for row in rows] == [0x18, 0x28]
     session.focus_on(0, 1, 0)
     assert session.warp().pc == 0x28
-    assert shown.thread_fields(session, 2, session.warp().state)["frame"]["line"] == 5
+    assert thread_of(session, session.warp().state)["frame"]["line"] == 5
     assert session.command("x/i $pc").lines[0].endswith("0028  @!P0 BAR.SYNC 0x2")
     assert Collector(session, Options()).take().stop_where == "apart+0x28"
 

@@ -16,6 +16,7 @@ import gpudbg
 from gpudbg.cli import main
 from gpudbg.errors import CommandError
 from gpudbg.symbols.function_names import named_by, readable
+from tests.narrowing import there
 
 CUBIN = Path(__file__).parent / "data" / "names.cubin"
 ALL = {"a::f(int)", "b::f(int)", "b::f(float)"}
@@ -48,7 +49,7 @@ def test_a_name_means_every_function_that_bears_it(name: str, functions: set[str
         assert len(point.addresses) == len(functions)
         met = set()
         while (stop := live.cont()).kind == "breakpoint":
-            met.add(live.symbols.pc(stop.pc))
+            met.add(live.symbols.pc(there(stop.pc)))
         assert stop.kind == "exited"
         assert met == set(point.addresses)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +17,7 @@ MIXED = KERNELS / "mixed.cubin"
 BLOCKS, WARPS = 64, 128
 
 
-def session_of(path: object, engine: str = "step", **options: object) -> DebugSession:
+def session_of(path: str | Path, engine: str = "step", **options: Any) -> DebugSession:
     session = gpudbg.open(path, engine=engine, **options)
     session.settings.set("gather", "on")
     return session

@@ -32,7 +32,7 @@ def endless(tmp_path: Path) -> gpudbg.DebugSession:
     source, made = tmp_path / "endless.sass", tmp_path / "endless.cubin"
     source.write_text(LOOP)
     assert cli.main(["asm", str(source), "--cubin", str(made)]) == 0
-    return gpudbg.load(made).launch("endless", block=np.int64(32))
+    return gpudbg.load(made).launch("endless", block=int(np.int64(32)))
 
 
 @contextmanager

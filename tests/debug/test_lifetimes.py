@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +139,7 @@ def test_launches_give_everything_back(no_collector: None, program: Any, how: st
 def test_a_closed_session_refuses_by_name(program: Any) -> None:
     """Every public method and attribute but the records says which session is closed."""
     session = _launch(program)
-    views = [session.warp(), next(session.warps()), session.timeline, session.displays]
+    views: list[Any] = [session.warp(), next(session.warps()), session.timeline, session.displays]
     buffer = session.launch.arguments[0].buffer
     names = {name for name in {*dir(session), *vars(session)} if not name.startswith("_")}
     stop = session.run()
@@ -153,12 +153,13 @@ def test_a_closed_session_refuses_by_name(program: Any) -> None:
             getattr(session, name)
     with pytest.raises(AttributeError):
         session.nothing_of_that_name  # type: ignore[attr-defined]  # noqa: B018
-    for look in (
+    looks: tuple[Callable[[], object], ...] = (
         lambda: views[0].pc,
         lambda: views[1].lane(3).R[4],
         lambda: views[2].switch(True),
         lambda: views[3].lines(),
-    ):
+    )
+    for look in looks:
         with pytest.raises(UsageError, match="the session of saxpy is closed"):
             look()
     for use in (buffer.array, lambda: buffer.write(np.zeros(4096)), buffer.free):

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gpudbg.analysis.liveness import CALLS, Liveness, of_kernel
 from gpudbg.analysis.nearby import Nearby
+from gpudbg.debug.session import DebugSession
 from gpudbg.debug.symbols import Symbols
 from gpudbg.formats.files import read_program
 from gpudbg.formats.layout import relocate
+from tests.narrowing import a, there
 from tests.tui.helpers import CUBINS, DIVERGE, FIRST, open_kernel
 
 
-def kernel(name="first"):
+def analysed(symbols: Symbols) -> Liveness:
+    """The liveness of a short kernel: of all of it at once."""
+    return a(Liveness, of_kernel(symbols.program, symbols.image, symbols.kernel))
+
+
+def kernel(name: str = "first") -> DebugSession:
     return open_kernel(FIRST) if name == "first" else open_kernel("divergence", DIVERGE)
 
 
-def lone_lane(seed):
+def lone_lane(seed: int) -> DebugSession:
     """One thread of a branchy kernel: what it executes is one path."""
     return open_kernel(
         "divergence",
@@ -41,7 +50,7 @@ def simulated(live: Liveness, path: list[int]) -> None:
 def test_along_a_run_every_read_register_was_live_since_its_write(seed: int) -> None:
     session = lone_lane(seed)
     symbols = session.symbols
-    live = of_kernel(symbols.program, symbols.image, symbols.kernel)
+    live = analysed(symbols)
     path, written = [], 0
     for _ in range(150):
         state = session.warp().state
@@ -51,7 +60,7 @@ def test_along_a_run_every_read_register_was_live_since_its_write(seed: int) -> 
         assert not live.untouched([offset], 255) & written
         written |= live.writes[offset]
         session.step()
-        if session.stop.finished:
+        if there(session.stop).finished:
             break
     assert len(path) > 10
     simulated(live, path)
@@ -59,7 +68,7 @@ def test_along_a_run_every_read_register_was_live_since_its_write(seed: int) -> 
 
 def test_marks_of_a_register_are_those_of_the_instruction() -> None:
     symbols = kernel("divergence").symbols
-    live = of_kernel(symbols.program, symbols.image, symbols.kernel)
+    live = analysed(symbols)
     # 0008 MOV R1, c[0x0][0x20]; 0010 S2R R0; 0048 ISETP R0; 00d0 @P0 BRA 0x1020
     assert live.mark(0x10, 0) == "^"
     assert live.mark(0x48, 0) == "v"
@@ -72,7 +81,7 @@ def test_marks_of_a_register_are_those_of_the_instruction() -> None:
 
 def test_tokens_name_the_instruction_that_pushed_them() -> None:
     symbols = kernel("divergence").symbols
-    live = of_kernel(symbols.program, symbols.image, symbols.kernel)
+    live = analysed(symbols)
     # 0070 PBK 0x11a0; 00d0 @P0 BRA 0x1020; 0148 SSY 0x1b8
     assert live.pushers("PBK", 0x11A0) == (0x70,)
     assert live.pushers("SSY", 0x1B8) == (0x148,)
@@ -83,11 +92,11 @@ def test_tokens_name_the_instruction_that_pushed_them() -> None:
 
 def test_an_unknown_place_may_have_written_everything() -> None:
     symbols = kernel().symbols
-    live = of_kernel(symbols.program, symbols.image, symbols.kernel)
+    live = analysed(symbols)
     assert live.untouched([0x7FF8], 16) == 0
 
 
-def nearby(symbols) -> Nearby:
+def nearby(symbols: Symbols) -> Nearby:
     """The same section, looked at as a long one."""
     image = symbols.image
     place = next(p for p in image.placements if p.section == symbols.kernel.section)
@@ -96,14 +105,14 @@ def nearby(symbols) -> Nearby:
     return Nearby(image.code[start : start + place.size], symbols.program.arch, known)
 
 
-def programs():
+def programs() -> Any:
     """Every kernel of the test programs that the whole walk takes."""
     for path in sorted(CUBINS.glob("*.cubin")):
         program = read_program(str(path))
         image = relocate(program, segment_addresses=dict.fromkeys(program.segments, 1 << 32))
         for kernel in program.kernels.values():
             symbols = Symbols(program, image, kernel)
-            live = of_kernel(symbols.program, symbols.image, symbols.kernel)
+            live = analysed(symbols)
             if isinstance(live, Liveness):
                 yield path.stem, symbols, live
 

@@ -13,6 +13,7 @@ from gpudbg.assembler import assemble_file
 from gpudbg.debug.values.never_written import never_written
 from gpudbg.debug.views.text import output_lines
 from tests.mi.client import Client
+from tests.narrowing import there
 
 STORES = """\
 .kernel stores
@@ -116,7 +117,7 @@ def test_compiled_code_marks_the_same_bytes(tmp_path: Path, jobs: str) -> None:
         assert written(session, "shared", 0, 128) == SHARED
         assert written(session, "local", 0xFFFFF0, 16) == set()
         focus = session.focus
-        session.focus_on(focus.sm, focus.warp, 1)
+        session.focus_on(there(focus).sm, there(focus).warp, 1)
         assert written(session, "local", 0xFFFFF0, 16) == LOCAL
         out = session.launch.arguments[0].buffer.address
         assert written(session, "global", out, 64) == DEVICE

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -15,7 +17,7 @@ ALL = (1 << 32) - 1
 LINE = np.linspace(-1, 1, 32)
 
 
-def odd_lanes(values: np.ndarray, active: int = ALL) -> list[int]:  # type: ignore[type-arg]
+def odd_lanes(values: np.ndarray[Any, Any], active: int = ALL) -> list[int]:
     found = shape(values, active, ALL, "f")
     return [n for n in range(32) if found.odd >> n & 1]
 
@@ -24,7 +26,7 @@ def odd_lanes(values: np.ndarray, active: int = ALL) -> list[int]:  # type: igno
 @pytest.mark.parametrize("strange", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("lanes", [[28], [0], [3, 4, 5], list(range(20)), list(range(31))])
 def test_lanes_without_a_number_are_outliers(dtype: type, strange: float, lanes: list[int]) -> None:
-    values = LINE.astype(dtype)
+    values: np.ndarray[Any, Any] = LINE.astype(dtype)
     values[lanes] = strange
     assert set(lanes) <= set(odd_lanes(values))
     words = shape(values, ALL, ALL, "f").words
@@ -83,7 +85,7 @@ def test_print_all_names_them() -> None:
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_buffers_are_looked_at_whole(dtype: type) -> None:
-    values = np.zeros((3, 1 << 20), dtype)
+    values: np.ndarray[Any, Any] = np.zeros((3, 1 << 20), dtype)
     values[0, 100_000] = values[2, 5] = np.nan
     values[1, 7] = -np.inf
     found = not_finite(values)
@@ -109,7 +111,8 @@ def test_what_changed_is_counted_in_the_whole_buffer(elements: int) -> None:
         "block_max", grid=4, block=64, args=[values, np.zeros(4, np.int32), np.int32(250)]
     )
     given = session.launch.arguments
-    session.launch = type("Given", (), {"arguments": (*given, _argument(data))})()  # type: ignore
+    held: Any = session
+    held.launch = type("Given", (), {"arguments": (*given, _argument(data))})()
     taker = OutputTaker(session)
     (row,) = [r for r in taker.take() if r.name == "data"]
     assert (row.changed, row.strange, row.count) == (0, "1 NaN, first 7", elements)

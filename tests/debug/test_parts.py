@@ -50,8 +50,13 @@ def test_parts_that_are_asked_for_keep_their_session() -> None:
 def test_a_pending_breakpoint_keeps_its_callback() -> None:
     with gpudbg.open(STEPS) as session:
         seen: list[Stop] = []
+
+        def keep(stop: Stop) -> bool:
+            seen.append(stop)
+            return False
+
         point = session.break_at(
-            "later.cu:3", pending=True, callback=lambda session, stop: seen.append(stop) or False
+            "later.cu:3", pending=True, callback=lambda session, stop: keep(stop)
         )
         point.location = "block_max+0x28"
         session.breakpoints.resolve_pending()

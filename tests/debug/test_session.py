@@ -16,7 +16,7 @@ from gpudbg.errors import CommandError, UsageError
 def expected_maxima() -> list[int]:
     values = (np.arange(256, dtype=np.int64) * 37) % 5000
     sums = [v + sum(int(d) for d in str(v)) if i < 250 else 0 for i, v in enumerate(values)]
-    return [max(sums[b * 64 : b * 64 + 64]) for b in range(4)]
+    return [int(max(sums[b * 64 : b * 64 + 64])) for b in range(4)]
 
 
 def test_runs_to_the_end_with_the_right_output(session: DebugSession) -> None:

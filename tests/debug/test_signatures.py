@@ -45,7 +45,7 @@ def test_names_and_types() -> None:
 
 def test_a_template_has_the_types_of_its_instance() -> None:
     sizes = [Param(n, 8 * n, size) for n, size in enumerate((8, 4))]
-    made = replace(kernel(), name="_Z5scaleIfLi64EEvPT_S0_", params=sizes)
+    made = replace(kernel(), name="_Z5scaleIfLi64EEvPT_S0_", params=tuple(sizes))
     text = "template <typename T, int N = 4> __global__ void scale(T *x, const T k) {}"
     found = from_text(text, made)
     assert found is not None

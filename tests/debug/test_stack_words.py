@@ -8,6 +8,7 @@ from gpudbg.debug.stops.fault_card import fault_card
 from gpudbg.debug.stops.stack_sizes import stack_words
 from gpudbg.debug.views.text import stop_card
 from gpudbg.sm.launch import MAX_LOCAL_BYTES
+from tests.narrowing import there
 from tests.tui.helpers import open_kernel
 
 ENDLESS = "--grid 1 --block 32 --arg flag=i32[1]:fill(value=1) --arg out=i32[32]:zeros".split()
@@ -26,8 +27,12 @@ def test_recursion_names_the_stack_and_the_option() -> None:
     assert "stack_bytes = 2048" in last
     assert f"  stack   {last}" in stop_card(session, stop)
     card = fault_card(session, stop)
-    assert card.why[-2:] == (first, last)
-    assert (card.nearest.space, card.nearest.side, card.nearest.size) == ("local", "before", 1024)
+    assert there(card).why[-2:] == (first, last)
+    assert (
+        there(there(card).nearest).space,
+        there(there(card).nearest).side,
+        there(there(card).nearest).size,
+    ) == ("local", "before", 1024)
 
 
 def test_what_is_said_fits_the_case() -> None:

@@ -149,7 +149,7 @@ def compared(tree: ast.AST) -> Iterator[int]:
                 name = side.value
                 last = name.attr if isinstance(name, ast.Attribute) else getattr(name, "id", "")
                 if last == "stop":
-                    yield node.lineno
+                    yield side.lineno
 
 
 def test_nothing_compares_the_word_of_a_stop() -> None:

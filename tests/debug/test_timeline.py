@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from gpudbg.debug.stories import stories
 from gpudbg.debug.trace import record as records
 from gpudbg.debug.trace.record import Record, lane_counts
 from gpudbg.errors import CommandError
+from tests.narrowing import there
 
 FIRST = "first_steps"
 CUBINS = Path(__file__).parents[1] / "data" / "kernels" / "cubin" / "sm_50"
@@ -21,17 +23,17 @@ class Truth(gpudbg.Observer):
     """(pc, lanes, CTA, warp) of every instruction, as the step engine calls them one by one."""
 
     def __init__(self) -> None:
-        self.rows = []
+        self.rows: list[tuple[int, int, int, int]] = []
 
-    def instruction(self, warp, pc, instruction, lanes) -> None:
+    def instruction(self, warp: Any, pc: int, instruction: Any, lanes: int) -> None:
         self.rows.append((pc, lanes, warp.cta.number, warp.index))
 
 
-def opened(name=FIRST):
+def opened(name: Any = FIRST) -> Any:
     return gpudbg.open(stories()[name])
 
 
-def truth_of(name=FIRST):
+def truth_of(name: Any = FIRST) -> Any:
     session = opened(name)
     with session.subscribe(Truth()) as truth:
         session.run()
@@ -88,7 +90,7 @@ def test_writers_and_stores_are_those_of_the_run() -> None:
     assert all(count >= 1 and 1 <= lanes <= 32 for _, _, count, lanes in stores)
 
 
-def columns_by_hand(truth, warp, start, stop, columns):
+def columns_by_hand(truth: Any, warp: Any, start: int, stop: int, columns: int) -> Any:
     """Most lanes per column, -1 where the warp executed nothing."""
     out = [-1] * columns
     for tick, (_, lanes, *who) in enumerate(truth):
@@ -209,7 +211,7 @@ def test_only_stops_of_the_present_launch_count() -> None:
 
 
 # ---- long runs -------------------------------------------------------------------------------
-def rows_of(count, warps=4, turn=16):
+def rows_of(count: int, warps: int = 4, turn: int = 16) -> Any:
     """Rows as the machine makes them: warps take turns, lanes grow with the warp."""
     tick = np.arange(count, dtype=np.int64)
     warp = tick // turn % warps
@@ -297,7 +299,9 @@ def test_a_small_launch_that_gets_long_runs_on_unrecorded(
     session.timeline.looked_at()
     session.cont(max_instructions=40_000)
     record = session.timeline.present()
-    assert (record.first, record.end) == (100_000, 140_000), "who looks has it as long as it takes"
+    assert (there(record).first, there(record).end) == (100_000, 140_000), (
+        "who looks has it as long as it takes"
+    )
     session.restart()
     assert session.timeline.recording, "it goes on as it was asked for"
 

@@ -12,6 +12,7 @@ from gpudbg.debug.session import DebugSession
 from gpudbg.errors import CommandError
 from gpudbg.expr import evaluate, parse
 from tests.mi.client import KERNELS
+from tests.narrowing import there
 
 Make = Callable[[], DebugSession]
 MAXIMA = [2340, 4727, 5022, 4223]
@@ -85,7 +86,7 @@ def test_stepping_stops_at_a_watchpoint(session: DebugSession) -> None:
 
 def test_conditions_counts_and_callbacks(session: DebugSession) -> None:
     seen: list[str] = []
-    session.watch_at("arg1[0]@4", callback=lambda _, stop: bool(seen.append(stop.watch[0].new)))
+    session.watch_at("arg1[0]@4", callback=lambda _, stop: seen.append(stop.watch[0].new))
     session.watch_at("arg1[1]", condition="blockIdx.x == 7")
     assert session.cont().kind == "exited"
     assert len(seen) == 4
@@ -124,7 +125,7 @@ def test_what_cannot_be_watched(session: DebugSession, line: str, words: str) ->
         *((f, c) for f in (0, 2, 3) for c in ("until stores.cu:16", "next 9", "stepi 400 cta")),
     ],
 )
-def test_who_touched_a_place_while_the_block_runs_along(command, focus) -> None:
+def test_who_touched_a_place_while_the_block_runs_along(command: str, focus: str) -> None:
     with gpudbg.open(KERNELS / "stores.cubin") as session:
         session.break_at("put", condition="threadIdx.x == 0")
         session.cont()
@@ -132,12 +133,12 @@ def test_who_touched_a_place_while_the_block_runs_along(command, focus) -> None:
         session.set_focus(f"warp {focus}")
         for _ in range(3):
             session.command(command)
-            if session.stop.watch:
+            if there(session.stop).watch:
                 break
-        (seen,) = session.stop.watch
-        code = session.symbols.instruction(session.symbols.pc(seen.pc)).text
+        (seen,) = there(session.stop).watch
+        code = there(session.symbols.instruction(session.symbols.pc(seen.pc))).text
         assert (seen.new, "STG" in code) == (str(100 + seen.warp), True)
-        assert session.stop.warp == seen.warp
+        assert there(session.stop).warp == seen.warp
 
 
 def test_a_register_of_another_warp_is_watched_in_line_steps() -> None:
@@ -151,4 +152,4 @@ def test_a_register_of_another_warp_is_watched_in_line_steps() -> None:
         assert stop.watch
         assert (stop.watch[0].warp, stop.warp) == (2, 2)
         code = session.symbols.instruction(session.symbols.pc(stop.watch[0].pc))
-        assert "R5" in code.text
+        assert "R5" in there(code).text

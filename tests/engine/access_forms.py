@@ -136,7 +136,8 @@ def noting() -> Iterator[Notes]:
         notes.note(what)
         kept[1](self, what)
 
-    builder.Builder.op, builder.Builder.line = op, line  # type: ignore[method-assign]
+    own: Any = builder.Builder
+    own.op, own.line = op, line
     try:
         yield notes
     finally:

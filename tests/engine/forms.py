@@ -21,8 +21,9 @@ from gpudbg.regs.special import coupled_numbers
 from gpudbg.sm import record as rec
 from gpudbg.sm.barriers.phase import Barriers
 from gpudbg.sm.engines.llvm import build, layout
-from gpudbg.sm.engines.llvm.kernel.emitter import COMPILED_SREGS, Emitter, Options
+from gpudbg.sm.engines.llvm.kernel.emitter import Emitter, Options
 from gpudbg.sm.engines.llvm.kernel.listing import Listing
+from gpudbg.sm.engines.llvm.kernel.special import COMPILED_SREGS
 from gpudbg.sm.engines.values import const32
 from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
 from gpudbg.sm.sregs import ROWS

@@ -98,7 +98,9 @@ def compare_traces(cubin: bytes, program: RandomProgram, seed: int) -> tuple[str
         return ends[0][0], f"entry {n} of the traces: step {first[n]}, run {second[n]}"
     if len(first) != len(second):
         return ends[0][0], f"{len(first)} accesses by step, {len(second)} by run"
-    return ends[0][0], machines.difference(*(machines.grid_state(s.grid) for s in (step, run)))
+    return ends[0][0], machines.difference(
+        machines.grid_state(step.grid), machines.grid_state(run.grid)
+    )
 
 
 def by_rule(cubin: bytes, program: RandomProgram, seed: int, arch: str) -> str:

@@ -33,9 +33,11 @@ from gpudbg.isa.spa5.decode import decode
 from gpudbg.mem.local import LocalMemory
 from gpudbg.mem.store import ByteStore
 from gpudbg.sm import record as rec
+from gpudbg.sm.atomics.compiled import atomic_functions, sum_functions
 from gpudbg.sm.engines.llvm import build, layout
-from gpudbg.sm.engines.llvm.kernel.emitter import COMPILED_SREGS, Emitter, Options
+from gpudbg.sm.engines.llvm.kernel.emitter import Emitter, Options
 from gpudbg.sm.engines.llvm.kernel.listing import Listing
+from gpudbg.sm.engines.llvm.kernel.special import COMPILED_SREGS
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.engines.llvm.runtime import library
 from gpudbg.sm.engines.step import Bound
@@ -221,8 +223,8 @@ def access_library(wide_vectors: bool) -> str:
             *library.access_functions(wide_vectors),
             *library.generic_functions(),
             *library.constant_functions(),
-            *library.atomic_functions(),
-            *library.sum_functions(),
+            *atomic_functions(),
+            *sum_functions(),
         ]
     )
 
@@ -471,12 +473,12 @@ class Batch:
         active = lanes or 1 << rng.randrange(32)
         if each.guarded and rng.randrange(4):
             active = rng.choice((FULL, FULL, active | rng.getrandbits(32)))
-        words = warp.words
+        record = warp.words
         for k in range(7):
             warp.predicates[k] = rng.getrandbits(32)
         warp.predicates[1], warp.predicates[2] = lanes, ~lanes & FULL
-        words[rec.VALID], words[rec.EXITED], words[rec.STATUS] = FULL, 0, rec.READY
-        words[rec.DEPTH] = words[rec.BAR_WAIT] = 0
+        record[rec.VALID], record[rec.EXITED], record[rec.STATUS] = FULL, 0, rec.READY
+        record[rec.DEPTH] = record[rec.BAR_WAIT] = 0
         warp.active, warp.pc = active, self.pc(n)
 
     def _snapshot(self) -> list[Any]:

@@ -78,7 +78,8 @@ def lowered(a: U32s, b: U32s, c: U32s, kind: str, half: bool, number: int) -> U3
         held = products(wide["a"][:, chosen], wide["b"][:, chosen], held, "F16", half, number, None)
     kinds = (np.uint16, np.float16) if half else (np.uint32, np.float32)
     total = c.astype(kinds[0]).view(kinds[1]) + held.astype(kinds[0]).view(kinds[1])
-    return total.view(kinds[0]).astype(np.uint32)
+    found: U32s = total.view(kinds[0]).astype(np.uint32)
+    return found
 
 
 def _halves(raw: U32s, kind: str) -> U32s:

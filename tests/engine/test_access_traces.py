@@ -32,7 +32,8 @@ def launched(kernel: str, engine: str, jobs: int = 1) -> Any:
 
 def traced(session: Any, *events: str, most: int | None = None, **where: Any) -> gpudbg.TraceLog:
     """The log of a run, in parts of `most` instructions."""
-    with session.trace(*events or ("access",), **where) as log:
+    with session.trace(*events or ("access",), **where) as taken:
+        log: gpudbg.TraceLog = taken
         while session.run(max_instructions=most).kind in ("limit", "breakpoint"):
             pass
     return log
@@ -54,18 +55,20 @@ def test_both_engines_log_the_same(kernel: str) -> None:
 def test_compiled_code_notes_accesses(monkeypatch: pytest.MonkeyPatch) -> None:
     """The step engine executes next to nothing of a traced run, and no entry calls Python."""
     wanted = traced(launched("reduce_sum", "step"))
-    calls = []
-    inner = StepEngine.load
-    monkeypatch.setattr(
-        StepEngine, "load", lambda self, *given: calls.append(1) or inner(self, *given)
-    )
-    notes = []
-    note = gpudbg.TraceLog.note_accesses
-    monkeypatch.setattr(
-        gpudbg.TraceLog,
-        "note_accesses",
-        lambda self, batch: notes.append(len(batch)) or note(self, batch),
-    )
+    calls: list[int] = []
+    notes: list[int] = []
+    inner, note = StepEngine.load, gpudbg.TraceLog.note_accesses
+
+    def load(engine: StepEngine, *given: Any) -> Any:
+        calls.append(1)
+        return inner(engine, *given)
+
+    def note_accesses(log: gpudbg.TraceLog, batch: Any) -> None:
+        notes.append(len(batch))
+        note(log, batch)
+
+    monkeypatch.setattr(StepEngine, "load", load)
+    monkeypatch.setattr(gpudbg.TraceLog, "note_accesses", note_accesses)
     log = traced(launched("reduce_sum", "run"))
     assert log == wanted
     assert len(calls) < len(log) / 50

@@ -82,7 +82,7 @@ def _expected() -> np.ndarray:
     either = sum(0x10000 for n in rounds)
     made = np.full(THREADS, above + either, np.uint32)
     consumers = np.arange(64)
-    made[64:] += sum(consumers + n for n in rounds).astype(np.uint32)
+    made[64:] += np.sum([consumers + n for n in rounds], 0).astype(np.uint32)
     return np.tile(made, BLOCKS)
 
 

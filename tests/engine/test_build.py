@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from functools import cache
+from functools import cache as cached
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest
 
 import gpudbg
 from gpudbg.errors import UsageError
-from gpudbg.sm.engines.llvm import build, start
+from gpudbg.sm.engines.llvm import build, cache, layout, start
 from gpudbg.sm.engines.llvm import program as program_module
 from gpudbg.sm.engines.llvm.kernel.listing import Listing
 from gpudbg.sm.engines.llvm.program import GOOD, QUICK, Program, Version
@@ -51,20 +51,20 @@ def test_damaged_objects_are_made_again(folder: Path, damage: str) -> None:
         ]
     )
     assert build.object_of(TEXT, 0) == good
-    assert build._read(kept) == good
+    assert cache.read(kept) == good
 
 
 def test_writers_at_once(folder: Path) -> None:
     """Several writers of one object leave one good file and nothing else."""
     body = b"content" * 1000
     path = folder / "object.o"
-    workers = [threading.Thread(target=build._write, args=(path, body)) for _ in range(8)]
+    workers = [threading.Thread(target=cache.write, args=(path, body)) for _ in range(8)]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
     assert [p.name for p in folder.iterdir()] == ["object.o"]
-    assert build._read(path) == body
+    assert cache.read(path) == body
 
 
 TWICE = """
@@ -75,7 +75,7 @@ for n in range(30):
     text = f"define i32 @f() {{\\n  ret i32 {n}\\n}}\\n"
     made = build.object_of(text, 0)
     kept = [p for p in pathlib.Path(sys.argv[1]).iterdir() if p.suffix == ".o"]
-    assert made and all(build._read(p) for p in kept)
+    assert made and all(cache.read(p) for p in kept)
 """
 
 
@@ -94,7 +94,7 @@ def test_objects_depend_on_code_version_and_host(
 ) -> None:
     """Another engine version or another host takes another file."""
     build.object_of(TEXT, 0)
-    monkeypatch.setattr(build.layout, "VERSION", "another")
+    monkeypatch.setattr(layout, "VERSION", "another")
     build.object_of(TEXT, 0)
     here = build.host()
     other = build.Host(here.triple, "x86-64" if here.cpu != "x86-64" else "generic", here.features)
@@ -105,8 +105,8 @@ def test_objects_depend_on_code_version_and_host(
 
 
 def test_a_cache_that_cannot_be_written(folder: Path) -> None:
-    build._write(folder / "missing" / "object.o", b"content")
-    assert build._read(folder / "missing" / "object.o") is None
+    cache.write(folder / "missing" / "object.o", b"content")
+    assert cache.read(folder / "missing" / "object.o") is None
 
 
 def test_without_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -316,7 +316,7 @@ def test_the_library_is_one_for_all_threads(monkeypatch: pytest.MonkeyPatch) -> 
                 pass
 
     monkeypatch.setattr(build, "Library", Slow)
-    monkeypatch.setattr(build, "_library", cache(build._library.__wrapped__))
+    monkeypatch.setattr(build, "_library", cached(build._library.__wrapped__))
     workers = [threading.Thread(target=build.library) for _ in range(2)]
     for worker in workers:
         worker.start()

@@ -37,7 +37,7 @@ def written(engine: str, wait: str, clock: str) -> list[int]:
     program = gpudbg.assemble_program(text, engine=engine)
     with program.launch(grid=2, block=96, args=[np.zeros(96 * 5, np.uint32)]) as session:
         assert session.run().kind == "exited"
-        return session.buffer(0).tolist()
+        return [int(value) for value in session.buffer(0)]
 
 
 @pytest.mark.parametrize("clock", ["SR_CLOCKLO", "SR_GLOBALTIMERLO"])

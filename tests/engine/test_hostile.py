@@ -15,8 +15,10 @@ from gpudbg.assembler import assemble_file
 from gpudbg.mem.faults import MemoryFault
 from gpudbg.mem.local import LocalMemory
 from gpudbg.sm.engines.llvm.kernel.emitter import Emitter, Options
+from gpudbg.sm.engines.llvm.start import FastEngine
 from tests import kernel_cases as kc
 from tests.engine import access_forms, guarded, machines, test_addresses
+from tests.narrowing import a, there
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -87,7 +89,7 @@ def test_entries_for_accesses_do_not_outnumber_instructions() -> None:
     out = program.device.buffer(np.zeros(64, np.uint32))
     session = program.launch("blocks", grid=1, block=32, args=[out])
     assert session.run().kind == "exited"
-    made = session.grid.fast.engine.program
+    made = there(a(FastEngine, session.grid.fast).engine).program
     for full in (True, False):
         options = Options(full, made.registers, made.banks, made.sregs)
         emitter = Emitter(made.listing, options)

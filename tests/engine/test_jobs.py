@@ -20,6 +20,7 @@ from gpudbg.sm.engines.llvm import threads, workers
 from gpudbg.sm.engines.llvm.threads import ThreadPool
 from gpudbg.sm.residency.step import Residency
 from tests import kernel_cases as kc
+from tests.narrowing import there
 
 KERNELS = (
     "atomics_global", "barriers", "crc32", "generic_ptr", "jump_table",
@@ -155,7 +156,12 @@ def _contend(rounds: int, **options: Any) -> tuple[Any, np.ndarray]:
 def test_atomics_lose_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     together: list[int] = []
     real = ThreadPool.run
-    monkeypatch.setattr(ThreadPool, "run", lambda s, w: (together.append(len(w)), real(s, w))[1])
+
+    def run(pool: ThreadPool, work: Any) -> Any:
+        together.append(len(work))
+        return real(pool, work)
+
+    monkeypatch.setattr(ThreadPool, "run", run)
     threads = BLOCKS * THREADS
     _, words = _contend(ROUNDS, jobs=2)
     assert max(together) == 2
@@ -234,7 +240,7 @@ def test_breakpoints_and_a_change_of_threads() -> None:
     met = []
     while (stop := session.cont()).kind == "breakpoint":
         warp = session.grid.schedule.warp
-        met.append((warp.cta.number, warp.index))
+        met.append((there(warp).cta.number, there(warp).index))
         session.execute(f"set jobs {1 + len(met) % 3}")
     assert stop.kind == "exited"
     config = session.grid.config
@@ -295,7 +301,12 @@ def test_blocks_taken_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     grid = session.grid
     back: list[range] = []
     real = Residency.hand_back
-    monkeypatch.setattr(Residency, "hand_back", lambda s, n: (back.append(n), real(s, n)))
+
+    def hand_back(residency: Residency, numbers: range) -> None:
+        back.append(numbers)
+        real(residency, numbers)
+
+    monkeypatch.setattr(Residency, "hand_back", hand_back)
     for jobs in (2, 3, 1, 2):
         session.execute(f"set jobs {jobs}")
         assert session.run(max_instructions=20_000).kind == "limit"
@@ -312,7 +323,12 @@ def moved(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Of each run of several threads, whether blocks went from one to another."""
     found: list[bool] = []
     real = ThreadPool.run
-    monkeypatch.setattr(ThreadPool, "run", lambda s, w: (real(s, w), found.append(s.moved)))
+
+    def run(pool: ThreadPool, work: Any) -> None:
+        real(pool, work)
+        found.append(pool.moved)
+
+    monkeypatch.setattr(ThreadPool, "run", run)
     return found
 
 

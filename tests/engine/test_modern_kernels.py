@@ -150,7 +150,7 @@ def test_reductions_of_floats_by_nan_rule(block: int, nans: int) -> None:
     program = gpudbg.load(REDUCE_FLOATS)
     session = program.launch("k", block=block, args=[np.zeros((block, 5), np.float32), x])
     session.run().check()
-    numbers = x[~np.isnan(x)] if nans < block else np.float32([np.nan])
+    numbers = x[~np.isnan(x)] if nans < block else np.array([np.nan], np.float32)
     either = x if nans else numbers
     wanted = [
         numbers.min(),
@@ -159,4 +159,6 @@ def test_reductions_of_floats_by_nan_rule(block: int, nans: int) -> None:
         np.abs(numbers).max(),
         np.abs(either).min(),
     ]
-    assert np.array_equal(session.buffer(0), np.tile(np.float32(wanted), (block, 1)), True)
+    assert np.array_equal(
+        session.buffer(0), np.tile(np.array(wanted, np.float32), (block, 1)), True
+    )

@@ -131,7 +131,7 @@ def test_warps_in_the_place_of_others_begin_with_zeros(kernel: str) -> None:
         first, second = (s.run(max_instructions=count) for s in sessions)
         assert first.kind == second.kind
         states = [machines.grid_state(s.grid) for s in sessions]
-        assert machines.difference(*states) == ""
+        assert machines.difference(states[0], states[1]) == ""
         stops += 1
         if first.kind != "limit" or stops > 30:
             break
@@ -173,17 +173,19 @@ FAULT = "LDS.U.32 R7, [R6] ;\n    IADD32I R6, R6, 0x10 ;"
 def test_floats_go_round_a_loop(uses: str, fault: str) -> None:
     """What they were before it may be a NaN that is not canonical; what comes round is not."""
     source = assemble_file(ROUND.replace("{uses}", f"{uses}\n    {fault}")).cubin()
-    for stops in ([], ["loop"]):
+    for stops_behind in (False, True):
         programs = [gpudbg.load(source, engine=engine) for engine in ("step", "run")]
         sessions = [program.launch("round", grid=1, block=64) for program in programs]
         grids = [session.grid for session in sessions]
-        if stops:
+        behind: list[int] = []
+        if stops_behind:
             # The word behind BRA.
-            stops = [next(iter(grids[0].warps())).pc + 0x48]
+            behind = [next(iter(grids[0].warps())).pc + 0x48]
         for _ in range(20):
-            events = [grid.run(breakpoints=stops) for grid in grids]
+            events = [grid.run(breakpoints=behind) for grid in grids]
             assert events[0].kind == events[1].kind
-            assert machines.difference(*map(machines.grid_state, grids)) == ""
+            states = [machines.grid_state(grid) for grid in grids]
+            assert machines.difference(states[0], states[1]) == ""
             if events[0].kind != "breakpoint":
                 break
         assert events[0].kind == ("warp_error" if fault else "exited")

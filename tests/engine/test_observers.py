@@ -31,7 +31,7 @@ class Batches(Observer):
 
     @property
     def all(self) -> list[list[int]]:
-        return np.concatenate(self.rows).tolist()
+        return [list(map(int, row)) for row in np.concatenate(self.rows)]
 
 
 class Ends(Batches):

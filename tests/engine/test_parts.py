@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpudbg.isa.spa5.insn import Access
+from gpudbg.isa.operands import Access
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.floats import MIN_NORMAL, NAN32, Floats
 from gpudbg.sm.engines.llvm.ir.integers import Integers

@@ -14,7 +14,9 @@ import pytest
 import gpudbg
 from gpudbg.assembler import assemble_file
 from gpudbg.sm.engines.llvm.kernel import patterns
+from gpudbg.sm.engines.llvm.start import FastEngine
 from tests.engine import machines
+from tests.narrowing import a
 
 PROGRAM = """
 .arch sm_50
@@ -163,7 +165,7 @@ def test_a_wrong_guess_costs_once() -> None:
     for _ in range(2):
         session = program.launch("probe", grid=2, block=(64, 1, 1), args=[out])
         session.run()
-        engine = session.grid.fast.engine
+        engine = a(FastEngine, session.grid.fast).engine
         assert engine is not None
         left.append((engine.program.refuted, len(engine.exits)))
     assert left == [(1, 1), (1, 0)]

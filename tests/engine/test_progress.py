@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from typing import Any
 
 import pytest
@@ -51,7 +52,7 @@ def test_a_log_has_nothing_of_a_short_run() -> None:
 def test_a_log_has_a_line_when_twice_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     session, err, now = _session("step"), io.StringIO(), [100.0]
     grid = session.grid
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
     log = progress.Log(err)
     for seconds in (0, 5, 9.9, 10, 12, 19, 21, 41, 43, 90):
         now[0] = 100.0 + seconds
@@ -64,7 +65,7 @@ def test_a_log_has_a_line_when_twice_the_time_is_over(monkeypatch: pytest.Monkey
 def test_time_left_goes_by_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     session = _session("step")
     grid, now = session.grid, [100.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
     meter = progress.Meter(grid)
     assert meter.now(grid).left is None
     now[0] = 130.0

@@ -34,7 +34,7 @@ def test_random_stops(kernel: str) -> None:
         first, second = (s.run(max_instructions=count) for s in (step, run))
         assert first.kind == second.kind
         states = machines.grid_state(step.grid), machines.grid_state(run.grid)
-        assert machines.difference(*states) == ""
+        assert machines.difference(states[0], states[1]) == ""
         if first.kind != "limit":
             break
 
@@ -54,7 +54,7 @@ def test_engines_take_turns(kernel: str) -> None:
         if first.kind != "limit":
             break
     states = machines.grid_state(alone.grid), machines.grid_state(mixed.grid)
-    assert machines.difference(*states) == ""
+    assert machines.difference(states[0], states[1]) == ""
 
 
 TOKEN = """
@@ -77,7 +77,7 @@ def test_a_token_is_pushed_once_where_the_next_instruction_fails() -> None:
         session = program.launch("probe", grid=1, block=32, args=[])
         assert session.run().kind == "warp_error"
         found.append(machines.grid_state(session.grid))
-    assert machines.difference(*found) == ""
+    assert machines.difference(found[0], found[1]) == ""
 
 
 @pytest.mark.parametrize("kernel", ["divergence", "scan_block", "matmul_tiled", "saxpy"])
@@ -99,7 +99,7 @@ def test_breakpoints(kernel: str) -> None:
         events = [grid.run(breakpoints=stops, max_instructions=5000) for grid in grids]
         assert events[0] == events[1]
         states = [machines.grid_state(grid) for grid in grids]
-        assert machines.difference(*states) == ""
+        assert machines.difference(states[0], states[1]) == ""
         if events[0].kind not in ("breakpoint", "limit"):
             break
 

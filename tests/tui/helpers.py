@@ -19,6 +19,8 @@ from gpudbg.frontends.tui.app import GpudbgApp
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.collect import Collector
 from gpudbg.frontends.tui.view import Options, View
+from gpudbg.frontends.tui.widgets.code import CodePane
+from tests.narrowing import there
 
 ROOT = Path(__file__).absolute().parents[2]
 FIRST = ROOT / "sessions" / "first_steps" / "first_steps.cubin"
@@ -73,6 +75,42 @@ def view_of(session: DebugSession, **options: Any) -> View:
 def make_app(session: DebugSession, startup: list[str] | None = None, **more: Any) -> GpudbgApp:
     """An application around a session."""
     return GpudbgApp(session, startup, appearance(**more))
+
+
+def current(app: GpudbgApp) -> View:
+    """The picture that the main screen shows of the present."""
+    return there(app.main.current)
+
+
+def pc_at(app: GpudbgApp, pane: CodePane) -> int:
+    """The address of the instruction under the code pane's cursor."""
+    return there(current(app).code.entries[there(pane.cursor)].pc)
+
+
+def offset_at(app: GpudbgApp, pane: CodePane) -> int:
+    """The same from the start of the kernel."""
+    return current(app).code.offset(pc_at(app, pane))
+
+
+def draw(app: GpudbgApp, view: View) -> None:
+    """Show a view, to the last line."""
+    app.main.adopt(view)
+    screen_text(app)
+
+
+def focused_widget(app: GpudbgApp) -> Any:
+    """What has the focus."""
+    return app.focused
+
+
+def shown_screen(app: GpudbgApp) -> Any:
+    """The uppermost screen."""
+    return app.screen
+
+
+def on_main(app: GpudbgApp) -> bool:
+    """Whether no other screen lies over the main one."""
+    return app.screen is app.main
 
 
 async def settle(app: GpudbgApp, pilot: Any) -> None:

@@ -8,14 +8,18 @@ from textual.widgets import Input
 from gpudbg.frontends.tui import keymaps
 from gpudbg.frontends.tui.actions import BY_ID
 from gpudbg.frontends.tui.explain import explain
+from gpudbg.frontends.tui.widgets.base import LinePane
 from gpudbg.frontends.tui.widgets.chrome import AppBar, KeyRow, SmStrip, StopLine
 from gpudbg.frontends.tui.widgets.code import CodePane
 from gpudbg.frontends.tui.widgets.console import ConsolePane, History
 from gpudbg.frontends.tui.widgets.memory import MemoryPane
 from gpudbg.frontends.tui.widgets.registers import RegistersPane
+from tests.narrowing import a, there
+from tests.tui.helpers import offset_at, pc_at
 
 from .helpers import (
     DIVERGE,
+    current,
     make_app,
     open_first,
     open_kernel,
@@ -29,7 +33,7 @@ BIG = (120, 40)
 
 
 @pytest.mark.parametrize("name", keymaps.NAMES)
-def test_no_key_of_a_map_does_two_things(name) -> None:
+def test_no_key_of_a_map_does_two_things(name: str) -> None:
     seen: dict[str, str] = {}
     for action, keys in keymaps.keymap(name).items():
         for key in keys.split(","):
@@ -64,7 +68,7 @@ async def test_nothing_is_cut_off_at_any_size(size: tuple[int, int]) -> None:
         assert "Step" in "".join(lines[:2])
         assert "help" in lines[-1]
         assert any("divergence" in line for line in lines[:2])
-        for pane in app.main.query("LinePane"):
+        for pane in app.main.query(LinePane):
             if pane.display:
                 assert "cannot be drawn" not in "\n".join(pane.texts)
 
@@ -85,8 +89,8 @@ async def test_stepping_keys() -> None:
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
         await press(app, pilot, "space")
-        assert session.stop.pc == 0x10
-        assert "R1" in [r.name for r in app.main.current.registers if r.changed]
+        assert there(session.stop).pc == 0x10
+        assert "R1" in [r.name for r in current(app).registers if r.changed]
         line = session.symbols.line(session.warp().state.pc)
         await press(app, pilot, "n")
         assert session.symbols.line(session.warp().state.pc) != line
@@ -124,16 +128,16 @@ async def test_focus_keys_move_lane_warp_and_cta() -> None:
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
         await press(app, pilot, "l", "l", "L")
-        assert app.session.focus.lane == 1
+        assert there(app.session.focus).lane == 1
         await press(app, pilot, "right_square_bracket")
-        assert app.session.focus.warp == 1
+        assert there(app.session.focus).warp == 1
         await press(app, pilot, "left_square_bracket")
-        assert app.session.focus.warp == 0
+        assert there(app.session.focus).warp == 0
         await press(app, pilot, "right_curly_bracket")
-        assert app.main.current.cta == "1"
-        assert app.session.focus.sm == 1
+        assert current(app).cta == "1"
+        assert there(app.session.focus).sm == 1
         await press(app, pilot, "left_curly_bracket")
-        assert app.main.current.cta == "0"
+        assert current(app).cta == "0"
 
 
 async def test_things_of_note_are_lanes_where_paths_begin() -> None:
@@ -146,11 +150,11 @@ async def test_things_of_note_are_lanes_where_paths_begin() -> None:
         seen = set()
         for _ in range(6):
             await press(app, pilot, "full_stop")
-            seen.add(session.focus.lane)
+            seen.add(there(session.focus).lane)
         assert len(seen) > 1
-        here = session.focus.lane
+        here = there(session.focus).lane
         await press(app, pilot, "full_stop", "comma")
-        assert session.focus.lane == here
+        assert there(session.focus).lane == here
 
 
 async def test_breakpoint_by_key_by_mouse_and_its_pane() -> None:
@@ -158,22 +162,22 @@ async def test_breakpoint_by_key_by_mouse_and_its_pane() -> None:
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
         await press(app, pilot, "j", "j", "b")
-        assert [p.addresses for p in app.main.current.points]
+        assert [p.addresses for p in current(app).points]
         code = app.main.query_one(CodePane)
         assert any("●" in t for t in code.texts)
         await press(app, pilot, "f9")
-        assert not app.main.current.points
+        assert not current(app).points
         row = next(i for i, t in enumerate(code.texts) if "SSY" in t)
         await pilot.click("#pane-code", offset=(0, row))
         await settle(app, pilot)
-        assert len(app.main.current.points) == 1
+        assert len(current(app).points) == 1
         await press(app, pilot, "0")
         assert app.main.focused_pane() == "marks"
         await press(app, pilot, "j", "E")
-        assert not app.main.current.points[0].enabled
+        assert not current(app).points[0].enabled
         assert any(" o " in t for t in app.main.line_pane("marks").texts)
         await press(app, pilot, "d")
-        assert not app.main.current.points
+        assert not current(app).points
 
 
 async def test_run_to_cursor() -> None:
@@ -182,7 +186,7 @@ async def test_run_to_cursor() -> None:
         await settle(app, pilot)
         await press(app, pilot, *"jjjjj", "U")
         code = app.main.query_one(CodePane)
-        assert app.main.current.code.entries[code.cursor].pc == app.session.warp().state.pc
+        assert pc_at(app, code) == app.session.warp().state.pc
         assert app.session.grid.total > 1
 
 
@@ -290,9 +294,9 @@ async def test_memory_pane_goes_where_it_is_told() -> None:
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
         await press(app, pilot, "M", *"in", "enter")
-        page = app.main.current.memory
-        assert page.space == "global"
-        assert page.label.startswith("in ")
+        page = current(app).memory
+        assert there(page).space == "global"
+        assert there(page).label.startswith("in ")
         pane = app.main.query_one(MemoryPane)
         assert pane.form == "i32", "the source says `const int *in`"
         first = app.session.buffer("in")[0]
@@ -300,15 +304,15 @@ async def test_memory_pane_goes_where_it_is_told() -> None:
         await press(app, pilot, "x")
         assert pane.form == "f32"
         await press(app, pilot, "plus")
-        assert app.main.current.memory.address > page.address
+        assert there(current(app).memory).address > there(page).address
         await press(app, pilot, "minus", "o")
-        assert app.main.current.memory.label.startswith("out ")
+        assert there(current(app).memory).label.startswith("out ")
         await press(app, pilot, "o", "o")
-        assert app.main.current.memory.space == "const"
+        assert there(current(app).memory).space == "const"
         await press(app, pilot, "o")
-        assert app.main.current.memory.space == "map"
+        assert there(current(app).memory).space == "map"
         await press(app, pilot, "o")
-        assert app.main.current.memory.space == "shared"
+        assert there(current(app).memory).space == "shared"
 
 
 async def test_registers_formats_and_opened_rows() -> None:
@@ -330,12 +334,12 @@ async def test_watch_an_expression() -> None:
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
         await press(app, pilot, "a", *"threadIdx.x*4", "enter")
-        assert [w.name for w in app.main.current.watches] == ["threadIdx.x*4"]
+        assert [w.name for w in current(app).watches] == ["threadIdx.x*4"]
         assert any("4·lane" in t for t in app.main.line_pane("watch").texts)
         await press(app, pilot, "a", *"nosuchname", "enter")
-        assert len(app.main.current.watches) == 1
+        assert len(current(app).watches) == 1
         await press(app, pilot, "8", "j", "d")
-        assert not app.main.current.watches
+        assert not current(app).watches
 
 
 async def test_goto_and_search() -> None:
@@ -344,10 +348,10 @@ async def test_goto_and_search() -> None:
         await settle(app, pilot)
         await press(app, pilot, "g", *"19", "enter")
         code = app.main.query_one(CodePane)
-        where = app.main.current.code.entries[code.cursor].pc
-        assert app.session.symbols.line(where).number >= 19
+        where = pc_at(app, code)
+        assert there(app.session.symbols.line(where)).number >= 19
         await press(app, pilot, "slash", *"BAR.SYNC", "enter")
-        text = app.main.current.code.code(app.main.current.code.entries[code.cursor].pc).text
+        text = there(current(app).code.code(pc_at(app, code))).text
         assert "BAR" in text
         first = code.cursor
         await press(app, pilot, "slash", "enter")
@@ -374,14 +378,14 @@ async def test_mouse_focuses_lanes_and_warps() -> None:
         await settle(app, pilot)
         await pilot.click("#pane-registers", offset=(16 + 9, 2))
         await settle(app, pilot)
-        assert app.session.focus.lane == 9
+        assert there(app.session.focus).lane == 9
         await pilot.click("#pane-warps", offset=(16 + 5, 2))
         await settle(app, pilot)
-        assert (app.session.focus.warp, app.session.focus.lane) == (1, 5)
+        assert (there(app.session.focus).warp, there(app.session.focus).lane) == (1, 5)
         strip = app.main.query_one(SmStrip).text
         await pilot.click("#strip", offset=(strip.index("▫▫"), 0))
         await settle(app, pilot)
-        assert app.main.current.cta == "2"
+        assert current(app).cta == "2"
 
 
 async def test_neighbours_in_a_title_can_be_clicked() -> None:
@@ -407,7 +411,7 @@ async def test_after_a_restart_nothing_counts_as_changed() -> None:
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
         await press(app, pilot, "space", "r")
-        assert not [v.name for v in app.main.current.registers if v.changed]
+        assert not [v.name for v in current(app).registers if v.changed]
 
 
 async def test_the_first_line_says_what_to_press() -> None:
@@ -439,7 +443,9 @@ def test_a_barrier_says_who_is_there_and_who_is_not() -> None:
     while not any(w.status == "barrier" for w in session.grid.warps()):
         session.command("stepi")
     view = view_of(session)
-    bar = next(pc for pc in session.symbols.pcs if "BAR." in session.symbols.instruction(pc).text)
+    bar = next(
+        pc for pc in session.symbols.pcs if "BAR." in there(session.symbols.instruction(pc)).text
+    )
     for key in (("pc", bar), ("pc", view.pc), ("warp", 0, 0)):
         text = "\n".join(explain(session, view, key))
         assert "barrier 0 of block (0,0,0): 32 of 64 threads have arrived" in text
@@ -474,13 +480,13 @@ async def test_enter_follows_branches_paths_stops_and_buffers() -> None:
         await settle(app, pilot)
         code = app.main.query_one(CodePane)
         await press(app, pilot, "3", "j", "j", "enter")
-        path = app.main.current.paths[1]
-        shown = app.main.current.code.offset(app.main.current.code.entries[code.cursor].pc)
-        assert shown in {p.offset for p in app.main.current.paths} or path.mask == 0
+        path = current(app).paths[1]
+        shown = offset_at(app, code)
+        assert shown in {p.offset for p in current(app).paths} or path.mask == 0
         await press(app, pilot, "slash", *"BRA", "enter", "enter")
         await press(app, pilot, "9", "j", "enter")
         assert app.main.focused_pane() == "memory"
-        assert app.main.current.memory.space == "global"
+        assert there(current(app).memory).space == "global"
         await press(app, pilot, "7", "j", "enter")
         assert any("breakpoint 1" in t for t in app.main.query_one(ConsolePane).answers.texts)
 
@@ -496,7 +502,7 @@ async def test_warps_are_chosen_by_a_condition() -> None:
         assert "31 8 of 64" in pane.texts[0]
         assert "where blockIdx.x == 2" in pane.texts[-1]
         keys = {r.key for r in pane._content.rows if r.key}
-        assert {k[2] for k in keys} == set(found)
+        assert {a(tuple, k)[2] for k in keys} == set(found)
         await press(app, pilot, "slash", "ctrl+u", *"$R1 == 99", "enter")
         assert "No warp." in pane.texts[1]
         assert "where $R1 == 99" in pane.texts[2]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,8 +17,10 @@ from gpudbg.frontends.tui.app import GpudbgApp
 from gpudbg.frontends.tui.changed import Changes, edge_to, laid_over, moved, taller
 from gpudbg.frontends.tui.saved import Saved
 from gpudbg.frontends.tui.widgets.console import ConsolePane
+from tests.narrowing import there
+from tests.tui.helpers import focused_widget
 
-from .helpers import appearance, make_app, open_first, press, screen_text, settle
+from .helpers import appearance, current, make_app, open_first, press, screen_text, settle
 from .test_layout import SHAPES
 
 EDGES = st.dictionaries(
@@ -35,10 +38,12 @@ CHANGES = st.builds(
 
 
 @given(st.integers(60, 260), st.integers(16, 90), SHAPES, CHANGES)
-def test_changes_never_overlap_or_lose_a_cell(width, height, shape, changes) -> None:
+def test_changes_never_overlap_or_lose_a_cell(
+    width: int, height: int, shape: Any, changes: Any
+) -> None:
     design = layout.arrange(width, height, shape, changes.split, changes.preset)
     found = laid_over(design, changes)
-    cells = set()
+    cells: set[tuple[int, int]] = set()
     rects = [*(s.rect for s in found.slots), *found.rows.values()]
     if found.splitter is not None:
         rects.append(found.splitter)
@@ -53,7 +58,7 @@ def test_changes_never_overlap_or_lose_a_cell(width, height, shape, changes) -> 
 
 
 @given(CHANGES)
-def test_changes_survive_the_file(changes) -> None:
+def test_changes_survive_the_file(changes: Any) -> None:
     assert Changes.of_json(json.loads(json.dumps(changes.to_json()))) == changes
 
 
@@ -97,14 +102,14 @@ async def test_a_saved_layout_comes_back(tmp_path: Path) -> None:
     app = app_with(where)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
-        before, column = height(app, "code"), app.main.arrangement.splitter[0]
+        before, column = height(app, "code"), there(there(app.main.arrangement).splitter)[0]
         await press(app, pilot, "ctrl+up", "ctrl+up", "ctrl+right", "5", "greater_than_sign")
         assert height(app, "code") == before + 2
-        assert app.main.arrangement.splitter[0] == column + 4
+        assert there(there(app.main.arrangement).splitter)[0] == column + 4
         assert not where.exists(), "only the user saves"
         await command(app, pilot, "layout save my own")
         assert "saved as 'my own'" in said(app)
-        place = app.main.arrangement.slot_of("memory").rect
+        place = there(there(app.main.arrangement).slot_of("memory")).rect
         await command(app, pilot, "layout default")
         assert height(app, "code") == before
         await command(app, pilot, "layout my own")
@@ -113,7 +118,7 @@ async def test_a_saved_layout_comes_back(tmp_path: Path) -> None:
     async with again.run_test(size=(120, 40)) as pilot:
         await settle(again, pilot)
         assert height(again, "code") == before + 2
-        assert again.main.arrangement.slot_of("memory").rect == place
+        assert there(there(again.main.arrangement).slot_of("memory")).rect == place
         await command(again, pilot, "layout delete my own")
         await command(again, pilot, "layout my own")
         assert "no layout is called 'my own'" in said(again)
@@ -127,7 +132,7 @@ async def test_a_saved_layout_comes_back(tmp_path: Path) -> None:
      '{"layouts": {"a": {"medium": {"edges": {"left 0": "x"}}}}}',
      '{"layouts": {"a": {"medium": {"order": [true]}}}}'],
 )  # fmt: skip
-def test_a_broken_file_is_told_and_kept(tmp_path: Path, text) -> None:
+def test_a_broken_file_is_told_and_kept(tmp_path: Path, text: str) -> None:
     where = tmp_path / "layouts.json"
     where.write_text(text)
     saved = Saved.read(where)
@@ -165,21 +170,23 @@ async def test_asm_src_and_split_show_instructions_source_or_both(
         for line in ("break 19", "continue", "layout asm"):
             await command(app, pilot, line)
         code, source = app.main.line_pane("code"), app.main.line_pane("source")
-        here = app.session.symbols.line(app.main.current.pc)
+        here = app.session.symbols.line(there(current(app).pc))
         texts = code.texts[1:]
         assert any("\u25ba0178" in t for t in texts)
         assert not any("__syncthreads" in t or "threadIdx.x <" in t for t in texts)
         await command(app, pilot, "layout src")
         marked = [t for t in source.texts if "\u25ba" in t]
         assert len(marked) == 1
-        assert marked[0].startswith(f"\u25cf\u25ba   {here.number}  ")
+        assert marked[0].startswith(f"\u25cf\u25ba   {there(here).number}  ")
         assert "best[threadIdx.x + step]" in marked[0]
         app.main.set_focus(source)
         await press(app, pilot, "down", "down", "b")
-        points = app.main.current.points
+        points = current(app).points
         assert len(points) == 2
-        line = app.session.symbols.line(points[1].addresses[0]).number
-        assert source.texts[source.cursor - source.top + 1].startswith(f"\u25cf {line:5}  ")
+        number = there(app.session.symbols.line(points[1].addresses[0])).number
+        assert source.texts[there(source.cursor) - source.top + 1].startswith(
+            f"\u25cf {number:5}  "
+        )
         await command(app, pilot, "layout split")
         assert any("\u25ba" in t for t in source.texts)
         assert any("\u25ba0178" in t for t in code.texts)
@@ -211,7 +218,7 @@ async def test_the_console_takes_the_whole_screen_and_wide_tables_pan(tmp_path: 
             await press(app, pilot, "left")
         assert console.answers.texts[-2].startswith(" column00")
         await press(app, pilot, "escape")
-        assert app.focused is console.answers
+        assert focused_widget(app) is console.answers
         await press(app, pilot, "colon")
         await command(app, pilot, "layout default")
         assert app.main.line_pane("code").display
@@ -241,7 +248,7 @@ async def test_gdbs_window_commands(tmp_path: Path) -> None:
         await command(app, pilot, "focus asm")
         assert app.main.focused_pane() == "code"
         await command(app, pilot, "focus lane 3")
-        assert app.session.focus.lane == 3
+        assert there(app.session.focus).lane == 3
         before = height(app, "code")
         await command(app, pilot, "winheight asm +3")
         assert height(app, "code") == before + 3

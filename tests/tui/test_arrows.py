@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from gpudbg.frontends.tui import glyphs
 from gpudbg.frontends.tui.widgets.arrows import Jump, draw, lanes
 from gpudbg.frontends.tui.widgets.code import CodePane
 from gpudbg.frontends.tui.widgets.registers import RegistersPane, ranges
+from tests.narrowing import a, there
 
-from .helpers import DIVERGE, ROOT, make_app, open_kernel, press, screen_text, settle
+from .helpers import DIVERGE, ROOT, current, make_app, open_kernel, press, screen_text, settle
 
 TRAP = ROOT / "sessions" / "trap_handler" / "scatter.cubin"
 
 
-def drawn(jumps, rows, count=2, first=0):
+def drawn(jumps: Any, rows: Any, count: int = 2, first: int = 0) -> Any:
     found = draw(jumps, first, rows, count, glyphs.ASCII)
     return ["".join(t for t, _ in found.get(n, ())) for n in range(first, first + rows)]
 
@@ -82,12 +85,12 @@ async def test_registers_name_the_unwritten_and_show_one_lane() -> None:
         await press(app, pilot, "l")
         assert any(line.startswith(("•R9", " R9")) and "never" not in line for line in pane.texts)
         await press(app, pilot, "4", "A")
-        detail = app.main.current.snapshot.detail
-        r0, r1 = (int(detail.registers[n][app.main.current.lane]) for n in (0, 1))
+        detail = current(app).snapshot.detail
+        r0, r1 = (int(there(detail).registers[n][current(app).lane]) for n in (0, 1))
         line = next(line for line in pane.texts if "R0:R1" in line)
         assert f"{r1:08x}{r0:08x}" in line
         await press(app, pilot, "down", "down", "R")
-        assert app.options.tracked == int(pane.key[1][1:])
+        assert app.options.tracked == int(a(tuple, pane.key)[1][1:])
         await press(app, pilot, "A")
         assert pane.texts[0].endswith("of warp 0")
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from textual.pilot import Pilot
-from textual.widgets import Label
+from textual.widgets import Input, Label
 
 from gpudbg.frontends.tui.app import GpudbgApp
 from gpudbg.frontends.tui.screens.edit import EditScreen
 from gpudbg.frontends.tui.widgets.memory import MemoryPane
+from gpudbg.frontends.tui.widgets.registers import RegistersPane
+from tests.narrowing import a, there
 
-from .helpers import make_app, open_first, press, screen_text, settle
+from .helpers import current, make_app, on_main, open_first, press, screen_text, settle
 
 
-def go_to(app: GpudbgApp, pane, wanted) -> None:
+def go_to(app: GpudbgApp, pane: str, wanted: Any) -> None:
     """The cursor on the row with a key."""
     app.main.focus_pane(pane)
     shown = app.main.line_pane(pane)
@@ -20,9 +24,9 @@ def go_to(app: GpudbgApp, pane, wanted) -> None:
     shown.redraw()
 
 
-async def answer(app: GpudbgApp, pilot: Pilot[int], text) -> None:
+async def answer(app: GpudbgApp, pilot: Pilot[int], text: str) -> None:
     assert isinstance(app.screen, EditScreen)
-    app.focused.value = text
+    a(Input, app.focused).value = text
     await press(app, pilot, "enter")
 
 
@@ -31,13 +35,13 @@ async def test_registers_and_predicates() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
         await press(app, pilot, *6 * ["space"], "l")
-        warp, lane = app.session.warp().state, app.session.focus.lane
+        warp, lane = app.session.warp().state, there(app.session.focus).lane
         assert lane == 1
         kept = warp.R[0].copy()
         go_to(app, "registers", ("register", "R0"))
         await press(app, pilot, "e")
-        assert app.focused.value == f"0x{kept[lane]:x}"
-        assert app.focused.selected_text == app.focused.value
+        assert a(Input, app.focused).value == f"0x{kept[lane]:x}"
+        assert a(Input, app.focused).selected_text == a(Input, app.focused).value
         await answer(app, pilot, "0x1234 + $lane")
         assert warp.R[0][lane] == 0x1235
         kept[lane] = 0x1235
@@ -48,10 +52,10 @@ async def test_registers_and_predicates() -> None:
         await press(app, pilot, "x", "x", "e")
         await answer(app, pilot, "1.5")
         assert warp.R[0][lane] == 0x3FC00000
-        app.main.line_pane("registers").toggle("zero")
+        app.main.query_one(RegistersPane).toggle("zero")
         go_to(app, "registers", ("predicate", "P3"))
         await press(app, pilot, "e")
-        assert app.focused.value == "0"
+        assert a(Input, app.focused).value == "0"
         await answer(app, pilot, "true")
         assert int(warp.predicates[3]) == 1 << lane
 
@@ -67,9 +71,9 @@ async def test_an_error_stays_in_place_and_escape_changes_nothing() -> None:
         await answer(app, pilot, "nothere")
         assert isinstance(app.screen, EditScreen)
         assert 'No symbol "nothere"' in str(app.screen.query_one("#state", Label).content)
-        assert app.focused.value == "nothere"
+        assert a(Input, app.focused).value == "nothere"
         await press(app, pilot, "escape")
-        assert app.screen is app.main
+        assert on_main(app)
         assert (app.session.warp().state.R[0] == kept).all()
 
 
@@ -79,9 +83,9 @@ async def test_memory_by_column() -> None:
         await settle(app, pilot)
         await press(app, pilot, "M", *"in", "enter")
         pane = app.main.query_one(MemoryPane)
-        base = app.main.current.memory.base
+        base = there(current(app).memory).base
         await press(app, pilot, "home", "down", "right", "right")
-        assert pane.word_at(base + 16)[0] == base + 24
+        assert there(pane.word_at(base + 16))[0] == base + 24
         await press(app, pilot, "e")
         await answer(app, pilot, "-2")
         assert int(app.session.buffer("in")[6]) & 0xFFFFFFFF == 0xFFFFFFFE
@@ -107,7 +111,7 @@ async def test_what_is_read_only_says_so() -> None:
         await settle(app, pilot)
         go_to(app, "registers", ("special", "SR_LANEID"))
         await press(app, pilot, "e")
-        assert app.screen is app.main
+        assert on_main(app)
         assert "special registers are read-only" in "\n".join(screen_text(app))
         app.options.space = "const"
         await press(app, pilot, "5", "space")
@@ -118,5 +122,5 @@ async def test_what_is_read_only_says_so() -> None:
         await press(app, pilot, "7", "shift+left")
         go_to(app, "registers", app.main.line_pane("registers")._content.rows[0].key)
         await press(app, pilot, "e")
-        assert app.screen is app.main
+        assert on_main(app)
         assert "this is an earlier stop" in "\n".join(screen_text(app))

@@ -11,8 +11,20 @@ from gpudbg.frontends.tui.app import GpudbgApp
 from gpudbg.frontends.tui.screens.gallery import GalleryScreen
 from gpudbg.frontends.tui.seen import Seen
 from gpudbg.frontends.tui.widgets.console import ConsolePane
+from gpudbg.frontends.tui.widgets.notes import NotesPane
+from tests.narrowing import a, there
 
-from .helpers import OOB, appearance, make_app, open_first, open_kernel, press, screen_text, settle
+from .helpers import (
+    OOB,
+    appearance,
+    make_app,
+    on_main,
+    open_first,
+    open_kernel,
+    press,
+    screen_text,
+    settle,
+)
 
 
 def test_a_story_is_read_in_beats() -> None:
@@ -27,7 +39,7 @@ def test_a_story_is_read_in_beats() -> None:
 
 def test_only_programs_of_the_folder_have_a_story(tmp_path: Path) -> None:
     cubin = stories.stories()["first_steps"]
-    assert stories.story_of(str(cubin)).name == "first_steps"
+    assert there(stories.story_of(str(cubin))).name == "first_steps"
     other = tmp_path / "first_steps.cubin"
     other.write_bytes(cubin.read_bytes())
     assert stories.story_of(str(other)) is None
@@ -47,15 +59,15 @@ async def test_gallery_lists_every_story_and_opens_one(size: tuple[int, int]) ->
         assert names[0] in shown
         await press(app, pilot, "space", *"j" * names.index("spin_lock"))
         await pilot.pause()
-        assert app.screen.about.story.name == "spin_lock"
+        assert there(app.screen.about.story).name == "spin_lock"
         assert stories.load(stories.stories()["spin_lock"]).title in "\n".join(screen_text(app))
         assert app.session.grid.total == 0
         await press(app, pilot, "enter")
         for _ in range(3):
             await settle(app, pilot)
-        assert app.screen is app.main
+        assert on_main(app)
         assert app.session.kernel.name == "count_up"
-        assert app.main.story.name == "spin_lock"
+        assert there(app.main.story).name == "spin_lock"
         await press(app, pilot, "space")
         assert app.session.grid.total == 1
 
@@ -68,14 +80,14 @@ async def test_the_gallery_finds_and_remembers(tmp_path: Path) -> None:
         await press(app, pilot, "G")
         shown = "\n".join(screen_text(app))
         assert f"1 of {len(stories.stories())} seen" in shown
-        assert app.screen.list_pane.stories[0].title in shown
+        assert a(GalleryScreen, app.screen).list_pane.stories[0].title in shown
         await press(app, pilot, "slash", *"spin", "enter")
-        pane = app.screen.list_pane
-        found = [pane.stories[r.key[1]].name for r in pane._content.rows]
+        pane = a(GalleryScreen, app.screen).list_pane
+        found = [pane.stories[a(tuple, r.key)[1]].name for r in pane._content.rows]
         assert "spin_lock" in found
         assert len(found) < len(pane.stories)
-        assert pane.chosen is app.screen.about.story
-        assert pane.chosen.name == found[0]
+        assert pane.chosen is a(GalleryScreen, app.screen).about.story
+        assert there(pane.chosen).name == found[0]
         await press(app, pilot, "slash", *"zzzz", "enter")
         assert "No story holds that" in "\n".join(screen_text(app))
         await press(app, pilot, "escape")
@@ -83,7 +95,7 @@ async def test_the_gallery_finds_and_remembers(tmp_path: Path) -> None:
         assert len([r for r in pane._content.rows if r.key]) == len(pane.stories)
         await press(app, pilot, "j", "enter")
         await settle(app, pilot)
-    assert Seen.read(where).stories == {"first_steps", app.main.story.name}
+    assert Seen.read(where).stories == {"first_steps", there(app.main.story).name}
 
 
 def test_stories_go_from_easy_to_hard_and_none_lacks_its_place() -> None:
@@ -117,12 +129,12 @@ async def test_the_first_start_has_three_lines_of_hints(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", stories.stories())
-async def test_every_story_opens_where_it_begins(name) -> None:
+async def test_every_story_opens_where_it_begins(name: str) -> None:
     session = open_kernel(stories.stories()[name])
     app = GpudbgApp(session, [], appearance(), notes=True)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
-        notes = app.main.line_pane("notes")
+        notes = a(NotesPane, app.main.line_pane("notes"))
         assert notes.display
         assert stories.load(stories.stories()[name]).title in "\n".join(notes.texts)
         assert session.grid.total == 0
@@ -133,14 +145,14 @@ async def test_notes_tell_the_story_and_run_its_commands() -> None:
     app = GpudbgApp(open_first(), [], appearance(), notes=True)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
-        notes = app.main.line_pane("notes")
+        notes = a(NotesPane, app.main.line_pane("notes"))
         assert notes.display
         assert "A first walk" in "\n".join(notes.texts)
         await press(app, pilot, "H")
         assert any("info warps" in str(r.key) for r in notes._content.rows)
         await press(app, pilot, "j", "enter")
         assert notes.done == {0}
-        assert notes.key[1:] == (1, "x/6i $pc")
+        assert a(tuple, notes.key)[1:] == (1, "x/6i $pc")
         rows = app.main.query_one(ConsolePane).answers._content.rows
         assert any("info warps" in r.text for r in rows)
         await press(app, pilot, "j", "enter")
@@ -175,8 +187,8 @@ async def test_a_reader_who_does_what_notes_say_comes_to_the_end(
     async with app.run_test(size=size) as pilot:
         await settle(app, pilot)
         await press(app, pilot, "H", "j")
-        notes = app.main.line_pane("notes")
-        commands = [c for beat in notes.story.beats for c in beat.commands]
+        notes = a(NotesPane, app.main.line_pane("notes"))
+        commands = [c for beat in there(notes.story).beats for c in beat.commands]
         for _ in range(2 * len(commands)):
             if len(notes.done) == len(commands):
                 break
@@ -215,6 +227,6 @@ async def test_a_fault_of_the_story_leaves_the_reader_in_the_notes() -> None:
         await press(app, pilot, "H", "j", "enter")
         assert app.screen is not app.main
         await press(app, pilot, "enter")
-        assert app.screen is app.main
+        assert on_main(app)
         assert app.main.focused_pane() == "notes"
-        assert app.main.line_pane("notes").key[1] == 1
+        assert a(tuple, app.main.line_pane("notes").key)[1] == 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from textual.pilot import Pilot
@@ -16,11 +16,24 @@ from gpudbg.frontends.tui.past import Past
 from gpudbg.frontends.tui.screens.ask import AskScreen
 from gpudbg.frontends.tui.screens.history import BACK, HistoryScreen
 from gpudbg.frontends.tui.screens.panes import ConsoleScreen
-from gpudbg.frontends.tui.widgets.chrome import KeyRow
+from gpudbg.frontends.tui.widgets.chrome import KeyRow, StopLine
+from gpudbg.frontends.tui.widgets.console import LogPane
 from gpudbg.frontends.tui.widgets.history_panes import PastLine
 from gpudbg.frontends.tui.widgets.timeline import LABEL, TimelinePane, cells_of, nice_step
+from tests.narrowing import a, there
+from tests.tui.helpers import focused_widget, shown_screen
 
-from .helpers import make_app, open_first, open_kernel, press, screen_text, settle, view_of
+from .helpers import (
+    current,
+    make_app,
+    on_main,
+    open_first,
+    open_kernel,
+    press,
+    screen_text,
+    settle,
+    view_of,
+)
 from .test_trap import SCATTER
 
 STOPS = ("tbreak *0x28", "continue", "break block_max+0x168 if blockIdx.x == 0",
@@ -28,14 +41,14 @@ STOPS = ("tbreak *0x28", "continue", "break block_max+0x168 if blockIdx.x == 0",
 """Stops at ticks 0, 3, 33, 48, 63; the last three of one warp."""
 
 
-def recorded(*lines):
+def recorded(*lines: str) -> Any:
     session = open_first()
     for line in ("set timeline on", *lines):
         session.command(line)
     return session
 
 
-async def opened(app: GpudbgApp, pilot: Pilot[int], lines=STOPS, keys=("h",)):
+async def opened(app: GpudbgApp, pilot: Pilot[int], lines: Any = STOPS, keys: Any = ("h",)) -> Any:
     """The screen over a session that came here by commands, a picture kept of every stop.
 
     A stop for each warp: ticks and stops are asked for by number below.
@@ -49,17 +62,22 @@ async def opened(app: GpudbgApp, pilot: Pilot[int], lines=STOPS, keys=("h",)):
     return app.screen
 
 
-def header(screen):
+def header(screen: HistoryScreen) -> str:
     return screen.query_one(PastLine).text
 
 
-def said(app: GpudbgApp):
+def said(app: GpudbgApp) -> str:
     """What the console says, however it is wrapped."""
-    return " ".join(" ".join(app.main.query_one("#pane-log").texts).split())
+    return " ".join(" ".join(app.main.query_one("#pane-log", LogPane).texts).split())
 
 
 # ---- pictures --------------------------------------------------------------------------------
-def picture(window=None, cells=60, cursor=None, lines=("break 19", "continue", "continue")):
+def picture(
+    window: Any = None,
+    cells: int = 60,
+    cursor: Any = None,
+    lines: Any = ("break 19", "continue", "continue"),
+) -> Any:
     session = recorded(*lines)
     view = view_of(session)
     tick = view.tick if cursor is None else cursor
@@ -80,14 +98,15 @@ def test_columns_and_ticks_are_each_others_inverse() -> None:
 def test_the_focused_warps_row_is_what_an_observer_sees() -> None:
     class Truth(gpudbg.Observer):
         def __init__(self) -> None:
-            self.rows = []
+            self.rows: list[tuple[int, int, int]] = []
 
-        def instruction(self, warp, pc, instruction, lanes) -> None:
+        def instruction(self, warp: Any, pc: int, instruction: Any, lanes: int) -> None:
             self.rows.append((warp.cta.number, warp.index, lanes))
 
     session = open_first()
     session.break_at("19")
-    with session.subscribe(Truth()) as truth:
+    truth = Truth()
+    with session.subscribe(truth):
         session.cont()
         session.cont()
     _, view, p = picture(cells=1000)
@@ -165,7 +184,7 @@ async def test_it_shows_the_way_here(size: tuple[int, int]) -> None:
         assert app.focused is screen.paths
         assert "run" in "\n".join(screen_text(app))
         await press(app, pilot, "h")
-        assert app.screen is app.main
+        assert on_main(app)
 
 
 async def test_keys_go_through_stops_ticks_and_events() -> None:
@@ -207,9 +226,13 @@ async def test_keys_go_through_stops_ticks_and_events() -> None:
         await press(app, pilot, "home")
         assert screen.timeline.cursor_tick == 0
         await press(app, pilot, "escape")
-        assert "In the past" in app.main.query_one("#stopline").text, "Esc closes one thing"
+        assert "In the past" in app.main.query_one("#stopline", StopLine).text, (
+            "Esc closes one thing"
+        )
         await press(app, pilot, "h")
-        assert app.screen.timeline.cursor_tick == 0, "and h comes back to the same tick"
+        assert a(HistoryScreen, app.screen).timeline.cursor_tick == 0, (
+            "and h comes back to the same tick"
+        )
 
 
 async def test_go_to_a_tick_says_what_it_shows() -> None:
@@ -222,7 +245,7 @@ async def test_go_to_a_tick_says_what_it_shows() -> None:
         assert screen.timeline.cursor_tick == 40
         assert "no stop at 40: the panes show the one before it, at 33" in said(app)
         view = app.main.past.shown
-        assert view.tick == 33
+        assert there(view).tick == 33
         await press(app, pilot, "g", *"99999", "enter")
         assert "the launch has ticks 0 to 63" in said(app)
         assert app.main.past.shown is None
@@ -255,17 +278,17 @@ async def test_who_wrote_goes_from_writer_to_writer() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(app, pilot, ("set timeline on", *STOPS))
-        lane, view = app.main.current.lane, app.main.current
-        warp = warp_of(view, view.focus_row)
+        lane, view = current(app).lane, app.main.current
+        warp = warp_of(there(view), there(there(view).focus_row))
         await press(app, pilot, "R", *"R2", "enter")
         assert any("Last writer of R2" in t for t in screen.changed.texts)
-        writers = app.session.timeline.written(warp, 2, 0, view.tick, lane)
+        writers = app.session.timeline.written(warp, 2, 0, there(view).tick, lane)
         for expected in writers[:-3:-1]:
             await press(app, pilot, "W")
             assert screen.timeline.cursor_tick == expected.tick
             code = app.session.symbols.instruction(expected.pc)
             assert screen.code.key == ("pc", expected.pc)
-            assert code.text.split()[1].startswith("R2")
+            assert there(code).text.split()[1].startswith("R2")
         await press(app, pilot, "home", "W")
         assert "no write of R2 in lane" in said(app)
         await press(app, pilot, "R", *"R999", "enter")
@@ -316,17 +339,17 @@ async def test_mouse_clicks_drags_and_scrolls() -> None:
         await pilot.click(offset=(at.x + LABEL + p.column(50) * p.stretch, at.y + 2))
         await settle(app, pilot)
         assert p.column(pane.cursor_tick) == p.column(50)
-        assert app.main.past.shown.tick == 48
+        assert there(app.main.past.shown).tick == 48
         await pilot.mouse_down(offset=(at.x + LABEL + 2, at.y + 1))
         await settle(app, pilot)
-        assert app.main.past.shown.tick == 0
+        assert there(app.main.past.shown).tick == 0
         await pilot.hover(offset=(at.x + LABEL + p.column(40) * p.stretch, at.y + 1))
         await settle(app, pilot)
-        assert app.main.past.shown.tick == 33
+        assert there(app.main.past.shown).tick == 33
         await pilot.mouse_up(offset=(at.x + LABEL + p.column(40) * p.stretch, at.y + 1))
         await pilot.hover(offset=(at.x + LABEL, at.y + 1))
         await settle(app, pilot)
-        assert app.main.past.shown.tick == 33, "not held any more"
+        assert there(app.main.past.shown).tick == 33, "not held any more"
         row = next(n for n, t in enumerate(screen.stops.texts) if " 97 " in t)
         await pilot.click(offset=(screen.stops.region.x + 16, screen.stops.region.y + row))
         await settle(app, pilot)
@@ -334,7 +357,7 @@ async def test_mouse_clicks_drags_and_scrolls() -> None:
         row = next(n for n, t in enumerate(pane.texts) if t.startswith(" 0   CTA 0"))
         await pilot.click(offset=(at.x + 1, at.y + row))
         await settle(app, pilot)
-        assert app.main.current.focus_row.slot == 0
+        assert there(current(app).focus_row).slot == 0
         assert pane.texts[2].startswith("\u25ba0   CTA 0")
         await press(app, pilot, "shift+left")
         await pilot.click(offset=(at.x + 1, at.y + row))
@@ -350,9 +373,9 @@ async def test_its_own_command_line() -> None:
         await press(app, pilot, "colon", *"bookmark here", "home", "end", "enter")
         assert app.session.timeline.bookmarks == {63: "here"}
         assert any("63 \u25ca here" in t for t in screen.stops.texts)
-        assert app.screen is screen
+        assert shown_screen(app) is screen
         await press(app, pilot, "escape")
-        assert app.focused is screen.timeline
+        assert focused_widget(app) is screen.timeline
 
 
 @pytest.mark.parametrize("keys", [("h",), ("t",)])
@@ -387,7 +410,7 @@ async def test_a_small_launch_is_recorded_before_anybody_looks() -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(app, pilot, ("break 19", "continue", "delete", "continue"))
-        assert app.main.current.snapshot.finished
+        assert current(app).snapshot.finished
         text = "\n".join(screen_text(app))
         assert "Recorded from" not in text
         picture = screen.timeline.picture
@@ -440,10 +463,10 @@ async def test_steps_come_back_to_the_present_and_a_run_dims() -> None:
         screen = await opened(app, pilot, ("set timeline on", *STOPS), ("h", "shift+left", "left"))
         await press(app, pilot, "space")
         assert "In the past" not in header(screen)
-        assert app.main.current.tick == 64
+        assert current(app).tick == 64
         assert screen.cursor is None
         await press(app, pilot, "c", "c")
-        assert any(e.tick == app.main.current.tick for e in screen.timeline.picture.events)
+        assert any(e.tick == current(app).tick for e in screen.timeline.picture.events)
 
 
 async def test_the_end_and_a_resize_in_the_past() -> None:
@@ -471,7 +494,7 @@ async def test_gathering_warps_leaves_nothing_out() -> None:
     class Truth(gpudbg.Observer):
         rows: ClassVar[list[tuple[int, int, int]]] = []
 
-        def instruction(self, warp, pc, instruction, lanes) -> None:
+        def instruction(self, warp: Any, pc: int, instruction: Any, lanes: int) -> None:
             self.rows.append((pc, lanes, warp.cta.number << 32 | warp.index))
 
     app = make_app(open_first())
@@ -480,10 +503,10 @@ async def test_gathering_warps_leaves_nothing_out() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(app, pilot, lines)
         assert app.session.stops[-1].arrived_warps == 8
-        record = app.session.timeline.present()
+        record = there(app.session.timeline.present())
         assert record.rows(0, record.end).tolist() == [list(row) for row in Truth.rows]
         picture = screen.timeline.picture
-        assert picture.end == len(Truth.rows) == app.main.current.tick == 650
+        assert picture.end == len(Truth.rows) == current(app).tick == 650
         assert len(picture.tracks) == 4, "of the SM in focus"
         assert all(RUNS in t.track.states for t in picture.tracks)
         await press(app, pilot, "space", "shift+left")

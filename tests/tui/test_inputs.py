@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 from textual.events import Key, Paste, Resize
@@ -18,12 +19,14 @@ from gpudbg.frontends.tui.screens.help import HelpScreen
 from gpudbg.frontends.tui.screens.main import MainScreen
 from gpudbg.frontends.tui.widgets.code import CodePane
 from gpudbg.frontends.tui.widgets.console import ConsolePane
+from tests.narrowing import there
 
 from .helpers import (
     OOB,
     PATIENCE_S,
     burst,
     make_app,
+    on_main,
     open_endless,
     open_first,
     open_kernel,
@@ -35,20 +38,20 @@ from .helpers import (
 class Slow:
     """A session whose commands take a moment; everything else is the session's own."""
 
-    def __init__(self, session: DebugSession, seconds=0.02):
+    def __init__(self, session: DebugSession, seconds: float = 0.02) -> None:
         self._session = session
         self._seconds = seconds
-        self.lines = []
+        self.lines: list[str] = []
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         return getattr(self._session, name)
 
-    def command(self, line):
+    def command(self, line: str) -> Any:
         self.lines.append(line)
         time.sleep(self._seconds)
         return self._session.command(line)
 
-    def plain_command(self, line):
+    def plain_command(self, line: str) -> Any:
         """What typed lines become, one by one."""
         self.lines.append(line)
         time.sleep(self._seconds)
@@ -56,7 +59,7 @@ class Slow:
 
 
 @asynccontextmanager
-async def started(session: DebugSession, size=(120, 40), **more):
+async def started(session: DebugSession, size: Any = (120, 40), **more: Any) -> Any:
     """An application that is drawn."""
     app = make_app(session, **more)
     async with app.run_test(size=size) as pilot:
@@ -77,7 +80,7 @@ async def test_two_enters_at_a_prompt_close_it_once() -> None:
 async def test_no_prompt_is_closed_twice(key: str, end: str) -> None:
     async with started(open_first(), (80, 24)) as (app, pilot):
         await burst(app, pilot, key, "4", end, end, end)
-        assert app.screen is app.main
+        assert on_main(app)
         await burst(app, pilot, "space")
         assert app.session.grid.total == 1
 
@@ -86,7 +89,7 @@ async def test_no_prompt_is_closed_twice(key: str, end: str) -> None:
 async def test_a_screen_opened_and_left_in_one_write(key: str) -> None:
     async with started(open_first()) as (app, pilot):
         await burst(app, pilot, key, "escape", "space", key, "escape", "escape", "escape", "space")
-        assert app.screen is app.main
+        assert on_main(app)
         assert app.session.grid.total == 2
 
 
@@ -109,19 +112,20 @@ async def test_commands_typed_ahead_run_in_order() -> None:
         assert app.session.focus.lane == 1
 
 
-async def test_lines_of_the_command_line_come_before_keys():
+async def test_lines_of_the_command_line_come_before_keys() -> None:
     session = open_first()
     command = session.command
 
-    def slow(line):
+    def slow(line: str) -> Any:
         time.sleep(0.02)
         return command(line)
 
-    session.command = slow
+    held: Any = session
+    held.command = slow
     app = make_app(session, ["stepi 2", "break *0x48"])
     async with app.run_test(size=(120, 40)) as pilot:
         await burst(app, pilot, "f5")
-        assert session.stop.kind == "breakpoint"
+        assert there(session.stop).kind == "breakpoint"
 
 
 async def test_every_step_typed_ahead_is_carried_out_and_drawn_once(
@@ -163,7 +167,7 @@ async def test_steps_typed_ahead_end_at_a_fault(monkeypatch: pytest.MonkeyPatch)
     async with started(session) as (app, pilot):
         app.engine.session = slow = Slow(session, 0.001)
         await burst(app, pilot, *["space"] * 60)
-        assert session.stop.errors
+        assert there(session.stop).errors
         assert len([s for s in session.stops if s.errors]) == 1
         assert len(slow.lines) < 60
 
@@ -182,13 +186,13 @@ async def test_an_interrupt_drops_what_waits() -> None:
         assert not list(app.session.breakpoints)
 
 
-async def burst_of(app: GpudbgApp, *keys) -> None:
+async def burst_of(app: GpudbgApp, *keys: str) -> None:
     """Keys in one write, not waited for."""
     for key in keys:
         app.post_message(Key(key, key if len(key) == 1 else None))
 
 
-async def until(pilot: Pilot[int], there) -> None:
+async def until(pilot: Pilot[int], there: Any) -> None:
     """Wait for something that a key brings about while the machine runs."""
     end = time.monotonic() + PATIENCE_S
     while not there():
@@ -201,7 +205,7 @@ async def lasting(app: GpudbgApp, pilot: Pilot[int]) -> None:
     await until(pilot, lambda: app.main.running_now() is not None)
 
 
-def says(app: GpudbgApp, words):
+def says(app: GpudbgApp, words: str) -> Any:
     """Whether the console holds some words."""
     return any(words in t for t in app.main.query_one(ConsolePane).answers.texts)
 
@@ -264,7 +268,7 @@ async def test_sizes_and_keys_in_turn() -> None:
             )
         await settle(app, pilot)
         await burst(app, pilot, "escape", "escape", "escape")
-        assert app.screen is app.main
+        assert on_main(app)
 
 
 async def test_lines_pasted_at_the_prompt_are_entered_one_by_one() -> None:
@@ -278,7 +282,7 @@ async def test_lines_pasted_at_the_prompt_are_entered_one_by_one() -> None:
 async def test_text_pasted_where_nothing_is_typed_is_told() -> None:
     async with started(open_first()) as (app, pilot):
         await burst(app, pilot, Paste("q\nq"))
-        assert app.screen is app.main
+        assert on_main(app)
         assert any("paste" in t for t in app.main.query_one(ConsolePane).answers.texts)
 
 
@@ -315,13 +319,13 @@ async def test_words_of_side_screens_cover_nothing() -> None:
 async def test_escape_closes_the_help_whatever_is_typed() -> None:
     async with started(open_first()) as (app, pilot):
         await burst(app, pilot, "?", *"step", "escape")
-        assert app.screen is app.main
+        assert on_main(app)
 
 
 async def test_cards_open_on_a_terminal_of_any_size() -> None:
     async with started(open_kernel("fault_oob_global", OOB), (1, 1)) as (app, pilot):
         await burst(app, pilot, "?", "escape", "f5", "escape", "!", "escape", "t", "escape")
-        assert app.screen is app.main
+        assert on_main(app)
 
 
 async def test_a_run_that_ends_while_a_screen_opens_finds_it_unbuilt() -> None:
@@ -334,7 +338,7 @@ async def test_a_run_that_ends_while_a_screen_opens_finds_it_unbuilt() -> None:
             app.main.draw()
             await settle(app, pilot)
             await burst(app, pilot, "escape")
-        assert app.screen is app.main
+        assert on_main(app)
 
 
 async def test_the_prompt_may_have_the_focus_when_another_pane_is_zoomed() -> None:
@@ -346,7 +350,9 @@ async def test_the_prompt_may_have_the_focus_when_another_pane_is_zoomed() -> No
         assert app.main.focused_pane() == "notes"
 
 
-async def test_a_search_in_a_long_listing_is_done_in_pieces(monkeypatch: pytest.MonkeyPatch):
+async def test_a_search_in_a_long_listing_is_done_in_pieces(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from gpudbg.frontends.tui.code_index import CodeIndex
     from gpudbg.frontends.tui.handlers import code
 
@@ -354,7 +360,9 @@ async def test_a_search_in_a_long_listing_is_done_in_pieces(monkeypatch: pytest.
     pieces = []
     find = CodeIndex.find
 
-    def counted(self, text, start, back=False, rows=None):
+    def counted(
+        self: CodeIndex, text: str, start: int, back: bool = False, rows: Any = None
+    ) -> Any:
         pieces.append(len(rows))
         return find(self, text, start, back, rows)
 

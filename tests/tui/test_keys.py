@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from textual.events import Key
@@ -22,7 +24,7 @@ BIG = (120, 40)
 
 
 @pytest.fixture
-def done(monkeypatch: pytest.MonkeyPatch):
+def done(monkeypatch: pytest.MonkeyPatch) -> Any:
     """What was done, instead of doing it."""
     out = []
     for name in BY_ID:
@@ -33,7 +35,7 @@ def done(monkeypatch: pytest.MonkeyPatch):
     return out
 
 
-async def what_they_do(app: GpudbgApp, keys, done):
+async def what_they_do(app: GpudbgApp, keys: Sequence[str], done: Any) -> Any:
     """What each key does (`pilot.press` would wait long after each)."""
     out = []
     for key in keys:
@@ -46,12 +48,12 @@ async def what_they_do(app: GpudbgApp, keys, done):
     return out
 
 
-def keys_of(name, ids):
+def keys_of(name: str, ids: Sequence[str]) -> Any:
     return [(key, i) for i in ids for key in keymaps.keymap(name)[i].split(",")]
 
 
 @pytest.mark.parametrize("name", keymaps.NAMES)
-async def test_every_key_of_a_map(name, done) -> None:
+async def test_every_key_of_a_map(name: str, done: Any) -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -64,7 +66,7 @@ async def test_every_key_of_a_map(name, done) -> None:
 
 
 @pytest.mark.parametrize("name", keymaps.NAMES)
-async def test_main_keys_on_a_side_screen(name, done) -> None:
+async def test_main_keys_on_a_side_screen(name: str, done: Any) -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)

@@ -10,8 +10,9 @@ from textual.widgets import Input, Label, OptionList
 
 from gpudbg.api.opening import launch_parser, open_session
 from gpudbg.frontends.tui.app import GpudbgApp
-from gpudbg.frontends.tui.screens.launch import HELP, LaunchScreen
-from tests.tui.helpers import CUBINS, ROOT, make_app, press, screen_text, settle
+from gpudbg.frontends.tui.keys import one_line
+from gpudbg.frontends.tui.screens.launch import LaunchScreen
+from tests.tui.helpers import CUBINS, ROOT, make_app, on_main, press, screen_text, settle
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
 
@@ -43,7 +44,7 @@ async def test_choose_fill_in_and_launch(saxpy: Path, size: tuple[int, int]) -> 
         assert form(app).query_one(OptionList).option_count == 2
         await pilot.press(*"saxpy", "enter")
         await settle(app, pilot)
-        assert HELP in "\n".join(screen_text(app)), "cut off"
+        assert one_line("launch", {}, gap="  ") in "\n".join(screen_text(app)), "cut off"
         assert form(app).form.kernel == "saxpy"
         assert [a.name for a in form(app).form.arguments] == ["n", "a", "x", "y"]
         grid = form(app).query_one("#grid", Input)
@@ -56,7 +57,7 @@ async def test_choose_fill_in_and_launch(saxpy: Path, size: tuple[int, int]) -> 
         form(app).query_one("#arg-1", Input).value = "f32:3"
         await pilot.press("f5")
         await settle(app, pilot)
-        assert app.screen is app.main
+        assert on_main(app)
         assert app.session.launched
         assert app.session.grid.grid == (1, 1, 1)
         assert app.session.launch.arguments[1].value == 3
@@ -72,7 +73,7 @@ async def test_code_and_breakpoints_before_the_launch(saxpy: Path) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
         await press(app, pilot, "escape")
-        assert app.screen is app.main
+        assert on_main(app)
         text = "\n".join(screen_text(app))
         assert "Not launched" in text
         assert "N launch" in text
@@ -112,5 +113,5 @@ async def test_commands_of_the_command_line_come_before_the_form(saxpy: Path) ->
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(app, pilot)
         await settle(app, pilot)
-        assert app.screen is app.main
+        assert on_main(app)
         assert app.session.kernel.name == "saxpy"

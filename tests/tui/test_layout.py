@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,9 +14,9 @@ SHAPES = st.builds(layout.Shape, st.integers(1, 64), st.integers(1, 255))
 
 
 @given(st.integers(60, 260), st.integers(16, 90), SHAPES)
-def test_every_cell_belongs_to_one_thing(width, height, shape) -> None:
+def test_every_cell_belongs_to_one_thing(width: int, height: int, shape: Any) -> None:
     found = layout.arrange(width, height, shape)
-    cells = set()
+    cells: set[tuple[int, int]] = set()
     rects = [*layout.choose(found).values(), *found.rows.values()]
     if found.splitter is not None:
         rects.append(found.splitter)
@@ -28,7 +30,7 @@ def test_every_cell_belongs_to_one_thing(width, height, shape) -> None:
 
 
 @given(st.integers(60, 260), st.integers(16, 90), SHAPES)
-def test_every_pane_can_be_reached(width, height, shape) -> None:
+def test_every_pane_can_be_reached(width: int, height: int, shape: Any) -> None:
     found = layout.arrange(width, height, shape)
     reachable = {p for s in found.slots for p in s.panes}
     assert {"code", "warps", "paths", "registers", "memory", "console"} <= reachable

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gpudbg.errors import CommandError
 from gpudbg.frontends.tui.memory_search import find, needle
+from gpudbg.frontends.tui.screens.history import HistoryScreen
 from gpudbg.frontends.tui.view import MemoryPage
 from gpudbg.frontends.tui.widgets.memory import (
     COLUMNS,
@@ -17,8 +19,19 @@ from gpudbg.frontends.tui.widgets.memory import (
     page_rows,
     word_text,
 )
+from tests.narrowing import a, there
 
-from .helpers import FIRST, make_app, open_first, open_kernel, press, screen_text, settle, view_of
+from .helpers import (
+    FIRST,
+    current,
+    make_app,
+    open_first,
+    open_kernel,
+    press,
+    screen_text,
+    settle,
+    view_of,
+)
 
 
 def test_what_is_typed_becomes_bytes() -> None:
@@ -52,14 +65,14 @@ def test_search_goes_around_and_minds_alignment() -> None:
         ("f64", struct.pack("<d", -2.5), "-2.5"),
     ],
 )
-def test_typed_columns(form: str, raw, text: str) -> None:
+def test_typed_columns(form: str, raw: Any, text: str) -> None:
     assert word_text(raw, form) == text
 
 
 def test_rows_of_a_form_stand_under_each_other() -> None:
     page = view_of(open_first(), space="global").memory
     for form in COLUMNS:
-        rows = page_rows(page, form)
+        rows = page_rows(there(page), form)
         assert len({len(r.text) for r in rows[:-1]}) == 1, form
 
 
@@ -69,21 +82,21 @@ async def test_search_map_and_follow() -> None:
         await settle(app, pilot)
         await press(app, pilot, "M", *"in", "enter")
         values = app.session.buffer("in")
-        base = app.main.current.memory.base
+        base = there(current(app).memory).base
         await press(app, pilot, "slash", *str(int(values[100])), "enter")
         place = int((values == values[100]).argmax()) * 4
-        assert app.main.current.memory.address == base + place & ~0xF
+        assert there(current(app).memory).address == base + place & ~0xF
         assert f"at 0x{base + place:x}" in "\n".join(screen_text(app))
         await press(app, pilot, "slash", *"123456789", "enter")
         assert "is not in this memory" in "\n".join(screen_text(app))
         await press(app, pilot, "o", "o", "o", "o")
-        assert app.main.current.memory.space == "map"
+        assert there(current(app).memory).space == "map"
         pane = app.main.query_one(MemoryPane)
         known = [a.base for a in app.session.allocations()]
-        assert [r.key[1] for r in pane._content.rows if r.key] == sorted(known)
+        assert [a(tuple, r.key)[1] for r in pane._content.rows if r.key] == sorted(known)
         await press(app, pilot, "home", "enter")
-        assert app.main.current.memory.space == "global"
-        assert app.main.current.memory.base == min(known)
+        assert there(current(app).memory).space == "global"
+        assert there(current(app).memory).base == min(known)
 
 
 SOURCE = """
@@ -103,7 +116,7 @@ async def test_columns_are_of_the_parameters_type(tmp_path: Path) -> None:
         pane = app.main.query_one(MemoryPane)
         assert pane.form == "hex", "nobody tells the type of shared memory"
         await press(app, pilot, "M", *"in", "enter")
-        value = struct.unpack("<I", app.main.current.memory.data[:4])[0]
+        value = struct.unpack("<I", there(current(app).memory).data[:4])[0]
         assert pane.form == "u32"
         assert " in  u32[256]  0x" in pane.texts[0]
         assert f" {value} " in pane.texts[1]
@@ -116,7 +129,7 @@ async def test_columns_are_of_the_parameters_type(tmp_path: Path) -> None:
         await press(app, pilot, "M", *"in", "enter")
         assert pane.form == "hex", "a choice stays with its buffer"
         await press(app, pilot, "M", *"(@shared short*)16", "enter")
-        assert (app.main.current.memory.space, pane.form) == ("shared", "i16")
+        assert (there(current(app).memory).space, pane.form) == ("shared", "i16")
 
 
 @pytest.mark.parametrize(
@@ -134,22 +147,25 @@ async def test_after_the_end_memory_shows_what_came_out(size: tuple[int, int]) -
         await settle(app, pilot)
         await press(app, pilot, "5")
         pane = app.main.query_one(MemoryPane)
-        assert app.main.current.memory.space == "shared"
+        assert there(current(app).memory).space == "shared"
         await press(app, pilot, "c")
-        page = app.main.current.memory
-        assert (page.space, page.error) == ("global", "")
-        assert page.label.startswith("out "), "the launch table marks it"
+        page = current(app).memory
+        assert (there(page).space, there(page).error) == ("global", "")
+        assert there(page).label.startswith("out "), "the launch table marks it"
         await press(app, pilot, "5")
         assert str(int(app.session.buffer("out")[0])) in pane.texts[1]
         # Spaces of a warp are passed over while there is none.
         seen = set()
         for _ in range(4):
             await press(app, pilot, "5", "o")
-            seen.add(app.main.current.memory.space)
+            seen.add(there(current(app).memory).space)
         assert seen == {"global", "map"}
         app.options.space, app.options.address = "shared", 64
         await press(app, pilot, "r")
-        assert (app.main.current.memory.space, app.main.current.memory.address) == ("shared", 64)
+        assert (
+            there(current(app).memory).space,
+            there(current(app).memory).address,
+        ) == ("shared", 64)
 
 
 def test_bytes_that_nobody_has_written_are_blank() -> None:
@@ -162,7 +178,7 @@ def test_bytes_that_nobody_has_written_are_blank() -> None:
         page = MemoryPage(
             "shared", "", 0, 16, 0, data, unwritten=frozenset((0, 1, 2, 3, 6, 7))
         )  # fmt: skip
-        words = [text.strip() for text, _ in page_rows(page, form)[0].spans[2::2]]
+        words = [text.strip() for text, _ in page_rows(there(page), form)[0].spans[2::2]]
         assert words[: len(texts)] == texts
     assert "...." in page_rows(page, "hex", blank=".")[0].text
 
@@ -200,10 +216,10 @@ async def test_output_and_history_say_never_written(tmp_path: Path) -> None:
         app.main.run_command("stepi")
         await settle(app, pilot)
         await press(app, pilot, "h")
-        changed = app.screen.changed.texts
+        changed = a(HistoryScreen, app.screen).changed.texts
         assert not any(text.split()[:1] == ["R4"] for text in changed)
         await press(app, pilot, "shift+left")
-        changed = app.screen.changed.texts
+        changed = a(HistoryScreen, app.screen).changed.texts
         assert any("R4" in text and "never written → " in text for text in changed), changed
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from gpudbg.frontends.tui.widgets.memory import page_rows, word_text
 from gpudbg.frontends.tui.widgets.paths import path_line
 from gpudbg.frontends.tui.widgets.registers import interesting, lane_line, opened
 from gpudbg.frontends.tui.widgets.warps import groups, state_words, warp_line, why_words
+from tests.narrowing import there
 
 from .helpers import DIVERGE, LOOP, appearance, open_first, open_kernel, view_of
 
@@ -29,7 +31,7 @@ AXIS = Axis(1)
 
 
 @pytest.fixture(scope="module")
-def diverged():
+def diverged() -> Any:
     session = open_kernel("divergence", DIVERGE)
     session.break_at("13")
     session.cont()
@@ -37,12 +39,12 @@ def diverged():
 
 
 @pytest.fixture(scope="module")
-def entry_view():
+def entry_view() -> Any:
     return view_of(open_first())
 
 
 # ---- lane shapes and paths -------------------------------------------------------------
-def _shape(values, active=0xFFFFFFFF, kind="i"):
+def _shape(values: Any, active: int = 0xFFFFFFFF, kind: str = "i") -> Any:
     return shape(np.array(values, np.float64), active, 0xFFFFFFFF, kind)
 
 
@@ -56,7 +58,7 @@ def _shape(values, active=0xFFFFFFFF, kind="i"):
         ([(i * 7) % 31 for i in range(32)], "0..30"),
     ],
 )
-def test_sameness_collapses_into_words(values, words: str) -> None:
+def test_sameness_collapses_into_words(values: Any, words: str) -> None:
     assert _shape(values).words == words
 
 
@@ -93,7 +95,7 @@ def test_paths_say_where_every_lane_waits() -> None:
     assert letters(found)[:9] == "aabbccc  "
 
 
-def test_every_live_lane_is_on_exactly_one_path(diverged) -> None:
+def test_every_live_lane_is_on_exactly_one_path(diverged: Any) -> None:
     for _ in range(40):
         view = view_of(diverged)
         row = view.focus_row
@@ -101,7 +103,7 @@ def test_every_live_lane_is_on_exactly_one_path(diverged) -> None:
         for p in view.paths:
             assert not union & p.mask
             union |= p.mask
-        assert union == row.valid & ~row.exited
+        assert union == there(row).valid & ~there(row).exited
         diverged.step()
 
 
@@ -132,12 +134,12 @@ def test_operands_are_named_in_the_text() -> None:
         code = session.symbols.instruction(warp.pc)
         for value in operand_values(session, warp, 0, warp.pc):
             name = value.name.split(":")[0]
-            assert code.text[value.column :].startswith(name)
+            assert there(code).text[value.column :].startswith(name)
         session.step()
 
 
 # ---- panes -------------------------------------------------------------------------------
-def test_code_rows_show_source_marks_and_what_happens_next(entry_view) -> None:
+def test_code_rows_show_source_marks_and_what_happens_next(entry_view: Any) -> None:
     rows = CodeRows(entry_view, appearance(), 58)
     texts = plain(rows[0:8])
     assert "__global__ void block_max" in texts[0]
@@ -146,7 +148,7 @@ def test_code_rows_show_source_marks_and_what_happens_next(entry_view) -> None:
     assert rows[1].tint == "now-bg"
 
 
-def test_wide_code_shows_control_words(entry_view) -> None:
+def test_wide_code_shows_control_words(entry_view: Any) -> None:
     texts = plain(CodeRows(entry_view, appearance(), 103)[0:4])
     assert ":-:-:" in texts[1]
 
@@ -155,7 +157,7 @@ def test_wide_code_shows_control_words(entry_view) -> None:
     ("control", "text"),
     [(0x7E6, "--:-:-:y:06"), (0x7F6, "--:-:-:-:06"), (0x0FD | 1 << 11, " 0:0:7:-:13")],
 )
-def test_control_words(control, text: str) -> None:
+def test_control_words(control: Any, text: str) -> None:
     shown = control_words(control)
     assert shown.split(":")[4] == text.split(":")[4]
     assert shown.split(":")[3] == text.split(":")[3]
@@ -168,7 +170,7 @@ def test_instruction_colours_follow_what_it_does() -> None:
     assert text_spans("@!P0 BRA 0x110")[0][0].strip() == "@!P0"
 
 
-def test_lanes_line_up_in_every_pane(diverged) -> None:
+def test_lanes_line_up_in_every_pane(diverged: Any) -> None:
     view = view_of(diverged)
     rows = [
         warp_line(groups(view, 12)[0], view, AXIS, UNICODE),
@@ -192,16 +194,16 @@ def test_wide_panes_give_a_lane_two_cells() -> None:
     assert Axis(1).lane_at(15) is None
 
 
-def test_the_focused_warp_shows_its_paths_as_letters(diverged) -> None:
+def test_the_focused_warp_shows_its_paths_as_letters(diverged: Any) -> None:
     view = view_of(diverged)
     text = warp_line(groups(view, 12)[0], view, AXIS, ASCII).text
     lanes = text[16:48]
     assert set(lanes) & set("bcd")
-    assert lanes.count("#") == view.focus_row.active.bit_count()
-    assert text.rstrip().endswith(f"{view.focus_row.active.bit_count()}/32")
+    assert lanes.count("#") == there(view.focus_row).active.bit_count()
+    assert text.rstrip().endswith(f"{there(view.focus_row).active.bit_count()}/32")
 
 
-def test_equal_warps_fold_and_every_warp_is_shown_once(diverged) -> None:
+def test_equal_warps_fold_and_every_warp_is_shown_once(diverged: Any) -> None:
     view = view_of(diverged)
     mine = [w for w in view.warps if w.sm == view.sm]
     for height in (3, 8, 20, 200):
@@ -226,14 +228,14 @@ def test_state_words_and_why() -> None:
                 assert state_words(w).startswith("bar ")
 
 
-def test_registers_by_interest(diverged) -> None:
+def test_registers_by_interest(diverged: Any) -> None:
     view = view_of(diverged)
     first = interesting(view)[0]
     assert first.name in view.operands or first.changed
     assert {v.name for v in interesting(view)} == {v.name for v in view.registers}
 
 
-def test_an_opened_register_shows_32_values(diverged) -> None:
+def test_an_opened_register_shows_32_values(diverged: Any) -> None:
     view = view_of(diverged)
     value = next(v for v in view.registers if v.name == "R0")
     texts = plain(opened(value, view, AXIS, UNICODE))
@@ -262,15 +264,15 @@ def test_changed_means_since_this_warp_was_last_shown() -> None:
 
 def test_memory_rows() -> None:
     view = view_of(open_first(), space="global")
-    rows = plain(page_rows(view.memory, "hex"))
+    rows = plain(page_rows(there(view.memory), "hex"))
     assert rows[0].startswith("+0000 ")
-    assert view.memory.label.startswith("in  i32[256]  0x")
+    assert there(view.memory).label.startswith("in  i32[256]  0x")
     assert word_text((-3 & 0xFFFFFFFF).to_bytes(4, "little"), "i32") == "-3"
     assert word_text(np.float32(1.5).tobytes(), "f32") == "1.5"
 
 
-def test_a_buffer_plot_has_the_shape_of_its_values():
-    def drawn(array, parts=8):
+def test_a_buffer_plot_has_the_shape_of_its_values() -> None:
+    def drawn(array: Any, parts: int = 8) -> Any:
         return "".join(text for text, _ in plot(means(array, parts), UNICODE))
 
     bars = UNICODE.bars
@@ -332,7 +334,7 @@ def test_next_words_read_floats_as_floats() -> None:
     session = open_kernel("saxpy", SAXPY)
     said = []
     while not session.finished:
-        said.append(next_words(session, session.warp().state, session.focus.lane))
+        said.append(next_words(session, session.warp().state, there(session.focus).lane))
         session.step()
     assert any(w.endswith(" -> 4.5") for w in said), said
     assert any(w.endswith(" 4.5") and ":" in w for w in said), "what the store writes"

@@ -7,8 +7,10 @@ from gpudbg.frontends.tui.past import KEPT, Past
 from gpudbg.frontends.tui.screens.main import MainScreen
 from gpudbg.frontends.tui.widgets.chrome import StopLine
 from gpudbg.frontends.tui.widgets.code import CodePane
+from gpudbg.frontends.tui.widgets.console import LogPane
+from tests.narrowing import there
 
-from .helpers import make_app, open_first, press, settle, view_of
+from .helpers import current, make_app, open_first, press, settle, view_of
 
 
 def stop_line(app: GpudbgApp) -> str:
@@ -21,7 +23,7 @@ async def test_earlier_stops_are_drawn_as_they_were() -> None:
         await settle(app, pilot)
         await press(app, pilot, "space", "space", "space")
         now = app.main.current
-        assert (now.tick, now.past) == (3, None)
+        assert (there(now).tick, there(now).past) == (3, None)
         registers = app.main.line_pane("registers").texts
         await press(app, pilot, "7", "shift+left", "shift+left")
         assert "In the past  tick 1 of 3" in stop_line(app)
@@ -35,11 +37,11 @@ async def test_earlier_stops_are_drawn_as_they_were() -> None:
         assert "In the past" not in stop_line(app)
         assert app.main.line_pane("registers").texts == registers
         await press(app, pilot, "shift+right")
-        assert any("no later stop" in t for t in app.main.query_one("#pane-log").texts)
+        assert any("no later stop" in t for t in app.main.query_one("#pane-log", LogPane).texts)
         await press(app, pilot, "shift+left", "escape")
         assert "In the past" not in stop_line(app)
         await press(app, pilot, "shift+left", "space")
-        assert app.main.current.tick == 4
+        assert current(app).tick == 4
         assert "In the past" not in stop_line(app)
 
 

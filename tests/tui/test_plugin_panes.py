@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from typing import Any
 
 import pytest
 from textual.app import ComposeResult
@@ -17,7 +18,7 @@ from gpudbg.frontends.tui.palette import Everything
 from gpudbg.frontends.tui.screens.plugin import PluginScreen
 from gpudbg.plugin import Entry
 
-from .helpers import PATIENCE_S, make_app, open_first, press, screen_text, settle
+from .helpers import PATIENCE_S, make_app, on_main, open_first, press, screen_text, settle
 
 
 class Good(Vertical):
@@ -26,7 +27,7 @@ class Good(Vertical):
     def compose(self) -> ComposeResult:
         yield Static("nothing yet", id="good")
 
-    def show_snapshot(self, snapshot) -> None:
+    def show_snapshot(self, snapshot: Any) -> None:
         self.seen = snapshot.kernel
 
 
@@ -41,7 +42,7 @@ class BadMount(Vertical):
 
 
 class BadRender(Static):
-    def render(self) -> None:
+    def render(self) -> str:
         raise ZeroDivisionError("nothing to divide")
 
 
@@ -57,16 +58,16 @@ class BadKey(Static, can_focus=True):
     def on_mount(self) -> None:
         self.focus()
 
-    def on_key(self, event) -> None:
+    def on_key(self, event: Any) -> None:
         raise OSError("bad key")
 
 
 class BadSnapshot(Vertical):
-    def show_snapshot(self, snapshot) -> None:
+    def show_snapshot(self, snapshot: Any) -> None:
         raise IndexError("past the end")
 
 
-async def shows(app: GpudbgApp, words) -> None:
+async def shows(app: GpudbgApp, words: str) -> None:
     """Until the screen shows it; the pilot would wait for a widget that is dead."""
     end = time.monotonic() + PATIENCE_S
     while words not in "\n".join(screen_text(app)):
@@ -74,11 +75,11 @@ async def shows(app: GpudbgApp, words) -> None:
         await asyncio.sleep(0.01)
 
 
-def missing(entry) -> None:
+def missing(entry: Any) -> None:
     raise PluginError("plugin 'p' has no such module")
 
 
-def entry_of(found):
+def entry_of(found: Any) -> Any:
     loader = found if found is missing else lambda entry: found
     return Entry("panes", "probe", "mod:Cls", help="a pane", plugin="p", loader=loader)
 
@@ -95,7 +96,7 @@ async def test_palette_opens_bundled_panes() -> None:
         assert app.screen.query("#tesla-ruler")
         assert not app.screen.query("#broken")
         await press(app, pilot, "escape")
-        assert app.screen is app.main
+        assert on_main(app)
 
 
 @pytest.mark.parametrize(
@@ -110,14 +111,14 @@ async def test_palette_opens_bundled_panes() -> None:
         (dict, "no Textual widget"),
     ],
 )
-async def test_a_broken_pane_shows_its_error_in_place(found, words: str) -> None:
+async def test_a_broken_pane_shows_its_error_in_place(found: Any, words: str) -> None:
     app = make_app(open_first())
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
         app.open_plugin(entry_of(found))
         await shows(app, words)
         await press(app, pilot, "escape")
-        assert app.screen is app.main
+        assert on_main(app)
         await press(app, pilot, "space")
         assert app.session.grid.total == 1
 
@@ -131,7 +132,7 @@ async def test_a_key_that_breaks_a_pane_breaks_nothing_else() -> None:
         app.post_message(Key("k", "k"))
         await shows(app, "bad key")
         await press(app, pilot, "escape")
-        assert app.screen is app.main
+        assert on_main(app)
 
 
 async def test_a_pane_gets_the_machines_snapshot() -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from textual.message import Message
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from gpudbg.frontends.tui import keymaps, messages
 from gpudbg.frontends.tui.actions import ACTIONS
@@ -15,10 +18,13 @@ from gpudbg.frontends.tui.screens.help import HelpScreen
 from gpudbg.frontends.tui.screens.watch import WatchScreen, distribution, stands_out
 from gpudbg.frontends.tui.widgets.chrome import StopLine
 from gpudbg.frontends.tui.widgets.console import ConsolePane
+from tests.narrowing import a, there
 
 from .helpers import (
     DIVERGE,
+    current,
     make_app,
+    on_main,
     open_first,
     open_kernel,
     press,
@@ -43,7 +49,7 @@ async def test_help_lists_every_action_and_filters() -> None:
         await press(app, pilot, *"lane")
         assert "run to the next stop" not in "\n".join(app.screen.query_one(Frame).texts)
         await press(app, pilot, "backspace", "escape", "escape")
-        assert app.screen is app.main
+        assert on_main(app)
 
 
 async def test_palette_finds_actions_commands_warps_and_themes() -> None:
@@ -64,7 +70,7 @@ async def test_palette_finds_actions_commands_warps_and_themes() -> None:
 
 
 @pytest.mark.parametrize("name", keymaps.NAMES)
-async def test_key_maps_step(name) -> None:
+async def test_key_maps_step(name: str) -> None:
     app = make_app(open_first())
     async with app.run_test(size=BIG) as pilot:
         await settle(app, pilot)
@@ -100,7 +106,7 @@ async def test_startup_commands_run_in_order() -> None:
 
 
 async def test_messages_carry_rows_and_lanes() -> None:
-    got = []
+    got: list[Message] = []
     app = make_app(open_first())
     async with app.run_test(size=BIG, message_hook=got.append) as pilot:
         await settle(app, pilot)
@@ -116,7 +122,7 @@ async def test_messages_carry_rows_and_lanes() -> None:
 LONG = "in[threadIdx.x + blockIdx.x * blockDim.x] * 2 + 1 - threadIdx.x / 4"
 
 
-async def watching(app: GpudbgApp, pilot: Pilot[int], *expressions):
+async def watching(app: GpudbgApp, pilot: Pilot[int], *expressions: str) -> Any:
     """The watch screen over a divergent warp."""
     await settle(app, pilot)
     for line in ("break 13", "continue", "continue"):
@@ -159,13 +165,13 @@ async def test_every_lane_has_a_row_where_there_is_room_and_on_t() -> None:
         head, *rows = pane.texts[1:]
         assert len(rows) == 32
         assert all(name in head for name in ("threadIdx.x", "$R4", "R0", "R6", "P0"))
-        registers = {v.name: v for v in app.main.current.registers}
+        registers = {v.name: v for v in current(app).registers}
         column = head.index(" R0") + 3
         assert [t[:column].split()[-1] for t in rows] == list(registers["R0"].cells)
         mine = next(t for t in rows if t.startswith("\u25ba"))
-        assert mine.split()[1] == str(app.main.current.lane)
+        assert mine.split()[1] == str(current(app).lane)
         await press(app, pilot, "4", "down", "down", "down", "enter")
-        assert app.main.current.lane == 2
+        assert current(app).lane == 2
         assert "cannot be drawn" not in "\n".join(screen_text(app))
     app = make_app(open_kernel("divergence", DIVERGE))
     async with app.run_test(size=(80, 24)) as pilot:
@@ -199,27 +205,27 @@ async def test_watch_screen_shows_values_and_what_stands_out() -> None:
         assert len(app.options.watches) >= 3
         await press(app, pilot, *"jjjjjjjjjjjj", "o", "o")
         assert screen.values.order == "count"
-        lane = session.focus.lane
+        lane = there(session.focus).lane
         await press(app, pilot, "full_stop")
-        assert session.focus.lane != lane
+        assert there(session.focus).lane != lane
         await press(app, pilot, "comma", "l", "L", "space")
         assert "Step" in screen.query_one(StopLine).text
         count = len(app.options.watches)
         await press(app, pilot, "d")
         assert len(app.options.watches) == count - 1
         await press(app, pilot, "e")
-        app.focused.value = "$pc"
+        a(Input, app.focused).value = "$pc"
         await press(app, pilot, "enter")
         assert "$pc" in app.options.watches
         await press(app, pilot, "escape")
-        assert app.screen is app.main
+        assert on_main(app)
 
 
 def test_distribution_orders_and_sentences() -> None:
     session = open_first()
     view = view_of(session, watches=["$lane & 3", "$lane == 7 ? 5000 : $lane & 3", "$R99"])
     plain_value, odd, broken = view.watches
-    active = view.focus_row.active
+    active = there(view.focus_row).active
     by_value = distribution(plain_value, active, "value")
     assert [text for text, _ in by_value] == ["0", "1", "2", "3"]
     assert sum(len(lanes) for _, lanes in by_value) == 32
@@ -257,10 +263,10 @@ async def test_a_new_expression_is_the_one_shown_below() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(app, pilot)
         await press(app, pilot, "w", "a", *"threadIdx.x * 3", "enter")
-        assert app.screen.table.selected().name == "threadIdx.x * 3"
-        assert "of threadIdx.x * 3" in app.screen.values.texts[0]
+        assert there(a(WatchScreen, app.screen).table.selected()).name == "threadIdx.x * 3"
+        assert "of threadIdx.x * 3" in a(WatchScreen, app.screen).values.texts[0]
         await press(app, pilot, "e", "end", *" + 1", "enter")
-        assert "of threadIdx.x * 3 + 1" in app.screen.values.texts[0]
+        assert "of threadIdx.x * 3 + 1" in a(WatchScreen, app.screen).values.texts[0]
 
 
 async def test_help_scrolls_where_not_all_of_it_fits() -> None:

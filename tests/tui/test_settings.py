@@ -17,6 +17,7 @@ from gpudbg.frontends.tui import glyphs, keymaps, theme
 from gpudbg.frontends.tui.app import GpudbgApp
 from gpudbg.frontends.tui.saved import Saved
 from gpudbg.frontends.tui.widgets.console import ConsolePane
+from tests.narrowing import there
 
 from .helpers import appearance, make_app, open_first, press, settle
 
@@ -45,13 +46,13 @@ async def test_the_console_changes_theme_keys_and_marks() -> None:
         assert app.appearance.glyphs is glyphs.UNICODE
         await typed(app, pilot, "set keymap x64dbg")
         await press(app, pilot, "f7")
-        assert app.session.stop.pc == 16, "F7 steps in x64dbg's keys"
+        assert there(app.session.stop).pc == 16, "F7 steps in x64dbg's keys"
         await typed(app, pilot, "set theme beige")
         assert "theme cannot be 'beige'" in said(app)[-1]
         for name in theme.PALETTES:
             assert name in said(app)[-1]
         # Another program's session has them too.
-        app.open_program(app.session.program.path)
+        app.open_program(Path(app.session.program.path))
         await settle(app, pilot)
         await typed(app, pilot, "show keymap")
         assert said(app)[-1].split()[:2] == ["keymap", "x64dbg"]
@@ -62,7 +63,7 @@ async def test_a_screen_that_was_left_may_hear_of_a_new_size() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
         left = app.main
-        app.open_program(app.session.program.path)
+        app.open_program(Path(app.session.program.path))
         await settle(app, pilot)
         assert left is not app.main
         assert left.session.closed
@@ -71,7 +72,7 @@ async def test_a_screen_that_was_left_may_hear_of_a_new_size() -> None:
         assert not app.session.closed
 
 
-def test_names_and_values_are_completed():
+def test_names_and_values_are_completed() -> None:
     app = make_app(open_first())
 
     def lines(text: str) -> list[str]:
@@ -91,7 +92,7 @@ def test_without_a_screen_a_command_file_runs_on(tmp_path: Path) -> None:
     script.write_text("set theme light\nset keymap vim\nset ascii on\nstepi\nshow theme\n")
     lines = session.command(f"source {script}").lines
     assert lines.count(NO_SCREEN) == 3
-    assert session.stop.pc == 16
+    assert there(session.stop).pc == 16
     assert lines[-1].split()[:3] == ["theme", "no", "screen"]
     with pytest.raises(CommandError, match="is not a setting"):
         session.command("set themes light")

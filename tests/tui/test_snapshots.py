@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from .snapshots import FOLDER, SCREENS, SIZES, take
 
 @pytest.mark.parametrize("name", SIZES)
 @pytest.mark.parametrize("screen", SCREENS)
-async def test_the_screen_is_the_recorded_one(screen, name) -> None:
+async def test_the_screen_is_the_recorded_one(screen: Any, name: str) -> None:
     expected = (FOLDER / f"{screen}{name}.txt").read_text().splitlines()
     for palette, text in (await take(SIZES[name], screen)).items():
         changes = list(

@@ -6,6 +6,7 @@ has the times.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,10 @@ from gpudbg.frontends.tui.view import Options
 from gpudbg.frontends.tui.widgets.base import LinePane
 from gpudbg.frontends.tui.widgets.code import CodePane
 from tests.calls import calls_of
+from tests.narrowing import a, there
+from tests.tui.helpers import draw
 
-from .helpers import burst, make_app, open_first, open_kernel, screen_text, settle
+from .helpers import burst, current, make_app, open_first, open_kernel, screen_text, settle
 
 ADD = 0x1C00000000170000
 """IADD32I R0, R0, 0x1; the destination is in bits 0..7, the source in 8..15."""
@@ -70,12 +73,12 @@ async def calls_of_a_step(path: Path, count: int) -> int:
         app.session.step(8)
         app.main.adopt(app.engine.collector.take())
         view = app.main.current
-        assert len(view.code.entries) >= count
-        assert sum(1 for w in view.warps if w.sm == 0) == 64
-        assert isinstance(view.live, Nearby if count > MAX_INSTRUCTIONS else Liveness)
+        assert len(there(view).code.entries) >= count
+        assert sum(1 for w in there(view).warps if w.sm == 0) == 64
+        assert isinstance(there(view).live, Nearby if count > MAX_INSTRUCTIONS else Liveness)
         code = app.main.query_one(CodePane).texts
         assert any("┌►" in t for t in code), "branch arrows"
-        assert f"R{view.tracked} ^ set v read : live" in code[0]
+        assert f"R{there(view).tracked} ^ set v read : live" in code[0]
         assert sum(t[11:22].count("x") for t in code) > 3, "life marks"
 
         def step_and_draw() -> None:
@@ -99,10 +102,11 @@ def test_opening_a_long_program_decodes_branches_only(tmp_path: Path) -> None:
     session = open_kernel(program(tmp_path, COUNT))
     collector = Collector(session, Options())
     view = collector.take()
-    branches = len(view.live.window(0, COUNT * 16))
+    live = a(Liveness, view.live)
+    branches = len(live.window(0, COUNT * 16))
     assert branches > COUNT // 15
-    assert calls_of(lambda: view.live.window(0x400, 0x600)) < 200
-    assert view.live.mark(COUNT * 8 + 8, 7) in "^vx:"
+    assert calls_of(lambda: live.window(0x400, 0x600)) < 200
+    assert live.mark(COUNT * 8 + 8, 7) in "^vx:"
     # A window's marks are looked for as far as a budget goes; the rest counts as live.
     code = b"".join(w.to_bytes(8, "little") for w in [CONTROL, *[ADD] * 3] * COUNT)
     lonely = Nearby(code, "sm_50", {})
@@ -117,12 +121,12 @@ async def test_a_search_in_a_long_listing_reads_each_instruction_once(tmp_path: 
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
         await burst(app, pilot, "slash", *"no such text", "enter")
-        code = app.main.current.code
+        code = current(app).code
         # A search that finds nothing looks at every row; what they say is known from then on.
         assert calls_of(lambda: code.find("nor this", 0)) < 2.1 * len(code.entries)
         await burst(app, pilot, "slash", *"EXIT", "enter")
         pane = app.main.query_one(CodePane)
-        assert "EXIT" in code.code(code.entries[pane.cursor].pc).text
+        assert "EXIT" in there(code.code(code.entries[there(pane.cursor)].pc)).text
         # To the next one, and scrolling, costs what is seen.
         moved = [
             calls_of(lambda: pane.action_page(-1)),
@@ -148,7 +152,7 @@ async def test_a_step_is_drawn_once_and_only_where_it_differs(
             before = {p: p.builds for p in built}
             app.engine.session.step()
             view = app.engine.collector.take()
-            counts.append(calls_of(lambda view=view: (app.main.adopt(view), screen_text(app))))
+            counts.append(calls_of(partial(draw, app, view)))
             assert all(p.builds - before[p] <= 1 for p in built if p.pane != "log")
         assert min(counts) < most, counts
 

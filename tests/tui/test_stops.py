@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -11,11 +12,15 @@ from gpudbg.frontends.tui.screens.fault import FaultScreen
 from gpudbg.frontends.tui.widgets.chrome import KeyRow, StopLine
 from gpudbg.frontends.tui.widgets.code import CodePane
 from gpudbg.frontends.tui.widgets.console import ConsolePane
+from tests.narrowing import there
+from tests.tui.helpers import offset_at
 
 from .helpers import (
     OOB,
     TRAP,
+    current,
     make_app,
+    on_main,
     open_endless,
     open_first,
     open_kernel,
@@ -44,12 +49,12 @@ async def test_fault_card_says_what_where_who_and_why() -> None:
         assert (text.count("documented"), text.count("inferred")) == (2, 1)
         assert "the largest index in range is 63" in text
         await press(app, pilot, "escape")
-        assert app.screen is app.main
+        assert on_main(app)
         assert "Out-of-range store" in app.main.query_one(StopLine).text
         await press(app, pilot, "exclamation_mark")
         assert isinstance(app.screen, FaultScreen)
         await press(app, pilot, "M")
-        assert app.main.current.memory.space == "global"
+        assert there(current(app).memory).space == "global"
         assert app.main.focused_pane() == "memory"
         await press(app, pilot, "exclamation_mark", "r")
         assert app.session.grid.total == 0
@@ -66,7 +71,7 @@ async def test_fault_card_fits_80x24() -> None:
         assert any("Esc close" in t for t in frame.texts)
         await press(app, pilot, "enter")
         code = app.main.query_one(CodePane)
-        assert app.main.current.code.offset(app.main.current.code.entries[code.cursor].pc) == 0xD0
+        assert offset_at(app, code) == 0xD0
 
 
 async def test_trap_has_a_card_and_goes_on() -> None:
@@ -121,8 +126,8 @@ async def test_a_running_kernel_shows_progress_and_stops_at_once() -> None:
         assert app.session.grid.total == total + 1
         # Between such stops `i` looks for the one warp that is asked for.
         await press(app, pilot, "2", "home", "i")
-        said = [r.text for r in app.main.query_one(ConsolePane).answers.lines]
-        assert any("from here it repeats " in t for t in said[-4:])
+        last = [r.text for r in app.main.query_one(ConsolePane).answers.lines][-4:]
+        assert any("from here it repeats " in t for t in last)
 
 
 async def test_an_interrupt_that_comes_late_stops_nothing() -> None:
@@ -131,7 +136,7 @@ async def test_an_interrupt_that_comes_late_stops_nothing() -> None:
         await settle(app, pilot)
         app.session.interrupt()
         await press(app, pilot, "space")
-        assert app.session.stop.kind == "step"
+        assert there(app.session.stop).kind == "step"
 
 
 async def test_quit_ends_with_the_sessions_code() -> None:
@@ -148,7 +153,7 @@ async def test_a_pane_that_fails_says_so_and_the_rest_goes_on(
 ) -> None:
     from gpudbg.frontends.tui.widgets.paths import PathsPane
 
-    def broken(self, view, width, height) -> None:
+    def broken(self: PathsPane, view: Any, width: int, height: int) -> None:
         raise KeyError("lane 33")
 
     monkeypatch.setattr(PathsPane, "content", broken)
@@ -162,12 +167,12 @@ async def test_a_pane_that_fails_says_so_and_the_rest_goes_on(
         assert "R1" in "\n".join(app.main.line_pane("registers").texts)
 
 
-async def test_a_row_that_fails_spoils_only_itself(monkeypatch: pytest.MonkeyPatch):
+async def test_a_row_that_fails_spoils_only_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     from gpudbg.frontends.tui.widgets.code import CodeRows
 
     real = CodeRows._instruction
 
-    def broken(self, pc, arrow):
+    def broken(self: CodeRows, pc: int, arrow: Any) -> Any:
         if self.rows.offset(pc) == 0x18:
             raise ValueError("bad row")
         return real(self, pc, arrow)
@@ -199,8 +204,8 @@ async def test_a_card_leads_to_the_command_line() -> None:
         await press(app, pilot, "f5")
         assert isinstance(app.screen, FaultScreen)
         await press(app, pilot, "colon", *"print 3", "enter")
-        assert app.screen is app.main
-        assert app.session.stop.errors, "what was typed were no keys of the card"
+        assert on_main(app)
+        assert there(app.session.stop).errors, "what was typed were no keys of the card"
         assert "= 3" in app.main.query_one(ConsolePane).answers.lines[-1].text
 
 
@@ -240,7 +245,7 @@ async def test_a_card_is_clicked(size: tuple[int, int]) -> None:
         await click("Who")
         assert isinstance(app.screen, FaultScreen), "there is nothing to do there"
         await click(" close")
-        assert app.screen is app.main
+        assert on_main(app)
         await press(app, pilot, "exclamation_mark")
         await click("├─")
         assert app.main.focused_pane() == "memory"
@@ -252,4 +257,4 @@ async def test_a_card_is_clicked(size: tuple[int, int]) -> None:
             await click("Lanes  0", len("Lanes  ") + 9)
             assert isinstance(app.screen, FaultScreen), "the ruler is not the lanes"
             await click("Lanes  0", len("Lanes  ") + 9, below=1)
-            assert app.session.focus.lane == 9
+            assert there(app.session.focus).lane == 9

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from gpudbg.frontends.tui.collect_image import ImageTaker
 from gpudbg.frontends.tui.screens.main import MainScreen
 from gpudbg.frontends.tui.screens.surface import SurfaceScreen
 from gpudbg.frontends.tui.widgets.code import CodePane
+from tests.narrowing import a, there
 
 from .helpers import ROOT, make_app, open_first, open_kernel, press, screen_text, settle
 
@@ -19,7 +21,7 @@ CLAMP = ROOT / "sessions" / "surface_clamp" / "surface_clamp.cubin"
 STORE_LINE = "surface_clamp.cu:24"
 
 
-def blurred():
+def blurred() -> Any:
     """The shipped story at its end."""
     session = open_kernel(CLAMP)
     session.cont()
@@ -36,37 +38,37 @@ def test_ramps_grow_lighter_from_end_to_end() -> None:
 def test_picture_agrees_with_the_device() -> None:
     session = blurred()
     picture = ImageTaker(session).take("", 0, 1)
-    assert picture.image.name == "blurred"
-    assert [(r.name, r.size, r.slices) for r in picture.rows] == [
+    assert there(picture).image.name == "blurred"
+    assert [(r.name, r.size, r.slices) for r in there(picture).rows] == [
         ("photo", "96x64", 1),
         ("blurred", "96x64", 1),
     ]
-    assert (picture.values[..., 0] == picture.image.array()).all()
-    assert picture.fresh.all()
-    assert (picture.hex(0, 30), picture.decoded(0, 30)) == ("47", "R 71")
+    assert (there(picture).values[..., 0] == there(picture).image.array()).all()
+    assert there(picture).fresh.all()
+    assert (there(picture).hex(0, 30), there(picture).decoded(0, 30)) == ("47", "R 71")
     # What `info surfaces blurred 0 30` says of the same texel.
-    place = dict(picture.place_words(0, 30))
+    place = dict(there(picture).place_words(0, 30))
     assert place["Offset"] == "0x780"
     assert place["GOB"] == "3 of the block  + 0x600"
     assert place["Byte"] == "column 0 row 6  + 0x180"
     assert place["Raw view"] == "0x6c0 (16Bx2)"
-    writer = picture.writer(0, 30)
-    assert (writer.block, writer.thread) == ((0, 3, 0), (0, 6, 0))
-    assert (writer.warp, writer.lane, writer.count) == (3, 0, 1)
-    assert writer.where.endswith(STORE_LINE)
-    assert not any(picture.edges.values())
+    writer = there(picture).writer(0, 30)
+    assert (there(writer).block, there(writer).thread) == ((0, 3, 0), (0, 6, 0))
+    assert (there(writer).warp, there(writer).lane, there(writer).count) == (3, 0, 1)
+    assert there(writer).where.endswith(STORE_LINE)
+    assert not any(there(picture).edges.values())
 
 
 def test_lanes_outside_are_marked_at_the_sides_they_left() -> None:
     session = blurred()
     picture = ImageTaker(session).take("photo", 0, 1)
-    assert picture.writers is None
-    assert picture.writer(0, 0) is None
-    assert {(r.clamp, r.lanes) for r in picture.outside} == {("IGN", 1792), ("NEAR", 1792)}
-    assert picture.edges["left"]
-    assert picture.edges["right"]
-    assert not picture.edges["top"]
-    lanes = next(r for r in picture.outside if r.clamp == "IGN").last
+    assert there(picture).writers is None
+    assert there(picture).writer(0, 0) is None
+    assert {(r.clamp, r.lanes) for r in there(picture).outside} == {("IGN", 1792), ("NEAR", 1792)}
+    assert there(picture).edges["left"]
+    assert there(picture).edges["right"]
+    assert not there(picture).edges["top"]
+    lanes = next(r for r in there(picture).outside if r.clamp == "IGN").last
     assert {lane.did for lane in lanes} == {"reads 0"}
 
 
@@ -74,15 +76,15 @@ def test_only_texels_of_the_last_stop_are_new() -> None:
     session = open_kernel(CLAMP)
     session.break_at(STORE_LINE)
     taker = ImageTaker(session)
-    assert not taker.take("blurred", 0, 0).fresh.any()
+    assert not there(taker.take("blurred", 0, 0)).fresh.any()
     counts = []
     for stop in range(1, 12):
         session.cont()
         picture = taker.take("blurred", 0, stop)
-        counts.append(int(picture.fresh.sum()))
+        counts.append(int(there(picture).fresh.sum()))
         again = taker.take("blurred", 0, stop)
-        assert (again.fresh == picture.fresh).all()
-    written = int((picture.writers["count"] != 0).sum())
+        assert (there(again).fresh == there(picture).fresh).all()
+    written = int((there(there(picture).writers)["count"] != 0).sum())
     assert sum(counts) == written > 0
 
 
@@ -114,23 +116,23 @@ async def test_every_key_of_the_viewer() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
         await press(app, pilot, "v")
-        screen = app.screen
+        screen = a(SurfaceScreen, app.screen)
         pane = screen.surface
         picture = pane.picture
         await press(app, pilot, "right", "down", "j", "k", "shift+right", "shift+down")
         assert (pane.x, pane.y) == (9, 9)
         assert "9, 9" in "\n".join(screen.cursor_pane.texts)
-        before = pane.actual_zoom(picture)
+        before = pane.actual_zoom(there(picture))
         await press(app, pilot, "plus")
-        assert pane.actual_zoom(picture) > before
+        assert pane.actual_zoom(there(picture)) > before
         await press(app, pilot, "0")
-        assert pane.actual_zoom(picture) < 0
+        assert pane.actual_zoom(there(picture)) < 0
         assert "zoom 1:2" in pane.texts[0]
         await press(app, pilot, "minus")
-        assert pane.actual_zoom(picture) == -3
+        assert pane.actual_zoom(there(picture)) == -3
         await press(app, pilot, "x")
         assert pane.mode == "hex"
-        assert any(picture.hex(9, 9) in line for line in pane.texts)
+        assert any(there(picture).hex(9, 9) in line for line in pane.texts)
         await press(app, pilot, "x", "x")
         assert pane.mode == "picture"
         assert pane.colours == "grey"
@@ -147,7 +149,7 @@ async def test_every_key_of_the_viewer() -> None:
         await press(app, pilot, "W")
         assert isinstance(app.screen, MainScreen)
         code = app.main.query_one(CodePane)
-        assert code.key == ("pc", picture.writer(0, 63).pc)
+        assert code.key == ("pc", there(there(picture).writer(0, 63)).pc)
 
 
 async def test_mouse_reads_chooses_and_zooms() -> None:
@@ -155,7 +157,8 @@ async def test_mouse_reads_chooses_and_zooms() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
         await press(app, pilot, "v")
-        screen, pane = app.screen, app.screen.surface
+        screen = a(SurfaceScreen, app.screen)
+        pane = screen.surface
         assert pane.texel_at(5, 2) == (0, 0)
         await pilot.hover(pane, offset=(8, 4))
         await pilot.pause()
@@ -166,7 +169,7 @@ async def test_mouse_reads_chooses_and_zooms() -> None:
         assert (pane.x, pane.y) == (5, 6)
         await pilot.click(screen.images, offset=(4, 1))
         await settle(app, pilot)
-        assert pane.picture.image.name == "photo"
+        assert there(pane.picture).image.name == "photo"
         await press(app, pilot, "4", "down", "enter")
         await settle(app, pilot)
         assert isinstance(app.screen, MainScreen)
@@ -193,27 +196,27 @@ async def test_slices_and_formats_of_python_made_surfaces(tmp_path: Path) -> Non
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
         await press(app, pilot, "v")
-        pane = app.screen.surface
-        assert pane.picture.image.name == "row"
+        pane = a(SurfaceScreen, app.screen).surface
+        assert there(pane.picture).image.name == "row"
         await press(app, pilot, "O", "O")
         packed = pane.picture
-        assert packed.image.name == "packed"
-        assert packed.decoded(0, 0) == "R 1  G 0  B 0"
-        assert packed.shown.tolist() == [[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]
-        assert "clamp, point" in "\n".join(app.screen.cursor_pane.texts)
+        assert there(packed).image.name == "packed"
+        assert there(packed).decoded(0, 0) == "R 1  G 0  B 0"
+        assert there(packed).shown.tolist() == [[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]
+        assert "clamp, point" in "\n".join(a(SurfaceScreen, app.screen).cursor_pane.texts)
         answer = app.session.command("info textures packed 1 0")
         assert answer.lines[0].endswith("0x07e0  R 0  G 1  B 0")
         await press(app, pilot, "O")
         assert pane.colours == "viridis"
         await press(app, pilot, "O", "right", "down")
         picture = pane.picture
-        assert (picture.image.name, picture.slice_word) == ("cube", "z slice")
+        assert (there(picture).image.name, there(picture).slice_word) == ("cube", "z slice")
         assert "z slice 0 of 2" in pane.texts[0]
         await press(app, pilot, "pagedown")
         assert "z slice 1 of 2" in pane.texts[0]
         assert (pane.x, pane.y) == (1, 1)
-        assert (pane.picture.values[..., 0] == picture.image.array()[1]).all()
-        assert dict(pane.picture.place_words(1, 1))["Offset"] == "0x244"
+        assert (there(pane.picture).values[..., 0] == there(picture).image.array()[1]).all()
+        assert dict(there(pane.picture).place_words(1, 1))["Offset"] == "0x244"
         await press(app, pilot, "pagedown")
         assert "z slice 1 of 2" in pane.texts[0]
 

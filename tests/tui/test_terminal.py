@@ -12,6 +12,7 @@ import termios
 import threading
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pyte
 import pytest
@@ -106,7 +107,7 @@ def terminal() -> Iterator[Callable[..., Terminal]]:
         each.close()
 
 
-def test_first_steps_from_entry_to_output(terminal) -> None:
+def test_first_steps_from_entry_to_output(terminal: Any) -> None:
     screen = terminal("demo", width=80, height=24)
     first = screen.wait("Entry")
     assert "block_max+0x8" in first
@@ -134,7 +135,7 @@ def test_first_steps_from_entry_to_output(terminal) -> None:
     assert screen.code() == 0
 
 
-def test_a_fault_ends_with_its_card_and_code_3(terminal) -> None:
+def test_a_fault_ends_with_its_card_and_code_3(terminal: Any) -> None:
     screen = terminal(str(CUBINS / "fault_oob_global.cubin"), *OOB)
     screen.wait("Entry")
     screen.keys("F5")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,18 +11,19 @@ from hypothesis import strategies as st
 
 from gpudbg.frontends.tui import glyphs, theme
 from gpudbg.frontends.tui.text import Row, clean, fit, lay_out, row, strip
+from tests.narrowing import there
 
 SPANS = st.lists(st.tuples(st.text(max_size=12), st.just("text")), max_size=6)
 
 
 @given(SPANS, SPANS, st.integers(1, 90))
-def test_a_row_fills_exactly_its_width(left, right, width) -> None:
+def test_a_row_fills_exactly_its_width(left: Any, right: Any, width: int) -> None:
     line = Row(tuple(left), right=tuple(right))
     assert sum(len(t) for t, _ in lay_out(line, width, "~")) == width
 
 
 @given(st.text(min_size=1, max_size=40))
-def test_program_text_never_reaches_the_terminal_raw(text) -> None:
+def test_program_text_never_reaches_the_terminal_raw(text: str) -> None:
     assert all(c.isprintable() or c == "\u00ad" for c in clean(text) if ord(c) < 0xA0)
 
 
@@ -114,7 +116,7 @@ def test_the_256_palette_keeps_amber_and_red_grounds_apart() -> None:
 
     p = theme.PALETTES["256"]
     grounds = {
-        p.style(f"text/{g}").bgcolor.downgrade(ColorSystem.EIGHT_BIT).number
+        there(p.style(f"text/{g}").bgcolor).downgrade(ColorSystem.EIGHT_BIT).number
         for g in ("bg", "now-bg", "stop-bg", "you-bg")
     }
     assert len(grounds) == 4

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gpudbg.frontends.tui.collect_trap import take
 from gpudbg.frontends.tui.screens.ask import AskScreen
 from gpudbg.frontends.tui.screens.card import Frame
 from gpudbg.frontends.tui.screens.fault import FaultScreen
+from gpudbg.frontends.tui.screens.history import HistoryScreen
 from gpudbg.frontends.tui.screens.trap import TrapScreen, WordCard
+from gpudbg.frontends.tui.widgets.console import LogPane
 from gpudbg.frontends.tui.widgets.lists import stop_line
 from gpudbg.frontends.tui.widgets.trap_panes import (
     SAVED_AT,
@@ -17,11 +21,15 @@ from gpudbg.frontends.tui.widgets.trap_panes import (
     bit_at,
     bit_column,
 )
+from tests.narrowing import a, there
+from tests.tui.helpers import shown_screen
 
 from .helpers import (
     ROOT,
     appearance,
+    current,
     make_app,
+    on_main,
     open_first,
     open_kernel,
     press,
@@ -33,7 +41,7 @@ from .helpers import (
 SCATTER = ROOT / "sessions" / "trap_handler" / "scatter.cubin"
 
 
-def in_handler():
+def in_handler() -> Any:
     """The shipped story, at the entry of its handler: warp 1 has stored past a buffer."""
     session = open_kernel(SCATTER)
     session.cont()
@@ -101,7 +109,7 @@ async def test_inspector_shows_words_handler_and_log(size: tuple[int, int]) -> N
         assert "HWW_WARP_ESR" in shown
         assert "enters the trap handler" in shown
         await press(app, pilot, "t")
-        assert app.screen is app.main
+        assert on_main(app)
         assert not app.options.trap
 
 
@@ -111,7 +119,7 @@ async def test_steps_move_the_handlers_pc_and_f_returns() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
         await press(app, pilot, "escape", "t")
-        screen = app.screen
+        screen = a(TrapScreen, app.screen)
         before = screen.handler.texts[0]
         assert "trap_handler+0x8" in before
         await press(app, pilot, "space", "space")
@@ -128,7 +136,7 @@ async def test_fields_are_found_explained_and_edited() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
         await press(app, pilot, "escape", "t", "full_stop")
-        screen = app.screen
+        screen = a(TrapScreen, app.screen)
         assert screen.words.key == ("field", "SR_GlobalErrorStatus", 9, 9)
         await press(app, pilot, "full_stop", "i")
         assert isinstance(app.screen, WordCard)
@@ -136,7 +144,7 @@ async def test_fields_are_found_explained_and_edited() -> None:
         assert "WarpErrors" in card
         assert "memory management unit" in card
         await press(app, pilot, "escape", "comma", "e")
-        assert app.screen is screen, "a word of the SM cannot be edited"
+        assert shown_screen(app) is screen, "a word of the SM cannot be edited"
         key = ("field", "DBGR_STATUS0", 4, 4)
         await press(app, pilot, "plus")
         assert any("RUN_TRIGGER" in t for t in screen.words.texts)
@@ -150,7 +158,7 @@ async def test_fields_are_found_explained_and_edited() -> None:
         await press(app, pilot, "0", "enter")
         await settle(app, pilot)
         assert session.traps.port.peek(0, "HWW_WARP_ESR_REPORT_MASK") == old & ~2
-        assert any(r.kind == "write" for r in screen.log_pane.view.trap.log[-1:])
+        assert any(r.kind == "write" for r in there(there(screen.log_pane.view).trap).log[-1:])
 
 
 async def test_folds_masks_and_clicks() -> None:
@@ -159,7 +167,7 @@ async def test_folds_masks_and_clicks() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
         await press(app, pilot, "escape", "t")
-        screen = app.screen
+        screen = a(TrapScreen, app.screen)
         assert screen.words.go_to(("word", "SR_WarpErrorStatus"))
         await press(app, pilot, "enter")
         assert not any("WarpErrors  " in t for t in screen.words.texts)
@@ -190,7 +198,7 @@ async def test_no_handler_and_no_warp_have_their_own_words() -> None:
         await settle(app, pilot)
         assert "No warp is left" in "\n".join(screen_text(app))
         await press(app, pilot, "colon")
-        assert app.focused is app.screen.console.prompt
+        assert app.focused is a(TrapScreen, app.screen).console.prompt
 
 
 async def test_the_card_at_a_handlers_entry_leads_to_the_inspector() -> None:
@@ -210,17 +218,17 @@ async def test_timeline_console_and_opening_by_itself() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
         await press(app, pilot, "c", "escape", "t")
-        screen = app.screen
+        screen = a(TrapScreen, app.screen)
         text = screen.timeline.texts
         assert "1 entry" in text[0]
         assert text[1].split()[0].startswith("0")
         assert "×" in text[2]
-        entry = next(e for e in app.main.current.trap.log if "enters" in e.text)
+        entry = next(e for e in there(current(app).trap).log if "enters" in e.text)
         assert any(f"{entry.tick}  {entry.text}" in line for line in text)
         await press(app, pilot, "colon", *"print 6 * 7", "enter")
         assert app.screen is screen
         assert any("$1 = 42" in line for line in screen.console.answers.texts)
-        assert any("$1 = 42" in line for line in app.main.query_one("#pane-log").texts)
+        assert any("$1 = 42" in line for line in app.main.query_one("#pane-log", LogPane).texts)
         await press(app, pilot, "escape", "a")
         assert app.options.trap_opens
         await press(app, pilot, "escape", "r", "c")
@@ -234,12 +242,12 @@ async def test_small_inspector_brings_its_command_line_up() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(app, pilot)
         await press(app, pilot, "c", "escape", "t")
-        assert not app.screen.console.display
+        assert not a(TrapScreen, app.screen).console.display
         await press(app, pilot, "6", *"print 6 * 7", "enter")
         assert any("$1 = 42" in line for line in screen_text(app))
         await press(app, pilot, "escape", "5")
-        assert "Traps" in app.screen.timeline.texts[0]
-        assert app.screen.timeline.display
+        assert "Traps" in a(HistoryScreen, app.screen).timeline.texts[0]
+        assert a(HistoryScreen, app.screen).timeline.display
 
 
 async def test_every_paused_warp_has_a_column() -> None:
@@ -252,11 +260,11 @@ async def test_every_paused_warp_has_a_column() -> None:
         await settle(app, pilot)
         await press(app, pilot, "escape", "t")
         pane = app.screen.query_one(SavedPane)
-        warps = [w for w in app.main.current.snapshot.warps if "handler" in w.why]
-        each = app.main.current.trap.each
+        warps = [w for w in current(app).snapshot.warps if "handler" in w.why]
+        each = there(current(app).trap).each
         assert sorted(w.slot for w in each) == sorted(w.slot for w in warps)
         assert len(each) > 7, "more than there is room for"
-        assert each[0].slot == app.session.focus.warp
+        assert each[0].slot == there(app.session.focus).warp
         head = next(t for t in pane.texts if t.startswith(" Warp"))
         shown = len(head.split()[1:-3])
         assert head.endswith(f"{len(each) - shown} more")
@@ -270,8 +278,8 @@ async def test_every_paused_warp_has_a_column() -> None:
         at = pane.texts.index(head)
         await pilot.click("#pane-trapsaved", offset=(SAVED_AT + SAVED_WIDTH + 1, at))
         await settle(app, pilot)
-        assert app.session.focus.warp == each[1].slot
-        assert app.main.current.trap.each[0].slot == each[1].slot
+        assert there(app.session.focus).warp == each[1].slot
+        assert there(current(app).trap).each[0].slot == each[1].slot
     app = make_app(in_handler())
     async with app.run_test(size=(200, 60)) as pilot:
         await settle(app, pilot)
@@ -285,13 +293,13 @@ async def test_masks_are_open_while_rows_are_free() -> None:
     async with app.run_test(size=(200, 60)) as pilot:
         await settle(app, pilot)
         await press(app, pilot, "escape", "t")
-        pane = app.screen.words
+        pane = a(TrapScreen, app.screen).words
         texts = "\n".join(pane.texts)
         mask = next(
-            w for w in app.main.current.trap.words if w.name.endswith("WARP_ESR_REPORT_MASK")
+            w for w in there(current(app).trap).words if w.name.endswith("WARP_ESR_REPORT_MASK")
         )
         assert any(f.name in texts for f in mask.fields if f.value)
         assert len(pane._content.rows) <= pane.body, "only as far as they fit"
         await pilot.resize_terminal(200, 40)
         await pilot.pause()
-        assert not app.screen.words.is_open(mask)
+        assert not a(TrapScreen, app.screen).words.is_open(mask)
