@@ -30,6 +30,7 @@ REASONS = {
     "CONVERGING": "wait at",
     "SYNCING": "wait in",
     "BARRIER": "wait at",
+    "CLUSTER": "wait at",
 }
 """What lanes that wait did to get there, by token kind; from sm_70 on the state of their group."""
 

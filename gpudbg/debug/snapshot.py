@@ -210,6 +210,11 @@ def why_not_running(inferior: Inferior, warp: WarpState) -> str:
 def barrier_words(inferior: Inferior, warp: WarpState) -> str:
     """Which barrier a warp waits at, how many threads came, and which warps have not."""
     words = inferior.grid.barrier_words(warp)
+    if warp.barrier is None:
+        absent = warp.cta.cluster.missing()
+        names = [f"warp {w.slot} of block {dim(w.block)}" for w in absent]
+        more = " …" if len(names) > 3 else ""
+        return words + (f"; not there: {', '.join(names[:3])}{more}" if names else "")
     missing = [name for w in warp.cta.live if (name := _not_there(w, warp.barrier))]
     if missing:
         words += f"; not there: warp {', '.join(missing[:6])}{' …' if len(missing) > 6 else ''}"

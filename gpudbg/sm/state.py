@@ -11,6 +11,7 @@ import numpy.typing as npt
 from gpudbg.mem.lanes import FULL, U32
 from gpudbg.mem.local import LocalMemory
 from gpudbg.mem.store import ByteStore
+from gpudbg.mem.windows import RANK_SHIFT, WINDOW_BYTES
 from gpudbg.sm import record as rec
 from gpudbg.sm.barriers.phase import Barriers
 from gpudbg.sm.clusters.cluster import Cluster
@@ -347,6 +348,8 @@ class Cta:
         home, place: the memory it is in, and which of the CTAs there it is.
         descriptor: what compiled code knows of it (`residency.arena`), as i64.
         shared_cluster: its cluster, where it has others or somebody has asked for it.
+        mbarriers: addresses of the mbarriers in its shared memory, as far as instructions that
+            only act on such have told.
     """
 
     __slots__ = (
@@ -355,6 +358,7 @@ class Cta:
         "block",
         "descriptor",
         "home",
+        "mbarriers",
         "number",
         "place",
         "shared",
@@ -386,6 +390,7 @@ class Cta:
         self.home = home
         self.place = place
         self.shared_cluster: Cluster | None = None
+        self.mbarriers: set[int] = set()
         if home is None:
             self.shared = ByteStore(shared_bytes)
         else:
@@ -412,6 +417,16 @@ class Cta:
     def rank(self) -> int:
         """Its rank in the cluster."""
         return 0 if self.shared_cluster is None else self.shared_cluster.rank(self)
+
+    def at(self, address: int) -> tuple[Cta, int]:
+        """The CTA of the cluster, and the offset in its memory, that a shared address means.
+
+        A rank of 0 is the CTA itself, as for instructions that reach no other one's memory.
+        """
+        rank = address >> RANK_SHIFT
+        if not rank or self.shared_cluster is None or rank >= len(self.shared_cluster.ctas):
+            return self, address
+        return self.shared_cluster.ctas[rank], address & (WINDOW_BYTES - 1)
 
     @property
     def ended(self) -> bool:

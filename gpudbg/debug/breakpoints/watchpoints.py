@@ -28,6 +28,7 @@ from gpudbg.errors import CommandError
 from gpudbg.expr import evaluate, parse
 from gpudbg.expr.evaluate import Result
 from gpudbg.expr.types import Array, Scalar
+from gpudbg.mem.windows import RANK_SHIFT, WINDOW_BYTES
 from gpudbg.sm.observer import Observer
 
 if TYPE_CHECKING:
@@ -140,7 +141,13 @@ class Watchpoints(Attached["Inferior"], Observer):
         """Note which watchpoints an access touches, and by which lanes."""
         for row in self._rows:
             target = _watch(row).target
-            if kind not in TOUCHED_BY[target.kind] or space not in (target.space, "generic"):
+            if kind not in TOUCHED_BY[target.kind]:
+                continue
+            if space == "cluster" and target.space == "shared":
+                found = lanes & _reaching(warp, address, size, target)
+                if found:
+                    self._touched[row.number] = (warp, found, self._pc)
+            if space not in (target.space, "generic"):
                 continue
             if not target.owned_by(warp):
                 continue
@@ -222,7 +229,8 @@ class Watchpoints(Attached["Inferior"], Observer):
         if target.space == "register":
             result = evaluate(parse(row.location), WarpContext(inferior, warp))
             return _scalar_text(result.values[target.lane], result.type)
-        raw = read(inferior, target.space, target.address, target.size, warp, target.lane)
+        home = _home(warp, target)
+        raw = read(inferior, target.space, target.address, target.size, home, target.lane)
         if isinstance(watch.type, Array):
             element = watch.type.target
             if not isinstance(element, Scalar):
@@ -250,6 +258,24 @@ def _overlapping(address: Any, size: int, target: Target) -> int:
     high = np.uint64(target.address + target.size - 1)
     inside = (at >= low) & (at <= high)
     return int(np.packbits(inside, bitorder="little").view("<u4")[0])
+
+
+def _reaching(warp: WarpState, address: Any, size: int, target: Target) -> int:
+    """The lanes whose access to other blocks of the cluster meets the watched bytes."""
+    at = np.broadcast_to(np.asarray(address), (32,)).astype(np.uint64)
+    ctas = warp.cta.cluster.ctas
+    ranks = [n for n, cta in enumerate(ctas) if cta.block == target.block]
+    inside = np.isin(at >> np.uint64(RANK_SHIFT), ranks)
+    lanes = int(np.packbits(inside, bitorder="little").view("<u4")[0])
+    return lanes & _overlapping(at & np.uint64(WINDOW_BYTES - 1), size, target)
+
+
+def _home(warp: WarpState, target: Target) -> WarpState:
+    """A warp of the block whose shared memory is watched; the given one elsewhere."""
+    if target.space != "shared" or warp.cta.block == target.block:
+        return warp
+    owners = (cta for cta in warp.cta.cluster.ctas if cta.block == target.block and cta.warps)
+    return next((cta.warps[0] for cta in owners), warp)
 
 
 def _where(target: Target) -> str:

@@ -26,6 +26,7 @@ from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.stops.stop import Stop
 from gpudbg.debug.values import shared_registers
 from gpudbg.debug.values.lane_groups import GroupRow, group_rows
+from gpudbg.debug.values.mbarriers import MbarrierRow, mbarriers
 from gpudbg.debug.values.never_written import WORDS, untouched_registers
 from gpudbg.debug.views import gdb_text
 from gpudbg.debug.views import text as views
@@ -444,6 +445,17 @@ def info_barriers(session: DebugSession, argument: str) -> Listing:
         lambda w: f"warp {w.warp}: {w.why}",
         empty="no warp of this block waits at a barrier",
     )
+
+
+@command(
+    "info mbarriers",
+    help="mbarriers of the focused block: phase, arrivals and bytes to come",
+    group="status",
+    needs="stopped",
+)
+def info_mbarriers(session: DebugSession, argument: str) -> Table:
+    """What every mbarrier waits for."""
+    return Table(MbarrierRow, mbarriers(session), empty="no mbarrier of this block has begun")
 
 
 @command("info program", help="how the launch stands", group="status")

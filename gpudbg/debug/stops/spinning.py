@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from gpudbg.debug.stops.stop import CUT_SHORT
+from gpudbg.debug.values.mbarriers import holding, state_at
 from gpudbg.debug.values.operands import instruction_at
 from gpudbg.errors import GpudbgError
 from gpudbg.sm import record as rec
@@ -256,6 +257,10 @@ def _poll(inferior: Inferior, warp: WarpState, probe: _Probe, pc: int) -> Poll:
     rows = probe.reads[pc]
     space, address, size = rows[0]
     raw = probe.look(warp, (space, address, -1), size)
+    held = holding(warp.cta, address) if space == "shared" else None
+    if held is not None:
+        words = state_at(inferior, warp.cta, held).words
+        return Poll(f"mbarrier shared 0x{held:x}", words, len(rows) - 1)
     name, dtype = name_of(inferior, space, address)
     value = np.frombuffer(raw[: dtype.itemsize], dtype)[0] if dtype is not None else None
     text = f"{value}" if value is not None else f"0x{int.from_bytes(raw, 'little'):x}"

@@ -45,7 +45,7 @@ def read(
             raise CommandError(f"no warp is there, so there is no {space} memory")
         if space == "local" and warp is not None:
             return warp.local.read(lane, address, size)
-        store, what = _store(inferior, space, address, warp)
+        store, what, address = _store(inferior, space, address, warp)
         offset = address & 0xFFFFFFFF if space in ("bank", "const") else address
         _bounds(offset, size, len(store), what)
         return bytes(store[offset : offset + size].tobytes())
@@ -82,12 +82,12 @@ def write(
                 start = warp.local.column(address, len(data))
                 written.note_bytes(space, warp, lane, start, len(data))
             return
-        store, what = _store(inferior, space, address, warp)
-        offset = address & 0xFFFFFFFF if space in ("bank", "const") else address
+        store, what, place = _store(inferior, space, address, warp)
+        offset = place & 0xFFFFFFFF if space in ("bank", "const") else place
         _bounds(offset, len(data), len(store), what)
         store[offset : offset + len(data)] = np.frombuffer(data, np.uint8)
         if written is not None and space == "shared":
-            written.note_bytes(space, warp.cta, lane, offset, len(data))
+            written.note_bytes(space, warp.cta.at(address)[0], lane, offset, len(data))
     except UsageError as e:
         raise CommandError(e.message, e.hint) from None
 
@@ -116,19 +116,25 @@ def resolve(inferior: Inferior, space: str, address: int) -> tuple[str, int]:
 
 def _store(
     inferior: Inferior, space: str, address: int, warp: WarpState | None
-) -> tuple[NDArray[np.uint8], str]:
+) -> tuple[NDArray[np.uint8], str, int]:
+    """The bytes of a space, what they are, and the place in them."""
     if space == "shared" and warp is not None:
-        return warp.cta.shared.data, "shared memory of the block"
+        cta, offset = warp.cta.at(address)
+        return cta.shared.data, "shared memory of the block", offset
     if space in ("bank", "const"):
         bank = address >> 32
         banks = inferior.grid.engine.constants.banks
         if bank not in banks:
             known = ", ".join(f"c[0x{b:x}]" for b in sorted(banks))
             raise CommandError(f"there is no constant bank 0x{bank:x}", f"banks: {known}")
-        return banks[bank].data, f"constant bank 0x{bank:x}"
+        return banks[bank].data, f"constant bank 0x{bank:x}", address
     if space == "code":
         image = inferior.symbols.image
-        return np.frombuffer(bytes(image.base) + image.code, np.uint8), "the program's code"
+        return (
+            np.frombuffer(bytes(image.base) + image.code, np.uint8),
+            "the program's code",
+            address,
+        )
     raise CommandError(f"unknown address space {space!r}")
 
 

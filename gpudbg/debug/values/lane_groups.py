@@ -29,9 +29,10 @@ STATES = {
     machine.CONVERGING: "converging",
     machine.SYNCING: "syncing",
     machine.AT_BARRIER: "barrier",
+    machine.AT_CLUSTER: "cluster",
 }
 """The machine's words, and those of every view."""
-WAITING = frozenset(("converging", "syncing", "barrier"))
+WAITING = frozenset(("converging", "syncing", "barrier", "cluster"))
 """States of groups that go on when others have come."""
 
 
@@ -43,8 +44,8 @@ class LaneGroup:
         mask: the lanes.
         pc: code address of the instruction they go on with.
         state: `running` (the warp's next instruction is theirs), `ready`, `yielded`; they wait:
-            `converging` at a BSYNC, `syncing` in a WARPSYNC, at a CTA `barrier`.
-        waits_at: what they wait for by name, `B0`, `WARPSYNC`, `barrier 1`; else "".
+            `converging` at a BSYNC, `syncing` in a WARPSYNC, at a CTA `barrier`, for the `cluster`.
+        waits_at: what they wait for by name, `B0`, `WARPSYNC`, `barrier 1`, `cluster`; else "".
         number: of the convergence barrier or the CTA barrier; -1 for others.
         members: lanes that the convergence barrier or the WARPSYNC waits for, those here included.
         missing: those of them that have not come.
@@ -88,7 +89,7 @@ class GroupRow:
     @property
     def brief(self) -> str:
         """`converging at B0`"""
-        if self.state == "barrier":
+        if self.state in ("barrier", "cluster"):
             return f"at {self.waits_at}"
         return f"{self.state} at {self.waits_at}" if self.waits_at else self.state
 
@@ -169,6 +170,10 @@ def _parked(group: Group, live: int, warp: WarpState) -> LaneGroup:
         expected = warp.cta.expected(group.place)
         words = f"waiting at barrier {group.place}: {slot.arrived} of {expected} threads arrived"
         return replace(base, waits_at=f"barrier {group.place}", number=group.place, words=words)
+    if state == "cluster":
+        arrived, expected = warp.cta.cluster.arrived()
+        words = f"waiting for the cluster: {arrived} of {expected} warps arrived"
+        return replace(base, waits_at="cluster", words=words)
     return replace(base, words="ready to run" if state == "ready" else "yielded")
 
 

@@ -6,7 +6,7 @@ A copy happens when its instruction executes; then its bytes count on its mbarri
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from gpudbg.formats.tensor_map import SIZE as MAP_BYTES
 from gpudbg.formats.tensor_map import TYPES, TensorMap, decode
 from gpudbg.mem.device import Allocation
 from gpudbg.mem.faults import MemoryFault
-from gpudbg.mem.lanes import U32, first_lane
+from gpudbg.mem.lanes import U32, U64, first_lane
 from gpudbg.mem.windows import RANK_SHIFT, WINDOW_BYTES
 from gpudbg.sm.asynchronous import box, mbarrier, transfer
 from gpudbg.sm.asynchronous.transfer import Bytes, check_unit, global_place, reduced, shared_place
@@ -56,6 +56,17 @@ class AsyncOps(MemoryOps):
     def _generic(self, address: Value) -> Any:
         """Addresses in the cluster's shared memory as generic ones."""
         return lanes32(address).astype(np.uint64) + np.uint64(self.memory.layout.shared_window)
+
+    def mbarrier_begin(self, address: Value, word: Wide) -> Wide:
+        old = self.atomic("shared", "EXCH", "U64", address, [word])
+        self.note_mbarriers(address)
+        return cast("U64", old)
+
+    def mbarrier_end(self, address: Value) -> None:
+        offsets = (lanes32(address) & np.uint32(WINDOW_BYTES - 1)).tolist()
+        for lane, offset in enumerate(offsets):
+            if self.exec >> lane & 1:
+                self.warp.cta.mbarriers.discard(offset)
 
     def mbarrier_arrive(
         self,

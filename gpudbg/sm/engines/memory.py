@@ -291,7 +291,16 @@ class MemoryOps:
                 wrote |= 1 << lane
         if wrote and self.written is not None:
             self._note_atomic(space, address, wrote, size)
+        if op == "ARRIVE":
+            self.note_mbarriers(address)
         return old
+
+    def note_mbarriers(self, address: Any) -> None:
+        """There are mbarriers at addresses of the CTA's shared memory."""
+        offsets = (lanes32(address) & np.uint32(WINDOW_BYTES - 1)).tolist()
+        self.warp.cta.mbarriers.update(
+            offset for lane, offset in enumerate(offsets) if self.exec >> lane & 1
+        )
 
     def vector_atomic(
         self, space: str, op: str, type_: str, address: Any, words: Sequence[Value],

@@ -425,6 +425,12 @@ class WideOperations(Operations[V, W, M], Protocol[V, W, M]):
     def in_own_shared(self, address: W) -> M:
         """Lanes whose generic address lies in the CTA's own shared memory."""
 
+    def mbarrier_begin(self, address: V, word: W) -> W:
+        """The word of an mbarrier in the CTA's memory is set; returns the old one."""
+
+    def mbarrier_end(self, address: V) -> None:
+        """There is no mbarrier any more; its word stays as it is."""
+
     def mbarrier_arrive(
         self, address: V, arrivals: V, transactions: V, *,
         drops: bool = False, remote: bool = False, together: bool = False,

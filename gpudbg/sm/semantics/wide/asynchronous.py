@@ -34,24 +34,23 @@ def syncs(m: WideMachine, i: Insn) -> None:
 
 def _exchange(m: WideMachine, i: Insn) -> None:
     """EXCH: an mbarrier begins; once for the group, its operands are uniform."""
-    source = i.o["a"]
-    old = _uniform_atomic(m, i, "EXCH", [raw_pair(m, source)])
-    write_pair(m, i, old)
+    with m.only(m.eq(m.lane_id(), _first(m))):
+        old = m.mbarrier_begin(narrow_address(m, i, i.o["addr"]), raw_pair(m, i.o["a"]))
+    write_pair(m, i, _leaders(m, old))
 
 
 def _compare(m: WideMachine, i: Insn) -> None:
     """CAS of 64 bits; compare and swap stand in four registers."""
     first = i.o["a"].index
-    old = _uniform_atomic(m, i, "CAS", [m.ureg_pair(first), m.ureg_pair(first + 2)])
-    write_pair(m, i, old)
+    operands = [m.ureg_pair(first), m.ureg_pair(first + 2)]
+    with m.only(m.eq(m.lane_id(), _first(m))):
+        found = m.atomic("shared", "CAS", "U64", narrow_address(m, i, i.o["addr"]), operands)
+    write_pair(m, i, _leaders(m, cast("Wide", found)))
 
 
-def _uniform_atomic(m: WideMachine, i: Insn, op: str, operands: list[Wide]) -> Wide:
-    leader = m.eq(m.lane_id(), _first(m))
-    with m.only(leader):
-        found = m.atomic("shared", op, "U64", narrow_address(m, i, i.o["addr"]), operands)
-        old = cast("Wide", found)
-    return m.wide(m.lane_read(m.lo(old), _first(m)), m.lane_read(m.hi(old), _first(m)))
+def _leaders(m: WideMachine, value: Wide) -> Wide:
+    """The lowest executing lane's value in all lanes."""
+    return m.wide(m.lane_read(m.lo(value), _first(m)), m.lane_read(m.hi(value), _first(m)))
 
 
 def _first(m: WideMachine) -> Value:
@@ -66,7 +65,9 @@ def _load(m: WideMachine, i: Insn) -> None:
 
 
 def _control(m: WideMachine, i: Insn) -> None:
-    """CCTL: `.IV` ends an mbarrier, whose word stays as it is; the others write caches back."""
+    """CCTL: `.IV` ends an mbarrier; the others write caches back."""
+    if "IV" in i.m:
+        m.mbarrier_end(narrow_address(m, i, i.o["addr"]))
 
 
 def _phase(m: WideMachine, i: Insn) -> None:
