@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import overload
 
 NARROW = ("sm_50", "sm_52", "sm_53", "sm_60", "sm_61", "sm_62")
 """Those with 64-bit instruction words."""
@@ -19,6 +20,16 @@ WIDE = {
 RUN = (*NARROW, *WIDE)
 """Those whose code runs: all."""
 LISTED = RUN
+
+
+@overload
+def real(arch: str) -> str: ...
+@overload
+def real(arch: None) -> None: ...
+def real(arch: str | None) -> str | None:
+    """The architecture that a name means: `compute_80`, which compilers take too, is sm_80."""
+    virtual = isinstance(arch, str) and arch.startswith("compute_")
+    return "sm_" + str(arch).removeprefix("compute_") if virtual else arch
 
 
 @cache

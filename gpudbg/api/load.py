@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gpudbg import validation as given
 from gpudbg.api.device import Device
 from gpudbg.api.programs import LoadedProgram, Source, read
+from gpudbg.architectures import real
 from gpudbg.errors import UsageError
 from gpudbg.options import DEFAULT_JOBS
 
@@ -50,6 +51,7 @@ def load(
     >>> list(program.kernels)
     ['smooth']
     """
+    arch = real(arch)
     program = read(source, arch, given.words(options, "options", '["-DN=4"]'))
     device = Device(
         arch=arch or program.arch,
@@ -99,6 +101,7 @@ def compile(  # noqa: A001 - users write gpudbg.compile
 
     given.text(text, "text", 'extern "C" __global__ void k(int *p) { … }')
     name = name or ("source.ptx" if looks_like_ptx(text) else "source.cu")
+    arch = real(arch)
     made = compile_text(text, word_options(options, arch), name)
     return load(program_of(name, made), arch, **device)
 
@@ -199,12 +202,12 @@ def open(  # noqa: A001 - users write gpudbg.open
             grid=_dim_text(grid, "grid"),
             block=_dim_text(block, "block"),
             args=args,
-            sm=SmSpec(arch, num_sms, seed),
+            sm=SmSpec(real(arch), num_sms, seed),
             parameters=names,
         )
 
     made = flagged(None)
-    program = open_program(os.fspath(path), made, arch, options)
+    program = open_program(os.fspath(path), made, real(arch), options)
     if args:
         made = flagged(parameter_names(program, made.kernel))
     return start(program, made, engine)

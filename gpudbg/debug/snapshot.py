@@ -225,7 +225,7 @@ def _not_there(warp: WarpState, number: int | None) -> str:
     """A warp that has not come to a barrier, or only in part; empty when all of it waits there."""
     if not warp.has_groups or number is None:
         return "" if warp.barrier == number else str(warp.slot)
-    away = warp.valid & ~warp.exited & ~warp.groups.at_barrier(number)
+    away = warp.valid & ~warp.exited & ~warp.shown_groups.at_barrier(number)
     if not away:
         return ""
     whole = away == warp.valid & ~warp.exited

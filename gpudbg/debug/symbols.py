@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from gpudbg.architectures import is_wide
 from gpudbg.code_layout import layout_of
 from gpudbg.debug import function_places
 from gpudbg.debug.stops.records import CallSite
@@ -398,6 +399,11 @@ class Symbols:
     @cached_property
     def _starts(self) -> list[int]:
         return sorted(self.pcs)
+
+    @property
+    def has_tensor_cores(self) -> bool:
+        """Whether the program's architecture multiplies matrices: sm_70 and later."""
+        return is_wide(self.program.arch)
 
     @cached_property
     def call_frames(self) -> CallFrames:

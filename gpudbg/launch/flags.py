@@ -10,7 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from gpudbg.architectures import real
 from gpudbg.errors import UsageError
+from gpudbg.formats.initdata import suggest
 from gpudbg.formats.launch_text import split_name
 from gpudbg.formats.program import SUPPORTED_ARCHS
 from gpudbg.options import FLAGS, MAX_INTEGER, Kind, Option, Scope
@@ -58,10 +60,19 @@ def _add_flag(group: argparse._ArgumentGroup, option: Option) -> None:
         case Kind.TEXT:
             more |= {"metavar": option.metavar}
         case Kind.ARCH:
-            more |= {"choices": SUPPORTED_ARCHS}
+            more |= {"type": _arch, "metavar": "sm_NN"}
         case Kind.CHOICE:
             more |= {"choices": option.choices}
     group.add_argument(*names, **more)
+
+
+def _arch(text: str) -> str:
+    """The value of --arch: sm_80, or compute_80 as compilers write it."""
+    arch = real(text)
+    if arch not in SUPPORTED_ARCHS:
+        near = suggest(arch, SUPPORTED_ARCHS)
+        raise argparse.ArgumentTypeError(f"unknown architecture '{text}' ({near})")
+    return arch
 
 
 class FlagParser(argparse.ArgumentParser):

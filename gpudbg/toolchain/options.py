@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gpudbg.architectures import real
 from gpudbg.errors import UsageError
 
 SUFFIXES = (".cu", ".ptx")
@@ -104,6 +105,7 @@ def word_options(words: Sequence[str], arch: str | None = None) -> CompileOption
     add_compile_flags(parser)
     parser.add_argument("-arch", "--gpu-architecture", dest="arch")
     args, rest = parser.parse_known_args([os.fspath(w) for w in words])
+    args.arch, arch = real(args.arch), real(arch)
     if args.arch and arch and args.arch != arch:
         raise UsageError(f"options ask for {args.arch}, but arch is {arch}")
     args.nvcc_option += rest

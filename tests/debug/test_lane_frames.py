@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from gpudbg.architectures import real
 from gpudbg.bits import lanes_of
 from gpudbg.debug.values.frames import call_depth, frames
 from gpudbg.debug.values.lane_groups import group_of
 from gpudbg.debug.values.operands import instruction_at
 from gpudbg.debug.values.unwinding import return_addresses
+from gpudbg.errors import UsageError
+from gpudbg.launch.flags import launch_parser
+from gpudbg.toolchain.options import word_options
 from tests.debug.modern import launched
 
 ARCHS = ("sm_75", "sm_80", "sm_90", "sm_120")
@@ -66,3 +70,13 @@ def test_frames_and_finish_follow_the_focused_lane() -> None:
         assert after[0].pc == before[len(before) - len(after)].pc
     assert session.focus is not None
     assert session.focus.lane == 5
+
+
+def test_architectures_by_the_names_compilers_have() -> None:
+    """`compute_90` means sm_90, as a flag and in Python; what there is not is named."""
+    assert real("compute_90a") == "sm_90a"
+    parser = launch_parser()
+    assert parser.parse_args(["--arch", "compute_80"]).arch == "sm_80"
+    with pytest.raises(UsageError, match="unknown architecture 'compute_81'"):
+        parser.parse_args(["--arch", "compute_81"])
+    assert word_options(["-arch=compute_86"]).arch == "sm_86"

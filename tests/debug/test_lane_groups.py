@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import gpudbg
 from gpudbg.debug.session import DebugSession
+from gpudbg.debug.stops.spinning import spin_of
+from gpudbg.debug.stories import sessions_folder
 from gpudbg.debug.values.lane_groups import LaneGroup, group_of, lane_groups
 from tests.debug.modern import launched
 
@@ -100,3 +103,15 @@ def test_older_warps_have_no_groups() -> None:
     session.step(40)
     assert groups(session) == ()
     assert session.command("info warps").data[0]["groups"] == []
+
+
+def test_a_spin_lock_that_makes_progress_is_no_hang() -> None:
+    """While others yield, a lane at its BSYNC is nearer to going on without them each time."""
+    session = gpudbg.open(str(sessions_folder() / "spin_lock_ends" / "spin_lock_ends.cubin"))
+    session.run(max_instructions=40)
+    while not session.finished:
+        for warp in session.grid.warps():
+            spin = spin_of(session, warp)
+            assert spin is None or not spin.repeats
+        session.run(max_instructions=37)
+    assert session.buffer("counter").tolist() == [32]

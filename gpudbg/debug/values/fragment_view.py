@@ -163,6 +163,20 @@ def find(inferior: Inferior, pc: int) -> int | None:
     return next((at for at in places if is_tensor(decode(at))), None)
 
 
+def near(inferior: Inferior, pc: int, search: bool) -> FragmentView | None:
+    """The instruction that the focused warp executes next, or has executed last.
+
+    Args:
+        search: else the nearest that follows.
+    """
+    decode = inferior.symbols.call_frames.instruction
+    places = (pc, inferior.symbols.layout.before(pc))
+    place = next((at for at in places if is_tensor(decode(at))), None)
+    if place is None and search:
+        place = find(inferior, pc)
+    return None if place is None else fragment_view(inferior, inferior.focused(), place, pc)
+
+
 def fragment_view(inferior: Inferior, warp: WarpState, pc: int, here: int) -> FragmentView:
     """The operands of the tensor-core instruction at a code address.
 

@@ -57,9 +57,7 @@ def matrix_lines(
     if matrix.values is None or matrix.lanes is None:
         return lines
     cells = cell_texts(matrix, show)
-    mine = np.asarray(matrix.lanes == lane)
-    if matrix.kind == "B1" and show != "lanes":
-        mine = _each_word(mine, matrix.name)
+    mine = mine_in(matrix, lane, show)
     for tile in range(len(cells)):
         if len(cells) > 1:
             lines.append(f"  {matrix.name}[{tile}]")
@@ -127,5 +125,9 @@ def _words(matrix: MatrixView) -> NDArray[np.uint64]:
     return words if matrix.name == "A" else words.transpose(0, 2, 1)
 
 
-def _each_word(mine: NDArray[np.bool_], name: str) -> NDArray[np.bool_]:
-    return mine[:, :, ::32] if name == "A" else mine[:, ::32]
+def mine_in(matrix: MatrixView, lane: int, show: str = "values") -> NDArray[np.bool_]:
+    """Which cells of `cell_texts` a lane holds."""
+    mine: NDArray[np.bool_] = np.asarray(matrix.lanes == lane)
+    if matrix.kind == "B1" and show != "lanes":
+        return mine[:, :, ::32] if matrix.name == "A" else mine[:, ::32]
+    return mine

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from gpudbg.analysis.nearby import Nearby
     from gpudbg.debug.session import DebugSession
     from gpudbg.debug.snapshot import Snapshot, WarpDetail, WarpRow
+    from gpudbg.debug.values.fragment_view import FragmentView
     from gpudbg.frontends.tui.collect_image import ImagePicture, ImageTaker
     from gpudbg.frontends.tui.collect_trap import TrapPicture
 
@@ -281,7 +282,16 @@ class Collector:
             specials=self._specials(detail, lane),
             watches=self._watches(detail, lane, untouched),
             memory=self.memory.page(),
+            fragments=self._fragments(pc),
         )
+
+    def _fragments(self, pc: int) -> FragmentView | None:
+        """The tensor-core instruction that is next or was last; the nearest where one asks."""
+        if not self.session.symbols.has_tensor_cores:
+            return None
+        from gpudbg.debug.values.fragment_view import near
+
+        return near(self.session, pc, self.options.matrix)
 
     def _tracked(self, pc: int) -> int | None:
         """The register whose life the code pane marks: chosen, or what is written next."""

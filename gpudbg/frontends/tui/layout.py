@@ -13,10 +13,10 @@ from dataclasses import dataclass
 CODE_SLOT = ("code", "source")
 SOURCE_SLOT = ("source", "code")
 MEMORY_SLOT = ("memory", "output", "stops", "watch", "marks", "notes")
-VALUES_SLOT = ("registers", "output")
-MIDDLE_SLOT = ("lanes", "warps", "paths", "registers", *MEMORY_SLOT)
+VALUES_SLOT = ("registers", "output", "matrix")
+MIDDLE_SLOT = ("lanes", "warps", "paths", "registers", *MEMORY_SLOT, "matrix")
 ORDER = ("source", "code", "lanes", "warps", "paths", "registers", "memory", "stops", "watch",
-         "output", "marks", "notes", "console")  # fmt: skip
+         "output", "marks", "notes", "matrix", "console")  # fmt: skip
 """Tab order."""
 
 Parts = list[tuple[tuple[str, ...], int]]
@@ -131,7 +131,7 @@ def _one_column(width: int, height: int, shape: Shape, told: bool) -> Arrangemen
     parts = [
         (CODE_SLOT, code),
         (("warps", "paths"), warps),
-        (("registers", *MEMORY_SLOT), rest),
+        (("registers", *MEMORY_SLOT, "matrix"), rest),
         (("console",), console),
     ]
     return Arrangement("small", _stack(parts, 0, top, width), rows)
@@ -177,7 +177,10 @@ def _right(room: int, x: int, width: int, top: int, shape: Shape, height: int) -
         warps = min(max(shape.warps + 1, 3), max(room // 4, 3))
         return list(
             _stack(
-                [(("warps", "paths"), warps), (("registers", *MEMORY_SLOT), room - warps)],
+                [
+                    (("warps", "paths"), warps),
+                    (("registers", *MEMORY_SLOT, "matrix"), room - warps),
+                ],
                 x,
                 top,
                 width,

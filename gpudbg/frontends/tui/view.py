@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gpudbg.debug.snapshot import Snapshot, WarpRow
     from gpudbg.debug.stops.fault_card import FaultCard
     from gpudbg.debug.stops.stop import Stop
+    from gpudbg.debug.values.fragment_view import FragmentView
     from gpudbg.frontends.tui.code_index import CodeIndex
     from gpudbg.frontends.tui.collect_image import ImagePicture
     from gpudbg.frontends.tui.collect_trap import TrapPicture
@@ -147,6 +148,7 @@ class View:
     trap: TrapPicture | None = None
     image: ImagePicture | None = None
     images: int = 0
+    fragments: FragmentView | None = None
     notice: str = ""
     where: str = ""
     matching: frozenset[tuple[int, int]] = frozenset()
@@ -206,3 +208,4 @@ class Options:
     image: bool = False
     image_name: str = ""
     image_slice: int = 0
+    matrix: bool = False

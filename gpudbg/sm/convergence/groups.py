@@ -91,9 +91,9 @@ class Groups:
 
     def state(self) -> bytes:
         """What decides which lanes go on next and where: equal states go on alike."""
-        waiting = [(g.pc, g.lanes, g.state, g.place, g.exclusive) for g in self.parked]
+        # Lanes that were passed over go on without partners that only yield, after a while.
+        waiting = [(g.pc, g.lanes, g.state, g.place, g.exclusive, g.waited) for g in self.parked]
         runs = any(g.state in (READY, YIELDED) for g in self.parked)
-        # Of lanes that only wait for one another, how often they were passed over says nothing.
         count = self.backward_count if runs else 0
         return repr((waiting, self.exclusive, count)).encode()
 

@@ -33,6 +33,18 @@ def surface(screen: MainScreen) -> None:
     screen.gpudbg.open_screen("surface")
 
 
+@handles("matrix")
+def matrix(screen: MainScreen) -> None:
+    """The operands of the nearest tensor-core instruction as matrices."""
+    if not screen.session.symbols.has_tensor_cores:
+        screen.note(f"{screen.session.program.arch} has no tensor cores", "muted")
+        return
+    screen.options.matrix = True
+    screen.focus_pane("matrix")
+    if not screen.engine.busy:
+        screen.quick(lambda session: None)
+
+
 @handles("gallery")
 def gallery(screen: MainScreen) -> None:
     """The shipped stories."""

@@ -41,6 +41,7 @@ from gpudbg.frontends.tui.widgets.chrome import AppBar, KeyRow, SmStrip, Splitte
 from gpudbg.frontends.tui.widgets.code import CodePane
 from gpudbg.frontends.tui.widgets.console import ConsolePane
 from gpudbg.frontends.tui.widgets.lists import MarksPane, OutputPane, StopsPane, WatchPane
+from gpudbg.frontends.tui.widgets.matrix import MatrixPane
 from gpudbg.frontends.tui.widgets.memory import MemoryPane
 from gpudbg.frontends.tui.widgets.notes import NotesPane
 from gpudbg.frontends.tui.widgets.paths import PathsPane
@@ -64,6 +65,7 @@ PANES: tuple[type[LinePane], ...] = (
     OutputPane,
     MarksPane,
     NotesPane,
+    MatrixPane,
 )
 """Every state pane."""
 
@@ -246,6 +248,8 @@ class MainScreen(Screen[None]):
             hidden = {*shown, "console"} if self.story is not None else {*shown, "console", "notes"}
             if not self.session.symbols.has_lines:
                 hidden.add("source")
+            if not self.session.symbols.has_tensor_cores:
+                hidden.add("matrix")
             others = [self.line_pane(p) for p in slot.panes if p not in hidden]
             self.line_pane(here).tabs = tuple((o.number, o.title, o.pane) for o in others)
 
@@ -475,6 +479,7 @@ class MainScreen(Screen[None]):
             "warp": view.focus_row is not None,
             "images": bool(view.images),
             "fault": view.fault is not None,
+            "tensor": view.fragments is not None,
         }
         return {name for name, there in found.items() if there}
 

@@ -1,0 +1,65 @@
+"""Matrix pane: the operands of a tensor-core instruction, the focused lane's elements marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudbg.debug.values.fragment_view import FragmentView, MatrixView
+from gpudbg.debug.views.fragments import cell_texts, mine_in, title
+from gpudbg.frontends.tui.text import Row, Span, row
+from gpudbg.frontends.tui.view import View
+from gpudbg.frontends.tui.widgets.base import Content, LinePane
+
+LABEL = 4
+"""Columns of a row's number."""
+
+
+def matrix_rows(matrix: MatrixView, view: View, coming: bool, width: int) -> Iterator[Row]:
+    """One operand: its heading, then its elements, as many columns side by side as have room."""
+    yield row((f" {title(matrix, coming)}", "muted.b"), key=("matrix", matrix.name))
+    if matrix.values is None or matrix.lanes is None:
+        return
+    texts = cell_texts(matrix)
+    mine = mine_in(matrix, view.lane)
+    for tile in range(len(texts)):
+        if len(texts) > 1:
+            yield row((f" {matrix.name}[{tile}]", "dim"))
+        cells = texts[tile]
+        rows, columns = cells.shape
+        size = max(len(text) for text in cells.flat) + 1
+        per = max((width - LABEL - 1) // size, 1)
+        per = -(-columns // -(-columns // per))
+        for first in range(0, columns, per):
+            part = range(first, min(first + per, columns))
+            head = "".join(str(n).rjust(size) for n in part)
+            yield row((" " * LABEL + head, "dim"))
+            for r in range(rows):
+                spans: list[Span] = [(f"{r + matrix.first_row:>{LABEL}}", "dim")]
+                for n in part:
+                    text = str(cells[r, n])
+                    style = "you.b" if mine[tile, r, n] else "dim" if text == "0" else "text"
+                    spans += [(" " * (size - len(text)), "text"), (text, style)]
+                yield row(*spans, key=("matrix", matrix.name, tile, r, first))
+
+
+class MatrixPane(LinePane):
+    """See the module text."""
+
+    number, title, pane = "F", "Matrix", "matrix"
+    empty = "Nothing runs. `r` starts the kernel again."
+
+    def content(self, view: View, width: int, height: int) -> Content:
+        """The instruction, then A, B, C and D; which lane is marked stands in the title."""
+        found = view.fragments
+        if found is None:
+            return Content([row((" No tensor-core instruction near here.", "muted"))])
+        rows = [*_heading(found)]
+        for matrix in found.matrices:
+            rows += [Row(), *matrix_rows(matrix, view, found.here, width)]
+        return Content(rows, f"of lane {view.lane}")
+
+
+def _heading(found: FragmentView) -> Iterator[Row]:
+    place = "next" if found.here else f"{found.offset:04x}"
+    yield row((f" {place} ", "now" if found.here else "dim"), (found.text, "text"))
+    yield row((f" {found.shape}: {found.operation}", "muted"))
