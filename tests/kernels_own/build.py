@@ -4,6 +4,7 @@
     python -m tests.kernels_own.build --force [NAME..] everything, or the named kernels
     python -m tests.kernels_own.build --all OUT        every kernel for every architecture, with
                                                        and without -G, into OUT; then runs them
+    python -m tests.kernels_own.build --all OUT --arch sm_80 [--arch ...]   for these alone
 
 Needs NVRTC and ptxas (paths in GPUDBG_NVRTC and GPUDBG_PTXAS); the tests need neither.
 """
@@ -101,15 +102,18 @@ def build(kernels: Sequence[Kernel], force: bool) -> int:
     return failures
 
 
-def campaign(kernels: Sequence[Kernel], folder: Path) -> int:
+def campaign(
+    kernels: Sequence[Kernel], folder: Path, archs: Sequence[str] = ARCHS,
+    kinds: Sequence[str] = ("", "G"),
+) -> int:  # fmt: skip
     """Build and run every kernel everywhere it can run; the number of failures."""
     failures = 0
     folder.mkdir(parents=True, exist_ok=True)
     for kernel in kernels:
         case = kernel.make()
-        least = min(v.partition("-")[0] for v in kernel.variants)
-        for arch in [a for a in ARCHS if a >= least]:
-            for variant in (arch, f"{arch}-G"):
+        least = min(int(v.partition("-")[0][3:]) for v in kernel.variants)
+        for arch in [a for a in archs if int(a[3:].rstrip("af")) >= least]:
+            for variant in [f"{arch}-{kind}".rstrip("-") for kind in kinds]:
                 try:
                     path = kernel.cubin(variant, folder)
                     path.write_bytes(compile_variant(kernel, variant))
@@ -128,10 +132,13 @@ def main() -> int:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--force", action="store_true")
     parser.add_argument("--all", metavar="OUT", type=Path)
+    parser.add_argument("--arch", action="append", default=[])
+    parser.add_argument("--kind", action="append", default=[], choices=["none", *FLAGS])
     args = parser.parse_args()
     kernels = [k for k in all_kernels() if not args.names or k.name in args.names]
     if args.all:
-        failures = campaign(kernels, args.all)
+        kinds = ["" if kind == "none" else kind for kind in args.kind]
+        failures = campaign(kernels, args.all, args.arch or ARCHS, kinds or ("", "G"))
     else:
         failures = build(kernels, args.force)
     print(f"{len(kernels)} kernels, {failures} failures")

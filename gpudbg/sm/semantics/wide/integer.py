@@ -93,12 +93,12 @@ def iadd(m: WideMachine, i: Insn) -> None:
 @register_wide("VIADD", "UVIADD")
 def viadd(m: WideMachine, i: Insn) -> None:
     """a + b, of the whole word or of its parts."""
-    a, b = integer(m, i.o["a"]), integer(m, i.o["b"])
+    bits = _lane_bits(i)
+    a, b = (_parts(m, i.o[slot], bits) for slot in "ab")
     if "ISAT" in i.m:
         total = m.wadd(m.sext(a), m.sext(b))
         write(m, i, m.lo(_clamp(m, total, -(1 << 31), (1 << 31) - 1)))
         return
-    bits = _lane_bits(i)
     write(m, i, m.add(a, b) if bits == 32 else _by_parts(m, bits, m.add, a, b))
 
 
@@ -123,6 +123,13 @@ def _by_parts(
         value = m.shl(m.and_(operation(*parts), (1 << bits) - 1), bits * n)
         result = m.or_(result, value) if n else value
     return result
+
+
+def _parts(m: WideMachine, operand: Source, bits: int) -> Value:
+    """An operand whose `-` is that of each part."""
+    if bits == 32 or not operand.neg:
+        return integer(m, operand)
+    return _by_parts(m, bits, lambda part: m.sub(0, part), raw(m, operand))
 
 
 def _clamp(m: WideMachine, value: Wide, low: int, high: int) -> Wide:
@@ -235,8 +242,8 @@ def vimnmx3(m: WideMachine, i: Insn) -> None:
 @register_wide("VIADDMNMX")
 def viaddmnmx(m: WideMachine, i: Insn) -> None:
     """min or max of a + b and c; the sum wraps at the size of its part."""
-    a, b, c = (integer(m, i.o[s]) for s in "abc")
     bits = _lane_bits(i)
+    a, b, c = (_parts(m, i.o[s], bits) for s in "abc")
     total = m.add(a, b) if bits == 32 else _by_parts(m, bits, m.add, a, b)
     write(m, i, minimum(m, i, total, c))
 
