@@ -171,7 +171,7 @@ def _simd(x: int, y: int) -> list[int]:
     return out
 
 
-@kernel("sm_50", "sm_61-line")
+@kernel("sm_50", "sm_61-line", "sm_120")
 def simd_intrinsics() -> Case:
     g, n = rng("simd"), 64
     a, b = u32(g, n), u32(g, n)

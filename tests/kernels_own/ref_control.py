@@ -86,7 +86,7 @@ def control_maze() -> Case:
     )
 
 
-@kernel("sm_50", "sm_60-line")
+@kernel("sm_50", "sm_60-line", "sm_80-G")
 def early_exits() -> Case:
     x = rng("exits").integers(-4, 20, 128, dtype=I32)
     n = 100
@@ -172,7 +172,7 @@ def _bit_transpose(rows: Array) -> Array:
     return joined
 
 
-@kernel("sm_50", "sm_62-line")
+@kernel("sm_50", "sm_62-line", "sm_75")
 def warp_transpose() -> Case:
     x = u32(rng("transpose"), 1024).reshape(32, 32)
     bits = _bit_transpose(x[0])

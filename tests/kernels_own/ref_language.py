@@ -43,7 +43,7 @@ def printf_mixed() -> Case:
     )
 
 
-@kernel("sm_50", "sm_52-line")
+@kernel("sm_50", "sm_52-line", "sm_90")
 def heap_lists() -> Case:
     lengths = np.array([0, 1, 2, 7, 8, 9, 15, 3, 4, 12, 1, 0, 6, 5, 10, 11], I32)
     sums, odd = [], []
@@ -94,7 +94,7 @@ OPS: list[Callable[[int, int], int]] = [
 ]
 
 
-@kernel("sm_50", "sm_60-G")
+@kernel("sm_50", "sm_60-G", "sm_80-G")
 def function_tables() -> Case:
     n, patched = 60, 3
     code = rng("functions").integers(0, 1 << 12, n, dtype=I32)

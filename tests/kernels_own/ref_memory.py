@@ -82,7 +82,7 @@ def vector_copies() -> Case:
     )
 
 
-@kernel("sm_50", "sm_60")
+@kernel("sm_50", "sm_60", "sm_90")
 def generic_pointers() -> Case:
     g = rng("generic")
     start, table = g.integers(-100, 100, (2, 32), dtype=I32)

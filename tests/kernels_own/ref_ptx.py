@@ -98,7 +98,7 @@ def _divisions(x: int, y: int) -> list[int]:
     ]
 
 
-@kernel("sm_50", "sm_53")
+@kernel("sm_50", "sm_53", "sm_75")
 def int64_division() -> Case:
     g, n = rng("division"), 128
     shift = g.integers(0, 62, (2, n)).astype(np.uint64)
@@ -302,7 +302,7 @@ def _half_fma(a: Array, b: Array, c: Array) -> Array:
     return out
 
 
-@kernel("sm_53", "sm_62-line")
+@kernel("sm_53", "sm_62-line", "sm_80")
 def half_horner() -> Case:
     g, n = rng("horner"), 5
     x = g.uniform(-2, 2, 64).astype(np.float16)
@@ -437,7 +437,7 @@ def branch_tables() -> Case:
     )
 
 
-@kernel("sm_50", "sm_52")
+@kernel("sm_50", "sm_52", "sm_90")
 def indirect_calls() -> Case:
     x = rng("calls").integers(0, 200, 32, dtype=np.uint32)
     dtype = np.dtype([("s", "<i8"), ("r", "<u4"), ("pad", "<u4")])

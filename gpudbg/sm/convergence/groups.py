@@ -298,7 +298,7 @@ class Groups:
         """Nobody is ready: lanes that wait only for yielding ones go on, or the oldest of these."""
         yielded = [g for g in self.parked if g.state == YIELDED]
         if not yielded:
-            return []
+            return self._without_syncing()
         idle = 0
         for group in yielded:
             idle |= group.lanes
@@ -308,14 +308,32 @@ class Groups:
                 continue
             group.waited += 1
             if group.waited > PATIENCE:
-                # They go on without the others, who converge among themselves later.
-                released = held.waiting
-                held.members &= ~released
-                held.waiting = 0
-                self._release(lambda g, held=held: g.activation is held)  # type: ignore[misc]
-                return [g for g in self.parked if g.state == READY]
+                return self._go_on_alone(held)
         yielded[0].state = READY
         return yielded[:1]
+
+    def _go_on_alone(self, held: Activation) -> list[Group]:
+        """Lanes that wait go on without the others, who converge among themselves later."""
+        held.members &= ~held.waiting
+        held.waiting = 0
+        self._release(lambda g: g.activation is held)
+        return [g for g in self.parked if g.state == READY]
+
+    def _without_syncing(self) -> list[Group]:
+        """Nobody yields either: lanes at a BSYNC that wait for lanes in a WARPSYNC alone go on.
+
+        Code with -G lets lanes that return early wait for the others at the function's end, and the
+        others meet a WARPSYNC of all lanes on the way: each would wait for the other (*modelled*).
+        """
+        syncing = 0
+        for group in self.parked:
+            if group.state == SYNCING:
+                syncing |= group.lanes
+        for group in self.parked:
+            held = group.activation
+            if held is not None and not held.members & ~held.waiting & ~syncing:
+                return self._go_on_alone(held)
+        return []
 
 
 def _fits(held: Activation | None, mask: int) -> bool:
