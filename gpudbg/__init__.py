@@ -138,6 +138,7 @@ _PUBLIC = {
     "WatchpointStop": "gpudbg.debug.stops.stop",
     "assemble": "gpudbg.isa",
     "assemble_program": "gpudbg.api.load",
+    "check": "gpudbg.sanitizer.run",
     "compile": "gpudbg.api.load",
     "decode": "gpudbg.isa",
     "load": "gpudbg.api.load",

@@ -166,6 +166,29 @@ class EmulatedDevice:
         made.write(host)
         return made
 
+    def empty(
+        self, count: int | Sequence[int], dtype: npt.DTypeLike = np.float32, name: str | None = None
+    ) -> DeviceBuffer:
+        """Device memory that nobody has written, as cudaMalloc gives it; zeros here.
+
+        Args:
+            count: elements, or the shape.
+            dtype: of an element.
+            name: for listings and messages.
+
+        Raises:
+            UsageError: a size below 0, or the device is closed.
+
+        >>> gpudbg.Device().empty(4, np.int32, name="work")
+        <DeviceBuffer 0x10000000000, int32[4]>
+        """
+        shape = (count,) if isinstance(count, int) else tuple(count)
+        for size in shape:
+            whole(size, "count", 0)
+        made = self.buffer(np.zeros(shape, dtype), name)
+        self.gpu.memory.leave_uninitialized(made.allocation)
+        return made
+
     def texture(
         self,
         array: npt.ArrayLike,

@@ -286,6 +286,14 @@ class DeviceMemory:
         found = self._allocations[place]
         return None if found.freed or address >= found.end else found
 
+    def find_freed(self, address: int) -> Allocation | None:
+        """The freed allocation that held `address`, if it is remembered."""
+        place = bisect_right(self._bases, address) - 1
+        if place < 0:
+            return None
+        found = self._allocations[place]
+        return found if found.freed and address < found.end else None
+
     # ---- explanation -------------------------------------------------------------------
 
     def nearest(self, address: int) -> Allocation | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     # Programs are loaded without the machine, which takes its time.
+    from gpudbg.mem.faults import MemoryFault
     from gpudbg.sm.barriers.phase import Arrival
     from gpudbg.sm.events import WarpFault
     from gpudbg.sm.state import Cta, WarpState
@@ -21,6 +22,7 @@ EVENTS = (
     "instructions",
     "access",
     "accesses",
+    "refused",
     "barrier",
     "trap",
     "fault",
@@ -77,6 +79,13 @@ class Observer:
 
         As with `instructions`, compiled code calls it too, with the same accesses in the same
         order; those of one batch and of one of `instructions` are not in order to one another.
+        """
+
+    def refused(self, warp: WarpState, fault: MemoryFault, access: str, size: int) -> None:
+        """Lanes of a load, store or atomic (`access`) may not touch memory where they point.
+
+        With an observer that wants this event such an access ends nobody: these lanes are left
+        out, their loads give 0, and the instruction goes on.
         """
 
     def barrier(self, warp: WarpState, arrival: Arrival, released: list[WarpState]) -> None:
@@ -144,7 +153,7 @@ class Observers:
             for event in EVENTS
         }
 
-        self.steps = bool(self.hooks["instruction"] or self.hooks["access"])
+        self.steps = any(self.hooks[event] for event in ("instruction", "access", "refused"))
         self._heard = frozenset(event for event in EVENTS if self.hooks[event])
         if trace is not None:
             trace.readers = self.hooks["instructions"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,10 @@ class MemoryOps:
                 for number, part in _groups(banks, lanes)
             ]
         except MemoryFault as fault:
-            raise self._error(fault, "load", size) from None
+            with self._without(fault, "load", size):
+                if self.exec:
+                    return self.const_load(bank, offset, size, signed)
+            return [np.zeros(32, np.uint32) for _ in range(max(1, size // 4))]
         return _merge(parts)
 
     # ---- loads and stores --------------------------------------------------------------
@@ -76,7 +80,8 @@ class MemoryOps:
         try:
             return self._load(space, address, self.exec, size, signed)
         except MemoryFault as fault:
-            raise self._error(fault, "load", size) from None
+            with self._without(fault, "load", size):
+                return self.load(space, address, size, signed)
 
     def _load(self, space: str, address: Any, lanes: int, size: int, signed: bool) -> list[U32]:
         if space == "generic":
@@ -109,7 +114,8 @@ class MemoryOps:
             else:
                 self._store(space, address, self.exec, size, data)
         except MemoryFault as fault:
-            raise self._error(fault, "store", size) from None
+            with self._without(fault, "store", size):
+                self.store(space, address, size, values)
 
     def _store(self, space: str, address: Any, lanes: int, size: int, data: list[U32]) -> None:
         if space == "shared":
@@ -265,7 +271,8 @@ class MemoryOps:
         try:
             old = self._atomic(space, op, type_, address, data)
         except MemoryFault as fault:
-            raise self._error(fault, "atomic", size) from None
+            with self._without(fault, "atomic", size):
+                return self.atomic(space, op, type_, address, operands)
         return np.array(old, np.uint64) if size == 8 else np.array(old, np.uint32)
 
     def _atomic(
@@ -318,7 +325,8 @@ class MemoryOps:
         try:
             places = self._places(space, address, 4 * count, 4)
         except MemoryFault as fault:
-            raise self._error(fault, "atomic", 4 * count) from None
+            with self._without(fault, "atomic", 4 * count):
+                return self.vector_atomic(space, op, type_, address, words, compare)
         self._tell_atomic(space, address, 4 * count)
         wrote = 0
         for lane, (view, index) in enumerate(places):
@@ -411,6 +419,23 @@ class MemoryOps:
         return list(self.memory.split(addresses, lanes, size))
 
     # ---- errors ------------------------------------------------------------------------
+
+    @contextmanager
+    def _without(self, fault: MemoryFault, access: str, size: int) -> Iterator[None]:
+        """Go on without the guilty lanes, where an observer wants to know of refused accesses.
+
+        Raises:
+            WarpErrorRaised: nobody does.
+        """
+        if self.observers is None or not self.observers.hooks["refused"]:
+            raise self._error(fault, access, size) from None
+        self.observers.emit("refused", self.warp, fault, access, size)
+        kept = self.exec
+        self.exec = kept & ~fault.lanes
+        try:
+            yield
+        finally:
+            self.exec = kept
 
     def _error(self, fault: MemoryFault, access: str, size: int) -> WarpErrorRaised:
         """The warp error that a memory fault is."""

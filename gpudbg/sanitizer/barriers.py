@@ -1,0 +1,185 @@
+"""Barriers and shuffles that not every lane takes part in as they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gpudbg.bits import lanes_of
+from gpudbg.isa.operands import Imm, Pred, Reg
+from gpudbg.mem.lanes import WARP_SIZE
+from gpudbg.sanitizer.findings import Finding, Severity
+from gpudbg.sanitizer.monitor import Check, Executed
+
+if TYPE_CHECKING:
+    from gpudbg.sanitizer.collector import Collector
+    from gpudbg.sanitizer.places import Places
+    from gpudbg.sm.barriers.phase import Arrival
+    from gpudbg.sm.state import Cta, WarpState
+
+_WORDS: Final = {
+    "divergent_barrier": "only lanes {lanes} of the warp's {live} live ones are at the barrier: "
+    "before sm_70 the whole warp counts as arrived",
+    "missing_threads": "warps {lanes} of the block ended without coming to the barrier",
+    "exited_threads": "lanes {lanes} of the warp ended before the barrier",
+    "wrong_count": "the barrier's thread counts do not fit: {lanes}",
+    "different_barriers": "threads meet at one barrier number from different instructions",
+    "inactive_lane": "lane {lanes} reads a register of lane {live}, which does not take part",
+}
+_FIXES: Final = {
+    "divergent_barrier": "move the barrier out of the branch, so that every thread comes to it",
+    "missing_threads": "let every thread of the block come to the barrier before it returns",
+    "exited_threads": "guard the work instead of returning before the barrier",
+    "inactive_lane": "have all lanes that are read take part in the shuffle",
+}
+
+
+@dataclass(slots=True)
+class _Phase:
+    """What has come to a barrier in its present phase."""
+
+    warps: set[int] = field(default_factory=set)
+    counts: set[int | None] = field(default_factory=set)
+    first: Executed | None = None
+
+
+class BarrierCheck(Check):
+    """Looks at barriers as they are reached and completed, and at shuffles."""
+
+    def __init__(self, findings: Collector, places: Places) -> None:
+        self._findings, self._places = findings, places
+        self._phases: dict[tuple[int, int], _Phase] = {}
+        self._waits: dict[tuple[int, int], int] = {}
+
+    # ---- barriers ----------------------------------------------------------------------
+    def barrier(self, step: Executed, arrival: Arrival, released: Sequence[WarpState]) -> None:
+        warp, cta = step.warp, step.warp.cta
+        live = warp.valid & ~warp.exited
+        if not warp.has_groups and arrival.lanes != live:
+            self._add(
+                step, "error", "divergent_barrier", lanes=_ranges(arrival.lanes),
+                live=live.bit_count(),
+            )  # fmt: skip
+        if warp.exited & warp.valid and arrival.count is None:
+            self._add(step, "warning", "exited_threads", lanes=_ranges(warp.exited & warp.valid))
+        count = arrival.count
+        if count is not None and count % WARP_SIZE:
+            self._add(step, "error", "wrong_count", lanes=f"{count} is no multiple of 32")
+        key = (cta.number, arrival.barrier)
+        phase = self._phases.setdefault(key, _Phase())
+        phase.warps.add(warp.index)
+        phase.counts.add(count)
+        if phase.first is None:
+            phase.first = step
+        elif phase.first.pc != step.pc:
+            self._add(step, "note", "different_barriers")
+        if len(phase.counts) > 1:
+            words = " and ".join(str(c or "all") for c in sorted(phase.counts, key=str))
+            self._add(step, "error", "wrong_count", lanes=words)
+        if arrival.mode != "ARV":
+            self._waits[cta.number, warp.index] = arrival.barrier
+        if not cta.barriers.slots[arrival.barrier].arrived:
+            self._complete(cta, arrival.barrier)
+
+    def executed(self, step: Executed) -> None:
+        number = self._waits.get((step.warp.cta.number, step.warp.index))
+        if number is not None:
+            self._complete(step.warp.cta, number)
+
+    def _complete(self, cta: Cta, number: int) -> None:
+        phase = self._phases.pop((cta.number, number), None)
+        if phase is None or phase.first is None:
+            return
+        for index in phase.warps:
+            self._waits.pop((cta.number, index), None)
+        missing = set(range(len(cta.warps))) - phase.warps
+        if missing and phase.counts == {None}:
+            words = _ranges(sum(1 << n for n in missing))
+            self._add(phase.first, "warning", "missing_threads", lanes=words)
+
+    def cta_end(self, cta: Cta) -> None:
+        for table in (self._phases, self._waits):
+            for key in [k for k in table if k[0] == cta.number]:
+                del table[key]  # type: ignore[attr-defined]
+
+    # ---- shuffles ----------------------------------------------------------------------
+    def before(self, warp: WarpState, pc: int, insn: Any, lanes: int) -> None:
+        if insn.op != "SHFL" or not lanes:
+            return
+        sources = shuffle_sources(warp, insn)
+        if sources is None:
+            return
+        for lane in lanes_of(lanes):
+            source = int(sources[lane])
+            if source != lane and not lanes >> source & 1:
+                step = Executed(warp, pc, insn, warp.active, lanes)
+                self._add(step, "error", "inactive_lane", lane, lanes=lane, live=source)
+
+    def _add(
+        self, step: Executed, severity: Severity, cause: str, lane: int | None = None, **words: Any
+    ) -> None:
+        def make() -> Finding:
+            who = next(iter(lanes_of(step.lanes or step.active))) if lane is None else lane
+            kind = "exchange" if cause == "inactive_lane" else "barrier"
+            one = self._places.access(kind, step.pc, step.warp, who)
+            text = f"{one.place}: {_WORDS[cause].format(**{'lanes': '', 'live': ''} | words)}"
+            return Finding(
+                "sync", severity, cause, None, None, (one,), where=text, fix=_FIXES.get(cause, "")
+            )
+
+        self._findings.add(("sync", cause, step.pc), make)
+
+
+def shuffle_sources(warp: WarpState, insn: Any) -> npt.NDArray[np.int64] | None:
+    """The lane each lane reads from; its own where the operand is out of range."""
+    mode = next((m for m in ("IDX", "UP", "DOWN", "BFLY") if m in _words(insn)), None)
+    sources = [o for o in insn.operands if not isinstance(o, Pred)]
+    if mode is None or len(sources) < 4:
+        return None
+    b, c = _values(warp, sources[2]), _values(warp, sources[3])
+    if b is None or c is None:
+        return None
+    lane = np.arange(32)
+    by, segment, clamp = b & 31, c >> 8 & 31, c & 31
+    low = lane & segment
+    high = low | clamp & ~segment
+    source, good = {
+        "UP": (lane - by, lane - by >= high),
+        "DOWN": (lane + by, lane + by <= high),
+        "BFLY": (lane ^ by, (lane ^ by) <= high),
+        "IDX": (low | by & ~segment, (low | by & ~segment) <= high),
+    }[mode]
+    found: npt.NDArray[np.int64] = np.where(good, source, lane)
+    return found
+
+
+def _words(insn: Any) -> list[str]:
+    """The parts of an instruction's name."""
+    words = insn.text().split()
+    name: str = words[1] if words[0].startswith("@") else words[0]
+    return name.split(".")
+
+
+def _values(warp: WarpState, operand: Any) -> npt.NDArray[np.int64] | None:
+    if isinstance(operand, Imm):
+        return np.full(32, int(operand.value) & 0xFFFFFFFF, np.int64)
+    if isinstance(operand, Reg):
+        row = warp.rows[operand.index]
+        return None if row is None else row.astype(np.int64)
+    return None
+
+
+def _ranges(mask: int) -> str:
+    """`0-15, 31`"""
+    parts, lanes = [], list(lanes_of(mask))
+    while lanes:
+        end = 0
+        while end + 1 < len(lanes) and lanes[end + 1] == lanes[end] + 1:
+            end += 1
+        parts.append(str(lanes[0]) if not end else f"{lanes[0]}-{lanes[end]}")
+        del lanes[: end + 1]
+    return ", ".join(parts)

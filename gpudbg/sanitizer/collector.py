@@ -1,0 +1,55 @@
+"""Findings of a run: equal ones merged and counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import replace
+
+from gpudbg.sanitizer.findings import SEVERITIES, Finding
+
+
+class Collector:
+    """Keeps the first finding of each key, and how often it was seen.
+
+    Attributes:
+        most: so many findings are kept at most; `full` once there are as many.
+    """
+
+    def __init__(self, most: int = 1000) -> None:
+        self.most = most
+        self._found: dict[Hashable, Finding] = {}
+
+    @property
+    def full(self) -> bool:
+        """Whether a new finding would not be kept."""
+        return len(self._found) >= self.most
+
+    def seen(self, key: Hashable, count: int = 1, amount: int = 0) -> bool:
+        """Count one more of a known finding; False: it is new."""
+        held = self._found.get(key)
+        if held is None:
+            return self.full
+        self._found[key] = replace(held, count=held.count + count, bytes=held.bytes + amount)
+        return True
+
+    def add(self, key: Hashable, make: Callable[[], Finding], count: int = 1) -> None:
+        """A finding, made where it is new."""
+        if not self.seen(key, count):
+            self._found[key] = replace(make(), count=count)
+
+    def worsen(self, key: Hashable, make: Callable[[], Finding]) -> None:
+        """Replace a finding by a more severe one, its count kept."""
+        held = self._found[key]
+        self._found[key] = replace(make(), count=held.count)
+
+    def get(self, key: Hashable) -> Finding | None:
+        """A finding that was seen."""
+        return self._found.get(key)
+
+    def keys(self) -> set[Hashable]:
+        """Of all findings."""
+        return set(self._found)
+
+    def sorted(self) -> tuple[Finding, ...]:
+        """The most severe first, then by first occurrence."""
+        return tuple(sorted(self._found.values(), key=lambda f: SEVERITIES.index(f.severity)))

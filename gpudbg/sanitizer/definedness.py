@@ -1,0 +1,498 @@
+"""Values that nobody has written, followed to where they decide something.
+
+Every register has a mask of undefined bits beside it, every byte of memory without contents a
+mark.  Moving a value moves what is undefined of it; arithmetic makes the whole result undefined
+(and *derived*), bitwise operations keep it to the bits that matter.  Reported is where an undefined
+bit decides an address, a branch or a guard, where a derived value is stored to global memory, and
+where an undefined one is added to memory.  Copies are silent, as in valgrind and MemorySanitizer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gpudbg.bits import lanes_of
+from gpudbg.isa.operands import PT, RZ, Address, Imm, Pred, Reg
+from gpudbg.mem.lanes import FULL, bools
+from gpudbg.sanitizer.barriers import shuffle_sources
+from gpudbg.sanitizer.findings import Finding, Severity
+from gpudbg.sanitizer.monitor import Check, Executed, Touch
+
+if TYPE_CHECKING:
+    from gpudbg.mem.device import Allocation, DeviceMemory
+    from gpudbg.sanitizer.collector import Collector
+    from gpudbg.sanitizer.places import Places
+    from gpudbg.sm.state import Cta, WarpState
+
+U32 = npt.NDArray[np.uint32]
+U8 = npt.NDArray[np.uint8]
+
+ALL: Final = np.uint32(0xFFFFFFFF)
+_MOVES: Final = frozenset(("MOV", "MOV32I"))
+_BITWISE: Final = frozenset(("LOP", "LOP32I", "LOP3"))
+_FLOW: Final = frozenset(("BRA", "BRX", "JMP", "JMX", "EXIT", "SYNC", "BRK", "CONT", "RET", "BREAK"))
+_WORDS: Final = {
+    "address": "decides an address",
+    "branch": "decides a branch",
+    "value": "goes into a result that is stored",
+    "load": "is read",
+}
+
+
+@dataclass(slots=True)
+class Origin:
+    """Where an undefined value came into a register: a load, or the register itself."""
+
+    pc: int
+    space: str
+    address: int | None
+    size: int
+
+
+@dataclass(slots=True)
+class Shadow:
+    """What is undefined of a warp's registers.
+
+    Attributes:
+        bits: undefined bits, (256, 32).
+        derived: bits of lanes, by register: arithmetic made the value.
+        origin: index into the list of origins, (256, 32); 0: the register itself.
+        predicates: mask of lanes in which each is undefined.
+        sources: origin of each predicate.
+    """
+
+    bits: U32
+    derived: npt.NDArray[np.uint32]
+    origin: npt.NDArray[np.int32]
+    predicates: list[int]
+    sources: list[int]
+    local: dict[int, U8] = field(default_factory=dict)
+
+
+class GlobalShadow:
+    """Undefined bytes of allocations: outlasts launches of one check."""
+
+    def __init__(self, memory: DeviceMemory) -> None:
+        self._memory = memory
+        self._rows: dict[Allocation, U8 | None] = {}
+
+    def row(self, allocation: Allocation) -> U8 | None:
+        """1 where a byte is undefined; None: all are defined."""
+        if allocation not in self._rows:
+            made: U8 | None = None
+            if allocation.uninitialized:
+                made = np.ones(allocation.size, np.uint8)
+                if allocation.marks is not None:
+                    made &= allocation.marks[: allocation.size] == 0
+            self._rows[allocation] = made
+        return self._rows[allocation]
+
+
+class DefinednessCheck(Check):
+    """Follows undefined values through one launch.
+
+    Args:
+        registers: report registers that nobody has written, too.
+        at_load: report the load of an undefined byte, whatever becomes of it.
+    """
+
+    def __init__(
+        self,
+        findings: Collector,
+        places: Places,
+        memory: DeviceMemory,
+        shared: GlobalShadow,
+        *,
+        at_load: bool = False,
+    ) -> None:
+        self._findings, self._places, self._memory = findings, places, memory
+        self._global, self._at_load = shared, at_load
+        self._warps: dict[int, Shadow] = {}
+        self._shared: dict[int, U8] = {}
+        self._origins: list[Origin] = [Origin(0, "register", None, 4)]
+        self._known: dict[tuple[int, str], int] = {}
+
+    # ---- shadows -----------------------------------------------------------------------
+    def _shadow(self, warp: WarpState) -> Shadow:
+        key = warp.cta.number << 8 | warp.index
+        found = self._warps.get(key)
+        if found is None:
+            bits = np.full((256, 32), ALL, np.uint32)
+            bits[RZ] = 0
+            found = self._warps[key] = Shadow(
+                bits, np.zeros(256, np.uint32), np.zeros((256, 32), np.int32), [FULL] * 7, [0] * 7
+            )
+        return found
+
+    def cta_end(self, cta: Cta) -> None:
+        self._shared.pop(cta.number, None)
+        for index in range(64):
+            self._warps.pop(cta.number << 8 | index, None)
+
+    def _cta(self, cta: Cta) -> U8:
+        found = self._shared.get(cta.number)
+        if found is None:
+            found = self._shared[cta.number] = np.ones(cta.shared.size + 16, np.uint8)
+        return found
+
+    # ---- before an instruction -----------------------------------------------------------
+    def before(self, warp: WarpState, pc: int, insn: Any, lanes: int) -> None:
+        shadow = self._shadow(warp)
+        op = insn.op
+        if op == "SYSCALL":
+            # The driver's functions read their arguments and write their results.
+            shadow.bits[4:6] = 0
+            return
+        guard, _ = insn.guard
+        if guard != PT and not insn.uniform_guard:
+            held = shadow.predicates[guard] & warp.active
+            if held and op in _FLOW:
+                self._decides("branch", warp, pc, held, shadow.sources[guard])
+        if not lanes:
+            return
+        for slot, operand in insn.o.items():
+            if isinstance(operand, Address):
+                self._address(shadow, warp, pc, operand, lanes)
+            elif slot == "target" and isinstance(operand, Reg):
+                self._register(shadow, warp, pc, operand, lanes)
+        self._propagate(shadow, warp, insn, lanes)
+
+    def _address(
+        self, shadow: Shadow, warp: WarpState, pc: int, operand: Address, lanes: int
+    ) -> None:
+        if isinstance(operand.base, Reg) and operand.base.file == "R":
+            self._register(shadow, warp, pc, operand.base, lanes)
+
+    def _register(
+        self, shadow: Shadow, warp: WarpState, pc: int, operand: Reg, lanes: int
+    ) -> None:
+        for index in operand.registers():
+            bad = _lanes(shadow.bits[index]) & lanes
+            if bad:
+                first = next(iter(lanes_of(bad)))
+                self._decides("address", warp, pc, bad, int(shadow.origin[index, first]))
+
+    # ---- registers -----------------------------------------------------------------------
+    def _propagate(self, shadow: Shadow, warp: WarpState, insn: Any, lanes: int) -> None:
+        writes = insn.writes()
+        if not writes.registers and not writes.predicates:
+            return
+        chosen = bools(lanes)
+        exact = _exact(shadow, warp, insn)
+        if exact is not None:
+            for index, (bits, derived, origin) in exact.items():
+                _put(shadow, index, bits, derived, origin, chosen, lanes)
+            return
+        bits, origin = self._sources(shadow, insn)
+        made = np.where(bits != 0, ALL, np.uint32(0))
+        derived = _lanes(made)
+        for index in writes.registers:
+            _put(shadow, index, made, derived, origin, chosen, lanes)
+        for index in writes.predicates:
+            if index < 7:
+                held = shadow.predicates[index]
+                shadow.predicates[index] = held & ~lanes | derived & lanes
+                if derived & lanes:
+                    first = next(iter(lanes_of(derived & lanes)))
+                    shadow.sources[index] = int(np.broadcast_to(origin, 32)[first])
+
+    @staticmethod
+    def _sources(shadow: Shadow, insn: Any) -> tuple[U32, npt.NDArray[np.int32]]:
+        bits = np.zeros(32, np.uint32)
+        origin = np.zeros(32, np.int32)
+        reads = insn.reads()
+        for index in reads.registers:
+            row = shadow.bits[index]
+            if row.any():
+                bits |= row
+                origin = np.where(row != 0, shadow.origin[index], origin)
+        guard = insn.guard[0] if not insn.uniform_guard else PT
+        for index in reads.predicates:
+            if index < 7 and index != guard and shadow.predicates[index]:
+                held = bools(shadow.predicates[index])
+                bits = np.where(held, ALL, bits)
+                origin = np.where(held, shadow.sources[index], origin)
+        return bits, origin
+
+    # ---- memory --------------------------------------------------------------------------
+    def executed(self, step: Executed) -> None:
+        for touch in step.touches:
+            if touch.kind == "load":
+                self._load(step, touch)
+            elif touch.kind == "store":
+                self._store(step, touch)
+            else:
+                self._atomic(step, touch)
+
+    def _load(self, step: Executed, touch: Touch) -> None:
+        destination = step.insn.o.get("d")
+        if not isinstance(destination, Reg) or destination.is_zero:
+            return
+        shadow = self._shadow(step.warp)
+        origin = self._origin(step.pc, touch)
+        words = max(1, touch.size // 4)
+        for word in range(words):
+            index = destination.index + word
+            if index >= RZ:
+                break
+            for lane, address in touch.by_lane():
+                bits = self._bits(step, touch, lane, address + 4 * word, min(touch.size, 4))
+                shadow.bits[index, lane] = bits
+                shadow.derived[index] &= ~np.uint32(1 << lane)
+                shadow.origin[index, lane] = origin
+                if bits and self._at_load:
+                    self._decides("load", step.warp, step.pc, 1 << lane, origin)
+
+    def _bits(self, step: Executed, touch: Touch, lane: int, address: int, size: int) -> int:
+        """Undefined bits of a word that a lane loads."""
+        row, at = self._row(step, touch, lane, address)
+        if row is None:
+            return 0
+        found = 0
+        for n in range(size):
+            if at + n < len(row) and row[at + n]:
+                found |= 0xFF << 8 * n
+        return 0xFFFFFFFF if found and size < 4 else found
+
+    def _row(
+        self, step: Executed, touch: Touch, lane: int, address: int
+    ) -> tuple[U8 | None, int]:
+        """Where the marks of an access are, and at which index."""
+        if touch.space == "shared":
+            return self._cta(step.warp.cta), address
+        if touch.space == "local":
+            rows = self._shadow(step.warp).local
+            found = rows.get(address >> 8 << 5 | lane)
+            if found is None:
+                found = rows[address >> 8 << 5 | lane] = np.ones(272, np.uint8)
+            return found, address & 0xFF
+        allocation = self._memory.find(address)
+        if allocation is None:
+            return None, 0
+        return self._global.row(allocation), address - allocation.base
+
+    def _store(self, step: Executed, touch: Touch) -> None:
+        data = step.insn.o.get("b")
+        shadow = self._shadow(step.warp)
+        index = data.index if isinstance(data, Reg) else RZ
+        bad, first = 0, 0
+        for lane, address in touch.by_lane():
+            for word in range(max(1, touch.size // 4)):
+                register = min(index + word, RZ) if index != RZ else RZ
+                bits = int(shadow.bits[register, lane])
+                row, at = self._row(step, touch, lane, address + 4 * word)
+                if row is not None:
+                    for n in range(min(touch.size, 4)):
+                        if at + n < len(row):
+                            row[at + n] = bool(bits >> 8 * n & 0xFF)
+                if bits and int(shadow.derived[register]) >> lane & 1 and touch.space == "global":
+                    if _wanted(bits, touch.size):
+                        bad |= 1 << lane
+                        first = int(shadow.origin[register, lane])
+        if bad:
+            self._decides("value", step.warp, step.pc, bad, first)
+
+    def _atomic(self, step: Executed, touch: Touch) -> None:
+        shadow = self._shadow(step.warp)
+        data = step.insn.o.get("b")
+        if isinstance(data, Reg) and not data.is_zero:
+            bad = _lanes(shadow.bits[data.index]) & touch.lanes
+            if bad:
+                lane = next(iter(lanes_of(bad)))
+                origin = int(shadow.origin[data.index, lane])
+                self._decides("value", step.warp, step.pc, bad, origin)
+        old, origin = 0, self._origin(step.pc, touch)
+        for lane, address in touch.by_lane():
+            if self._bits(step, touch, lane, address, min(touch.size, 4)):
+                old |= 1 << lane
+            row, at = self._row(step, touch, lane, address)
+            if row is not None:
+                row[at : at + touch.size] = 0
+        if old:
+            self._decides("value", step.warp, step.pc, old, origin)
+
+    # ---- reports -------------------------------------------------------------------------
+    def _origin(self, pc: int, touch: Touch) -> int:
+        key = (pc, touch.space)
+        found = self._known.get(key)
+        if found is None:
+            lane, address = touch.by_lane()[0]
+            found = self._known[key] = len(self._origins)
+            self._origins.append(Origin(pc, touch.space, address, touch.size))
+        return found
+
+    def _decides(self, cause: str, warp: WarpState, pc: int, lanes: int, origin: int) -> None:
+        source = self._origins[origin]
+        key = ("uninitialised", cause, pc, source.pc)
+
+        def make() -> Finding:
+            lane = next(iter(lanes_of(lanes)))
+            use = self._places.access("use", pc, warp, lane)
+            if source.pc:
+                load = self._places.access(
+                    "load", source.pc, warp, lane, address=source.address, size=source.size
+                )
+                sides = (load, use) if source.pc != pc else (load,)
+                what = f"what {load.place} loads has never been written"
+            else:
+                sides, what = (use,), "a register that nobody has written"
+            severity: Severity = "warning" if cause == "load" else "error"
+            allocation = ""
+            if source.space == "global" and source.address is not None:
+                allocation = self._memory.describe(source.address)
+            return Finding(
+                "uninitialised", severity, cause, source.space, None, sides,
+                allocation=allocation, where=f"{what}; at {use.place} it {_WORDS[cause]}",
+                fix="write it before it is read",
+            )  # fmt: skip
+
+        self._findings.add(key, make, lanes.bit_count())
+
+
+def _wanted(bits: int, size: int) -> bool:
+    return bool(bits & (1 << 8 * min(size, 4)) - 1)
+
+
+def _lanes(bits: U32) -> int:
+    """Lanes in which any bit is set."""
+    return int.from_bytes(np.packbits(bits != 0, bitorder="little").tobytes(), "little")
+
+
+def _put(
+    shadow: Shadow, index: int, bits: Any, derived: int, origin: Any, chosen: Any, lanes: int
+) -> None:
+    if index >= RZ:
+        return
+    np.copyto(shadow.bits[index], bits, where=chosen)
+    np.copyto(shadow.origin[index], origin, where=chosen)
+    shadow.derived[index] = int(shadow.derived[index]) & ~lanes & FULL | derived & lanes
+
+
+# ---- instructions that move bits -----------------------------------------------------------
+Rows = dict[int, tuple[Any, int, Any]]
+
+
+def _exact(shadow: Shadow, warp: WarpState, insn: Any) -> Rows | None:
+    """What is undefined of the results, by register; None: any undefined bit spoils all."""
+    destination = insn.o.get("d")
+    if not isinstance(destination, Reg) or destination.count != 1 or destination.file != "R":
+        return None
+    op = insn.op
+    if op in _MOVES:
+        return {destination.index: _of(shadow, insn.o.get("b"))}
+    if op in ("SEL", "FSEL"):
+        return _select(shadow, warp, insn, destination.index)
+    if op == "SHFL":
+        return _shuffle(shadow, warp, insn, destination.index)
+    if op in _BITWISE:
+        return _bitwise(shadow, warp, insn, destination.index)
+    if op in ("SHL", "SHR") and isinstance(insn.o.get("b"), Imm):
+        return _shift(shadow, insn, destination.index)
+    if op == "PRMT":
+        return _permute(shadow, insn, destination.index)
+    if op in ("S2R", "CS2R", "LDC", "P2R") and not insn.reads().registers:
+        return {destination.index: (0, 0, 0)} if op != "P2R" else None
+    return None
+
+
+def _of(shadow: Shadow, operand: Any) -> tuple[Any, int, Any]:
+    if isinstance(operand, Reg) and operand.file == "R" and not operand.is_zero:
+        index = operand.index
+        return shadow.bits[index].copy(), int(shadow.derived[index]), shadow.origin[index].copy()
+    return 0, 0, 0
+
+
+def _select(shadow: Shadow, warp: WarpState, insn: Any, index: int) -> Rows | None:
+    chooser = next((o for s, o in insn.o.items() if isinstance(o, Pred) and s != "p"), None)
+    if chooser is None or chooser.file != "P":
+        return None
+    held = FULL if chooser.index == PT else int(warp.predicates[chooser.index])
+    if chooser.index != PT and shadow.predicates[chooser.index]:
+        return None
+    take = bools(held ^ (FULL if chooser.neg else 0))
+    a, b = _of(shadow, insn.o.get("a")), _of(shadow, insn.o.get("b"))
+    mask = _lanes(take.astype(np.uint32))
+    made = np.where(take, a[0], b[0]).astype(np.uint32)
+    return {index: (made, a[1] & mask | b[1] & ~mask, np.where(take, a[2], b[2]))}
+
+
+def _shuffle(shadow: Shadow, warp: WarpState, insn: Any, index: int) -> Rows | None:
+    sources = shuffle_sources(warp, insn)
+    if sources is None:
+        return None
+    bits, derived, origin = _of(shadow, insn.o.get("a"))
+    if isinstance(bits, int):
+        return {index: (0, 0, 0)}
+    moved = bools(derived)[sources]
+    return {index: (bits[sources], _lanes(moved.astype(np.uint32)), origin[sources])}
+
+
+def _number(warp: WarpState, operand: Any) -> U32 | None:
+    if isinstance(operand, Imm):
+        return np.full(32, int(operand.value) & 0xFFFFFFFF, np.uint32)
+    if isinstance(operand, Reg):
+        row = warp.rows[operand.index]
+        return None if row is None else row
+    return None
+
+
+def _bitwise(shadow: Shadow, warp: WarpState, insn: Any, index: int) -> Rows | None:
+    slots = [s for s in ("a", "b", "c") if isinstance(insn.o.get(s), Reg | Imm)]
+    if insn.op == "LOP3" or len(slots) != 2:
+        return None
+    (a, ua), (b, ub) = (
+        (_number(warp, insn.o[s]), _of(shadow, insn.o[s])) for s in slots
+    )
+    if a is None or b is None:
+        return None
+    text = insn.text()
+    a = ~a if insn.o[slots[0]].inv else a
+    b = ~b if insn.o[slots[1]].inv else b
+    if insn.o[slots[0]] == insn.o[slots[1]] and ".XOR" in text:
+        return {index: (0, 0, 0)}
+    if ".AND" in text:
+        bits = (ua[0] & (b | ub[0])) | (ub[0] & (a | ua[0]))
+    elif ".OR" in text:
+        bits = (ua[0] & (~b | ub[0])) | (ub[0] & (~a | ua[0]))
+    elif ".PASS_B" in text:
+        return {index: ub}
+    else:
+        bits = np.asarray(ua[0] | ub[0], np.uint32)
+    origin = np.where(np.asarray(ua[0]) != 0, ua[2], ub[2])
+    return {index: (np.asarray(bits, np.uint32), ua[1] | ub[1], origin)}
+
+
+def _shift(shadow: Shadow, insn: Any, index: int) -> Rows | None:
+    count = int(insn.o["b"].value)
+    bits, derived, origin = _of(shadow, insn.o.get("a"))
+    if isinstance(bits, int) or count > 31:
+        return {index: (0, 0, 0)} if isinstance(bits, int) else None
+    text = insn.text()
+    if insn.op == "SHL":
+        made = bits << np.uint32(count)
+    elif ".U32" in text:
+        made = bits >> np.uint32(count)
+    else:
+        made = (bits.view(np.int32) >> np.int32(count)).view(np.uint32)
+    return {index: (made, derived, origin)}
+
+
+def _permute(shadow: Shadow, insn: Any, index: int) -> Rows | None:
+    selector = insn.o.get("b")
+    if not isinstance(selector, Imm) or len(insn.text().split()[0].split(".")) > 1:
+        return None
+    a, c = _of(shadow, insn.o.get("a")), _of(shadow, insn.o.get("c"))
+    rows = [np.broadcast_to(np.asarray(x[0], np.uint32), 32) for x in (a, c)]
+    made = np.zeros(32, np.uint32)
+    for n in range(4):
+        pick = int(selector.value) >> 4 * n & 15
+        byte = rows[pick >> 2 & 1] >> np.uint32(8 * (pick & 3)) & np.uint32(0xFF)
+        if pick & 8:
+            byte = np.where(byte & 0x80, np.uint32(0xFF), np.uint32(0))
+        made |= (byte << np.uint32(8 * n)).astype(np.uint32)
+    origin = np.where(rows[0] != 0, a[2], c[2])
+    return {index: (made, a[1] | c[1], origin)}

@@ -1,0 +1,68 @@
+"""What an instruction is to the memory model: fences, strong accesses, warp-level synchronisation.
+
+Sources: the PTX memory consistency model, and what ptxas makes of PTX (measured): `LDG.E.CV` and
+`STG.E.WT` are volatile accesses before sm_70, `.STRONG.SCOPE` names strong ones from sm_70 on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+NONE, CTA, GPU, SYS = range(4)
+"""Scopes; each includes those before it."""
+
+_SCOPES: Final = {
+    "CTA": CTA, "SM": CTA, "GL": GPU, "GPU": GPU, "SYS": SYS, "VC": SYS,
+}  # fmt: skip
+_LOADS_STORES: Final = frozenset(("LD", "LDG", "LDS", "ST", "STG", "STS", "LDL", "STL"))
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the memory model makes of an instruction.
+
+    Attributes:
+        fence: scope of a fence, or NONE.
+        strong: scope of its accesses where they are strong, or NONE.
+        warp_sync: it synchronises lanes of the warp.
+        shuffles: it reads other lanes' registers or predicates.
+    """
+
+    fence: int = NONE
+    strong: int = NONE
+    warp_sync: bool = False
+    shuffles: bool = False
+
+
+def facts_of(insn: Any) -> Facts:
+    """The facts of a decoded instruction of either family."""
+    return _facts(insn.op, _suffixes(insn))
+
+
+def _suffixes(insn: Any) -> tuple[str, ...]:
+    text: str = insn.text()
+    words = text.split()
+    name = words[1] if words[0].startswith("@") and len(words) > 1 else words[0]
+    return tuple(name.split(".")[1:])
+
+
+@lru_cache(maxsize=4096)
+def _facts(op: str, suffixes: tuple[str, ...]) -> Facts:
+    named = [_SCOPES[s] for s in suffixes if s in _SCOPES]
+    if op == "MEMBAR":
+        return Facts(fence=max(named, default=GPU))
+    if op in ("WARPSYNC", "NOP"):
+        # `__syncwarp` of lanes that are together is a NOP (inferred).
+        return Facts(warp_sync=True)
+    if op in ("SHFL", "VOTE", "MATCH", "REDUX"):
+        return Facts(shuffles=True)
+    if op in ("ATOM", "ATOMG", "RED", "ATOMS", "SURED", "SUATOM", "REDG"):
+        return Facts(strong=max(named, default=GPU))
+    if op in _LOADS_STORES:
+        if "STRONG" in suffixes or "MMIO" in suffixes:
+            return Facts(strong=max(named, default=SYS))
+        if "CV" in suffixes or "WT" in suffixes:
+            return Facts(strong=SYS)
+    return Facts()

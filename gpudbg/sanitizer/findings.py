@@ -1,0 +1,314 @@
+"""What a check reports: findings with their accesses, performance figures, the report."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal
+
+Severity = Literal["error", "warning", "note"]
+Status = Literal["clean", "findings", "fault", "gap"]
+
+SEVERITIES: Final[tuple[Severity, ...]] = ("error", "warning", "note")
+"""The most severe first."""
+EXIT_CODES: Final[Mapping[Status, int]] = {"clean": 0, "findings": 1, "fault": 3, "gap": 4}
+
+RULES: Final[Mapping[str, str]] = {
+    "out_of_bounds": "access outside of what is allocated",
+    "misaligned": "address is not a multiple of the access size",
+    "use_after_free": "access to memory that was freed",
+    "double_free": "memory freed twice",
+    "invalid_free": "free of an address that malloc did not give",
+    "leak": "memory that a kernel allocated and never freed",
+    "race": "data race",
+    "uninitialised": "value that nobody has written decides something",
+    "sync": "threads do not meet as the synchronisation asks",
+    "hazard": "result is read before the control words allow it",
+}
+"""Kinds of findings, and what each is in words."""
+
+
+CHECKS: Final[Mapping[str, tuple[str, ...]]] = {
+    "memory": ("out_of_bounds", "misaligned", "use_after_free", "double_free", "invalid_free"),
+    "race": ("race",),
+    "init": ("uninitialised",),
+    "sync": ("sync",),
+    "leak": ("leak",),
+    "hazards": ("hazard",),
+}
+"""Names of the checks, and the kinds of findings each has."""
+DEFAULT_CHECKS: Final = ("memory", "race", "init", "sync", "leak")
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One side of a finding: who did what where.
+
+    Attributes:
+        kind: load, store, atomic, free, malloc, barrier, exchange, use.
+        pc: code address; `offset`: from the begin of the kernel's section.
+        function, file, line: where it is in the source, None (line, file) without a line table.
+        inlined: the calls that were inlined here, as text, innermost first.
+        block, thread, lane, warp: who; `warp` is the warp's number in its block.
+        address, size: of the access; None where it has none.
+        strong: whether the memory model calls it strong.
+        value: what was stored, where it is known.
+    """
+
+    kind: str
+    pc: int
+    offset: int
+    function: str
+    file: str | None
+    line: int | None
+    inlined: tuple[str, ...]
+    block: tuple[int, int, int]
+    thread: tuple[int, int, int]
+    lane: int
+    warp: int
+    address: int | None = None
+    size: int | None = None
+    strong: bool = False
+    value: int | None = None
+
+    @property
+    def place(self) -> str:
+        """`shift.cu:5`, or `shift+0x48` without a line table."""
+        if self.file is not None and self.line is not None:
+            return f"{self.file.rpartition('/')[2]}:{self.line}"
+        return f"{self.function}+0x{self.offset:x}"
+
+    @property
+    def who(self) -> str:
+        """`thread (3, 0, 0) of block (0, 0, 0)`"""
+        return f"thread {self.thread} of block {self.block}"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong; equal ones are merged and counted.
+
+    Attributes:
+        kind: a key of `RULES`; `cause` is the finer word.
+        space: global, shared, local, const, surface, texture, register, or None.
+        relation: of races: lanes (of a warp), warps (of a block), blocks.
+        accesses: races and uses after a free have two.
+        count: how often it was seen; `bytes`: leaked.
+        allocation: which memory, and where relative to it.
+        where: one sentence.
+        fix: a hint, or "".
+        suppressed: name of the rule that suppresses it, or None.
+        fingerprint: the same across addresses, seeds and recompilation.
+    """
+
+    kind: str
+    severity: Severity
+    cause: str
+    space: str | None = None
+    relation: str | None = None
+    accesses: tuple[Access, ...] = ()
+    count: int = 1
+    bytes: int = 0
+    allocation: str = ""
+    where: str = ""
+    fix: str = ""
+    suppressed: str | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """The same across addresses, seeds and recompilation."""
+        first = self.accesses[0].function if self.accesses else ""
+        places = sorted(
+            f"{a.function}:{a.line}" if a.line is not None else f"{a.function}+{a.offset:x}"
+            for a in self.accesses
+        )
+        parts = (self.kind, self.space or "", first, *places, self.relation or "")
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+    @property
+    def function(self) -> str:
+        """The function of the first access."""
+        return self.accesses[0].function if self.accesses else ""
+
+    def explain(self) -> list[str]:
+        """The finding in lines: what, who, where, and what would help."""
+        head = f"{self.severity}: {RULES[self.kind]}"
+        if self.cause:
+            head += f" ({self.cause.replace('_', ' ')})"
+        if self.space:
+            head += f", {self.space} memory"
+        lines = [head]
+        if self.where:
+            lines.append(f"  {self.where}")
+        for access in self.accesses:
+            at = f" at 0x{access.address:x}" if access.address is not None else ""
+            size = f"{access.size}-byte " if access.size else ""
+            lines.append(f"  {size}{access.kind}{at}  {access.place}  by {access.who}")
+            lines += [f"      inlined at {call}" for call in access.inlined]
+        if self.allocation:
+            lines.append(f"  {self.allocation}")
+        if self.count > 1:
+            lines.append(f"  seen {self.count} times")
+        if self.fix:
+            lines.append(f"  hint: {self.fix}")
+        if self.suppressed:
+            lines.append(f"  suppressed by {self.suppressed}")
+        return lines
+
+    def to_json(self) -> dict[str, Any]:
+        """The finding as data."""
+        names = (
+            "kind", "severity", "cause", "space", "relation", "count", "bytes", "allocation",
+            "where", "fix", "suppressed", "fingerprint",
+        )  # fmt: skip
+        found: dict[str, Any] = {name: getattr(self, name) for name in names}
+        found["accesses"] = [access_json(a) for a in self.accesses]
+        return found
+
+    def suppress(self, rule: str) -> Finding:
+        """The same, suppressed by a rule."""
+        return replace(self, suppressed=rule)
+
+
+def access_json(access: Access) -> dict[str, Any]:
+    """An access as data; addresses and pcs are hex text."""
+    found = {name: getattr(access, name) for name in Access.__dataclass_fields__}
+    found["pc"] = f"0x{access.pc:x}"
+    found["address"] = None if access.address is None else f"0x{access.address:x}"
+    for name in ("block", "thread", "inlined"):
+        found[name] = list(found[name])
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class PerfSite:
+    """What an instruction costs beyond what it asks for.
+
+    Attributes:
+        kind: bank_conflict, uncoalesced, divergence.
+        access: load, store, atomic; "" of branches.
+        executions: how often it was executed.
+        degree: ways of the worst bank conflict.
+        transactions, ideal: sums over all executions.
+        sectors: of the worst request.
+        divergent: whether some lanes took a branch and others did not.
+        efficiency: ideal / actual; of branches, active / live lanes.
+    """
+
+    kind: str
+    pc: int
+    function: str
+    file: str | None
+    line: int | None
+    access: str = ""
+    space: str = ""
+    executions: int = 0
+    degree: int = 1
+    transactions: int = 0
+    ideal: int = 0
+    sectors: int = 0
+    divergent: bool = False
+    efficiency: float = 1.0
+
+    @property
+    def place(self) -> str:
+        """`shift.cu:5`, or the function and its code address."""
+        if self.file is not None and self.line is not None:
+            return f"{self.file.rpartition('/')[2]}:{self.line}"
+        return f"{self.function} at 0x{self.pc:x}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The figures as data."""
+        found = {name: getattr(self, name) for name in PerfSite.__dataclass_fields__}
+        return found | {"pc": f"0x{self.pc:x}"}
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """What a check found.
+
+    Attributes:
+        findings: the most severe first, then by first occurrence.
+        performance: figures, when asked for; they are no findings.
+        stop: of the last launch that ran.
+        launches_run, instructions, seconds, schedules_run: what was run.
+        checks: names of the checks that looked.
+        gap: what the tool lacks to judge, in words, or "".
+        faults: errors that no finding explains, in words.
+        launches: (kernel, grid, block) in words, by launch.
+        program: file, sha256 and architecture.
+        unused: suppressions that matched nothing.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    performance: tuple[PerfSite, ...] = ()
+    stop: Any = None
+    launches_run: int = 0
+    instructions: int = 0
+    seconds: float = 0.0
+    schedules_run: int = 1
+    checks: tuple[str, ...] = ()
+    gap: str = ""
+    faults: tuple[str, ...] = ()
+    launches: tuple[str, ...] = ()
+    program: Mapping[str, str] = field(default_factory=dict)
+    unused: tuple[str, ...] = ()
+    fail_on: Severity = "warning"
+
+    @property
+    def counted(self) -> tuple[Finding, ...]:
+        """Findings that count for the exit code."""
+        worst = SEVERITIES.index(self.fail_on)
+        return tuple(
+            f
+            for f in self.findings
+            if f.suppressed is None and SEVERITIES.index(f.severity) <= worst
+        )
+
+    @property
+    def status(self) -> Status:
+        """Findings explain more than the fault they lead to."""
+        if self.gap:
+            return "gap"
+        if self.counted:
+            return "findings"
+        return "fault" if self.faults else "clean"
+
+    @property
+    def exit_code(self) -> int:
+        """0 clean, 1 findings, 3 a fault that no finding explains, 4 could not judge."""
+        return EXIT_CODES[self.status]
+
+    def lines(self) -> list[str]:
+        """The report as text."""
+        from gpudbg.sanitizer.outputs.text import lines
+
+        return lines(self)
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as data, schema gpudbg-check/1."""
+        from gpudbg.sanitizer.outputs.json import document
+
+        return document(self)
+
+    def to_sarif(self) -> dict[str, Any]:
+        """SARIF 2.1.0."""
+        from gpudbg.sanitizer.outputs.sarif import document
+
+        return document(self)
+
+    def to_junit(self) -> str:
+        """JUnit's XML."""
+        from gpudbg.sanitizer.outputs.junit import document
+
+        return document(self)
+
+    def to_github(self) -> str:
+        """Annotations of GitHub Actions."""
+        from gpudbg.sanitizer.outputs.github import annotations
+
+        return annotations(self)
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())

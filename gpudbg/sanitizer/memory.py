@@ -1,0 +1,150 @@
+"""Accesses outside of what is allocated, and memory that is never freed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from gpudbg.bits import lanes_of
+from gpudbg.mem.faults import NULL_BYTES
+from gpudbg.sanitizer.findings import Finding
+from gpudbg.sanitizer.monitor import Check, Executed
+from gpudbg.sm.syscalls import FIRST_ARGUMENT
+
+if TYPE_CHECKING:
+    from gpudbg.mem.device import Allocation, DeviceMemory
+    from gpudbg.mem.faults import MemoryFault
+    from gpudbg.sanitizer.collector import Collector
+    from gpudbg.sanitizer.findings import Access
+    from gpudbg.sanitizer.places import Places
+    from gpudbg.sm.state import WarpState
+
+_FAR: Final = 1 << 19
+"""An address so far from every allocation was not meant for any."""
+_FIXES: Final = {
+    "past_end": "compare the index with the number of elements before the access",
+    "before_start": "an index below 0: compare it with 0 before the access",
+    "null": "the pointer was never set, or the argument is 0",
+    "frame": "an index outside the local array",
+    "no_allocation": "",
+}
+
+
+class MemoryCheck(Check):
+    """Out of bounds, misaligned and freed memory: accesses that the machine refused."""
+
+    def __init__(
+        self,
+        findings: Collector,
+        places: Places,
+        memory: DeviceMemory,
+        frees: Mapping[Allocation, Access],
+    ) -> None:
+        """Args: frees: where blocks of the heap were freed."""
+        self._findings, self._places, self._memory = findings, places, memory
+        self._frees = frees
+
+    def refused(self, step: Executed, fault: MemoryFault, access: str, size: int) -> None:
+        kind, cause = self._cause(fault, size)
+        count = fault.lanes.bit_count()
+
+        def make() -> Finding:
+            lane = next(iter(lanes_of(fault.lanes)))
+            there = self._memory.describe(fault.address, size)
+            outside = fault.space in ("global", "generic") and kind != "misaligned"
+            one = self._places.access(
+                access, step.pc, step.warp, lane, address=fault.address, size=size
+            )
+            freed = self._memory.find_freed(fault.address) if kind == "use_after_free" else None
+            free = self._frees.get(freed) if freed is not None else None
+            sides = (free, one) if free is not None else (one,)
+            return Finding(
+                kind, "error", cause, _space(fault.space), None, sides,
+                allocation=there if outside else "", where=f"{one.place}: {fault.told(access, size)}"
+                + (f", {there}" if outside else ""), fix=_FIXES.get(cause, ""),
+            )  # fmt: skip
+
+        self._findings.add((kind, cause, step.pc), make, count)
+
+    def _cause(self, fault: MemoryFault, size: int) -> tuple[str, str]:
+        if fault.code == "MISALIGNED_ADDR":
+            return "misaligned", ""
+        if fault.space == "local":
+            return "out_of_bounds", "frame"
+        if fault.space in ("shared", "const"):
+            return "out_of_bounds", "past_end"
+        address = fault.address
+        if address < NULL_BYTES:
+            return "out_of_bounds", "null"
+        if self._memory.find_freed(address) is not None:
+            return "use_after_free", ""
+        near = self._memory.nearest(address)
+        if near is None or min(abs(address - near.end), abs(near.base - address)) > _FAR:
+            return "out_of_bounds", "no_allocation"
+        return "out_of_bounds", "past_end" if address >= near.base else "before_start"
+
+
+def _space(name: str) -> str:
+    return "global" if name == "generic" else name
+
+
+class HeapSites(Check):
+    """Where kernels call malloc and free.
+
+    Attributes:
+        made, freed: by block.
+    """
+
+    def __init__(self, places: Places, memory: DeviceMemory) -> None:
+        self._places, self._memory = places, memory
+        self._last: dict[int, int] = {}
+        self.made: dict[Allocation, Access] = {}
+        self.freed: dict[Allocation, Access] = {}
+
+    def before(self, warp: WarpState, pc: int, insn: Any, lanes: int) -> None:
+        if insn.op != "SYSCALL":
+            self._last[id(warp)] = pc
+        elif insn.name == "free":
+            for lane, found in self._blocks(warp, lanes):
+                site = self._last.get(id(warp), pc)
+                self.freed[found] = self._places.access(
+                    "free", site, warp, lane, address=found.base, size=found.size
+                )
+
+    def executed(self, step: Executed) -> None:
+        if step.insn.op == "SYSCALL" and step.insn.name == "malloc":
+            for lane, found in self._blocks(step.warp, step.lanes):
+                site = self._last.get(id(step.warp), step.pc)
+                self.made[found] = self._places.access(
+                    "malloc", site, step.warp, lane, address=found.base, size=found.size
+                )
+
+    def _blocks(self, warp: WarpState, lanes: int) -> list[tuple[int, Allocation]]:
+        """What R4 and R5 point at, by lane."""
+        low, high = warp.R[FIRST_ARGUMENT], warp.R[FIRST_ARGUMENT + 1]
+        found = []
+        for lane in lanes_of(lanes):
+            block = self._memory.find(int(low[lane]) | int(high[lane]) << 32)
+            if block is not None and block.tag == "heap":
+                found.append((lane, block))
+        return found
+
+
+def report_leaks(
+    findings: Collector, blocks: Iterable[Allocation], made: Mapping[Allocation, Access]
+) -> None:
+    """What kernels allocated and nobody has freed."""
+    for block in blocks:
+        site = made.get(block)
+        key = ("leak", site.pc if site is not None else 0)
+        if not findings.seen(key, 1, block.size):
+            findings.add(key, partial(_leak, block, site))
+
+
+def _leak(block: Allocation, site: Access | None) -> Finding:
+    where = f"{site.place} allocates what nobody frees" if site is not None else block.name
+    return Finding(
+        "leak", "error", "", "global", None, (site,) if site is not None else (),
+        bytes=block.size, allocation=block.name, where=where, fix="free() on every path",
+    )  # fmt: skip

@@ -1,0 +1,184 @@
+"""The machine's events as executed instructions, each with the accesses it made.
+
+A check is told of an instruction once it has taken effect, so that memory holds what was stored.
+Barriers and ends of warps are told in order with the instructions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpudbg.bits import lanes_of
+from gpudbg.mem.lanes import pack
+from gpudbg.mem.windows import WINDOW_BYTES
+from gpudbg.sm.observer import Observer
+
+if TYPE_CHECKING:
+    from gpudbg.mem.faults import MemoryFault
+    from gpudbg.sm.barriers.phase import Arrival
+    from gpudbg.sm.events import WarpFault
+    from gpudbg.sm.state import Cta, WarpState
+
+
+@dataclass(slots=True)
+class Touch:
+    """One access of a warp instruction to one space.
+
+    Attributes:
+        space, kind, size: global, shared or local; load, store or atomic; bytes a lane.
+        lanes: mask of the lanes that access.
+        addresses: uint64 by lane; offsets in shared and local memory.
+    """
+
+    space: str
+    kind: str
+    size: int
+    lanes: int
+    addresses: npt.NDArray[np.uint64]
+
+    def by_lane(self) -> list[tuple[int, int]]:
+        """(lane, address) of the lanes that access."""
+        given = self.addresses.tolist()
+        return [(lane, given[lane]) for lane in lanes_of(self.lanes)]
+
+
+@dataclass(slots=True)
+class Executed:
+    """A warp instruction that has taken effect.
+
+    Attributes:
+        warp, pc, insn: which.
+        active: mask of the lanes that were active, `lanes` of those whose guard held.
+        touches: its accesses.
+    """
+
+    warp: WarpState
+    pc: int
+    insn: Any
+    active: int
+    lanes: int
+    touches: list[Touch] = field(default_factory=list)
+
+
+class Check:
+    """Base of checks: what they are told."""
+
+    def before(self, warp: WarpState, pc: int, insn: Any, lanes: int) -> None:
+        """An instruction is about to execute: registers hold its operands."""
+
+    def executed(self, step: Executed) -> None:
+        """An instruction has taken effect."""
+
+    def refused(self, step: Executed, fault: MemoryFault, access: str, size: int) -> None:
+        """Lanes of an access were left out."""
+
+    def barrier(self, step: Executed, arrival: Arrival, released: Sequence[WarpState]) -> None:
+        """A BAR has taken effect."""
+
+    def warp_begin(self, warp: WarpState) -> None:
+        """A warp has been set up."""
+
+    def warp_end(self, warp: WarpState) -> None:
+        """The last lane of a warp has ended."""
+
+    def cta_begin(self, cta: Cta) -> None:
+        """A CTA has become resident."""
+
+    def cta_end(self, cta: Cta) -> None:
+        """The last warp of a CTA has ended."""
+
+
+def _hooks(checks: Sequence[Check], name: str) -> tuple[Any, ...]:
+    """Methods of the checks that do something."""
+    base = getattr(Check, name)
+    return tuple(getattr(c, name) for c in checks if getattr(type(c), name) is not base)
+
+
+class Monitor(Observer):
+    """Tells checks of what a run does."""
+
+    looks_only = True
+
+    def __init__(self, checks: Sequence[Check], window: int) -> None:
+        """Args: window: where shared memory is in generic addresses, local memory behind it."""
+        self._window = window
+        self._step: Executed | None = None
+        self._before = _hooks(checks, "before")
+        self._executed = _hooks(checks, "executed")
+        self._checks = tuple(checks)
+
+    # ---- instructions and their accesses ------------------------------------------------
+    def instruction(self, warp: WarpState, pc: int, instruction: Any, lanes: int) -> None:
+        self.finish()
+        for hook in self._before:
+            hook(warp, pc, instruction, lanes)
+        self._step = Executed(warp, pc, instruction, warp.active, lanes)
+
+    def access(
+        self, warp: WarpState, space: str, kind: str, address: Any, lanes: int, size: int
+    ) -> None:
+        step = self._step
+        if step is None or not lanes:
+            return
+        where = np.broadcast_to(np.asarray(address), 32).astype(np.uint64)
+        if space != "generic":
+            step.touches.append(Touch(space, kind, size, lanes, where))
+            return
+        # Loads and stores come by space; generic atomics do not.
+        into = where - np.uint64(self._window)
+        shared = pack(into < WINDOW_BYTES) & lanes
+        if shared:
+            step.touches.append(Touch("shared", kind, size, shared, into))
+        if lanes & ~shared:
+            step.touches.append(Touch("global", kind, size, lanes & ~shared, where))
+
+    def refused(self, warp: WarpState, fault: MemoryFault, access: str, size: int) -> None:
+        step = self._step
+        if step is None:
+            return
+        # The access is made again without the guilty lanes.
+        step.touches.clear()
+        for check in self._checks:
+            check.refused(step, fault, access, size)
+
+    def finish(self) -> None:
+        """The last instruction has taken effect."""
+        step, self._step = self._step, None
+        if step is not None:
+            for hook in self._executed:
+                hook(step)
+
+    # ---- what is around them ---------------------------------------------------------------
+    def barrier(self, warp: WarpState, arrival: Arrival, released: list[WarpState]) -> None:
+        step = self._step
+        self.finish()
+        if step is not None:
+            for check in self._checks:
+                check.barrier(step, arrival, released)
+
+    def fault(self, warp: WarpState, fault: WarpFault) -> None:
+        # The instruction had no effect.
+        self._step = None
+
+    def warp_begin(self, warp: WarpState) -> None:
+        for check in self._checks:
+            check.warp_begin(warp)
+
+    def warp_end(self, warp: WarpState) -> None:
+        self.finish()
+        for check in self._checks:
+            check.warp_end(warp)
+
+    def cta_begin(self, cta: Cta) -> None:
+        for check in self._checks:
+            check.cta_begin(cta)
+
+    def cta_end(self, cta: Cta) -> None:
+        self.finish()
+        for check in self._checks:
+            check.cta_end(cta)

@@ -1,0 +1,31 @@
+"""The report as data: schema `gpudbg-check/1`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gpudbg.sanitizer.findings import CheckReport
+
+
+def document(report: CheckReport) -> dict[str, Any]:
+    """The report."""
+    from gpudbg import __version__
+
+    return {
+        "schema": "gpudbg-check/1",
+        "status": report.status,
+        "exit_code": report.exit_code,
+        "findings": [f.to_json() for f in report.findings],
+        "performance": [s.to_json() for s in report.performance],
+        "launches": list(report.launches),
+        "launches_run": report.launches_run,
+        "instructions": report.instructions,
+        "schedules_run": report.schedules_run,
+        "checks": list(report.checks),
+        "faults": list(report.faults),
+        "gap": report.gap,
+        "unused_suppressions": list(report.unused),
+        "tool": {"name": "gpudbg", "version": __version__},
+        "program": dict(report.program),
+    }

@@ -1,0 +1,59 @@
+"""Who an access is by and where in the source: accesses of findings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpudbg.debug.symbols import Symbols
+from gpudbg.sanitizer.findings import Access
+from gpudbg.sm.state import WarpState
+
+
+class Places:
+    """Makes accesses for findings of one launch.
+
+    Attributes:
+        base: code address that offsets of its stops are from.
+    """
+
+    def __init__(self, symbols: Symbols) -> None:
+        self._symbols = symbols
+        self.base = symbols.base
+        self._rows: dict[int, tuple[int, str, str | None, int | None, tuple[str, ...]]] = {}
+
+    def row(self, pc: int) -> tuple[int, str, str | None, int | None, tuple[str, ...]]:
+        """(offset, function, file, line, inlined calls) of a code address."""
+        found = self._rows.get(pc)
+        if found is None:
+            place = self._symbols.place(pc)
+            where = self._symbols.image.section_offset(pc)
+            found = self._rows[pc] = (
+                where[1] if where is not None else pc,
+                self._symbols.function(pc) or self._symbols.kernel.name,
+                place.file,
+                place.line,
+                tuple(str(site) for site in place.inlined_at),
+            )
+        return found
+
+    def access(self, kind: str, pc: int, warp: WarpState, lane: int, **more: Any) -> Access:
+        """An access of a lane; `more`: the other fields of `Access`."""
+        return self.access_of(
+            kind, pc, warp.block, warp.thread(lane), lane, warp.index, **more
+        )
+
+    def access_of(
+        self,
+        kind: str,
+        pc: int,
+        block: tuple[int, int, int],
+        thread: tuple[int, int, int],
+        lane: int,
+        warp: int,
+        **more: Any,
+    ) -> Access:
+        """An access of a thread that may have ended."""
+        offset, function, file, line, inlined = self.row(pc)
+        return Access(
+            kind, pc, offset, function, file, line, inlined, block, thread, lane, warp, **more
+        )

@@ -1,0 +1,325 @@
+"""A check of launches from begin to end: `gpudbg.check`."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from gpudbg import validation as given
+from gpudbg.api.programs import LoadedProgram, Source
+from gpudbg.architectures import is_wide
+from gpudbg.code_layout import layout_of
+from gpudbg.errors import DecodeError, ModelGap, UsageError
+from gpudbg.isa.family import decode
+from gpudbg.isa.layout import instructions
+from gpudbg.sanitizer.barriers import BarrierCheck
+from gpudbg.sanitizer.collector import Collector
+from gpudbg.sanitizer.definedness import DefinednessCheck, GlobalShadow
+from gpudbg.sanitizer.findings import (
+    CHECKS,
+    DEFAULT_CHECKS,
+    SEVERITIES,
+    CheckReport,
+    Finding,
+    PerfSite,
+    Severity,
+)
+from gpudbg.sanitizer.memory import HeapSites, MemoryCheck, report_leaks
+from gpudbg.sanitizer.monitor import Check, Monitor
+from gpudbg.sanitizer.performance import PerformanceCheck
+from gpudbg.sanitizer.places import Places
+from gpudbg.sanitizer.races import RaceCheck, emulated_atomics
+from gpudbg.sanitizer.suppressions import Suppressions
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.stops.stop import Stop
+
+_FREES: Final = {True: "double_free", False: "invalid_free"}
+
+
+def check(
+    program: Source,
+    kernel: str | None = None,
+    *,
+    grid: int | Sequence[int] = 1,
+    block: int | Sequence[int] = 32,
+    args: Sequence[object] = (),
+    shared_bytes: int = 0,
+    launches: Sequence[Mapping[str, Any]] | None = None,
+    checks: Sequence[str] = DEFAULT_CHECKS,
+    performance: bool = False,
+    portability: bool = False,
+    init: str = "use",
+    volatile: str = "relaxed",
+    schedules: int = 1,
+    seed: int = 0,
+    suppressions: str | Sequence[str] = (),
+    baseline: str | None = None,
+    max_instructions: int | None = None,
+    max_findings: int = 1000,
+    fail_on: Severity = "warning",
+) -> CheckReport:
+    """Run launches and look for what is wrong with them; changes no result.
+
+    Args:
+        program: what `load` takes, or a loaded program: then `args` may hold its device's buffers.
+        kernel, grid, block, args, shared_bytes: one launch, as `LoadedProgram.launch` takes it.
+        launches: or several on the same device, in order: dicts of those names.
+        checks: of "memory", "race", "init", "sync", "leak", "hazards".
+        performance: count bank conflicts, sectors and divergence, too.
+        portability: say what only lock-step orders, as notes.
+        init: "use" reports undefined values where they decide something, "load" their loads.
+        volatile: "relaxed" is PTX's rule; "data": volatile accesses race as others do.
+        schedules: how many seeds to run, from `seed` on; findings of all are reported.
+        suppressions: a file of rules, or rules.
+        baseline: a file of fingerprints that are known.
+        max_instructions: warp instructions of a launch after which it counts as not ending.
+        max_findings: that are kept.
+        fail_on: the least severity that counts for the exit code.
+
+    Raises:
+        UsageError: an argument does not fit; LoadError, CompileError: as `load`.
+    """
+    wanted = _checks(checks)
+    _one_of(init, ("use", "load"), "init")
+    _one_of(volatile, ("relaxed", "data"), "volatile")
+    _one_of(fail_on, SEVERITIES, "fail_on")
+    given.whole(schedules, "schedules", 1)
+    rules = Suppressions.read(suppressions, baseline)
+    plan = _plan(kernel, grid, block, args, shared_bytes, launches)
+    options = _Options(wanted, performance, portability, init == "load", volatile == "data")
+    loaded = program if isinstance(program, LoadedProgram) else _load(program, seed)
+    begin = time.perf_counter()
+    run = _Run(loaded, options, Collector(max_findings), max_instructions)
+    for number in range(schedules):
+        with_seed = loaded if number == 0 else None
+        if with_seed is None:
+            break
+        for launch in plan:
+            if not run.launch(launch):
+                break
+    run.finish()
+    return replace(
+        run.report(),
+        findings=rules.applied(run.findings.sorted()),
+        seconds=time.perf_counter() - begin,
+        unused=rules.unused(),
+        fail_on=fail_on,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """What to look for."""
+
+    checks: tuple[str, ...]
+    performance: bool
+    portability: bool
+    at_load: bool
+    volatile_data: bool
+
+
+@dataclass(slots=True)
+class _Run:
+    """Launches on one device, checked one after the other."""
+
+    program: LoadedProgram
+    options: _Options
+    findings: Collector
+    limit: int | None
+    stop: Stop | None = None
+    launched: list[str] = field(default_factory=list)
+    instructions: int = 0
+    gap: str = ""
+    faults: list[str] = field(default_factory=list)
+    sites: list[PerfSite] = field(default_factory=list)
+    sessions: list[DebugSession] = field(default_factory=list)
+    shadow: GlobalShadow | None = None
+    heap: dict[Any, Any] = field(default_factory=dict)
+
+    def launch(self, launch: Mapping[str, Any]) -> bool:
+        """Run one; whether the next may follow."""
+        session = self.program.launch(**launch)
+        self.sessions.append(session)
+        places = Places(session.symbols)
+        performance = PerformanceCheck(places)
+        sites = HeapSites(places, self.program.device.gpu.memory)
+        members = self._members(session, places, sites)
+        if self.options.performance:
+            members.append(performance)
+        layout = self.program.device.gpu.layout
+        monitor = Monitor(members, layout.shared_window)
+        hazards = session.check("hazards") if "hazards" in self.options.checks else None
+        with session.subscribe(monitor):
+            try:
+                stop = session.run(max_instructions=self.limit)
+            except ModelGap as gap:
+                self.gap = str(gap)
+                return False
+            monitor.finish()
+        self.heap |= sites.made
+        self.stop = stop
+        self.instructions += stop.instructions
+        grid, size = session.launch.table.grid, session.launch.table.block
+        self.launched.append(f"{stop.kernel} grid {_dims(grid)} block {_dims(size)}")
+        self.sites += performance.sites()
+        for hazard in hazards.findings if hazards is not None else ():
+            self.findings.add(("hazard", hazard.second.pc, hazard.kind), lambda h=hazard: _hazard(h))
+        return self._ended(stop, places, session)
+
+    def _members(self, session: DebugSession, places: Places, sites: HeapSites) -> list[Check]:
+        options, findings = self.options, self.findings
+        memory = self.program.device.gpu.memory
+        members: list[Check] = [sites]
+        if "memory" in options.checks:
+            members.append(MemoryCheck(findings, places, memory, sites.freed))
+        if "race" in options.checks:
+            lock_step = not is_wide(self.program.device.arch)
+            emulated = emulated_atomics(list(_code(session)))
+            members.append(
+                RaceCheck(
+                    findings, places, memory, lock_step=lock_step, emulated=emulated,
+                    volatile_data=options.volatile_data,
+                )
+            )  # fmt: skip
+            if options.portability and lock_step:
+                members.append(
+                    RaceCheck(
+                        findings, places, memory, lock_step=False, emulated=emulated,
+                        volatile_data=options.volatile_data, portable_only=True,
+                    )
+                )  # fmt: skip
+        if "init" in options.checks:
+            if self.shadow is None:
+                self.shadow = GlobalShadow(memory)
+            members.append(
+                DefinednessCheck(findings, places, memory, self.shadow, at_load=options.at_load)
+            )
+        if "sync" in options.checks:
+            members.append(BarrierCheck(findings, places))
+        return members
+
+    def _ended(self, stop: Stop, places: Places, session: DebugSession) -> bool:
+        """What a stop that is not the launch's end means."""
+        if stop.kind == "exited" and not stop.errors:
+            return True
+        for error in stop.errors:
+            if error.access == "free":
+                freed = "freed" in error.nearest or "freed" in error.detail
+                self._add_free(error, _FREES[freed], places)
+                return False
+        if stop.kind == "deadlock":
+            self._add_deadlock(stop, places, session)
+        else:
+            self.faults.append(stop.message)
+        return False
+
+    def _add_free(self, error: Any, kind: str, places: Places) -> None:
+        pc = error.pc + places.base
+        one = places.access_of(
+            "free", pc, error.block or (0, 0, 0), error.thread or (0, 0, 0),
+            error.lanes[0] if error.lanes else 0, 0, address=error.address,
+        )  # fmt: skip
+        found = Finding(
+            kind, "error", "", "global", None, (one,), allocation=error.nearest, where=error.detail
+        )
+        self.findings.add((kind, pc), lambda: found)
+
+    def _add_deadlock(self, stop: Stop, places: Places, session: DebugSession) -> None:
+        pc = (stop.pc or 0) + places.base
+        one = places.access_of(
+            "barrier", pc, stop.block or (0, 0, 0), stop.thread or (0, 0, 0), stop.lane or 0,
+            stop.warp or 0,
+        )  # fmt: skip
+        text = "; ".join(stop.detail) or stop.message
+        found = Finding("sync", "error", "deadlock", None, None, (one,), where=text)
+        self.findings.add(("sync", "deadlock", pc), lambda: found)
+
+    def finish(self) -> None:
+        """All launches have run."""
+        if "leak" in self.options.checks:
+            report_leaks(self.findings, self.program.device.gpu.heap.blocks, self.heap)
+        for session in self.sessions:
+            session.close()
+
+    def report(self) -> CheckReport:
+        """What was found; findings as they are."""
+        program = self.program.program
+        return CheckReport(
+            performance=tuple(self.sites) if self.options.performance else (),
+            stop=self.stop,
+            launches_run=len(self.launched),
+            instructions=self.instructions,
+            checks=self.options.checks,
+            gap=self.gap,
+            faults=tuple(self.faults),
+            launches=tuple(self.launched),
+            program={"file": str(program.path), "sha256": _digest(program.path), "arch": program.arch},
+        )
+
+
+def _code(session: DebugSession) -> Iterator[tuple[int, Any]]:
+    """(pc, instruction) of everything that is placed and can be decoded."""
+    program = session.launch.program
+    layout = layout_of(program.arch)
+    image = session.launch.image
+    for pc, word, _ in instructions(image.code, layout, image.base):
+        with suppress(DecodeError):
+            yield pc, decode(word, program.arch)
+
+
+def _hazard(hazard: Any) -> Finding:
+    return Finding("hazard", "error", hazard.kind, "register", where=" ".join(hazard.lines()))
+
+
+def _load(source: Source, seed: int) -> LoadedProgram:
+    from gpudbg.api.load import load
+
+    return load(source, seed=seed)
+
+
+def _plan(
+    kernel: str | None, grid: Any, block: Any, args: Any, shared_bytes: int,
+    launches: Sequence[Mapping[str, Any]] | None,
+) -> list[Mapping[str, Any]]:  # fmt: skip
+    names = ("kernel", "grid", "block", "args", "shared_bytes")
+    if launches is None:
+        values = (kernel, grid, block, args, shared_bytes)
+        return [dict(zip(names, values, strict=True))]
+    for launch in launches:
+        wrong = set(launch) - set(names)
+        if wrong:
+            raise UsageError(
+                f"a launch has no {', '.join(sorted(wrong))}", f"its keys are {', '.join(names)}"
+            )
+    return list(launches)
+
+
+def _checks(names: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(names, str):
+        names = names.split(",")
+    for name in names:
+        _one_of(name, tuple(CHECKS), "checks")
+    return tuple(dict.fromkeys(names))
+
+
+def _one_of(value: object, allowed: Sequence[str], name: str) -> None:
+    if value not in allowed:
+        raise UsageError(f"{name}: {value!r} is none of {', '.join(allowed)}")
+
+
+def _dims(size: Any) -> str:
+    return "x".join(map(str, size)) if isinstance(size, tuple | list) else str(size)
+
+
+def _digest(path: object) -> str:
+    try:
+        return hashlib.sha256(Path(str(path)).read_bytes()).hexdigest()
+    except OSError:
+        return ""
