@@ -77,6 +77,8 @@ if TYPE_CHECKING:
     from gpudbg.isa import BoundWideInstruction as BoundWideInstruction
     from gpudbg.isa import assemble as assemble
     from gpudbg.isa import decode as decode
+    from gpudbg.sanitizer.report import CheckReport as CheckReport
+    from gpudbg.sanitizer.run import check as check
     from gpudbg.sm.observer import Observer as Observer
 
 _PUBLIC = {
@@ -86,6 +88,7 @@ _PUBLIC = {
     "Breakpoint": "gpudbg.debug.breakpoints.table",
     "BreakpointStop": "gpudbg.debug.stops.stop",
     "CallSite": "gpudbg.debug.stops.records",
+    "CheckReport": "gpudbg.sanitizer.report",
     "CommandError": "gpudbg.errors",
     "CompileError": "gpudbg.errors",
     "DeadlockStop": "gpudbg.debug.stops.stop",
@@ -157,6 +160,7 @@ __all__ = [
     "Breakpoint",
     "BreakpointStop",
     "CallSite",
+    "CheckReport",
     "CommandError",
     "CompileError",
     "DeadlockStop",
@@ -210,6 +214,7 @@ __all__ = [
     "__version__",
     "assemble",
     "assemble_program",
+    "check",
     "decode",
     "load",
 ]

@@ -26,6 +26,7 @@ GC_THRESHOLD = 100_000
 VERBS: dict[str, tuple[str, str]] = {
     "tui": ("gpudbg.frontends.verbs.debug", "open a program in the terminal UI (the default)"),
     "run": ("gpudbg.frontends.verbs.run", "run a kernel to its end and show its outputs"),
+    "check": ("gpudbg.frontends.verbs.check", "run kernels and look for races and other mistakes"),
     "dis": ("gpudbg.frontends.verbs.dis", "disassemble a program or raw words"),
     "asm": ("gpudbg.frontends.verbs.asm", "assemble SASS text"),
     "info": ("gpudbg.frontends.verbs.info", "what a program contains"),

@@ -179,8 +179,8 @@ class EmulatedDevice:
         Raises:
             UsageError: a size below 0, or the device is closed.
 
-        >>> gpudbg.Device().empty(4, np.int32, name="work")
-        <DeviceBuffer 0x10000000000, int32[4]>
+        >>> gpudbg.Device().empty((2, 3), np.int32, name="work").nbytes
+        24
         """
         shape = (count,) if isinstance(count, int) else tuple(count)
         for size in shape:

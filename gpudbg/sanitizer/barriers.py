@@ -104,7 +104,7 @@ class BarrierCheck(Check):
     def cta_end(self, cta: Cta) -> None:
         for table in (self._phases, self._waits):
             for key in [k for k in table if k[0] == cta.number]:
-                del table[key]  # type: ignore[attr-defined]
+                del table[key]
 
     # ---- shuffles ----------------------------------------------------------------------
     def before(self, warp: WarpState, pc: int, insn: Any, lanes: int) -> None:

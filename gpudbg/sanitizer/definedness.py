@@ -9,6 +9,7 @@ where an undefined one is added to memory.  Copies are silent, as in valgrind an
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -34,7 +35,9 @@ U8 = npt.NDArray[np.uint8]
 ALL: Final = np.uint32(0xFFFFFFFF)
 _MOVES: Final = frozenset(("MOV", "MOV32I"))
 _BITWISE: Final = frozenset(("LOP", "LOP32I", "LOP3"))
-_FLOW: Final = frozenset(("BRA", "BRX", "JMP", "JMX", "EXIT", "SYNC", "BRK", "CONT", "RET", "BREAK"))
+_FLOW: Final = frozenset(
+    ("BRA", "BRX", "JMP", "JMX", "EXIT", "SYNC", "BRK", "CONT", "RET", "BREAK")
+)
 _WORDS: Final = {
     "address": "decides an address",
     "branch": "decides a branch",
@@ -167,9 +170,7 @@ class DefinednessCheck(Check):
         if isinstance(operand.base, Reg) and operand.base.file == "R":
             self._register(shadow, warp, pc, operand.base, lanes)
 
-    def _register(
-        self, shadow: Shadow, warp: WarpState, pc: int, operand: Reg, lanes: int
-    ) -> None:
+    def _register(self, shadow: Shadow, warp: WarpState, pc: int, operand: Reg, lanes: int) -> None:
         for index in operand.registers():
             bad = _lanes(shadow.bits[index]) & lanes
             if bad:
@@ -182,23 +183,23 @@ class DefinednessCheck(Check):
         if not writes.registers and not writes.predicates:
             return
         chosen = bools(lanes)
-        exact = _exact(shadow, warp, insn)
+        exact = _exact(shadow, warp, insn, lanes)
         if exact is not None:
+            tested = np.zeros(32, np.uint32)
+            origin: Any = 0
             for index, (bits, derived, origin) in exact.items():
                 _put(shadow, index, bits, derived, origin, chosen, lanes)
+                tested = tested | np.asarray(bits, np.uint32)
+            # The predicate of a bitwise operation tests its result; a shuffle's tells of lanes.
+            bad = _lanes(tested) if insn.op in _BITWISE else 0
+            _put_predicates(shadow, writes.predicates, bad, origin, lanes)
             return
         bits, origin = self._sources(shadow, insn)
         made = np.where(bits != 0, ALL, np.uint32(0))
         derived = _lanes(made)
         for index in writes.registers:
             _put(shadow, index, made, derived, origin, chosen, lanes)
-        for index in writes.predicates:
-            if index < 7:
-                held = shadow.predicates[index]
-                shadow.predicates[index] = held & ~lanes | derived & lanes
-                if derived & lanes:
-                    first = next(iter(lanes_of(derived & lanes)))
-                    shadow.sources[index] = int(np.broadcast_to(origin, 32)[first])
+        _put_predicates(shadow, writes.predicates, derived, origin, lanes)
 
     @staticmethod
     def _sources(shadow: Shadow, insn: Any) -> tuple[U32, npt.NDArray[np.int32]]:
@@ -258,9 +259,7 @@ class DefinednessCheck(Check):
                 found |= 0xFF << 8 * n
         return 0xFFFFFFFF if found and size < 4 else found
 
-    def _row(
-        self, step: Executed, touch: Touch, lane: int, address: int
-    ) -> tuple[U8 | None, int]:
+    def _row(self, step: Executed, touch: Touch, lane: int, address: int) -> tuple[U8 | None, int]:
         """Where the marks of an access are, and at which index."""
         if touch.space == "shared":
             return self._cta(step.warp.cta), address
@@ -320,7 +319,7 @@ class DefinednessCheck(Check):
         key = (pc, touch.space)
         found = self._known.get(key)
         if found is None:
-            lane, address = touch.by_lane()[0]
+            address = touch.by_lane()[0][1]
             found = self._known[key] = len(self._origins)
             self._origins.append(Origin(pc, touch.space, address, touch.size))
         return found
@@ -372,11 +371,23 @@ def _put(
     shadow.derived[index] = int(shadow.derived[index]) & ~lanes & FULL | derived & lanes
 
 
+def _put_predicates(
+    shadow: Shadow, written: Iterable[int], bad: int, origin: Any, lanes: int
+) -> None:
+    for index in written:
+        if index >= PT:
+            continue
+        shadow.predicates[index] = shadow.predicates[index] & ~lanes | bad & lanes
+        if bad & lanes:
+            first = next(iter(lanes_of(bad & lanes)))
+            shadow.sources[index] = int(np.broadcast_to(origin, 32)[first])
+
+
 # ---- instructions that move bits -----------------------------------------------------------
 Rows = dict[int, tuple[Any, int, Any]]
 
 
-def _exact(shadow: Shadow, warp: WarpState, insn: Any) -> Rows | None:
+def _exact(shadow: Shadow, warp: WarpState, insn: Any, lanes: int) -> Rows | None:
     """What is undefined of the results, by register; None: any undefined bit spoils all."""
     destination = insn.o.get("d")
     if not isinstance(destination, Reg) or destination.count != 1 or destination.file != "R":
@@ -387,7 +398,7 @@ def _exact(shadow: Shadow, warp: WarpState, insn: Any) -> Rows | None:
     if op in ("SEL", "FSEL"):
         return _select(shadow, warp, insn, destination.index)
     if op == "SHFL":
-        return _shuffle(shadow, warp, insn, destination.index)
+        return _shuffle(shadow, warp, insn, destination.index, lanes)
     if op in _BITWISE:
         return _bitwise(shadow, warp, insn, destination.index)
     if op in ("SHL", "SHR") and isinstance(insn.o.get("b"), Imm):
@@ -420,15 +431,23 @@ def _select(shadow: Shadow, warp: WarpState, insn: Any, index: int) -> Rows | No
     return {index: (made, a[1] & mask | b[1] & ~mask, np.where(take, a[2], b[2]))}
 
 
-def _shuffle(shadow: Shadow, warp: WarpState, insn: Any, index: int) -> Rows | None:
+def _shuffle(shadow: Shadow, warp: WarpState, insn: Any, index: int, lanes: int) -> Rows | None:
     sources = shuffle_sources(warp, insn)
     if sources is None:
         return None
     bits, derived, origin = _of(shadow, insn.o.get("a"))
     if isinstance(bits, int):
         return {index: (0, 0, 0)}
-    moved = bools(derived)[sources]
-    return {index: (bits[sources], _lanes(moved.astype(np.uint32)), origin[sources])}
+    # What a lane that does not take part gives is another check's finding.
+    part = bools(lanes)[sources]
+    moved = bools(derived)[sources] & part
+    return {
+        index: (
+            np.where(part, bits[sources], 0).astype(np.uint32),
+            _lanes(moved.astype(np.uint32)),
+            origin[sources],
+        )
+    }
 
 
 def _number(warp: WarpState, operand: Any) -> U32 | None:
@@ -444,9 +463,7 @@ def _bitwise(shadow: Shadow, warp: WarpState, insn: Any, index: int) -> Rows | N
     slots = [s for s in ("a", "b", "c") if isinstance(insn.o.get(s), Reg | Imm)]
     if insn.op == "LOP3" or len(slots) != 2:
         return None
-    (a, ua), (b, ub) = (
-        (_number(warp, insn.o[s]), _of(shadow, insn.o[s])) for s in slots
-    )
+    (a, ua), (b, ub) = ((_number(warp, insn.o[s]), _of(shadow, insn.o[s])) for s in slots)
     if a is None or b is None:
         return None
     text = insn.text()

@@ -225,8 +225,8 @@ class PerfSite:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckReport:
-    """What a check found.
+class CheckResults:
+    """What a check found: the data of a report.
 
     Attributes:
         findings: the most severe first, then by first occurrence.
@@ -279,36 +279,3 @@ class CheckReport:
     def exit_code(self) -> int:
         """0 clean, 1 findings, 3 a fault that no finding explains, 4 could not judge."""
         return EXIT_CODES[self.status]
-
-    def lines(self) -> list[str]:
-        """The report as text."""
-        from gpudbg.sanitizer.outputs.text import lines
-
-        return lines(self)
-
-    def to_json(self) -> dict[str, Any]:
-        """The report as data, schema gpudbg-check/1."""
-        from gpudbg.sanitizer.outputs.json import document
-
-        return document(self)
-
-    def to_sarif(self) -> dict[str, Any]:
-        """SARIF 2.1.0."""
-        from gpudbg.sanitizer.outputs.sarif import document
-
-        return document(self)
-
-    def to_junit(self) -> str:
-        """JUnit's XML."""
-        from gpudbg.sanitizer.outputs.junit import document
-
-        return document(self)
-
-    def to_github(self) -> str:
-        """Annotations of GitHub Actions."""
-        from gpudbg.sanitizer.outputs.github import annotations
-
-        return annotations(self)
-
-    def __str__(self) -> str:
-        return "\n".join(self.lines())

@@ -59,10 +59,12 @@ class MemoryCheck(Check):
             freed = self._memory.find_freed(fault.address) if kind == "use_after_free" else None
             free = self._frees.get(freed) if freed is not None else None
             sides = (free, one) if free is not None else (one,)
+            where = f"{one.place}: {fault.told(access, size)}"
+            if outside:
+                where += f", {there}"
             return Finding(
                 kind, "error", cause, _space(fault.space), None, sides,
-                allocation=there if outside else "", where=f"{one.place}: {fault.told(access, size)}"
-                + (f", {there}" if outside else ""), fix=_FIXES.get(cause, ""),
+                allocation=there if outside else "", where=where, fix=_FIXES.get(cause, ""),
             )  # fmt: skip
 
         self._findings.add((kind, cause, step.pc), make, count)

@@ -127,7 +127,9 @@ def sectors_of(touch: Touch) -> tuple[int, int]:
     spans: set[tuple[int, int]] = set()
     for _, address in touch.by_lane():
         spans.add((address, address + touch.size))
-        sectors.update(range(address // SECTOR_BYTES, (address + touch.size - 1) // SECTOR_BYTES + 1))
+        sectors.update(
+            range(address // SECTOR_BYTES, (address + touch.size - 1) // SECTOR_BYTES + 1)
+        )
     total, end = 0, -1
     for low, high in sorted(spans):
         total += max(0, high - max(low, end))

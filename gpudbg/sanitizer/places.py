@@ -30,7 +30,7 @@ class Places:
             found = self._rows[pc] = (
                 where[1] if where is not None else pc,
                 self._symbols.function(pc) or self._symbols.kernel.name,
-                place.file,
+                _as_written(place.file),
                 place.line,
                 tuple(str(site) for site in place.inlined_at),
             )
@@ -38,9 +38,7 @@ class Places:
 
     def access(self, kind: str, pc: int, warp: WarpState, lane: int, **more: Any) -> Access:
         """An access of a lane; `more`: the other fields of `Access`."""
-        return self.access_of(
-            kind, pc, warp.block, warp.thread(lane), lane, warp.index, **more
-        )
+        return self.access_of(kind, pc, warp.block, warp.thread(lane), lane, warp.index, **more)
 
     def access_of(
         self,
@@ -57,3 +55,10 @@ class Places:
         return Access(
             kind, pc, offset, function, file, line, inlined, block, thread, lane, warp, **more
         )
+
+
+def _as_written(file: str | None) -> str | None:
+    """A source's name; NVRTC records `k.cu` as `/k.cu`."""
+    if file is not None and file.startswith("/") and "/" not in file[1:]:
+        return file[1:]
+    return file

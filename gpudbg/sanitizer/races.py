@@ -127,9 +127,7 @@ class WarpClock:
 
 
 def _together(a: Group, b: Group) -> Group:
-    return Group(
-        a.lanes | b.lanes, np.maximum(a.row(), b.row()), a.knowledge.join(b.knowledge)
-    )
+    return Group(a.lanes | b.lanes, np.maximum(a.row(), b.row()), a.knowledge.join(b.knowledge))
 
 
 @dataclass(slots=True)
@@ -358,9 +356,7 @@ class RaceCheck(Check):
     def _release(self, clock: WarpClock, step: Executed, touch: Touch) -> None:
         block = step.warp.cta.number
         for lane, key in self._keys(step, touch):
-            group = (
-                clock.group(step.active) if self._lock_step else self._of_lane(clock, 1 << lane)
-            )
+            group = clock.group(step.active) if self._lock_step else self._of_lane(clock, 1 << lane)
             published = group.knowledge.released
             if touch.kind != "atomic":
                 self._released.pop(key, None)
@@ -511,9 +507,7 @@ def _keep(records: list[Record], made: Record) -> None:
 def _forget(cell: Cell, made: Record, group: Group, row: Row) -> None:
     """Drop what a write comes after: who races with that races with the write, too."""
     unordered = RaceCheck._unordered
-    cell.reads = [
-        r for r in cell.reads if r.bytes & ~made.bytes or unordered(r, made, group, row)
-    ]
+    cell.reads = [r for r in cell.reads if r.bytes & ~made.bytes or unordered(r, made, group, row)]
     if len(cell.writes) > MOST_RECORDS:
         cell.writes = [
             r

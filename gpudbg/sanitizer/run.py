@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from gpudbg import validation as given
+from gpudbg.answers.words import dim
 from gpudbg.api.programs import LoadedProgram, Source
 from gpudbg.architectures import is_wide
 from gpudbg.code_layout import layout_of
@@ -24,7 +26,6 @@ from gpudbg.sanitizer.findings import (
     CHECKS,
     DEFAULT_CHECKS,
     SEVERITIES,
-    CheckReport,
     Finding,
     PerfSite,
     Severity,
@@ -34,6 +35,7 @@ from gpudbg.sanitizer.monitor import Check, Monitor
 from gpudbg.sanitizer.performance import PerformanceCheck
 from gpudbg.sanitizer.places import Places
 from gpudbg.sanitizer.races import RaceCheck, emulated_atomics
+from gpudbg.sanitizer.report import CheckReport
 from gpudbg.sanitizer.suppressions import Suppressions
 
 if TYPE_CHECKING:
@@ -85,29 +87,75 @@ def check(
 
     Raises:
         UsageError: an argument does not fit; LoadError, CompileError: as `load`.
+
+    >>> values, out = np.arange(64, dtype=np.int32), np.zeros(1, np.int32)
+    >>> print(gpudbg.check(program, block=64, args=[values, out, 64]))
+    gpudbg check: clean (memory, race, init, sync, leak); 1 launch, 253 instructions
+    """
+    plan = _plan(kernel, grid, block, args, shared_bytes, launches)
+    loaded = program if isinstance(program, LoadedProgram) else _load(program)
+    return check_plan(
+        loaded, plan, checks=checks, performance=performance, portability=portability, init=init,
+        volatile=volatile, schedules=schedules, seed=seed, suppressions=suppressions,
+        baseline=baseline, max_instructions=max_instructions, max_findings=max_findings,
+        fail_on=fail_on,
+    )  # fmt: skip
+
+
+Begin = Callable[[LoadedProgram], "DebugSession"]
+"""Makes the session of one launch."""
+
+
+def check_plan(
+    program: LoadedProgram,
+    plan: Sequence[Begin],
+    *,
+    checks: Sequence[str] = DEFAULT_CHECKS,
+    performance: bool = False,
+    portability: bool = False,
+    init: str = "use",
+    volatile: str = "relaxed",
+    schedules: int = 1,
+    seed: int = 0,
+    suppressions: str | Sequence[str] = (),
+    baseline: str | None = None,
+    max_instructions: int | None = None,
+    max_findings: int = 1000,
+    fail_on: Severity = "warning",
+    started: Callable[[DebugSession], None] = lambda session: None,
+) -> CheckReport:
+    """What `check` does with launches, given as functions that begin them.
+
+    Args:
+        started: is given each session before it runs.
     """
     wanted = _checks(checks)
     _one_of(init, ("use", "load"), "init")
     _one_of(volatile, ("relaxed", "data"), "volatile")
     _one_of(fail_on, SEVERITIES, "fail_on")
     given.whole(schedules, "schedules", 1)
+    given.whole(seed, "seed", 0)
     rules = Suppressions.read(suppressions, baseline)
-    plan = _plan(kernel, grid, block, args, shared_bytes, launches)
     options = _Options(wanted, performance, portability, init == "load", volatile == "data")
-    loaded = program if isinstance(program, LoadedProgram) else _load(program, seed)
     begin = time.perf_counter()
-    run = _Run(loaded, options, Collector(max_findings), max_instructions)
-    for number in range(schedules):
-        with_seed = loaded if number == 0 else None
-        if with_seed is None:
-            break
-        for launch in plan:
-            if not run.launch(launch):
-                break
-    run.finish()
+    findings, gpu = Collector(max_findings), program.device.gpu
+    own_seed = gpu.seed
+    # The first seed last: its results are what stays in memory.
+    for number in reversed(range(schedules)):
+        kept = gpu.memory.checkpoint() if number else None
+        gpu.seed = seed + number
+        run = _Run(program, options, findings, max_instructions, started)
+        try:
+            run.all(plan)
+        finally:
+            run.close()
+            gpu.seed = own_seed
+        if kept is not None:
+            kept.restore()
     return replace(
         run.report(),
-        findings=rules.applied(run.findings.sorted()),
+        findings=rules.applied(findings.sorted()),
+        schedules_run=schedules,
         seconds=time.perf_counter() - begin,
         unused=rules.unused(),
         fail_on=fail_on,
@@ -133,6 +181,7 @@ class _Run:
     options: _Options
     findings: Collector
     limit: int | None
+    started: Callable[[DebugSession], None]
     stop: Stop | None = None
     launched: list[str] = field(default_factory=list)
     instructions: int = 0
@@ -143,10 +192,19 @@ class _Run:
     shadow: GlobalShadow | None = None
     heap: dict[Any, Any] = field(default_factory=dict)
 
-    def launch(self, launch: Mapping[str, Any]) -> bool:
+    def all(self, plan: Sequence[Begin]) -> None:
+        """Run launches until one does not end, and look at what they leave."""
+        for begin in plan:
+            if not self.launch(begin):
+                break
+        if "leak" in self.options.checks:
+            report_leaks(self.findings, self.program.device.gpu.heap.blocks, self.heap)
+
+    def launch(self, begin: Begin) -> bool:
         """Run one; whether the next may follow."""
-        session = self.program.launch(**launch)
+        session = begin(self.program)
         self.sessions.append(session)
+        self.started(session)
         places = Places(session.symbols)
         performance = PerformanceCheck(places)
         sites = HeapSites(places, self.program.device.gpu.memory)
@@ -166,11 +224,10 @@ class _Run:
         self.heap |= sites.made
         self.stop = stop
         self.instructions += stop.instructions
-        grid, size = session.launch.table.grid, session.launch.table.block
-        self.launched.append(f"{stop.kernel} grid {_dims(grid)} block {_dims(size)}")
+        self.launched.append(_title(session))
         self.sites += performance.sites()
         for hazard in hazards.findings if hazards is not None else ():
-            self.findings.add(("hazard", hazard.second.pc, hazard.kind), lambda h=hazard: _hazard(h))
+            self.findings.add(("hazard", hazard.second.pc, hazard.kind), partial(_hazard, hazard))
         return self._ended(stop, places, session)
 
     def _members(self, session: DebugSession, places: Places, sites: HeapSites) -> list[Check]:
@@ -241,10 +298,8 @@ class _Run:
         found = Finding("sync", "error", "deadlock", None, None, (one,), where=text)
         self.findings.add(("sync", "deadlock", pc), lambda: found)
 
-    def finish(self) -> None:
-        """All launches have run."""
-        if "leak" in self.options.checks:
-            report_leaks(self.findings, self.program.device.gpu.heap.blocks, self.heap)
+    def close(self) -> None:
+        """Give back what the launches have."""
         for session in self.sessions:
             session.close()
 
@@ -260,7 +315,11 @@ class _Run:
             gap=self.gap,
             faults=tuple(self.faults),
             launches=tuple(self.launched),
-            program={"file": str(program.path), "sha256": _digest(program.path), "arch": program.arch},
+            program={
+                "file": str(program.path),
+                "sha256": _digest(program.path),
+                "arch": program.arch,
+            },
         )
 
 
@@ -278,27 +337,31 @@ def _hazard(hazard: Any) -> Finding:
     return Finding("hazard", "error", hazard.kind, "register", where=" ".join(hazard.lines()))
 
 
-def _load(source: Source, seed: int) -> LoadedProgram:
+def _load(source: Source) -> LoadedProgram:
     from gpudbg.api.load import load
 
-    return load(source, seed=seed)
+    return load(source)
 
 
 def _plan(
     kernel: str | None, grid: Any, block: Any, args: Any, shared_bytes: int,
     launches: Sequence[Mapping[str, Any]] | None,
-) -> list[Mapping[str, Any]]:  # fmt: skip
+) -> list[Begin]:  # fmt: skip
     names = ("kernel", "grid", "block", "args", "shared_bytes")
     if launches is None:
         values = (kernel, grid, block, args, shared_bytes)
-        return [dict(zip(names, values, strict=True))]
+        launches = [dict(zip(names, values, strict=True))]
     for launch in launches:
         wrong = set(launch) - set(names)
         if wrong:
             raise UsageError(
                 f"a launch has no {', '.join(sorted(wrong))}", f"its keys are {', '.join(names)}"
             )
-    return list(launches)
+    return [partial(_launch, launch) for launch in launches]
+
+
+def _launch(launch: Mapping[str, Any], program: LoadedProgram) -> DebugSession:
+    return program.launch(**launch)
 
 
 def _checks(names: Sequence[str]) -> tuple[str, ...]:
@@ -314,8 +377,10 @@ def _one_of(value: object, allowed: Sequence[str], name: str) -> None:
         raise UsageError(f"{name}: {value!r} is none of {', '.join(allowed)}")
 
 
-def _dims(size: Any) -> str:
-    return "x".join(map(str, size)) if isinstance(size, tuple | list) else str(size)
+def _title(session: DebugSession) -> str:
+    """`saxpy<<<(4,1,1), (256,1,1)>>>`"""
+    grid, block = dim(session.grid.grid), dim(session.grid.block)
+    return f"{session.symbols.kernel_name}<<<{grid}, {block}>>>"
 
 
 def _digest(path: object) -> str:

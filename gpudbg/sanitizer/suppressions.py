@@ -140,7 +140,9 @@ def _baseline(path: str) -> frozenset[str]:
     try:
         rows = json.loads(text)
     except json.JSONDecodeError as error:
-        raise UsageError(f"{path}:{error.lineno}: the baseline does not parse: {error.msg}") from None
+        raise UsageError(
+            f"{path}:{error.lineno}: the baseline does not parse: {error.msg}"
+        ) from None
     if not isinstance(rows, list) or not all(isinstance(row, str) for row in rows):
         raise UsageError(f"{path}:1: a baseline is a JSON list of fingerprints")
     return frozenset(rows)

@@ -2,9 +2,9 @@
 
     python tests/data/refresh.py --from DIR
 
-DIR holds `kernels/`, `ptxconf/` and `bench/`.  Sources, launch cases, expected arrays and the
-cubins compiled from these sources are copied; disassembly listings are not.  Files that DIR no
-longer has are removed here.
+DIR holds `kernels/`, `ptxconf/`, `checks/` and `bench/`.  Sources, launch cases, expected arrays
+and the cubins compiled from these sources are copied; disassembly listings are not.  Files that DIR
+no longer has are removed here.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ HERE = Path(__file__).resolve().parent
 GROUPS = {
     "kernels": ("*.json", "*.npy", "*.cu", "ptx/*.ptx", "cubin/*/*.cubin"),
     "ptxconf": ("manifest.json", "data/*.npz", "ptx/*.ptx", "cubin/*/*.cubin"),
+    "checks": ("*.json", "*.cu", "cubin/sm_52/*.cubin"),
     "bench": ("cubin/*.cubin", "kernels/*.cu"),
 }
 """Folder -> what is copied from it."""

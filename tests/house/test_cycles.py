@@ -22,6 +22,7 @@ MOST = 5
 LARGEST = {
     "answers": 1,
     "debug": 2,
+    "sanitizer": 1,
     "frontends.tui": 2,
     "frontends.mi": 1,
     "frontends.console": 1,

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Final
 from gpudbg.sanitizer.findings import RULES, SEVERITIES
 
 if TYPE_CHECKING:
-    from gpudbg.sanitizer.findings import CheckReport, Finding
+    from gpudbg.sanitizer.findings import CheckResults, Finding
 
 SHOWN: Final = 10
 """Annotations of each level that a step shows."""
 _LEVELS: Final = {"error": "error", "warning": "warning", "note": "notice"}
 
 
-def annotations(report: CheckReport) -> str:
+def commands(report: CheckResults) -> str:
     """The most severe first; what a step would not show is counted in a line of its own."""
     out: list[str] = []
     for severity in SEVERITIES:

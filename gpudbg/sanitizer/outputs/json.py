@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gpudbg.sanitizer.findings import CheckReport
+    from gpudbg.sanitizer.findings import CheckResults
 
 
-def document(report: CheckReport) -> dict[str, Any]:
+def document(report: CheckResults) -> dict[str, Any]:
     """The report."""
-    from gpudbg import __version__
-
     return {
         "schema": "gpudbg-check/1",
         "status": report.status,
@@ -26,6 +25,6 @@ def document(report: CheckReport) -> dict[str, Any]:
         "faults": list(report.faults),
         "gap": report.gap,
         "unused_suppressions": list(report.unused),
-        "tool": {"name": "gpudbg", "version": __version__},
+        "tool": {"name": "gpudbg", "version": version("gpudbg")},
         "program": dict(report.program),
     }

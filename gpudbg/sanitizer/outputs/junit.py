@@ -9,20 +9,20 @@ from xml.etree import ElementTree as Xml
 from gpudbg.sanitizer.findings import CHECKS
 
 if TYPE_CHECKING:
-    from gpudbg.sanitizer.findings import CheckReport
+    from gpudbg.sanitizer.findings import CheckResults
 
 _FORBIDDEN: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 has no way to write."""
 
 
-def document(report: CheckReport) -> str:
+def document(report: CheckResults) -> str:
     """The report."""
     program = report.program.get("file") or "program"
     suite = Xml.Element("testsuite", name=_clean(program))
     names = list(report.launches) or ["launch"]
     cases = failures = errors = skipped = 0
     for number, launch in enumerate(names):
-        kernel = launch.split()[0]
+        kernel = launch.partition("<<<")[0]
         for check, kinds in CHECKS.items():
             cases += 1
             case = Xml.SubElement(

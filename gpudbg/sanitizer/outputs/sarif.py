@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from gpudbg.sanitizer.findings import RULES
 
 if TYPE_CHECKING:
-    from gpudbg.sanitizer.findings import Access, CheckReport, Finding
+    from gpudbg.sanitizer.findings import Access, CheckResults, Finding
 
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _HOME: Final = "https://github.com/gpudbg/gpudbg"
 
 
-def document(report: CheckReport) -> dict[str, Any]:
+def document(report: CheckResults) -> dict[str, Any]:
     """The report."""
-    from gpudbg import __version__
-
     used = sorted({f.kind for f in report.findings})
     rules = [_rule(kind) for kind in used]
     ran = not report.gap and not report.faults
@@ -31,7 +30,7 @@ def document(report: CheckReport) -> dict[str, Any]:
         "tool": {
             "driver": {
                 "name": "gpudbg",
-                "version": __version__,
+                "version": version("gpudbg"),
                 "informationUri": _HOME,
                 "rules": rules,
             }
@@ -56,7 +55,7 @@ def _rule(kind: str) -> dict[str, Any]:
     }
 
 
-def _result(finding: Finding, index: int, report: CheckReport) -> dict[str, Any]:
+def _result(finding: Finding, index: int, report: CheckResults) -> dict[str, Any]:
     found: dict[str, Any] = {
         "ruleId": finding.kind,
         "ruleIndex": index,
@@ -68,7 +67,9 @@ def _result(finding: Finding, index: int, report: CheckReport) -> dict[str, Any]
             "relation": finding.relation,
             "space": finding.space,
             "count": finding.count,
-            "threads": [{"block": list(a.block), "thread": list(a.thread)} for a in finding.accesses],
+            "threads": [
+                {"block": list(a.block), "thread": list(a.thread)} for a in finding.accesses
+            ],
         },
     }
     if finding.accesses:
@@ -85,7 +86,7 @@ def _result(finding: Finding, index: int, report: CheckReport) -> dict[str, Any]
     return found
 
 
-def _location(access: Access, report: CheckReport) -> dict[str, Any]:
+def _location(access: Access, report: CheckResults) -> dict[str, Any]:
     physical: dict[str, Any] = {"artifactLocation": _artifact(report, access.file)}
     if access.file is not None and access.line is not None:
         physical["region"] = {"startLine": max(1, access.line)}
@@ -94,7 +95,7 @@ def _location(access: Access, report: CheckReport) -> dict[str, Any]:
     return {"physicalLocation": physical, "logicalLocations": [{"fullyQualifiedName": name}]}
 
 
-def _artifact(report: CheckReport, file: str | None) -> dict[str, Any]:
+def _artifact(report: CheckResults, file: str | None) -> dict[str, Any]:
     path = PurePath(file or report.program.get("file") or "program").as_posix()
     if path.startswith("/"):
         return {"uri": f"file://{path}"}

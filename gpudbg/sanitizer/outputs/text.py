@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from gpudbg.sanitizer.findings import SEVERITIES
 
 if TYPE_CHECKING:
-    from gpudbg.sanitizer.findings import CheckReport, PerfSite
+    from gpudbg.sanitizer.findings import CheckResults, PerfSite
 
 
-def lines(report: CheckReport) -> list[str]:
+def lines(report: CheckResults) -> list[str]:
     """The report."""
     out: list[str] = []
     for finding in report.findings:
@@ -26,7 +26,7 @@ def lines(report: CheckReport) -> list[str]:
     return [*out, summary(report)]
 
 
-def summary(report: CheckReport) -> str:
+def summary(report: CheckResults) -> str:
     """`gpudbg check: 3 findings (2 errors, 1 warning), 1 suppressed; 2 launches, ...`"""
     shown = [f for f in report.findings if f.suppressed is None]
     counts = Counter(f.severity for f in shown)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from gpudbg.mem.check import check
 from gpudbg.mem.constant import ConstantBanks
 from gpudbg.mem.device import Allocation, DeviceMemory
 from gpudbg.mem.faults import MemoryFault
-from gpudbg.mem.lanes import U32, U64, first_lane, pack
+from gpudbg.mem.lanes import FULL, U32, U64, first_lane, pack
 from gpudbg.mem.local import STACK_REACH
 from gpudbg.mem.windows import RANK_SHIFT, WINDOW_BYTES
 from gpudbg.sm.atomics.step import SIZES, UPDATES
@@ -41,6 +41,11 @@ class MemoryOps:
     constants: ConstantBanks
     observers: Observers | None
     written: Written | None
+
+    if TYPE_CHECKING:
+
+        def only(self, mask: Any) -> AbstractContextManager[None]:
+            """Execute in fewer lanes for a while: the engine's."""
 
     # ---- constants ---------------------------------------------------------------------
 
@@ -430,12 +435,8 @@ class MemoryOps:
         if self.observers is None or not self.observers.hooks["refused"]:
             raise self._error(fault, access, size) from None
         self.observers.emit("refused", self.warp, fault, access, size)
-        kept = self.exec
-        self.exec = kept & ~fault.lanes
-        try:
+        with self.only(FULL & ~fault.lanes):
             yield
-        finally:
-            self.exec = kept
 
     def _error(self, fault: MemoryFault, access: str, size: int) -> WarpErrorRaised:
         """The warp error that a memory fault is."""

@@ -1,0 +1,150 @@
+"""gpudbg check: launches run with checks; what is wrong with them, for people and for CI."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from xml.etree import ElementTree as Xml
+
+from gpudbg.api.opening import add_launch_flags, device_for, open_program
+from gpudbg.errors import UsageError
+from gpudbg.frontends.verbs.common import Parser
+from gpudbg.launch.flags import whole
+from gpudbg.launch.opening import Opening
+from gpudbg.sanitizer.findings import CHECKS, DEFAULT_CHECKS, SEVERITIES
+from gpudbg.sanitizer.report import CheckReport
+from gpudbg.sanitizer.run import check_plan
+from gpudbg.toolchain.options import flag_options
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+
+_WORST: Final = (4, 1, 3, 0)
+"""Exit codes of programs, the one that counts for all first."""
+
+
+def main(argv: list[str]) -> int:
+    """Run the verb."""
+    args = _parser().parse_args(argv)
+    reports = [_checked(path, args) for path in args.programs]
+    text = _FORMATS[args.format](reports)
+    if args.report:
+        _write(args.report, text)
+        if args.format != "text":
+            print("\n".join(r.lines()[-1] for r in reports))
+    else:
+        sys.stdout.write(text)
+    if args.write_baseline:
+        known = sorted({f.fingerprint for r in reports for f in r.findings})
+        _write(args.write_baseline, json.dumps(known, indent=1) + "\n")
+    codes = {r.exit_code for r in reports}
+    return next(code for code in _WORST if code in codes)
+
+
+def _parser() -> Parser:
+    p = Parser(
+        prog="gpudbg check",
+        description="Run kernels and look for races, bad accesses, values that nobody has "
+        "written, barriers that not all come to, and leaks.",
+        epilog="exit code: 0 clean, 1 findings, 2 usage, 3 the kernel faulted or did not end and "
+        "no finding explains it, 4 the tool cannot judge",
+        # `-o` names the report here; what a launch puts out is not shown.
+        conflict_handler="resolve",
+    )
+    p.add_argument("programs", nargs="+", metavar="PROGRAM")
+    add_launch_flags(p)
+    p.add_argument(
+        "--checks", default=",".join(DEFAULT_CHECKS), metavar="A,B",
+        help=f"of {', '.join(CHECKS)}; default: all but hazards",
+    )  # fmt: skip
+    p.add_argument("--performance", action="store_true", help="count bank conflicts and sectors")
+    p.add_argument("--portability", action="store_true", help="note what only lock-step orders")
+    p.add_argument("--init", choices=("use", "load"), default="use")
+    p.add_argument("--volatile", choices=("relaxed", "data"), default="relaxed")
+    p.add_argument("--schedules", type=whole(1), default=1, metavar="N", help="run so many seeds")
+    p.add_argument("--suppressions", metavar="FILE", help="rules: `kind[:cause] glob` a line")
+    p.add_argument("--baseline", metavar="FILE", help="findings that are known")
+    p.add_argument("--write-baseline", metavar="FILE", help="write the findings as known ones")
+    p.add_argument("--format", choices=tuple(_FORMATS), default="text")
+    p.add_argument("-o", dest="report", metavar="FILE", help="write the report there")
+    p.add_argument("--fail-on", choices=SEVERITIES, default="warning")
+    p.add_argument("--max-instructions", type=whole(1), metavar="N")
+    p.add_argument("--max-findings", type=whole(1), default=1000, metavar="N")
+    p.add_argument("--timeout", type=whole(1), metavar="SECONDS")
+    return p
+
+
+def _checked(path: str, args: argparse.Namespace) -> CheckReport:
+    """One program, launched as its table and the flags say."""
+    opening = Opening(path, args)
+    table = opening.table()
+    program = open_program(path, table, args.arch, flag_options(args))
+    if args.arg:
+        table = opening.table(program)
+    loaded = device_for(program, table).adopt(program)
+    timers: list[threading.Timer] = []
+
+    def started(session: DebugSession) -> None:
+        if args.timeout:
+            timers.append(threading.Timer(args.timeout, session.interrupt))
+            timers[-1].daemon = True
+            timers[-1].start()
+
+    try:
+        return check_plan(
+            loaded, [lambda given: given.launch_table(table)],
+            checks=[c for c in args.checks.split(",") if c], performance=args.performance,
+            portability=args.portability, init=args.init, volatile=args.volatile,
+            schedules=args.schedules, seed=args.seed or 0, suppressions=args.suppressions or (),
+            baseline=args.baseline, max_instructions=args.max_instructions,
+            max_findings=args.max_findings, fail_on=args.fail_on, started=started,
+        )  # fmt: skip
+    finally:
+        for timer in timers:
+            timer.cancel()
+
+
+def _text(reports: Sequence[CheckReport]) -> str:
+    return "\n".join("\n".join(report.lines()) for report in reports) + "\n"
+
+
+def _json(reports: Sequence[CheckReport]) -> str:
+    rows = [report.to_json() for report in reports]
+    return json.dumps(rows[0] if len(rows) == 1 else rows, indent=1) + "\n"
+
+
+def _sarif(reports: Sequence[CheckReport]) -> str:
+    made: dict[str, Any] = reports[0].to_sarif()
+    for report in reports[1:]:
+        made["runs"] += report.to_sarif()["runs"]
+    return json.dumps(made, indent=1) + "\n"
+
+
+def _junit(reports: Sequence[CheckReport]) -> str:
+    if len(reports) == 1:
+        return reports[0].to_junit()
+    root = Xml.Element("testsuites")
+    for report in reports:
+        root.append(Xml.fromstring(report.to_junit()))
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + Xml.tostring(root, "unicode") + "\n"
+
+
+def _github(reports: Sequence[CheckReport]) -> str:
+    return "".join(report.to_github() for report in reports)
+
+
+_FORMATS: Final[dict[str, Callable[[Sequence[CheckReport]], str]]] = {
+    "text": _text, "json": _json, "sarif": _sarif, "junit": _junit, "github": _github,
+}  # fmt: skip
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from None
