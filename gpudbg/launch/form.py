@@ -108,11 +108,17 @@ def propose(program: Program, kernel: Kernel) -> Launch:
     return flag_launch(
         Launch(source="proposed"),
         kernel=kernel.name,
-        grid=str(BLOCKS),
+        grid=",".join(map(str, _shortened(proposed_grid(kernel)))),
         block=",".join(map(str, block)),
         args=[f"{row.name}={text}" for row, text in proposed_arguments(program, kernel)],
         parameters=[row.name for row in known(program, kernel)],
     )
+
+
+def proposed_grid(kernel: Kernel) -> tuple[int, ...]:
+    """Some blocks, in whole clusters."""
+    x, y, z = kernel.cluster or (1, 1, 1)
+    return (x * -(-BLOCKS // x), y, z)
 
 
 def proposed_block(kernel: Kernel) -> tuple[int, ...]:
@@ -126,7 +132,7 @@ def proposed_block(kernel: Kernel) -> tuple[int, ...]:
 def proposed_arguments(program: Program, kernel: Kernel) -> list[tuple[Parameter, str]]:
     """Every parameter and the text of what is proposed for it."""
     rows = known(program, kernel)
-    elements = BLOCKS * prod(proposed_block(kernel))
+    elements = prod(proposed_grid(kernel)) * prod(proposed_block(kernel))
     pointers = [row for row in rows if row.pointer]
     out = []
     for row in rows:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from gpudbg.formats.program import Kernel, Program
-from gpudbg.launch.form import BLOCKS, RAMP, proposed_arguments, proposed_block
+from gpudbg.launch.form import RAMP, proposed_arguments, proposed_block, proposed_grid
 
 ZEROS = 'init = { rule = "zeros" }'
 ARANGE = 'init = { rule = "arange", start = 0, step = 1 }'
@@ -17,11 +17,11 @@ def template(program: Program, kernel: Kernel) -> list[str]:
     Integers are taken for element counts, so they get the number of threads.
     """
     rows = proposed_arguments(program, kernel)
-    block = proposed_block(kernel)
+    block, grid = proposed_block(kernel), proposed_grid(kernel)
     out = [
         f"# How gpudbg launches {kernel.name}: change sizes and contents to yours.",
         f'kernel = "{kernel.name}"',
-        f"grid = {BLOCKS}",
+        f"grid = {grid[0] if grid[1:] == (1, 1) else list(grid)}",
         f"block = {block[0] if len(block) == 1 else list(block)}",
     ]
     words = [f'"{row.name if row.pointer else text}"' for row, text in rows]
@@ -33,5 +33,5 @@ def template(program: Program, kernel: Kernel) -> list[str]:
     for row, text in buffers:
         what = "" if row.short else f"   # {row.type or 'type not known'}"
         out += ["", f"[buffers.{row.name}]", f'type = "{row.short or "u32"}"{what}']
-        out += [f"count = {BLOCKS * prod(block)}", ARANGE if text.endswith(RAMP) else ZEROS]
+        out += [f"count = {prod(grid) * prod(block)}", ARANGE if text.endswith(RAMP) else ZEROS]
     return out

@@ -242,6 +242,8 @@ class Grid:
             size = 1 if stepping else min(count - done, STEP_SLICE)
             event = self._advance(warp, size, before, None, until)
             done += warp.executed - executed
+            if event is None and self.engine.polled:
+                event = self._others_run(warp, before)
             if event is None and stepping and warp.words[rec.STATUS] != rec.DONE:
                 event = self._step_done(warp, before, through)
             if event is not None:
@@ -614,6 +616,16 @@ class Grid:
         if not ready or self.finished:
             return self._idle(before)
         return self.event("step", ready[0], before)
+
+    def _others_run(self, warp: WarpState, before: int) -> StopEvent | None:
+        """A stepped warp polls an mbarrier: every other warp has a turn; an event if one ends."""
+        for other in list(self._residency.ring):
+            if other is warp or other.words[rec.STATUS] != rec.READY:
+                continue
+            event = self._advance(other, self.schedule.quantum, before)
+            if event is not None:
+                return event
+        return None
 
     def _release(self, warp: WarpState, before: int) -> StopEvent | None:
         """Run others until a warp leaves its barrier; an event if that does not come about."""

@@ -64,3 +64,17 @@ def test_stepping_over_a_cluster_barrier() -> None:
         assert session.step().kind == "step"
     assert session.step(2).kind == "step"
     assert session.warp().state.cta.cluster.phase == 1
+
+
+def test_stepping_through_a_wait_lets_the_others_run() -> None:
+    """The consumers' warp is stepped; the producer's copies come meanwhile."""
+    values = np.arange(512, dtype=np.int32)
+    session = launched(
+        "barriers", "roles", grid=1, block=256, args=[values, np.zeros(128, np.int32)]
+    )
+    session.command("thread 128")
+    warp = session.warp().state
+    for _ in range(40):
+        if warp.exited or session.step(50).kind != "step":
+            break
+    assert warp.exited == 0xFFFFFFFF

@@ -172,6 +172,7 @@ def info_launch(session: DebugSession, argument: str) -> Card:
             missing=trouble.message if trouble is not None else "",
             launched=session.launched,
             trouble=str(trouble) if trouble is not None else "",
+            cluster=form.cluster,
         ),
         PlannedLaunch.lines,
     )
@@ -211,14 +212,17 @@ class PlannedLaunch:
     missing: str = column()
     launched: bool = column()
     trouble: str = column(key="")
+    cluster: str = column(default="")
 
     def lines(self) -> list[str]:
         """The launch for people."""
-        sizes = (
+        sizes: tuple[PlannedSize, ...] = (
             PlannedSize("  grid", self.grid, "blocks"),
             PlannedSize("  block", self.block, "threads of a block"),
             PlannedSize("  shared", self.shared, "bytes of dynamic shared memory"),
         )
+        if self.cluster:
+            sizes += (PlannedSize("  cluster", self.cluster, "blocks of a cluster"),)
         return [
             self.signature,
             *lines_of(Table(PlannedSize, sizes, style=HEADLESS)),
