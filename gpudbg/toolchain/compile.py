@@ -218,7 +218,9 @@ def program_of(name: str, made: Compiled) -> Program:
     try:
         program = read_cubin(made.cubin, name)
     except LoadError:
-        if names := template_kernels(made.source):
+        if looks_like_ptx(made.source):
+            hint = "no .entry in it: its functions are for other programs to call"
+        elif names := template_kernels(made.source):
             hint = _instance_words(names)
         elif made.source and "__global__" not in made.source:
             others = ", ".join(kernel_files(name)[:4])

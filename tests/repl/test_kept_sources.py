@@ -10,7 +10,7 @@ import pytest
 
 import gpudbg
 from gpudbg.debug.sources import SourcePath
-from gpudbg.errors import UsageError
+from gpudbg.errors import LoadError, UsageError
 from gpudbg.formats.files import read_program
 from gpudbg.toolchain.compile import Compiled, program_of
 from gpudbg.toolchain.installed import find_nvrtc, find_ptxas
@@ -141,3 +141,10 @@ def test_ptx_text() -> None:
     assert "=>   15    ld.global.u32 %r2, [%rd1];" in session.command("list").lines
     assert session.run().check().kind == "exited"
     assert session.buffer("buf")[:6].tolist() == [0, 2, 4, 6, 4, 5]
+
+
+@pytest.mark.skipif(missing(find_ptxas), reason="ptxas is not installed")
+def test_ptx_without_a_kernel_says_so() -> None:
+    text = ".version 7.0\n.target sm_52\n.address_size 64\n.visible .func f() { ret; }\n"
+    with pytest.raises(LoadError, match=r"contains no kernels \(no \.entry in it"):
+        gpudbg.compile(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import gpudbg
@@ -11,6 +12,7 @@ from gpudbg.debug.session import DebugSession
 from gpudbg.errors import CommandError
 from tests.commands.fuzz_lines import FIRST
 from tests.scripts.fuzz_files import files, trouble
+from tests.scripts.record_gdb import MEMORY, shown
 
 
 @pytest.fixture
@@ -70,3 +72,21 @@ def test_threads_and_frames(session: DebugSession) -> None:
 def test_random_files(session: DebugSession, tmp_path: Path) -> None:
     for text in files(20261123, 40):
         assert trouble(session, tmp_path / "f.gdb", text) == "", text[:200]
+
+
+def test_memory_is_found_shown_and_written_as_by_gdb(tmp_path: Path) -> None:
+    """The same bytes in a process, as `record_gdb` recorded gdb's answers, and in a kernel."""
+    program = gpudbg.load(MEMORY / "table.cubin")
+    session = program.launch(args=[np.zeros(1, np.int32)])
+    session.command("set addresses code")
+    lines = (MEMORY / "memory.gdb").read_text().replace("DIR", str(tmp_path)).splitlines()
+    answers = [session.command(line).text.rstrip("\n") for line in lines]
+    assert shown(answers, tmp_path) == (MEMORY / "memory.out").read_text()
+
+
+def test_what_find_lacks() -> None:
+    session = gpudbg.load(MEMORY / "table.cubin").launch(args=[np.zeros(1, np.int32)])
+    with pytest.raises(CommandError, match="Missing search pattern"):
+        session.command("find /b &table[0], +64")
+    with pytest.raises(CommandError, match="Missing search parameters"):
+        session.command("find &table[0]")

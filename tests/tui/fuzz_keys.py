@@ -80,13 +80,17 @@ def burst(rng: random.Random, width: int, height: int) -> list[Message]:
 
 
 async def rest(app: GpudbgApp) -> None:
-    """Wait until everything is done; a run that lasts is interrupted."""
-    end = time.monotonic() + PATIENCE_S
+    """Wait until everything is done; a run that lasts is interrupted.
+
+    Patience is processor time: other work on the machine is no failure.
+    """
+    busy = time.process_time() + PATIENCE_S
+    end = time.monotonic() + 15 * PATIENCE_S
     while True:
         await asyncio.sleep(0.002)
         if app._exit or app.at_rest:
             return
-        if time.monotonic() > end:
+        if time.process_time() > busy or time.monotonic() > end:
             raise AssertionError("inputs are not carried out")
         if app.main.is_attached and app.main.running_now() is not None:
             app.post_message(key("ctrl+c"))

@@ -240,9 +240,13 @@ def examine(session: DebugSession, argument: str) -> Answer:
         raise CommandError("x shows 65536 units at most")
     if letter == "s":
         return _string(session, space, address)
+    if spec.count is not None and spec.count < 0:
+        # As in gdb: the units before the address, and the next ones before these.
+        address -= count * unit
+    after = address if spec.count is not None and spec.count < 0 else address + count * unit
     data = session.memory.read(space, address, count * unit)
     values = [int.from_bytes(data[i : i + unit], "little") for i in range(0, len(data), unit)]
-    session.examine_state = (space, address + count * unit, unit, letter)
+    session.examine_state = (space, after, unit, letter)
     never = never_written(session, space, address, len(data))
     unknown = never is None and not any(data) and bool(not_known(session, space, address))
     found = MemoryWords(
@@ -332,7 +336,10 @@ def _string(session: DebugSession, space: str, address: int) -> Notice:
             break
         raw += byte
     text = raw.decode("utf-8", "replace")
-    return Notice(f'0x{address:x}:  "{text}"', {"address": address, "string": text})
+    begin = f"0x{address:x}:  "
+    if gdb_text.wanted(session):
+        begin = f"0x{address:x}{gdb_text.variable_label(session, space, address)}:\t"
+    return Notice(f'{begin}"{text}"', {"address": address, "string": text})
 
 
 def _instructions(session: DebugSession, spec: Spec, text: str) -> Listing:

@@ -12,6 +12,7 @@ from gpudbg.answers import Listing, Notice
 from gpudbg.debug.commands.table import command
 from gpudbg.debug.registry import quoted_words
 from gpudbg.debug.values.printf import split_arguments
+from gpudbg.debug.views import gdb_text
 from gpudbg.errors import CommandError
 from gpudbg.expr.evaluate import Place, per_lane, text_of, uniform
 from gpudbg.expr.types import I32, U8, Array, Pointer, Scalar, Struct
@@ -160,6 +161,7 @@ def restore(session: DebugSession, argument: str) -> Notice:
 
 # ---- find ------------------------------------------------------------------------------
 _SIZES = {"b": 1, "h": 2, "w": 4, "g": 8}
+_CHARACTER = re.compile(r"'(?:\\.[^']*|[^'\\])'")
 
 
 def _pattern(session: DebugSession, texts: list[str], size: int | None) -> bytes:
@@ -174,6 +176,8 @@ def _pattern(session: DebugSession, texts: list[str], size: int | None) -> bytes
         if not isinstance(result.type, Scalar | Pointer) or not result.valid[lane]:
             raise CommandError(f"{text}: no value to look for")
         raw = result.values[lane].tobytes()
+        if size is None and _CHARACTER.fullmatch(text.strip()):
+            raw = raw[:1]  # As in C++, a character literal is a char.
         if size is not None and result.values.dtype.kind != "f":
             number = int(result.values[lane]) & (1 << 8 * size) - 1
             raw = number.to_bytes(size, "little")
@@ -201,6 +205,8 @@ def find(session: DebugSession, argument: str) -> Listing:
         most = int(digits[:9]) if digits else most
         argument = argument[match.end() :]
     texts = split_arguments(argument)
+    if len(texts) == 2:
+        raise CommandError("Missing search pattern.", "find START, +LENGTH, VALUE")
     if len(texts) < 3:
         raise CommandError("Missing search parameters.", "find START, +LENGTH, VALUE")
     space, start = place_of(session, texts[0])
@@ -225,4 +231,10 @@ def find(session: DebugSession, argument: str) -> Listing:
         session.variables["$_"] = per_lane(last, Pointer(space, U8), Place("variable", name="$_"))
     count = f"{len(found)} pattern{'s' if len(found) > 1 else ''} found."
     foot = count if found else "Pattern not found."
-    return Listing(tuple(found), "0x{:x}".format, foot=(foot,))
+    named = gdb_text.wanted(session)
+
+    def line(at: int) -> str:
+        label = gdb_text.variable_label(session, space, at) if named else ""
+        return f"0x{at:x}{label}"
+
+    return Listing(tuple(found), line, foot=(foot,))

@@ -227,6 +227,8 @@ def memory_lines(values: Sequence[int], unit: int, letter: str, labels: Sequence
     shown = "z" if letter == "x" else letter
     count = PER_LINE[unit]
     cells = [format_bits(v, unit, shown) for v in values]
+    if letter == "t":
+        cells = [cell.zfill(8 * unit) for cell in cells]
     return [f"{at}:\t" + "\t".join(cells[n * count :][:count]) for n, at in enumerate(labels)]
 
 
