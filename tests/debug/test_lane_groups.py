@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import gpudbg
 from gpudbg.debug.session import DebugSession
 from gpudbg.debug.stops.spinning import spin_of
 from gpudbg.debug.stories import sessions_folder
+from gpudbg.debug.values.barriers import barriers
 from gpudbg.debug.values.lane_groups import LaneGroup, group_of, lane_groups
 from tests.debug.modern import launched
 
@@ -115,3 +118,34 @@ def test_a_spin_lock_that_makes_progress_is_no_hang() -> None:
             assert spin is None or not spin.repeats
         session.run(max_instructions=37)
     assert session.buffer("counter").tolist() == [32]
+
+
+DEAD = """extern "C" __global__ void dead(int *out) {
+    int i = threadIdx.x;
+    if (i < 7) { out[i] = 1; if (out[i]) __syncwarp(0xffffffff); out[i] = 2; }
+    out[i] += 1;
+}"""
+
+
+def test_a_deadlock_says_which_lanes_wait_for_which() -> None:
+    """WARPSYNC of a full mask that only some lanes reach; the others wait where these come not."""
+    program = gpudbg.compile(DEAD, arch="sm_80")
+    stop = program.launch("dead", grid=1, block=32, args=[np.zeros(32, np.int32)]).run()
+    assert stop.kind == "deadlock"
+    text = "\n".join(stop.detail)
+    assert "lanes 7-31 at dead+0x140" in text
+    assert "waiting at B0 for lanes 0-6" in text
+    assert "waiting in WARPSYNC for lanes 7-31" in text
+
+
+def test_barriers_count_threads_of_parts_of_a_warp() -> None:
+    """A barrier that some lanes of a warp have come to, and who has not."""
+    source = """extern "C" __global__ void k(int *out) {
+        if (threadIdx.x < 40) { asm volatile("bar.sync 1, 64;"); out[threadIdx.x] = 2; }
+    }"""
+    program = gpudbg.compile(source, arch="sm_80")
+    session = program.launch("k", grid=1, block=64, args=[np.zeros(64, np.int32)])
+    assert session.run().kind == "deadlock"
+    state = barriers(session)[1]
+    assert (state.arrived, state.expected, state.gone_on, state.there) == (40, 64, 0, (0, 1))
+    assert len(session.command("info barriers").data) == 2

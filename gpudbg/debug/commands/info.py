@@ -439,9 +439,22 @@ class BarrierRow:
 @command("info barriers", help="barriers of the focused block", group="status", needs="stopped")
 def info_barriers(session: DebugSession, argument: str) -> Listing:
     """Who waits at which barrier."""
-    waiting = [w for w in session.warp().state.cta.warps if w.status == "barrier"]
+    warps = session.warp().state.cta.warps
+    rows = [
+        BarrierRow(w.slot, snapshot.barrier_words(session, w))
+        for w in warps
+        if w.status == "barrier"
+    ]
+    # Of a warp that goes on, single groups of lanes may wait.
+    rows += [
+        BarrierRow(w.slot, group.line)
+        for w in warps
+        if w.status != "barrier"
+        for group in group_rows(session, w)
+        if group.state == "barrier"
+    ]
     return Listing(
-        tuple(BarrierRow(w.slot, snapshot.barrier_words(session, w)) for w in waiting),
+        tuple(rows),
         lambda w: f"warp {w.warp}: {w.why}",
         empty="no warp of this block waits at a barrier",
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gpudbg.answers.words import dim
 from gpudbg.debug.focus.focus import thread_of
+from gpudbg.debug.stops.deadlocks import group_lines
 from gpudbg.debug.stops.records import ErrorRecord
 from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.stops.stop import (
@@ -96,6 +97,8 @@ def make_stop(
         return ExitStop(message, kernel=inferior.kernel.name, **extra)
     extra |= {"arrived_warps": arrived[0], "arrived_threads": arrived[1]}
     made = _class(kind, event, watch)
+    if issubclass(made, DeadlockStop) and not event.hang:
+        extra["detail"] = (*event.detail, *group_lines(inferior))
     message = _message(inferior, made, errors, _points(hits, watched), event)
     stop = _located(inferior, made, message, **extra)
     if words := arrival_words(stop):

@@ -9,7 +9,7 @@ from gpudbg.sm.sregs import WARP_SIZE
 
 if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior
-    from gpudbg.sm.state import Cta
+    from gpudbg.sm.state import Cta, WarpState
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +64,17 @@ def waited_for(inferior: Inferior, sm: int, slot: int) -> BarrierState | None:
     return None if warp.barrier is None else _state(warp.cta, warp.barrier)
 
 
+def _threads_at(warp: WarpState, number: int) -> int:
+    """Threads of a warp that wait at a barrier; a warp with a divergence stack counts as whole."""
+    if warp.has_groups:
+        return warp.shown_groups.at_barrier(number).bit_count()
+    return WARP_SIZE if warp.index in warp.cta.barriers.slots[number].waiting else 0
+
+
 def _state(cta: Cta, number: int) -> BarrierState:
     slot = cta.barriers.slots[number]
-    there = [w for w in cta.live if w.index in slot.waiting]
-    absent = [w for w in cta.live if w.index not in slot.waiting]
+    there = [w for w in cta.live if _threads_at(w, number)]
+    absent = [w for w in cta.live if w not in there]
     return BarrierState(
         number=number,
         block=cta.block,
@@ -75,6 +82,6 @@ def _state(cta: Cta, number: int) -> BarrierState:
         expected=cta.expected(number),
         counted=slot.count is not None,
         there=tuple(w.slot for w in there),
-        gone_on=max(slot.arrived - WARP_SIZE * len(there), 0),
+        gone_on=max(slot.arrived - sum(_threads_at(w, number) for w in there), 0),
         absent=tuple(Absent(w.slot, w.barrier, bool(w.executed), w.pc) for w in absent),
     )
