@@ -21,7 +21,7 @@ ENGINES = {
 """Ways to execute, each with what it does."""
 
 
-class Scope(Enum):
+class OptionScope(Enum):
     """What an option belongs to, and so when it may change."""
 
     LAUNCH = "one launch"
@@ -30,7 +30,7 @@ class Scope(Enum):
     WORDS = "what a file of raw instruction words does not say itself"
 
 
-class Kind(Enum):
+class OptionKind(Enum):
     """What a value is."""
 
     WHOLE = "a whole number"
@@ -41,7 +41,7 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class OptionSpec:
     """One option.
 
     Attributes:
@@ -61,8 +61,8 @@ class Option:
     """
 
     name: str
-    scope: Scope
-    kind: Kind
+    scope: OptionScope
+    kind: OptionKind
     help: str = ""
     flag: str = ""
     short: str = ""
@@ -95,78 +95,83 @@ class Option:
         return "" if self.allows(value) else f"{self.name} {value}: {self.range}"
 
 
-_LAUNCH, _MACHINE, _DEVICE, _WORDS = Scope.LAUNCH, Scope.MACHINE, Scope.DEVICE, Scope.WORDS
-_WHOLE, _TEXT, _TEXTS = Kind.WHOLE, Kind.TEXT, Kind.TEXTS
+_LAUNCH, _MACHINE, _DEVICE, _WORDS = (
+    OptionScope.LAUNCH,
+    OptionScope.MACHINE,
+    OptionScope.DEVICE,
+    OptionScope.WORDS,
+)
+_WHOLE, _TEXT, _TEXTS = OptionKind.WHOLE, OptionKind.TEXT, OptionKind.TEXTS
 
 OPTIONS = (
-    Option(
+    OptionSpec(
         "launch", _LAUNCH, _TEXT, "the launch table (default: PROG.toml)",
         "launch", metavar="FILE.toml",
     ),
-    Option(
+    OptionSpec(
         "kernel", _LAUNCH, _TEXT, "entry point",
         "kernel", "k", "NAME", table="", setting="kernel",
     ),
-    Option(
+    OptionSpec(
         "grid", _LAUNCH, _TEXT, "blocks",
         "grid", "g", "X[,Y[,Z]]", table="", setting="blocks",
     ),
-    Option(
+    OptionSpec(
         "block", _LAUNCH, _TEXT, "threads of a block",
         "block", "b", "X[,Y[,Z]]", table="", setting="threads of a block",
     ),
-    Option(
+    OptionSpec(
         "cluster", _LAUNCH, _TEXT, "blocks of a cluster (sm_90 and later)",
         "cluster", metavar="X[,Y[,Z]]", table="", setting="blocks of a cluster",
     ),
-    Option(
+    OptionSpec(
         "shared_bytes", _LAUNCH, _WHOLE, "dynamic shared memory",
         "shared", metavar="BYTES", table="", setting="dynamic shared memory",
     ),
-    Option(
+    OptionSpec(
         "args", _LAUNCH, _TEXTS,
         "an argument: i32:1000, f32:2.5, x=f32[1000]:lcg_real(seed=1,lo=0,hi=1), y=@y.npy; "
         "all of them in order, or NAME=VALUE for those that differ from the launch table",
         "arg", "a", "ARG", table="", setting="one argument, NAME=VALUE,",
     ),
-    Option("symbols", _LAUNCH, _TEXTS, "set a variable", "symbol", metavar="NAME=…", table=""),
-    Option(
+    OptionSpec("symbols", _LAUNCH, _TEXTS, "set a variable", "symbol", metavar="NAME=…", table=""),
+    OptionSpec(
         "outputs", _LAUNCH, _TEXTS, "show at the end", "output", "o", "NAME[A:B]", table="",
     ),
-    Option(
+    OptionSpec(
         "num_sms", _MACHINE, _WHOLE, "SMs of the emulated GPU",
         "num-sms", metavar="N", table="sm", least=1, most=511,
     ),
-    Option(
+    OptionSpec(
         "seed", _MACHINE, _WHOLE, "schedule seed (default 0: round robin)",
         "seed", metavar="N", table="sm",
     ),
-    Option(
-        "arch", _DEVICE, Kind.ARCH, "architecture (of raw words)", "arch", table="sm",
+    OptionSpec(
+        "arch", _DEVICE, OptionKind.ARCH, "architecture (of raw words)", "arch", table="sm",
     ),
-    Option(
+    OptionSpec(
         "heap_bytes", _DEVICE, _WHOLE, "device heap", "heap", metavar="BYTES", table="sm",
     ),
-    Option(
+    OptionSpec(
         "stack_bytes", _MACHINE, _WHOLE, "local stack of a thread",
         "stack", metavar="BYTES", table="sm",
     ),
-    Option(
-        "engine", _MACHINE, Kind.CHOICE,
+    OptionSpec(
+        "engine", _MACHINE, OptionKind.CHOICE,
         "step by step, compiled code, or whatever is best (default)",
         "engine", default="auto", choices=tuple(ENGINES),
     ),
-    Option(
+    OptionSpec(
         "jobs", _MACHINE, _WHOLE,
         "host threads for compiled code; with more than one, the order of instructions of "
         "different blocks is not the same from run to run",
         "jobs", metavar="N", least=1, most=256, default=DEFAULT_JOBS,
     ),
-    Option("num_regs", _WORDS, _WHOLE, table="raw", least=1, most=255),
-    Option("num_barriers", _WORDS, _WHOLE, table="raw", most=16),
-    Option("params", _WORDS, _TEXTS, table="raw"),
-    Option("shared_bytes", _WORDS, _WHOLE, table="raw"),
-    Option("local_bytes", _WORDS, _WHOLE, table="raw"),
+    OptionSpec("num_regs", _WORDS, _WHOLE, table="raw", least=1, most=255),
+    OptionSpec("num_barriers", _WORDS, _WHOLE, table="raw", most=16),
+    OptionSpec("params", _WORDS, _TEXTS, table="raw"),
+    OptionSpec("shared_bytes", _WORDS, _WHOLE, table="raw"),
+    OptionSpec("local_bytes", _WORDS, _WHOLE, table="raw"),
 )  # fmt: skip
 """Every option, in the order that usage texts list them."""
 
@@ -174,12 +179,12 @@ FLAGS = tuple(option for option in OPTIONS if option.flag)
 """Those that are flags of every verb that launches."""
 
 
-def option(name: str) -> Option:
+def option(name: str) -> OptionSpec:
     """The flag-bearing option called `name`."""
     return _BY_NAME[name]
 
 
-def keys(table: str) -> dict[str, Option]:
+def keys(table: str) -> dict[str, OptionSpec]:
     """The keys of a section of the launch table ("" is its top level)."""
     return {row.name: row for row in OPTIONS if row.table == table}
 

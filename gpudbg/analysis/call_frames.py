@@ -39,7 +39,7 @@ _SIZES: Final = {"64": 2, "128": 4}
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FunctionEntry:
     """What a register held when the function began."""
 
     register: int
@@ -59,7 +59,7 @@ class Constant:
     value: int
 
 
-Value = Entry | Stack | Constant
+Value = FunctionEntry | Stack | Constant
 BARRIERS: Final = 1000
 """`Entry(BARRIERS + n)` is what convergence barrier Bn held."""
 FIRST_SAVED_BARRIER: Final = 6
@@ -119,7 +119,7 @@ class FunctionFacts:
             return None
         if register < BARRIERS and register not in self.touched:
             return "R", register
-        found = [place for place, value in state.items() if value == Entry(register)]
+        found = [place for place, value in state.items() if value == FunctionEntry(register)]
         # The register itself where it still has it: no memory needs to be read.
         return min(found, key=lambda place: (place[0] != "R", place), default=None)
 
@@ -210,7 +210,7 @@ class _Walk:
         self._found.touched = frozenset(touched)
         state: State = {("R", n): _first_value(n) for n in touched}
         barriers = self._found.uses = frozenset(self._barriers())
-        state |= {("B", n): Entry(BARRIERS + n) for n in barriers}
+        state |= {("B", n): FunctionEntry(BARRIERS + n) for n in barriers}
         self._spread(self._frames.layout.first(self._first), state)
         if self._indirect:
             state = self._indirect[0]
@@ -232,7 +232,9 @@ class _Walk:
             self._found.barriers = frozenset(
                 n
                 for n in barriers
-                if all(state.get(("B", n)) == Entry(BARRIERS + n) for _, state in self._returns)
+                if all(
+                    state.get(("B", n)) == FunctionEntry(BARRIERS + n) for _, state in self._returns
+                )
             )
         return self._found
 
@@ -331,7 +333,7 @@ class _Walk:
 
 
 def _first_value(register: int) -> Value:
-    return Stack(0) if register == STACK_POINTER else Entry(register)
+    return Stack(0) if register == STACK_POINTER else FunctionEntry(register)
 
 
 def _joined(a: State, b: State) -> State:
@@ -344,7 +346,9 @@ def _return(pc: int, insn: Instruction, state: State) -> Return | None:
         return None
     low, high = state.get(("R", pair.index)), state.get(("R", pair.index + 1))
     known = high.value if isinstance(high, Constant) else None
-    if not isinstance(low, Entry) or (known is None and high != Entry(low.register + 1)):
+    if not isinstance(low, FunctionEntry) or (
+        known is None and high != FunctionEntry(low.register + 1)
+    ):
         return None
     base = insn.target(pc) if "REL" in insn.m else 0
     return Return(low.register, base or 0, known)
@@ -391,7 +395,7 @@ def _moved_barrier(insn: Instruction, barrier: int, state: State) -> State:
     after.pop(("B", barrier), None)
     if isinstance(source, Reg) and insn.unconditional:  # BMOV Bn, R
         value = state.get(("R", source.index))
-        if isinstance(value, Entry) and value.register >= BARRIERS:
+        if isinstance(value, FunctionEntry) and value.register >= BARRIERS:
             after["B", barrier] = value
     return after
 

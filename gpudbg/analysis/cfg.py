@@ -43,7 +43,7 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class BasicBlock:
     """Instructions with one way in and out; offsets, and the edges out of it.
 
     `ends` says how control leaves where no edge does: "exit", "return", or "".
@@ -168,7 +168,7 @@ class Flow:
         return []
 
     # ---- blocks ------------------------------------------------------------------------
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[BasicBlock]:
         """Basic blocks in address order."""
         offsets = list(self.instructions)
         leaders = {offsets[0]} if offsets else set()
@@ -180,7 +180,7 @@ class Flow:
                 target = insn.target(offset)
                 if target is not None:
                     leaders.add(self.layout.first(target))
-        out: list[Block] = []
+        out: list[BasicBlock] = []
         current: list[int] = []
         for offset in offsets:
             if offset in leaders and current:
@@ -191,7 +191,7 @@ class Flow:
             out.append(self._block(current))
         return out
 
-    def _block(self, offsets: list[int]) -> Block:
+    def _block(self, offsets: list[int]) -> BasicBlock:
         last = offsets[-1]
         insn = self.instructions[last]
         edges: list[Edge] = []
@@ -207,10 +207,10 @@ class Flow:
             ends = "exit"
         elif insn.op in POPS and not self.targets(last):
             ends = "return" if insn.op == "RET" else "unknown"
-        return Block(offsets[0], tuple(offsets), tuple(edges), ends)
+        return BasicBlock(offsets[0], tuple(offsets), tuple(edges), ends)
 
 
-def to_dot(name: str, blocks: Iterable[Block], text: Mapping[int, str]) -> str:
+def to_dot(name: str, blocks: Iterable[BasicBlock], text: Mapping[int, str]) -> str:
     """The control-flow graph in Graphviz's language."""
     lines = [f'digraph "{_escape(name)}" {{', '  node [shape=box, fontname="monospace"];']
     styles = {"fall": "solid", "branch": "solid"}

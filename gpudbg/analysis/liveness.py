@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from gpudbg.analysis import cfg
-from gpudbg.analysis.cfg import JUMPS, Block, Flow
+from gpudbg.analysis.cfg import JUMPS, BasicBlock, Flow
 from gpudbg.isa.family import Instruction
 from gpudbg.isa.layout import instructions
 
@@ -71,7 +71,7 @@ class Liveness:
         self.live = self._backwards(blocks, every_read)
         self.written = self._forwards(blocks, layout.first(entry), every_write)
 
-    def _backwards(self, blocks: list[Block], every: int) -> dict[int, int]:
+    def _backwards(self, blocks: list[BasicBlock], every: int) -> dict[int, int]:
         """Live registers before each instruction."""
         into = {b.start: 0 for b in blocks}
         before: dict[int, int] = {}
@@ -91,7 +91,7 @@ class Liveness:
                     into[block.start], changed = live, True
         return before
 
-    def _forwards(self, blocks: list[Block], entry: int, every: int) -> dict[int, int]:
+    def _forwards(self, blocks: list[BasicBlock], entry: int, every: int) -> dict[int, int]:
         """Registers that may have been written before each instruction."""
         reached = {e.target for b in blocks for e in b.edges}
         # What nothing in the section goes to is called from somewhere.

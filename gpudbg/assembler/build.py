@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpudbg.architectures import is_wide
-from gpudbg.assembler.directives import DEFAULT_ARCH, Data, Draft, Files, Item
+from gpudbg.assembler.directives import DEFAULT_ARCH, Data, DirectiveFiles, Draft, Item
 from gpudbg.assembler.family import family_of
 from gpudbg.assembler.program import SassFunction, SassProgram, SassRelocation, SassSection
 from gpudbg.assembler.reader import Piece, Reader, SassLine, as_directive, is_word
@@ -45,7 +45,7 @@ def assemble_file(text: str, path: str | None = None, arch: str | None = None) -
         AssembleError: names file, line, column and what was expected; `errors` has all of them.
     """
     reader = Reader(text, path)
-    files = Files(reader, arch)
+    files = DirectiveFiles(reader, arch)
     _Collector(files).run()
     chosen = files.arch or DEFAULT_ARCH
     if not any(d.items for d in files.drafts):
@@ -62,7 +62,7 @@ def assemble_file(text: str, path: str | None = None, arch: str | None = None) -
     return program
 
 
-def _with_sections(files: Files, f: SassFunction) -> SassFunction:
+def _with_sections(files: DirectiveFiles, f: SassFunction) -> SassFunction:
     """A function with what nvdisasm's data sections say of it."""
     shared = files.sections.get(f".nv.shared.{f.name}", Data()).content
     bank0 = files.sections.get(f".nv.constant0.{f.name}", Data()).content
@@ -75,7 +75,9 @@ def _with_sections(files: Files, f: SassFunction) -> SassFunction:
     return replace(f, shared=max(f.shared, len(shared)), param_bytes=size, banks=banks)
 
 
-def _module_sections(files: Files, functions: tuple[SassFunction, ...]) -> Iterator[SassSection]:
+def _module_sections(
+    files: DirectiveFiles, functions: tuple[SassFunction, ...]
+) -> Iterator[SassSection]:
     """The data sections that belong to no function."""
     own = {f".nv.constant{n}.{f.name}" for f in functions for n in range(MAX_BANKS)}
     own |= {f".nv.shared.{f.name}" for f in functions}
@@ -133,7 +135,7 @@ def _missing_label(text: str, column: int | None, relative: frozenset[str]) -> s
 class _Collector:
     """Sorts lines into functions and gives instructions their control groups."""
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: DirectiveFiles) -> None:
         self._files = files
         self._controls: list[Control] = []
         self._seen_words = False
@@ -231,7 +233,7 @@ class _Collector:
 class _Function:
     """Assembles one function."""
 
-    def __init__(self, files: Files, draft: Draft, arch: str) -> None:
+    def __init__(self, files: DirectiveFiles, draft: Draft, arch: str) -> None:
         self._files = files
         self._draft = draft
         self._arch = arch

@@ -72,7 +72,7 @@ class Draft:
     externs: list[str] = field(default_factory=list)
 
 
-class Files:
+class DirectiveFiles:
     """State of reading: functions, names, data, and where the next line belongs."""
 
     def __init__(self, reader: Reader, arch: str | None) -> None:
@@ -339,25 +339,25 @@ _NUMBERS = {
     "crs": (0, 1 << 20),
 }
 _ALIASES = {"regs": "registers", "frame": "local"}
-_HANDLERS: dict[str, Callable[[Files, SassLine], None]] = {
-    "arch": Files.set_arch,
-    "target": Files.set_arch,
-    "headerflags": Files.header_flags,
-    "sectioninfo": Files.section_info,
-    "sectionflags": Files.section_info,
-    "other": Files.other,
-    "kernel": Files.kernel,
-    "entry": Files.kernel,
-    "func": Files.func,
-    "section": Files.section,
-    "text": Files.text,
-    "const": Files.const,
-    "equ": Files.equ,
-    "set": Files.equ,
-    "param": Files.param,
-    "reloc": Files.reloc,
-    "targets": Files.targets,
-    "extern": Files.extern,
+_HANDLERS: dict[str, Callable[[DirectiveFiles, SassLine], None]] = {
+    "arch": DirectiveFiles.set_arch,
+    "target": DirectiveFiles.set_arch,
+    "headerflags": DirectiveFiles.header_flags,
+    "sectioninfo": DirectiveFiles.section_info,
+    "sectionflags": DirectiveFiles.section_info,
+    "other": DirectiveFiles.other,
+    "kernel": DirectiveFiles.kernel,
+    "entry": DirectiveFiles.kernel,
+    "func": DirectiveFiles.func,
+    "section": DirectiveFiles.section,
+    "text": DirectiveFiles.text,
+    "const": DirectiveFiles.const,
+    "equ": DirectiveFiles.equ,
+    "set": DirectiveFiles.equ,
+    "param": DirectiveFiles.param,
+    "reloc": DirectiveFiles.reloc,
+    "targets": DirectiveFiles.targets,
+    "extern": DirectiveFiles.extern,
     **FRAME_HANDLERS,
 }
 _IGNORED = frozenset("global weak type size align elftype file loc visible sectionentsize".split())

@@ -16,20 +16,20 @@ from gpudbg.assembler.frame import (
 )
 
 if TYPE_CHECKING:
-    from gpudbg.assembler.directives import Files
+    from gpudbg.assembler.directives import DirectiveFiles
     from gpudbg.assembler.reader import SassLine
 
 _STRING = re.compile(r'\s*"([^"]*)"\s*(?:,|$)')
 MAX_PARTS = 1 << 17
 
 
-def _frame(files: Files, line: SassLine) -> Frame:
+def _frame(files: DirectiveFiles, line: SassLine) -> Frame:
     if files.frame is None:
         raise files.error(line, "outside of a frame", ".elf before")
     return files.frame
 
 
-def _part(files: Files, line: SassLine) -> FramePart:
+def _part(files: DirectiveFiles, line: SassLine) -> FramePart:
     frame = _frame(files, line)
     if not frame.parts:
         raise files.error(line, "outside of a section", ".part before")
@@ -37,7 +37,7 @@ def _part(files: Files, line: SassLine) -> FramePart:
 
 
 def _fields(
-    files: Files, line: SassLine, words: list[str], keys: tuple[str, ...]
+    files: DirectiveFiles, line: SassLine, words: list[str], keys: tuple[str, ...]
 ) -> dict[str, int]:
     """`key=value` words."""
     out = {}
@@ -49,21 +49,21 @@ def _fields(
     return out
 
 
-def _bytes(files: Files, line: SassLine, text: str) -> bytes:
+def _bytes(files: DirectiveFiles, line: SassLine, text: str) -> bytes:
     try:
         return bytes.fromhex(text)
     except ValueError:
         raise files.error(line, f"{text[:20]!r} are no bytes", "hexadecimal digits") from None
 
 
-def elf(files: Files, line: SassLine) -> None:
+def elf(files: DirectiveFiles, line: SassLine) -> None:
     """.elf: a frame begins"""
     if files.frame is not None:
         raise files.error(line, "a second frame", "one .elf")
     files.frame = Frame(_fields(files, line, line.argument.split(), HEADER_KEYS))
 
 
-def part(files: Files, line: SassLine) -> None:
+def part(files: DirectiveFiles, line: SassLine) -> None:
     """.part: a section of the frame begins"""
     frame = _frame(files, line)
     if len(frame.parts) >= MAX_PARTS:
@@ -74,7 +74,7 @@ def part(files: Files, line: SassLine) -> None:
     files.begin_part(made.content)
 
 
-def strings(files: Files, line: SassLine) -> None:
+def strings(files: DirectiveFiles, line: SassLine) -> None:
     """.strings: zero-terminated strings"""
     at, content = 0, _part(files, line).content
     while at < len(line.argument):
@@ -85,19 +85,19 @@ def strings(files: Files, line: SassLine) -> None:
         at = found.end()
 
 
-def symbol(files: Files, line: SassLine) -> None:
+def symbol(files: DirectiveFiles, line: SassLine) -> None:
     """.symbol: a row of the symbol table"""
     name, *words = line.argument.split() or [""]
     row = (name.removeprefix("?"), _fields(files, line, words, SYMBOL_KEYS))
     _part(files, line).symbols.append(row)
 
 
-def hexadecimal(files: Files, line: SassLine) -> None:
+def hexadecimal(files: DirectiveFiles, line: SassLine) -> None:
     """.hex: contents"""
     _part(files, line).content += _bytes(files, line, line.argument)
 
 
-def segment(files: Files, line: SassLine) -> None:
+def segment(files: DirectiveFiles, line: SassLine) -> None:
     """.segment: a program header"""
     words = [word.strip() for word in line.argument.split(",")]
     if len(words) != SEGMENT_FIELDS:
@@ -106,14 +106,14 @@ def segment(files: Files, line: SassLine) -> None:
     _frame(files, line).segments.append(row)
 
 
-def patch(files: Files, line: SassLine) -> None:
+def patch(files: DirectiveFiles, line: SassLine) -> None:
     """.patch: bytes between sections"""
     at, _, data = line.argument.partition(",")
     row = (files.number(line, at.strip()), _bytes(files, line, data.strip()))
     _frame(files, line).patches.append(row)
 
 
-HANDLERS: dict[str, Callable[[Files, SassLine], None]] = {
+HANDLERS: dict[str, Callable[[DirectiveFiles, SassLine], None]] = {
     "elf": elf,
     "part": part,
     "strings": strings,

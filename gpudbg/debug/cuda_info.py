@@ -16,7 +16,7 @@ from gpudbg.answers import Table, TableStyle, column, typed_row
 from gpudbg.answers.columns import CENTER, LEFT, RIGHT
 from gpudbg.answers.formats import COORDINATES, COUNT, Format, spoken
 from gpudbg.debug.focus import cuda_coords as coords
-from gpudbg.debug.focus.cuda_coords import Place, Wanted
+from gpudbg.debug.focus.cuda_coords import LanePlace, Wanted
 from gpudbg.debug.focus.focus import Dim3, Focus
 from gpudbg.debug.stops.cuda_exceptions import EXCEPTIONS, exception_of
 from gpudbg.debug.values.frames import waiting_pc
@@ -74,11 +74,11 @@ def _filter(session: DebugSession, text: str) -> Wanted:
     return wanted
 
 
-def _here(session: DebugSession) -> Place | None:
+def _here(session: DebugSession) -> LanePlace | None:
     return None if session.focus is None or session.finished else coords.current(session)
 
 
-def _wanted(session: DebugSession, wanted: Wanted) -> list[Place]:
+def _wanted(session: DebugSession, wanted: Wanted) -> list[LanePlace]:
     here = _here(session)
     if here is None:
         return []
@@ -91,7 +91,7 @@ def _wanted(session: DebugSession, wanted: Wanted) -> list[Place]:
     return found
 
 
-def _warps(found: list[Place]) -> list[WarpState]:
+def _warps(found: list[LanePlace]) -> list[WarpState]:
     return list({id(p.state): p.state for p in found}.values())
 
 
@@ -264,7 +264,7 @@ class LaunchRow:
     invocation: str = column("Invocation", align=LEFT)
 
 
-def _launches(session: DebugSession, here: Place | None) -> list[LaunchRow]:
+def _launches(session: DebugSession, here: LanePlace | None) -> list[LaunchRow]:
     if here is None:
         return []
     grid = session.grid
@@ -349,11 +349,11 @@ class BlockRange:
 def _blocks(session: DebugSession, wanted: Wanted) -> Table:
     here = _here(session)
     size = session.grid.grid
-    first: dict[Dim3, Place] = {}
+    first: dict[Dim3, LanePlace] = {}
     for p in _wanted(session, wanted):
         first.setdefault(p.block, p)
     order = sorted(first.values(), key=lambda p: _number(p.block, size))
-    groups: list[list[Place]] = []
+    groups: list[list[LanePlace]] = []
     for p in order:
         joins = groups and _number(p.block, size) == _number(groups[-1][-1].block, size) + 1
         if joins and _coalescing(session):
@@ -419,10 +419,10 @@ def _threads(session: DebugSession, wanted: Wanted) -> Table:
     grid = session.grid
     per_block = grid.block[0] * grid.block[1] * grid.block[2]
 
-    def number(p: Place) -> int:
+    def number(p: LanePlace) -> int:
         return _number(p.block, grid.grid) * per_block + _number(p.thread, grid.block)
 
-    groups: list[tuple[int, list[Place]]] = []
+    groups: list[tuple[int, list[LanePlace]]] = []
     for p in sorted(_wanted(session, wanted), key=number):
         pc = waiting_pc(session, p.state, p.lane)
         joins = groups and groups[-1][0] == pc and number(groups[-1][1][-1]) + 1 == number(p)
@@ -438,11 +438,13 @@ def _threads(session: DebugSession, wanted: Wanted) -> Table:
     return _table(f"{name}InfoCudaThreadsTable", "No CUDA threads.", ThreadRange, rows, columns)
 
 
-def _focuses(group: list[Place]) -> list[Focus]:
+def _focuses(group: list[LanePlace]) -> list[Focus]:
     return [p.focus for p in group]
 
 
-def _thread_range(session: DebugSession, pc: int, group: list[Place], current: bool) -> ThreadRange:
+def _thread_range(
+    session: DebugSession, pc: int, group: list[LanePlace], current: bool
+) -> ThreadRange:
     low, high = group[0], group[-1]
     line = session.symbols.line(pc)
     return ThreadRange(

@@ -96,7 +96,7 @@ class SessionMeter:
         return self._meter.now(self._inferior.grid)
 
 
-class Line:
+class ProgressLine:
     """A line on a terminal that is written over and over."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -129,7 +129,7 @@ class Line:
         self._stream.flush()
 
 
-class Log(Line):
+class Log(ProgressLine):
     """Lines of a log."""
 
     def tell(self, grid: Grid) -> None:
@@ -150,7 +150,7 @@ def shown(session: DebugSession, stream: TextIO | None = None) -> Iterator[None]
     if gpu.on_progress is not None:
         yield
         return
-    line = Line(stream) if stream.isatty() else Log(stream)
+    line = ProgressLine(stream) if stream.isatty() else Log(stream)
     gpu.on_progress = line.tell
     # What the device prints comes on lines of its own.
     session.output.listeners.insert(0, line.hide)

@@ -36,7 +36,7 @@ from gpudbg.debug.interrupts import interruptible
 from gpudbg.debug.look import SessionMemory
 from gpudbg.debug.registry import Command, CommandTable, Output
 from gpudbg.debug.running import Runner
-from gpudbg.debug.script import Line, Player, Scope, play
+from gpudbg.debug.script import Player, Scope, ScriptLine, play
 from gpudbg.debug.script.blocks import statements
 from gpudbg.debug.script.host import SessionHost
 from gpudbg.debug.settings import SCOPES, Settings
@@ -795,7 +795,7 @@ class DebugSession(Inferior):
         answers: list[tuple[str, Output]] = []
         scripted = False
 
-        def one(line: Line) -> None:
+        def one(line: ScriptLine) -> None:
             nonlocal scripted
             scripted = scripted or player.scripted
             answers.append((line.text, self.plain_command(line.text)))

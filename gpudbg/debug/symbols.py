@@ -71,7 +71,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CodePlace:
     """Where an instruction is in the source, with None for what is not known.
 
     `function` is the innermost one, inlined ones included; `inlined_at` are the calls through which
@@ -193,7 +193,7 @@ class Symbols:
             )
         return self._calls_cache[pc]
 
-    def place(self, pc: int) -> Place:
+    def place(self, pc: int) -> CodePlace:
         """The source place of a pc as data."""
         line, calls = self.line(pc), self.calls(pc)
         own = self.function(pc) or None
@@ -202,7 +202,7 @@ class Symbols:
             CallSite(caller, at.file, at.number)
             for caller, (_, at) in zip(callers, calls, strict=False)
         )
-        return Place(
+        return CodePlace(
             line.file if line else None,
             line.number if line else None,
             (calls[0][0] or None) if calls else own,

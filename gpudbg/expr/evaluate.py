@@ -206,7 +206,7 @@ def _number(node: ast.Number, context: Context) -> Result:
     return uniform(node.value, node.type)
 
 
-def _name(node: ast.Name, context: Context) -> Result:
+def _name(node: ast.NameNode, context: Context) -> Result:
     text = node.text
     if m := _REGISTER.match(text):
         return _register(m["kind"].upper(), int(m["index"]), context)
@@ -601,7 +601,7 @@ def _cast(node: ast.Cast, context: Context) -> Result:
 
 def _index(node: ast.Index, context: Context) -> Result:
     index = _value(node.index, context)
-    if isinstance(node.base, ast.Name) and node.base.text in SPACE_ARRAYS:
+    if isinstance(node.base, ast.NameNode) and node.base.text in SPACE_ARRAYS:
         space = node.base.text.strip("_")
         # shared[i] is the i-th 32-bit word, as a kernel author counts an int array.
         return _element(space, np.zeros(LANES, np.uint64), U32, index, context)
@@ -636,14 +636,14 @@ def _element(
 def _variable(node: ast.Node, result: Result) -> tuple[str, CType, NDArray[np.uint64]] | None:
     """A variable's own place: with only its size known, a number may be an array's one element."""
     place = result.place
-    if not isinstance(node, ast.Name) or not isinstance(result.type, Scalar) or place is None:
+    if not isinstance(node, ast.NameNode) or not isinstance(result.type, Scalar) or place is None:
         return None
     if place.kind != "memory" or place.addresses is None:
         return None
     return place.space, result.type, place.addresses
 
 
-def _member_node(node: ast.Member, context: Context) -> Result:
+def _member_node(node: ast.MemberNode, context: Context) -> Result:
     return _member(_value(node.base, context), node.name, context)
 
 
@@ -660,11 +660,11 @@ def is_register(text: str) -> bool:
 
 def _assign(node: ast.Assign, context: Context) -> Result:
     value = _value(node.value, context)
-    if isinstance(node.target, ast.Name) and _is_new(node.target.text, context):
+    if isinstance(node.target, ast.NameNode) and _is_new(node.target.text, context):
         context.set_variable(node.target.text, value)
         return value
     target = _value(node.target, context)
-    if isinstance(node.target, ast.Name) and target.place is not None:
+    if isinstance(node.target, ast.NameNode) and target.place is not None:
         if target.place.kind in ("variable", "text"):
             context.set_variable(node.target.text, value)
             return value
@@ -674,14 +674,14 @@ def _assign(node: ast.Assign, context: Context) -> Result:
 
 _EVALUATORS: dict[type, Callable[[Any, Context], Result]] = {
     ast.Number: _number,
-    ast.Name: _name,
+    ast.NameNode: _name,
     ast.ConstBank: _const_bank,
     ast.Unary: _unary,
     ast.Binary: _binary,
     ast.Conditional: _conditional,
     ast.Cast: _cast,
     ast.Index: _index,
-    ast.Member: _member_node,
+    ast.MemberNode: _member_node,
     ast.Text: _text,
     ast.Call: _call,
     ast.Assign: _assign,

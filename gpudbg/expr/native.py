@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from gpudbg.errors import CommandError
 from gpudbg.expr.evaluate import Context, evaluate
-from gpudbg.expr.parse import Binary, Name, Node, Number, Unary
+from gpudbg.expr.parse import Binary, NameNode, Node, Number, Unary
 from gpudbg.expr.types import BOOL, F32, F64, I32, U32, Scalar, common, promote
 from gpudbg.sm.conditions import Condition
 from gpudbg.sm.semantics.machine import M, Operations, V, W
@@ -52,7 +52,7 @@ def native(node: Node, context: Context) -> Condition | None:
 def _translated(node: Node, context: Context) -> tuple[Tree, Scalar]:
     if isinstance(node, Number):
         return ("number", node.value), node.type
-    if isinstance(node, Name):
+    if isinstance(node, NameNode):
         return _name(node, context)
     if isinstance(node, Unary):
         return _unary(node, context)
@@ -61,7 +61,7 @@ def _translated(node: Node, context: Context) -> tuple[Tree, Scalar]:
     raise _OtherError
 
 
-def _name(node: Name, context: Context) -> tuple[Tree, Scalar]:
+def _name(node: NameNode, context: Context) -> tuple[Tree, Scalar]:
     if node.text in COORDINATES:
         return ("sreg", COORDINATES[node.text]), U32
     found = evaluate(node, context)

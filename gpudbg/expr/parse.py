@@ -38,7 +38,7 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class NameNode:
     """A register, coordinate, special register or symbol; `$` and `%` kept."""
 
     text: str
@@ -96,7 +96,7 @@ class Index:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class MemberNode:
     """x.name, or x->name where x is a pointer"""
 
     base: Node
@@ -128,28 +128,28 @@ class Assign:
 
 Node = (
     Number
-    | Name
+    | NameNode
     | ConstBank
     | Unary
     | Binary
     | Conditional
     | Cast
     | Index
-    | Member
+    | MemberNode
     | Text
     | Call
     | Assign
 )
 NODES = (
     Number,
-    Name,
+    NameNode,
     ConstBank,
     Unary,
     Binary,
     Conditional,
     Cast,
     Index,
-    Member,
+    MemberNode,
     Text,
     Call,
     Assign,
@@ -393,7 +393,7 @@ class _Parser:
             t = self.peek()
             if t is not None and t.kind == "member":
                 self.at += 1
-                node = Member(node, t.text.lstrip("->. "))
+                node = MemberNode(node, t.text.lstrip("->. "))
                 continue
             if t is not None and t.kind == "after":
                 self.at += 1
@@ -404,7 +404,7 @@ class _Parser:
                 return node
             index = self.expression()
             self.expect("]")
-            if isinstance(node, Name) and node.text == "c":
+            if isinstance(node, NameNode) and node.text == "c":
                 self.expect("[")
                 node = ConstBank(index, self.expression())
                 self.expect("]")
@@ -429,7 +429,7 @@ class _Parser:
         if t.kind == "name" and t.text in FUNCTIONS:
             return self.call(t)
         if t.kind == "name":
-            return Name(t.text, t.column)
+            return NameNode(t.text, t.column)
         if t.text == "(":
             node = self.expression()
             self.expect(")")
@@ -496,9 +496,9 @@ def walk(node: Node) -> Iterator[Node]:
         waiting += reversed(children(one))
 
 
-def names(node: Node) -> list[Name]:
+def names(node: Node) -> list[NameNode]:
     """Every name in a tree."""
-    return [one for one in walk(node) if isinstance(one, Name)]
+    return [one for one in walk(node) if isinstance(one, NameNode)]
 
 
 def _check_depth(tree: Node) -> None:

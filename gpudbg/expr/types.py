@@ -70,7 +70,7 @@ class Array:
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class StructField:
     """A member of a structure: where it begins in it, in bytes."""
 
     name: str
@@ -83,10 +83,10 @@ class Struct:
     """A structure or union in memory; `size` in bytes."""
 
     name: str
-    fields: tuple[Field, ...]
+    fields: tuple[StructField, ...]
     size: int
 
-    def field(self, name: str) -> Field | None:
+    def field(self, name: str) -> StructField | None:
         """The member of a name."""
         return next((f for f in self.fields if f.name == name), None)
 

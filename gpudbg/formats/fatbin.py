@@ -68,7 +68,7 @@ _ENTRY = Struct("<HHIQIIHHIIIQQQ")
 
 
 @dataclass(frozen=True, slots=True)
-class Image:
+class FatbinImage:
     """One entry of a container.
 
     Attributes:
@@ -128,7 +128,7 @@ class Image:
         return data
 
 
-def read_images(data: bytes, path: str = "<bytes>") -> tuple[Image, ...]:
+def read_images(data: bytes, path: str = "<bytes>") -> tuple[FatbinImage, ...]:
     """The entries of a fat binary, or of a host ELF file that embeds some.
 
     Args:
@@ -156,7 +156,7 @@ def read_images(data: bytes, path: str = "<bytes>") -> tuple[Image, ...]:
     return tuple(found)
 
 
-def _containers(data: bytes, path: str, start: int, end: int) -> Iterator[Image]:
+def _containers(data: bytes, path: str, start: int, end: int) -> Iterator[FatbinImage]:
     """Images of the containers between two file offsets; zero padding may separate them."""
     at, parts = start, 0
     while True:
@@ -204,7 +204,7 @@ def _header(data: bytes, path: str, at: int, end: int) -> _Header:
     return header
 
 
-def _image(data: bytes, path: str, at: int, stop: int) -> tuple[Image, int]:
+def _image(data: bytes, path: str, at: int, stop: int) -> tuple[FatbinImage, int]:
     """The entry at a file offset, and where the next one starts."""
     if at + _ENTRY.size > len(data):
         raise LoadError("damaged or truncated fat binary entry", path=path, offset=at)
@@ -218,7 +218,7 @@ def _image(data: bytes, path: str, at: int, stop: int) -> tuple[Image, int]:
     name = b""
     if entry.name_offset:
         name = data[at + entry.name_offset : start][: entry.name_bytes]
-    image = Image(
+    image = FatbinImage(
         kind=KINDS.get(entry.kind, f"kind {entry.kind}"),
         arch=f"sm_{entry.arch}",
         compression=compression,

@@ -15,7 +15,7 @@ from gpudbg.formats.program import SUPPORTED_ARCHS, Program, runs_on
 from gpudbg.formats.reading import read_bytes
 
 if TYPE_CHECKING:
-    from gpudbg.formats.fatbin import Image
+    from gpudbg.formats.fatbin import FatbinImage
     from gpudbg.formats.launch import Launch
 
 BANK_0 = ".nv.constant0."
@@ -70,7 +70,7 @@ def read_program(
     return read_raw(data, name, launch, arch)
 
 
-def held_images(source: str | Path) -> tuple[Image, ...]:
+def held_images(source: str | Path) -> tuple[FatbinImage, ...]:
     """What a fat binary or host file holds; empty for any other file.
 
     Raises:
@@ -91,7 +91,7 @@ def is_cubin(data: bytes) -> bool:
 
 
 def pick(
-    images: tuple[Image, ...], path: str, arch: str | None = None, kernel: str | None = None
+    images: tuple[FatbinImage, ...], path: str, arch: str | None = None, kernel: str | None = None
 ) -> Program:
     """The program of a fat binary to run.
 
@@ -108,8 +108,8 @@ def pick(
     """
     from gpudbg.formats.names import written_as
 
-    held: list[tuple[Image, tuple[str, ...]]] = []
-    near: list[Image] = []
+    held: list[tuple[FatbinImage, tuple[str, ...]]] = []
+    near: list[FatbinImage] = []
     for image in cubins_for(images, path, arch):
         names = kernel_names(image.read(), path)
         if names:
@@ -123,7 +123,9 @@ def pick(
     return _picked(near[0] if len(near) == 1 else held[0][0], path, held)
 
 
-def _picked(image: Image, path: str, held: list[tuple[Image, tuple[str, ...]]]) -> Program:
+def _picked(
+    image: FatbinImage, path: str, held: list[tuple[FatbinImage, tuple[str, ...]]]
+) -> Program:
     """One cubin of a file, and what its others have."""
     others = tuple(name for other, names in held if other is not image for name in names)
     program = read_cubin(bytes(image.read()), path)
@@ -131,11 +133,11 @@ def _picked(image: Image, path: str, held: list[tuple[Image, tuple[str, ...]]]) 
 
 
 def cubins_for(
-    images: tuple[Image, ...],
+    images: tuple[FatbinImage, ...],
     path: str,
     arch: str | None = None,
     archs: Sequence[str] = SUPPORTED_ARCHS,
-) -> list[Image]:
+) -> list[FatbinImage]:
     """The cubins of a file for one architecture, each content once.
 
     Args:
@@ -162,7 +164,7 @@ def cubins_for(
             hint="supported: " + ", ".join(archs),
         )
     best = (max if arch else min)((i.arch for i in cubins), key=age)
-    contents: dict[bytes, Image] = {}
+    contents: dict[bytes, FatbinImage] = {}
     for image in cubins:
         if image.arch == best:
             contents.setdefault(image.stored, image)

@@ -88,7 +88,7 @@ from gpudbg.formats.launch_args import given_args
 from gpudbg.formats.launch_machine import make_special, make_trap
 from gpudbg.formats.program import SUPPORTED_ARCHS
 from gpudbg.formats.reading import read_bytes
-from gpudbg.options import Option, keys
+from gpudbg.options import OptionSpec, keys
 
 MAX_FILE_BYTES = 1 << 24
 _CONTENT_KEYS = ("type", "count", "shape", "init", "file")
@@ -262,7 +262,7 @@ class _Reader:
             raise self.error(f"'{key}' must be a list of texts", (key,))
         return items
 
-    def integer(self, table: Mapping[str, Any], option: Option) -> int | None:
+    def integer(self, table: Mapping[str, Any], option: OptionSpec) -> int | None:
         """The integer of an option within its limits, or None when absent."""
         key, where = option.name, (option.table,) if option.table else ()
         value = table.get(key)

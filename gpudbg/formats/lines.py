@@ -36,7 +36,7 @@ _ROWS_PER_WORD, _MORE_ROWS = 4, 1 << 16
 """Most rows of a table: so many for a word of code, and so many more.  Compilers write under 2."""
 
 
-class Call(NamedTuple):
+class InlinedCall(NamedTuple):
     """A call that was inlined.
 
     Attributes:
@@ -69,7 +69,7 @@ class LineRow:
     end: int
     file: int
     line: int
-    inlined: tuple[Call, ...] = ()
+    inlined: tuple[InlinedCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,7 +123,7 @@ class LineTable:
         if exact is None:
             return ()
         wanted = self._wanted(file)
-        first: dict[tuple[str, int, tuple[Call, ...]], int] = {}
+        first: dict[tuple[str, int, tuple[InlinedCall, ...]], int] = {}
         for row in self.rows:
             if row.line == exact and row.file in wanted:
                 starts = self._functions.get(row.section, [0])
@@ -253,7 +253,7 @@ class _Place(NamedTuple):
     address: int
     file: int
     line: int
-    inlined: tuple[Call, ...]
+    inlined: tuple[InlinedCall, ...]
 
 
 class _Header(NamedTuple):
@@ -362,7 +362,7 @@ class _Reader:
     def _sequence(self, unit: _Cursor, header: _Header) -> None:
         """Rows up to the end of one sequence."""
         section, base, address, line, file = "", 0, 0, 1, 1
-        chain: tuple[Call, ...] = ()
+        chain: tuple[InlinedCall, ...] = ()
         places: list[_Place] = []
         while unit.at < unit.end:
             opcode = unit.fixed(1)
@@ -405,14 +405,14 @@ class _Reader:
 
     def _chain(
         self, places: list[_Place], context: int, name: int, header: _Header
-    ) -> tuple[Call, ...]:
+    ) -> tuple[InlinedCall, ...]:
         """The calls of rows inlined at row `context`, innermost first."""
         if not 0 < context <= len(places):
             return ()
         site = places[context - 1]
         file = header.files[site.file] if site.file < len(header.files) else -1
         text = self.names.at(name, name)
-        return (Call(file, site.line, text), *site.inlined)[:_MAX_DEPTH]
+        return (InlinedCall(file, site.line, text), *site.inlined)[:_MAX_DEPTH]
 
     def _emit(self, section: str, places: list[_Place], end: int, header: _Header) -> None:
         """Add a sequence's rows; a row lasts until the next row with another address."""

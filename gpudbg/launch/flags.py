@@ -15,7 +15,7 @@ from gpudbg.errors import UsageError
 from gpudbg.formats.initdata import suggest
 from gpudbg.formats.launch_text import split_name
 from gpudbg.formats.program import SUPPORTED_ARCHS
-from gpudbg.options import FLAGS, MAX_INTEGER, Kind, Option, Scope
+from gpudbg.options import FLAGS, MAX_INTEGER, OptionKind, OptionScope, OptionSpec
 from gpudbg.toolchain.options import add_compile_flags
 
 if TYPE_CHECKING:
@@ -47,21 +47,21 @@ def add_launch_flags(parser: argparse.ArgumentParser) -> None:
     add_compile_flags(parser)
 
 
-def _add_flag(group: argparse._ArgumentGroup, option: Option) -> None:
+def _add_flag(group: argparse._ArgumentGroup, option: OptionSpec) -> None:
     """One option as a flag."""
     names = [f"--{option.flag}", *([f"-{option.short}"] if option.short else [])]
     more: dict[str, Any] = {"help": option.help, "default": option.default}
     match option.kind:
-        case Kind.WHOLE:
+        case OptionKind.WHOLE:
             most = None if option.most == MAX_INTEGER else option.most
             more |= {"type": whole(option.least, most), "metavar": option.metavar}
-        case Kind.TEXTS:
+        case OptionKind.TEXTS:
             more |= {"action": "append", "default": [], "metavar": option.metavar}
-        case Kind.TEXT:
+        case OptionKind.TEXT:
             more |= {"metavar": option.metavar}
-        case Kind.ARCH:
+        case OptionKind.ARCH:
             more |= {"type": _arch, "metavar": "sm_NN"}
-        case Kind.CHOICE:
+        case OptionKind.CHOICE:
             more |= {"choices": option.choices}
     group.add_argument(*names, **more)
 
@@ -91,11 +91,13 @@ def launch_parser() -> FlagParser:
 
 
 LAUNCH_ONLY: dict[str, Any] = {
-    row.dest: [] if row.kind is Kind.TEXTS else None for row in FLAGS if row.scope is Scope.LAUNCH
+    row.dest: [] if row.kind is OptionKind.TEXTS else None
+    for row in FLAGS
+    if row.scope is OptionScope.LAUNCH
 }
 """Flags of one launch, with what stands for none given; the others are the machine's."""
 
-OF_THE_START = tuple(row.dest for row in FLAGS if row.scope is Scope.DEVICE)
+OF_THE_START = tuple(row.dest for row in FLAGS if row.scope is OptionScope.DEVICE)
 """Flags that a device is made with: they do not change while it lives."""
 
 

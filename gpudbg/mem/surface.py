@@ -62,7 +62,7 @@ def _ceil(a: int, b: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SurfacePlace:
     """Where a byte lies, step by step.
 
     Attributes:
@@ -174,7 +174,7 @@ class SurfaceLayout:
             gob = gob + ((z & ((1 << deep) - 1)) << high)
         return base + block * (GOB_BYTES << (high + deep)) + gob * GOB_BYTES + inner
 
-    def place(self, offset: int, view: View = "vm") -> Place | None:
+    def place(self, offset: int, view: View = "vm") -> SurfacePlace | None:
         """What lies at a byte offset; None before or after the surface (and in other levels)."""
         if not 0 <= offset:
             return None
@@ -184,7 +184,7 @@ class SurfaceLayout:
             return None
         if self.kind != "BLOCKLINEAR":
             y, x = divmod(rest, self.pitch or self.row_bytes)
-            return Place(x, y, 0, layer, offset, None, 0, (0, 0), x < self.row_bytes)
+            return SurfacePlace(x, y, 0, layer, offset, None, 0, (0, 0), x < self.row_bytes)
         index, rest = divmod(rest, self.block_bytes)
         gob, inner = divmod(rest, GOB_BYTES)
         gx, gy = GOB_VIEWS[view][1](inner)
@@ -195,7 +195,7 @@ class SurfaceLayout:
         y += gob % (1 << self.height_log2) * GOB_ROWS + gy
         z = (block[2] << self.depth_log2) + (gob >> self.height_log2)
         inside = x < self.row_bytes and y < self.height and z < self.depth
-        return Place(x, y, z, layer, offset, (index, block), gob, (gx, gy), inside)
+        return SurfacePlace(x, y, z, layer, offset, (index, block), gob, (gx, gy), inside)
 
     # ---- whole surfaces ----------------------------------------------------------------
 

@@ -12,8 +12,8 @@ from gpudbg.mem.surface import (
     GOB_ROWS,
     GOB_WIDTH,
     VIEWS,
-    Place,
     SurfaceLayout,
+    SurfacePlace,
     View,
     layout_of,
 )
@@ -96,7 +96,7 @@ def _offsets(layout: SurfaceLayout, landing: Landing) -> dict[View, int]:
     return {view: int(layout.offset(at["x"], at["y"], at["z"], at["l"], view)[0]) for view in VIEWS}
 
 
-def steps(layout: SurfaceLayout, place: Place) -> list[str]:
+def steps(layout: SurfaceLayout, place: SurfacePlace) -> list[str]:
     """How a place's offset comes about, one line per step."""
     lines = []
     if layout.layers > 1:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntFlag
 
-from gpudbg.regs.table_reader import Block, blocks
+from gpudbg.regs.table_reader import TableBlock, blocks
 from gpudbg.regs.words import Certainty, Family
 
 
@@ -55,7 +55,7 @@ class GlobalErrorRow:
         return int(self.flag).bit_length() - 1
 
 
-def _row(block: Block) -> GlobalErrorRow:
+def _row(block: TableBlock) -> GlobalErrorRow:
     head = block.head
     meaning, look_at = (line.plain for line in block.body)
     return GlobalErrorRow(

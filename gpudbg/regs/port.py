@@ -12,7 +12,7 @@ from enum import IntFlag
 
 from gpudbg.regs.esr import ESR_WORDS
 from gpudbg.regs.register_words import WORDS
-from gpudbg.regs.table_reader import Line, blocks, field_rows
+from gpudbg.regs.table_reader import TableLine, blocks, field_rows
 from gpudbg.regs.words import Certainty, Family, RegisterWord
 
 
@@ -69,7 +69,7 @@ def _offsets(name: str) -> dict[int, str]:
     return {int(line.words[0], 16): line.words[1] for line in _TABLE[name]}
 
 
-def _number(line: Line, option: str) -> int:
+def _number(line: TableLine, option: str) -> int:
     return int(line.options[option], 16)
 
 
@@ -78,7 +78,7 @@ _SM_BLOCK, _SM_BROADCAST, _SM_STRIDE, _SMS_PER_TPC = 0x700, 0x680, 0x80, 2
 
 
 @dataclass(frozen=True, slots=True)
-class AddressLayout:
+class PortAddressLayout:
     """How one range of chip generations places its SM registers.
 
     Attributes:
@@ -107,8 +107,8 @@ class AddressLayout:
         return (self.gpc_stride - self.tpc_base) // self.tpc_stride
 
 
-LAYOUTS: tuple[AddressLayout, ...] = tuple(
-    AddressLayout(
+LAYOUTS: tuple[PortAddressLayout, ...] = tuple(
+    PortAddressLayout(
         line.words[0],
         line.families,
         _number(line, "gpc_stride"),
@@ -134,7 +134,7 @@ class SmRegister:
         register: name of the register word.
     """
 
-    layout: AddressLayout
+    layout: PortAddressLayout
     gpc: int
     tpc: int
     sm: int | None
@@ -168,7 +168,7 @@ class SmRegister:
         return text if self.sm is None else f"{text}, SM {self.sm}"
 
 
-def _register_at(layout: AddressLayout, offset: int) -> tuple[int | None, str] | None:
+def _register_at(layout: PortAddressLayout, offset: int) -> tuple[int | None, str] | None:
     """(SM number, register name) of an offset within a TPC."""
     if not layout.two_sms:
         name = _ONE_SM_OFFSETS.get(offset)
@@ -181,7 +181,7 @@ def _register_at(layout: AddressLayout, offset: int) -> tuple[int | None, str] |
     return (sm, name) if name and 0 <= sm < _SMS_PER_TPC else None
 
 
-def locate(layout: AddressLayout, address: int) -> SmRegister | None:
+def locate(layout: PortAddressLayout, address: int) -> SmRegister | None:
     """The SM register at `address` under one layout."""
     gpc, rest = divmod(address - UNICAST_BASE, layout.gpc_stride)
     if not 0 <= gpc < layout.gpcs or rest < layout.tpc_base:
@@ -267,7 +267,7 @@ def masks_match(warp: int | None, globals_: int | None) -> Iterator[ReportMasks]
             yield row
 
 
-def layout_of_masks(warp: int | None, globals_: int | None) -> AddressLayout | None:
+def layout_of_masks(warp: int | None, globals_: int | None) -> PortAddressLayout | None:
     """The one layout all chips with these masks use; None when unknown or not unique."""
     if warp is None:
         return None

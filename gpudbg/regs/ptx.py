@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from gpudbg.bits import Field
 from gpudbg.regs.special import SPECIAL_REGISTERS, parse_spa
-from gpudbg.regs.table_reader import Block, Line, blocks
+from gpudbg.regs.table_reader import TableBlock, TableLine, blocks
 from gpudbg.regs.words import Certainty
 
 
@@ -103,7 +103,7 @@ class PtxRegister:
 _BLOCKS = tuple(blocks("ptx"))
 
 
-def _blocks(kind: str) -> list[Block]:
+def _blocks(kind: str) -> list[TableBlock]:
     return [block for block in _BLOCKS if block.head.words[0] == kind]
 
 
@@ -118,7 +118,7 @@ LATER_REGISTERS: dict[str, str] = {
 """Registers ptxas refuses on every target here, with the target it asks for."""
 
 
-def _lowering(line: Line) -> Lowering:
+def _lowering(line: TableLine) -> Lowering:
     kind, *given = line.words
     options = line.options
     since = parse_spa(options.get("since", "5.0"))
@@ -134,7 +134,7 @@ def _lowering(line: Line) -> Lowering:
     return Lowering(since, Source(kind), registers, bits, words=len(registers), note=note)
 
 
-def _register(block: Block) -> PtxRegister:
+def _register(block: TableBlock) -> PtxRegister:
     head = block.head
     name, type_, isa, *_ = head.words
     options = head.options

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudbg.bits import Field
 from gpudbg.regs.global_errors import GLOBAL_ERRORS
-from gpudbg.regs.table_reader import Block, Line, blocks, families, field_rows
+from gpudbg.regs.table_reader import TableBlock, TableLine, blocks, families, field_rows
 from gpudbg.regs.warp_errors import WARP_ERRORS, WarpError
 from gpudbg.regs.words import (
     ALL_FAMILIES,
@@ -45,7 +45,7 @@ def _error_rows(table: str, family: Family, prefix: str) -> tuple[BitRow, ...]:
     )
 
 
-def _variants(block: Block, fields: list[Line]) -> Iterator[_Variant]:
+def _variants(block: TableBlock, fields: list[TableLine]) -> Iterator[_Variant]:
     """The fields of a word on the chips they hold for."""
     table = block.head.options.get("fields")
     if table:
@@ -53,7 +53,7 @@ def _variants(block: Block, fields: list[Line]) -> Iterator[_Variant]:
         for family in ALL_FAMILIES:
             yield (family,), _error_rows(table, family, prefix)
         return
-    chips, lines = ALL_FAMILIES, list[Line]()
+    chips, lines = ALL_FAMILIES, list[TableLine]()
     for line in fields:
         if line.words[0] == "on":
             if lines:
@@ -64,7 +64,7 @@ def _variants(block: Block, fields: list[Line]) -> Iterator[_Variant]:
     yield chips, field_rows(lines, _VALUES)
 
 
-def _word(block: Block) -> RegisterWord:
+def _word(block: TableBlock) -> RegisterWord:
     said = {line.words[0]: line.text() for line in block.body}
     fields = [line for line in block.body if line.words[0] not in ("clearing", "look_at")]
     return RegisterWord(

@@ -13,20 +13,20 @@ from gpudbg.regs.register_words import WORDS
 from gpudbg.regs.special_types import (
     DEFAULT_SPA,
     SR_COUNT,
-    Scope,
+    RegisterScope,
     Shaders,
     SpecialRegister,
     disassembler_name,
     parse_spa,
 )
-from gpudbg.regs.table_reader import Block, Line, blocks, field_rows
+from gpudbg.regs.table_reader import TableBlock, TableLine, blocks, field_rows
 from gpudbg.regs.words import complete
 
 __all__ = [
     "DEFAULT_SPA",
     "SPECIAL_REGISTERS",
     "SR_COUNT",
-    "Scope",
+    "RegisterScope",
     "Shaders",
     "SpecialRegister",
     "coupled_numbers",
@@ -62,12 +62,12 @@ def _reserved(number: int) -> SpecialRegister:
     )
 
 
-def _named(block: Block) -> SpecialRegister:
+def _named(block: TableBlock) -> SpecialRegister:
     """A row of the table."""
     head = block.head
     number, name, scope, shaders, *flags = head.words
     word, constant = head.options.get("fields"), head.options.get("constant")
-    parts: list[list[Line]] = [[]]
+    parts: list[list[TableLine]] = [[]]
     for line in block.body:
         if line.words[0] == "before":
             parts.append([])
@@ -76,7 +76,7 @@ def _named(block: Block) -> SpecialRegister:
     return SpecialRegister(
         int(number),
         name,
-        Scope[scope.upper()],
+        RegisterScope[scope.upper()],
         "coupled" in flags,
         Shaders[shaders.upper()],
         WORDS[word].rows if word else field_rows(parts[0]),

@@ -12,7 +12,7 @@ DEFAULT_SPA = "5.0"
 _SPA_53 = (5, 3)
 
 
-class Scope(StrEnum):
+class RegisterScope(StrEnum):
     """Over what a register's value is the same."""
 
     THREAD = "thread"
@@ -53,7 +53,7 @@ class SpecialRegister:
 
     number: int
     name: str
-    scope: Scope | None
+    scope: RegisterScope | None
     coupled: bool
     shaders: Shaders | None
     rows: tuple[BitRow, ...]

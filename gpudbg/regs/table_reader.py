@@ -22,7 +22,7 @@ _CHIPS = {str(family): n for n, family in enumerate(ALL_FAMILIES)}
 _KINDS = {kind.name.lower(): kind for kind in FieldKind}
 
 
-class Line(NamedTuple):
+class TableLine(NamedTuple):
     """A line of a table: words without `=`, options, texts; all of it as plain text."""
 
     words: tuple[str, ...]
@@ -49,14 +49,14 @@ class Line(NamedTuple):
         return self.texts[number] if number < len(self.texts) else ""
 
 
-class Block(NamedTuple):
+class TableBlock(NamedTuple):
     """A head and the lines below it."""
 
-    head: Line
-    body: tuple[Line, ...]
+    head: TableLine
+    body: tuple[TableLine, ...]
 
 
-def blocks(name: str) -> Iterator[Block]:
+def blocks(name: str) -> Iterator[TableBlock]:
     """The blocks of a table."""
     found: list[list[str]] = []
     for line in (_FOLDER / f"{name}.tbl").read_text(encoding="utf-8").splitlines():
@@ -67,7 +67,7 @@ def blocks(name: str) -> Iterator[Block]:
     for lines in found:
         for each in _repeated(lines):
             head, *body = map(_line, each)
-            yield Block(head, tuple(body))
+            yield TableBlock(head, tuple(body))
 
 
 def _repeated(lines: Sequence[str]) -> Iterator[Sequence[str]]:
@@ -88,10 +88,10 @@ def _counted(line: str, n: int) -> str:
     return _COUNTER.sub(number, line)
 
 
-def _line(text: str) -> Line:
+def _line(text: str) -> TableLine:
     first, *texts = text.strip().split(" | ")
     words = [word.partition("=") for word in first.split()]
-    return Line(
+    return TableLine(
         tuple(name for name, equals, _ in words if not equals),
         {name: value for name, equals, value in words if equals},
         tuple(texts),
@@ -111,7 +111,7 @@ def families(text: str) -> tuple[Family, ...]:
 
 
 def field_rows(
-    lines: Iterable[Line], values: Mapping[str, tuple[tuple[int, str], ...]] | None = None
+    lines: Iterable[TableLine], values: Mapping[str, tuple[tuple[int, str], ...]] | None = None
 ) -> tuple[BitRow, ...]:
     """The fields of a word: `hi:lo name [flags and options] | meaning [| note]`.
 
@@ -122,7 +122,7 @@ def field_rows(
     return complete(tuple(_field(line, values or {}) for line in lines))
 
 
-def _field(line: Line, values: Mapping[str, tuple[tuple[int, str], ...]]) -> BitRow:
+def _field(line: TableLine, values: Mapping[str, tuple[tuple[int, str], ...]]) -> BitRow:
     place, name, *flags = line.words
     high, _, low = place.partition(":")
     options = line.options

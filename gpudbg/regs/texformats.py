@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 
-class Part(NamedTuple):
+class TexelPart(NamedTuple):
     """One component: its letter, lowest bit in the texel, and bits."""
 
     component: str
@@ -32,7 +32,7 @@ class TexelFormat:
     name: str
     code: int
     bytes: int = 0
-    parts: tuple[Part, ...] = ()
+    parts: tuple[TexelPart, ...] = ()
 
     @property
     def modelled(self) -> bool:
@@ -90,7 +90,7 @@ def _parse(line: str) -> TexelFormat:
     for word in words:
         width = int(word[1:])
         if word[0] != ".":
-            parts.append(Part(word[0], low, width))
+            parts.append(TexelPart(word[0], low, width))
         low += width
     return TexelFormat(name, int(code, 16), low // 8, tuple(parts))
 

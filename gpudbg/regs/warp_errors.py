@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
-from gpudbg.regs.table_reader import Block, blocks
+from gpudbg.regs.table_reader import TableBlock, blocks
 from gpudbg.regs.words import Certainty, Family
 
 
@@ -90,7 +90,7 @@ class WarpErrorRow:
         return self.error.name
 
 
-def _row(block: Block) -> WarpErrorRow:
+def _row(block: TableBlock) -> WarpErrorRow:
     head = block.head
     error = WarpError[head.words[0]]
     mask = head.options.get("mask", str(int(error)))

@@ -24,7 +24,7 @@ from gpudbg.regs.esr import (
     warp_error_of_text,
 )
 from gpudbg.regs.esr import warp_error as error_row
-from gpudbg.regs.port import LAYOUTS, AddressLayout, SmRegister, layout_of_masks, locate_all
+from gpudbg.regs.port import LAYOUTS, PortAddressLayout, SmRegister, layout_of_masks, locate_all
 from gpudbg.regs.words import Certainty, Json
 from gpudbg.regs.xid_fields import NOTHING, XidFields, fault_meaning, read_fields
 from gpudbg.regs.xid_numbers import xid_meaning
@@ -88,7 +88,7 @@ class LogRecord:
     global_bits: tuple[str, ...] = ()
     warp_report_mask: int | None = None
     global_report_mask: int | None = None
-    layout: AddressLayout | None = None
+    layout: PortAddressLayout | None = None
     candidates: tuple[SmRegister, ...] = ()
     pairs: tuple[tuple[int, int], ...] = ()
     certain: tuple[str, ...] = ()
@@ -172,7 +172,7 @@ def remark(record: LogRecord, text: str) -> LogRecord:
     return replace(record, notes=(*record.notes, text))
 
 
-def _known_on(row: WarpErrorRow | None, layout: AddressLayout | None) -> bool:
+def _known_on(row: WarpErrorRow | None, layout: PortAddressLayout | None) -> bool:
     """Whether the code's name is settled for the chips of `layout`."""
     if row is None:
         return False

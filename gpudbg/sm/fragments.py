@@ -250,7 +250,7 @@ def small_matrices(count: int, transposed: bool) -> Layout:
 
 
 # ---- instructions ------------------------------------------------------------------------
-class Instruction(Protocol):
+class MatrixInstruction(Protocol):
     """What is asked of a decoded instruction."""
 
     @property
@@ -368,7 +368,7 @@ def kinds_of(op: str, modifiers: Sequence[str]) -> tuple[tuple[str, str], str, s
     return (named[0], named[1]), out, out
 
 
-def multiplication(insn: Instruction, warp: int = 0) -> Multiplication | None:
+def multiplication(insn: MatrixInstruction, warp: int = 0) -> Multiplication | None:
     """What a tensor-core instruction multiplies; None: it does not, or its layout is not known.
 
     Args:
@@ -392,7 +392,7 @@ def _operand(name: str, operand: object, layout: Layout | None, kind: str, **mor
     return Operand(name, kind, layout, operand.index, operand.neg, operand.abs, **more)
 
 
-def _one_warp(insn: Instruction, shape: tuple[int, int, int]) -> Multiplication:
+def _one_warp(insn: MatrixInstruction, shape: tuple[int, int, int]) -> Multiplication:
     m, n, k = shape
     kinds, result, addend = kinds_of(insn.op, insn.m)
     sparse = "SP" in insn.m
@@ -414,7 +414,7 @@ def _one_warp(insn: Instruction, shape: tuple[int, int, int]) -> Multiplication:
     )  # fmt: skip
 
 
-def _octets(insn: Instruction) -> Multiplication:
+def _octets(insn: MatrixInstruction) -> Multiplication:
     """Four products of eight lanes each; a STEP makes a part of the result."""
     kinds, result, addend = kinds_of(insn.op, insn.m)
     step = next((int(name[4:]) for name in insn.m if name.startswith("STEP")), 0)
@@ -434,7 +434,7 @@ def _octets(insn: Instruction) -> Multiplication:
     )  # fmt: skip
 
 
-def _warp_group(insn: Instruction, shape: tuple[int, int, int], warp: int) -> Multiplication:
+def _warp_group(insn: MatrixInstruction, shape: tuple[int, int, int], warp: int) -> Multiplication:
     """Four warps multiply 64 rows; each holds 16 of them, B is in shared memory."""
     m, n, k = shape
     kinds, result, _ = kinds_of(insn.op, insn.m)
@@ -457,7 +457,7 @@ def _warp_group(insn: Instruction, shape: tuple[int, int, int], warp: int) -> Mu
     )  # fmt: skip
 
 
-def moved(insn: Instruction) -> Operand | None:
+def moved(insn: MatrixInstruction) -> Operand | None:
     """The 8 x 8 matrices that LDSM loads, STSM stores or MOVM transposes; None: other forms."""
     if insn.op not in MOVES or not {"M88", "MT88"} & set(insn.m):
         return None

@@ -39,7 +39,7 @@ _KEPT = ~int(DbgrControl0.RUN_TRIGGER) & _U32
 """RUN_TRIGGER is a pulse: it reads 0."""
 
 
-class Access(NamedTuple):
+class PortAccess(NamedTuple):
     """One line of the log.
 
     Attributes:
@@ -97,7 +97,7 @@ class DebugPort:
         self.grid = grid
         self._sms = grid.sms
         self._count = 0
-        self.log: deque[Access] = deque(maxlen=LOG_ENTRIES)
+        self.log: deque[PortAccess] = deque(maxlen=LOG_ENTRIES)
         grid.traps.on_event = self.event
 
     # ---- access ------------------------------------------------------------------------
@@ -167,13 +167,13 @@ class DebugPort:
         """Log something that the hardware did."""
         self._note("event", sm, text, 0)
 
-    def latest(self, count: int) -> Iterator[Access]:
+    def latest(self, count: int) -> Iterator[PortAccess]:
         """The last entries of the log, oldest first."""
         return islice(self.log, max(0, len(self.log) - count), None)
 
     def _note(self, kind: str, sm: int | None, register: str, value: int) -> None:
         self._count += 1
-        self.log.append(Access(self._count, kind, sm, register, value, self.grid.total))
+        self.log.append(PortAccess(self._count, kind, sm, register, value, self.grid.total))
 
     def _sm(self, number: int) -> Sm:
         if not 0 <= number < len(self._sms):

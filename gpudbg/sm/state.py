@@ -27,7 +27,7 @@ ZERO_ROW: U32 = np.zeros(32, np.uint32)
 ZERO_ROW.setflags(write=False)
 
 
-class StackEntry(NamedTuple):
+class StackToken(NamedTuple):
     """One divergence-stack entry: token kind, its lanes, where they go."""
 
     kind: str
@@ -253,21 +253,21 @@ class WarpState:
     # ---- divergence stack ----------------------------------------------------------------
 
     @property
-    def stack(self) -> tuple[StackEntry, ...]:
+    def stack(self) -> tuple[StackToken, ...]:
         """Where lanes that do not run now wait: the divergence stack, or groups; the top last."""
         if self.has_groups:
             return tuple(
-                StackEntry(group.state, group.lanes, group.pc)
+                StackToken(group.state, group.lanes, group.pc)
                 for group in reversed(self.shown_groups.parked)
                 if group.lanes != self.words[rec.ACTIVE]
             )
         return tuple(self.entry(n) for n in range(self.words[rec.DEPTH]))
 
-    def entry(self, n: int) -> StackEntry:
+    def entry(self, n: int) -> StackToken:
         """Entry `n`, 0 at the bottom."""
         place = self.stack_base + self.stack_step * n
         kind, mask = self.words[place], self.words[place + 1]
-        return StackEntry(rec.TOKENS[kind], mask, self.quads[place // 2 + 1])
+        return StackToken(rec.TOKENS[kind], mask, self.quads[place // 2 + 1])
 
     def entry_words(self, n: int) -> tuple[int, int, int]:
         """Kind, mask and target of entry `n` as numbers."""

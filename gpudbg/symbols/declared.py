@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from gpudbg.errors import CommandError
 from gpudbg.expr.parse import Binary, Node, Number, parse
-from gpudbg.expr.types import I32, TYPES, U8, Array, CType, Field, Pointer, Scalar, Struct
+from gpudbg.expr.types import I32, TYPES, U8, Array, CType, Pointer, Scalar, Struct, StructField
 
 _SPACE = re.compile(r"\b(?:__device__|__constant__|__shared__|__managed__)\b")
 _QUALIFIERS = re.compile(
@@ -59,7 +59,7 @@ def vector_type(name: str) -> Struct | None:
     if m is None:
         return None
     base = TYPES[_VECTOR_BASES[m[1] + m[2]]]
-    rows = tuple(Field(a, base, n * base.size) for n, a in enumerate("xyzw"[: int(m[3])]))
+    rows = tuple(StructField(a, base, n * base.size) for n, a in enumerate("xyzw"[: int(m[3])]))
     return Struct(name, rows, base.size * len(rows))
 
 
@@ -184,7 +184,7 @@ class Declarations:
         self, name: str, body: str, union: bool, aligned: re.Match[str] | None, depth: int
     ) -> Struct | None:
         """Members at the offsets that the host's rules give them; None where one is not known."""
-        rows: list[Field] = []
+        rows: list[StructField] = []
         at, widest = 0, int(aligned[1]) if aligned is not None else 1
         for statement in re.split(r";|\b(?:public|private|protected)\s*:", _without_bodies(body)):
             plain = statement.partition("=")[0].strip()
@@ -198,7 +198,7 @@ class Declarations:
                 step = alignment(type_)
                 widest = max(widest, step)
                 offset = 0 if union else -(-at // step) * step
-                rows.append(Field(member, type_, offset))
+                rows.append(StructField(member, type_, offset))
                 at = max(at, offset + type_.size)
         if not rows:
             return None

@@ -15,10 +15,10 @@ from gpudbg.expr.types import (
     U32,
     Array,
     CType,
-    Field,
     Pointer,
     Scalar,
     Struct,
+    StructField,
 )
 from gpudbg.formats.program import Program
 
@@ -120,14 +120,14 @@ def _pointer(die: Any, depth: int) -> CType:
 
 def _structure(die: Any, depth: int) -> CType | None:
     size = _number(die, "DW_AT_byte_size")
-    rows: list[Field] = []
+    rows: list[StructField] = []
     for child in die.iter_children():
         if child.tag != "DW_TAG_member" or len(rows) >= MAX_FIELDS:
             continue
         type_ = _type_of(child, depth)
         if type_ is None or "DW_AT_bit_size" in child.attributes:
             return None
-        rows.append(Field(_text(child, "DW_AT_name"), type_, _offset(child)))
+        rows.append(StructField(_text(child, "DW_AT_name"), type_, _offset(child)))
     if size is None or not rows:
         return None
     return Struct(_text(die, "DW_AT_name") or "struct {...}", tuple(rows), size)

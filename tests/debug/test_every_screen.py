@@ -20,7 +20,7 @@ from gpudbg.debug.focus.warp_ids import WarpIds
 from gpudbg.debug.symbols import as_written
 from gpudbg.frontends.mi import shown, stops
 from gpudbg.frontends.tui.collect import Collector
-from gpudbg.frontends.tui.view import Options
+from gpudbg.frontends.tui.view import ViewOptions
 
 ROOT = Path(__file__).parents[2]
 CUBINS = ROOT / "tests" / "data" / "kernels" / "cubin" / "sm_50"
@@ -139,7 +139,7 @@ def same_everywhere(session: gpudbg.DebugSession, printed: tuple[str, ...], data
     assert told["core"] == thread["core"] == stop.sm
 
     # The terminal UI: the stop line and the focused warp.
-    view = Collector(session, Options()).take()
+    view = Collector(session, ViewOptions()).take()
     assert "(of warp" not in view.stop_title
     assert (view.stop_where, view.pc) == (where, pc)
     assert view.stop_line == (str(symbols.line(pc)) if stop.line is not None else "")
@@ -217,7 +217,7 @@ def test_other_warps_of_a_deadlock_stand_at_their_barriers() -> None:
     assert session.warp().pc == 0x28
     assert thread_of(session, session.warp().state)["frame"]["line"] == 5
     assert session.command("x/i $pc").lines[0].endswith("0028  @!P0 BAR.SYNC 0x2")
-    assert Collector(session, Options()).take().stop_where == "apart+0x28"
+    assert Collector(session, ViewOptions()).take().stop_where == "apart+0x28"
 
 
 def test_an_assertion_is_told_where_the_source_has_it() -> None:
@@ -238,4 +238,4 @@ def test_the_end() -> None:
     assert stop is not None
     assert (stop.kind, output.lines[0], output.data) == ("exited", stop.message, stop.to_json())
     assert stop.check() is stop
-    assert Collector(session, Options()).take().stop_title.startswith("Finished, ")
+    assert Collector(session, ViewOptions()).take().stop_title.startswith("Finished, ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gpudbg
 from gpudbg.debug.stops.fault_card import fault_card
 from gpudbg.frontends.tui.collect import Collector
-from gpudbg.frontends.tui.view import Options
+from gpudbg.frontends.tui.view import ViewOptions
 from gpudbg.regs.explain import explain_esr
 from tests.debug.test_every_screen import APART
 
@@ -31,7 +31,7 @@ def test_a_deadlock_names_the_barriers() -> None:
 def test_the_stop_line_tells_of_the_warp_it_names(session: gpudbg.DebugSession) -> None:
     session.break_at("block_max+0x168")
     stop = session.cont()
-    collector = Collector(session, Options())
+    collector = Collector(session, ViewOptions())
     here = collector.take()
     assert here.stop_where == session.symbols.describe(session.warp().state.pc)
     assert "(of warp" not in here.stop_title
@@ -59,7 +59,7 @@ def test_a_gathered_stop_is_that_of_every_warp_that_stands_there() -> None:
     session.break_at("first_steps.cu:13")
     stop = session.cont()
     assert stop.arrived_warps > 1
-    collector = Collector(session, Options())
+    collector = Collector(session, ViewOptions())
     there = [w for w in session.warps() if w.sm == stop.sm and w.pc == session.warp().pc]
     assert len(there) > 1
     for warp in there:

@@ -6,7 +6,7 @@ import pytest
 
 from gpudbg.debug.stops.spinning import TRIED, hangs, known_spin, spin_lines, spin_of, spins
 from gpudbg.frontends.tui.collect import Collector
-from gpudbg.frontends.tui.view import Options
+from gpudbg.frontends.tui.view import ViewOptions
 from gpudbg.sm.schedule.step import STAY
 from tests import kernel_cases as kc
 from tests.engine.machines import difference, grid_state, launch
@@ -29,7 +29,7 @@ def test_a_lock_that_its_own_warp_holds_is_a_hang() -> None:
     assert hangs(session)
     assert [line.split()[0] for line in spin_lines(session)] == ["spins", "hang"]
     assert session.execute("info warps")[0]["why"] == spin.words
-    view = Collector(session, Options()).take()
+    view = Collector(session, ViewOptions()).take()
     assert (view.stop_title, view.stop_role) == ("Limit in a hang", "stop")
     assert view.warps[0].why == spin.words
     # One instruction on, it is another stop: nothing is said that was not looked for again.

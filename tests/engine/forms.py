@@ -21,8 +21,8 @@ from gpudbg.regs.special import coupled_numbers
 from gpudbg.sm import record as rec
 from gpudbg.sm.barriers.phase import Barriers
 from gpudbg.sm.engines.llvm import build, layout
-from gpudbg.sm.engines.llvm.kernel.emitter import Emitter, Options
-from gpudbg.sm.engines.llvm.kernel.listing import Listing
+from gpudbg.sm.engines.llvm.kernel.emitter import Emitter, EmitterOptions
+from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
 from gpudbg.sm.engines.llvm.kernel.special import COMPILED_SREGS
 from gpudbg.sm.engines.values import const32
 from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
@@ -147,7 +147,7 @@ class Pair:
         self.memory = self.bench.memory.allocate(4096, "memory")
         self.bench.engine.sregs = _Sregs()  # type: ignore[assignment]
         self.words = list(batch)
-        listing = Listing(arch, 0, 8)
+        listing = KernelListing(arch, 0, 8)
         for n, word in enumerate(self.words):
             pc = self.pc(n)
             listing.code[pc] = decode(word, arch)
@@ -156,7 +156,7 @@ class Pair:
         self._codes = []
         self.slow: dict[int, str] = {}
         for full in (True, False):
-            options = Options(full, 32, banks, COMPILED_SREGS)
+            options = EmitterOptions(full, 32, banks, COMPILED_SREGS)
             if tuned:
                 host = build.host()
                 options = replace(options, wide_vectors=host.wide_vectors, start=host.start)

@@ -200,7 +200,7 @@ def _share(job: tuple[list[int], str, bool, bool, bool, float]) -> tuple[dict[st
     """Programs of one process: ends by kind, how many differ."""
     seeds, arch, floats, plain, traced, until = job
     if plain:
-        build.Host.wide_vectors = False  # type: ignore[assignment,method-assign]
+        build.BuildHost.wide_vectors = False  # type: ignore[assignment,method-assign]
     kinds: dict[str, int] = {}
     wrong = 0
     if time.monotonic() > until:

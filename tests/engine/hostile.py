@@ -35,8 +35,8 @@ from gpudbg.mem.store import ByteStore
 from gpudbg.sm import record as rec
 from gpudbg.sm.atomics.compiled import atomic_functions, sum_functions
 from gpudbg.sm.engines.llvm import build, layout
-from gpudbg.sm.engines.llvm.kernel.emitter import Emitter, Options
-from gpudbg.sm.engines.llvm.kernel.listing import Listing
+from gpudbg.sm.engines.llvm.kernel.emitter import Emitter, EmitterOptions
+from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
 from gpudbg.sm.engines.llvm.kernel.special import COMPILED_SREGS
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.engines.llvm.runtime import library
@@ -265,8 +265,8 @@ class Batch:
         """Where a sequence begins."""
         return 8 + SPACING * n
 
-    def _listing(self) -> Listing:
-        listing = Listing(self.arch, 0, 8)
+    def _listing(self) -> KernelListing:
+        listing = KernelListing(self.arch, 0, 8)
         self.ends: list[int] = []
         for n, each in enumerate(self.sequences):
             pc = self.pc(n)
@@ -288,7 +288,7 @@ class Batch:
                 while pc != self.ends[n]:
                     patterns[pc] = each.pattern
                     pc = BUNDLES.next(pc)
-        options = Options(
+        options = EmitterOptions(
             full,
             REGISTERS,
             banks,
@@ -545,7 +545,7 @@ def pretend(name: str) -> bool:
     here = set(real.features.split(","))
     if not real.triple.startswith("x86_64") or not set(wanted.split(",")) - {""} <= here:
         return False
-    older = build.Host(real.triple, name, wanted)
+    older = build.BuildHost(real.triple, name, wanted)
     build.host = lambda: older  # type: ignore[assignment]
     build._machine.cache_clear()
     return True

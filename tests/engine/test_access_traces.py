@@ -11,7 +11,7 @@ import pytest
 
 import gpudbg
 from gpudbg.assembler import assemble_file
-from gpudbg.debug.trace.addresses import Addresses
+from gpudbg.debug.trace.addresses import AddressTrace
 from gpudbg.errors import UsageError
 from gpudbg.sm import trace
 from gpudbg.sm.engines.step import StepEngine
@@ -221,7 +221,7 @@ def test_addresses_come_back() -> None:
         rows.append([value & (1 << 64) - 1 for value in row])
         masks.append(rng.choice((0xFFFF_FFFF, 1 << rng.randrange(32), rng.getrandbits(32) | near)))
     masks = [mask or 1 for mask in masks]
-    kept = Addresses()
+    kept = AddressTrace()
     whole, lanes = np.array(rows, np.uint64), np.array(masks, np.uint32)
     at = 0
     while at < len(rows):
@@ -241,7 +241,7 @@ def test_addresses_come_back() -> None:
 
 
 def test_regular_addresses_take_little_memory() -> None:
-    kept = Addresses()
+    kept = AddressTrace()
     lanes = np.full(2048, 0xFFFF_FFFF, np.uint32)
     line = np.arange(32, dtype=np.uint64) * np.uint64(4) + np.uint64(1 << 40)
     before = 2048 * 260

@@ -15,8 +15,8 @@ import gpudbg
 from gpudbg.errors import UsageError
 from gpudbg.sm.engines.llvm import build, cache, layout, start
 from gpudbg.sm.engines.llvm import program as program_module
-from gpudbg.sm.engines.llvm.kernel.listing import Listing
-from gpudbg.sm.engines.llvm.program import GOOD, QUICK, Program, Version
+from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
+from gpudbg.sm.engines.llvm.program import GOOD, QUICK, CompiledProgram, Version
 from tests import kernel_cases as kc
 from tests.engine import machines
 
@@ -97,7 +97,9 @@ def test_objects_depend_on_code_version_and_host(
     monkeypatch.setattr(layout, "VERSION", "another")
     build.object_of(TEXT, 0)
     here = build.host()
-    other = build.Host(here.triple, "x86-64" if here.cpu != "x86-64" else "generic", here.features)
+    other = build.BuildHost(
+        here.triple, "x86-64" if here.cpu != "x86-64" else "generic", here.features
+    )
     monkeypatch.setattr(build, "host", lambda: other)
     build.object_of(TEXT, 0)
     build.object_of(TEXT.replace("7", "8"), 0)
@@ -327,7 +329,7 @@ def test_the_library_is_one_for_all_threads(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_version_in_use_stays() -> None:
     """Two threads compile the same: the first one's code counts, what it replaced is kept."""
-    program = Program(Listing("sm_50", 0, 8), 8, {}, frozenset())
+    program = CompiledProgram(KernelListing("sm_50", 0, 8), 8, {}, frozenset())
     quick, good, other = (Version(n, {}, {}, n > 1, 0, None) for n in (1, 2, 3))  # type: ignore[arg-type]
     assert program._keep(True, quick) is quick
     assert program._keep(True, good) is good
@@ -337,7 +339,7 @@ def test_a_version_in_use_stays() -> None:
 
 def test_code_with_a_wrong_guess_does_not_come_back() -> None:
     """What a background thread made before a guess turned out wrong is of no use, however good."""
-    program = Program(Listing("sm_50", 0, 8), 8, {}, frozenset())
+    program = CompiledProgram(KernelListing("sm_50", 0, 8), 8, {}, frozenset())
     wrong, late = (Version(n, {}, {}, n, 0, None) for n in (0, 1))  # type: ignore[arg-type]
     right = Version(2, {}, {}, 0, 1, None)  # type: ignore[arg-type]
     assert program._keep(True, wrong) is wrong

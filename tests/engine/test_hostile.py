@@ -14,7 +14,7 @@ import gpudbg
 from gpudbg.assembler import assemble_file
 from gpudbg.mem.faults import MemoryFault
 from gpudbg.mem.local import LocalMemory
-from gpudbg.sm.engines.llvm.kernel.emitter import Emitter, Options
+from gpudbg.sm.engines.llvm.kernel.emitter import Emitter, EmitterOptions
 from gpudbg.sm.engines.llvm.start import FastEngine
 from tests import kernel_cases as kc
 from tests.engine import access_forms, guarded, machines, test_addresses
@@ -77,7 +77,7 @@ def test_forms_of_a_kernel_have_cases(kernel: str) -> None:
     with access_forms.noting() as notes:
         for full in (True, False):
             about = full, made.registers, made.banks, made.sregs
-            Emitter(made.listing, Options(*about, patterns=made.patterns)).text("warp")
+            Emitter(made.listing, EmitterOptions(*about, patterns=made.patterns)).text("warp")
     assert notes.rows
     assert notes.rows <= access_forms.listed()
 
@@ -91,7 +91,7 @@ def test_entries_for_accesses_do_not_outnumber_instructions() -> None:
     assert session.run().kind == "exited"
     made = there(a(FastEngine, session.grid.fast).engine).program
     for full in (True, False):
-        options = Options(full, made.registers, made.banks, made.sregs)
+        options = EmitterOptions(full, made.registers, made.banks, made.sregs)
         emitter = Emitter(made.listing, options)
         text = emitter.text("warp")
         assert text.count("masked") + text.count("<16 x i32>, ptr") > made.sites

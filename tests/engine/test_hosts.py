@@ -11,7 +11,7 @@ import pytest
 
 import gpudbg
 from gpudbg.sm.engines.llvm import build, program, workers
-from gpudbg.sm.engines.llvm.kernel.emitter import Emitter, Options
+from gpudbg.sm.engines.llvm.kernel.emitter import Emitter, EmitterOptions
 from gpudbg.sm.engines.llvm.runtime.library import control_text, library_text
 from tests import kernel_cases as kc
 from tests.engine import machines, test_addresses
@@ -35,7 +35,7 @@ def host(request: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         real.features.split(",")
     ):
         pytest.skip("the host cannot run it")
-    older = build.Host(real.triple, request.param, wanted)
+    older = build.BuildHost(real.triple, request.param, wanted)
     monkeypatch.setattr(build, "host", lambda: older)
     made = build.object_of
     # With the least effort: it is the selection of instructions that hosts differ in.
@@ -73,7 +73,9 @@ def test_aarch64_assembles() -> None:
     session.run(max_instructions=1)
     made = session.grid.fast.engine.program
     kernels = [
-        Emitter(made.listing, Options(full, made.registers, made.banks, made.sregs)).text("warp")
+        Emitter(made.listing, EmitterOptions(full, made.registers, made.banks, made.sregs)).text(
+            "warp"
+        )
         for full in (True, False)
     ]
     for text in (library_text(False), control_text(), *kernels):

@@ -70,7 +70,7 @@ def test_bits(function: str) -> None:
 @pytest.mark.parametrize("start", [*campaign.starts(), ""])
 def test_other_hosts(start: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the host begins with, the result is the same."""
-    monkeypatch.setattr(build.Host, "start", start)
+    monkeypatch.setattr(build.BuildHost, "start", start)
     program._programs.clear()
     _check("RSQ")
     program._programs.clear()

@@ -11,8 +11,8 @@ import pytest
 import gpudbg
 from gpudbg.assembler import assemble_file
 from gpudbg.isa.spa5.decode import decode
-from gpudbg.sm.engines.llvm.kernel.emitter import Emitter, Options
-from gpudbg.sm.engines.llvm.kernel.listing import Listing
+from gpudbg.sm.engines.llvm.kernel.emitter import Emitter, EmitterOptions
+from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
 from gpudbg.sm.engines.llvm.kernel.sink import sink
 from tests.engine import machines
 
@@ -95,11 +95,11 @@ def test_what_the_record_holds_is_read_before_anything_is_stored() -> None:
 
 def test_turns_end_only_where_the_step_engine_ends_them() -> None:
     """Not before a block that only begins behind an instruction of the step engine."""
-    listing = Listing("sm_50", 0, 8)
+    listing = KernelListing("sm_50", 0, 8)
     add = decode(0x5C1000000007_0000, "sm_50")
     listing.code = dict.fromkeys((488, 496, 504, 520, 528, 536), add)
     listing.heads = {488, 504, 520}
-    text = Emitter(listing, Options(True, 8, {})).text("warp")
+    text = Emitter(listing, EmitterOptions(True, 8, {})).text("warp")
     assert "j504:" not in text
     assert "%c504" not in text
     assert "%b504" in text

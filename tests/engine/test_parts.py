@@ -8,7 +8,7 @@ from gpudbg.isa.operands import Access
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.floats import MIN_NORMAL, NAN32, Floats
 from gpudbg.sm.engines.llvm.ir.integers import Integers
-from gpudbg.sm.engines.llvm.ir.typed import Int, Pointer, Variable
+from gpudbg.sm.engines.llvm.ir.typed import Int, TypedPointer, Variable
 from gpudbg.sm.engines.llvm.ir.values import FULL, UNIFORM, VARYING, Msk, Slow, Val, Values
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
@@ -230,7 +230,7 @@ def test_variables_and_pointers() -> None:
     ir = Builder()
     count = Variable(ir, 64, 0)
     count.set(count.get() + 1)
-    table = Pointer(ir, "%table")
+    table = TypedPointer(ir, "%table")
     table.element(32, Int(ir, 64, "%n")).store(32, count.get().trunc(32))
     assert ir.lines == [
         "  %v1 = alloca i64",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gpudbg.errors import LoadError, UsageError
 from gpudbg.formats import fatbin
-from gpudbg.formats.fatbin import Image, read_images
+from gpudbg.formats.fatbin import FatbinImage, read_images
 from gpudbg.formats.files import pick, read_program
 from gpudbg.formats.launch import Launch, RawSpec, ScalarArg, SmSpec, pick_kernel
 from gpudbg.formats.layout import relocate
@@ -24,7 +24,7 @@ HERE = Path(__file__).resolve().parent / "data"
 SAXPY = (KERNELS / "cubin/sm_50/saxpy.cubin").read_bytes()
 
 
-def images(name: str) -> tuple[Image, ...]:
+def images(name: str) -> tuple[FatbinImage, ...]:
     """Entries of a file in the data folder."""
     return read_images((HERE / name).read_bytes(), name)
 
@@ -83,7 +83,8 @@ def test_choice_by_architecture() -> None:
 def test_choice_by_kernel() -> None:
     other = (KERNELS / "cubin/sm_50/crc32.cubin").read_bytes()
     held = tuple(
-        fatbin.Image("elf", "sm_50", "", False, "", len(d), "two", 0, d) for d in (SAXPY, other)
+        fatbin.FatbinImage("elf", "sm_50", "", False, "", len(d), "two", 0, d)
+        for d in (SAXPY, other)
     )
     assert list(pick(held, "two", kernel="crc32").kernels) == ["crc32"]
     first = pick(held, "two")
@@ -108,7 +109,7 @@ def test_lz4_blocks_by_hand() -> None:
     long = bytes(range(256)) * 2
     assert fatbin._lz4(b"\xf0" + bytes([255, len(long) - 15 - 255]) + long, 999) == long
     for bad in (b"\x20A", b"\x10A\x02\x00", b"\x10A\x00\x00\x10B", b"\xf0", b"\x1fA\x01\x00\xff"):
-        image = fatbin.Image("elf", "sm_50", "lz4", False, "", 99, "x", 7, bad)
+        image = fatbin.FatbinImage("elf", "sm_50", "lz4", False, "", 99, "x", 7, bad)
         with pytest.raises(LoadError, match="x at offset 0x7: damaged lz4 data"):
             image.read()
 

@@ -481,18 +481,18 @@ def test_the_option_table_is_the_only_one() -> None:
         action = flags[row.dest]
         assert action.help == row.help
         assert f"--{row.flag}" in action.option_strings
-        if row.kind is options.Kind.WHOLE:
+        if row.kind is options.OptionKind.WHOLE:
             with pytest.raises(UsageError, match=f"--{row.flag}"):
                 launch_parser().parse_args([f"--{row.flag}", str(row.least - 1)])
     keywords = inspect.signature(EmulatedDevice).parameters
-    machine = {row.name for row in options.FLAGS if row.scope is not options.Scope.LAUNCH}
+    machine = {row.name for row in options.FLAGS if row.scope is not options.OptionScope.LAUNCH}
     assert machine == set(keywords)
     assert set(options.keys("sm")) == {f.name for f in dataclasses.fields(SmSpec)}
     assert set(options.keys("raw")) == {f.name for f in dataclasses.fields(RawSpec)}
 
 
 @pytest.mark.parametrize("row", [r for r in options.FLAGS if r.most < options.MAX_INTEGER])
-def test_one_range_for_keyword_flag_and_launch_table(row: options.Option) -> None:
+def test_one_range_for_keyword_flag_and_launch_table(row: options.OptionSpec) -> None:
     """A number beyond the range is refused however it is given; its last number is taken."""
     beyond: dict[str, Any] = {row.name: row.most + 1}
     with pytest.raises(UsageError, match=row.name):

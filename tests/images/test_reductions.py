@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpudbg.sm.faults import WarpErrorRaised
-from gpudbg.sm.images.access import Access
+from gpudbg.sm.images.access import SurfaceAccess
 from tests.images.bench import FULL, ImageBench, natural, vector
 from tests.images.model import AXES, BYTES, ROWS, Misaligned, Model, Outside
 
@@ -249,7 +249,7 @@ def test_trap_has_no_effect_and_names_the_lanes() -> None:
     assert "sheet" in caught.value.detail
     assert not image.array().any()
     access = bench.unit.log[-1]
-    assert isinstance(access, Access)
+    assert isinstance(access, SurfaceAccess)
     assert [(lane.lane, lane.outside, lane.did) for lane in access.lanes_outside()] == [
         (3, ("x too high",), "trap"),
         (9, ("x too low",), "trap"),

@@ -64,19 +64,21 @@ def test_shades() -> None:
 
 def test_half_blocks() -> None:
     values = np.arange(6 * 4, dtype=np.uint8).reshape(6, 4, 1) * 10
-    rows = views_image.cells(values, views_image.Window(1, 2, 10, 10))
+    rows = views_image.cells(values, views_image.PictureWindow(1, 2, 10, 10))
     assert [len(r) for r in rows] == [3, 3]
     assert rows[0][0] == ("▀", (90, 90, 90), (130, 130, 130))
-    twice = views_image.cells(values, views_image.Window(0, 0, 10, 10, 2))
+    twice = views_image.cells(values, views_image.PictureWindow(0, 0, 10, 10, 2))
     assert [len(r) for r in twice] == [8] * 6
     assert twice[0][1] == ("▀", (0, 0, 0), (0, 0, 0))
-    half = views_image.cells(values, views_image.Window(0, 0, 10, 10, -2))
+    half = views_image.cells(values, views_image.PictureWindow(0, 0, 10, 10, -2))
     assert half[0][1] == ("▀", (20, 20, 20), (100, 100, 100))
-    odd = views_image.cells(values[:3], views_image.Window(0, 0, 2, 10))
+    odd = views_image.cells(values[:3], views_image.PictureWindow(0, 0, 2, 10))
     assert odd[1][0] == ("▀", (80, 80, 80), (0, 0, 0))
     assert views_image.ansi(rows)[0].startswith("\x1b[38;2;90;90;90;48;2;130;130;130m▀")
     assert views_image.texel_words(values, 1, 2) == "(1, 2)  90  0x5a"
-    assert views_image.Window(3, 3, 1, 1).moved(-9, 2) == views_image.Window(0, 5, 1, 1)
+    assert views_image.PictureWindow(3, 3, 1, 1).moved(-9, 2) == views_image.PictureWindow(
+        0, 5, 1, 1
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gpudbg.sm.engines.llvm import start
-from gpudbg.sm.engines.llvm.program import Program
+from gpudbg.sm.engines.llvm.program import CompiledProgram
 from tests.kernels_own.kit import CUBINS, SOURCES, Case, Kernel, all_kernels, run
 
 KERNELS = all_kernels()
@@ -33,7 +33,7 @@ def quick_code_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     monkeypatch.setattr(start, "COLD_EACH", 0)
     monkeypatch.setattr(start, "PATIENCE", 60)
-    monkeypatch.setattr(Program, "has_run", lambda self, seconds: None)
+    monkeypatch.setattr(CompiledProgram, "has_run", lambda self, seconds: None)
 
 
 @pytest.mark.parametrize(("kernel", "variant"), VARIANTS)

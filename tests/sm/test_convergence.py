@@ -19,7 +19,7 @@ from gpudbg.mem.local import LocalMemory
 from gpudbg.sm import record as rec
 from gpudbg.sm.divergence import step as divergence
 from gpudbg.sm.faults import WarpErrorRaised
-from gpudbg.sm.state import Cta, StackEntry, WarpState
+from gpudbg.sm.state import Cta, StackToken, WarpState
 
 POPS = {"SYNC": "SSY", "BRK": "PBK", "CONT": "PCNT", "RET": "RET"}
 PUSHES = {"SSY": "SSY", "PBK": "PBK", "PCNT": "PCNT"}
@@ -239,7 +239,7 @@ def test_sides_run_fall_through_first() -> None:
     divergence.push(w, "SSY", 90)
     assert divergence.branch(w, 8, 0xFF, 40) == 8
     assert w.active == 0xFFFFFF00
-    assert w.stack == (StackEntry("SSY", 0xFFFFFFFF, 90), StackEntry("DIV", 0xFF, 40))
+    assert w.stack == (StackToken("SSY", 0xFFFFFFFF, 90), StackToken("DIV", 0xFF, 40))
     assert divergence.pop(w, 16, "SSY", 0xFFFFFF00) == 40
     assert w.active == 0xFF
     assert divergence.pop(w, 48, "SSY", 0xFF) == 90

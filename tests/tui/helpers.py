@@ -18,7 +18,7 @@ from gpudbg.frontends.tui import glyphs, theme
 from gpudbg.frontends.tui.app import GpudbgApp
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.collect import Collector
-from gpudbg.frontends.tui.view import Options, View
+from gpudbg.frontends.tui.view import View, ViewOptions
 from gpudbg.frontends.tui.widgets.code import CodePane
 from tests.narrowing import there
 
@@ -69,7 +69,7 @@ def appearance(palette: str = "dark", marks: str = "unicode") -> Appearance:
 
 def view_of(session: DebugSession, **options: Any) -> View:
     """One view of a session."""
-    return Collector(session, Options(**options)).take()
+    return Collector(session, ViewOptions(**options)).take()
 
 
 def make_app(session: DebugSession, startup: list[str] | None = None, **more: Any) -> GpudbgApp:

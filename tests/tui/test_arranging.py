@@ -64,7 +64,7 @@ def test_changes_survive_the_file(changes: Any) -> None:
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 def test_a_pane_grows_and_moves(size: tuple[int, int]) -> None:
-    design = layout.arrange(*size, layout.Shape(8, 16))
+    design = layout.arrange(*size, layout.LayoutShape(8, 16))
     for n, slot in enumerate(design.slots):
         grown = laid_over(design, taller(design, Changes(), slot.rect, 2)).slots[n].rect
         assert grown[3] == slot.rect[3] + 2
@@ -268,7 +268,7 @@ async def test_gdbs_window_commands(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 def test_an_edge_goes_where_it_is_dragged(size: tuple[int, int]) -> None:
-    design = layout.arrange(*size, layout.Shape(8, 16))
+    design = layout.arrange(*size, layout.LayoutShape(8, 16))
     tops = {s.rect[1] for s in design.slots}
     for n, slot in enumerate(design.slots):
         changes = edge_to(design, Changes(), slot.rect, slot.rect[1] - 1)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gpudbg.frontends.tui import layout
 
-SHAPES = st.builds(layout.Shape, st.integers(1, 64), st.integers(1, 255))
+SHAPES = st.builds(layout.LayoutShape, st.integers(1, 64), st.integers(1, 255))
 
 
 @given(st.integers(60, 260), st.integers(16, 90), SHAPES)
@@ -39,7 +39,7 @@ def test_every_pane_can_be_reached(width: int, height: int, shape: Any) -> None:
 
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 40), (200, 60)])
 def test_lane_panes_have_room_for_label_lanes_and_words(width: int, height: int) -> None:
-    found = layout.arrange(width, height, layout.Shape(64, 32))
+    found = layout.arrange(width, height, layout.LayoutShape(64, 32))
     lanes = ["lanes"] if width < 110 else ["warps", "paths", "registers"]
     for pane, (_, _, w, h) in layout.choose(found).items():
         if pane in lanes:
@@ -48,12 +48,12 @@ def test_lane_panes_have_room_for_label_lanes_and_words(width: int, height: int)
 
 
 def test_80x24_is_the_designed_one() -> None:
-    found = layout.choose(layout.arrange(80, 24, layout.Shape(8, 16)))
+    found = layout.choose(layout.arrange(80, 24, layout.LayoutShape(8, 16)))
     assert {p: r[3] for p, r in found.items()} == {"code": 10, "lanes": 8, "console": 3}
 
 
 def test_a_chosen_pane_takes_its_slot() -> None:
-    found = layout.arrange(120, 40, layout.Shape(8, 16))
+    found = layout.arrange(120, 40, layout.LayoutShape(8, 16))
     slot = found.slot_of("stops")
     assert slot is not None
     assert "stops" in layout.choose(found, {slot: "stops"})
@@ -61,5 +61,5 @@ def test_a_chosen_pane_takes_its_slot() -> None:
 
 
 def test_a_zoomed_pane_keeps_the_fixed_rows() -> None:
-    found = layout.arrange(120, 40, layout.Shape(8, 16))
+    found = layout.arrange(120, 40, layout.LayoutShape(8, 16))
     assert layout.zoomed(found, "registers") == (0, 3, 120, 36)

@@ -247,10 +247,10 @@ def test_an_opened_register_shows_32_values(diverged: Any) -> None:
 
 def test_changed_means_since_this_warp_was_last_shown() -> None:
     from gpudbg.frontends.tui.collect import Collector
-    from gpudbg.frontends.tui.view import Options
+    from gpudbg.frontends.tui.view import ViewOptions
 
     session = open_first()
-    collector = Collector(session, Options())
+    collector = Collector(session, ViewOptions())
     collector.take()
     session.step()
     view = collector.take()

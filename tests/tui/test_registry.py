@@ -23,7 +23,7 @@ from gpudbg.frontends.tui.keymaps import keymap
 from gpudbg.frontends.tui.keys import bindings, key_row, local
 from gpudbg.frontends.tui.palette import Everything
 from gpudbg.frontends.tui.screens.ask import AskScreen
-from gpudbg.frontends.tui.screens.card import Card, Frame
+from gpudbg.frontends.tui.screens.card import CardFrame, CardScreen
 from gpudbg.frontends.tui.screens.fault import FaultScreen
 from gpudbg.frontends.tui.screens.gallery import GalleryScreen
 from gpudbg.frontends.tui.screens.help import HelpScreen
@@ -47,7 +47,8 @@ TUI = Path(gpudbg.frontends.tui.__file__).parent
 
 OWNERS: dict[str, Any] = {
     "main": MainScreen, "side": SideScreen, "watch": WatchScreen, "trap": TrapScreen,
-    "surface": SurfaceScreen, "history": HistoryScreen, "gallery": GalleryScreen, "card": Card,
+    "surface": SurfaceScreen, "history": HistoryScreen, "gallery": GalleryScreen,
+    "card": CardScreen,
     "fault": FaultScreen, "help": HelpScreen, "ask": AskScreen, "launch": LaunchScreen,
     "rows": LinePane, "prompt": Prompt, "log": LogPane, "memory": MemoryPane,
     "picture": SurfacePane, "lanes": LaneTablePane, "timeline": TimelinePane,
@@ -141,4 +142,4 @@ async def test_help_palette_and_key_row_of_a_side_screen() -> None:
         words = [w for w, _, _ in Everything(app.screen).entries()]
         assert {"watch an expression", "values by value, lane, count"} <= set(words)
         await press(app, pilot, "question_mark")
-        assert app.screen.query_one(Frame).texts[1].startswith(" Warp watch")
+        assert app.screen.query_one(CardFrame).texts[1].startswith(" Warp watch")

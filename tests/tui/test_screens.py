@@ -13,7 +13,7 @@ from textual.widgets import Input
 from gpudbg.frontends.tui import keymaps, messages
 from gpudbg.frontends.tui.actions import ACTIONS
 from gpudbg.frontends.tui.app import GpudbgApp
-from gpudbg.frontends.tui.screens.card import Frame
+from gpudbg.frontends.tui.screens.card import CardFrame
 from gpudbg.frontends.tui.screens.help import HelpScreen
 from gpudbg.frontends.tui.screens.watch import WatchScreen, distribution, stands_out
 from gpudbg.frontends.tui.widgets.chrome import StopLine
@@ -42,12 +42,12 @@ async def test_help_lists_every_action_and_filters() -> None:
         await settle(app, pilot)
         await press(app, pilot, "question_mark")
         assert isinstance(app.screen, HelpScreen)
-        text = "\n".join(app.screen.query_one(Frame).texts)
+        text = "\n".join(app.screen.query_one(CardFrame).texts)
         for action in ACTIONS:
             if not action.id.endswith("_back"):
                 assert action.help in text, action.id
         await press(app, pilot, *"lane")
-        assert "run to the next stop" not in "\n".join(app.screen.query_one(Frame).texts)
+        assert "run to the next stop" not in "\n".join(app.screen.query_one(CardFrame).texts)
         await press(app, pilot, "backspace", "escape", "escape")
         assert on_main(app)
 
@@ -274,7 +274,7 @@ async def test_help_scrolls_where_not_all_of_it_fits() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(app, pilot)
         await press(app, pilot, "question_mark")
-        frame = app.screen.query_one(Frame)
+        frame = app.screen.query_one(CardFrame)
         seen = "\n".join(frame.texts)
         assert "more rows" in frame.foot
         while "more rows" in frame.foot:

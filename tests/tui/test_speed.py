@@ -14,7 +14,7 @@ import pytest
 from gpudbg.analysis.liveness import MAX_INSTRUCTIONS, Liveness
 from gpudbg.analysis.nearby import Nearby
 from gpudbg.frontends.tui.collect import Collector
-from gpudbg.frontends.tui.view import Options
+from gpudbg.frontends.tui.view import ViewOptions
 from gpudbg.frontends.tui.widgets.base import LinePane
 from gpudbg.frontends.tui.widgets.code import CodePane
 from tests.calls import calls_of
@@ -100,7 +100,7 @@ async def test_a_step_does_not_walk_the_program(tmp_path: Path, few: int, many: 
 def test_opening_a_long_program_decodes_branches_only(tmp_path: Path) -> None:
     """Work before the first picture grows by the rows of the listing, not by what they mean."""
     session = open_kernel(program(tmp_path, COUNT))
-    collector = Collector(session, Options())
+    collector = Collector(session, ViewOptions())
     view = collector.take()
     live = a(Liveness, view.live)
     branches = len(live.window(0, COUNT * 16))

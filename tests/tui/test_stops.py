@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpudbg.frontends.tui.screens.card import Frame
+from gpudbg.frontends.tui.screens.card import CardFrame
 from gpudbg.frontends.tui.screens.fault import FaultScreen
 from gpudbg.frontends.tui.widgets.chrome import KeyRow, StopLine
 from gpudbg.frontends.tui.widgets.code import CodePane
@@ -38,7 +38,7 @@ async def test_fault_card_says_what_where_who_and_why() -> None:
         await settle(app, pilot)
         await press(app, pilot, "f5")
         assert isinstance(app.screen, FaultScreen)
-        text = "\n".join(app.screen.query_one(Frame).texts)
+        text = "\n".join(app.screen.query_one(CardFrame).texts)
         assert "Out-of-range store   global memory, 4 bytes" in text
         assert "fault_oob_global+0xd0  fault_oob_global.cu:8" in text
         assert "CTA 0  warp 1  lane 5   thread 37" in text
@@ -65,7 +65,7 @@ async def test_fault_card_fits_80x24() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(app, pilot)
         await press(app, pilot, "f5")
-        frame = app.screen.query_one(Frame)
+        frame = app.screen.query_one(CardFrame)
         assert frame.size.height <= 24
         assert any("documented" in t or "inferred" in t for t in frame.texts)
         assert any("Esc close" in t for t in frame.texts)
@@ -80,7 +80,7 @@ async def test_trap_has_a_card_and_goes_on() -> None:
         await settle(app, pilot)
         await press(app, pilot, "f5")
         assert isinstance(app.screen, FaultScreen)
-        text = "\n".join(app.screen.query_one(Frame).texts)
+        text = "\n".join(app.screen.query_one(CardFrame).texts)
         assert "Trap" in text
         assert "BPT.TRAP" in text
         await press(app, pilot, "escape")
@@ -93,7 +93,7 @@ async def test_deadlock_names_who_waits() -> None:
         await settle(app, pilot)
         await press(app, pilot, "f5")
         assert isinstance(app.screen, FaultScreen)
-        text = "\n".join(app.screen.query_one(Frame).texts)
+        text = "\n".join(app.screen.query_one(CardFrame).texts)
         assert "Deadlock   no warp can go on" in text
         assert "barrier" in text
 
@@ -234,9 +234,9 @@ async def test_a_card_is_clicked(size: tuple[int, int]) -> None:
     async def click(words: str, shift: int = 0, below: int = 0) -> None:
         lines = screen_text(app)
         y = next(n for n, line in enumerate(lines) if words in line)
-        frame = app.screen.query_one(Frame).region
+        frame = app.screen.query_one(CardFrame).region
         x = lines[y].index(words) + shift
-        await pilot.click(Frame, offset=(x - frame.x, y + below - frame.y))
+        await pilot.click(CardFrame, offset=(x - frame.x, y + below - frame.y))
         await settle(app, pilot)
 
     async with app.run_test(size=size) as pilot:

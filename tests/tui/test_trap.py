@@ -8,7 +8,7 @@ import pytest
 
 from gpudbg.frontends.tui.collect_trap import take
 from gpudbg.frontends.tui.screens.ask import AskScreen
-from gpudbg.frontends.tui.screens.card import Frame
+from gpudbg.frontends.tui.screens.card import CardFrame
 from gpudbg.frontends.tui.screens.fault import FaultScreen
 from gpudbg.frontends.tui.screens.history import HistoryScreen
 from gpudbg.frontends.tui.screens.trap import TrapScreen, WordCard
@@ -140,7 +140,7 @@ async def test_fields_are_found_explained_and_edited() -> None:
         assert screen.words.key == ("field", "SR_GlobalErrorStatus", 9, 9)
         await press(app, pilot, "full_stop", "i")
         assert isinstance(app.screen, WordCard)
-        card = "\n".join(app.screen.query_one(Frame).texts)
+        card = "\n".join(app.screen.query_one(CardFrame).texts)
         assert "WarpErrors" in card
         assert "memory management unit" in card
         await press(app, pilot, "escape", "comma", "e")
@@ -206,7 +206,7 @@ async def test_the_card_at_a_handlers_entry_leads_to_the_inspector() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(app, pilot)
         assert isinstance(app.screen, FaultScreen)
-        card = "\n".join(app.screen.query_one(Frame).texts)
+        card = "\n".join(app.screen.query_one(CardFrame).texts)
         assert "because of a warp error" in card
         assert "0x00000017" in card
         await press(app, pilot, "t")

@@ -26,7 +26,7 @@ MAX_VISITS = 200
 """Times a block is looked at; far more than any program needs to settle."""
 
 
-class Section:
+class CodeSection:
     """One section's instructions and the walk over them.
 
     Args:
@@ -92,7 +92,7 @@ class Section:
             return []
         return pipeline.issue(offset, p)
 
-    def _leave(self, block: cfg.Block, out: Pipeline) -> list[tuple[int, Pipeline]]:
+    def _leave(self, block: cfg.BasicBlock, out: Pipeline) -> list[tuple[int, Pipeline]]:
         insn = self.flow.instructions[block.last]
         if insn is not None and insn.op in cfg.CALLS:
             target = insn.target(block.last)
@@ -143,7 +143,7 @@ class Section:
         return Site(offset, f"{self.name}+0x{offset:x}", text, str(Control.decode(group)))
 
 
-def _split_calls(flow: cfg.Flow, blocks: Iterable[cfg.Block]) -> list[cfg.Block]:
+def _split_calls(flow: cfg.Flow, blocks: Iterable[cfg.BasicBlock]) -> list[cfg.BasicBlock]:
     """Blocks that also end at calls, so that a call's edges can be told from falling through."""
     out = []
     for block in blocks:
@@ -152,9 +152,9 @@ def _split_calls(flow: cfg.Flow, blocks: Iterable[cfg.Block]) -> list[cfg.Block]
             part.append(offset)
             insn = flow.instructions[offset]
             if insn is not None and insn.op in cfg.CALLS and offset != block.last:
-                out.append(cfg.Block(part[0], tuple(part), (), ""))
+                out.append(cfg.BasicBlock(part[0], tuple(part), (), ""))
                 part = []
-        out.append(cfg.Block(part[0], tuple(part), block.edges, block.ends))
+        out.append(cfg.BasicBlock(part[0], tuple(part), block.edges, block.ends))
     return out
 
 
@@ -165,8 +165,8 @@ def check_code(
     entries: Iterable[int] = (0,),
     known: Mapping[int, tuple[int, ...]] | None = None,
 ) -> list[Finding]:
-    """Hazards of a section's code; arguments as for `Section`."""
-    return Section(code, arch, name, entries, known).walk()
+    """Hazards of a section's code; arguments as for `CodeSection`."""
+    return CodeSection(code, arch, name, entries, known).walk()
 
 
 def check_program(program: Program, sections: Iterable[str] | None = None) -> list[Finding]:

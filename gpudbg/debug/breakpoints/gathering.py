@@ -34,7 +34,7 @@ SLICE = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
+class WarpArrival:
     """A warp at the breakpoint, and what it met there."""
 
     warp: WarpState
@@ -129,7 +129,7 @@ class Gathering(Attached["Inferior"]):
                 elif warp.status == "ready":
                     left = limit - (warp.executed - begun[warp])
                     outcome = self._advance(warp, points, numbers, min(SLICE, left))
-                    if isinstance(outcome, Arrival):
+                    if isinstance(outcome, WarpArrival):
                         arrivals.append(outcome)
                     if outcome is not None:
                         moving.remove(warp)
@@ -145,7 +145,7 @@ class Gathering(Attached["Inferior"]):
 
     def _advance(
         self, warp: WarpState, points: Collection[int], numbers: Collection[int], count: int
-    ) -> Arrival | str | None:
+    ) -> WarpArrival | str | None:
         """Some instructions of one warp; its arrival, "waits" elsewhere, or that all has
         "ended"."""
         at = self._look(warp, points, numbers)
@@ -166,7 +166,7 @@ class Gathering(Attached["Inferior"]):
 
     def _look(
         self, warp: WarpState, points: Collection[int], numbers: Collection[int]
-    ) -> Arrival | str | None:
+    ) -> WarpArrival | str | None:
         """What it means that a warp stands where it does."""
         if warp.pc not in points or warp.shown == warp.executed:
             return None
@@ -176,8 +176,8 @@ class Gathering(Attached["Inferior"]):
             return "waits"
         return self._arrival(warp) if self._breakpoints.stops_now(warp) else None
 
-    def _arrival(self, warp: WarpState) -> Arrival:
-        return Arrival(warp, self._breakpoints.met)
+    def _arrival(self, warp: WarpState) -> WarpArrival:
+        return WarpArrival(warp, self._breakpoints.met)
 
     def _left_words(self) -> tuple[str, ...]:
         """What waits to be told by the next `continue`."""
@@ -193,12 +193,12 @@ class Gathering(Attached["Inferior"]):
         return tuple(out)
 
 
-def _chosen(arrivals: list[Arrival], previous: Focus | None) -> Arrival:
+def _chosen(arrivals: list[WarpArrival], previous: Focus | None) -> WarpArrival:
     """The arrival that the stop is told from: where the user was looking, else the first."""
     for arrival in arrivals:
         warp = arrival.warp
         if previous is None or (warp.sm, warp.slot) != (previous.sm, previous.warp):
             continue
         if arrival.met.lanes >> previous.lane & 1:
-            return Arrival(warp, replace(arrival.met, lane=previous.lane))
+            return WarpArrival(warp, replace(arrival.met, lane=previous.lane))
     return arrivals[0]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpudbg.answers.data import record_data
 from gpudbg.debug.breakpoints.rows import breakpoint_row
-from gpudbg.debug.script.blocks import Line, Statement
+from gpudbg.debug.script.blocks import ScriptLine, Statement
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
 from gpudbg.expr import Node, parse_condition
@@ -77,7 +77,7 @@ class Breakpoint:
     def silent(self) -> bool:
         """Whether its commands begin with `silent`: the stop is not told."""
         first = self.commands[0] if self.commands else None
-        return isinstance(first, Line) and first.text.strip() == "silent"
+        return isinstance(first, ScriptLine) and first.text.strip() == "silent"
 
     @property
     def stops_at(self) -> tuple[int, ...]:

@@ -32,7 +32,7 @@ TOUCHED_BY: dict[WatchKind, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class WatchTarget:
     """The watched place.
 
     `space` is "register", or global, shared or local; `block` is the CTA of shared and local
@@ -59,7 +59,7 @@ class Target:
 class Watch:
     """A breakpoint row's watched place and the value it had when last looked at."""
 
-    target: Target
+    target: WatchTarget
     type: Any
     old: str
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpudbg.debug.attached import Attached
-from gpudbg.debug.breakpoints.watched import TOUCHED_BY, Target, Watch, WatchKind
+from gpudbg.debug.breakpoints.watched import TOUCHED_BY, Watch, WatchKind, WatchTarget
 from gpudbg.debug.focus.focus import first_lane
 from gpudbg.debug.observing import subscribe, unsubscribe
 from gpudbg.debug.stops.records import Trigger
@@ -79,7 +79,7 @@ class Watchpoints(Attached["Inferior"], Observer):
         row.watch.old = self._value(row, warp)
         return row
 
-    def _target(self, expression: str, kind: WatchKind) -> tuple[Target, Result]:
+    def _target(self, expression: str, kind: WatchKind) -> tuple[WatchTarget, Result]:
         inferior = self._inferior
         inferior.require_stopped()
         assert inferior.focus is not None
@@ -97,7 +97,7 @@ class Watchpoints(Attached["Inferior"], Observer):
             if kind != "write":
                 raise CommandError("a register can only be watched for changes", "watch $R4")
             size = result.type.size
-            return Target(kind, "register", 0, size, warp.cta.block, mine, focus.lane), result
+            return WatchTarget(kind, "register", 0, size, warp.cta.block, mine, focus.lane), result
         assert place.addresses is not None
         size = result.type.size
         if not result.valid[focus.lane] or not 0 < size <= MAX_BYTES:
@@ -107,7 +107,7 @@ class Watchpoints(Attached["Inferior"], Observer):
         if space not in ("global", "shared", "local"):
             raise CommandError(f"cannot watch {expression}: {space} memory is never written")
         block = None if space == "global" else warp.cta.block
-        return Target(kind, space, address, size, block, mine, focus.lane), result
+        return WatchTarget(kind, space, address, size, block, mine, focus.lane), result
 
     # ---- running -----------------------------------------------------------------------
     def arm(self) -> bool:
@@ -251,7 +251,7 @@ def _watch_of(rows: list[Breakpoint], number: int) -> Watch:
     return _watch(next(row for row in rows if row.number == number))
 
 
-def _overlapping(address: Any, size: int, target: Target) -> int:
+def _overlapping(address: Any, size: int, target: WatchTarget) -> int:
     """The lanes whose access of `size` bytes meets the watched bytes."""
     at = np.broadcast_to(np.asarray(address), (32,)).astype(np.uint64)
     low = np.uint64(max(target.address - size + 1, 0))
@@ -260,7 +260,7 @@ def _overlapping(address: Any, size: int, target: Target) -> int:
     return int(np.packbits(inside, bitorder="little").view("<u4")[0])
 
 
-def _reaching(warp: WarpState, address: Any, size: int, target: Target) -> int:
+def _reaching(warp: WarpState, address: Any, size: int, target: WatchTarget) -> int:
     """The lanes whose access to other blocks of the cluster meets the watched bytes."""
     at = np.broadcast_to(np.asarray(address), (32,)).astype(np.uint64)
     ctas = warp.cta.cluster.ctas
@@ -270,7 +270,7 @@ def _reaching(warp: WarpState, address: Any, size: int, target: Target) -> int:
     return lanes & _overlapping(at & np.uint64(WINDOW_BYTES - 1), size, target)
 
 
-def _home(warp: WarpState, target: Target) -> WarpState:
+def _home(warp: WarpState, target: WatchTarget) -> WarpState:
     """A warp of the block whose shared memory is watched; the given one elsewhere."""
     if target.space != "shared" or warp.cta.block == target.block:
         return warp
@@ -278,7 +278,7 @@ def _home(warp: WarpState, target: Target) -> WarpState:
     return next((cta.warps[0] for cta in owners), warp)
 
 
-def _where(target: Target) -> str:
+def _where(target: WatchTarget) -> str:
     if target.space == "register":
         return f"warp {target.warp} lane {target.lane} of block {target.block}"
     owner = "" if target.block is None else f" of block {target.block}"

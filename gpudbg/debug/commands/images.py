@@ -23,7 +23,7 @@ from gpudbg.errors import CommandError
 from gpudbg.mem.surface_bounds import CLAMPS
 from gpudbg.mem.surface_text import layout_data, steps
 from gpudbg.regs.texheader_text import header_data, sampler_data, summary
-from gpudbg.sm.images.access import Access, InvalidAccess, OutsideLane
+from gpudbg.sm.images.access import InvalidAccess, OutsideLane, SurfaceAccess
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -59,7 +59,7 @@ def _dimensions(sizes: Sequence[int]) -> str:
 
 
 @typed_row
-class ImageRow:
+class ImageRecord:
     """A surface or texture: how it lies in memory, and the words of its header."""
 
     name: str = column("Name")
@@ -83,12 +83,12 @@ class ImageRow:
     disabled: bool = column(default=ABSENT)
 
 
-def image_row(session: DebugSession, image: DeviceImage) -> ImageRow:
+def image_row(session: DebugSession, image: DeviceImage) -> ImageRecord:
     """An image as a record."""
     header, pools = image.header, session.grid.gpu.images
     block = f"{1 << header.block_height_log2}x{1 << header.block_depth_log2}"
     texture = image.kind == "texture"
-    return ImageRow(
+    return ImageRecord(
         name=image.name,
         kind=image.kind,
         dim=image.options.dim,
@@ -113,7 +113,7 @@ def image_row(session: DebugSession, image: DeviceImage) -> ImageRow:
 
 def _list(session: DebugSession, kind: str) -> Table:
     found = (image_row(session, i) for i in images_of(session) if i.kind == kind)
-    return Table(ImageRow, tuple(found), empty=f"no {kind}s")
+    return Table(ImageRecord, tuple(found), empty=f"no {kind}s")
 
 
 def _sizes(image: DeviceImage) -> list[int]:
@@ -134,7 +134,7 @@ def _describe(session: DebugSession, kind: str, argument: str) -> Table | Card:
     return Card(image_row(session, image), lambda row: _image_lines(row, head, content))
 
 
-def _image_lines(image: ImageRow, head: str, content: str) -> list[str]:
+def _image_lines(image: ImageRecord, head: str, content: str) -> list[str]:
     lines = [f"{image.name}: {head}", f"  handle 0x{image.handle:x}"]
     if image.layout:
         lines.append("  " + ", ".join(f"{k} {v}" for k, v in image.layout.items()))
@@ -316,7 +316,7 @@ class OutsideAccesses:
         return [*map(str, self.totals), *(line for a in self.last for line in a.lines())]
 
 
-def _access(session: DebugSession, access: Access | InvalidAccess) -> OutsideAccess:
+def _access(session: DebugSession, access: SurfaceAccess | InvalidAccess) -> OutsideAccess:
     found = OutsideAccess(
         access.op,
         access.image.name,
@@ -365,7 +365,7 @@ def picture(session: DebugSession, argument: str) -> Card:
         raise CommandError("picture takes X and Y of a corner")
     if zoom == 0:
         zoom = views_image.fitting_zoom(width, height, PICTURE_COLUMNS, PICTURE_ROWS)
-    window = views_image.Window(start[0], start[1], PICTURE_COLUMNS, PICTURE_ROWS, zoom)
+    window = views_image.PictureWindow(start[0], start[1], PICTURE_COLUMNS, PICTURE_ROWS, zoom)
     shades = shades_of(values)
     cells = views_image.pixel_cells(pixels_of(values, shades), window)
     black, white = f"{shades.low:g}", f"{shades.high:g}"

@@ -238,13 +238,13 @@ def show(session: DebugSession, argument: str) -> Table:
             else session.settings.shown(name)
         )
         shown = "no screen" if setting.screen else value
-        rows.append(SettingRow(name, shown, value, setting.help))
+        rows.append(ShownSetting(name, shown, value, setting.help))
     style = TableStyle(" ", head=False, fixed=True)
-    return Table(SettingRow, tuple(rows), style=style, by="name", value="value")
+    return Table(ShownSetting, tuple(rows), style=style, by="name", value="value")
 
 
 @typed_row
-class SettingRow:
+class ShownSetting:
     """A setting and its value."""
 
     name: str = column("", least=16)

@@ -56,7 +56,7 @@ class EventRow:
 
 
 @typed_row
-class Window:
+class TimelineWindow:
     """What warps did from one tick to another; `recorded_from` is None where nothing is kept."""
 
     recording: bool = column()
@@ -110,7 +110,7 @@ def info_timeline(session: DebugSession, argument: str) -> Card:
     start, stop = _window(argument, max(total, 1))
     columns = min(COLUMNS, stop - start)
     tracks = line.tracks(line.warps(ENDED), start, stop, columns)
-    shown = Window(
+    shown = TimelineWindow(
         recording=line.recording,
         recorded_from=None if record is None else record.first,
         window=(start, stop),

@@ -31,7 +31,7 @@ Wanted = dict[str, "int | Dim3 | str"]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LanePlace:
     """A lane of a resident warp, by all its coordinates."""
 
     sm: int
@@ -95,16 +95,18 @@ def _value(name: str, text: str) -> int | Dim3 | str:
     return numbers[0]
 
 
-def places(inferior: Inferior) -> Iterator[Place]:
+def places(inferior: Inferior) -> Iterator[LanePlace]:
     """Every lane of every resident warp that has not ended."""
     for warp in inferior.grid.warps():
         live = warp.valid & ~warp.exited
         for lane in range(32):
             if live >> lane & 1:
-                yield Place(warp.sm, warp.slot, lane, warp.cta.block, thread_of(warp, lane), warp)
+                yield LanePlace(
+                    warp.sm, warp.slot, lane, warp.cta.block, thread_of(warp, lane), warp
+                )
 
 
-def current(inferior: Inferior) -> Place:
+def current(inferior: Inferior) -> LanePlace:
     """The focus.
 
     Raises:
@@ -114,10 +116,12 @@ def current(inferior: Inferior) -> Place:
     if focus is None or inferior.finished:
         raise CommandError("Focus is not set on any active CUDA kernel.")
     warp = inferior.focused()
-    return Place(warp.sm, warp.slot, focus.lane, warp.cta.block, thread_of(warp, focus.lane), warp)
+    return LanePlace(
+        warp.sm, warp.slot, focus.lane, warp.cta.block, thread_of(warp, focus.lane), warp
+    )
 
 
-def fits(place: Place, wanted: Mapping[str, int | Dim3 | str], here: Place | None) -> bool:
+def fits(place: LanePlace, wanted: Mapping[str, int | Dim3 | str], here: LanePlace | None) -> bool:
     """Whether a place has the wanted coordinates."""
     for name, value in wanted.items():
         if isinstance(value, str):
@@ -145,7 +149,7 @@ def switch(inferior: Inferior, wanted: Wanted) -> bool:
         raise CommandError(INVALID)
     physical = bool(HARDWARE & set(wanted))
 
-    def distance(p: Place) -> tuple[int, ...]:
+    def distance(p: LanePlace) -> tuple[int, ...]:
         if physical:
             pairs = [(p.sm, here.sm), (p.warp, here.warp), (p.lane, here.lane)]
         else:
@@ -161,7 +165,7 @@ def switch(inferior: Inferior, wanted: Wanted) -> bool:
     return True
 
 
-def words(place: Place, names: tuple[str, ...] | list[str] = NAMES) -> str:
+def words(place: LanePlace, names: tuple[str, ...] | list[str] = NAMES) -> str:
     """`block (0,0,0), thread (1,0,0), device 0, sm 0, warp 0, lane 1`"""
     parts = []
     for name in NAMES:
@@ -171,7 +175,7 @@ def words(place: Place, names: tuple[str, ...] | list[str] = NAMES) -> str:
     return ", ".join(parts)
 
 
-def fields(place: Place) -> dict[str, str]:
+def fields(place: LanePlace) -> dict[str, str]:
     """cuda-gdb's `CudaFocus` fields, in its order."""
     return {
         "device": str(DEVICE),

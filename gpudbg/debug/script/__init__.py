@@ -4,16 +4,16 @@
 statements out: it hands plain lines to a frontend, one at a time, and keeps the rest to itself.
 """
 
-from gpudbg.debug.script.blocks import Block, Line, Reader, Statement, shown_lines
+from gpudbg.debug.script.blocks import BlockReader, ScriptBlock, ScriptLine, Statement, shown_lines
 from gpudbg.debug.script.player import Player, play
 from gpudbg.debug.script.scope import Scope, UserCommand
 
 __all__ = (
-    "Block",
-    "Line",
+    "BlockReader",
     "Player",
-    "Reader",
     "Scope",
+    "ScriptBlock",
+    "ScriptLine",
     "Statement",
     "UserCommand",
     "play",

@@ -20,7 +20,7 @@ RAW = ("document", "python")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ScriptLine:
     """A command: its text, and the file and line it stands in ("" and 0 where it was typed)."""
 
     text: str
@@ -34,12 +34,12 @@ class Line:
 
 
 @dataclass(slots=True)
-class Block:
+class ScriptBlock:
     """A block; `other` is what stands behind `else`."""
 
     kind: str
     argument: str
-    head: Line
+    head: ScriptLine
     body: list[Statement] = field(default_factory=list)
     other: list[Statement] | None = None
 
@@ -48,7 +48,7 @@ class Block:
         (self.body if self.other is None else self.other).append(statement)
 
 
-Statement = Line | Block
+Statement = ScriptLine | ScriptBlock
 
 
 def head_of(text: str) -> tuple[str, str] | None:
@@ -62,7 +62,7 @@ def head_of(text: str) -> tuple[str, str] | None:
     return kind, match[2].strip()
 
 
-class Reader:
+class BlockReader:
     """Takes lines, gives whole statements.
 
     A line that ends in a backslash goes on in the next one, where lines can be joined (gdb does
@@ -72,7 +72,7 @@ class Reader:
     def __init__(self, file: str = "", joins: bool = True) -> None:
         self.file = file
         self._joins = joins
-        self._open: list[Block] = []
+        self._open: list[ScriptBlock] = []
         self._held = ""
         self._from = 0
 
@@ -82,7 +82,7 @@ class Reader:
         return bool(self._open or self._held)
 
     @property
-    def opened(self) -> Line | None:
+    def opened(self) -> ScriptLine | None:
         """The line that began the outermost open block."""
         return self._open[0].head if self._open else None
 
@@ -107,9 +107,9 @@ class Reader:
         if inside is not None and inside.kind in RAW:
             if text.strip() == "end":
                 return self._close()
-            inside.body.append(Line(text, self.file, number))
+            inside.body.append(ScriptLine(text, self.file, number))
             return None
-        line = Line(text.lstrip(), self.file, number)
+        line = ScriptLine(text.lstrip(), self.file, number)
         word = text.strip()
         if not word or word[0] == "#":
             return None
@@ -124,7 +124,7 @@ class Reader:
         if head is not None:
             if len(self._open) >= MAX_NESTING:
                 self._fail(line, f"blocks nest more than {MAX_NESTING} deep")
-            self._open.append(Block(*head, line))
+            self._open.append(ScriptBlock(*head, line))
             return None
         if inside is not None:
             inside.add(line)
@@ -153,7 +153,7 @@ class Reader:
         self._open[-1].add(block)
         return None
 
-    def _fail(self, line: Line, why: str) -> None:
+    def _fail(self, line: ScriptLine, why: str) -> None:
         self.clear()
         raise CommandError(f"{line.place}{short(line.text)}: {why}")
 
@@ -168,9 +168,9 @@ def statements(texts: Sequence[str], file: str = "") -> list[Statement]:
     """The statements of some lines.
 
     Raises:
-        CommandError: as `Reader.feed` and `Reader.finish`.
+        CommandError: as `BlockReader.feed` and `BlockReader.finish`.
     """
-    reader = Reader(file)
+    reader = BlockReader(file)
     found = [reader.feed(text, number) for number, text in enumerate(texts, 1)]
     found.append(reader.finish())
     return [one for one in found if one is not None]
@@ -184,7 +184,7 @@ def shown_lines(body: Sequence[Statement], indent: int = 0) -> Iterator[str]:
         lead = "  " * depth
         if isinstance(one, str):
             yield lead + one
-        elif isinstance(one, Line):
+        elif isinstance(one, ScriptLine):
             yield lead + one.text
         else:
             yield f"{lead}{one.kind} {one.argument}".rstrip()

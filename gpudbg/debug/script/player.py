@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from gpudbg.debug.script.blocks import Block, Line, Reader, Statement, short
+from gpudbg.debug.script.blocks import BlockReader, ScriptBlock, ScriptLine, Statement, short
 from gpudbg.debug.script.scope import Scope, UserCommand, arguments, substituted
 from gpudbg.errors import CommandError, GpudbgError, LoadError, UsageError
 from gpudbg.textlines import script_text
@@ -66,7 +66,7 @@ class _Frame:
     given: list[str] | None
     at: int = 0
     condition: str = ""
-    call: Line | None = None
+    call: ScriptLine | None = None
     source: Iterator[Statement] | None = None
     hooks: frozenset[str] = field(default_factory=frozenset)
 
@@ -89,7 +89,7 @@ class Player:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._stack: list[_Frame] = []
-        self.line = Line("")
+        self.line = ScriptLine("")
         self._calls = self._files = 0
 
     @property
@@ -120,10 +120,10 @@ class Player:
         groups = self._host.take_hit_commands()
         for body in reversed(groups):
             first = body[0] if body else None
-            silent = isinstance(first, Line) and first.text.strip() == "silent"
+            silent = isinstance(first, ScriptLine) and first.text.strip() == "silent"
             self._push(_Frame("hit", body[1:] if silent else body, None))
 
-    def next(self) -> Line | None:
+    def next(self) -> ScriptLine | None:
         """The next line to carry out; None: there is none.
 
         Raises:
@@ -140,8 +140,8 @@ class Player:
                     self._leave(frame)
                     continue
                 self._look_for_interrupt()
-                self.line = statement if isinstance(statement, Line) else statement.head
-                if isinstance(statement, Block):
+                self.line = statement if isinstance(statement, ScriptLine) else statement.head
+                if isinstance(statement, ScriptBlock):
                     self._block(statement, frame)
                     continue
                 line = self._plain(statement, frame)
@@ -207,7 +207,7 @@ class Player:
     def _holds(self, condition: str, given: list[str] | None) -> bool:
         return self._host.truth(substituted(condition, given))
 
-    def _block(self, block: Block, frame: _Frame) -> None:
+    def _block(self, block: ScriptBlock, frame: _Frame) -> None:
         given, scope = frame.given, self._host.scope
         if block.kind in ("if", "while"):
             if not block.argument:
@@ -222,13 +222,13 @@ class Player:
             scope.define(substituted(block.argument, given), block.body)
         elif block.kind == "document":
             found = scope.documented(substituted(block.argument, given))
-            found.help = tuple(one.text for one in block.body if isinstance(one, Line))
+            found.help = tuple(one.text for one in block.body if isinstance(one, ScriptLine))
         elif block.kind == "commands":
             self._host.keep_commands(substituted(block.argument, given), block.body)
         else:
             raise CommandError("Python scripting is not supported here", "gpudbg script FILE.py")
 
-    def _plain(self, line: Line, frame: _Frame) -> Line | None:
+    def _plain(self, line: ScriptLine, frame: _Frame) -> ScriptLine | None:
         """A line to hand out; None where it was carried out here."""
         text = substituted(line.text, frame.given).lstrip()
         for mark, verb in (("!", "shell "), ("|", "pipe ")):
@@ -245,7 +245,7 @@ class Player:
             return None
         if word == "eval":
             made = self._host.formatted(text.strip()[4:].strip())
-            self._push(_Frame("eval", [Line(made, line.file, line.number)], frame.given))
+            self._push(_Frame("eval", [ScriptLine(made, line.file, line.number)], frame.given))
             return None
         scope = self._host.scope
         found = scope.find(text)
@@ -254,10 +254,10 @@ class Player:
         if found is not None:
             self._call(*found, line)
             return None
-        line = Line(text, line.file, line.number)
+        line = ScriptLine(text, line.file, line.number)
         return None if self._hooked(line, frame) else line
 
-    def _hooked(self, line: Line, frame: _Frame) -> bool:
+    def _hooked(self, line: ScriptLine, frame: _Frame) -> bool:
         """Whether a line has hooks: they and it come next."""
         scope = self._host.scope
         word = line.text.strip().split("/")[0].partition(" ")[0]
@@ -294,12 +294,12 @@ class Player:
             inside = True
             self._drop()
 
-    def _call(self, command: UserCommand, text: str, line: Line) -> None:
+    def _call(self, command: UserCommand, text: str, line: ScriptLine) -> None:
         if self._calls >= MAX_CALLS:
             raise CommandError("Max user call depth exceeded -- command aborted.")
         self._push(_Frame("call", command.body, arguments(text), call=line))
 
-    def _source(self, name: str, line: Line) -> None:
+    def _source(self, name: str, line: ScriptLine) -> None:
         words = name.removeprefix("-v ").removeprefix("-s ").strip()
         if not words:
             raise CommandError("source command requires file name of file to source.")
@@ -313,9 +313,9 @@ class Player:
         yield from self._statements(script_text(name).splitlines(), name)
 
     def _statements(self, lines: Iterable[str], name: str) -> Iterator[Statement]:
-        reader = Reader(name)
+        reader = BlockReader(name)
         for number, text in enumerate(lines, 1):
-            self.line = Line(text, name, number)
+            self.line = ScriptLine(text, name, number)
             if self._host.ended:
                 return
             statement = reader.feed(text, number)
@@ -326,7 +326,7 @@ class Player:
             yield last
 
 
-def play(player: Player, carry_out: Callable[[Line], None]) -> None:
+def play(player: Player, carry_out: Callable[[ScriptLine], None]) -> None:
     """Carry out all that is left.
 
     Raises:

@@ -78,7 +78,7 @@ def _lines(first: U64, step: U64) -> U64:
     return found
 
 
-class Addresses:
+class AddressTrace:
     """Addresses of accesses by number, in the order they were added."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from gpudbg.answers.words import dim, lane_list
 from gpudbg.debug.stops.records import CallSite
 from gpudbg.debug.symbols import Line
-from gpudbg.debug.trace.addresses import Addresses
+from gpudbg.debug.trace.addresses import AddressTrace
 from gpudbg.debug.values.lanes import LANES
 from gpudbg.sm import record as rec
 from gpudbg.sm.residency.step import coordinates
@@ -136,7 +136,7 @@ class TraceLog(Sequence[TraceEntry]):
         self._symbols, self._grid, self._block = symbols, grid, block
         self._words = bytearray()
         self._count = 0
-        self._addresses = Addresses()
+        self._addresses = AddressTrace()
         self._whats: dict[What, int] = {}
         self._named: list[What] = []
         self._codes = np.full(1 << 16, -1, np.int32)
@@ -240,7 +240,7 @@ class TraceLog(Sequence[TraceEntry]):
     def clear(self) -> None:
         """Forget what is written down; a trace in progress goes on."""
         del self._words[:], self._details[:]
-        self._addresses, self._count = Addresses(), 0
+        self._addresses, self._count = AddressTrace(), 0
 
     @property
     def nbytes(self) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpudbg.debug.values.images import unit_of
-from gpudbg.sm.images.access import Access, OutsideLane
+from gpudbg.sm.images.access import OutsideLane, SurfaceAccess
 
 if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior
@@ -33,9 +33,9 @@ def outside_of(
     """Instructions that left an image; the rows and columns where, of the last accesses."""
     unit = unit_of(inferior)
     edges: dict[str, set[int]] = {side: set() for side in SIDES.values()}
-    last: dict[tuple[int, str], Access] = {}
+    last: dict[tuple[int, str], SurfaceAccess] = {}
     for access in unit.log if unit is not None else ():
-        if not isinstance(access, Access) or access.image.index != image.index:
+        if not isinstance(access, SurfaceAccess) or access.image.index != image.index:
             continue
         last[access.pc, access.clamp] = access
         _mark(access, edges)
@@ -53,7 +53,7 @@ def outside_of(
     return rows, {side: frozenset(found) for side, found in edges.items()}
 
 
-def _mark(access: Access, edges: dict[str, set[int]]) -> None:
+def _mark(access: SurfaceAccess, edges: dict[str, set[int]]) -> None:
     """Enter the rows and columns of the lanes outside."""
     landing = access.landing
     rows = landing.coords.get("y")

@@ -24,7 +24,7 @@ _RESET = "\x1b[0m"
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class PictureWindow:
     """The part of a picture that is shown.
 
     Attributes:
@@ -46,20 +46,22 @@ class Window:
             return self.x + column * -self.zoom, self.y + half_row * -self.zoom
         return self.x + column // max(self.zoom, 1), self.y + half_row // max(self.zoom, 1)
 
-    def moved(self, dx: int, dy: int) -> Window:
+    def moved(self, dx: int, dy: int) -> PictureWindow:
         """Panned by texels; never left of or above the picture."""
-        return Window(max(self.x + dx, 0), max(self.y + dy, 0), self.columns, self.rows, self.zoom)
+        return PictureWindow(
+            max(self.x + dx, 0), max(self.y + dy, 0), self.columns, self.rows, self.zoom
+        )
 
 
 def cells(
-    values: npt.NDArray[Any], window: Window, shades: Shades | None = None
+    values: npt.NDArray[Any], window: PictureWindow, shades: Shades | None = None
 ) -> list[list[Cell]]:
     """The rows of cells a window shows of (height, width, channels) numbers."""
     pixels = pixels_of(values, shades)
     return pixel_cells(pixels, window)
 
 
-def pixel_cells(pixels: Pixels, window: Window) -> list[list[Cell]]:
+def pixel_cells(pixels: Pixels, window: PictureWindow) -> list[list[Cell]]:
     """The rows of cells a window shows of RGB pixels; nothing beyond the picture."""
     height, width = pixels.shape[:2]
     out = []
@@ -80,7 +82,7 @@ def pixel_cells(pixels: Pixels, window: Window) -> list[list[Cell]]:
     return out
 
 
-def halves(pixels: Pixels, window: Window) -> tuple[Pixels, int, int]:
+def halves(pixels: Pixels, window: PictureWindow) -> tuple[Pixels, int, int]:
     """The colours of all half cells a window shows, and how many columns and half rows are inside.
 
     The array has shape (2 * rows, columns, 3); what lies beyond the picture repeats its edge.

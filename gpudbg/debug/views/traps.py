@@ -15,7 +15,7 @@ from gpudbg.sm.port import REGISTERS
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
     from gpudbg.regs.words import BitRow
-    from gpudbg.sm.port import Access
+    from gpudbg.sm.port import PortAccess
 
 
 def brief(register: str, value: int, arch: str) -> str:
@@ -118,7 +118,7 @@ def log_rows(session: DebugSession, count: int) -> tuple[LogRow, ...]:
     return tuple(_log_row(session, access) for access in session.traps.port.latest(count))
 
 
-def _log_row(session: DebugSession, access: Access) -> LogRow:
+def _log_row(session: DebugSession, access: PortAccess) -> LogRow:
     event = access.kind == "event"
     decoded = "" if event else brief(access.register, access.value, session.grid.gpu.arch)
     return LogRow(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from gpudbg.debug import progress
 from gpudbg.debug.interrupts import interrupts
-from gpudbg.debug.script import Line, Player, Reader, Statement, play
+from gpudbg.debug.script import BlockReader, Player, ScriptLine, Statement, play
 from gpudbg.debug.views.json_text import dumps
 from gpudbg.errors import (
     EXIT_CLEAN,
@@ -49,7 +49,7 @@ class Console:
         self._err = err or sys.stderr
         self._json = as_json
         self._gap = False
-        self._reader = Reader()
+        self._reader = BlockReader()
 
     # ---- one line ----------------------------------------------------------------------
     @property
@@ -89,7 +89,7 @@ class Console:
 
     def _read(self, text: str) -> Statement | None:
         if not self._reader.pending and not text.strip():
-            return Line(self.session.last_line) if self.session.last_line else None
+            return ScriptLine(self.session.last_line) if self.session.last_line else None
         statement = self._reader.feed(text)
         if statement is None and (head := self._reader.opened) is not None:
             self.session.scripting.check_head(head.text)
@@ -104,7 +104,7 @@ class Console:
         session = self.session
         session.scripting.begin()
 
-        def one(line: Line) -> None:
+        def one(line: ScriptLine) -> None:
             try:
                 self._run(line.text)
             except ModelGap:
@@ -158,7 +158,7 @@ class Console:
             CommandError: naming file, line and what failed.
         """
         if str(path) != STANDARD_INPUT:
-            self._carry_out([Line(f"source {path}")])
+            self._carry_out([ScriptLine(f"source {path}")])
             return
         player = Player(self.session.scripting)
         player.add_lines(lines_of(sys.stdin.buffer, "<stdin>"), "-")

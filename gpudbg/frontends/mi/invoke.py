@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpudbg.errors import GpudbgError
 from gpudbg.frontends.mi.bridge import RUNNING
-from gpudbg.frontends.mi.commands.registry import TABLE, Answer, Call
+from gpudbg.frontends.mi.commands.registry import TABLE, Answer, MiCall
 from gpudbg.frontends.mi.parser import MiError, parse_line, split_words
 
 if TYPE_CHECKING:
@@ -63,11 +63,11 @@ def carry_out(bridge: Bridge, ui: Ui, name: str, text: str) -> Answer:
 _VALUED = ("--thread", "--frame", "--thread-group", "--language")
 
 
-def _call(bridge: Bridge, ui: Ui, name: str, text: str) -> Call:
+def _call(bridge: Bridge, ui: Ui, name: str, text: str) -> MiCall:
     """Words of a command, the options that all commands take cut off the front."""
     words = split_words(name, text)
     if name == "exec-arguments":
-        return Call(bridge, ui, name, words, None, None, text)
+        return MiCall(bridge, ui, name, words, None, None, text)
     numbers: dict[str, int] = {}
     while words and words[0] in (*_VALUED, "--all"):
         option = words.pop(0)
@@ -80,4 +80,4 @@ def _call(bridge: Bridge, ui: Ui, name: str, text: str) -> Call:
             if not value.isdecimal():
                 raise MiError(f"Invalid value for the '{option}' option")
             numbers[option] = int(value)
-    return Call(bridge, ui, name, words, numbers.get("--thread"), numbers.get("--frame"), text)
+    return MiCall(bridge, ui, name, words, numbers.get("--thread"), numbers.get("--frame"), text)

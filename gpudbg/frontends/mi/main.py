@@ -45,7 +45,7 @@ VALUES = {
 
 
 @dataclass(slots=True)
-class Arguments:
+class CommandLine:
     """A parsed command line.
 
     Attributes:
@@ -73,13 +73,13 @@ def _split(word: str) -> tuple[str, str | None]:
     return name, value if equals else None
 
 
-def parse_arguments(args: list[str]) -> Arguments:
+def parse_arguments(args: list[str]) -> CommandLine:
     """Read the command line; what is not gdb's goes to the program.
 
     Raises:
         UsageError: an option without its value.
     """
-    out = Arguments()
+    out = CommandLine()
     words = list(args)
     while words:
         word = words.pop(0)
@@ -102,7 +102,7 @@ def parse_arguments(args: list[str]) -> Arguments:
     return out
 
 
-def _take(out: Arguments, what: str, value: str) -> None:
+def _take(out: CommandLine, what: str, value: str) -> None:
     if what == "interpreter":
         out.interpreter = value
     elif what == "listen":
@@ -125,7 +125,7 @@ def _take(out: Arguments, what: str, value: str) -> None:
         os.chdir(Path(value))
 
 
-def startup_lines(args: Arguments) -> list[str]:
+def startup_lines(args: CommandLine) -> list[str]:
     """Console lines that bring the session to where the client takes over."""
     lines = list(args.early)
     if args.program:

@@ -25,7 +25,7 @@ class MiError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MiLine:
     """A parsed line: an MI command with words, or console text (`name` empty).
 
     Attributes:
@@ -39,16 +39,16 @@ class Line:
     text: str
 
 
-def parse_line(raw: str) -> Line:
+def parse_line(raw: str) -> MiLine:
     """Split a line; never fails (words are split later, so that a token is always known)."""
     line = raw.rstrip("\r\n")
     m = _TOKEN.match(line)
     assert m is not None
     rest = line[m.end() :]
     if not rest.startswith("-"):
-        return Line(m[1], "", rest)
+        return MiLine(m[1], "", rest)
     name, _, text = _cut(rest[1:])
-    return Line(m[1], name, text)
+    return MiLine(m[1], name, text)
 
 
 def _cut(text: str) -> tuple[str, str, str]:
@@ -108,7 +108,7 @@ def _escape(text: str, at: int) -> tuple[str, int]:
 
 
 @dataclass(slots=True)
-class Options:
+class MiOptions:
     """A command's options and what is left of its words."""
 
     values: dict[str, str] = field(default_factory=dict)
@@ -123,7 +123,7 @@ class Options:
         return self.values.get(name)
 
 
-def take_options(name: str, words: list[str], flags: str = "", values: str = "") -> Options:
+def take_options(name: str, words: list[str], flags: str = "", values: str = "") -> MiOptions:
     """Options in front of a command's arguments.
 
     Args:
@@ -136,7 +136,7 @@ def take_options(name: str, words: list[str], flags: str = "", values: str = "")
         MiError: an option that needs a value has none.
     """
     plain, valued = flags.split(), values.split()
-    out = Options()
+    out = MiOptions()
     at = 0
     while at < len(words):
         word = words[at]

@@ -9,7 +9,7 @@ import termios
 import threading
 from typing import Literal
 
-from gpudbg.debug.script import Reader
+from gpudbg.debug.script import BlockReader
 from gpudbg.frontends.mi import records
 
 Kind = Literal["mi", "console"]
@@ -43,7 +43,7 @@ class Ui:
         self.dead = False
         self.repeat = ""
         self.annotate = False
-        self.reader = Reader(joins=kind != "mi")
+        self.reader = BlockReader(joins=kind != "mi")
         self.prompt = records.PROMPT if kind == "mi" else "(gdb) "
         self._lock = threading.Lock()
         self._waiting: list[str] = []

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug.registry import CommandTable, UndefinedCommandError
-from gpudbg.debug.script.blocks import Reader, head_of
+from gpudbg.debug.script.blocks import BlockReader, head_of
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def as_block(text: str, table: CommandTable[DebugSession], names: Mapping[str, A
 
 def open_block(lines: Sequence[str]) -> bool:
     """Whether a block lacks lines; one that is wrong lacks none."""
-    reader = Reader()
+    reader = BlockReader()
     try:
         for line in lines:
             reader.feed(line)

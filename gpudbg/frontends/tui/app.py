@@ -35,7 +35,7 @@ from gpudbg.frontends.tui.handlers import (
     screens,
     watches,
 )
-from gpudbg.frontends.tui.inputs import Delivery, Inputs, Line
+from gpudbg.frontends.tui.inputs import Delivery, InputLine, Inputs
 from gpudbg.frontends.tui.keys import key_name
 from gpudbg.frontends.tui.layouts import Layouts
 from gpudbg.frontends.tui.palette import Everything
@@ -44,7 +44,7 @@ from gpudbg.frontends.tui.saved import path as saved_path
 from gpudbg.frontends.tui.screens.main import MainScreen
 from gpudbg.frontends.tui.screens.side import SideScreen
 from gpudbg.frontends.tui.seen import Seen
-from gpudbg.frontends.tui.view import Options
+from gpudbg.frontends.tui.view import ViewOptions
 from gpudbg.frontends.tui.widgets.options import Palette
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class GpudbgApp(BaseApp):
         self.session = session
         session.settings.set("gather", "on")
         session.settings.set("timeline", "small")
-        self.options = Options(watches=[])
+        self.options = ViewOptions(watches=[])
         if not launch_shape(session).shared_bytes:
             self.options.space = "global"
         self.engine = Engine(session, Collector(session, self.options), self)
@@ -173,21 +173,21 @@ class GpudbgApp(BaseApp):
             say_waiting=lambda count: self.main.say_waiting(count),
         )
 
-    async def deliver(self, item: InputEvent | Paste | Line) -> None:
+    async def deliver(self, item: InputEvent | Paste | InputLine) -> None:
         """An input whose turn it is."""
         self.pressed = item if isinstance(item, Key) else None
         if isinstance(item, Key | MouseDown | Paste):
             for row in self._all_key_rows():
                 row.unsay()
         self._before = self._state()
-        if isinstance(item, Line):
+        if isinstance(item, InputLine):
             self.main.run_command(item.text)
         elif isinstance(item, Paste) and not isinstance(self.focused, Input):
             self.main.note("text can be pasted at a prompt; `:` opens the command line")
         else:
             await super().on_event(item)
 
-    def delivered(self, item: InputEvent | Paste | Line) -> None:
+    def delivered(self, item: InputEvent | Paste | InputLine) -> None:
         """Everything that an input caused is done; a key that did nothing says so."""
         if not isinstance(item, Key) or isinstance(self.screen, SystemModalScreen):
             return

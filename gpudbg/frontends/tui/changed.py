@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gpudbg.frontends.tui.layout import PRESETS, Arrangement, Rect, Slot
+from gpudbg.frontends.tui.layout import PRESETS, Arrangement, PaneSlot, Rect
 
 MIN_HEIGHT = 3
 """Title and two rows."""
@@ -91,9 +91,9 @@ def laid_over(design: Arrangement, changes: Changes) -> Arrangement:
     return replace(design, slots=tuple(slots))
 
 
-def fronts_of(arrangement: Arrangement, changes: Changes) -> dict[Slot, str]:
+def fronts_of(arrangement: Arrangement, changes: Changes) -> dict[PaneSlot, str]:
     """The pane that shows in each slot where the user chose one; the last choice counts."""
-    out: dict[Slot, str] = {}
+    out: dict[PaneSlot, str] = {}
     for pane in changes.fronts:
         slot = arrangement.slot_of(pane)
         if slot is not None:
@@ -106,15 +106,15 @@ def column_of(design: Arrangement, rect: Rect) -> str:
     return "right" if design.splitter is not None and rect[0] > design.splitter[0] else "left"
 
 
-def _edges(slots: list[Slot], design: Arrangement, column: str) -> list[int]:
+def _edges(slots: list[PaneSlot], design: Arrangement, column: str) -> list[int]:
     """Rows of the edges between a column's places, its top first and its bottom last."""
     rects = [s.rect for s in slots if column_of(design, s.rect) == column]
     return sorted({r[1] for r in rects} | {r[1] + r[3] for r in rects})
 
 
 def _moved_edges(
-    slots: list[Slot], design: Arrangement, column: str, moved: Mapping[str, int]
-) -> list[Slot]:
+    slots: list[PaneSlot], design: Arrangement, column: str, moved: Mapping[str, int]
+) -> list[PaneSlot]:
     old = _edges(slots, design, column)
     if len(old) < 3:
         return slots

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CodeEntry:
     """One row: an instruction (`pc`), a source line above one (`line`), or a function's name."""
 
     pc: int
@@ -32,7 +32,7 @@ class CodeIndex:
     def __init__(self, session: DebugSession) -> None:
         self._session = session
         self._symbols = session.symbols
-        self.entries: list[Entry] = []
+        self.entries: list[CodeEntry] = []
         self.row_of: dict[int, int] = {}
         self._firsts: dict[str, dict[int, int]] = {}
         self.has_lines = session.symbols.has_lines
@@ -40,14 +40,14 @@ class CodeIndex:
         for pc in session.symbols.pcs:
             label = self._label(pc)
             if label:
-                self.entries.append(Entry(pc, label=label))
+                self.entries.append(CodeEntry(pc, label=label))
                 last = None
             line = session.symbols.line(pc) if self.has_lines else None
             if line is not None and line != last:
-                self.entries.append(Entry(pc, line=line))
+                self.entries.append(CodeEntry(pc, line=line))
                 last = line
             self.row_of[pc] = len(self.entries)
-            self.entries.append(Entry(pc))
+            self.entries.append(CodeEntry(pc))
         self.with_source, self._rows_with_source = self.entries, self.row_of
 
     def interleave(self, on: bool) -> bool:

@@ -32,8 +32,8 @@ from gpudbg.frontends.tui.stop_words import name_of, role_of
 from gpudbg.frontends.tui.view import (
     Header,
     LaneRow,
-    Options,
     View,
+    ViewOptions,
 )
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _running_word(row: WarpRow) -> str:
 class Collector:
     """Makes views of one session."""
 
-    def __init__(self, session: DebugSession, options: Options) -> None:
+    def __init__(self, session: DebugSession, options: ViewOptions) -> None:
         self.session = session
         self.options = options
         self._symbols = session.symbols

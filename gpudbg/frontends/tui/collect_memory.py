@@ -16,7 +16,7 @@ from gpudbg.debug.values.spaces import (
 )
 from gpudbg.errors import CommandError
 from gpudbg.frontends.tui.coordinates import coordinates
-from gpudbg.frontends.tui.view import MemoryPage, Options
+from gpudbg.frontends.tui.view import MemoryPage, ViewOptions
 from gpudbg.toolchain.signatures import known
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ Region = tuple[str, str, int, int]
 class MemoryTaker:
     """Makes pages of one session; remembers the last stop's to tell what changed."""
 
-    def __init__(self, session: DebugSession, options: Options) -> None:
+    def __init__(self, session: DebugSession, options: ViewOptions) -> None:
         self.session = session
         self.options = options
         self._last: tuple[str, int, bytes] | None = None

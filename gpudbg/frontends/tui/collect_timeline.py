@@ -99,7 +99,7 @@ class TimelinePicture:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class TickChange:
     """A register or predicate that differs: texts of the focused lane, and how many lanes."""
 
     name: str
@@ -134,7 +134,7 @@ class ChangesPicture:
     now: int
     first: bool
     mine: int | None = None
-    changes: tuple[Change, ...] = ()
+    changes: tuple[TickChange, ...] = ()
     masks: tuple[int, int] | None = None
     stores: tuple[Store, ...] | None = None
     outputs: tuple[tuple[str, int], ...] = ()
@@ -341,7 +341,7 @@ def changes(
     )
 
 
-def chosen(view: View, found: Sequence[Change]) -> int | None:
+def chosen(view: View, found: Sequence[TickChange]) -> int | None:
     """The register to ask about by itself: changed and read here, changed, read here; or R0."""
     changed = [c.name for c in found]
     names = [*(n for n in changed if n in view.operands), *changed, *sorted(view.operands)]
@@ -351,7 +351,7 @@ def chosen(view: View, found: Sequence[Change]) -> int | None:
     return view.tracked if view.tracked is not None or view.focus_row is None else 0
 
 
-def differing(before: View, view: View, letter: str) -> tuple[Change, ...]:
+def differing(before: View, view: View, letter: str) -> tuple[TickChange, ...]:
     """Registers and predicates that two pictures of a warp do not have in common."""
     old, new = before.snapshot.detail, view.snapshot.detail
     if old is None or new is None or old.registers.shape != new.registers.shape:
@@ -364,12 +364,12 @@ def differing(before: View, view: View, letter: str) -> tuple[Change, ...]:
             old_text, text = (register_text(int(v[lane]), letter) for v in (was, now))
             if f"R{n}" in never:
                 old_text = WORDS
-            out.append(Change(f"R{n}", old_text, text, lanes))
+            out.append(TickChange(f"R{n}", old_text, text, lanes))
     for n, (one, two) in enumerate(zip(old.predicates, new.predicates, strict=True)):
         lanes = ((one ^ two) & new.row.valid).bit_count()
         if lanes:
             old_text, text = ("true" if v >> lane & 1 else "false" for v in (one, two))
-            out.append(Change(f"P{n}", old_text, text, lanes))
+            out.append(TickChange(f"P{n}", old_text, text, lanes))
     return tuple(out)
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Work = Callable[["DebugSession"], "Output | None"]
 
 
-class Host(Protocol):
+class EngineHost(Protocol):
     """What the engine needs of the screen: a way back to it."""
 
     def post_message(self, message: Message) -> bool:
@@ -45,7 +45,7 @@ class Job:
 class Engine:
     """See the module text."""
 
-    def __init__(self, session: DebugSession, collector: Collector, host: Host) -> None:
+    def __init__(self, session: DebugSession, collector: Collector, host: EngineHost) -> None:
         self.session = session
         self.collector = collector
         self._host = host

@@ -35,13 +35,13 @@ QUIET_TRIPS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class InputLine:
     """A console line of the command line or of a sourced file."""
 
     text: str
 
 
-Item = InputEvent | Paste | Line
+Item = InputEvent | Paste | InputLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Inputs:
 
     def put_lines(self, lines: Iterable[str]) -> None:
         """Console lines that come before everything that waits."""
-        self._waiting.extendleft(_Entry(Line(text)) for text in [*lines][::-1])
+        self._waiting.extendleft(_Entry(InputLine(text)) for text in [*lines][::-1])
         self._wake.set()
 
     def take_repeats(self, event: Key) -> list[Key]:

@@ -25,7 +25,7 @@ Rect = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class LayoutShape:
     """What heights depend on: warps an SM holds, registers of the kernel."""
 
     warps: int
@@ -33,7 +33,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class PaneSlot:
     """A place on the screen and the panes that can stand in it."""
 
     panes: tuple[str, ...]
@@ -45,11 +45,11 @@ class Arrangement:
     """Slots, the fixed rows, and the vertical line (None: one column)."""
 
     size: str
-    slots: tuple[Slot, ...]
+    slots: tuple[PaneSlot, ...]
     rows: dict[str, Rect]
     splitter: Rect | None = None
 
-    def slot_of(self, pane: str) -> Slot | None:
+    def slot_of(self, pane: str) -> PaneSlot | None:
         """The slot a pane can stand in."""
         return next((s for s in self.slots if pane in s.panes), None)
 
@@ -76,7 +76,7 @@ def size_of(width: int) -> str:
 def arrange(
     width: int,
     height: int,
-    shape: Shape,
+    shape: LayoutShape,
     split: int | None = None,
     preset: str = "default",
     told: bool = False,
@@ -113,7 +113,7 @@ def _rows(width: int, height: int, bar: bool) -> tuple[dict[str, Rect], int]:
     return rows, len(names)
 
 
-def _one_column(width: int, height: int, shape: Shape, told: bool) -> Arrangement:
+def _one_column(width: int, height: int, shape: LayoutShape, told: bool) -> Arrangement:
     rows, top = _rows(width, height, bar=height >= 32)
     room = max(height - top - 1, 6)
     if height < 32:
@@ -138,7 +138,7 @@ def _one_column(width: int, height: int, shape: Shape, told: bool) -> Arrangemen
 
 
 def _two_columns(
-    width: int, height: int, shape: Shape, split: int | None, told: bool
+    width: int, height: int, shape: LayoutShape, split: int | None, told: bool
 ) -> Arrangement:
     rows, top = _rows(width, height, bar=height >= 24)
     room = height - top - 1
@@ -154,25 +154,27 @@ def _two_columns(
     return Arrangement(size_of(width), tuple(slots), rows, (left, top, 1, room))
 
 
-def _left(room: int, width: int, top: int, height: int, told: bool) -> list[Slot]:
+def _left(room: int, width: int, top: int, height: int, told: bool) -> list[PaneSlot]:
     console = max(3, min(room * 8 // 36, 12))
     memory = max(3, min(room * 7 // 36, 14)) if height >= 30 else 0
     if told and memory:
         console, memory = max(3, room * 4 // 36), max(room * 15 // 36, memory)
     code = room - console - memory
-    out = [Slot(CODE_SLOT, (0, top, width, code))]
+    out = [PaneSlot(CODE_SLOT, (0, top, width, code))]
     y = top + code
     if memory and width >= 100 and not told:
         half = 58
-        out.append(Slot(("memory", "watch", "marks", "notes"), (0, y, half, memory)))
-        out.append(Slot(("stops", "output"), (half, y, width - half, memory)))
+        out.append(PaneSlot(("memory", "watch", "marks", "notes"), (0, y, half, memory)))
+        out.append(PaneSlot(("stops", "output"), (half, y, width - half, memory)))
     elif memory:
-        out.append(Slot(MEMORY_SLOT, (0, y, width, memory)))
-    out.append(Slot(("console",), (0, y + memory, width, console)))
+        out.append(PaneSlot(MEMORY_SLOT, (0, y, width, memory)))
+    out.append(PaneSlot(("console",), (0, y + memory, width, console)))
     return out
 
 
-def _right(room: int, x: int, width: int, top: int, shape: Shape, height: int) -> list[Slot]:
+def _right(
+    room: int, x: int, width: int, top: int, shape: LayoutShape, height: int
+) -> list[PaneSlot]:
     if height < 30:
         warps = min(max(shape.warps + 1, 3), max(room // 4, 3))
         return list(
@@ -216,11 +218,11 @@ def _right(room: int, x: int, width: int, top: int, shape: Shape, height: int) -
 
 def _stack(
     parts: Sequence[tuple[tuple[str, ...], int]], x: int, top: int, width: int
-) -> tuple[Slot, ...]:
+) -> tuple[PaneSlot, ...]:
     out = []
     y = top
     for panes, height in parts:
-        out.append(Slot(panes, (x, y, width, height)))
+        out.append(PaneSlot(panes, (x, y, width, height)))
         y += height
     return tuple(out)
 
@@ -232,7 +234,7 @@ def zoomed(arrangement: Arrangement, pane: str) -> Rect:
     return (0, top, width, y - top)
 
 
-def choose(arrangement: Arrangement, chosen: dict[Slot, str] | None = None) -> dict[str, Rect]:
+def choose(arrangement: Arrangement, chosen: dict[PaneSlot, str] | None = None) -> dict[str, Rect]:
     """Which pane stands where: each slot's chosen pane, every pane at most once."""
     out: dict[str, Rect] = {}
     for slot in arrangement.slots:

@@ -191,7 +191,7 @@ class Running:
 
 
 @dataclass(slots=True)
-class Options:
+class ViewOptions:
     """What the user chose to look at; read when a view is made."""
 
     space: str = "shared"

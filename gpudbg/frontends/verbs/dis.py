@@ -20,7 +20,7 @@ from gpudbg.formats.reading import read_bytes
 from gpudbg.frontends.verbs.common import Parser, emit_json, known_names, plain_kernel
 from gpudbg.frontends.verbs.dis_listing import (
     Line,
-    Section,
+    ListedSection,
     as_json,
     comment_column,
     function,
@@ -115,7 +115,7 @@ def _listings(args: argparse.Namespace, low: int, high: int) -> Iterator[str]:
 
 
 def _text(
-    program: Program | None, pairs: list[tuple[Section, list[Line]]], args: argparse.Namespace
+    program: Program | None, pairs: list[tuple[ListedSection, list[Line]]], args: argparse.Namespace
 ) -> Iterator[str]:
     """A program's sections as cuobjdump prints them."""
     if not pairs:
@@ -171,7 +171,7 @@ def _range(text: str | None) -> tuple[int, int]:
         raise UsageError(f"--range {text!r} is not START:END", "e.g. --range 0x40:0x80") from None
 
 
-def _programs(args: argparse.Namespace) -> Iterator[tuple[Program | None, list[Section]]]:
+def _programs(args: argparse.Namespace) -> Iterator[tuple[Program | None, list[ListedSection]]]:
     """Each program with the sections of it that are wanted."""
     if args.raw:
         yield None, [_raw(args, read_bytes(args.program))]
@@ -187,7 +187,9 @@ def _programs(args: argparse.Namespace) -> Iterator[tuple[Program | None, list[S
                 near.append(name)
                 continue
             found.add(named.get(name, name))
-            sections.append(Section(program, name, program.sections[section].data, program.arch))
+            sections.append(
+                ListedSection(program, name, program.sections[section].data, program.arch)
+            )
         yield program, sections
     unknown = wanted - found
     if unknown:
@@ -195,7 +197,7 @@ def _programs(args: argparse.Namespace) -> Iterator[tuple[Program | None, list[S
         raise UsageError(f"{args.program} has no function {name!r}", known_names(name, near))
 
 
-def _raw(args: argparse.Namespace, data: bytes) -> Section:
+def _raw(args: argparse.Namespace, data: bytes) -> ListedSection:
     arch = args.arch or "sm_50"
     size, unit = layout_of(arch).bundle_bytes, "words" if is_wide(arch) else "bundles"
     if len(data) % size or not data:
@@ -205,4 +207,4 @@ def _raw(args: argparse.Namespace, data: bytes) -> Section:
             offset=len(data) - len(data) % size,
         )
     name = PurePath(args.program).stem
-    return Section(None, name, data, arch)
+    return ListedSection(None, name, data, arch)

@@ -28,7 +28,7 @@ ADDRESS_COLUMNS = 16
 Line = narrow_text.Line | wide_text.Line
 
 
-class Section:
+class ListedSection:
     """One code section to print."""
 
     def __init__(self, program: Program | None, name: str, code: bytes, arch: str) -> None:
@@ -56,7 +56,7 @@ class Section:
         return narrow_text.GUARD_COLUMN + most + len(" ;")
 
 
-def comment_column(sections: Iterable[Section]) -> int:
+def comment_column(sections: Iterable[ListedSection]) -> int:
     """Columns of instructions, up to the blanks before the comments, in a file."""
     return max((section.longest() for section in sections), default=0)
 
@@ -69,7 +69,7 @@ def heading(program: Program | None, arch: str) -> Iterator[str]:
 
 
 def function(
-    section: Section, rows: list[Line], args: argparse.Namespace, width: int
+    section: ListedSection, rows: list[Line], args: argparse.Namespace, width: int
 ) -> Iterator[str]:
     """One function as cuobjdump -sass lays it out, with what the flags add."""
     yield f"\t\tFunction : {section.name}"
@@ -114,13 +114,13 @@ def _lines(row: Line, body: str, args: argparse.Namespace, width: int) -> Iterat
             yield f"{'':{ADDRESS_COLUMNS + width + 2}}/* {half:#018x} */"
 
 
-def _needs_notes(section: Section, args: argparse.Namespace) -> bool:
+def _needs_notes(section: ListedSection, args: argparse.Namespace) -> bool:
     """Whether what the text hides has to stand behind it: no whole word does."""
     hidden = args.no_bytes or args.control != "hex"
     return bool(args.directives and section.wide and hidden)
 
 
-def _notes(section: Section, rows: list[Line]) -> dict[int, str]:
+def _notes(section: ListedSection, rows: list[Line]) -> dict[int, str]:
     """Bits that the text of 128-bit instructions does not show, by address."""
     from gpudbg.isa.volta import notes_for
 
@@ -141,7 +141,7 @@ def _noted(body: str, notes: str | None) -> str:
     return body if notes is None else f"{body.removesuffix(';').rstrip()} {notes} ;"
 
 
-def block_words(block: cfg.Block) -> str:
+def block_words(block: cfg.BasicBlock) -> str:
     """A basic block and its edges."""
     edges = ", ".join(f"{e.kind} {e.target:04x}" for e in block.edges)
     tail = f" -> {edges}" if edges else ""
@@ -149,7 +149,7 @@ def block_words(block: cfg.Block) -> str:
     return f"  // block {block.start:04x}..{block.last:04x}{tail}{ends}"
 
 
-def blocks(section: Section) -> list[cfg.Block]:
+def blocks(section: ListedSection) -> list[cfg.BasicBlock]:
     """Basic blocks of a section, with the targets of indirect branches that the file lists."""
     kernel = section.program.kernels.get(section.name) if section.program is not None else None
     branches = kernel.indirect_branches if kernel is not None else ()
@@ -158,7 +158,7 @@ def blocks(section: Section) -> list[cfg.Block]:
     return cfg.Flow(words, section.arch, known).blocks()
 
 
-def graph(section: Section, form: str) -> str:
+def graph(section: ListedSection, form: str) -> str:
     """The control-flow graph, as text or for Graphviz ("dot")."""
     found = blocks(section)
     if form == "dot":
@@ -169,7 +169,7 @@ def graph(section: Section, form: str) -> str:
 class SourceLines:
     """Source lines of a section, handed out when they change."""
 
-    def __init__(self, section: Section) -> None:
+    def __init__(self, section: ListedSection) -> None:
         from gpudbg.formats.lines import read_lines
 
         if section.program is None:
@@ -204,7 +204,7 @@ class SourceLines:
 
 
 # ---- JSON ------------------------------------------------------------------------------
-def as_json(section: Section, rows: list[Line], args: argparse.Namespace) -> dict[str, Any]:
+def as_json(section: ListedSection, rows: list[Line], args: argparse.Namespace) -> dict[str, Any]:
     """A function as data."""
     out: dict[str, Any] = {
         "function": section.name,
@@ -224,7 +224,7 @@ def as_json(section: Section, rows: list[Line], args: argparse.Namespace) -> dic
     return out
 
 
-def _row(section: Section, row: Line) -> dict[str, Any]:
+def _row(section: ListedSection, row: Line) -> dict[str, Any]:
     out = {
         "offset": row.address,
         "word": f"{row.word:#0{2 * section.layout.word_bytes + 2}x}",

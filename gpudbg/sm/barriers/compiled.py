@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Final
 
 from gpudbg.sm import record as rec
-from gpudbg.sm.engines.llvm.ir.typed import FALSE, TRUE, Int, Pointer
-from gpudbg.sm.engines.llvm.runtime.control import Function
+from gpudbg.sm.engines.llvm.ir.typed import FALSE, TRUE, Int, TypedPointer
+from gpudbg.sm.engines.llvm.runtime.control import ControlFunction
 from gpudbg.sm.residency import arena
 
 MODES: Final = ("SYNC", "ARV", "RED")
@@ -30,14 +30,14 @@ def barrier_functions() -> list[str]:
     return [_settle(), _arrive()]
 
 
-def _slot(f: Function, table: int) -> Pointer:
+def _slot(f: ControlFunction, table: int) -> TypedPointer:
     """The barrier's word in a table of the CTA."""
     return f.cta.at(table).element(32, f.integer(64, "%number"))
 
 
 def _settle() -> str:
     """Release a barrier if all it waits for have arrived."""
-    f = Function()
+    f = ControlFunction()
     number = f.integer(64, "%number")
     arrived = _slot(f, arena.ARRIVED).load(32)
     threads = _slot(f, arena.THREADS).load(32)
@@ -73,7 +73,7 @@ def _settle() -> str:
 
 def _arrive() -> str:
     """A BAR (`code_of`); false: Python must do it."""
-    f = Function()
+    f = ControlFunction()
     bar, number = f.integer(64, "%bar"), f.integer(64, "%number")
     f.ir.line("%number = and i64 %bar, 15")
     with f.returning(number >= f.cta.load(64, arena.ALLOCATED)):
@@ -109,13 +109,13 @@ def _arrive() -> str:
     return f.close("define private i1 @arrive(ptr %env, ptr %cta, ptr %rec, i64 %bar)")
 
 
-def _wait(f: Function, number: Int) -> None:
+def _wait(f: ControlFunction, number: Int) -> None:
     """The warp waits at a barrier."""
     f.warp["status"] = rec.AT_BARRIER
     f.warp["bar_wait"] = number.trunc(32)
 
 
-def _count_and_vote(f: Function, bar: Int) -> None:
+def _count_and_vote(f: ControlFunction, bar: Int) -> None:
     """Thread counts and reductions."""
     threads = (bar >> 8).trunc(32)
     with f.when(threads.differs(0)):

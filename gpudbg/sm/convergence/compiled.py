@@ -15,8 +15,8 @@ from gpudbg.sm.convergence.groups import CONVERGING, READY
 from gpudbg.sm.convergence.kept import STATE_CODE, WAITS_FOR
 from gpudbg.sm.divergence.compiled import REFUSED
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.engines.llvm.ir.typed import FALSE, TRUE, Int, Pointer
-from gpudbg.sm.engines.llvm.runtime.control import Entry, Function
+from gpudbg.sm.engines.llvm.ir.typed import FALSE, TRUE, Int, TypedPointer
+from gpudbg.sm.engines.llvm.runtime.control import ControlEntry, ControlFunction
 from gpudbg.sm.record import FIELDS
 from gpudbg.sm.residency import arena
 
@@ -35,12 +35,12 @@ def group_functions() -> list[str]:
     ]  # fmt: skip
 
 
-def _activation(f: Function, index: Int) -> Pointer:
+def _activation(f: ControlFunction, index: Int) -> TypedPointer:
     return f.warp.at(FIELDS["activations"].offset).at(index.zext(64) * _BYTES)
 
 
 @contextmanager
-def _each(f: Function, field: str) -> Iterator[Int]:
+def _each(f: ControlFunction, field: str) -> Iterator[Int]:
     """Statements for each number below a field of the record as it was at the beginning."""
     count, n = f.warp[field], f.variable(32, 0)
     with f.loop() as end:
@@ -51,7 +51,7 @@ def _each(f: Function, field: str) -> Iterator[Int]:
 
 
 @contextmanager
-def _each_of(f: Function, number: Int) -> Iterator[Pointer]:
+def _each_of(f: ControlFunction, number: Int) -> Iterator[TypedPointer]:
     """Statements for each activation of a barrier."""
     with _each(f, "opened") as at:
         held = _activation(f, at)
@@ -59,16 +59,16 @@ def _each_of(f: Function, number: Int) -> Iterator[Pointer]:
             yield held
 
 
-def _copy(f: Function, source: Pointer, goal: Pointer) -> None:
+def _copy(f: ControlFunction, source: TypedPointer, goal: TypedPointer) -> None:
     f.ir.put(_WAITS, f.ir.get(_WAITS, source.ref, 0, 8), goal.ref, 0, 8)
 
 
-def _held(f: Function, number: Int) -> Pointer:
+def _held(f: ControlFunction, number: Int) -> TypedPointer:
     """Where the lanes that hold an activation of a barrier stand."""
     return f.warp.at(FIELDS["held"].offset).element(32, number)
 
 
-def _append(f: Function, kind: int | Int, lanes: Int, target: Int) -> None:
+def _append(f: ControlFunction, kind: int | Int, lanes: Int, target: Int) -> None:
     """A group at the end of those that wait."""
     depth = f.warp["depth"]
     entry = f.warp.entry(depth)
@@ -78,19 +78,19 @@ def _append(f: Function, kind: int | Int, lanes: Int, target: Int) -> None:
     f.warp["depth"] = depth + 1
 
 
-def _park(f: Function, lanes: Int, target: Int) -> None:
+def _park(f: ControlFunction, lanes: Int, target: Int) -> None:
     """Lanes that are ready."""
     _append(f, _READY, lanes, target)
     f.warp["ready"] = f.warp["ready"] + 1
 
 
-def _waits_for(entry: Entry) -> tuple[Int, Int]:
+def _waits_for(entry: ControlEntry) -> tuple[Int, Int]:
     """(i1: it waits at a BSYNC, number of the activation)."""
     kind = entry.kind
     return (kind & 255).equals(_CONVERGING), kind >> WAITS_FOR
 
 
-def _refuses_apart(f: Function, kind: str, refused: int | str) -> None:
+def _refuses_apart(f: ControlFunction, kind: str, refused: int | str) -> None:
     with f.returning(f.warp["apart"].differs(0)):
         f.ret(kind, refused)
 
@@ -100,7 +100,7 @@ def _refuses_apart(f: Function, kind: str, refused: int | str) -> None:
 
 def _remove() -> str:
     """Take an activation that nobody holds or waits for out of the table."""
-    f = Function()
+    f = ControlFunction()
     gone = f.integer(32, "%gone")
     with _each(f, "opened") as at, f.when(at > gone):
         _copy(f, _activation(f, at), _activation(f, at - 1))
@@ -116,7 +116,7 @@ def _remove() -> str:
 
 def _release() -> str:
     """Those that wait in an activation are ready, as one where their pc is the same."""
-    f = Function()
+    f = ControlFunction()
     held = f.integer(32, "%held")
     before, end, out = f.warp["depth"], f.declared(32), f.variable(32, 0)
     end.set(before)
@@ -142,7 +142,7 @@ def _release() -> str:
     return f.close("define private void @groups_release(ptr %rec, i32 %held)")
 
 
-def _join(f: Function, entry: Entry, before: Int, end: object) -> None:
+def _join(f: ControlFunction, entry: ControlEntry, before: Int, end: object) -> None:
     """A group's lanes to the ready group with its pc behind `before`, or as a new one."""
     found, k = f.declared(32), f.declared(32)
     found.set(-1)
@@ -166,7 +166,7 @@ def _join(f: Function, entry: Entry, before: Int, end: object) -> None:
 
 def _settle() -> str:
     """Release those that wait in activations all of whose lanes have come."""
-    f = Function()
+    f = ControlFunction()
     n = f.variable(32, 0)
     with f.loop() as end:
         at = n.get()
@@ -186,7 +186,7 @@ def _settle() -> str:
 
 def _sweep() -> str:
     """Drop activations that nobody holds or waits for."""
-    f = Function()
+    f = ControlFunction()
     n = f.variable(32, f.warp["opened"])
     with f.loop() as end:
         at = n.get()
@@ -203,7 +203,7 @@ def _sweep() -> str:
 
 def _pick() -> str:
     """The ready groups with the lowest pc run next; there is one."""
-    f = Function()
+    f = ControlFunction()
     best = f.variable(64, -1)
     with _each(f, "depth") as at:
         entry = f.warp.entry(at)
@@ -232,7 +232,7 @@ def _pick() -> str:
     return f.close("define private i64 @groups_pick(ptr %rec)")
 
 
-def _go_on(f: Function) -> None:
+def _go_on(f: ControlFunction) -> None:
     """Return the pc of the group that runs next."""
     f.ret("i64", f.ir.op("call i64 @groups_pick(ptr %rec)"))
 
@@ -242,7 +242,7 @@ def _go_on(f: Function) -> None:
 
 def _open() -> str:
     """BSSY."""
-    f = Function()
+    f = ControlFunction()
     number, lanes = f.integer(32, "%number"), f.integer(32, "%lanes")
     _refuses_apart(f, "i1", FALSE)
     place = _held(f, number)
@@ -265,7 +265,7 @@ def _open() -> str:
 
 def _leave() -> str:
     """BREAK."""
-    f = Function()
+    f = ControlFunction()
     number, lanes = f.integer(32, "%number"), f.integer(32, "%lanes")
     _refuses_apart(f, "i1", FALSE)
     with _each_of(f, number) as held:
@@ -283,7 +283,7 @@ def _leave() -> str:
 
 def _split() -> str:
     """A branch that some of the active lanes take."""
-    f = Function()
+    f = ControlFunction()
     lanes = f.integer(32, "%lanes")
     _refuses_apart(f, "i64", REFUSED)
     _park(f, lanes, f.integer(64, "%target"))
@@ -295,7 +295,7 @@ def _split() -> str:
 
 def _converge() -> str:
     """BSYNC."""
-    f = Function()
+    f = ControlFunction()
     number, lanes = f.integer(32, "%number"), f.integer(32, "%lanes")
     following = f.integer(64, "%next")
     _refuses_apart(f, "i64", REFUSED)
@@ -336,7 +336,7 @@ def _converge() -> str:
 
 def _end() -> str:
     """EXIT."""
-    f = Function()
+    f = ControlFunction()
     lanes, following = f.integer(32, "%lanes"), f.integer(64, "%next")
     _refuses_apart(f, "i64", REFUSED)
     cta = f.warp.follow(layout.CTA_POINTER)
@@ -382,7 +382,7 @@ def _end() -> str:
     return f.close(f"define i64 @{layout.symbol('groups.end')}({arguments})")
 
 
-def _count_out(f: Function, cta: Pointer, lanes: Int) -> None:
+def _count_out(f: ControlFunction, cta: TypedPointer, lanes: Int) -> None:
     """The CTA has fewer threads."""
     count = f.integer(32, f.ir.op(f"call i32 @llvm.ctpop.i32(i32 {lanes.ref})"))
     cta.store(64, cta.load(64, arena.LIVE_THREADS) - count.zext(64), arena.LIVE_THREADS)

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 
 from gpudbg.sm import record as rec
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.engines.llvm.ir.typed import Int, Pointer, Variable
-from gpudbg.sm.engines.llvm.runtime.control import Entry, Function
+from gpudbg.sm.engines.llvm.ir.typed import Int, TypedPointer, Variable
+from gpudbg.sm.engines.llvm.runtime.control import ControlEntry, ControlFunction
 from gpudbg.sm.record import TOKEN_CODE
 
 REFUSED = -1
@@ -26,8 +26,8 @@ def stack_functions() -> list[str]:
 
 @contextmanager
 def _downwards(
-    f: Function, n: Variable, until: Variable | None = None, found: bool = False
-) -> Iterator[Entry]:
+    f: ControlFunction, n: Variable, until: Variable | None = None, found: bool = False
+) -> Iterator[ControlEntry]:
     """Statements for each entry from number `n` - 1 down.
 
     Args:
@@ -47,7 +47,7 @@ def _downwards(
 
 def _pop() -> str:
     """Park lanes at their topmost token of a kind."""
-    f = Function()
+    f = ControlFunction()
     kind, lanes = f.integer(32, "%kind"), f.integer(32, "%lanes")
     depth = f.warp["depth"]
     n, missing = f.variable(32, depth), f.variable(32, lanes)
@@ -70,7 +70,7 @@ def _pop() -> str:
     return f.close(head)
 
 
-def _leave(f: Function, lanes: Int) -> None:
+def _leave(f: ControlFunction, lanes: Int) -> None:
     """The lanes stop running; continue with the others or with the top entry."""
     active = f.warp["active"] & ~lanes
     f.warp["active"] = active
@@ -95,7 +95,7 @@ def _leave(f: Function, lanes: Int) -> None:
 
 def _exit() -> str:
     """End lanes, unless one of them may hold a PEXIT token or others were lost."""
-    f = Function()
+    f = ControlFunction()
     lanes = f.integer(32, "%lanes")
     critical = f.warp["flags"] & rec.FLAG_IDE
     with f.returning(critical.differs(0)):
@@ -117,13 +117,13 @@ def _exit() -> str:
     return f.close(f"define i64 @{layout.symbol('exit')}(ptr %rec, i32 %lanes, i64 %next)")
 
 
-def _first_lane(f: Function, mask: Int) -> Int:
+def _first_lane(f: ControlFunction, mask: Int) -> Int:
     return f.integer(32, f.ir.op(f"call i32 @llvm.cttz.i32(i32 {mask.ref}, i1 false)"))
 
 
-def _group(f: Function, rest: Int, greatest: bool) -> tuple[Int, Int]:
+def _group(f: ControlFunction, rest: Int, greatest: bool) -> tuple[Int, Int]:
     """(target, its lanes) of the first lane of a mask, or of the greatest target in it."""
-    row = Pointer(f.ir, "%row")
+    row = TypedPointer(f.ir, "%row")
     if not greatest:
         target = row.element(32, _first_lane(f, rest)).load(32)
     else:
@@ -142,7 +142,7 @@ def _group(f: Function, rest: Int, greatest: bool) -> tuple[Int, Int]:
 
 
 @contextmanager
-def _each_lane(f: Function, mask: Int) -> Iterator[Pointer]:
+def _each_lane(f: ControlFunction, mask: Int) -> Iterator[TypedPointer]:
     """Statements for each lane of a mask; yields the place of its word in `%row`."""
     left = f.variable(32, mask)
     with f.loop() as end:
@@ -150,12 +150,12 @@ def _each_lane(f: Function, mask: Int) -> Iterator[Pointer]:
         f.leave(end, rest.equals(0))
         lane = _first_lane(f, rest)
         left.set(rest & (rest - 1))
-        yield Pointer(f.ir, "%row").element(32, lane)
+        yield TypedPointer(f.ir, "%row").element(32, lane)
 
 
 def _spread() -> str:
     """Lanes go to the places in a row (`divergence.step.branch_each`)."""
-    f = Function()
+    f = ControlFunction()
     lanes = f.integer(32, "%lanes")
     depth, active = f.warp["depth"], f.warp["active"]
     stay = active & ~lanes

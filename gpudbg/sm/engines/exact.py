@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Format(NamedTuple):
+class ExactFormat(NamedTuple):
     """A binary interchange format: `precision` bits of significand, `emax` = the bias."""
 
     precision: int
@@ -18,14 +18,14 @@ class Format(NamedTuple):
     width: int
 
 
-F16 = Format(11, 15, 16)
-F32 = Format(24, 127, 32)
-F64 = Format(53, 1023, 64)
+F16 = ExactFormat(11, 15, 16)
+F32 = ExactFormat(24, 127, 32)
+F64 = ExactFormat(53, 1023, 64)
 
 Finite = tuple[int, int, int]
 
 
-def decode(bits: int, fmt: Format) -> Finite:
+def decode(bits: int, fmt: ExactFormat) -> Finite:
     """A finite bit pattern as (sign, m, e).
 
     Raises:
@@ -48,7 +48,7 @@ def _rounds_up(kept: int, rest: int, half: int, sign: int, rnd: str) -> bool:
     return rest != 0 and ((rnd == "RP" and not sign) or (rnd == "RM" and bool(sign)))
 
 
-def encode(sign: int, m: int, e: int, fmt: Format, rnd: str) -> int:
+def encode(sign: int, m: int, e: int, fmt: ExactFormat, rnd: str) -> int:
     """The bit pattern of (-1)**sign * m * 2**e, rounded once (RN RM RP RZ)."""
     signed = sign << fmt.width - 1
     if m == 0:
@@ -83,7 +83,7 @@ def add(a: Finite, b: Finite) -> tuple[Finite, bool]:
     return (int(total < 0), abs(total), low), False
 
 
-def fma(a: int, b: int, c: int | None, fmt: Format, rnd: str) -> int:
+def fma(a: int, b: int, c: int | None, fmt: ExactFormat, rnd: str) -> int:
     """a * b + c (or a * b where c is None) of finite bit patterns, rounded once."""
     sa, ma, ea = decode(a, fmt)
     sb, mb, eb = decode(b, fmt)

@@ -613,7 +613,7 @@ class StepEngine(ValueOps, AsyncOps):
         if shape is None:
             self.gap(f"{i.op}.{'.'.join(i.m)}")
         words = int(lanes64(descriptors[0])[0]), int(lanes64(descriptors[1])[0])
-        given = wgmma.Inputs(
+        given = wgmma.WgmmaInputs(
             warp.cta.shared,
             words,
             negative,

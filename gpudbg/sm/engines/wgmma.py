@@ -113,7 +113,7 @@ def matrix(shared: ByteStore, word: int, kind: str, outer: range, length: int, a
 
 
 @dataclass(frozen=True, slots=True)
-class Inputs:
+class WgmmaInputs:
     """What a product of a warp group reads.
 
     Attributes:
@@ -136,7 +136,12 @@ class Inputs:
 
 
 def product(
-    op: str, modifiers: Sequence[str], arch: int, shape: Multiplication, given: Inputs, warp: int
+    op: str,
+    modifiers: Sequence[str],
+    arch: int,
+    shape: Multiplication,
+    given: WgmmaInputs,
+    warp: int,
 ) -> list[U32]:
     """The registers of D = A * B + C that a warp of the group holds.
 

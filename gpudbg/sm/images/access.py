@@ -39,7 +39,7 @@ class OutsideLane:
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class SurfaceAccess:
     """One access of a surface by a warp.
 
     Attributes:
@@ -127,7 +127,7 @@ class Writers:
         self.thread: Any = np.zeros(shape, np.uint16)
         self.count: Any = np.zeros(shape, np.uint32)
 
-    def record(self, access: Access, warp: WarpState, cta: int, texel: int) -> None:
+    def record(self, access: SurfaceAccess, warp: WarpState, cta: int, texel: int) -> None:
         """Enter the live lanes of a store, reduction or atomic."""
         lanes = np.flatnonzero(bools(access.live))
         at = {axis: access.landing.clamped[axis][lanes] for axis in "xyzl"}

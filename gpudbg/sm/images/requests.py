@@ -24,7 +24,7 @@ AXES = {"1D": "x", "2D": "xy", "3D": "xyz", "CUBE": "xyz"}
 
 
 @dataclass(slots=True)
-class Request:
+class ImageRequest:
     """What a texture instruction asks for, lane by lane.
 
     Attributes:
@@ -71,7 +71,7 @@ def gather_offsets(word: U32) -> dict[str, Any]:
     return {axis: _signed(word, 8 * n, 6) for n, axis in enumerate("xyz")}
 
 
-def read(engine: StepEngine, insn: Any) -> Request:
+def read(engine: StepEngine, insn: Any) -> ImageRequest:
     """The operands of TEX, TEXS, TLD, TLDS, TLD4, TLD4S or TXD."""
     if insn.op == "TXD":
         return _gradient(engine, insn)
@@ -80,7 +80,7 @@ def read(engine: StepEngine, insn: Any) -> Request:
     array = dim.startswith("ARRAY_")
     plain = dim.removeprefix("ARRAY_")
     a, b = _rows(engine, insn.o["a"]), _rows(engine, insn.o["b"])
-    made = Request(plain, {}, lod=m["lod"])
+    made = ImageRequest(plain, {}, lod=m["lod"])
     if insn.op in SHORT:
         words: Iterator[U32] = iter([*a, *b])
         _coordinates(made, array, words)
@@ -93,14 +93,14 @@ def read(engine: StepEngine, insn: Any) -> Request:
     return made
 
 
-def _coordinates(made: Request, array: bool, words: Iterator[U32]) -> None:
+def _coordinates(made: ImageRequest, array: bool, words: Iterator[U32]) -> None:
     if array:
         made.layer = next(words)
     for axis in AXES[made.dim]:
         made.coords[axis] = next(words)
 
 
-def _extras(made: Request, insn: Any, words: Iterator[U32]) -> None:
+def _extras(made: ImageRequest, insn: Any, words: Iterator[U32]) -> None:
     """Level, level clamp, offsets, depth reference, sample, in the order of the registers."""
     m = insn.m
     if made.lod in WITH_LEVEL:
@@ -117,13 +117,13 @@ def _extras(made: Request, insn: Any, words: Iterator[U32]) -> None:
         made.reference = next(words)
 
 
-def _gradient(engine: StepEngine, insn: Any) -> Request:
+def _gradient(engine: StepEngine, insn: Any) -> ImageRequest:
     """TXD: [handle], coordinates, layer and offsets in one word; gradients interleaved."""
     m = insn.m
     array = m["dim"].startswith("ARRAY_")
     plain = m["dim"].removeprefix("ARRAY_")
     words = iter(_rows(engine, insn.o["a"]))
-    made = Request(plain, {})
+    made = ImageRequest(plain, {})
     if m["b"]:
         made.handle = next(words)
     for axis in AXES[plain]:

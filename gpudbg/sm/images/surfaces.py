@@ -20,7 +20,7 @@ from gpudbg.regs.texheader import split_handle
 from gpudbg.sm.atomics.step import SIZES, UPDATES, Update
 from gpudbg.sm.faults import WarpErrorRaised
 from gpudbg.sm.images import texels
-from gpudbg.sm.images.access import KINDS, Access, InvalidAccess
+from gpudbg.sm.images.access import KINDS, InvalidAccess, SurfaceAccess
 from gpudbg.sm.images.pools import Image, unmodelled
 from gpudbg.sm.images.vectors import RZ, read_rows, write_rows
 
@@ -65,7 +65,7 @@ class _Plan:
     """One group of lanes with the same header, checked and ready to happen."""
 
     image: Image
-    access: Access
+    access: SurfaceAccess
     handle_lanes: int
 
 
@@ -213,7 +213,7 @@ def _plan(unit: ImageUnit, engine: StepEngine, insn: Any, image: Image, lanes: i
     offsets = np.asarray(layout.offset(at["x"], at["y"], at["z"], at["l"]), np.int64)
     addresses = offsets.astype(np.uint64) + np.uint64(image.header.address)
     warp = engine.warp
-    access = Access(
+    access = SurfaceAccess(
         insn.op, KINDS[insn.op], engine.pc(), image, clamp, size, lanes, live, outside, landing,
         addresses, warp.sm, warp.slot, warp.block,
     )  # fmt: skip
@@ -226,7 +226,7 @@ def _plan(unit: ImageUnit, engine: StepEngine, insn: Any, image: Image, lanes: i
     return _Plan(image, access, lanes)
 
 
-def _trap(access: Access) -> WarpErrorRaised:
+def _trap(access: SurfaceAccess) -> WarpErrorRaised:
     """What TRAP raises for lanes outside (*modelled*: OOR_ADDR)."""
     found = access.lanes_outside()
     first = found[0]
@@ -243,7 +243,7 @@ def _trap(access: Access) -> WarpErrorRaised:
     )
 
 
-def _misaligned(access: Access, lanes: int) -> WarpErrorRaised:
+def _misaligned(access: SurfaceAccess, lanes: int) -> WarpErrorRaised:
     lane = first_lane(lanes)
     x = int(access.landing.x_bytes[lane])
     text = f"{AXIS_NAMES['x']} of {access.image.name} is byte {x}, no multiple of {access.size}"
@@ -253,7 +253,7 @@ def _misaligned(access: Access, lanes: int) -> WarpErrorRaised:
     )  # fmt: skip
 
 
-def _probe(engine: StepEngine, access: Access) -> None:
+def _probe(engine: StepEngine, access: SurfaceAccess) -> None:
     """Raise the fault that an access of one of several groups would meet."""
     for address, size in texels.chunks(access):
         if access.live and engine.memory.locate(address, access.live, size) is None:
@@ -263,7 +263,7 @@ def _probe(engine: StepEngine, access: Access) -> None:
                 raise _fault(engine, fault, access) from None
 
 
-def _fault(engine: StepEngine, fault: MemoryFault, access: Access) -> WarpErrorRaised:
+def _fault(engine: StepEngine, fault: MemoryFault, access: SurfaceAccess) -> WarpErrorRaised:
     text = f"{access.op} on {access.image.name}: {fault.told(access.kind, access.size)}"
     return WarpErrorRaised(
         fault.code, fault.lanes, text, address=fault.address, space=fault.space,
@@ -299,7 +299,7 @@ def _result_count(insn: Any) -> int:
     return _data_registers(insn) if insn.op == "SUATOM" else 0
 
 
-def _announce(engine: StepEngine, access: Access) -> None:
+def _announce(engine: StepEngine, access: SurfaceAccess) -> None:
     """Tell observers of memory accesses: surfaces lie in global memory."""
     if engine.observers is None:
         return
@@ -308,7 +308,7 @@ def _announce(engine: StepEngine, access: Access) -> None:
         engine.observers.emit("access", engine.warp, "global", kind, address, access.live, size)
 
 
-def _one(engine: StepEngine, insn: Any, access: Access, operation: str) -> list[U32]:
+def _one(engine: StepEngine, insn: Any, access: SurfaceAccess, operation: str) -> list[U32]:
     if operation:
         return _reduce(engine, insn, access, operation)
     raw = insn.m["mode"] == "D"
@@ -327,7 +327,7 @@ def _one(engine: StepEngine, insn: Any, access: Access, operation: str) -> list[
     return []
 
 
-def _reduce(engine: StepEngine, insn: Any, access: Access, operation: str) -> list[U32]:
+def _reduce(engine: StepEngine, insn: Any, access: SurfaceAccess, operation: str) -> list[U32]:
     """Read, modify and write, lane by lane in ascending order; the old values."""
     type_ = _resolved(operation, access.image)
     if insn.m["mode"] == "P" and insn.m["op"] == "ADD":
@@ -375,7 +375,7 @@ def _lanes_of(engine: StepEngine, first: int, words: int) -> list[int]:
     return [a | b << 32 for a, b in zip(rows[0].tolist(), rows[1].tolist(), strict=True)]
 
 
-def _places(engine: StepEngine, access: Access) -> list[tuple[Any, int]]:
+def _places(engine: StepEngine, access: SurfaceAccess) -> list[tuple[Any, int]]:
     """(elements, index) of every live lane, (None, 0) of the others; all checked."""
     size = access.size
     places: list[tuple[Any, int]] = [(None, 0)] * 32

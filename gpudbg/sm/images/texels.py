@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from gpudbg.mem.device import DeviceMemory
 from gpudbg.mem.lanes import U32, U64
-from gpudbg.regs.texformats import Part
+from gpudbg.regs.texformats import TexelPart
 from gpudbg.regs.texheader import TextureHeader
-from gpudbg.sm.images.access import Access
+from gpudbg.sm.images.access import SurfaceAccess
 
 Bits = npt.NDArray[np.uint32]
 ONE_F32 = 0x3F80_0000
@@ -119,7 +119,7 @@ def unpack(header: TextureHeader, words: Sequence[Bits]) -> dict[str, Bits]:
     return found
 
 
-def _raw(words: Sequence[Bits], part: Part) -> Bits:
+def _raw(words: Sequence[Bits], part: TexelPart) -> Bits:
     word = words[part.low // 32] >> np.uint32(part.low % 32)
     return word if part.width == 32 else word & np.uint32((1 << part.width) - 1)
 
@@ -179,7 +179,7 @@ def swizzle(header: TextureHeader, found: dict[str, Bits], shape: tuple[int, ...
 # ---- .P accesses ---------------------------------------------------------------------------
 
 
-def chunks(access: Access) -> list[tuple[U64, int]]:
+def chunks(access: SurfaceAccess) -> list[tuple[U64, int]]:
     """(addresses, bytes) of the pieces an access is made of: one, or words for odd sizes.
 
     12-byte texels are the case: they may lie in two GOBs.
@@ -197,14 +197,14 @@ def chunks(access: Access) -> list[tuple[U64, int]]:
     return made
 
 
-def _words(memory: DeviceMemory, access: Access) -> list[U32]:
+def _words(memory: DeviceMemory, access: SurfaceAccess) -> list[U32]:
     words: list[U32] = []
     for address, size in chunks(access):
         words += memory.gather(address, access.live, size, False)
     return words
 
 
-def load_components(memory: DeviceMemory, access: Access, letters: str) -> list[U32]:
+def load_components(memory: DeviceMemory, access: SurfaceAccess, letters: str) -> list[U32]:
     """SULD.P: components of the texels in register order."""
     header = access.image.header
     assert header is not None
@@ -214,7 +214,7 @@ def load_components(memory: DeviceMemory, access: Access, letters: str) -> list[
 
 
 def store_components(
-    memory: DeviceMemory, access: Access, letters: str, rows: Sequence[U32]
+    memory: DeviceMemory, access: SurfaceAccess, letters: str, rows: Sequence[U32]
 ) -> None:
     """SUST.P: write components; those the mask leaves out keep their bits (*modelled*)."""
     header = access.image.header

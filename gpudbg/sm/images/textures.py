@@ -16,7 +16,7 @@ from gpudbg.sm.faults import WarpErrorRaised
 from gpudbg.sm.images import requests, sampling, texels
 from gpudbg.sm.images.access import InvalidAccess
 from gpudbg.sm.images.pools import Image, unmodelled
-from gpudbg.sm.images.requests import Request
+from gpudbg.sm.images.requests import ImageRequest
 from gpudbg.sm.images.sampling import Bools, Spot
 from gpudbg.sm.images.vectors import read_rows, write_rows
 
@@ -98,14 +98,14 @@ def level(unit: ImageUnit, engine: StepEngine, insn: Any) -> None:
     dim = insn.m["dim"]
     array = dim.startswith("ARRAY_")
     axes = requests.AXES[dim.removeprefix("ARRAY_")]
-    request = Request(dim.removeprefix("ARRAY_"), dict(zip(axes, rows[array:], strict=False)))
+    request = ImageRequest(dim.removeprefix("ARRAY_"), dict(zip(axes, rows[array:], strict=False)))
     if insn.m["b"]:
         request.handle = read_rows(engine, insn.o["b"].index, 1)[0]
     _each(unit, engine, insn, request, lambda image, sampler, lanes: _levels_of(
         image, sampler, request))  # fmt: skip
 
 
-def _levels_of(image: Image, sampler: Sampler, request: Request) -> Values:
+def _levels_of(image: Image, sampler: Sampler, request: ImageRequest) -> Values:
     raw = _derived_level(image, request)
     clamped = np.clip(raw, 0.0, float(len(image.levels) - 1))
     zero = np.zeros(32, np.uint32)
@@ -150,7 +150,7 @@ def _image(unit: ImageUnit, engine: StepEngine, insn: Any, word: int, lanes: int
     return image
 
 
-def _each(unit: ImageUnit, engine: StepEngine, insn: Any, request: Request, work: Any) -> None:
+def _each(unit: ImageUnit, engine: StepEngine, insn: Any, request: ImageRequest, work: Any) -> None:
     """Do `work(image, sampler, lanes)` for each handle and write X Y Z W."""
     totals: Values = [np.zeros(32, np.uint32) for _ in range(4)]
     for word, lanes in unit.handles(engine, insn, request.handle, engine.exec):
@@ -208,7 +208,7 @@ def _halves(values: Values, mode: str) -> Values:
 # ---- coordinates ---------------------------------------------------------------------------
 
 
-def _float_coords(image: Image, request: Request) -> tuple[dict[str, Any], Any]:
+def _float_coords(image: Image, request: ImageRequest) -> tuple[dict[str, Any], Any]:
     """(coordinates as f64 by axis, layer) with cube directions turned into face and position."""
     given = {axis: texels.floats_of(row) for axis, row in request.coords.items()}
     layer = np.zeros(32, np.int64)
@@ -240,12 +240,12 @@ def _cube(given: dict[str, Any]) -> tuple[Any, Any, Any]:
     return face, s, t
 
 
-def _normalized(image: Image, sampler: Sampler, request: Request) -> bool:
+def _normalized(image: Image, sampler: Sampler, request: ImageRequest) -> bool:
     assert image.header is not None
     return request.dim == "CUBE" or (image.header.normalized and not sampler.force_unnormalized)
 
 
-def _modes(sampler: Sampler, request: Request) -> dict[str, int]:
+def _modes(sampler: Sampler, request: ImageRequest) -> dict[str, int]:
     if request.dim == "CUBE":
         return dict.fromkeys("xyz", sampling.EDGE)
     return dict(zip("xyz", sampler.address, strict=True))
@@ -254,7 +254,7 @@ def _modes(sampler: Sampler, request: Request) -> dict[str, int]:
 # ---- level of detail -----------------------------------------------------------------------
 
 
-def _derived_level(image: Image, request: Request) -> Any:
+def _derived_level(image: Image, request: ImageRequest) -> Any:
     """log2 of the texels stepped over from pixel to pixel: gradients, or the quad's differences."""
     header = image.header
     assert header is not None
@@ -276,7 +276,7 @@ def _derived_level(image: Image, request: Request) -> Any:
         return np.nan_to_num(np.log2(np.maximum(most, 1e-30)), nan=0.0)
 
 
-def _level(image: Image, sampler: Sampler, request: Request) -> Any:
+def _level(image: Image, sampler: Sampler, request: ImageRequest) -> Any:
     """The level of detail of each lane, within the levels that exist."""
     header = image.header
     assert header is not None
@@ -318,7 +318,7 @@ def _level_weights(image: Image, sampler: Sampler, number: Any) -> list[tuple[in
 
 
 def _sample(
-    engine: StepEngine, image: Image, sampler: Sampler, request: Request, lanes: Bools
+    engine: StepEngine, image: Image, sampler: Sampler, request: ImageRequest, lanes: Bools
 ) -> Values:
     """X Y Z W of a filtered fetch."""
     number = _level(image, sampler, request)
@@ -353,7 +353,7 @@ def _picked(taps: list[tuple[Values, Any]]) -> Values:
     return out
 
 
-def _compared(sampler: Sampler, request: Request, taps: list[tuple[Values, Any]]) -> Values:
+def _compared(sampler: Sampler, request: ImageRequest, taps: list[tuple[Values, Any]]) -> Values:
     """Depth compare: the weighted share of texels that pass, in R G B; A is 1."""
     assert request.reference is not None
     reference = texels.floats_of(request.reference)
@@ -365,15 +365,15 @@ def _compared(sampler: Sampler, request: Request, taps: list[tuple[Values, Any]]
     return [bits, bits, bits, np.full(32, texels.ONE_F32, np.uint32)]
 
 
-def _axes_of(image: Image, request: Request) -> str:
+def _axes_of(image: Image, request: ImageRequest) -> str:
     """The axes that are filtered: those both the instruction and the header have."""
     assert image.header is not None
     return "".join(a for a in "xyz" if a in request.coords and a in image.header.axes)
 
 
 def _taps(
-    engine: StepEngine, image: Image, sampler: Sampler, request: Request, level_: int, linear: bool,
-    lanes: Bools,
+    engine: StepEngine, image: Image, sampler: Sampler, request: ImageRequest, level_: int,
+    linear: bool, lanes: Bools,
 ) -> list[tuple[Values, Any]]:  # fmt: skip
     """(texel values, weight) of one level's filter."""
     coords, layer = _float_coords(image, request)
@@ -417,7 +417,7 @@ def _at(
     return [np.where(border, np.uint32(c), v) for c, v in zip(sampler.border, values, strict=True)]
 
 
-def _texel(engine: StepEngine, image: Image, request: Request, lanes: Bools) -> Values:
+def _texel(engine: StepEngine, image: Image, request: ImageRequest, lanes: Bools) -> Values:
     """TLD: texels by integer coordinates; 0 outside the texture or its levels."""
     header = image.header
     assert header is not None
@@ -449,7 +449,7 @@ def _texel(engine: StepEngine, image: Image, request: Request, lanes: Bools) -> 
 
 
 def _four(
-    engine: StepEngine, image: Image, sampler: Sampler, request: Request, component: int,
+    engine: StepEngine, image: Image, sampler: Sampler, request: ImageRequest, component: int,
     lanes: Bools,
 ) -> Values:  # fmt: skip
     """TLD4: (i0,j1) (i1,j1) (i1,j0) (i0,j0) of one component, or of each of four offsets."""

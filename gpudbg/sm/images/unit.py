@@ -12,7 +12,7 @@ from gpudbg.sm.images.pools import ImagePools
 
 if TYPE_CHECKING:
     from gpudbg.sm.engines.step import StepEngine
-    from gpudbg.sm.images.access import Access, InvalidAccess, Writers
+    from gpudbg.sm.images.access import InvalidAccess, SurfaceAccess, Writers
     from gpudbg.sm.state import WarpState
 
 LOG_LENGTH = 512
@@ -54,7 +54,7 @@ class ImageUnit:
     ) -> None:  # fmt: skip
         self.pools = pools
         self.coverage = tuple(coverage) if coverage else None
-        self.log: deque[Access | InvalidAccess] = deque(maxlen=LOG_LENGTH)
+        self.log: deque[SurfaceAccess | InvalidAccess] = deque(maxlen=LOG_LENGTH)
         self.outside: dict[tuple[int, str], int] = {}
         self.writers: dict[int, Writers] = {}
         self._grid = grid
@@ -76,7 +76,7 @@ class ImageUnit:
         number = self.cta_number(warp) * self._warps + warp.index
         return self.coverage[number % len(self.coverage)]
 
-    def note(self, access: Access, warp: WarpState) -> None:
+    def note(self, access: SurfaceAccess, warp: WarpState) -> None:
         """Keep what an access did: lanes outside, and who wrote."""
         if access.outside:
             key = (access.pc, access.clamp)

@@ -51,7 +51,7 @@ LINE: Final = 128
 """What different threads write lies so far apart: the host may fetch cache lines in pairs."""
 
 
-class Place(NamedTuple):
+class ArenaPlace(NamedTuple):
     """Which CTA goes where: its number, the SM, the CTA slot; its warps have slots in a row."""
 
     number: int
@@ -97,7 +97,9 @@ class Arena:
         "words",
     )
 
-    def __init__(self, config: LaunchConfig, entry: int, places: list[Place], issued: int) -> None:
+    def __init__(
+        self, config: LaunchConfig, entry: int, places: list[ArenaPlace], issued: int
+    ) -> None:
         """Memory of CTAs before their first instruction.
 
         Args:
@@ -133,7 +135,7 @@ class Arena:
         self.seen = self.local_seen = False
 
     def _begin(
-        self, entry: int, places: list[Place], issued: int, table: npt.NDArray[np.int64]
+        self, entry: int, places: list[ArenaPlace], issued: int, table: npt.NDArray[np.int64]
     ) -> None:
         """Fill in headers and blocks."""
         config, count = self.config, self.count

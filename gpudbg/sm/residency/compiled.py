@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from gpudbg.sm import record as rec
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.engines.llvm.ir.typed import FALSE, TRUE, Int, Pointer
+from gpudbg.sm.engines.llvm.ir.typed import FALSE, TRUE, Int, TypedPointer
 from gpudbg.sm.engines.llvm.layout import FIELD
-from gpudbg.sm.engines.llvm.runtime.control import Function
+from gpudbg.sm.engines.llvm.runtime.control import ControlFunction
 from gpudbg.sm.record import FIELDS
 from gpudbg.sm.residency import arena
 
@@ -41,7 +41,7 @@ def residency_functions() -> list[str]:
 
 def _renew() -> str:
     """Begin CTA `%number` in the place of one that ended."""
-    f = Function()
+    f = ControlFunction()
     number, cta = f.integer(64, "%number"), f.cta
     cta.store(64, number, arena.NUMBER)
     cta.store(64, cta.load(64, arena.WARPS), arena.LIVE)
@@ -91,7 +91,7 @@ def _renew() -> str:
 
 def _wipe() -> str:
     """Zero all registers, predicates and flags of a warp."""
-    f = Function()
+    f = ControlFunction()
     size = (f.warp["registers"] + f.warp["uniform"]).zext(64) * rec.ROW_BYTES
     f.clear(f.warp.at(rec.HEADER_BYTES), size, rec.ROW_BYTES)
     for name, count in (("pred", 7), ("upred", 7), ("cc", 5)):
@@ -103,7 +103,7 @@ def _wipe() -> str:
 
 def _remove() -> str:
     """Take a finished CTA's warps out of the ring."""
-    f = Function()
+    f = ControlFunction()
     f.cta.store(64, -1, arena.NUMBER)
     ring, count = f.env.follow(FIELD["ring"]), f.env["ring_count"]
     n, kept = f.variable(64, 0), f.variable(64, 0)
@@ -124,7 +124,7 @@ def _remove() -> str:
 
 def _finished() -> str:
     """A warp has exited: barriers, and the CTA if it was the last; false: Python must do it."""
-    f = Function()
+    f = ControlFunction()
     with f.returning(f.env["tell"].differs(0)):
         f.ret("i1", FALSE)
     in_use = f.cta.load(64, arena.IN_USE).differs(0)
@@ -164,7 +164,9 @@ def _finished() -> str:
     return f.close("define private i1 @finished(ptr %env, ptr %cta)")
 
 
-def _take_some(f: Function, following: Pointer, ctas: Int, chunk: Int, spread: Int) -> None:
+def _take_some(
+    f: ControlFunction, following: TypedPointer, ctas: Int, chunk: Int, spread: Int
+) -> None:
     """Take numbers that other threads also take from, and begin the first of them."""
     waiting = ctas - following.load(64)
     some = waiting.signed_divide(spread)
@@ -179,13 +181,13 @@ def _take_some(f: Function, following: Pointer, ctas: Int, chunk: Int, spread: I
         _begin(f, number)
 
 
-def _begin(f: Function, number: Int) -> None:
+def _begin(f: ControlFunction, number: Int) -> None:
     """Begin a CTA in the place of the one that ended, and return."""
     f.ir.line(f"call void @renew(ptr %env, ptr %cta, i64 {number.ref})")
     f.ret("i1", TRUE)
 
 
-def _vacate(f: Function) -> None:
+def _vacate(f: ControlFunction) -> None:
     """Leave the place free, and return."""
     f.ir.line("call void @remove(ptr %env, ptr %cta)")
     f.ret("i1", TRUE)

@@ -8,7 +8,7 @@ from gpudbg.mem.pages import address_of, zeroed
 from gpudbg.sm.barriers.phase import Barriers
 from gpudbg.sm.clusters.cluster import Cluster
 from gpudbg.sm.launch import Dim, LaunchConfig
-from gpudbg.sm.residency.arena import LINE, Arena, Place
+from gpudbg.sm.residency.arena import LINE, Arena, ArenaPlace
 from gpudbg.sm.state import Cta, Sm, WarpState
 
 
@@ -153,7 +153,7 @@ class Residency:
         if not chosen:
             return []
         config = self.config
-        places = [Place(self._next(), sm, slot) for sm, slot in chosen]
+        places = [ArenaPlace(self._next(), sm, slot) for sm, slot in chosen]
         home = Arena(config, self.entry, places, self._issued_at)
         made = []
         diverges = not config.layout.has_control_words

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from gpudbg.sm import record as rec
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.engines.llvm.ir.typed import Int, Pointer
+from gpudbg.sm.engines.llvm.ir.typed import Int, TypedPointer
 from gpudbg.sm.engines.llvm.layout import FIELD, GRID_LOOP, IDLE, LIMIT, Left
-from gpudbg.sm.engines.llvm.runtime.control import Function, Warp
+from gpudbg.sm.engines.llvm.runtime.control import ControlFunction, Warp
 from gpudbg.sm.residency import arena
 from gpudbg.sm.schedule.step import STAY
 
 
-def _place(f: Function) -> tuple[Int, Int, Int]:
+def _place(f: ControlFunction) -> tuple[Int, Int, Int]:
     """(ring place of its block's first warp, warp index, block's warps) of the last turn."""
     ring, count = f.env.follow(FIELD["ring"]), f.env["ring_count"]
     last = f.declared(64)
@@ -38,7 +38,7 @@ def _below(number: Int, limit: Int) -> Int:
     return (number >= limit).select(less, number)
 
 
-def _try(f: Function, place: Int, ready: str, stay: bool) -> None:
+def _try(f: ControlFunction, place: Int, ready: str, stay: bool) -> None:
     """Take the warp at a ring place if it is ready."""
     warp = f.element(f.env.follow(FIELD["ring"]), place)
     with f.returning(warp["status"].equals(rec.READY)):
@@ -50,7 +50,7 @@ def _try(f: Function, place: Int, ready: str, stay: bool) -> None:
         f.ir.br(ready)
 
 
-def _choose(f: Function, ready: str) -> None:
+def _choose(f: ControlFunction, ready: str) -> None:
     """`Schedule.next`: set `current`; returns IDLE when no warp is ready."""
     n, start = f.declared(64), f.declared(64)
     start.set(0)
@@ -102,7 +102,7 @@ class _Turns:
     """
 
     def __init__(self) -> None:
-        self.f = f = Function()
+        self.f = f = ControlFunction()
         self.place, self.first, self.end, self.left, self.total, self.issued, self.room = (
             f.declared(64) for _ in range(7)
         )
@@ -281,7 +281,9 @@ def _call(turns: _Turns, warp: Warp, left: Int) -> Int:
     return f.integer(32, f.ir.op(f"phi i32 {listed}"))
 
 
-def _arrived(turns: _Turns, warp: Warp, cta: Pointer, ended: Int, rest: Int, spent: Int) -> None:
+def _arrived(
+    turns: _Turns, warp: Warp, cta: TypedPointer, ended: Int, rest: Int, spent: Int
+) -> None:
     """A BAR: the warp arrives, and goes on where it need not wait."""
     f = turns.f
     f.ir.label("barrier")
@@ -299,7 +301,7 @@ def _arrived(turns: _Turns, warp: Warp, cta: Pointer, ended: Int, rest: Int, spe
     turns.go_on("run", "out")
 
 
-def _done(turns: _Turns, warp: Warp, cta: Pointer, spent: Int) -> None:
+def _done(turns: _Turns, warp: Warp, cta: TypedPointer, spent: Int) -> None:
     """A warp has exited."""
     f = turns.f
     f.ir.label("done")

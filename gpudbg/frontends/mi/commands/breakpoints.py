@@ -10,14 +10,14 @@ from gpudbg.debug.script.blocks import statements
 from gpudbg.debug.values.evaluation import check_names
 from gpudbg.errors import CommandError
 from gpudbg.frontends.mi import shown
-from gpudbg.frontends.mi.commands.registry import Call, mi
-from gpudbg.frontends.mi.parser import MiError, Options, take_options
+from gpudbg.frontends.mi.commands.registry import MiCall, mi
+from gpudbg.frontends.mi.parser import MiError, MiOptions, take_options
 from gpudbg.frontends.mi.stops import WATCH_REASONS
 
 Fields = dict[str, Any]
 
 
-def _location(call: Call, opts: Options) -> tuple[str, str]:
+def _location(call: MiCall, opts: MiOptions) -> tuple[str, str]:
     """(location for the session, text that `original-location` keeps)."""
     source, line = opts.get("--source"), opts.get("--line")
     function = opts.get("--function")
@@ -39,7 +39,7 @@ def _location(call: Call, opts: Options) -> tuple[str, str]:
 
 
 @mi("break-insert", running="pause")
-def break_insert(call: Call) -> Fields:
+def break_insert(call: MiCall) -> Fields:
     """A new breakpoint."""
     opts = take_options(
         call.name,
@@ -69,11 +69,11 @@ def break_insert(call: Call) -> Fields:
     return shown.breakpoint_result(fields)
 
 
-def _condition(call: Call, opts: Options) -> str | None:
+def _condition(call: MiCall, opts: MiOptions) -> str | None:
     return opts.get("-c")
 
 
-def _thread(call: Call, opts: Options) -> int | None:
+def _thread(call: MiCall, opts: MiOptions) -> int | None:
     """The thread of `-p`, which has to exist: a warp's number means another one in another run."""
     text = opts.get("-p")
     if text is None:
@@ -85,7 +85,7 @@ def _thread(call: Call, opts: Options) -> int | None:
 
 
 def insert(
-    call: Call,
+    call: MiCall,
     location: str,
     condition: str | None,
     temporary: bool,
@@ -115,24 +115,24 @@ def _number(text: str, what: str) -> int:
 
 
 @mi("break-list", running="ok")
-def break_list(call: Call) -> Fields:
+def break_list(call: MiCall) -> Fields:
     """All of them."""
     return _table(call, [b.number for b in call.bridge.breakpoints])
 
 
 @mi("break-info", running="ok")
-def break_info(call: Call) -> Fields:
+def break_info(call: MiCall) -> Fields:
     """Some of them."""
     numbers = [_existing(call, w) for w in call.words]
     return _table(call, numbers or [b.number for b in call.bridge.breakpoints])
 
 
-def _table(call: Call, numbers: list[int]) -> Fields:
+def _table(call: MiCall, numbers: list[int]) -> Fields:
     bridge = call.bridge
     return shown.breakpoint_table([bridge.breakpoint_record(n, call.ui.version) for n in numbers])
 
 
-def _existing(call: Call, text: str) -> int:
+def _existing(call: MiCall, text: str) -> int:
     number = _number(text, "breakpoint number")
     try:
         call.bridge.breakpoints.get(number)
@@ -142,7 +142,7 @@ def _existing(call: Call, text: str) -> int:
 
 
 @mi("break-delete", running="pause")
-def break_delete(call: Call) -> None:
+def break_delete(call: MiCall) -> None:
     """Some, or all."""
     known = [b.number for b in call.bridge.breakpoints]
     numbers = [_number(w, "breakpoint number") for w in call.words] or known
@@ -155,7 +155,7 @@ def break_delete(call: Call) -> None:
         call.bridge.breakpoints.remove(number)
 
 
-def _enable(call: Call, on: bool) -> None:
+def _enable(call: MiCall, on: bool) -> None:
     if not call.words:
         for row in call.bridge.breakpoints:
             row.enabled = on
@@ -169,19 +169,19 @@ def _enable(call: Call, on: bool) -> None:
 
 
 @mi("break-enable", running="pause")
-def break_enable(call: Call) -> None:
+def break_enable(call: MiCall) -> None:
     """On."""
     _enable(call, True)
 
 
 @mi("break-disable", running="pause")
-def break_disable(call: Call) -> None:
+def break_disable(call: MiCall) -> None:
     """Off."""
     _enable(call, False)
 
 
 @mi("break-condition", running="pause")
-def break_condition(call: Call) -> None:
+def break_condition(call: MiCall) -> None:
     """Set or drop a condition."""
     words = call.words[1:] if call.words[:1] == ["--force"] else call.words
     if not words:
@@ -195,7 +195,7 @@ def break_condition(call: Call) -> None:
 
 
 @mi("break-after", running="pause")
-def break_after(call: Call) -> None:
+def break_after(call: MiCall) -> None:
     """Ignore some hits."""
     if len(call.words) != 2:
         raise MiError("-break-after: Usage: NUMBER COUNT")
@@ -204,7 +204,7 @@ def break_after(call: Call) -> None:
 
 
 @mi("break-commands", running="pause")
-def break_commands(call: Call) -> None:
+def break_commands(call: MiCall) -> None:
     """Console lines to carry out at a breakpoint."""
     if not call.words:
         raise MiError("-break-commands: USAGE: NUMBER COMMAND…")
@@ -213,7 +213,7 @@ def break_commands(call: Call) -> None:
 
 
 @mi("break-watch", running="pause")
-def break_watch(call: Call) -> Fields:
+def break_watch(call: MiCall) -> Fields:
     """A watchpoint on the place an expression names in the focused lane."""
     opts = take_options(call.name, call.words, flags="-a -r", values="")
     expression = " ".join(opts.rest).strip()
@@ -226,7 +226,7 @@ def break_watch(call: Call) -> Fields:
 
 
 @mi("dprintf-insert", running="pause")
-def dprintf_insert(call: Call) -> Fields:
+def dprintf_insert(call: MiCall) -> Fields:
     """A breakpoint that prints and goes on."""
     opts = take_options(
         call.name,
@@ -239,7 +239,7 @@ def dprintf_insert(call: Call) -> Fields:
         words.pop(0) if words and not opts.has("--source") and not opts.has("--function") else ""
     )
     place = place if not opts.has("--line") else ""
-    location, original = _location(call, Options(opts.values, [place] if place else []))
+    location, original = _location(call, MiOptions(opts.values, [place] if place else []))
     if not words:
         raise MiError("-dprintf-insert: Missing <format>")
     template, *arguments = words
@@ -263,6 +263,6 @@ def dprintf_insert(call: Call) -> Fields:
 
 
 @mi("break-passcount", "catch-load", "catch-unload")
-def not_supported(call: Call) -> None:
+def not_supported(call: MiCall) -> None:
     """What a program on a GPU does not have."""
     raise MiError(f"-{call.name}: not supported for device code")

@@ -8,14 +8,14 @@ from gpudbg.debug import cuda_info
 from gpudbg.debug.focus import cuda_coords
 from gpudbg.errors import CommandError
 from gpudbg.frontends.mi import shown
-from gpudbg.frontends.mi.commands.registry import Call, Handler, mi
+from gpudbg.frontends.mi.commands.registry import Handler, MiCall, mi
 from gpudbg.frontends.mi.parser import MiError
 
 Fields = dict[str, Any]
 
 
 def _info(option: str) -> Handler:
-    def handler(call: Call) -> Fields:
+    def handler(call: MiCall) -> Fields:
         session = call.bridge.loaded()
         if call.bridge.started:
             call.bridge.process()
@@ -27,7 +27,7 @@ def _info(option: str) -> Handler:
     return handler
 
 
-def _row(call: Call, row: Fields) -> Fields:
+def _row(call: MiCall, row: Fields) -> Fields:
     """MI gives the source file by its full path."""
     if "filename" in row and row["filename"] != "n/a":
         session = call.bridge.loaded()
@@ -43,7 +43,7 @@ for _option in cuda_info.BUILDERS:
 
 
 @mi("cuda-focus-query")
-def focus_query(call: Call) -> Fields:
+def focus_query(call: MiCall) -> Fields:
     """The focus, whatever coordinates are named."""
     session = call.bridge.process("Focus is not set on any active CUDA kernel.")
     cuda_coords.parse(" ".join(call.words))
@@ -51,7 +51,7 @@ def focus_query(call: Call) -> Fields:
 
 
 @mi("cuda-focus-switch", selects=False)
-def focus_switch(call: Call) -> Fields:
+def focus_switch(call: MiCall) -> Fields:
     """Move the focus."""
     session = call.bridge.process("Focus is not set on any active CUDA kernel.")
     asked, wanted = cuda_coords.parse(" ".join(call.words))

@@ -11,7 +11,7 @@ from gpudbg.debug.views.memory import MemoryRef, memory_at, read_prefix
 from gpudbg.debug.views.registers import register_names, register_text
 from gpudbg.errors import CommandError
 from gpudbg.frontends.mi.bridge import NO_REGISTERS
-from gpudbg.frontends.mi.commands.registry import Call, mi
+from gpudbg.frontends.mi.commands.registry import MiCall, mi
 from gpudbg.frontends.mi.parser import MiError, take_options
 from gpudbg.frontends.mi.varobj import VECTORS, value_text
 
@@ -24,7 +24,7 @@ MAX_BYTES = 1 << 22
 """Bytes one command reads."""
 
 
-def readable(call: Call, text: str) -> DebugSession:
+def readable(call: MiCall, text: str) -> DebugSession:
     """The session to evaluate in: of a stopped program; before a run for names without `$`."""
     bridge = call.bridge
     if bridge.run is None and bridge.session is not None and not bridge.started:
@@ -46,7 +46,7 @@ def expression_text(session: DebugSession, text: str) -> str:
 
 
 @mi("data-evaluate-expression")
-def evaluate(call: Call) -> Fields:
+def evaluate(call: MiCall) -> Fields:
     """A value."""
     if len(call.words) < 1:
         raise MiError("-data-evaluate-expression: Usage: -data-evaluate-expression EXPRESSION")
@@ -55,7 +55,7 @@ def evaluate(call: Call) -> Fields:
 
 
 # ---- registers -------------------------------------------------------------------------
-def _numbers(call: Call, words: list[str], count: int) -> list[int]:
+def _numbers(call: MiCall, words: list[str], count: int) -> list[int]:
     out = []
     for word in words:
         if not word.isdecimal() or int(word) >= count:
@@ -65,7 +65,7 @@ def _numbers(call: Call, words: list[str], count: int) -> list[int]:
 
 
 @mi("data-list-register-names", running="ok")
-def register_names_(call: Call) -> Fields:
+def register_names_(call: MiCall) -> Fields:
     """Names by position."""
     session = call.bridge.session
     if session is None:
@@ -76,7 +76,7 @@ def register_names_(call: Call) -> Fields:
 
 
 @mi("data-list-register-values")
-def register_values(call: Call) -> Fields:
+def register_values(call: MiCall) -> Fields:
     """Values by position."""
     words = call.words
     flags = ("--skip-unavailable",)
@@ -96,7 +96,7 @@ def register_values(call: Call) -> Fields:
 
 
 @mi("data-list-changed-registers")
-def changed_registers(call: Call) -> Fields:
+def changed_registers(call: MiCall) -> Fields:
     """Positions of those that differ since this was asked last for the thread."""
     bridge = call.bridge
     session = bridge.process()
@@ -109,7 +109,7 @@ def changed_registers(call: Call) -> Fields:
 
 
 @mi("data-write-register-values")
-def write_registers(call: Call) -> None:
+def write_registers(call: MiCall) -> None:
     """Set registers."""
     session = call.bridge.process()
     names = register_names(session)
@@ -133,7 +133,7 @@ def _integer(session: DebugSession, text: str, what: str) -> int:
         raise MiError(f"bad {what}: {error}") from None
 
 
-def place(call: Call, session: DebugSession, text: str) -> MemoryRef:
+def place(call: MiCall, session: DebugSession, text: str) -> MemoryRef:
     """A memory place, or gdb's error."""
     try:
         return memory_at(session, text)
@@ -149,7 +149,7 @@ def _size(session: DebugSession, text: str) -> int:
 
 
 @mi("data-read-memory-bytes")
-def read_memory_bytes(call: Call) -> Fields:
+def read_memory_bytes(call: MiCall) -> Fields:
     """Bytes in hex; what can be read of them."""
     opts = take_options(call.name, call.words, values="-o")
     if len(opts.rest) != 2:
@@ -180,7 +180,7 @@ def _address(value: int) -> str:
 
 
 @mi("data-read-memory")
-def read_memory(call: Call) -> Fields:
+def read_memory(call: MiCall) -> Fields:
     """A table of words (Emacs)."""
     opts = take_options(call.name, call.words, values="-o")
     if len(opts.rest) not in (5, 6):
@@ -241,7 +241,7 @@ def _word(bits: int, unit: int, letter: str) -> str:
 
 
 @mi("data-write-memory-bytes")
-def write_memory_bytes(call: Call) -> None:
+def write_memory_bytes(call: MiCall) -> None:
     """Bytes in hex into memory."""
     if len(call.words) not in (2, 3):
         raise MiError("Usage: ADDR DATA [COUNT].")
@@ -260,7 +260,7 @@ def write_memory_bytes(call: Call) -> None:
 
 
 @mi("data-write-memory")
-def write_memory(call: Call) -> None:
+def write_memory(call: MiCall) -> None:
     """Words into memory, one after the other."""
     opts = take_options(call.name, call.words, values="-o")
     if len(opts.rest) < 4:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.frontends.mi.commands.registry import Answer, Call, mi
+from gpudbg.frontends.mi.commands.registry import Answer, MiCall, mi
 from gpudbg.frontends.mi.opened import NOT_STARTED
 from gpudbg.frontends.mi.parser import MiError, take_options
 from gpudbg.frontends.mi.settings import set_arguments
@@ -63,13 +63,13 @@ def go(bridge: Bridge) -> Answer:
     return resume(bridge, lambda s: s.cont(), STEP_END)
 
 
-def _select(call: Call) -> None:
+def _select(call: MiCall) -> None:
     if call.thread is not None:
         session = call.bridge.process(NOT_STARTED)
         call.bridge.ids.select(session, call.thread)
 
 
-def _count(call: Call) -> int:
+def _count(call: MiCall) -> int:
     opts = take_options(call.name, call.words, flags="--reverse")
     _no_reverse(opts.has("--reverse"))
     if not opts.rest:
@@ -89,7 +89,7 @@ def _no_reverse(asked: bool) -> None:
 
 
 @mi("exec-run", running="ok", selects=False)
-def exec_run(call: Call) -> Answer:
+def exec_run(call: MiCall) -> Answer:
     """Launch from the beginning."""
     opts = take_options(call.name, call.words, flags="--start --all", values="--thread-group")
     if call.bridge.run is not None:
@@ -98,7 +98,7 @@ def exec_run(call: Call) -> Answer:
 
 
 @mi("exec-continue", selects=False)
-def exec_continue(call: Call) -> Answer:
+def exec_continue(call: MiCall) -> Answer:
     """Run on."""
     opts = take_options(call.name, call.words, flags="--all --reverse", values="--thread-group")
     _no_reverse(opts.has("--reverse"))
@@ -107,7 +107,7 @@ def exec_continue(call: Call) -> Answer:
 
 
 @mi("exec-step", selects=False)
-def exec_step(call: Call) -> Answer:
+def exec_step(call: MiCall) -> Answer:
     """A line, into calls."""
     count = _count(call)
     _select(call)
@@ -115,7 +115,7 @@ def exec_step(call: Call) -> Answer:
 
 
 @mi("exec-next", selects=False)
-def exec_next(call: Call) -> Answer:
+def exec_next(call: MiCall) -> Answer:
     """A line, over calls."""
     count = _count(call)
     _select(call)
@@ -123,7 +123,7 @@ def exec_next(call: Call) -> Answer:
 
 
 @mi("exec-step-instruction", selects=False)
-def exec_stepi(call: Call) -> Answer:
+def exec_stepi(call: MiCall) -> Answer:
     """An instruction."""
     count = _count(call)
     _select(call)
@@ -131,7 +131,7 @@ def exec_stepi(call: Call) -> Answer:
 
 
 @mi("exec-next-instruction", selects=False)
-def exec_nexti(call: Call) -> Answer:
+def exec_nexti(call: MiCall) -> Answer:
     """An instruction, over calls."""
     count = _count(call)
     _select(call)
@@ -151,7 +151,7 @@ def finish(bridge: Bridge) -> Answer:
 
 
 @mi("exec-finish", selects=False)
-def exec_finish(call: Call) -> Answer:
+def exec_finish(call: MiCall) -> Answer:
     """Out of the function."""
     opts = take_options(call.name, call.words, flags="--reverse")
     _no_reverse(opts.has("--reverse"))
@@ -171,14 +171,14 @@ def until(bridge: Bridge, location: str | None) -> Answer:
 
 
 @mi("exec-until", "exec-advance", selects=False)
-def exec_until(call: Call) -> Answer:
+def exec_until(call: MiCall) -> Answer:
     """To a place."""
     _select(call)
     return until(call.bridge, " ".join(call.words) or None)
 
 
 @mi("exec-jump", selects=False)
-def exec_jump(call: Call) -> Answer:
+def exec_jump(call: MiCall) -> Answer:
     """Go on somewhere else."""
     _select(call)
     if not call.words:
@@ -189,7 +189,7 @@ def exec_jump(call: Call) -> Answer:
 
 
 @mi("exec-return", selects=False)
-def exec_return(call: Call) -> dict[str, Any]:
+def exec_return(call: MiCall) -> dict[str, Any]:
     """Leave the selected frame's function; the caller's frame."""
     _select(call)
     if call.words:
@@ -201,18 +201,18 @@ def exec_return(call: Call) -> dict[str, Any]:
 
 
 @mi("exec-interrupt", running="ok")
-def exec_interrupt(call: Call) -> None:
+def exec_interrupt(call: MiCall) -> None:
     """Stop the program; nothing when it does not run."""
     call.bridge.interrupt()
 
 
 @mi("exec-arguments", running="ok")
-def exec_arguments(call: Call) -> None:
+def exec_arguments(call: MiCall) -> None:
     """Launch flags of the next run."""
     set_arguments(call.bridge, call.text)
 
 
 @mi("exec-show-arguments", running="ok")
-def exec_show_arguments(call: Call) -> dict[str, str]:
+def exec_show_arguments(call: MiCall) -> dict[str, str]:
     """Launch flags."""
     return {"args": " ".join(call.bridge.arguments)}

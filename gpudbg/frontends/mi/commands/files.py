@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gpudbg.debug.symbols import as_written
 from gpudbg.frontends.mi import shown
 from gpudbg.frontends.mi.commands.data import readable
-from gpudbg.frontends.mi.commands.registry import Call, mi
+from gpudbg.frontends.mi.commands.registry import MiCall, mi
 from gpudbg.frontends.mi.parser import MiError, take_options
 from gpudbg.frontends.mi.records import Pairs
 from gpudbg.symbols.listing import CodeLine
@@ -21,7 +21,7 @@ Fields = dict[str, Any]
 
 
 @mi("file-exec-and-symbols", "file-exec-file", "file-symbol-file")
-def file_exec(call: Call) -> None:
+def file_exec(call: MiCall) -> None:
     """Load a program; without a name forget it."""
     if not call.words:
         call.bridge.close_program()
@@ -31,7 +31,7 @@ def file_exec(call: Call) -> None:
 
 
 @mi("file-list-exec-source-files", running="ok")
-def source_files(call: Call) -> Fields:
+def source_files(call: MiCall) -> Fields:
     """Source files of the line table."""
     session = call.bridge.session
     rows = []
@@ -43,7 +43,7 @@ def source_files(call: Call) -> Fields:
 
 
 @mi("file-list-exec-source-file", running="ok")
-def source_file(call: Call) -> Fields:
+def source_file(call: MiCall) -> Fields:
     """Where the program stands; before a run, where the kernel's source is."""
     session = call.bridge.loaded()
     if call.bridge.started and call.bridge.run is None:
@@ -64,13 +64,13 @@ def source_file(call: Call) -> Fields:
 
 
 @mi("file-list-shared-libraries", running="ok")
-def shared_libraries(call: Call) -> Fields:
+def shared_libraries(call: MiCall) -> Fields:
     """There are none."""
     return {"shared-libraries": []}
 
 
 @mi("symbol-list-lines", running="ok")
-def list_lines(call: Call) -> Fields:
+def list_lines(call: MiCall) -> Fields:
     """The line table of a file."""
     if len(call.words) != 1:
         raise MiError("-symbol-list-lines: Usage: SOURCE_FILENAME")
@@ -84,7 +84,7 @@ def list_lines(call: Call) -> Fields:
 class _Wanted:
     """`[--include-nondebug] [--type RE] [--name RE] [--max-results N]` of -symbol-info-…"""
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: MiCall) -> None:
         opts = take_options(
             call.name,
             call.words,
@@ -115,7 +115,7 @@ class _Wanted:
 
 
 @mi("symbol-info-functions", running="ok")
-def info_functions(call: Call) -> Fields:
+def info_functions(call: MiCall) -> Fields:
     """Functions by source file; those without lines when asked for, or when none has lines."""
     session, wanted = call.bridge.loaded(), _Wanted(call)
     files: dict[str, list[Fields]] = {}
@@ -144,7 +144,7 @@ def info_functions(call: Call) -> Fields:
 
 
 @mi("symbol-info-variables", running="ok")
-def info_variables(call: Call) -> Fields:
+def info_variables(call: MiCall) -> Fields:
     """`__device__` and `__constant__` variables (the file gives names and places, no types)."""
     session, wanted = call.bridge.loaded(), _Wanted(call)
     rows = [
@@ -162,7 +162,7 @@ def info_variables(call: Call) -> Fields:
     "symbol-info-module-variables",
     running="ok",
 )
-def info_nothing(call: Call) -> Fields:
+def info_nothing(call: MiCall) -> Fields:
     """Line tables name no types, and there are no modules."""
     call.bridge.loaded()
     _Wanted(call)
@@ -171,7 +171,7 @@ def info_nothing(call: Call) -> Fields:
 
 # ---- disassembly -----------------------------------------------------------------------
 @mi("data-disassemble")
-def disassemble(call: Call) -> Fields:
+def disassemble(call: MiCall) -> Fields:
     """Instructions of a range, a function or a line."""
     opts = take_options(
         call.name, call.words, flags="--no-source", values="-s -e -a -f -l -n --opcodes"
@@ -189,7 +189,7 @@ def disassemble(call: Call) -> Fields:
     return {"asm_insns": _with_source(session, rows, raw, by_line=mode in ("1", "3"))}
 
 
-def _chosen(call: Call, opts: dict[str, str]) -> list[CodeLine]:
+def _chosen(call: MiCall, opts: dict[str, str]) -> list[CodeLine]:
     session = readable(call, opts.get("-s", "") + opts.get("-e", "") + opts.get("-a", ""))
     symbols = session.symbols
     if "-s" in opts and "-e" in opts:

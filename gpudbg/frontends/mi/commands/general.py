@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gpudbg.errors import CommandError
-from gpudbg.frontends.mi.commands.registry import TABLE, Answer, Call, mi
+from gpudbg.frontends.mi.commands.registry import TABLE, Answer, MiCall, mi
 from gpudbg.frontends.mi.commands.stack import thread_rows
 from gpudbg.frontends.mi.console import common_prefix, completions, run_console
 from gpudbg.frontends.mi.invoke import run_mi
@@ -32,20 +32,20 @@ FEATURES = (
 
 
 @mi("gdb-version", running="ok")
-def gdb_version(call: Call) -> None:
+def gdb_version(call: MiCall) -> None:
     """The banner."""
     for line in version_lines():
         call.ui.stream("~", f"{line}\n")
 
 
 @mi("list-features", running="ok")
-def list_features(call: Call) -> Fields:
+def list_features(call: MiCall) -> Fields:
     """What this MI can do."""
     return {"features": list(FEATURES)}
 
 
 @mi("list-target-features", running="ok")
-def list_target_features(call: Call) -> Fields:
+def list_target_features(call: MiCall) -> Fields:
     """`async` once there is a target; before, Emacs would take it for non-stop.
 
     Warps stop together here, so it is not told to a client that asked for non-stop: Emacs then
@@ -57,7 +57,7 @@ def list_target_features(call: Call) -> Fields:
 
 
 @mi("info-gdb-mi-command", running="ok")
-def info_command(call: Call) -> Fields:
+def info_command(call: MiCall) -> Fields:
     """Whether a command exists."""
     if len(call.words) != 1:
         raise MiError("Usage: -info-gdb-mi-command MI_COMMAND_NAME")
@@ -66,7 +66,7 @@ def info_command(call: Call) -> Fields:
 
 
 @mi("gdb-set", running="ok")
-def gdb_set(call: Call) -> None:
+def gdb_set(call: MiCall) -> None:
     """`set`, with its words as they are."""
     if not call.words:
         raise MiError("-gdb-set: Usage: NAME VALUE")
@@ -74,7 +74,7 @@ def gdb_set(call: Call) -> None:
 
 
 @mi("gdb-show", running="ok")
-def gdb_show(call: Call) -> Fields:
+def gdb_show(call: MiCall) -> Fields:
     """A setting's value."""
     if not call.words:
         raise MiError("-gdb-show: Usage: NAME")
@@ -82,32 +82,32 @@ def gdb_show(call: Call) -> Fields:
 
 
 @mi("enable-pretty-printing", "enable-frame-filters", running="ok")
-def enable(call: Call) -> None:
+def enable(call: MiCall) -> None:
     """Nothing to enable."""
 
 
 @mi("enable-timings", running="ok")
-def enable_timings(call: Call) -> None:
+def enable_timings(call: MiCall) -> None:
     """Times are not told."""
     if call.words and call.words[0] not in ("yes", "no"):
         raise MiError("-enable-timings: Usage: {yes|no}")
 
 
 @mi("inferior-tty-set", running="ok")
-def tty_set(call: Call) -> None:
+def tty_set(call: MiCall) -> None:
     """Where the program's output goes."""
     use_terminal(call.bridge, call.words[0] if call.words else "")
 
 
 @mi("inferior-tty-show", running="ok")
-def tty_show(call: Call) -> Fields:
+def tty_show(call: MiCall) -> Fields:
     """Where the program's output goes."""
     shown = call.bridge.settings.shown("inferior-tty")
     return {"inferior_tty_terminal": shown} if shown else {}
 
 
 @mi("environment-cd", running="ok")
-def environment_cd(call: Call) -> None:
+def environment_cd(call: MiCall) -> None:
     """Where relative paths begin."""
     if len(call.words) != 1:
         raise MiError("-environment-cd: Usage DIRECTORY")
@@ -118,13 +118,13 @@ def environment_cd(call: Call) -> None:
 
 
 @mi("environment-pwd", running="ok")
-def environment_pwd(call: Call) -> Fields:
+def environment_pwd(call: MiCall) -> Fields:
     """Where relative paths begin."""
     return {"cwd": call.bridge.cwd}
 
 
 @mi("environment-directory", running="ok")
-def environment_directory(call: Call) -> Fields:
+def environment_directory(call: MiCall) -> Fields:
     """The source path."""
     opts = take_options(call.name, call.words, flags="-r")
     sources = call.bridge.sources
@@ -136,13 +136,13 @@ def environment_directory(call: Call) -> Fields:
 
 
 @mi("environment-path", running="ok")
-def environment_path(call: Call) -> Fields:
+def environment_path(call: MiCall) -> Fields:
     """The search path of host programs, which nothing here uses."""
     return {"path": os.environ.get("PATH", "")}
 
 
 @mi("interpreter-exec", running="ok")
-def interpreter_exec(call: Call) -> Answer:
+def interpreter_exec(call: MiCall) -> Answer:
     """Console commands, or MI commands, inside MI."""
     if len(call.words) < 2:
         raise MiError("-interpreter-exec: Usage: -interpreter-exec interp command")
@@ -159,7 +159,7 @@ def interpreter_exec(call: Call) -> Answer:
 
 
 @mi("complete", running="ok")
-def complete(call: Call) -> Fields:
+def complete(call: MiCall) -> Fields:
     """How a console line could go on."""
     if len(call.words) != 1:
         raise MiError('Usage: -complete COMMAND "TEXT"')
@@ -172,7 +172,7 @@ def complete(call: Call) -> Fields:
 
 
 @mi("target-select", running="ok")
-def target_select(call: Call) -> Answer:
+def target_select(call: MiCall) -> Answer:
     """The emulated GPU is the only target."""
     kind = call.words[0] if call.words else ""
     if kind not in ("native", "exec", "sim", "emulator"):
@@ -182,26 +182,26 @@ def target_select(call: Call) -> Answer:
 
 
 @mi("target-disconnect", "target-detach", "exec-abort", running="ok")
-def detach(call: Call) -> None:
+def detach(call: MiCall) -> None:
     """End the program."""
     call.bridge.kill()
 
 
 @mi("info-os", "target-attach", "target-download", "target-file-put", running="ok")
-def no_target(call: Call) -> None:
+def no_target(call: MiCall) -> None:
     """Nothing to attach to."""
     raise MiError(f"-{call.name}: there is no other machine behind an emulated GPU")
 
 
 @mi("gdb-exit", running="ok")
-def gdb_exit(call: Call) -> Answer:
+def gdb_exit(call: MiCall) -> Answer:
     """Leave."""
     call.bridge.exiting = True
     return Answer("exit")
 
 
 @mi("list-thread-groups", running="ok")
-def list_thread_groups(call: Call) -> Fields:
+def list_thread_groups(call: MiCall) -> Fields:
     """The one group, or its threads."""
     bridge = call.bridge
     opts = take_options(call.name, call.words, flags="--available", values="--recurse")
@@ -222,6 +222,6 @@ def list_thread_groups(call: Call) -> Fields:
 
 
 @mi("add-inferior", "remove-inferior", running="ok")
-def no_inferiors(call: Call) -> None:
+def no_inferiors(call: MiCall) -> None:
     """There is one."""
     raise CommandError("one program at a time")

@@ -1,6 +1,6 @@
 """The table of MI commands.
 
-A handler takes a `Call` and returns the fields of `^done`, or an `Answer` of another kind.
+A handler takes a `MiCall` and returns the fields of `^done`, or an `Answer` of another kind.
 `running` says what happens while the program runs: "ok" (it answers), "pause" (the program is
 halted for a moment and goes on), "refuse" (gdb's error that the thread is running).
 """
@@ -19,7 +19,7 @@ WhileRunning = Literal["ok", "pause", "refuse"]
 
 
 @dataclass(slots=True)
-class Call:
+class MiCall:
     """One MI command line.
 
     Attributes:
@@ -47,7 +47,7 @@ class Answer:
     fields: dict[str, Any] = field(default_factory=dict)
 
 
-Handler = Callable[[Call], "dict[str, Any] | Answer | None"]
+Handler = Callable[[MiCall], "dict[str, Any] | Answer | None"]
 
 
 @dataclass(frozen=True, slots=True)

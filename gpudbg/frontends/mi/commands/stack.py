@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gpudbg.debug.values.frames import Frame, frames
 from gpudbg.debug.views.arguments import frame_arguments
 from gpudbg.frontends.mi import shown
-from gpudbg.frontends.mi.commands.registry import Call, mi
+from gpudbg.frontends.mi.commands.registry import MiCall, mi
 from gpudbg.frontends.mi.parser import MiError, take_options
 from gpudbg.frontends.mi.records import Pairs
 
@@ -42,7 +42,7 @@ def _thread(text: str) -> int:
 
 
 @mi("thread-info", running="ok", selects=False)
-def thread_info(call: Call) -> Fields:
+def thread_info(call: MiCall) -> Fields:
     """Threads and which is selected."""
     bridge = call.bridge
     # As in gdb, --thread selects and does not filter; Emacs gives it always.
@@ -58,7 +58,7 @@ def thread_info(call: Call) -> Fields:
 
 
 @mi("thread-list-ids", running="ok")
-def thread_list_ids(call: Call) -> Fields:
+def thread_list_ids(call: MiCall) -> Fields:
     """Thread numbers."""
     bridge = call.bridge
     numbers = bridge.ids.known() if bridge.started else []
@@ -83,7 +83,7 @@ class _Repeated(dict[str, Any]):
 
 
 @mi("thread-select", selects=False)
-def thread_select(call: Call) -> Fields:
+def thread_select(call: MiCall) -> Fields:
     """Look at another warp."""
     if len(call.words) != 1:
         raise MiError("-thread-select: USAGE: threadnum.")
@@ -101,14 +101,14 @@ def thread_select(call: Call) -> Fields:
 
 
 # ---- frames ----------------------------------------------------------------------------
-def _integer(call: Call, text: str) -> int:
+def _integer(call: MiCall, text: str) -> int:
     try:
         return int(text, 0)
     except ValueError:
         raise MiError(f"-{call.name}: '{text}' is not a number") from None
 
 
-def _range(call: Call, words: list[str], session: DebugSession) -> list[Frame]:
+def _range(call: MiCall, words: list[str], session: DebugSession) -> list[Frame]:
     rows = list(frames(session))
     if not words:
         return rows
@@ -123,7 +123,7 @@ def _range(call: Call, words: list[str], session: DebugSession) -> list[Frame]:
 
 
 @mi("stack-info-depth")
-def stack_info_depth(call: Call) -> Fields:
+def stack_info_depth(call: MiCall) -> Fields:
     """How many frames, at most as many as asked for."""
     session = call.bridge.process()
     depth = len(frames(session))
@@ -134,7 +134,7 @@ def stack_info_depth(call: Call) -> Fields:
 
 
 @mi("stack-list-frames")
-def stack_list_frames(call: Call) -> Fields:
+def stack_list_frames(call: MiCall) -> Fields:
     """Frames, innermost first."""
     opts = take_options(call.name, call.words, flags="--no-frame-filters")
     session = call.bridge.process()
@@ -143,14 +143,14 @@ def stack_list_frames(call: Call) -> Fields:
 
 
 @mi("stack-info-frame")
-def stack_info_frame(call: Call) -> Fields:
+def stack_info_frame(call: MiCall) -> Fields:
     """The selected frame."""
     session = call.bridge.process()
     return {"frame": shown.frame_fields(session, shown.selected_frame(session))}
 
 
 @mi("stack-select-frame", selects=False)
-def stack_select_frame(call: Call) -> None:
+def stack_select_frame(call: MiCall) -> None:
     """Select a frame."""
     session = call.bridge.process()
     if call.thread is not None:
@@ -174,7 +174,7 @@ _MODES = {
 }
 
 
-def print_values(call: Call, words: list[str]) -> tuple[int, list[str]]:
+def print_values(call: MiCall, words: list[str]) -> tuple[int, list[str]]:
     """The print mode in front of arguments: 0 names, 1 values, 2 types and simple values."""
     words = [w for w in words if w not in ("--no-frame-filters", "--skip-unavailable")]
     if not words or words[0] not in _MODES:
@@ -195,7 +195,7 @@ def _arguments(session: DebugSession, frame: Frame, mode: int) -> list[Any]:
 
 
 @mi("stack-list-arguments")
-def stack_list_arguments(call: Call) -> Fields:
+def stack_list_arguments(call: MiCall) -> Fields:
     """Arguments of frames."""
     mode, rest = print_values(call, call.words)
     session = call.bridge.process()
@@ -209,7 +209,7 @@ def stack_list_arguments(call: Call) -> Fields:
 
 
 @mi("stack-list-locals")
-def stack_list_locals(call: Call) -> Fields:
+def stack_list_locals(call: MiCall) -> Fields:
     """Locals: a program without -G tables says nothing of them."""
     print_values(call, call.words)
     call.bridge.process()
@@ -217,7 +217,7 @@ def stack_list_locals(call: Call) -> Fields:
 
 
 @mi("stack-list-variables")
-def stack_list_variables(call: Call) -> Fields:
+def stack_list_variables(call: MiCall) -> Fields:
     """Arguments and locals of the selected frame."""
     mode, _ = print_values(call, call.words)
     session = call.bridge.process()

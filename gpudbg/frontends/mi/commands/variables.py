@@ -6,7 +6,7 @@ from typing import Any
 
 from gpudbg.errors import CommandError
 from gpudbg.frontends.mi.commands.data import readable
-from gpudbg.frontends.mi.commands.registry import Call, mi
+from gpudbg.frontends.mi.commands.registry import MiCall, mi
 from gpudbg.frontends.mi.commands.stack import print_values
 from gpudbg.frontends.mi.parser import MiError, take_options
 from gpudbg.frontends.mi.records import Pairs
@@ -15,7 +15,7 @@ from gpudbg.frontends.mi.varobj import VarObject, format_letter, show
 Fields = dict[str, Any]
 
 
-def _bound(call: Call, row: VarObject) -> int | None:
+def _bound(call: MiCall, row: VarObject) -> int | None:
     """The thread a row is to be looked at in; MiError-free for one that has gone."""
     if row.thread is None or row.thread not in call.bridge.ids.known():
         return None
@@ -33,7 +33,7 @@ def _shown(row: VarObject, value: bool = True) -> Fields:
 
 
 @mi("var-create")
-def var_create(call: Call) -> Fields:
+def var_create(call: MiCall) -> Fields:
     """A new object; bound to the selected thread unless it floats (`@`)."""
     if len(call.words) < 3:
         raise MiError("-var-create: Usage: NAME FRAME EXPRESSION.")
@@ -53,7 +53,7 @@ def var_create(call: Call) -> Fields:
 
 
 @mi("var-list-children")
-def var_list_children(call: Call) -> Fields:
+def var_list_children(call: MiCall) -> Fields:
     """Children, all or a range."""
     mode, words = 0, call.words
     if words and (words[0].startswith("--") or (words[0] in "012" and len(words) > 1)):
@@ -87,7 +87,7 @@ def _child(row: VarObject, mode: int) -> Fields:
 
 
 @mi("var-update")
-def var_update(call: Call) -> Fields:
+def var_update(call: MiCall) -> Fields:
     """What changed."""
     mode, words = 0, call.words
     if len(words) > 1:
@@ -109,7 +109,7 @@ def var_update(call: Call) -> Fields:
     return {"changelist": changes}
 
 
-def _change(call: Call, row: VarObject, mode: int) -> Fields | None:
+def _change(call: MiCall, row: VarObject, mode: int) -> Fields | None:
     bridge = call.bridge
     gone = row.thread is not None and row.thread not in bridge.ids.known()
     if gone or bridge.session is None:
@@ -137,14 +137,14 @@ def _change(call: Call, row: VarObject, mode: int) -> Fields | None:
     return out
 
 
-def _row(call: Call, count: int = 1) -> VarObject:
+def _row(call: MiCall, count: int = 1) -> VarObject:
     if len(call.words) < count:
         raise MiError(f"-{call.name}: Usage: NAME" + " VALUE" * (count - 1))
     return call.bridge.variables.get(call.words[0])
 
 
 @mi("var-evaluate-expression")
-def var_evaluate(call: Call) -> Fields:
+def var_evaluate(call: MiCall) -> Fields:
     """An object's value, perhaps in another format."""
     opts = take_options(call.name, call.words, values="-f")
     if len(opts.rest) != 1:
@@ -159,7 +159,7 @@ def var_evaluate(call: Call) -> Fields:
 
 
 @mi("var-assign")
-def var_assign(call: Call) -> Fields:
+def var_assign(call: MiCall) -> Fields:
     """Set what an object stands for."""
     row = _row(call, 2)
     session = readable(call, row.path)
@@ -171,7 +171,7 @@ def var_assign(call: Call) -> Fields:
 
 
 @mi("var-set-format")
-def var_set_format(call: Call) -> Fields:
+def var_set_format(call: MiCall) -> Fields:
     """Change the print format."""
     row = _row(call, 2)
     row.letter = format_letter(call.words[1])
@@ -186,13 +186,13 @@ FORMAT_NAMES = ("natural", "binary", "decimal", "hexadecimal", "octal", "zero-he
 
 
 @mi("var-show-format")
-def var_show_format(call: Call) -> Fields:
+def var_show_format(call: MiCall) -> Fields:
     """The print format."""
     return {"format": _row(call).format}
 
 
 @mi("var-show-attributes")
-def var_attributes(call: Call) -> Fields:
+def var_attributes(call: MiCall) -> Fields:
     """Whether it can be assigned."""
     row = _row(call)
     plain = row.count == 0 and not row.vector and "." not in row.path
@@ -200,31 +200,31 @@ def var_attributes(call: Call) -> Fields:
 
 
 @mi("var-info-path-expression")
-def var_path(call: Call) -> Fields:
+def var_path(call: MiCall) -> Fields:
     """The whole expression."""
     return {"path_expr": _row(call).path}
 
 
 @mi("var-info-expression")
-def var_expression(call: Call) -> Fields:
+def var_expression(call: MiCall) -> Fields:
     """What to show."""
     return {"lang": "C++", "exp": _row(call).exp}
 
 
 @mi("var-info-type")
-def var_type(call: Call) -> Fields:
+def var_type(call: MiCall) -> Fields:
     """The type."""
     return {"type": _row(call).type}
 
 
 @mi("var-info-num-children")
-def var_children(call: Call) -> Fields:
+def var_children(call: MiCall) -> Fields:
     """How many children."""
     return {"numchild": _row(call).count}
 
 
 @mi("var-set-frozen")
-def var_frozen(call: Call) -> None:
+def var_frozen(call: MiCall) -> None:
     """Keep an object as it is."""
     row = _row(call, 2)
     if call.words[1] not in ("0", "1"):
@@ -233,13 +233,13 @@ def var_frozen(call: Call) -> None:
 
 
 @mi("var-set-update-range", "var-set-visualizer")
-def var_nothing(call: Call) -> None:
+def var_nothing(call: MiCall) -> None:
     """Accepted: all children are kept, and there are no visualizers."""
     _row(call)
 
 
 @mi("var-delete", running="ok")
-def var_delete(call: Call) -> Fields:
+def var_delete(call: MiCall) -> Fields:
     """Forget an object."""
     opts = take_options(call.name, call.words, flags="-c")
     if len(opts.rest) != 1:

@@ -35,7 +35,7 @@ ELSEWHERE = "no value under the cursor: `e` edits in Registers, Memory and Watch
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class EditedValue:
     """What can be changed: the expression `set var` gets, its name for people, its text now."""
 
     expression: str
@@ -43,7 +43,7 @@ class Value:
     text: str
 
 
-def value_at(view: View, key: Hashable, memory: MemoryPane, letter: str) -> Value:
+def value_at(view: View, key: Hashable, memory: MemoryPane, letter: str) -> EditedValue:
     """The value a row's key stands for.
 
     Args:
@@ -68,22 +68,22 @@ def value_at(view: View, key: Hashable, memory: MemoryPane, letter: str) -> Valu
     return _lane(view, row, letter)
 
 
-def _lane(view: View, row: LaneRow, letter: str) -> Value:
+def _lane(view: View, row: LaneRow, letter: str) -> EditedValue:
     where = f"{row.name} of lane {view.lane}"
     if row.section == "watch":
-        return Value(row.name, where, row.focus_text)
+        return EditedValue(row.name, where, row.focus_text)
     if row.mask >= 0:
-        return Value(f"${row.name}", f"{where}, 0 or 1", "01"[row.mask >> view.lane & 1])
+        return EditedValue(f"${row.name}", f"{where}, 0 or 1", "01"[row.mask >> view.lane & 1])
     detail = view.snapshot.detail
     if detail is None:
         raise CommandError(ELSEWHERE)
     text = register_text(int(detail.registers[row.index][view.lane]), letter)
     if letter == "f":
-        return Value(f"$F{row.index}", f"{where}, float", text)
-    return Value(f"${row.name}", where, f"0x{int(text, 16):x}" if letter == "x" else text)
+        return EditedValue(f"$F{row.index}", f"{where}, float", text)
+    return EditedValue(f"${row.name}", where, f"0x{int(text, 16):x}" if letter == "x" else text)
 
 
-def _memory(view: View, key: Any, memory: MemoryPane) -> Value:
+def _memory(view: View, key: Any, memory: MemoryPane) -> EditedValue:
     space = key[1]
     if space in READ_ONLY:
         raise CommandError(READ_ONLY[space])
@@ -94,7 +94,9 @@ def _memory(view: View, key: Any, memory: MemoryPane) -> Value:
     kind = COLUMNS[memory.form].type
     lane = f" of lane {view.lane}" if space == "local" else ""
     shown = f"0x{int(text, 16):x}" if COLUMNS[memory.form].hex else text
-    return Value(f"*(@{space} {kind}*)0x{address:x}", f"{space} 0x{address:x}{lane}, {kind}", shown)
+    return EditedValue(
+        f"*(@{space} {kind}*)0x{address:x}", f"{space} 0x{address:x}{lane}, {kind}", shown
+    )
 
 
 @handles("edit")
@@ -118,7 +120,7 @@ def edit(screen: MainScreen) -> None:
     )
 
 
-def store(screen: MainScreen, value: Value, text: str) -> None:
+def store(screen: MainScreen, value: EditedValue, text: str) -> None:
     """Carry out `set var`, as if it were typed.
 
     Raises:

@@ -18,7 +18,7 @@ LEAST = (40, 8)
 """Columns and rows that a frame is made for at least."""
 
 
-class Frame(Widget, can_focus=True):
+class CardFrame(Widget, can_focus=True):
     """Rows inside a box."""
 
     def __init__(
@@ -79,7 +79,7 @@ class Frame(Widget, can_focus=True):
         return [r.text.rstrip() for r in self.rows]
 
 
-class Card(ModalScreen[str | None]):
+class CardScreen(ModalScreen[str | None]):
     """A modal screen with one frame; subclasses give its rows."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("card")
@@ -88,7 +88,7 @@ class Card(ModalScreen[str | None]):
         super().__init__()
         self.appearance = appearance
 
-    def frame(self, width: int, height: int) -> Frame:
+    def frame(self, width: int, height: int) -> CardFrame:
         """The frame for a terminal of this size."""
         raise NotImplementedError
 

@@ -16,7 +16,7 @@ from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.coordinates import coordinates
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.keys import bindings, key_row
-from gpudbg.frontends.tui.screens.card import Card, Frame
+from gpudbg.frontends.tui.screens.card import CardFrame, CardScreen
 from gpudbg.frontends.tui.text import Row, Span, row
 from gpudbg.frontends.tui.view import View
 from gpudbg.frontends.tui.widgets.code import text_spans
@@ -261,7 +261,7 @@ def plain_lines(card: FaultCard, view: View) -> list[str]:
     return [head, *(r.text for r in card_rows(card, view, UNICODE, 100, False)[:-2])]
 
 
-class FaultScreen(Card):
+class FaultScreen(CardScreen):
     """The card of the stop's fault."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("fault")
@@ -270,7 +270,7 @@ class FaultScreen(Card):
         super().__init__(appearance)
         self.view = view
 
-    def frame(self, width: int, height: int) -> Frame:
+    def frame(self, width: int, height: int) -> CardFrame:
         """Everything at 32 rows and more, the short form below."""
         card = self.view.fault
         assert card is not None
@@ -278,11 +278,11 @@ class FaultScreen(Card):
         rows = card_rows(card, self.view, self.appearance.glyphs, wide, tight=height < TIGHT)
         if len(rows) + 2 > height:
             rows = [r for r in rows[:-2] if r.spans][: height - 4] + rows[-2:]
-        return Frame(self.appearance, rows, wide, "stop")
+        return CardFrame(self.appearance, rows, wide, "stop")
 
     def on_click(self, event: object) -> None:
         """A lane takes the focus, the address shows its memory, the instruction its place."""
-        frame, card = self.query_one(Frame), self.view.fault
+        frame, card = self.query_one(CardFrame), self.view.fault
         assert isinstance(event, Click)
         if event.widget is not frame or card is None or not 0 < event.y <= len(frame.rows):
             return

@@ -12,7 +12,7 @@ from gpudbg.frontends.tui.actions import ACTIONS, BY_NAME, GROUPS, TITLES, Actio
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.keymaps import keymap
 from gpudbg.frontends.tui.keys import Keys, bindings, help_keys, is_back, key_name, local, one_line
-from gpudbg.frontends.tui.screens.card import Card, Frame
+from gpudbg.frontends.tui.screens.card import CardFrame, CardScreen
 from gpudbg.frontends.tui.text import Row, Span, fit, row
 
 KEY_WIDTH = 9
@@ -68,7 +68,7 @@ def help_rows(
     return rows
 
 
-class HelpScreen(Card):
+class HelpScreen(CardScreen):
     """The help page."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("help")
@@ -82,14 +82,16 @@ class HelpScreen(Card):
         self._top = 0
         self._room = 1
 
-    def frame(self, width: int, height: int) -> Frame:
+    def frame(self, width: int, height: int) -> CardFrame:
         """As wide as there is room, three columns from 110."""
         wide = min(width - 2, 112)
         self._columns = 3 if wide >= 100 else 2
         self._room = height - 3
         rows = self._rows(wide)
         shown, foot = self._shown(rows)
-        return Frame(self.appearance, shown, wide, "you", f"Keys   {self.map_name} key map", foot)
+        return CardFrame(
+            self.appearance, shown, wide, "you", f"Keys   {self.map_name} key map", foot
+        )
 
     def _shown(self, rows: list[Row]) -> tuple[list[Row], str]:
         """The rows that fit from where the page was scrolled to, and the words below them."""
@@ -131,6 +133,6 @@ class HelpScreen(Card):
     def action_scroll(self, by: int) -> None:
         """Rows up or down, where not all of them fit."""
         self._top += by
-        frame = self.query_one(Frame)
+        frame = self.query_one(CardFrame)
         shown, frame.foot = self._shown(self._rows(frame.frame_width))
         frame.replace(shown)

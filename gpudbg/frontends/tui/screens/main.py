@@ -16,7 +16,7 @@ from textual.widget import Widget
 
 from gpudbg.debug.commands.families import load
 from gpudbg.debug.launched import launch_shape
-from gpudbg.debug.script import Line, Reader, Statement
+from gpudbg.debug.script import BlockReader, ScriptLine, Statement
 from gpudbg.debug.stops.stop import StepStop, TrapStop
 from gpudbg.debug.stories import story_of
 from gpudbg.debug.views.arguments import argument_doubts
@@ -35,7 +35,7 @@ from gpudbg.frontends.tui.screen_lines import concerns, screen_line
 from gpudbg.frontends.tui.screens.board import Board
 from gpudbg.frontends.tui.screens.side import SideScreen
 from gpudbg.frontends.tui.scripts import Script
-from gpudbg.frontends.tui.view import Options, Running, View
+from gpudbg.frontends.tui.view import Running, View, ViewOptions
 from gpudbg.frontends.tui.widgets.base import LinePane
 from gpudbg.frontends.tui.widgets.chrome import AppBar, KeyRow, SmStrip, Splitter, StopLine
 from gpudbg.frontends.tui.widgets.code import CodePane
@@ -90,12 +90,12 @@ class MainScreen(Screen[None]):
         self,
         session: DebugSession,
         engine: Engine,
-        options: Options,
+        options: ViewOptions,
         appearance: Appearance,
         notes: bool = False,
     ) -> None:
         super().__init__()
-        self.reader = Reader()
+        self.reader = BlockReader()
         self.script: Script | None = None
         self.story = story_of(session.program.path)
         self._notes_first = notes and self.story is not None
@@ -226,7 +226,7 @@ class MainScreen(Screen[None]):
 
     def _arrange(
         self, width: int, height: int, changes: Changes, told: bool
-    ) -> dict[layout.Slot, str]:
+    ) -> dict[layout.PaneSlot, str]:
         """Make the arrangement; the panes that show in their slots where that was chosen."""
         about = self._shape(), changes.split, changes.preset, told
         self.design = layout.arrange(width, height, *about)
@@ -296,10 +296,10 @@ class MainScreen(Screen[None]):
                 self.query_one(ConsolePane).log_lines(lines)
         return True
 
-    def _shape(self) -> layout.Shape:
+    def _shape(self) -> layout.LayoutShape:
         launch = launch_shape(self.session)
         total = launch.warps * -(-launch.blocks // max(launch.sms, 1))
-        return layout.Shape(min(launch.resident_warps, total), launch.registers)
+        return layout.LayoutShape(min(launch.resident_warps, total), launch.registers)
 
     # ---- panes -----------------------------------------------------------------------------
     def line_pane(self, name: str) -> LinePane:
@@ -522,7 +522,7 @@ class MainScreen(Screen[None]):
             return
         if statement is None:
             return
-        plain = isinstance(statement, Line) and not statement.text.startswith("source ")
+        plain = isinstance(statement, ScriptLine) and not statement.text.startswith("source ")
         if plain and self._arranged(line):
             return
         self.script = Script(self.session, [statement], concerns)
@@ -531,7 +531,7 @@ class MainScreen(Screen[None]):
     def _read(self, line: str) -> Statement | None:
         """The statement that a line completes; a block waits for the lines up to its `end`."""
         if not self.reader.pending and not line.strip():
-            return Line(self.session.last_line) if self.session.last_line else None
+            return ScriptLine(self.session.last_line) if self.session.last_line else None
         statement = self.reader.feed(line)
         if statement is None and (head := self.reader.opened) is not None:
             self.session.scripting.check_head(head.text)

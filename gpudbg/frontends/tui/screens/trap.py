@@ -11,7 +11,7 @@ from gpudbg.debug.focus.focus import first_lane
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.keys import bindings, one_line
-from gpudbg.frontends.tui.screens.card import Card, Frame
+from gpudbg.frontends.tui.screens.card import CardFrame, CardScreen
 from gpudbg.frontends.tui.screens.panes import ConsoleScreen
 from gpudbg.frontends.tui.text import row
 from gpudbg.frontends.tui.widgets.trap_panes import (
@@ -34,7 +34,7 @@ WIDE = 110
 """From this width the panes stand in two columns."""
 
 
-class WordCard(Card):
+class WordCard(CardScreen):
     """A word explained in full."""
 
     def __init__(self, appearance: Appearance, title: str, lines: tuple[str, ...]) -> None:
@@ -42,7 +42,7 @@ class WordCard(Card):
         self.heading = title
         self.lines = lines
 
-    def frame(self, width: int, height: int) -> Frame:
+    def frame(self, width: int, height: int) -> CardFrame:
         """Wrapped lines in a frame."""
         wide = min(width - 2, 104)
         rows = []
@@ -53,7 +53,7 @@ class WordCard(Card):
         if len(rows) > height - 4:
             rest = len(rows) - (height - 5)
             rows = [*rows[: height - 5], row((f" {rest} more lines: `info esr`", "muted"))]
-        return Frame(self.appearance, rows, wide, "you", self.heading, one_line("card", {}))
+        return CardFrame(self.appearance, rows, wide, "you", self.heading, one_line("card", {}))
 
 
 class TrapScreen(ConsoleScreen):

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import overload
 
 from gpudbg.frontends.tui.appearance import Appearance
-from gpudbg.frontends.tui.code_index import CodeIndex, Entry
+from gpudbg.frontends.tui.code_index import CodeEntry, CodeIndex
 from gpudbg.frontends.tui.text import Row, Span, row
 from gpudbg.frontends.tui.view import View
 from gpudbg.frontends.tui.widgets.arrows import Jump, draw
@@ -123,7 +123,7 @@ class CodeRows(Sequence[Row]):
             spans.append((mark, "path-c.b" if mark in "^vx" else "dim"))
         return spans
 
-    def _source(self, entry: Entry, arrow: tuple[Span, ...]) -> Row:
+    def _source(self, entry: CodeEntry, arrow: tuple[Span, ...]) -> Row:
         assert entry.line is not None
         text = self.rows.source(entry.line)
         indent = " " * (11 if self.wide else 0)

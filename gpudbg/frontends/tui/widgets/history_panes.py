@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpudbg.debug.trace.timeline import first_stop
 from gpudbg.frontends.tui.appearance import Appearance
-from gpudbg.frontends.tui.collect_timeline import Change, ChangesPicture
+from gpudbg.frontends.tui.collect_timeline import ChangesPicture, TickChange
 from gpudbg.frontends.tui.stop_words import single_step
 from gpudbg.frontends.tui.text import Row, Span, row
 from gpudbg.frontends.tui.view import View
@@ -190,7 +190,7 @@ class ChangedPane(LinePane):
             parts.append(_count(sum(s.count for s in p.stores), "store"))
         return ", ".join(parts)
 
-    def _change(self, c: Change, lane: int) -> Row:
+    def _change(self, c: TickChange, lane: int) -> Row:
         g = self.appearance.glyphs
         lanes = f"{c.lanes} lane{'s' if c.lanes > 1 else ''} changed"
         same = c.before == c.after

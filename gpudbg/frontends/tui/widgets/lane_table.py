@@ -22,7 +22,7 @@ WIDEST_NAME = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class LaneColumn:
     """One value: its name, a text for each lane, and its width."""
 
     value: LaneRow
@@ -30,7 +30,7 @@ class Column:
     width: int
 
 
-def columns_of(view: View) -> list[Column]:
+def columns_of(view: View) -> list[LaneColumn]:
     """Expressions first, then registers that were written, then predicates."""
     found = []
     for value in (*view.watches, *view.registers):
@@ -40,7 +40,7 @@ def columns_of(view: View) -> list[Column]:
         if not cells or (value.why and not value.valid):
             continue
         widest = max(len(text) for text in cells)
-        found.append(Column(value, cells, max(widest, min(len(value.name), WIDEST_NAME))))
+        found.append(LaneColumn(value, cells, max(widest, min(len(value.name), WIDEST_NAME))))
     return found
 
 
@@ -78,7 +78,7 @@ class LaneTablePane(LinePane):
                 rows.append(self._lane(view, lane, threads[lane], wide, shown))
         return Content(rows, self._right(columns, len(shown)))
 
-    def _right(self, columns: list[Column], count: int) -> str:
+    def _right(self, columns: list[LaneColumn], count: int) -> str:
         if count >= len(columns):
             return f"{len(columns)} columns"
         left_right = "Left Right" if self.appearance.glyphs.name == "ascii" else "\u2190 \u2192"
@@ -86,14 +86,14 @@ class LaneTablePane(LinePane):
         return f"columns {self.first + 1} to {last} of {len(columns)}   {left_right} others"
 
     @staticmethod
-    def _style(column: Column) -> str:
+    def _style(column: LaneColumn) -> str:
         if column.value.changed:
             return "now.b"
         return "you" if column.value.section == "watch" else "text.b"
 
     @staticmethod
-    def _fitting(columns: list[Column], room: int) -> list[Column]:
-        out: list[Column] = []
+    def _fitting(columns: list[LaneColumn], room: int) -> list[LaneColumn]:
+        out: list[LaneColumn] = []
         for column in columns:
             room -= column.width + 2
             if room < -2 and out:
@@ -108,7 +108,7 @@ class LaneTablePane(LinePane):
         n = focus.index_in_cta * 32 + lane
         return coordinates((n % x, n // x % y, n // (x * y)), view.snapshot.block)
 
-    def _lane(self, view: View, lane: int, thread: str, wide: int, shown: list[Column]) -> Row:
+    def _lane(self, view: View, lane: int, thread: str, wide: int, shown: list[LaneColumn]) -> Row:
         focus, g, bit = view.focus_row, self.appearance.glyphs, 1 << lane
         assert focus is not None
         mine = lane == view.lane

@@ -24,7 +24,7 @@ ROW_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ByteColumn:
     """How a word of memory is shown: its C type, which gives its size, in how many characters."""
 
     type: str
@@ -43,18 +43,18 @@ class Column:
 
 
 COLUMNS = {
-    "hex": Column("unsigned int", 8, hex=True),
-    "i32": Column("int", 11),
-    "f32": Column("float", 11),
-    "bytes": Column("unsigned char", 2, hex=True),
-    "i16": Column("short", 6),
-    "hex64": Column("unsigned long long", 16, hex=True),
-    "f64": Column("double", 18),
-    "u32": Column("unsigned int", 10),
-    "u16": Column("unsigned short", 5),
-    "f16": Column("half", 9),
-    "i64": Column("long", 20),
-    "u64": Column("unsigned long long", 20),
+    "hex": ByteColumn("unsigned int", 8, hex=True),
+    "i32": ByteColumn("int", 11),
+    "f32": ByteColumn("float", 11),
+    "bytes": ByteColumn("unsigned char", 2, hex=True),
+    "i16": ByteColumn("short", 6),
+    "hex64": ByteColumn("unsigned long long", 16, hex=True),
+    "f64": ByteColumn("double", 18),
+    "u32": ByteColumn("unsigned int", 10),
+    "u16": ByteColumn("unsigned short", 5),
+    "f16": ByteColumn("half", 9),
+    "i64": ByteColumn("long", 20),
+    "u64": ByteColumn("unsigned long long", 20),
 }
 """Forms of a row by name."""
 FORMS = ("hex", "i32", "f32", "bytes", "i16", "hex64", "f64")
@@ -125,7 +125,7 @@ def page_rows(page: MemoryPage, form: str, width: int = 0, blank: str = "·") ->
 
 
 def _with_blanks(
-    text: str, unwritten: frozenset[int], start: int, size: int, column: Column, blank: str
+    text: str, unwritten: frozenset[int], start: int, size: int, column: ByteColumn, blank: str
 ) -> str:
     """A word, with blanks for the bytes that nobody has written: all of them in decimal forms."""
     never = [start + k in unwritten for k in range(size)]

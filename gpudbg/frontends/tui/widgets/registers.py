@@ -13,7 +13,7 @@ from gpudbg.frontends.tui.text import Row, Span, row
 from gpudbg.frontends.tui.view import LaneRow, View
 from gpudbg.frontends.tui.widgets.base import Content, LinePane
 from gpudbg.frontends.tui.widgets.lane_axis import Axis, bar_spans
-from gpudbg.frontends.tui.widgets.warps import Group, warp_line
+from gpudbg.frontends.tui.widgets.warps import WarpGroup, warp_line
 
 SHORT = {"SR_TID.X": "TID.X", "SR_TID.Y": "TID.Y", "SR_TID.Z": "TID.Z"}
 
@@ -225,7 +225,7 @@ class LanesPane(LinePane):
         focus = view.focus_row
         if focus is None:
             return Content((), "")
-        rows = [warp_line(Group((focus,)), view, axis, g)]
+        rows = [warp_line(WarpGroup((focus,)), view, axis, g)]
         rows += [lane_line(v, view, axis, g) for v in interesting(view)]
         parked = sum(1 for p in view.paths if p.mask)
         return Content(

@@ -10,7 +10,7 @@ import numpy as np
 from textual.binding import BindingType
 from textual.events import Click, Leave, MouseMove, MouseScrollDown, MouseScrollUp
 
-from gpudbg.debug.views.image import UPPER, Window, fitting_zoom, halves
+from gpudbg.debug.views.image import UPPER, PictureWindow, fitting_zoom, halves
 from gpudbg.device.picture import RAMPS, Pixels, pixels_of, ramp
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.appearance import Appearance
@@ -165,7 +165,7 @@ class SurfacePane(LinePane):
         if self.mode != "picture":
             x, y = ox + column // self._cell, oy + line
         else:
-            window = Window(
+            window = PictureWindow(
                 ox, oy * self._stretch(picture), columns, rows, self.actual_zoom(picture)
             )
             x, y = window.texel_at(column, 2 * line + lower)
@@ -300,7 +300,7 @@ class SurfacePane(LinePane):
         stretch, zoom = self._stretch(picture), self.actual_zoom(picture)
         pixels = np.repeat(self.pixels(picture), stretch, axis=0)
         ox, oy = self._origin
-        window = Window(ox, oy * stretch, columns, rows, zoom)
+        window = PictureWindow(ox, oy * stretch, columns, rows, zoom)
         shown, across, down = halves(pixels, window)
         shown = shown.copy()
         self._mark_cursor(shown, window, stretch, across)
@@ -316,7 +316,7 @@ class SurfacePane(LinePane):
             out.append((spans, y))
         return out
 
-    def _mark_cursor(self, shown: Pixels, window: Window, stretch: int, across: int) -> None:
+    def _mark_cursor(self, shown: Pixels, window: PictureWindow, stretch: int, across: int) -> None:
         """The cursor's texel in the colour of the user."""
         if self._ascii():
             return
@@ -335,7 +335,7 @@ class SurfacePane(LinePane):
         light = (upper.astype(np.float64) + lower) / 2 @ _WEIGHTS / 256.0 * len(LUMINANCE)
         return "".join(LUMINANCE[int(n)] for n in light), "text"
 
-    def _ascii_cursor(self, text: str, window: Window, stretch: int, r: int) -> list[Span]:
+    def _ascii_cursor(self, text: str, window: PictureWindow, stretch: int, r: int) -> list[Span]:
         step = max(-window.zoom, 1)
         rows = [window.texel_at(0, 2 * r + half)[1] // stretch for half in (0, 1)]
         if not any(y <= self.y < y + step for y in rows):

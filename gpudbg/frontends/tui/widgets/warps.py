@@ -17,7 +17,7 @@ TROUBLE = ("error", "trap")
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class WarpGroup:
     """Warps shown as one row: their slots and the first one's row."""
 
     rows: tuple[WarpRow, ...]
@@ -41,20 +41,20 @@ def rank(w: WarpRow, focus: WarpRow | None) -> tuple[int, int]:
     return (3 if w.executed else 4, w.slot)
 
 
-def groups(view: View, height: int) -> list[Group]:
+def groups(view: View, height: int) -> list[WarpGroup]:
     """Rows of the focused SM's warps, folded from the end until they fit in `height`."""
     focus = view.focus_row
     chosen = [w for w in view.warps if w.sm == view.sm]
     if view.where:
         chosen = [w for w in chosen if (w.sm, w.slot) in view.matching]
     mine = sorted(chosen, key=lambda w: rank(w, focus))
-    single = [Group((w,)) for w in mine]
+    single = [WarpGroup((w,)) for w in mine]
     if len(single) <= height:
         return single
-    folded: list[Group] = []
+    folded: list[WarpGroup] = []
     for g in single:
         if folded and rank(g.first, focus)[0] > 1 and _same(folded[-1].rows[-1], g.first, focus):
-            folded[-1] = Group((*folded[-1].rows, g.first))
+            folded[-1] = WarpGroup((*folded[-1].rows, g.first))
         else:
             folded.append(g)
     return _open(folded, height)
@@ -68,14 +68,14 @@ def _appearances(w: WarpRow) -> tuple[object, ...]:
     return (w.pc, w.state, w.active, w.exited, w.valid, bool(w.executed))
 
 
-def _open(folded: list[Group], height: int) -> list[Group]:
+def _open(folded: list[WarpGroup], height: int) -> list[WarpGroup]:
     """Open groups from the top while rows are free."""
-    out: list[Group] = []
+    out: list[WarpGroup] = []
     free = height - len(folded)
     for g in folded:
         if 0 < len(g.rows) - 1 <= free:
             free -= len(g.rows) - 1
-            out += [Group((w,)) for w in g.rows]
+            out += [WarpGroup((w,)) for w in g.rows]
         else:
             out.append(g)
     return out
@@ -129,7 +129,7 @@ def state_words(w: WarpRow) -> str:
     return f"{w.active.bit_count()}/{(w.valid & ~w.exited).bit_count()}"
 
 
-def warp_line(group: Group, view: View, axis: Axis, glyphs: Glyphs) -> Row:
+def warp_line(group: WarpGroup, view: View, axis: Axis, glyphs: Glyphs) -> Row:
     """One row: mark, slots, how many, pc, 32 lanes, words."""
     w = group.first
     focus = view.focus_row
@@ -193,7 +193,7 @@ class WarpsPane(LinePane):
         sms = f" in SM {view.sm}" if view.snapshot.num_sms > 1 else " warps"
         return Content(rows, f"{count}{sms}", lanes=True)
 
-    def _with_reason(self, rows: list[Row], found: Sequence[Group], height: int) -> list[Row]:
+    def _with_reason(self, rows: list[Row], found: Sequence[WarpGroup], height: int) -> list[Row]:
         at = min(self.cursor or 0, len(found) - 1)
         if at < 0:
             return rows

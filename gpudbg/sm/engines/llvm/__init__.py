@@ -35,7 +35,7 @@ from typing import TypeVar
 Kept = TypeVar("Kept")
 
 
-class CompileError(Exception):
+class RefusedModuleError(Exception):
     """The compiler library refused a module."""
 
 

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from gpudbg.sm.engines.llvm import CompileError, crash, for_ever, layout
+from gpudbg.sm.engines.llvm import RefusedModuleError, crash, for_ever, layout
 from gpudbg.sm.engines.llvm.cache import folder as cache_folder
 from gpudbg.sm.engines.llvm.cache import read as _read
 from gpudbg.sm.engines.llvm.cache import write as _write
@@ -37,7 +37,7 @@ Passes = Literal["none", "variables", "all"]
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
+class BuildHost:
     """What code is compiled for."""
 
     triple: str
@@ -86,13 +86,13 @@ def llvm() -> Any:
 
 
 @cache
-def host() -> Host:
+def host() -> BuildHost:
     """This machine; AVX-512, where it exists, with its full width."""
     binding = llvm()
     features = binding.get_host_cpu_features()
     names = [f"{'+' if on else '-'}{name}" for name, on in sorted(features.items())]
     names.append("-prefer-256-bit")
-    return Host(binding.get_default_triple(), binding.get_host_cpu_name(), ",".join(names))
+    return BuildHost(binding.get_default_triple(), binding.get_host_cpu_name(), ",".join(names))
 
 
 @cache
@@ -130,7 +130,7 @@ def object_of(text: str, level: int, passes: Passes = "none") -> bytes:
                 _optimise(module, level, passes)
             made = bytes(_machine(level).emit_object(module))
     except RuntimeError as error:
-        raise CompileError(str(error).splitlines()[-1]) from error
+        raise RefusedModuleError(str(error).splitlines()[-1]) from error
     module.close()
     del context
     if path is not None:
@@ -208,7 +208,7 @@ class Code:
                 try:
                     found = self._functions[name] = _linker().lookup(self._name, name)
                 except RuntimeError as error:
-                    raise CompileError(str(error)) from error
+                    raise RefusedModuleError(str(error)) from error
             found_at = int(found[name])
             if not self._told:
                 # The function may be anywhere in the code.

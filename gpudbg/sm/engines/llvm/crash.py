@@ -181,14 +181,14 @@ ret void
 # ---- what runs ---------------------------------------------------------------------------------
 
 
-class Launched(Protocol):
+class CrashedLaunch(Protocol):
     """What is reported of a launch: `workers.Workers`."""
 
     launched: Any
     workers: Any
 
 
-_running: list[weakref.ref[Launched]] = []
+_running: list[weakref.ref[CrashedLaunch]] = []
 """Launches that compiled code runs for, the last begun last."""
 _lock = threading.Lock()
 _leaving: list[Callable[[], None]] = []
@@ -199,12 +199,12 @@ def before_message(call: Callable[[], None]) -> None:
     _leaving.append(call)
 
 
-class Watch:
+class CrashWatch:
     """`with Watch(shares):` around compiled code: whose crash it is, if there is one."""
 
     __slots__ = ("_reference",)
 
-    def __init__(self, shares: Launched) -> None:
+    def __init__(self, shares: CrashedLaunch) -> None:
         self._reference = weakref.ref(shares)
 
     def __enter__(self) -> None:
@@ -315,7 +315,7 @@ def _facts(number: int, address: int, pc: int) -> dict[str, Any]:
     return facts
 
 
-def _launch(shares: Launched) -> dict[str, Any]:
+def _launch(shares: CrashedLaunch) -> dict[str, Any]:
     """The launch, and where its warps were."""
     from gpudbg.sm.engines.llvm import build
 

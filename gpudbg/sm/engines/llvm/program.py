@@ -1,7 +1,7 @@
 """A kernel's compiled code: emitted, built and loaded when it is first wanted.
 
-One process keeps one `Program` for each kernel, whatever the number of launches; objects are kept
-on disk across processes (`gpudbg.sm.engines.llvm.build`).
+One process keeps one `CompiledProgram` for each kernel, whatever the number of launches; objects
+are kept on disk across processes (`gpudbg.sm.engines.llvm.build`).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 
 from gpudbg.formats.program import CodeImage
 from gpudbg.sm.conditions import Condition
-from gpudbg.sm.engines.llvm import CompileError, build, compiling
-from gpudbg.sm.engines.llvm.kernel.emitter import Emitter, Options
-from gpudbg.sm.engines.llvm.kernel.listing import Listing
+from gpudbg.sm.engines.llvm import RefusedModuleError, build, compiling
+from gpudbg.sm.engines.llvm.kernel.emitter import Emitter, EmitterOptions
+from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
 from gpudbg.sm.engines.llvm.kernel.patterns import Pattern, patterns_of, row_of
 
 QUICK, GOOD = 0, 1
@@ -59,7 +59,7 @@ class Version:
 
 
 @dataclass(slots=True)
-class Program:
+class CompiledProgram:
     """A kernel's code for warps with some number of registers.
 
     Attributes:
@@ -81,7 +81,7 @@ class Program:
         refuted: guesses that turned out wrong.
     """
 
-    listing: Listing
+    listing: KernelListing
     registers: int
     banks: dict[int, int]
     sregs: frozenset[int]
@@ -142,7 +142,7 @@ class Program:
         host = build.host()
         emitter = Emitter(
             self.listing,
-            Options(
+            EmitterOptions(
                 full,
                 self.registers,
                 self.banks,
@@ -207,7 +207,7 @@ class Program:
 
     def _improve_behind(self) -> None:
         """`improve`, whatever was made meanwhile; where the compiler fails quick code stays."""
-        with suppress(CompileError):
+        with suppress(RefusedModuleError):
             self.improve()
             self.improving = False
 
@@ -238,7 +238,7 @@ class Program:
         return self.listing.stretch(pc)
 
 
-_programs: dict[object, Program] = {}
+_programs: dict[object, CompiledProgram] = {}
 
 
 def program_of(
@@ -254,14 +254,14 @@ def program_of(
     conditions: dict[int, Condition] | None = None,
     marking: frozenset[str] = frozenset(),
     uniform: int = 0,
-) -> Program:
+) -> CompiledProgram:
     """The program of a kernel, kept from an earlier launch if there was one.
 
     Args:
         entry: where the kernel begins.
         entries: all places from which code is reached.
         row: threads of a block in x.
-        traced, marking, uniform: as for `Program`.
+        traced, marking, uniform: as for `CompiledProgram`.
     """
     entries = frozenset(entries)
     row = row_of(row)
@@ -271,9 +271,9 @@ def program_of(
     key = image.code, image.base, image.program.arch, entry, entries, about
     found = _programs.pop(key, None)
     if found is None:
-        listing = Listing.of(image, entry, entries)
+        listing = KernelListing.of(image, entry, entries)
         given = fixed or {}, conditions or {}, marking, uniform
-        found = Program(listing, registers, banks, sregs, row, traced, *given)
+        found = CompiledProgram(listing, registers, banks, sregs, row, traced, *given)
         while len(_programs) >= _KEPT_PROGRAMS:
             _programs.pop(next(iter(_programs)))
     _programs[key] = found

@@ -37,7 +37,7 @@ from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.kernel.listing import indirect_entries
 from gpudbg.sm.engines.llvm.kernel.special import FIXED, LAUNCH_SREGS
 from gpudbg.sm.engines.llvm.layout import Left
-from gpudbg.sm.engines.llvm.program import GOOD, QUICK, Program, program_of
+from gpudbg.sm.engines.llvm.program import GOOD, QUICK, CompiledProgram, program_of
 from gpudbg.sm.engines.llvm.threads import Ticker
 from gpudbg.sm.engines.llvm.worker import Worker
 from gpudbg.sm.engines.llvm.workers import Workers
@@ -104,7 +104,7 @@ class RunEngine:
 
     # ---- set-up ------------------------------------------------------------------------
 
-    def _program(self, entries: set[int]) -> Program:
+    def _program(self, entries: set[int]) -> CompiledProgram:
         launched = self.launched
         config, constants = launched.config, launched.constants
         banks = {n: constants.bound(n) for n in constants.banks}

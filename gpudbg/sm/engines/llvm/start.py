@@ -18,7 +18,7 @@ from gpudbg.sm.engines.contract import (
     Pause,
     Request,
 )
-from gpudbg.sm.engines.llvm import CompileError, available, compiling
+from gpudbg.sm.engines.llvm import RefusedModuleError, available, compiling
 from gpudbg.sm.launched import Launched
 from gpudbg.sm.state import WarpState
 
@@ -139,7 +139,7 @@ class FastEngine:
             return Pause.HAND_OVER
         try:
             return self.engine.advance(request)
-        except CompileError as error:
+        except RefusedModuleError as error:
             # What ran so far is in the records: the step engine goes on from there.
             self.engine, self.trouble = None, f"the compiler failed: {error}"
             return Pause.HAND_OVER
@@ -174,7 +174,7 @@ class FastEngine:
                 engine.program.improve()
             self.engine = engine
             self._compiled.add(self._entry)
-        except (ImportError, OSError, CompileError) as error:
+        except (ImportError, OSError, RefusedModuleError) as error:
             self.trouble = f"the compiler failed: {error}"
         except RuntimeError:
             # The process is ending, which starts no more threads: nobody needs the code.

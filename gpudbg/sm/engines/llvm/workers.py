@@ -181,7 +181,7 @@ class Workers:
                 worker.write_local_ranges()
         memory.running(1)
         try:
-            with crash.Watch(self):
+            with crash.CrashWatch(self):
                 if jobs > 1 and self._pool is not None:
                     self._pool.run(workers)
                 else:

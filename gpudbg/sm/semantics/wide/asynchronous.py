@@ -10,7 +10,7 @@ from gpudbg.sm.semantics.machine import Value, Wide, WideMachine
 from gpudbg.sm.semantics.rows import register_wide
 from gpudbg.sm.semantics.wide.memory import narrow_address, wide_address
 from gpudbg.sm.semantics.wide.operands import (
-    Insn,
+    WideInsn,
     chosen,
     raw,
     raw_pair,
@@ -23,7 +23,7 @@ from gpudbg.sm.semantics.wide.operands import (
 
 # ---- mbarriers ---------------------------------------------------------------------------
 @register_wide("SYNCS")
-def syncs(m: WideMachine, i: Insn) -> None:
+def syncs(m: WideMachine, i: WideInsn) -> None:
     """An operation on an mbarrier, by its first modifier."""
     for name, function in _SYNCS.items():
         if name in i.m:
@@ -32,14 +32,14 @@ def syncs(m: WideMachine, i: Insn) -> None:
     m.gap(f"SYNCS.{'.'.join(i.m)}")
 
 
-def _exchange(m: WideMachine, i: Insn) -> None:
+def _exchange(m: WideMachine, i: WideInsn) -> None:
     """EXCH: an mbarrier begins; once for the group, its operands are uniform."""
     with m.only(m.eq(m.lane_id(), _first(m))):
         old = m.mbarrier_begin(narrow_address(m, i, i.o["addr"]), raw_pair(m, i.o["a"]))
     write_pair(m, i, _leaders(m, old))
 
 
-def _compare(m: WideMachine, i: Insn) -> None:
+def _compare(m: WideMachine, i: WideInsn) -> None:
     """CAS of 64 bits; compare and swap stand in four registers."""
     first = i.o["a"].index
     operands = [m.ureg_pair(first), m.ureg_pair(first + 2)]
@@ -59,18 +59,18 @@ def _first(m: WideMachine) -> Value:
     return m.sub(31, m.clz(m.and_(here, m.sub(0, here))))
 
 
-def _load(m: WideMachine, i: Insn) -> None:
+def _load(m: WideMachine, i: WideInsn) -> None:
     """LD: the word."""
     write_registers(m, i.o["d"], m.load("shared", narrow_address(m, i, i.o["addr"]), 8, False))
 
 
-def _control(m: WideMachine, i: Insn) -> None:
+def _control(m: WideMachine, i: WideInsn) -> None:
     """CCTL: `.IV` ends an mbarrier; the others write caches back."""
     if "IV" in i.m:
         m.mbarrier_end(narrow_address(m, i, i.o["addr"]))
 
 
-def _phase(m: WideMachine, i: Insn) -> None:
+def _phase(m: WideMachine, i: WideInsn) -> None:
     """PHASECHK: whether the phase of a state (or parity) in bit 31 of a register is over."""
     address = narrow_address(m, i, i.o["addr"])
     write_predicate(m, i, "p", m.mbarrier_passed(address, raw(m, i.o["a"])))
@@ -83,7 +83,7 @@ _COUNTED = {
 }  # fmt: skip
 
 
-def _arrive(m: WideMachine, i: Insn) -> None:
+def _arrive(m: WideMachine, i: WideInsn) -> None:
     """ARRIVE: arrivals and transactions by the suffix; `.RED` acts on any CTA of the cluster."""
     suffix = chosen(i, tuple(filter(None, _COUNTED)))
     if any(name.startswith(("???", "INVALID")) for name in i.m):
@@ -109,7 +109,7 @@ _SYNCS = {
 
 
 @register_wide("ARRIVES")
-def arrives(m: WideMachine, i: Insn) -> None:
+def arrives(m: WideMachine, i: WideInsn) -> None:
     """Arrive when the lane's earlier copies to shared memory are done, which they are."""
     address = narrow_address(m, i, i.o["addr"])
     if age(i.arch)[0] < 90:
@@ -131,13 +131,13 @@ def _ureg(place: Address) -> int:
     return place.index.index
 
 
-def _route(i: Insn) -> tuple[str, str]:
+def _route(i: WideInsn) -> tuple[str, str]:
     """Where a bulk copy goes to and comes from."""
     found = [name for name in i.m if name in ("G", "S")]
     return found[0], found[1]
 
 
-def _bulk(m: WideMachine, i: Insn, reduce: tuple[str, str] | None) -> None:
+def _bulk(m: WideMachine, i: WideInsn, reduce: tuple[str, str] | None) -> None:
     if "DST_G_BYTE_MASK" in i.m or any("INVALID" in name for name in i.m):
         m.gap(f"{i.op}.{'.'.join(i.m)}")
     route = _route(i)
@@ -151,13 +151,13 @@ def _bulk(m: WideMachine, i: Insn, reduce: tuple[str, str] | None) -> None:
 
 
 @register_wide("UBLKCP")
-def bulk_copy(m: WideMachine, i: Insn) -> None:
+def bulk_copy(m: WideMachine, i: WideInsn) -> None:
     """Bytes from global to shared memory, back, or to another CTA of the cluster."""
     _bulk(m, i, None)
 
 
 @register_wide("UBLKRED")
-def bulk_reduce(m: WideMachine, i: Insn) -> None:
+def bulk_reduce(m: WideMachine, i: WideInsn) -> None:
     """The same, combining elements."""
     type_ = _TYPES.get(chosen(i, tuple(_TYPES)), "U32")
     if "F32" in i.m:
@@ -169,13 +169,13 @@ def bulk_reduce(m: WideMachine, i: Insn) -> None:
     "UBLKPF", "UTMAPF", "UTMACCTL", "UTMACMDFLUSH", "WARPGROUP", "ACQSHMINIT", "USETSHMSZ",
     "UVIRTCOUNT",
 )  # fmt: skip
-def no_effect(m: WideMachine, i: Insn) -> None:
+def no_effect(m: WideMachine, i: WideInsn) -> None:
     """Prefetches, caches of tensor maps, groups of copies and of products, which are complete;
     sizes of shared memory, which is as large as the launch says."""
 
 
 @register_wide("UMEMSETS")
-def fill(m: WideMachine, i: Insn) -> None:
+def fill(m: WideMachine, i: WideInsn) -> None:
     """Zeros in shared memory, some times eight bytes."""
     place = i.o["addr"]
     address = m.add(m.ureg(_ureg(place)), place.offset & 0xFFFF_FFFF)
@@ -185,7 +185,7 @@ def fill(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("UGETNEXTWORKID")
-def next_work(m: WideMachine, i: Insn) -> None:
+def next_work(m: WideMachine, i: WideInsn) -> None:
     """Ask for the work of a block that has not begun: there is never any (*modelled*: policy
     `work-stealing`)."""
     m.refuse_work(m.ureg(_ureg(i.o["addr"])), m.ureg(_ureg(i.o["addr2"])))
@@ -196,7 +196,7 @@ _SHIFTS = {3: (16,), 4: (8, 8), 5: (5, 5, 5)}
 """Dimensions -> bits of each im2col offset."""
 
 
-def _dimensions(m: WideMachine, i: Insn) -> int:
+def _dimensions(m: WideMachine, i: WideInsn) -> int:
     name = chosen(i, ("1D", "2D", "3D", "4D", "5D"))
     odd = {"W", "W128", "GATHER4", "SCATTER4", "2CTA"} & set(i.m)
     if not name or odd or any("INVALID" in n for n in i.m):
@@ -205,7 +205,7 @@ def _dimensions(m: WideMachine, i: Insn) -> int:
 
 
 @register_wide("UTMALDG")
-def tensor_load(m: WideMachine, i: Insn) -> None:
+def tensor_load(m: WideMachine, i: WideInsn) -> None:
     """A box of a tensor to shared memory of one or several CTAs."""
     count, to = _dimensions(m, i), _ureg(i.o["addr"])
     more = raw(m, i.o["a"]) if "a" in i.o else 0
@@ -226,7 +226,7 @@ def _shift(m: WideMachine, dimensions: int, packed: Value) -> list[Value]:
 
 
 @register_wide("UTMASTG", "UTMAREDG")
-def tensor_store(m: WideMachine, i: Insn) -> None:
+def tensor_store(m: WideMachine, i: WideInsn) -> None:
     """A box of a tensor from shared memory, stored or combined with what is there."""
     count, source = _dimensions(m, i), _ureg(i.o["addr"])
     corner = [m.ureg(source + 1 + n) for n in range(count)]
@@ -237,7 +237,7 @@ def tensor_store(m: WideMachine, i: Insn) -> None:
 
 # ---- stores to other CTAs ----------------------------------------------------------------
 @register_wide("STAS")
-def remote_store(m: WideMachine, i: Insn) -> None:
+def remote_store(m: WideMachine, i: WideInsn) -> None:
     """A store to the cluster's shared memory that counts on an mbarrier there."""
     count = 4 if "128" in i.m else 2 if "64" in i.m else 1
     address, barrier = _pair_place(m, i)
@@ -245,7 +245,7 @@ def remote_store(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("REDAS")
-def remote_reduce(m: WideMachine, i: Insn) -> None:
+def remote_reduce(m: WideMachine, i: WideInsn) -> None:
     """The same, combining."""
     address, barrier = _pair_place(m, i)
     wide = "64" in i.m or "U64" in i.m or "S64" in i.m
@@ -258,7 +258,7 @@ def remote_reduce(m: WideMachine, i: Insn) -> None:
     m.remote_reduce(address, barrier, op, type_, value)
 
 
-def _pair_place(m: WideMachine, i: Insn) -> tuple[Value, Value]:
+def _pair_place(m: WideMachine, i: WideInsn) -> tuple[Value, Value]:
     """Address and mbarrier: two registers that follow one another."""
     place = i.o["addr"]
     if place.base.part != "64":
@@ -272,25 +272,25 @@ def _pair_place(m: WideMachine, i: Insn) -> tuple[Value, Value]:
 
 # ---- clusters ----------------------------------------------------------------------------
 @register_wide("UCGABAR_ARV")
-def cluster_arrive(m: WideMachine, i: Insn) -> None:
+def cluster_arrive(m: WideMachine, i: WideInsn) -> None:
     """The warp arrives at the barrier of its cluster."""
     m.cluster_arrive()
 
 
 @register_wide("UCGABAR_WAIT")
-def cluster_wait(m: WideMachine, i: Insn) -> None:
+def cluster_wait(m: WideMachine, i: WideInsn) -> None:
     """Wait until all warps of the cluster have arrived."""
     m.cluster_wait()
 
 
 @register_wide("USETMAXREG")
-def set_registers(m: WideMachine, i: Insn) -> None:
+def set_registers(m: WideMachine, i: WideInsn) -> None:
     """More registers are always there (*modelled*: policy `setmaxnreg`)."""
     write_predicate(m, i, "p", m.true())
 
 
 @register_wide("LDGMC")
-def multimem_load(m: WideMachine, i: Insn) -> None:
+def multimem_load(m: WideMachine, i: WideInsn) -> None:
     """A reduction over the copies of several devices, of which there is one: a load."""
     count = 4 if "128" in i.m else 2 if "64" in i.m else 1
     values = m.load("global", wide_address(m, i, i.o["addr"]), 4 * count, False)

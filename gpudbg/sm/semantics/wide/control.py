@@ -10,7 +10,7 @@ from gpudbg.sm.semantics.machine import Mask, Value, Wide, WideMachine
 from gpudbg.sm.semantics.operands import ALL_ONES
 from gpudbg.sm.semantics.rows import register_wide
 from gpudbg.sm.semantics.wide.operands import (
-    Insn,
+    WideInsn,
     chosen,
     predicate,
     raw,
@@ -20,7 +20,7 @@ from gpudbg.sm.semantics.wide.operands import (
 )
 
 
-def lanes(m: WideMachine, i: Insn) -> Mask:
+def lanes(m: WideMachine, i: WideInsn) -> Mask:
     """Executing lanes in which the further conditions hold."""
     mask = m.lanes()
     for operand in i.operands:
@@ -30,7 +30,7 @@ def lanes(m: WideMachine, i: Insn) -> Mask:
 
 
 @register_wide("BRA")
-def bra(m: WideMachine, i: Insn) -> None:
+def bra(m: WideMachine, i: WideInsn) -> None:
     """Branch; `.DIV` and `.CONV` send the whole group where its lanes are not, or are, those of a
     mask, `.ANY` where one lane's predicate holds."""
     target = _target(m, i)
@@ -56,7 +56,7 @@ def bra(m: WideMachine, i: Insn) -> None:
     m.branch(m.mand(m.active(), goes), target)
 
 
-def _target(m: WideMachine, i: Insn) -> int:
+def _target(m: WideMachine, i: WideInsn) -> int:
     """Where a direct branch goes."""
     target = i.target(m.pc())
     if target is None:
@@ -64,31 +64,31 @@ def _target(m: WideMachine, i: Insn) -> int:
     return target
 
 
-def _register_target(m: WideMachine, i: Insn, base: Wide) -> Wide:
+def _register_target(m: WideMachine, i: WideInsn, base: Wide) -> Wide:
     """Where a branch through a register pair goes."""
     register = next(o for o in i.operands if isinstance(o, Reg))
     return m.wadd(m.wadd(raw_pair(m, register), base), _offset(i) & 0xFFFF_FFFF_FFFF_FFFF)
 
 
-def _offset(i: Insn) -> int:
+def _offset(i: WideInsn) -> int:
     operand = i.o.get("offset")
     return operand.value if isinstance(operand, Imm) else 0
 
 
 @register_wide("BRX", "BRXU")
-def brx(m: WideMachine, i: Insn) -> None:
+def brx(m: WideMachine, i: WideInsn) -> None:
     """Branch to the next pc plus a register pair and an offset."""
     m.branch(lanes(m, i), _register_target(m, i, m.next_pc()))
 
 
 @register_wide("JMX", "JMXU")
-def jmx(m: WideMachine, i: Insn) -> None:
+def jmx(m: WideMachine, i: WideInsn) -> None:
     """Branch to a register pair plus an offset."""
     m.branch(lanes(m, i), _register_target(m, i, 0))
 
 
 @register_wide("CALL", "RET", "JMP")
-def call(m: WideMachine, i: Insn) -> None:
+def call(m: WideMachine, i: WideInsn) -> None:
     """A jump: code keeps return addresses in registers itself.
 
     `.REL` adds the register pair, which counts from the start of the section, to its target.
@@ -107,13 +107,13 @@ def call(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("EXIT", "KILL")
-def exit_(m: WideMachine, i: Insn) -> None:
+def exit_(m: WideMachine, i: WideInsn) -> None:
     """End the lanes."""
     m.exit(lanes(m, i))
 
 
 # ---- convergence -------------------------------------------------------------------------
-def _barrier(m: WideMachine, i: Insn) -> int:
+def _barrier(m: WideMachine, i: WideInsn) -> int:
     """The number of a convergence barrier."""
     name = next(o for o in i.operands if hasattr(o, "text"))
     if name.text != f"B{name.value}":
@@ -122,25 +122,25 @@ def _barrier(m: WideMachine, i: Insn) -> int:
 
 
 @register_wide("BSSY")
-def bssy(m: WideMachine, i: Insn) -> None:
+def bssy(m: WideMachine, i: WideInsn) -> None:
     """The executing lanes will converge at a BSYNC."""
     m.open_barrier(_barrier(m, i))
 
 
 @register_wide("BSYNC")
-def bsync(m: WideMachine, i: Insn) -> None:
+def bsync(m: WideMachine, i: WideInsn) -> None:
     """Wait for the lanes of the BSSY."""
     m.converge(_barrier(m, i), lanes(m, i))
 
 
 @register_wide("BREAK")
-def break_(m: WideMachine, i: Insn) -> None:
+def break_(m: WideMachine, i: WideInsn) -> None:
     """The lanes are no longer waited for."""
     m.leave_barrier(_barrier(m, i), lanes(m, i))
 
 
 @register_wide("BMOV")
-def bmov(m: WideMachine, i: Insn) -> None:
+def bmov(m: WideMachine, i: WideInsn) -> None:
     """A convergence barrier to a register, or back."""
     if "PQUAD" in i.m or "64" in i.m:
         m.gap(f"BMOV.{'.'.join(i.m)}")
@@ -155,7 +155,7 @@ def bmov(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("WARPSYNC")
-def warpsync(m: WideMachine, i: Insn) -> None:
+def warpsync(m: WideMachine, i: WideInsn) -> None:
     """Wait for the lanes of a mask; `.EXCLUSIVE`: exactly they go on together."""
     operand = next((o for o in i.operands if isinstance(o, Imm | Reg)), None)
     mask = ALL_ONES if operand is None or "ALL" in i.m else raw(m, operand)
@@ -163,14 +163,14 @@ def warpsync(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("YIELD", "NANOSLEEP")
-def yield_(m: WideMachine, i: Insn) -> None:
+def yield_(m: WideMachine, i: WideInsn) -> None:
     """Let other lanes run."""
     m.yield_turn(lanes(m, i))
 
 
 # ---- CTA barriers, traps -----------------------------------------------------------------
 @register_wide("BAR")
-def bar(m: WideMachine, i: Insn) -> None:
+def bar(m: WideMachine, i: WideInsn) -> None:
     """CTA barrier: SYNC waits, ARV arrives, RED also combines a predicate."""
     mode = chosen(i, ("SYNC", "ARV", "RED", "SCAN", "SYNCALL"))
     if mode in ("SCAN", "SYNCALL", ""):
@@ -193,7 +193,7 @@ def bar(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("B2R")
-def b2r(m: WideMachine, i: Insn) -> None:
+def b2r(m: WideMachine, i: WideInsn) -> None:
     """The result of the last BAR.RED."""
     if "RESULT" not in i.m:
         m.gap(f"B2R.{'.'.join(i.m)}")
@@ -203,7 +203,7 @@ def b2r(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("BPT")
-def bpt(m: WideMachine, i: Insn) -> None:
+def bpt(m: WideMachine, i: WideInsn) -> None:
     """A trap."""
     mode = chosen(i, ("TRAP", "PAUSE", "PAUSE_QUIET", "CAL", "INT", "DRAIN"))
     number = next((o.value for o in i.operands if isinstance(o, Imm)), 0)

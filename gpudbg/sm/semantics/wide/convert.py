@@ -11,8 +11,8 @@ from gpudbg.sm.semantics.rows import register_wide
 from gpudbg.sm.semantics.wide.formats import FORMATS, SCALE, narrow, widen
 from gpudbg.sm.semantics.wide.halves import narrow_bf16
 from gpudbg.sm.semantics.wide.operands import (
-    Insn,
     Source,
+    WideInsn,
     chosen,
     f32,
     f64,
@@ -32,7 +32,7 @@ def _half_of(m: WideMachine, operand: Source) -> Value:
     return signs32(m, operand, half(m, raw(m, operand), operand.part or "H0"), F16_SIGN)
 
 
-def real(m: WideMachine, i: Insn, kind: str, operand: Source) -> Wide:
+def real(m: WideMachine, i: WideInsn, kind: str, operand: Source) -> Wide:
     """A float source as an exact f64."""
     if kind == "F64":
         return f64(m, operand)
@@ -43,7 +43,7 @@ def real(m: WideMachine, i: Insn, kind: str, operand: Source) -> Wide:
     return m.f32_to_f64(f32(m, operand, flushes(i)))
 
 
-def write_real(m: WideMachine, i: Insn, value: Wide, kind: str, rnd: Rounding) -> None:
+def write_real(m: WideMachine, i: WideInsn, value: Wide, kind: str, rnd: Rounding) -> None:
     """An f64 as the result, rounded once."""
     if "SAT" in i.m:
         value = f64_sat(m, value)
@@ -59,14 +59,14 @@ def write_real(m: WideMachine, i: Insn, value: Wide, kind: str, rnd: Rounding) -
 
 
 @register_wide("F2F")
-def f2f(m: WideMachine, i: Insn) -> None:
+def f2f(m: WideMachine, i: WideInsn) -> None:
     """Change of size with one rounding; widening is exact."""
     target, source = conversion_types("F2F", tuple(i.m))
     write_real(m, i, real(m, i, source, i.o["a"]), target, rounding(i))
 
 
 @register_wide("FRND")
-def frnd(m: WideMachine, i: Insn) -> None:
+def frnd(m: WideMachine, i: WideInsn) -> None:
     """To an integral value; the sign of zero is kept."""
     kind, _ = conversion_types("FRND", tuple(i.m))
     mode = _DIRECTED.get(chosen(i, tuple(_DIRECTED)), "RN")
@@ -74,7 +74,7 @@ def frnd(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("F2I", "UF2I")
-def f2i(m: WideMachine, i: Insn) -> None:
+def f2i(m: WideMachine, i: WideInsn) -> None:
     """Round to integral and clamp; NaN gives 0 with `.NTZ`, else the highest bit."""
     target, source = conversion_types("F2I", tuple(i.m))
     signed, bits = target[0] == "S", int(target[1:])
@@ -90,7 +90,7 @@ def f2i(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("I2F", "I2FP", "UI2F", "UI2FP")
-def i2f(m: WideMachine, i: Insn) -> None:
+def i2f(m: WideMachine, i: WideInsn) -> None:
     """The integer rounded once."""
     target, source = conversion_types("I2F", tuple(i.m))
     signed, bits = source[0] == "S", int(source[1:])
@@ -108,7 +108,7 @@ def i2f(m: WideMachine, i: Insn) -> None:
         write_real(m, i, m.int_to_f64(value, signed, rounding(i)), target, rounding(i))
 
 
-def _packed_types(i: Insn) -> tuple[str, str]:
+def _packed_types(i: WideInsn) -> tuple[str, str]:
     """(result's format, source's) of F2FP; F16 and F32 are not always printed."""
     named = [name for name in i.m if name in FORMATS or name in (SCALE, "F32")]
     unpacks = "UNPACK_B" in i.m or "UNPACK_B_MERGE_C" in i.m
@@ -119,7 +119,7 @@ def _packed_types(i: Insn) -> tuple[str, str]:
 
 
 @register_wide("F2FP", "UF2FP")
-def f2fp(m: WideMachine, i: Insn) -> None:
+def f2fp(m: WideMachine, i: WideInsn) -> None:
     """Two numbers narrowed and packed, the first one into the high part; or two widened.
 
     `.PACK_AB`: a above b.  `.MERGE_C`: a below a half of c; `.PACK_AB_MERGE_C`: two bytes (fp4: one
@@ -174,7 +174,7 @@ def _two_parts(m: WideMachine, operand: Source, kind: str) -> list[Value]:
 
 
 def _packed(
-    m: WideMachine, i: Insn, pieces: list[Value], target: str, merged: Source | None
+    m: WideMachine, i: WideInsn, pieces: list[Value], target: str, merged: Source | None
 ) -> Value:
     """Pieces from the lowest on, above them what is merged."""
     bits = {"E2M1": 4, "F16": 16, "BF16": 16}.get(target, 8)
@@ -190,7 +190,7 @@ def _packed(
 
 
 @register_wide("F2IP", "UF2IP")
-def f2ip(m: WideMachine, i: Insn) -> None:
+def f2ip(m: WideMachine, i: WideInsn) -> None:
     """a and b as integers of eight bits, a above b, below the low half of c; NaN is 0."""
     signed = "S8" in i.m
     mode: Rounding = "RZ" if "TRUNC" in i.m else "RN"
@@ -211,7 +211,7 @@ def _merged_half(m: WideMachine, operand: Source) -> Value:
 
 
 @register_wide("I2IP", "UI2IP")
-def i2ip(m: WideMachine, i: Insn) -> None:
+def i2ip(m: WideMachine, i: WideInsn) -> None:
     """a and b saturated and packed, a above b, over the low bits of c moved up.
 
     Without `.SAT` they are cut; the RELU forms make negative values 0 (*inferred* both).
@@ -238,7 +238,7 @@ def i2ip(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("I2I", "UI2I")
-def i2i(m: WideMachine, i: Insn) -> None:
+def i2i(m: WideMachine, i: WideInsn) -> None:
     """A word saturated to a smaller type, and extended again."""
     kind = chosen(i, ("U8", "S8", "U16", "S16"))
     bits, signed = int(kind[1:]), kind[0] == "S"

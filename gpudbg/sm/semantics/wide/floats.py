@@ -19,8 +19,8 @@ from gpudbg.sm.semantics.operands import half
 from gpudbg.sm.semantics.rows import register_wide
 from gpudbg.sm.semantics.wide.logic import set_predicates
 from gpudbg.sm.semantics.wide.operands import (
-    Insn,
     Source,
+    WideInsn,
     boolean,
     chosen,
     f32,
@@ -42,12 +42,12 @@ COMPARES = (
 SCALES = {"D2": -1, "D4": -2, "D8": -3, "M8": 3, "M4": 2, "M2": 1}
 
 
-def _result(m: WideMachine, i: Insn, value: Value) -> None:
+def _result(m: WideMachine, i: WideInsn, value: Value) -> None:
     write(m, i, f32_sat(m, value) if "SAT" in i.m else value)
 
 
 @register_wide("FADD", "UFADD")
-def fadd(m: WideMachine, i: Insn) -> None:
+def fadd(m: WideMachine, i: WideInsn) -> None:
     """a + b (documented)."""
     flush = flushes(i)
     result = m.fadd(f32(m, i.o["a"], flush), f32(m, i.o["b"], flush), rounding(i))
@@ -55,7 +55,7 @@ def fadd(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("FMUL", "UFMUL")
-def fmul(m: WideMachine, i: Insn) -> None:
+def fmul(m: WideMachine, i: WideInsn) -> None:
     """a * b; `.FMZ`: 0 times anything is +0."""
     flush = flushes(i)
     a, b = f32(m, i.o["a"], flush), f32(m, i.o["b"], flush)
@@ -72,7 +72,7 @@ def fmul(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("FFMA", "UFFMA")
-def ffma(m: WideMachine, i: Insn) -> None:
+def ffma(m: WideMachine, i: WideInsn) -> None:
     """a * b + c with one rounding (documented)."""
     flush = flushes(i)
     a, b, c = (f32(m, i.o[s], flush) for s in "abc")
@@ -97,13 +97,13 @@ def extremes(m: WideMachine, a: Value, b: Value, keeps_nan: bool) -> tuple[Value
     return settled(smaller), settled(larger)
 
 
-def _extreme(m: WideMachine, i: Insn, a: Value, b: Value) -> Value:
+def _extreme(m: WideMachine, i: WideInsn, a: Value, b: Value) -> Value:
     smaller, larger = extremes(m, a, b, "NAN" in i.m)
     return m.select(predicate(m, i.o.get("pa")), smaller, larger)
 
 
 @register_wide("FMNMX", "UFMNMX", "FMNMX3")
-def fmnmx(m: WideMachine, i: Insn) -> None:
+def fmnmx(m: WideMachine, i: WideInsn) -> None:
     """The smaller where the predicate holds, else the larger; -0 is below +0; of a number and a NaN
     the number, `.NAN` NaN; `.XORSIGN` the sign of the product."""
     values = [f32(m, i.o[slot], flushes(i)) for slot in "abc" if slot in i.o]
@@ -117,7 +117,7 @@ def fmnmx(m: WideMachine, i: Insn) -> None:
     write(m, i, result)
 
 
-def _test(m: WideMachine, i: Insn) -> Mask:
+def _test(m: WideMachine, i: WideInsn) -> Mask:
     flush = flushes(i)
     return f32_compare(
         m, chosen(i, COMPARES, "F"), f32(m, i.o["a"], flush), f32(m, i.o["b"], flush)
@@ -125,26 +125,26 @@ def _test(m: WideMachine, i: Insn) -> Mask:
 
 
 @register_wide("FSETP", "UFSETP")
-def fsetp(m: WideMachine, i: Insn) -> None:
+def fsetp(m: WideMachine, i: WideInsn) -> None:
     """p = (a cmp b) bop pa, q = not (a cmp b) bop pa (documented)."""
     set_predicates(m, i, _test(m, i))
 
 
 @register_wide("FSET", "UFSET")
-def fset(m: WideMachine, i: Insn) -> None:
+def fset(m: WideMachine, i: WideInsn) -> None:
     """All ones, `.BF` 1.0, where (a cmp b) bop pa, else 0."""
     truth = boolean(m, i, _test(m, i), predicate(m, i.o.get("pa")))
     write(m, i, m.select(truth, F32_ONE if "BF" in i.m else 0xFFFFFFFF, 0))
 
 
 @register_wide("FCHK")
-def fchk(m: WideMachine, i: Insn) -> None:
+def fchk(m: WideMachine, i: WideInsn) -> None:
     """Whether a / b needs the slow path (*modelled*: the threshold is not public)."""
     write_predicate(m, i, "p", needs_slow_division(m, f32(m, i.o["a"]), f32(m, i.o["b"])))
 
 
 @register_wide("FSWZADD")
-def fswzadd(m: WideMachine, i: Insn) -> None:
+def fswzadd(m: WideMachine, i: WideInsn) -> None:
     """sa * a + sb * b with signs chosen for each lane of the quad."""
     flush = flushes(i)
     name = next((o.text for o in i.operands if hasattr(o, "text")), "PPPPPPPP")
@@ -157,7 +157,7 @@ MUFU = ("COS", "SIN", "EX2", "LG2", "RCP", "RSQ", "RCP64H", "RSQ64H", "SQRT", "T
 
 
 @register_wide("MUFU")
-def mufu(m: WideMachine, i: Insn) -> None:
+def mufu(m: WideMachine, i: WideInsn) -> None:
     """The multi-function unit; SIN and COS take turns, there is no range reduction before them."""
     name = chosen(i, MUFU)
     operand = i.o["a"]
@@ -168,7 +168,7 @@ def mufu(m: WideMachine, i: Insn) -> None:
     write(m, i, m.mufu(f"{name}_TURNS" if name in ("SIN", "COS") else name, value))
 
 
-def _half_mufu(m: WideMachine, i: Insn, name: str) -> None:
+def _half_mufu(m: WideMachine, i: WideInsn, name: str) -> None:
     operand = i.o["a"]
     value = half(m, raw(m, operand), operand.part or "H0")
     single = m.shl(value, 16) if "BF16" in i.m else m.f64_to_f32(m.f16_to_f64(value), "RN")
@@ -192,19 +192,19 @@ def bf16(m: WideMachine, value: Value) -> Value:
 
 # ---- double precision --------------------------------------------------------------------
 @register_wide("DADD")
-def dadd(m: WideMachine, i: Insn) -> None:
+def dadd(m: WideMachine, i: WideInsn) -> None:
     """a + b (documented)."""
     write_pair(m, i, m.dadd(f64(m, i.o["a"]), f64(m, i.o["b"]), rounding(i)))
 
 
 @register_wide("DMUL")
-def dmul(m: WideMachine, i: Insn) -> None:
+def dmul(m: WideMachine, i: WideInsn) -> None:
     """a * b (documented)."""
     write_pair(m, i, m.dmul(f64(m, i.o["a"]), f64(m, i.o["b"]), rounding(i)))
 
 
 @register_wide("DFMA")
-def dfma(m: WideMachine, i: Insn) -> None:
+def dfma(m: WideMachine, i: WideInsn) -> None:
     """a * b + c with one rounding (documented)."""
     a, b, c = (f64(m, i.o[s]) for s in "abc")
     write_pair(m, i, m.dfma(a, b, c, rounding(i)))
@@ -217,7 +217,7 @@ def _below(m: WideMachine, a: Wide, b: Wide) -> Mask:
 
 
 @register_wide("DSETP")
-def dsetp(m: WideMachine, i: Insn) -> None:
+def dsetp(m: WideMachine, i: WideInsn) -> None:
     """As FSETP; `.MIN` and `.MAX`: P = take a, Q = both are NaN."""
     a, b = f64(m, i.o["a"]), f64(m, i.o["b"])
     name = chosen(i, ("MIN", "MAX", *COMPARES), "F")
@@ -231,7 +231,7 @@ def dsetp(m: WideMachine, i: Insn) -> None:
     set_predicates(m, i, f64_compare(m, name, a, b))
 
 
-def _pair(m: WideMachine, i: Insn, operand: Source) -> tuple[Value, Value]:
+def _pair(m: WideMachine, i: WideInsn, operand: Source) -> tuple[Value, Value]:
     """The low and the high float of an operand, with its signs."""
     if "NP" in operand.part:
         m.gap(f"{i.op} with an operand .{operand.part}")
@@ -243,7 +243,7 @@ def _pair(m: WideMachine, i: Insn, operand: Source) -> tuple[Value, Value]:
     return (high, low) if operand.part.endswith("LO_HI") else (low, high)
 
 
-def _half_operand(m: WideMachine, i: Insn, operand: Source) -> Value:
+def _half_operand(m: WideMachine, i: WideInsn, operand: Source) -> Value:
     """An f16 or bf16 as a float, exact."""
     word = half(m, raw(m, operand), operand.part or "H0")
     if "BF16" in i.m:
@@ -254,21 +254,21 @@ def _half_operand(m: WideMachine, i: Insn, operand: Source) -> Value:
 
 
 @register_wide("FHADD", "UFHADD")
-def fhadd(m: WideMachine, i: Insn) -> None:
+def fhadd(m: WideMachine, i: WideInsn) -> None:
     """A half plus a float."""
     other = i.o["b"]
     _result(m, i, m.fadd(_half_operand(m, i, i.o["a"]), f32(m, other), rounding(i)))
 
 
 @register_wide("FHFMA", "UFHFMA")
-def fhfma(m: WideMachine, i: Insn) -> None:
+def fhfma(m: WideMachine, i: WideInsn) -> None:
     """A half times a half plus a float, one rounding."""
     a, b = (_half_operand(m, i, i.o[slot]) for slot in "ab")
     _result(m, i, m.ffma(a, b, f32(m, i.o["c"]), rounding(i)))
 
 
 @register_wide("FADD2", "FMUL2", "FFMA2")
-def pairs(m: WideMachine, i: Insn) -> None:
+def pairs(m: WideMachine, i: WideInsn) -> None:
     """Two floats in a pair of registers; `.LO_HI` the other way round, `.F32` one for both."""
     flush = flushes(i)
     words = [_pair(m, i, i.o[s]) for s in "abc" if s in i.o]

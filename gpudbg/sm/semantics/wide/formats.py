@@ -16,7 +16,7 @@ _F64_INFINITY = 0x7FF0_0000_0000_0000
 _F64_NAN = 0x7FF8_0000_0000_0000
 
 
-class Format(NamedTuple):
+class NarrowFormat(NamedTuple):
     """A float format with a sign bit.
 
     Attributes:
@@ -44,14 +44,14 @@ class Format(NamedTuple):
 
 
 FORMATS = {
-    "F16": Format(5, 10, 0x7BFF, 0x7FFF, 0x7C00),
-    "BF16": Format(8, 7, 0x7F7F, 0x7FFF, 0x7F80),
-    "TF32": Format(8, 10, 0x3FBFF, 0x3FFFF, 0x3FC00),
-    "E5M2": Format(5, 2, 0x7B, 0x7F, 0x7C),
-    "E4M3": Format(4, 3, 0x7E, 0x7F, 0x7F),
-    "E3M2": Format(3, 2, 0x1F, 0x1F, 0x1F),
-    "E2M3": Format(2, 3, 0x1F, 0x1F, 0x1F),
-    "E2M1": Format(2, 1, 0x7, 0x7, 0x7),
+    "F16": NarrowFormat(5, 10, 0x7BFF, 0x7FFF, 0x7C00),
+    "BF16": NarrowFormat(8, 7, 0x7F7F, 0x7FFF, 0x7F80),
+    "TF32": NarrowFormat(8, 10, 0x3FBFF, 0x3FFFF, 0x3FC00),
+    "E5M2": NarrowFormat(5, 2, 0x7B, 0x7F, 0x7C),
+    "E4M3": NarrowFormat(4, 3, 0x7E, 0x7F, 0x7F),
+    "E3M2": NarrowFormat(3, 2, 0x1F, 0x1F, 0x1F),
+    "E2M3": NarrowFormat(2, 3, 0x1F, 0x1F, 0x1F),
+    "E2M1": NarrowFormat(2, 1, 0x7, 0x7, 0x7),
 }
 SCALE = "E8"
 """Eight bits of exponent without sign or mantissa: 2**(n - 127), 0xff NaN."""
@@ -80,7 +80,7 @@ def narrow(m: WideMachine, value: Wide, kind: str, rnd: Rounding, finite: bool =
     return m.select(m.dnan(value), form.nan, signed)
 
 
-def _rounded(m: WideMachine, value: Wide, form: Format, rnd: Rounding) -> Wide:
+def _rounded(m: WideMachine, value: Wide, form: NarrowFormat, rnd: Rounding) -> Wide:
     """The value rounded to the format's grid, with an exponent that has no upper limit.
 
     Adding and taking away 2**52 quanta leaves what the addition has rounded to.
@@ -93,7 +93,7 @@ def _rounded(m: WideMachine, value: Wide, form: Format, rnd: Rounding) -> Wide:
     return m.dadd(m.dadd(value, grid, rnd), m.wxor(grid, F64_SIGN))
 
 
-def _encoded(m: WideMachine, magnitude: Wide, form: Format) -> Value:
+def _encoded(m: WideMachine, magnitude: Wide, form: NarrowFormat) -> Value:
     """The pattern of a magnitude on the grid: subnormals as what they are above the smallest
     normal value, which is added."""
     least = (_F64_BIAS + form.lowest) << 52
@@ -105,7 +105,7 @@ def _encoded(m: WideMachine, magnitude: Wide, form: Format) -> Value:
     return m.select(small, m.sub(code, 1 << form.mantissa), code)
 
 
-def _overflow(m: WideMachine, sign: Wide, form: Format, rnd: Rounding, finite: bool) -> Value:
+def _overflow(m: WideMachine, sign: Wide, form: NarrowFormat, rnd: Rounding, finite: bool) -> Value:
     if finite or rnd == "RZ":
         return form.largest
     if rnd == "RN":

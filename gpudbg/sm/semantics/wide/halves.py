@@ -21,8 +21,8 @@ from gpudbg.sm.semantics.rows import register_wide
 from gpudbg.sm.semantics.wide.floats import COMPARES
 from gpudbg.sm.semantics.wide.formats import narrow
 from gpudbg.sm.semantics.wide.operands import (
-    Insn,
     Source,
+    WideInsn,
     boolean,
     chosen,
     flushes,
@@ -37,12 +37,12 @@ _SIGNS = 0x8000_8000
 NEG_ZERO = 0x8000_0000_0000_0000
 
 
-def is_bf16(i: Insn) -> bool:
+def is_bf16(i: WideInsn) -> bool:
     """Whether the halves are bf16."""
     return "BF16_V2" in i.m or "BF16" in i.m
 
 
-def _words(m: WideMachine, i: Insn) -> list[tuple[Value, str, Source]]:
+def _words(m: WideMachine, i: WideInsn) -> list[tuple[Value, str, Source]]:
     """The sources as words of two halves, with what each selects.
 
     Two immediates are the high and the low half of one operand, in the order of the text.
@@ -65,7 +65,7 @@ def _words(m: WideMachine, i: Insn) -> list[tuple[Value, str, Source]]:
 
 
 def _wide_half(
-    m: WideMachine, i: Insn, word: Value, part: str, operand: Source, high: bool
+    m: WideMachine, i: WideInsn, word: Value, part: str, operand: Source, high: bool
 ) -> Wide:
     """One half of a source as an exact f64."""
     if part == "F32":
@@ -80,7 +80,7 @@ def _wide_half(
     return m.f16_to_f64(f16_ftz(m, half) if flushes(i) else half)
 
 
-def _narrow(m: WideMachine, i: Insn, value: Wide) -> Value:
+def _narrow(m: WideMachine, i: WideInsn, value: Wide) -> Value:
     """An f64 as the half it is rounded to."""
     if "SAT" in i.m:
         value = f64_sat(m, value)
@@ -112,7 +112,7 @@ def narrow_bf16(m: WideMachine, value: Wide, rnd: Rounding = "RN") -> Value:
     return m.select(m.dnan(value), 0x7FFF, rounded)
 
 
-def _both(m: WideMachine, i: Insn, operation: Callable[[Sequence[Wide]], Wide]) -> Value:
+def _both(m: WideMachine, i: WideInsn, operation: Callable[[Sequence[Wide]], Wide]) -> Value:
     """The results of an operation on both halves."""
     sources = _words(m, i)
     results = [
@@ -122,13 +122,13 @@ def _both(m: WideMachine, i: Insn, operation: Callable[[Sequence[Wide]], Wide]) 
     return m.or_(results[0], m.shl(results[1], 16))
 
 
-def _each(m: WideMachine, i: Insn, operation: Callable[[Sequence[Wide]], Wide]) -> None:
+def _each(m: WideMachine, i: WideInsn, operation: Callable[[Sequence[Wide]], Wide]) -> None:
     """An operation on both halves."""
     write(m, i, _both(m, i, operation))
 
 
 @register_wide("HADD2", "UHADD2")
-def hadd2(m: WideMachine, i: Insn) -> None:
+def hadd2(m: WideMachine, i: WideInsn) -> None:
     """a + b in both halves; `.F32`: the low result as a float."""
     if "F32" in i.m:
         sources = _words(m, i)
@@ -140,13 +140,13 @@ def hadd2(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("HMUL2")
-def hmul2(m: WideMachine, i: Insn) -> None:
+def hmul2(m: WideMachine, i: WideInsn) -> None:
     """a * b in both halves."""
     _each(m, i, lambda v: m.dmul(v[0], v[1]))
 
 
 @register_wide("HFMA2")
-def hfma2(m: WideMachine, i: Insn) -> None:
+def hfma2(m: WideMachine, i: WideInsn) -> None:
     """a * b + c in both halves with one rounding; -0 * 0 + c is c whatever its bits."""
     a, b = i.o["a"], i.o["b"]
     zero = [getattr(o, "index", -1) == 255 and getattr(o, "file", "") == "R" for o in (a, b)]
@@ -157,7 +157,7 @@ def hfma2(m: WideMachine, i: Insn) -> None:
     _each(m, i, lambda v: _fused(m, i, v))
 
 
-def _fused(m: WideMachine, i: Insn, v: Sequence[Wide]) -> Wide:
+def _fused(m: WideMachine, i: WideInsn, v: Sequence[Wide]) -> Wide:
     product = m.dmul(v[0], v[1])
     if is_bf16(i):
         return m.dfma(v[0], v[1], v[2])
@@ -165,7 +165,7 @@ def _fused(m: WideMachine, i: Insn, v: Sequence[Wide]) -> Wide:
 
 
 @register_wide("HMNMX2", "VHMNMX")
-def hmnmx2(m: WideMachine, i: Insn) -> None:
+def hmnmx2(m: WideMachine, i: WideInsn) -> None:
     """The smaller or larger in both halves, by the rules of FMNMX; VHMNMX of three."""
     if "IS_A" in i.m:
         m.gap(f"{i.op}.{'.'.join(i.m)}")
@@ -185,7 +185,7 @@ def hmnmx2(m: WideMachine, i: Insn) -> None:
     write(m, i, _xor_signs(m, i, result) if "XORSIGN" in i.m else result)
 
 
-def _xor_signs(m: WideMachine, i: Insn, result: Value) -> Value:
+def _xor_signs(m: WideMachine, i: WideInsn, result: Value) -> Value:
     """The halves with the signs of the products of a's and b's, as the registers have them."""
     signs: Value = 0
     for high in (False, True):
@@ -202,7 +202,7 @@ def _xor_signs(m: WideMachine, i: Insn, result: Value) -> Value:
     return signs
 
 
-def _tests(m: WideMachine, i: Insn) -> tuple[Mask, Mask]:
+def _tests(m: WideMachine, i: WideInsn) -> tuple[Mask, Mask]:
     sources, name = _words(m, i), chosen(i, COMPARES, "F")
     other = predicate(m, i.o.get("pa"))
     found = []
@@ -213,7 +213,7 @@ def _tests(m: WideMachine, i: Insn) -> tuple[Mask, Mask]:
 
 
 @register_wide("HSET2")
-def hset2(m: WideMachine, i: Insn) -> None:
+def hset2(m: WideMachine, i: WideInsn) -> None:
     """Each half all ones, `.BF` 1.0, where the compare holds, else 0."""
     low, high = _tests(m, i)
     one = (BF16_ONE if is_bf16(i) else F16_ONE) if "BF" in i.m else 0xFFFF
@@ -221,7 +221,7 @@ def hset2(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("HSETP2")
-def hsetp2(m: WideMachine, i: Insn) -> None:
+def hsetp2(m: WideMachine, i: WideInsn) -> None:
     """p from the low halves, q from the high ones; `.H_AND`: both, and not both."""
     low, high = _tests(m, i)
     if "H_AND" in i.m:

@@ -9,8 +9,8 @@ from gpudbg.sm.semantics.machine import Mask, Value, Wide, WideMachine
 from gpudbg.sm.semantics.operands import ALL_ONES, half
 from gpudbg.sm.semantics.rows import register_wide
 from gpudbg.sm.semantics.wide.operands import (
-    Insn,
     Source,
+    WideInsn,
     integer,
     predicate,
     raw,
@@ -31,14 +31,14 @@ def addend(m: WideMachine, operand: Source) -> Wide:
     return m.zext(m.not_(value) if operand.inv else value)
 
 
-def carry(m: WideMachine, i: Insn, slot: str) -> Wide:
+def carry(m: WideMachine, i: WideInsn, slot: str) -> Wide:
     """A predicate as 0 or 1; 0 where the form has none."""
     operand = i.o.get(slot)
     return 0 if operand is None else m.zext(m.from_mask(predicate(m, operand)))
 
 
 @register_wide("IADD3", "UIADD3")
-def iadd3(m: WideMachine, i: Insn) -> None:
+def iadd3(m: WideMachine, i: WideInsn) -> None:
     """a + b + c, `.X` + two carries; P: the sum has 33 bits or more, Q: 34 (measured)."""
     if "64" in i.m:
         total64 = m.wadd(m.wadd(_wide(m, i.o["a"]), _wide(m, i.o["b"])), _wide(m, i.o["c"]))
@@ -68,7 +68,7 @@ def carried(m: WideMachine, a: Wide, b: Wide, more: Wide) -> tuple[Wide, Mask]:
 
 
 @register_wide("IADD", "UIADD")
-def iadd(m: WideMachine, i: Insn) -> None:
+def iadd(m: WideMachine, i: WideInsn) -> None:
     """a + b with one carry, of words or (`.64`) of pairs."""
     if "XOR" in i.m:
         m.gap(f"{i.op}.XOR")
@@ -91,7 +91,7 @@ def iadd(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("VIADD", "UVIADD")
-def viadd(m: WideMachine, i: Insn) -> None:
+def viadd(m: WideMachine, i: WideInsn) -> None:
     """a + b, of the whole word or of its parts."""
     bits = _lane_bits(i)
     a, b = (_parts(m, i.o[slot], bits) for slot in "ab")
@@ -102,7 +102,7 @@ def viadd(m: WideMachine, i: Insn) -> None:
     write(m, i, m.add(a, b) if bits == 32 else _by_parts(m, bits, m.add, a, b))
 
 
-def _lane_bits(i: Insn) -> int:
+def _lane_bits(i: WideInsn) -> int:
     """Bits of the parts that a packed instruction works on."""
     for name in i.m:
         if name.endswith("x2"):
@@ -138,7 +138,7 @@ def _clamp(m: WideMachine, value: Wide, low: int, high: int) -> Wide:
 
 
 @register_wide("IMAD", "UIMAD", "IMUL", "UIMUL")
-def imad(m: WideMachine, i: Insn) -> None:
+def imad(m: WideMachine, i: WideInsn) -> None:
     """a * b + c: low word, `.HI` high word of the sum with a pair, `.WIDE` the whole pair."""
     a, b, c = i.o["a"], i.o["b"], i.o.get("c")
     if "WIDE" not in i.m and "HI" not in i.m:
@@ -167,7 +167,7 @@ def imad(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("LEA", "ULEA")
-def lea(m: WideMachine, i: Insn) -> None:
+def lea(m: WideMachine, i: WideInsn) -> None:
     """(a << s) + b; `.HI` the high word of (c:a) << s, plus b; `.X` plus a carry."""
     a, count = i.o["a"], i.o["imm"].value & 31
     if "HI" in i.m:
@@ -190,18 +190,18 @@ def lea(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("IABS", "UIABS")
-def iabs(m: WideMachine, i: Insn) -> None:
+def iabs(m: WideMachine, i: WideInsn) -> None:
     """|a|; 0x80000000 stays."""
     a = integer(m, i.o["a"])
     write(m, i, m.select(m.bit(a, 31), m.sub(0, a), a))
 
 
-def _smaller(m: WideMachine, i: Insn, a: Value, b: Value) -> Mask:
+def _smaller(m: WideMachine, i: WideInsn, a: Value, b: Value) -> Mask:
     unsigned = any(name.startswith("U") for name in i.m)
     return m.ult(a, b) if unsigned else m.slt(a, b)
 
 
-def minimum(m: WideMachine, i: Insn, a: Value, b: Value) -> Value:
+def minimum(m: WideMachine, i: WideInsn, a: Value, b: Value) -> Value:
     """The smaller of two where the predicate holds, else the larger, by parts; `.RELU`: not below
     zero."""
     least = predicate(m, i.o["pa"])
@@ -217,7 +217,7 @@ def minimum(m: WideMachine, i: Insn, a: Value, b: Value) -> Value:
 
 
 @register_wide("IMNMX", "VIMNMX", "UIMNMX", "UVIMNMX")
-def imnmx(m: WideMachine, i: Insn) -> None:
+def imnmx(m: WideMachine, i: WideInsn) -> None:
     """min(a, b) where the predicate holds, else max."""
     if "S64" in i.m or "U64" in i.m:
         a64, b64 = _wide(m, i.o["a"]), _wide(m, i.o["b"])
@@ -233,14 +233,14 @@ def imnmx(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("VIMNMX3")
-def vimnmx3(m: WideMachine, i: Insn) -> None:
+def vimnmx3(m: WideMachine, i: WideInsn) -> None:
     """The same of three."""
     a, b, c = (integer(m, i.o[s]) for s in "abc")
     write(m, i, minimum(m, i, minimum(m, i, a, b), c))
 
 
 @register_wide("VIADDMNMX")
-def viaddmnmx(m: WideMachine, i: Insn) -> None:
+def viaddmnmx(m: WideMachine, i: WideInsn) -> None:
     """min or max of a + b and c; the sum wraps at the size of its part."""
     bits = _lane_bits(i)
     a, b, c = (_parts(m, i.o[s], bits) for s in "abc")
@@ -249,7 +249,7 @@ def viaddmnmx(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("VABSDIFF")
-def vabsdiff(m: WideMachine, i: Insn) -> None:
+def vabsdiff(m: WideMachine, i: WideInsn) -> None:
     """|a - b| + c."""
     a, b, c = (integer(m, i.o[s]) for s in "abc")
     difference = m.select(_smaller(m, i, a, b), m.sub(b, a), m.sub(a, b))
@@ -257,7 +257,7 @@ def vabsdiff(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("VABSDIFF4")
-def vabsdiff4(m: WideMachine, i: Insn) -> None:
+def vabsdiff4(m: WideMachine, i: WideInsn) -> None:
     """|a - b| of each byte; `.ACC`: their sum plus c."""
     a, b = integer(m, i.o["a"]), integer(m, i.o["b"])
     signed = "S8" in i.m or "U8" not in i.m
@@ -278,7 +278,7 @@ def vabsdiff4(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("IDP")
-def idp(m: WideMachine, i: Insn) -> None:
+def idp(m: WideMachine, i: WideInsn) -> None:
     """c + the sum of 4 byte products, or of 2 products of halves and bytes."""
     a, b, total = raw(m, i.o["a"]), raw(m, i.o["b"]), integer(m, i.o["c"])
     first, second = [name for name in i.m if name in ("U8", "S8", "U16", "S16")][:2]
@@ -294,19 +294,19 @@ def idp(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("POPC", "UPOPC")
-def popc(m: WideMachine, i: Insn) -> None:
+def popc(m: WideMachine, i: WideInsn) -> None:
     """Number of set bits."""
     write(m, i, m.popc(integer(m, i.o["a"])))
 
 
 @register_wide("BREV", "UBREV")
-def brev(m: WideMachine, i: Insn) -> None:
+def brev(m: WideMachine, i: WideInsn) -> None:
     """Bits reversed."""
     write(m, i, m.brev(integer(m, i.o["a"])))
 
 
 @register_wide("FLO", "UFLO")
-def flo(m: WideMachine, i: Insn) -> None:
+def flo(m: WideMachine, i: WideInsn) -> None:
     """Index of the highest set bit (signed: that differs from the sign), `.SH` 31 - index; all ones
     where there is none."""
     value = integer(m, i.o["a"])
@@ -319,7 +319,7 @@ def flo(m: WideMachine, i: Insn) -> None:
     write_predicate(m, i, "p", m.mnot(none))
 
 
-def _count(m: WideMachine, i: Insn, operand: Source, limit: int) -> Value:
+def _count(m: WideMachine, i: WideInsn, operand: Source, limit: int) -> Value:
     """A count of bits: wrapped with `.W`, else at most `limit`."""
     if isinstance(operand, Imm):
         value = operand.value & ALL_ONES
@@ -329,7 +329,7 @@ def _count(m: WideMachine, i: Insn, operand: Source, limit: int) -> Value:
 
 
 @register_wide("SGXT", "USGXT")
-def sgxt(m: WideMachine, i: Insn) -> None:
+def sgxt(m: WideMachine, i: WideInsn) -> None:
     """The low n bits, extended by their sign, `.U32` by zeros; n of 32 and more keeps all."""
     count = _count(m, i, i.o["b"], 32)
     above = m.sub(32, count)
@@ -339,7 +339,7 @@ def sgxt(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("BMSK", "UBMSK")
-def bmsk(m: WideMachine, i: Insn) -> None:
+def bmsk(m: WideMachine, i: WideInsn) -> None:
     """`b` ones from bit `a` on."""
     start, length = _count(m, i, i.o["a"], 32), _count(m, i, i.o["b"], 32)
     ones = m.lo(m.wsub(m.wshl(1, length), 1))

@@ -8,7 +8,7 @@ from gpudbg.sm.semantics.machine import Mask, Value, WideMachine
 from gpudbg.sm.semantics.operands import ALL_ONES, int_compare
 from gpudbg.sm.semantics.rows import register_wide
 from gpudbg.sm.semantics.wide.operands import (
-    Insn,
+    WideInsn,
     boolean,
     chosen,
     f32,
@@ -28,7 +28,7 @@ PRMT_MODES = ("F4E", "B4E", "RC8", "ECL", "ECR", "RC16")
 
 
 @register_wide("LOP3", "ULOP3")
-def lop3(m: WideMachine, i: Insn) -> None:
+def lop3(m: WideMachine, i: WideInsn) -> None:
     """Any three-input logic; P = result is not 0, or (`.PAND`: and) the predicate."""
     a, b, c = (integer(m, i.o[s]) for s in "abc")
     result = lut3(m, i.o["imm"].value, a, b, c)
@@ -39,7 +39,7 @@ def lop3(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("PLOP3", "UPLOP3")
-def plop3(m: WideMachine, i: Insn) -> None:
+def plop3(m: WideMachine, i: WideInsn) -> None:
     """Two three-input functions of predicates; `R.SIGN` is a register's bit 31."""
     sources = []
     tables = [o.value for o in i.operands if isinstance(o, Imm)]
@@ -66,7 +66,7 @@ def _table(m: WideMachine, table: int, a: Mask, b: Mask, c: Mask) -> Mask:
 
 
 @register_wide("SHF", "USHF")
-def shf(m: WideMachine, i: Insn) -> None:
+def shf(m: WideMachine, i: WideInsn) -> None:
     """c:a shifted; `.HI` the high word, else the low one.  The count is clamped, `.W` wrapped."""
     pair = m.wide(integer(m, i.o["a"]), integer(m, i.o["c"]))
     kind = chosen(i, ("U32", "S32", "U64", "S64"), "U32")
@@ -89,7 +89,7 @@ def shf(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("PRMT", "UPRMT")
-def prmt(m: WideMachine, i: Insn) -> None:
+def prmt(m: WideMachine, i: WideInsn) -> None:
     """Four bytes of c:a by the nibbles of b, whose bit 3 replicates the byte's sign."""
     pair = m.wide(integer(m, i.o["a"]), integer(m, i.o["c"]))
     mode = chosen(i, PRMT_MODES)
@@ -100,7 +100,7 @@ def prmt(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("SEL", "USEL")
-def sel(m: WideMachine, i: Insn) -> None:
+def sel(m: WideMachine, i: WideInsn) -> None:
     """a where the predicate holds, else b."""
     test = predicate(m, i.o["pa"])
     if "64" in i.m:
@@ -110,13 +110,13 @@ def sel(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("FSEL", "UFSEL")
-def fsel(m: WideMachine, i: Insn) -> None:
+def fsel(m: WideMachine, i: WideInsn) -> None:
     """The same of floats, with their signs."""
     a, b = (f32(m, i.o[s], flushes(i)) for s in "ab")
     write(m, i, m.select(predicate(m, i.o["pa"]), a, b))
 
 
-def set_predicates(m: WideMachine, i: Insn, test: Mask) -> None:
+def set_predicates(m: WideMachine, i: WideInsn, test: Mask) -> None:
     """P = test bop the predicate, Q = not test bop the predicate."""
     other = predicate(m, i.o.get("pa"))
     first, second = boolean(m, i, test, other), boolean(m, i, m.mnot(test), other)
@@ -125,7 +125,7 @@ def set_predicates(m: WideMachine, i: Insn, test: Mask) -> None:
 
 
 @register_wide("ISETP", "UISETP")
-def isetp(m: WideMachine, i: Insn) -> None:
+def isetp(m: WideMachine, i: WideInsn) -> None:
     """p = (a cmp b) bop pa, q = not (a cmp b) bop pa; `.EX`: pb decides where a equals b."""
     name = chosen(i, COMPARES, "F")
     if "U64" in i.m or "S64" in i.m:
@@ -152,7 +152,7 @@ def _wide_compare(m: WideMachine, name: str, less: Mask, greater: Mask) -> Mask:
 
 
 @register_wide("R2P")
-def r2p(m: WideMachine, i: Insn) -> None:
+def r2p(m: WideMachine, i: WideInsn) -> None:
     """Predicates from a byte of a register, those that the mask names."""
     value, mask = integer(m, i.o["a"]), raw(m, i.o["b"])
     for n in range(7):
@@ -165,7 +165,7 @@ def r2p(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("P2R")
-def p2r(m: WideMachine, i: Insn) -> None:
+def p2r(m: WideMachine, i: WideInsn) -> None:
     """`a` with the bits of a byte that the mask names replaced by predicates."""
     byte = next((int(name[1]) for name in i.m if name[0] == "B"), 0)
     bits: Value = 0
@@ -174,14 +174,14 @@ def p2r(m: WideMachine, i: Insn) -> None:
     _merge(m, i, bits, byte)
 
 
-def _merge(m: WideMachine, i: Insn, bits: Value, byte: int) -> None:
+def _merge(m: WideMachine, i: WideInsn, bits: Value, byte: int) -> None:
     mask = m.shl(m.and_(raw(m, i.o["b"]), 0x7F), 8 * byte)
     old = raw(m, i.o["a"])
     write(m, i, m.or_(m.and_(old, m.not_(mask)), m.and_(m.shl(bits, 8 * byte), mask)))
 
 
 @register_wide("UP2UR")
-def up2ur(m: WideMachine, i: Insn) -> None:
+def up2ur(m: WideMachine, i: WideInsn) -> None:
     """The same of uniform predicates."""
     byte = next((int(name[1]) for name in i.m if name[0] == "B"), 0)
     bits: Value = 0
@@ -191,7 +191,7 @@ def up2ur(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("UR2UP")
-def ur2up(m: WideMachine, i: Insn) -> None:
+def ur2up(m: WideMachine, i: WideInsn) -> None:
     """Uniform predicates from a byte of a uniform register."""
     sources = [o for o in i.operands if isinstance(o, Reg | Imm)]
     value = integer(m, sources[0])

@@ -9,7 +9,7 @@ from gpudbg.sm.semantics.machine import Mask, Space, Value, Wide, WideMachine
 from gpudbg.sm.semantics.operands import ALL_ONES, check_aligned
 from gpudbg.sm.semantics.rows import register_wide
 from gpudbg.sm.semantics.wide.operands import (
-    Insn,
+    WideInsn,
     chosen,
     predicate,
     raw,
@@ -37,12 +37,12 @@ _SCALES = {"X4": 2, "X8": 3, "X16": 4}
 ALL_64 = 0xFFFF_FFFF_FFFF_FFFF
 
 
-def size_of(i: Insn) -> tuple[int, bool]:
+def size_of(i: WideInsn) -> tuple[int, bool]:
     """(bytes, sign-extended) of an access."""
     return SIZES[name] if (name := chosen(i, tuple(SIZES))) else (4, False)
 
 
-def wide_address(m: WideMachine, i: Insn, place: Address) -> Wide:
+def wide_address(m: WideMachine, i: WideInsn, place: Address) -> Wide:
     """An address in global or generic memory; a descriptor adds nothing to it."""
     base = place.base
     if base.index == RZ:
@@ -56,7 +56,7 @@ def wide_address(m: WideMachine, i: Insn, place: Address) -> Wide:
     return m.wadd(address, place.offset & ALL_64) if place.offset else address
 
 
-def narrow_address(m: WideMachine, i: Insn, place: Address) -> Value:
+def narrow_address(m: WideMachine, i: WideInsn, place: Address) -> Value:
     """An address in shared or local memory."""
     address: Value = 0 if place.base.index == RZ else m.reg(place.base.index)
     if place.base.part in _SCALES:
@@ -66,7 +66,7 @@ def narrow_address(m: WideMachine, i: Insn, place: Address) -> Value:
     return m.add(address, place.offset & ALL_ONES) if place.offset else address
 
 
-def address_of(m: WideMachine, i: Insn, slot: str = "addr") -> Wide | Value:
+def address_of(m: WideMachine, i: WideInsn, slot: str = "addr") -> Wide | Value:
     """Where an access goes."""
     space, place = SPACES[i.op], i.o[slot]
     return (
@@ -80,7 +80,7 @@ def _check(m: WideMachine, operand: object, size: int) -> None:
 
 
 @register_wide("LD", "LDG", "LDL", "LDS")
-def load(m: WideMachine, i: Insn) -> None:
+def load(m: WideMachine, i: WideInsn) -> None:
     """Load 1 to 32 bytes; 8 and 16 bits are extended by type."""
     if "256" in i.m:
         address = wide_address(m, i, i.o["addr"])
@@ -97,7 +97,7 @@ def load(m: WideMachine, i: Insn) -> None:
 
 
 def _where_held(
-    m: WideMachine, i: Insn, space: Space, address: Wide | Value, size: int, signed: bool
+    m: WideMachine, i: WideInsn, space: Space, address: Wide | Value, size: int, signed: bool
 ) -> list[Value]:
     """A load of the lanes in which the instruction's predicate holds; 0 in the others."""
     held = i.o.get("pa")
@@ -110,7 +110,7 @@ def _where_held(
 
 
 @register_wide("ST", "STG", "STL", "STS")
-def store(m: WideMachine, i: Insn) -> None:
+def store(m: WideMachine, i: WideInsn) -> None:
     """Store 1 to 32 bytes."""
     if "256" in i.m:
         address = wide_address(m, i, i.o["addr"])
@@ -124,7 +124,7 @@ def store(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("LDC", "ULDC", "LDCU")
-def ldc(m: WideMachine, i: Insn) -> None:
+def ldc(m: WideMachine, i: WideInsn) -> None:
     """A constant."""
     size, signed = size_of(i)
     place = i.o.get("cbank") or i.o["a"]
@@ -150,7 +150,7 @@ _SHARED_OPERATIONS = frozenset(
 """What atomics do on shared memory; code does anything else there with a compare-and-swap loop."""
 
 
-def _type(i: Insn) -> str:
+def _type(i: WideInsn) -> str:
     for name in ("F64", "S64", "F32", "S32", "F16x2", "BF16x2"):
         if name in i.m:
             return "F32_DENORMAL" if name == "F32" and "FTZ" not in i.m else name
@@ -163,7 +163,7 @@ def _data(m: WideMachine, operand: Reg | Const | Imm, wide: bool) -> Value | Wid
     return raw(m, operand)
 
 
-def _operation(m: WideMachine, i: Insn) -> str:
+def _operation(m: WideMachine, i: WideInsn) -> str:
     """What an atomic does: a name of `Machine.atomic`, or CAST."""
     if "POPC" in i.m:
         return "ADD"
@@ -175,7 +175,7 @@ def _operation(m: WideMachine, i: Insn) -> str:
     return op
 
 
-def _done(m: WideMachine, i: Insn, op: str, type_: str, address: Wide | Value) -> Mask:
+def _done(m: WideMachine, i: WideInsn, op: str, type_: str, address: Wide | Value) -> Mask:
     """The lanes in which an atomic can do its work.
 
     With a result predicate a generic atomic says where it cannot: on local memory, and on shared
@@ -193,7 +193,7 @@ def _done(m: WideMachine, i: Insn, op: str, type_: str, address: Wide | Value) -
 
 
 @register_wide("ATOM", "ATOMG", "ATOMS", "RED", "REDG")
-def atomic(m: WideMachine, i: Insn) -> None:
+def atomic(m: WideMachine, i: WideInsn) -> None:
     """Read-modify-write; the old value is the result.  `.CAST`: 1 where it stored, else 0."""
     op, type_ = _operation(m, i), _type(i)
     address = address_of(m, i)
@@ -227,7 +227,9 @@ def atomic(m: WideMachine, i: Insn) -> None:
     write_predicate(m, i, "p", done)
 
 
-def _vector(m: WideMachine, i: Insn, op: str, name: str, address: Wide | Value, done: Mask) -> None:
+def _vector(
+    m: WideMachine, i: WideInsn, op: str, name: str, address: Wide | Value, done: Mask
+) -> None:
     """Elements beside one another, each atomic on its own; 128 bits are one."""
     type_, count = _VECTORS.get(name, ("U32", 4))
     if type_ == "F32" and "FTZ" not in i.m:
@@ -249,7 +251,7 @@ def _vector(m: WideMachine, i: Insn, op: str, name: str, address: Wide | Value, 
 
 
 @register_wide("QSPC")
-def qspc(m: WideMachine, i: Insn) -> None:
+def qspc(m: WideMachine, i: WideInsn) -> None:
     """P: a generic address lies in global or local memory, in shared memory of the CTA or (`.D`)
     of the cluster."""
     address = wide_address(m, i, i.o["addr"])
@@ -267,7 +269,7 @@ def qspc(m: WideMachine, i: Insn) -> None:
 
 # ---- asynchronous copies -----------------------------------------------------------------
 @register_wide("LDGSTS")
-def ldgsts(m: WideMachine, i: Insn) -> None:
+def ldgsts(m: WideMachine, i: WideInsn) -> None:
     """Global memory to shared, at once (*modelled*: groups are complete when they are waited for).
 
     Where the predicate does not hold zeros are stored.
@@ -281,7 +283,7 @@ def ldgsts(m: WideMachine, i: Insn) -> None:
     m.store("shared", target, size, values)
 
 
-def _fill(m: WideMachine, i: Insn, size: int) -> None:
+def _fill(m: WideMachine, i: WideInsn, size: int) -> None:
     """A copy of fewer bytes, the rest zeros: how many are missing stands in the low bits of the
     address (*inferred* from compiled code)."""
     address = wide_address(m, i, i.o["addr2"])
@@ -310,11 +312,11 @@ def _fill(m: WideMachine, i: Insn, size: int) -> None:
     "CCTL", "CCTLL", "CCTLT", "DEPBAR", "LDGDEPBAR", "ERRBAR", "CGAERRBAR", "FENCE", "UFENCE",
     "PMTRIG", "ACQBULK", "PREEXIT", "ENDCOLLECTIVE", "NOP",
 )  # fmt: skip
-def no_effect(m: WideMachine, i: Insn) -> None:
+def no_effect(m: WideMachine, i: WideInsn) -> None:
     """Caches, scoreboards, launches that follow: nothing in a coherent model of one launch."""
 
 
 @register_wide("MEMBAR")
-def membar(m: WideMachine, i: Insn) -> None:
+def membar(m: WideMachine, i: WideInsn) -> None:
     """A fence."""
     m.fence("CTA" in i.m)

@@ -10,7 +10,7 @@ from gpudbg.sm.semantics.operands import ALL_ONES
 from gpudbg.sm.semantics.rows import register_wide
 from gpudbg.sm.semantics.wide.floats import extremes
 from gpudbg.sm.semantics.wide.operands import (
-    Insn,
+    WideInsn,
     chosen,
     predicate,
     raw,
@@ -26,13 +26,13 @@ SRZ = 255
 
 
 @register_wide("MOV64IUR")
-def mov64(m: WideMachine, i: Insn) -> None:
+def mov64(m: WideMachine, i: WideInsn) -> None:
     """A copy of a pair."""
     write_pair(m, i, raw_pair(m, i.o.get("a") or i.o["imm"]))
 
 
 @register_wide("MOV", "UMOV")
-def mov(m: WideMachine, i: Insn) -> None:
+def mov(m: WideMachine, i: WideInsn) -> None:
     """A copy, in the lanes of each quad that the mask names."""
     if "64" in i.m:
         write_pair(m, i, raw_pair(m, i.o.get("a") or i.o["imm"]))
@@ -50,13 +50,13 @@ def _special(m: WideMachine, number: int) -> Value:
 
 
 @register_wide("S2R", "S2UR")
-def s2r(m: WideMachine, i: Insn) -> None:
+def s2r(m: WideMachine, i: WideInsn) -> None:
     """A special register."""
     write(m, i, _special(m, i.o["sr"].index))
 
 
 @register_wide("CS2R", "CS2UR")
-def cs2r(m: WideMachine, i: Insn) -> None:
+def cs2r(m: WideMachine, i: WideInsn) -> None:
     """A special register, or two that follow one another."""
     number = i.o["sr"].index
     values = [_special(m, number)]
@@ -66,7 +66,7 @@ def cs2r(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("R2UR")
-def r2ur(m: WideMachine, i: Insn) -> None:
+def r2ur(m: WideMachine, i: WideInsn) -> None:
     """The lowest executing lane's value; P: this lane's differs, `.OR`: or P was true before.
 
     Loops over the values of a pair of registers collect in P whether either differs (*inferred*
@@ -88,7 +88,7 @@ def _first_lane(m: WideMachine) -> Value:
 
 
 @register_wide("SHFL")
-def shfl(m: WideMachine, i: Insn) -> None:
+def shfl(m: WideMachine, i: WideInsn) -> None:
     """Another lane's register; own value and P false outside the segment (documented)."""
     sources = [o for o in i.operands if not isinstance(o, Pred)]
     value, index, control = (raw(m, o) for o in sources[1:4])
@@ -99,7 +99,7 @@ def shfl(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("VOTE", "VOTEU")
-def vote(m: WideMachine, i: Insn) -> None:
+def vote(m: WideMachine, i: WideInsn) -> None:
     """and / or / all-equal over the executing lanes; Rd is their ballot."""
     source, here = predicate(m, i.o["pa"]), m.lanes()
     yes = m.ballot(m.mand(here, source))
@@ -112,7 +112,7 @@ def vote(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("MATCH")
-def match(m: WideMachine, i: Insn) -> None:
+def match(m: WideMachine, i: WideInsn) -> None:
     """`.ANY`: executing lanes with an equal value; `.ALL`: all of them where all are equal."""
     wide = "U64" in i.m
     low: Value = 0
@@ -147,7 +147,7 @@ def _reduced(m: WideMachine, value: Value, operation: object, neutral: int) -> V
     return total
 
 
-def _reduced_floats(m: WideMachine, i: Insn) -> Value:
+def _reduced_floats(m: WideMachine, i: WideInsn) -> Value:
     """The smallest or largest number, of absolute values with `ABS`; NaN counts with `.NAN`."""
     largest, keeps_nan = chosen(i, ("MAX", "MAXABS")) != "", "NAN" in i.m
     value = raw(m, i.o["a"])
@@ -160,7 +160,7 @@ def _reduced_floats(m: WideMachine, i: Insn) -> Value:
 
 
 @register_wide("REDUX", "CREDUX")
-def redux(m: WideMachine, i: Insn) -> None:
+def redux(m: WideMachine, i: WideInsn) -> None:
     """and, or, xor, sum, minimum, maximum over the executing lanes."""
     if "F32" in i.m:
         write(m, i, _reduced_floats(m, i))
@@ -183,7 +183,7 @@ def redux(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("ELECT")
-def elect(m: WideMachine, i: Insn) -> None:
+def elect(m: WideMachine, i: WideInsn) -> None:
     """The lowest lane is the leader: P there, and its number (*modelled*)."""
     first = _first_lane(m)
     leader: Mask = m.eq(m.lane_id(), first)
@@ -192,7 +192,7 @@ def elect(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("LEPC", "ULEPC")
-def lepc(m: WideMachine, i: Insn) -> None:
+def lepc(m: WideMachine, i: WideInsn) -> None:
     """The instruction's own address, or a target's."""
     target = i.target(m.pc())
     address = m.pc() if target is None else target

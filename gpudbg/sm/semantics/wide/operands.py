@@ -14,7 +14,7 @@ Source = Reg | Const | Imm
 ROUNDINGS: tuple[Rounding, ...] = ("RM", "RP", "RZ")
 
 
-class Insn(Protocol):
+class WideInsn(Protocol):
     """What semantics read of a decoded instruction."""
 
     @property
@@ -103,14 +103,14 @@ def predicate(m: WideMachine, operand: Pred | None) -> Mask:
     return m.mnot(value) if operand.neg else value
 
 
-def write(m: WideMachine, i: Insn, value: Value, slot: str = "d") -> None:
+def write(m: WideMachine, i: WideInsn, value: Value, slot: str = "d") -> None:
     """Write the destination register."""
     operand = i.o.get(slot)
     if operand is not None:
         (m.ureg_write if operand.file == "UR" else m.reg_write)(operand.index, value)
 
 
-def write_pair(m: WideMachine, i: Insn, value: Wide, slot: str = "d") -> None:
+def write_pair(m: WideMachine, i: WideInsn, value: Wide, slot: str = "d") -> None:
     """Write the destination pair."""
     operand = i.o[slot]
     if operand.file == "UR":
@@ -140,35 +140,35 @@ def read_registers(m: WideMachine, operand: Source, count: int) -> list[Value]:
     return [read(operand.index + n) for n in range(count)]
 
 
-def write_predicate(m: WideMachine, i: Insn, slot: str, value: Mask) -> None:
+def write_predicate(m: WideMachine, i: WideInsn, slot: str, value: Mask) -> None:
     """Write a destination predicate, where the form has it."""
     operand = i.o.get(slot)
     if operand is not None and operand.index != 7:
         (m.upred_write if operand.file == "UP" else m.pred_write)(operand.index, value)
 
 
-def wanted(i: Insn, slot: str) -> bool:
+def wanted(i: WideInsn, slot: str) -> bool:
     """Whether a destination predicate is more than PT."""
     operand = i.o.get(slot)
     return operand is not None and operand.index != 7
 
 
-def rounding(i: Insn) -> Rounding:
+def rounding(i: WideInsn) -> Rounding:
     """The rounding; to nearest where none is named."""
     return next((r for r in ROUNDINGS if r in i.m), "RN")
 
 
-def flushes(i: Insn) -> bool:
+def flushes(i: WideInsn) -> bool:
     """Whether subnormal operands and results become zero."""
     return "FTZ" in i.m or "FMZ" in i.m
 
 
-def chosen(i: Insn, names: Sequence[str], default: str = "") -> str:
+def chosen(i: WideInsn, names: Sequence[str], default: str = "") -> str:
     """The first modifier that is one of some names."""
     return next((name for name in i.m if name in names), default)
 
 
-def boolean(m: WideMachine, i: Insn, a: Mask, b: Mask) -> Mask:
+def boolean(m: WideMachine, i: WideInsn, a: Mask, b: Mask) -> Mask:
     """a AND, OR, XOR b, as the modifier says."""
     if "OR" in i.m:
         return m.mor(a, b)

@@ -9,14 +9,14 @@ from gpudbg.sm.fragments import multiplication
 from gpudbg.sm.semantics.machine import Value, WideMachine
 from gpudbg.sm.semantics.rows import register_wide
 from gpudbg.sm.semantics.wide.memory import narrow_address
-from gpudbg.sm.semantics.wide.operands import Insn, read_registers, write, write_registers
+from gpudbg.sm.semantics.wide.operands import WideInsn, read_registers, write, write_registers
 
 _MISSING = ("SATFINITE", "REGOFFSET")
 """Modifiers that no compiler emits, and that nothing public explains."""
 
 
 @register_wide("HMMA", "QMMA", "OMMA", "IMMA", "BMMA", "DMMA")
-def matrix_multiply(m: WideMachine, i: Insn) -> None:
+def matrix_multiply(m: WideMachine, i: WideInsn) -> None:
     """D = A * B + C of the warp's fragments; `.SP`: half of A is stored, `.SF`: with scales."""
     shape = multiplication(i)
     if shape is None or any(name in i.m for name in _MISSING):
@@ -28,7 +28,7 @@ def matrix_multiply(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("LDSM")
-def ldsm(m: WideMachine, i: Insn) -> None:
+def ldsm(m: WideMachine, i: WideInsn) -> None:
     """Up to four 8x8 matrices of halves; lanes 8n to 8n+7 give the addresses of the nth one's rows.
 
     Every lane gets two elements of each: of its row, or (`.MT88`) of its column.
@@ -42,7 +42,7 @@ def ldsm(m: WideMachine, i: Insn) -> None:
     write_registers(m, i.o["d"], found)
 
 
-def _bytes_loaded(m: WideMachine, i: Insn, count: int) -> list[Value]:
+def _bytes_loaded(m: WideMachine, i: WideInsn, count: int) -> list[Value]:
     """Matrices of bytes: 8x16 of whole rows, or (`.MT1616`) 16x16 by columns, two registers each.
 
     `.U4x16P64TO8` and `.U6x16P32TO8` rows have sixteen elements of four or six bits, which become
@@ -118,7 +118,7 @@ def _spread(m: WideMachine, rows: list[Value], first: int, transposed: bool) -> 
 
 
 @register_wide("MOVM")
-def movm(m: WideMachine, i: Insn) -> None:
+def movm(m: WideMachine, i: WideInsn) -> None:
     """One 8x8 matrix of halves transposed; `.U4TO8`: 8x32 elements of four bits to bytes."""
     if "U4TO8" in i.m and "M832" in i.m:
         _widen_nibbles(m, i)
@@ -136,7 +136,7 @@ def movm(m: WideMachine, i: Insn) -> None:
     write(m, i, m.or_(halves[0], m.shl(halves[1], 16)))
 
 
-def _widen_nibbles(m: WideMachine, i: Insn) -> None:
+def _widen_nibbles(m: WideMachine, i: WideInsn) -> None:
     """Each element keeps its place in the matrix (*inferred*): a register for each half of k."""
     value, lane = m.reg(i.o["a"].index), m.lane_id()
     quad, thread = m.and_(lane, 28), m.and_(lane, 3)
@@ -150,7 +150,7 @@ def _widen_nibbles(m: WideMachine, i: Insn) -> None:
 
 
 @register_wide("STSM")
-def stsm(m: WideMachine, i: Insn) -> None:
+def stsm(m: WideMachine, i: WideInsn) -> None:
     """The inverse of LDSM: rows of up to four matrices to the addresses of lanes 8n to 8n+7."""
     if "M88" not in i.m and "MT88" not in i.m:
         m.gap(f"STSM.{'.'.join(i.m)}")

@@ -9,14 +9,14 @@ from __future__ import annotations
 from gpudbg.isa.operands import Reg
 from gpudbg.sm.semantics.machine import WideMachine
 from gpudbg.sm.semantics.rows import register_wide
-from gpudbg.sm.semantics.wide.operands import Insn, predicate
+from gpudbg.sm.semantics.wide.operands import WideInsn, predicate
 
 _NEGATE_A, _NEGATE_B, _ACROSS_A, _ACROSS_B = 72, 63, 61, 62
 """Bits of a word: signs, and whether k is not what is side by side in memory."""
 
 
 @register_wide("HGMMA", "IGMMA", "QGMMA", "BGMMA")
-def warpgroup_multiply(m: WideMachine, i: Insn) -> None:
+def warpgroup_multiply(m: WideMachine, i: WideInsn) -> None:
     """D = A * B + C, or A * B where the predicate is false; B, and maybe A, by descriptors."""
     if "REGOFFSET" in i.m or any("INVALID" in name for name in i.m):
         m.gap(f"{i.op}.{'.'.join(i.m)}")

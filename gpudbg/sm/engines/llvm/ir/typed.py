@@ -113,7 +113,7 @@ class Int:
         return Int(self.ir, bits, self.ir.op(f"select i1 {self.ref}, {given}"))
 
 
-class Pointer:
+class TypedPointer:
     """A pointer; offsets are bytes."""
 
     __slots__ = ("ir", "ref")
@@ -121,10 +121,10 @@ class Pointer:
     def __init__(self, ir: Builder, ref: str) -> None:
         self.ir, self.ref = ir, ref
 
-    def at(self, offset: Int | int) -> Pointer:
+    def at(self, offset: Int | int) -> TypedPointer:
         """Some bytes further."""
         where = offset.ref if isinstance(offset, Int) else offset
-        return Pointer(self.ir, self.ir.at(self.ref, where))
+        return TypedPointer(self.ir, self.ir.at(self.ref, where))
 
     def load(self, bits: int, offset: int = 0) -> Int:
         """The integer there."""
@@ -145,22 +145,22 @@ class Pointer:
         place = self.at(offset).ref
         self.ir.line(f"store atomic i64 {value}, ptr {place} release, align 8")
 
-    def store_pointer(self, value: Pointer) -> None:
+    def store_pointer(self, value: TypedPointer) -> None:
         """Write a pointer."""
         self.ir.put("ptr", value.ref, self.ref)
 
-    def follow(self, offset: int = 0) -> Pointer:
+    def follow(self, offset: int = 0) -> TypedPointer:
         """The pointer that is stored there."""
-        return Pointer(self.ir, self.ir.get("ptr", self.ref, offset))
+        return TypedPointer(self.ir, self.ir.get("ptr", self.ref, offset))
 
-    def differs(self, other: Pointer) -> Int:
+    def differs(self, other: TypedPointer) -> Int:
         """i1: it points elsewhere."""
         return Int(self.ir, 1, self.ir.op(f"icmp ne ptr {self.ref}, {other.ref}"))
 
-    def element(self, bits: int, index: Int) -> Pointer:
+    def element(self, bits: int, index: Int) -> TypedPointer:
         """The place of an element in a table of integers."""
         where = f"getelementptr i{bits}, ptr {self.ref}, i{index.bits} {index.ref}"
-        return Pointer(self.ir, self.ir.op(where))
+        return TypedPointer(self.ir, self.ir.op(where))
 
 
 class Variable:
@@ -169,7 +169,7 @@ class Variable:
     __slots__ = ("_bits", "_place")
 
     def __init__(self, ir: Builder, bits: int, value: Int | int | None = None) -> None:
-        self._bits, self._place = bits, Pointer(ir, ir.op(f"alloca i{bits}"))
+        self._bits, self._place = bits, TypedPointer(ir, ir.op(f"alloca i{bits}"))
         if value is not None:
             self.set(value)
 

@@ -9,7 +9,7 @@ from gpudbg.sm.engines.llvm.ir.values import Mask, copy_of
 from gpudbg.sm.engines.llvm.kernel.addresses import Addresses, AddressShape
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
-from gpudbg.sm.engines.llvm.kernel.listing import Listing
+from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
 from gpudbg.sm.engines.llvm.kernel.loops import Loop
 from gpudbg.sm.engines.llvm.kernel.registers import NamedState, Registers
 from gpudbg.sm.engines.llvm.layout import Left
@@ -59,7 +59,7 @@ class Edges:
         registers: Registers,
         exits: Exits,
         addresses: Addresses,
-        listing: Listing,
+        listing: KernelListing,
         loop: Loop,
     ) -> None:
         self.ir, self.cursor, self.registers, self.exits = ir, cursor, registers, exits

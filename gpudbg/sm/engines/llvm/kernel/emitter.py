@@ -31,10 +31,10 @@ from gpudbg.sm.engines.llvm.kernel.cursor import Cursor, Executing
 from gpudbg.sm.engines.llvm.kernel.doubles import Doubles
 from gpudbg.sm.engines.llvm.kernel.edges import Edges, Fallthrough
 from gpudbg.sm.engines.llvm.kernel.exits import BUDGET, Exits
-from gpudbg.sm.engines.llvm.kernel.flow import ACTIVE, CAME_FROM, Flow
+from gpudbg.sm.engines.llvm.kernel.flow import ACTIVE, CAME_FROM, KernelFlow
 from gpudbg.sm.engines.llvm.kernel.group_flow import GroupFlow
 from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
-from gpudbg.sm.engines.llvm.kernel.listing import Listing
+from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
 from gpudbg.sm.engines.llvm.kernel.loops import Loop
 from gpudbg.sm.engines.llvm.kernel.machine import KernelMachine, WideKernelMachine
 from gpudbg.sm.engines.llvm.kernel.marks import Marks
@@ -83,7 +83,7 @@ _LONGEST_TRACE = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class EmitterOptions:
     """How a listing is compiled.
 
     Attributes:
@@ -137,7 +137,7 @@ class Emitter:
         runtime: its calls of the library.
     """
 
-    def __init__(self, listing: Listing, options: Options) -> None:
+    def __init__(self, listing: KernelListing, options: EmitterOptions) -> None:
         self.listing = listing
         self.full = options.full
         self.conditions = options.conditions
@@ -159,7 +159,7 @@ class Emitter:
         if self.rows is not None:
             self._revertible.append(self.rows)
 
-    def _parts(self, options: Options) -> None:
+    def _parts(self, options: EmitterOptions) -> None:
         """What blocks, edges and side exits are made with."""
         listing = self.listing
         ir, cursor = Builder(), Cursor(listing.layout)
@@ -191,7 +191,7 @@ class Emitter:
         self.edges = Edges(ir, cursor, registers, exits, self.addresses, listing, self.loop)
         self.pieces = Pieces(ir, registers, exits, self.edges, self.merges, listing, self.blocks)
 
-    def _machine(self, options: Options) -> KernelMachine:
+    def _machine(self, options: EmitterOptions) -> KernelMachine:
         """What instructions are emitted with."""
         ir, values, ints, cursor = self.ir, self.values, self.ints, self.cursor
         floats, exits, runtime, sites = self.floats, self.exits, self.runtime, self.sites
@@ -203,7 +203,7 @@ class Emitter:
         patterned = PatternedAccess(*about, regular, options.patterns)
         sums = SharedSums(ir, values, cursor, runtime, self.addresses, library)
         about_flow = ir, values, ints, cursor, exits, self.edges, runtime, options.full
-        flow = GroupFlow(*about_flow) if self._wide else Flow(*about_flow)
+        flow = GroupFlow(*about_flow) if self._wide else KernelFlow(*about_flow)
         made = WideKernelMachine if self._wide else KernelMachine
         return made(
             cursor,

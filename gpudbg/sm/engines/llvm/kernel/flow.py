@@ -32,7 +32,7 @@ BAR_COUNT = FIELDS["bar_count"].offset
 BAR_PRED = FIELDS["bar_pred"].offset
 
 
-class Flow:
+class KernelFlow:
     """Control operations.
 
     Attributes:

@@ -19,7 +19,7 @@ _GOES_TO = frozenset(("BRA", "CALL", "JMP"))
 
 
 @dataclass(slots=True)
-class Listing:
+class KernelListing:
     """The code reachable from some entries.
 
     Attributes:
@@ -47,7 +47,7 @@ class Listing:
         self.turns = TURN_POINTS[self.layout.has_control_words]
 
     @classmethod
-    def of(cls, image: CodeImage, entry: int, entries: Iterable[int]) -> Listing:
+    def of(cls, image: CodeImage, entry: int, entries: Iterable[int]) -> KernelListing:
         """Decode from the entries along every direct path."""
         layout = layout_of(image.program.arch)
         found = cls(image.program.arch, image.base, layout.first(entry))

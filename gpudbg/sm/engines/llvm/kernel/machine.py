@@ -15,7 +15,7 @@ from gpudbg.sm.engines.llvm.kernel.constants import Constants
 from gpudbg.sm.engines.llvm.kernel.conversions import Conversions
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.doubles import Doubles
-from gpudbg.sm.engines.llvm.kernel.flow import Flow
+from gpudbg.sm.engines.llvm.kernel.flow import KernelFlow
 from gpudbg.sm.engines.llvm.kernel.group_flow import GroupFlow
 from gpudbg.sm.engines.llvm.kernel.library_access import LibraryAccess
 from gpudbg.sm.engines.llvm.kernel.reciprocals import Reciprocals
@@ -41,7 +41,7 @@ class KernelMachine:
         shuffles: Shuffles,
         accesses: Accesses,
         library: LibraryAccess,
-        flow: Flow | GroupFlow,
+        flow: KernelFlow | GroupFlow,
     ) -> None:
         self._cursor = cursor
         # State.
@@ -91,7 +91,7 @@ class KernelMachine:
         self.fence, self.in_window = accesses.fence, library.in_window
         self.branch, self.exit = flow.branch, flow.exit
         self.barrier, self.barrier_result = flow.barrier, flow.barrier_result
-        if isinstance(flow, Flow):
+        if isinstance(flow, KernelFlow):
             self.push, self.pop, self.call = flow.push, flow.pop, flow.call
         else:
             self._groups(flow, registers, accesses, library)

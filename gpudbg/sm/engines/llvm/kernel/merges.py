@@ -16,7 +16,7 @@ from gpudbg.sm.engines.llvm.ir.values import Msk, Val, Values, copy_of
 from gpudbg.sm.engines.llvm.kernel.addresses import Addresses
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.exits import BUDGET, DeoptPoint, Exits
-from gpudbg.sm.engines.llvm.kernel.listing import Listing
+from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
 from gpudbg.sm.engines.llvm.kernel.registers import PRED, NamedState, Registers, flag_place
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.record import HEADER_BYTES, ROW_BYTES
@@ -43,7 +43,7 @@ class Merges:
         registers: Registers,
         exits: Exits,
         addresses: Addresses,
-        listing: Listing,
+        listing: KernelListing,
     ) -> None:
         self.ir, self.values, self.floats, self.cursor = ir, values, floats, cursor
         self.registers, self.exits = registers, exits

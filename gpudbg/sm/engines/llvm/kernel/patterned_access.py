@@ -28,9 +28,9 @@ from gpudbg.sm.engines.llvm.kernel.marks import ONES
 from gpudbg.sm.engines.llvm.kernel.moves import Moves
 from gpudbg.sm.engines.llvm.kernel.patterns import (
     HALF,
-    Part,
     Pattern,
-    Piece,
+    PatternPart,
+    PatternPiece,
     load_parts,
     store_pieces,
 )
@@ -132,7 +132,7 @@ class PatternedAccess:
 
     def _quick(
         self,
-        words: tuple[tuple[Part, Part], ...],
+        words: tuple[tuple[PatternPart, PatternPart], ...],
         place: str,
         add: int,
         size: int,
@@ -314,7 +314,13 @@ class PatternedAccess:
         return region
 
     def _part(
-        self, place: str, add: int, part: Part, size: int, signed: bool, known: dict[int, str]
+        self,
+        place: str,
+        add: int,
+        part: PatternPart,
+        size: int,
+        signed: bool,
+        known: dict[int, str],
     ) -> str:
         """16 lanes of a word; `known`: pieces that have been loaded, by offset."""
 
@@ -353,14 +359,14 @@ class PatternedAccess:
             f"shufflevector {LANES16} {one}, {LANES16} {two}, <{HALF} x i32> <{order}>"
         )
 
-    def _store_words(self, place: str, piece: Piece, rows: list[Val]) -> None:
+    def _store_words(self, place: str, piece: PatternPiece, rows: list[Val]) -> None:
         """One piece, or the words of it that are written."""
         self._store_lanes(place, piece, rows)
         with self.moves.marks.beside(place) as marks:
             if marks:
                 self._store_lanes(marks, piece, [Val(32, ONES)] * len(rows))
 
-    def _store_lanes(self, place: str, piece: Piece, rows: list[Val]) -> None:
+    def _store_lanes(self, place: str, piece: PatternPiece, rows: list[Val]) -> None:
         ir = self.ir
         sources = piece.sources
         picks = ", ".join(

@@ -22,7 +22,7 @@ from gpudbg.sm.semantics.memory import SIZES, address_of
 from gpudbg.sm.semantics.wide.memory import address_of as wide_address_of
 
 if TYPE_CHECKING:
-    from gpudbg.sm.engines.llvm.kernel.listing import Listing
+    from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
 
 _SAMPLES = (1, 2)
 """Warps of a block."""
@@ -150,7 +150,7 @@ def row_of(width: int) -> int:
     return width if 32 % width == 0 else 16
 
 
-def patterns_of(listing: Listing, row: int) -> dict[int, Pattern]:
+def patterns_of(listing: KernelListing, row: int) -> dict[int, Pattern]:
     """Address of an instruction to the pattern of its access, where there is one.
 
     Args:
@@ -258,7 +258,7 @@ def _pattern(first: U64 | None, second: U64 | None) -> Pattern | None:
 # ---- how an access is made of vectors ------------------------------------------------------
 
 
-class Part(NamedTuple):
+class PatternPart(NamedTuple):
     """16 lanes of one word.
 
     Attributes:
@@ -281,7 +281,7 @@ class Part(NamedTuple):
         return self.offset + _LINE * (max(self.picks) // HALF + 1)
 
 
-class Piece(NamedTuple):
+class PatternPiece(NamedTuple):
     """64 bytes to be stored: for each word whose it is, as (word, lane), or None.
 
     Attributes:
@@ -299,7 +299,7 @@ class Piece(NamedTuple):
 
 
 @cache
-def load_parts(pattern: Pattern, size: int) -> tuple[tuple[Part, Part], ...] | None:
+def load_parts(pattern: Pattern, size: int) -> tuple[tuple[PatternPart, PatternPart], ...] | None:
     """For each word, how both halves of a warp load it; None: not by vectors."""
     if _crooked(pattern, size):
         return None
@@ -318,21 +318,21 @@ def _crooked(pattern: Pattern, size: int) -> bool:
     return any((place - pattern[0]) % size for place in pattern)
 
 
-def _part(places: list[int], size: int) -> Part | None:
+def _part(places: list[int], size: int) -> PatternPart | None:
     first = places[0]
     if len(set(places)) == 1:
-        return Part("splat", first)
+        return PatternPart("splat", first)
     step = min(size, 4)
     if places == list(range(first, first + HALF * step, step)):
-        return Part("line", first)
+        return PatternPart("line", first)
     start = min(places) // _LINE * _LINE
     if size < 4 or any(place % 4 for place in places) or max(places) >= start + _PIECES * _LINE:
         return None
-    return Part("pick", start, tuple((place - start) // 4 for place in places))
+    return PatternPart("pick", start, tuple((place - start) // 4 for place in places))
 
 
 @cache
-def store_pieces(pattern: Pattern, size: int) -> tuple[Piece, ...] | None:
+def store_pieces(pattern: Pattern, size: int) -> tuple[PatternPiece, ...] | None:
     """The pieces of memory that a warp writes; None: it cannot be done by vectors."""
     words: dict[int, tuple[int, int]] = {}
     for lane, place in enumerate(pattern):
@@ -347,7 +347,7 @@ def store_pieces(pattern: Pattern, size: int) -> tuple[Piece, ...] | None:
     else:
         starts = sorted({place // _LINE * _LINE for place in words})
     for start in starts:
-        piece = Piece(start, tuple(words.get(start + 4 * n) for n in range(HALF)))
+        piece = PatternPiece(start, tuple(words.get(start + 4 * n) for n in range(HALF)))
         if len(piece.sources) > 2:
             return None
         pieces.append(piece)

@@ -8,7 +8,7 @@ from typing import Any
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.kernel.edges import Edges, Fallthrough
 from gpudbg.sm.engines.llvm.kernel.exits import Exits
-from gpudbg.sm.engines.llvm.kernel.listing import Listing
+from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
 from gpudbg.sm.engines.llvm.kernel.merges import Merges
 from gpudbg.sm.engines.llvm.kernel.registers import NamedState, Registers
 
@@ -43,7 +43,7 @@ class Pieces:
         exits: Exits,
         edges: Edges,
         merges: Merges,
-        listing: Listing,
+        listing: KernelListing,
         blocks: Blocks,
     ) -> None:
         self.ir, self.registers, self.exits, self.edges = ir, registers, exits, edges

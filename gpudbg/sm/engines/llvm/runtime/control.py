@@ -16,12 +16,12 @@ from contextlib import contextmanager
 
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder
-from gpudbg.sm.engines.llvm.ir.typed import Int, Pointer, Variable
+from gpudbg.sm.engines.llvm.ir.typed import Int, TypedPointer, Variable
 from gpudbg.sm.record import FIELDS
 from gpudbg.sm.residency import arena
 
 
-class Warp(Pointer):
+class Warp(TypedPointer):
     """A warp's record, whose header fields have names: `warp["active"]`."""
 
     __slots__ = ()
@@ -34,14 +34,14 @@ class Warp(Pointer):
         slot = FIELDS[name]
         self.store(8 * slot.width, value, slot.offset)
 
-    def entry(self, index: Int) -> Entry:
+    def entry(self, index: Int) -> ControlEntry:
         """An entry of the divergence stack, 0 at the bottom."""
         stack = self.at(self["stack"])
         step = self["stack_step"]
-        return Entry(self.ir, stack.at(index.zext(64) * step.zext(64)).ref)
+        return ControlEntry(self.ir, stack.at(index.zext(64) * step.zext(64)).ref)
 
 
-class Entry(Pointer):
+class ControlEntry(TypedPointer):
     """An entry of the divergence stack: a token, its lanes, where they go."""
 
     __slots__ = ()
@@ -72,7 +72,7 @@ class Entry(Pointer):
         self.store(64, target, 8)
 
 
-class Environment(Pointer):
+class Environment(TypedPointer):
     """The environment of a thread, whose fields of the grid loop have names: `env["left"]`."""
 
     __slots__ = ()
@@ -84,7 +84,7 @@ class Environment(Pointer):
         self.store(64, value, layout.FIELD[name])
 
 
-class Function:
+class ControlFunction:
     """A control function of the library, written with typed expressions.
 
     Attributes:
@@ -95,7 +95,7 @@ class Function:
     def __init__(self) -> None:
         self.ir = Builder()
         self.warp = Warp(self.ir, "%rec")
-        self.cta = Pointer(self.ir, "%cta")
+        self.cta = TypedPointer(self.ir, "%cta")
         self.env = Environment(self.ir, "%env")
 
     def integer(self, bits: int, ref: str | int) -> Int:
@@ -110,9 +110,9 @@ class Function:
         """A local variable without a value."""
         return Variable(self.ir, bits)
 
-    def pointer(self) -> Pointer:
+    def pointer(self) -> TypedPointer:
         """A local variable for a pointer."""
-        return Pointer(self.ir, self.ir.op("alloca ptr"))
+        return TypedPointer(self.ir, self.ir.op("alloca ptr"))
 
     def choose(self, condition: Int, then: str, otherwise: str) -> None:
         """Go to one of two labels by an i1."""
@@ -141,7 +141,7 @@ class Function:
         self.ir.unless(str(condition.ref), loop)
 
     @contextmanager
-    def each_warp(self, cta: Pointer) -> Iterator[Warp]:
+    def each_warp(self, cta: TypedPointer) -> Iterator[Warp]:
         """Statements for each warp of a CTA."""
         ir = self.ir
         table, count = cta.at(arena.BLOCK_BYTES), cta.load(64, arena.WARPS)
@@ -156,16 +156,16 @@ class Function:
         ir.br(head)
         ir.label(after)
 
-    def slot(self, table: Pointer, index: Int) -> Pointer:
+    def slot(self, table: TypedPointer, index: Int) -> TypedPointer:
         """The place of a pointer in a table of pointers."""
         where = f"getelementptr ptr, ptr {table.ref}, i64 {index.ref}"
-        return Pointer(self.ir, self.ir.op(where))
+        return TypedPointer(self.ir, self.ir.op(where))
 
-    def element(self, table: Pointer, index: Int) -> Warp:
+    def element(self, table: TypedPointer, index: Int) -> Warp:
         """The record that a table of pointers has at an index."""
         return Warp(self.ir, self.slot(table, index).follow().ref)
 
-    def clear(self, place: Pointer, count: Int, step: int = 16) -> None:
+    def clear(self, place: TypedPointer, count: Int, step: int = 16) -> None:
         """Zero bytes, `step` at a time; there is room for the last ones."""
         n = self.variable(64, 0)
         with self.loop() as end:

@@ -20,9 +20,9 @@ from contextlib import contextmanager
 from typing import Final
 
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.engines.llvm.ir.typed import FALSE, TRUE, Int, Pointer
+from gpudbg.sm.engines.llvm.ir.typed import FALSE, TRUE, Int, TypedPointer
 from gpudbg.sm.engines.llvm.layout import FIELD, GRID_LOOP, IDLE, LIMIT
-from gpudbg.sm.engines.llvm.runtime.control import Environment, Function
+from gpudbg.sm.engines.llvm.runtime.control import ControlFunction, Environment
 from gpudbg.sm.residency import arena
 
 ASLEEP, CALLED, GO, WORKS, DONE, WAITED = range(6)
@@ -53,19 +53,19 @@ LEAD: Final = "gpudbg_lead"
 FOLLOW: Final = "gpudbg_follow"
 
 
-class _Member(Function):
+class _Member(ControlFunction):
     """A function of the leader's or a follower's."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.team = Pointer(self.ir, "%team")
+        self.team = TypedPointer(self.ir, "%team")
 
-    def box(self, number: Int) -> Pointer:
+    def box(self, number: Int) -> TypedPointer:
         """A box of the team."""
         behind = number * BOX_BYTES
         return self.team.at(HEAD_BYTES).at(behind)
 
-    def change(self, box: Pointer, state: int) -> Int:
+    def change(self, box: TypedPointer, state: int) -> Int:
         """Set the state of a box; what it was."""
         return self.integer(64, self.ir.op(f"atomicrmw xchg ptr {box.ref}, i64 {state} acq_rel"))
 
@@ -78,7 +78,7 @@ class _Member(Function):
         return self.integer(64, self.ir.op(call))
 
     def exchange(
-        self, box: Pointer, state: Int | int, new: int | Int, done: str, other: str
+        self, box: TypedPointer, state: Int | int, new: int | Int, done: str, other: str
     ) -> None:
         """Set the state of a box if it is the expected one; go to a label for each case."""
         given = [value.ref if isinstance(value, Int) else value for value in (state, new)]
@@ -87,7 +87,9 @@ class _Member(Function):
         done_so = self.integer(1, self.ir.op(f"extractvalue {{i64, i1}} {pair}, 1"))
         self.choose(done_so, done, other)
 
-    def spin(self, box: Pointer, news: dict[int, str], tired: str, most: Int | int = SPINS) -> None:
+    def spin(
+        self, box: TypedPointer, news: dict[int, str], tired: str, most: Int | int = SPINS
+    ) -> None:
         """Spin on a state: go to its label in `news`, or after `most` reads to `tired`."""
         spins = self.variable(64, 0)
         with self.loop() as end:
@@ -107,7 +109,7 @@ class _Member(Function):
         """Let another thread have the processor."""
         self.ir.op(f"call i32 {self.team.follow(YIELD).ref}()")
 
-    def run(self, box: Pointer) -> None:
+    def run(self, box: TypedPointer) -> None:
         """Run the grid loop, give CTAs to a thief that asks, and steal when no warp is ready; write
         why the loop returned, and stop the other members where Python is needed."""
         ir = self.ir
@@ -127,7 +129,7 @@ class _Member(Function):
         ir.label(limit)
         asks = box.load_atomic(ASKED)
         with self.when(asks.differs(0)):
-            thief = Pointer(ir, ir.op(f"inttoptr i64 {asks.ref} to ptr")).follow(ENVIRONMENT)
+            thief = TypedPointer(ir, ir.op(f"inttoptr i64 {asks.ref} to ptr")).follow(ENVIRONMENT)
             self.give(environment, thief, "false")
             box.store_atomic(0, ASKED)
         self.exchange(environment.at(layout.STOP), GIVE, 0, again, end)
@@ -142,13 +144,13 @@ class _Member(Function):
         ir.label(end)
         box.store_atomic(0, RUNS)
 
-    def give(self, from_: Pointer, to: Pointer, all_: str) -> None:
+    def give(self, from_: TypedPointer, to: TypedPointer, all_: str) -> None:
         """Call `_give`."""
         given = f"ptr %team, ptr {from_.ref}, ptr {to.ref}, i1 {all_}"
         self.ir.line(f"call void @give({given})")
 
     @contextmanager
-    def each_box(self, first: int = 1) -> Iterator[Pointer]:
+    def each_box(self, first: int = 1) -> Iterator[TypedPointer]:
         """Loop over the boxes of members with work; those of followers unless `first` is 0."""
         ir = self.ir
         n = self.variable(64, first)
@@ -202,7 +204,7 @@ def _lead() -> str:
     return f.close(f"define void @{LEAD}(ptr %team)")
 
 
-def _await(f: _Member, box: Pointer) -> None:
+def _await(f: _Member, box: TypedPointer) -> None:
     """Wait until a follower is done, or take its work back before it has begun."""
     ir = f.ir
     back, look, tired, wait, done = (
@@ -226,7 +228,7 @@ def _await(f: _Member, box: Pointer) -> None:
 def _follow() -> str:
     """Sleep and work until there is nothing more to read."""
     f = _Member()
-    ir, box = f.ir, Pointer(f.ir, "%box")
+    ir, box = f.ir, TypedPointer(f.ir, "%box")
     ir.line("%word = alloca i64")
     ir.line(f"%team = load ptr, ptr {box.at(TEAM).ref}")
     ir.br("sleep")
@@ -309,7 +311,7 @@ def _share_numbers(f: _Member, to: Environment, all_: Int) -> None:
         to["own_end"] = end
 
 
-def _bring_first(f: _Member, ring: Pointer, count: Int, warps: Int) -> None:
+def _bring_first(f: _Member, ring: TypedPointer, count: Int, warps: Int) -> None:
     """Swap the CTA in turn with the first one of the ring."""
     current = f.env["current"]
     last = f.env["position"] - 1
@@ -334,7 +336,7 @@ def _bring_first(f: _Member, ring: Pointer, count: Int, warps: Int) -> None:
 def _steal() -> str:
     """Ask the other members for CTAs, one after another; whether one gave some."""
     f = _Member()
-    ir, box = f.ir, Pointer(f.ir, "%box")
+    ir, box = f.ir, TypedPointer(f.ir, "%box")
     mine = Environment(ir, box.follow(ENVIRONMENT).ref)
     had = mine["ring_count"]
     me = f.integer(64, ir.op("ptrtoint ptr %box to i64"))
