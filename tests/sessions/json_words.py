@@ -58,6 +58,7 @@ bytes_per_layer: bytes of a layer
 bytes_per_texel: bytes of a texel
 card: what a fault, trap or deadlock shows, line by line; empty for other stops
 cause: what took the warp to the handler
+cluster: blocks of a cluster of a launch, as text; empty where none was asked for
 cc: whether the condition code is read or written
 certain: numbers of the error table that the line fits for certain
 certainty: documented, inferred or modelled
