@@ -26,7 +26,7 @@ _TEXTS_LIMIT = 1 << 14
 _MUFU_LOW, _MUFU_64H = 74, (6, 7)
 """Where MUFU names its function, and the functions of the high word of an f64."""
 _SCOREBOARDS = 6
-_NAMES = {"R": "R", "U": "UR", "P": "P", "Q": "UP"}
+_NAMES = {"R": "R", "U": "UR", "P": "P", "Q": "UP", "V": "???"}
 _STANDARD = {"R": 8, "P": 3, "Q": 3}
 _QUIET = {"f32": 22, "mufu": 22, "f64h": 19, "f16": 9, "bf16": 6}
 """The bit that tells a quiet NaN from a signalling one."""
@@ -166,7 +166,7 @@ class Site:
 
 
 # ---- numbers and registers -------------------------------------------------------------
-CORE = re.compile(r"(SR|[RUPQBIST])(=?-?[\d:+]*\d)?((?:\*\d+)?)((?:\+\d+)?)(\^?)(.*)")
+CORE = re.compile(r"(SR|[RUPQBISTV])(=?-?[\d:+]*\d)?((?:\*\d+)?)((?:\+\d+)?)(\^?)(.*)")
 
 
 def number_text(value: int) -> str:
@@ -246,7 +246,7 @@ class Core:
         """Its text."""
         value, arch = self.value(), self.arch
         match self.letter:
-            case "R" | "U" | "P" | "Q":
+            case "R" | "U" | "P" | "Q" | "V":
                 name = _named(self.letter, self.zero, _NAMES[self.letter])
                 return lambda word, pc: name(value(word))
             case "B":
@@ -325,7 +325,9 @@ _EXPECTED = {
 }  # fmt: skip
 _SPECIAL = re.compile(r"[A-Za-z][\w.]*")
 _PATTERNS = {
-    letter: re.compile(rf"{name}(?:(\d{{1,4}})|{'T' if letter in 'PQ' else 'Z'})(?![\w])")
+    letter: re.compile(
+        rf"{re.escape(name)}(?:(\d{{1,4}})|{'T' if letter in 'PQ' else 'Z'})(?![\w])"
+    )
     for letter, name in _NAMES.items()
 } | {"B": re.compile(r"(?:SB|INVALID)(\d{1,4})(?!\d)")}
 
