@@ -12,7 +12,8 @@ modifiers   `.TEXT` fixed; `.TEXT@BIT` printed when the bit is set, `.TEXT@!BIT`
             `NAME@BITS` a list of `values.tbl`; `(a/b/c)@BITS` a list in place.
             In lists: `_` nothing, `?` refused, `*` .INVALIDn, `-*` INVALIDn, `%` .???n, `-%` ???n,
             `TOKENxN` the token N times.
-operands    R U P Q (UP) V (a uniform register that prints as ???n) B (scoreboard) and the lowest bit, or all bits; I unsigned, S signed,
+operands    R U P Q (UP) V (U that prints as ???n) B (scoreboard) and the lowest bit, or all
+            bits; I unsigned, S signed,
             T target relative to the next instruction, each with `*SCALE` and `+ADD`; `f32@LOW`,
             `f64h@LOW`, `f16@LOW`, `bf16@LOW`; `SR` special register; `NBITS=NAME` a word of a list;
             `'TEXT`; places such as `c[I58:54][S53:40*4]` or `[R24.64,U64!,S63:40]`, whose members
