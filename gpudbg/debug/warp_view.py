@@ -12,6 +12,7 @@ w.lane(5).P[0] = True
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -21,6 +22,8 @@ from gpudbg import html
 from gpudbg.answers.words import dim
 from gpudbg.debug.focus.focus import thread_of
 from gpudbg.debug.stops.standing import standing_pc
+from gpudbg.debug.values import shared_registers
+from gpudbg.debug.values.lane_groups import LaneGroup, lane_groups
 from gpudbg.debug.values.lanes import FLAGS, LANES, RZ, array_mask, fixed, mask_array
 from gpudbg.errors import UsageError
 from gpudbg.public import public_names
@@ -258,6 +261,54 @@ class PredicateFile(_File):
         return _numbers(value).astype(bool)
 
 
+class UniformFile(RegisterFile):
+    """UR0, UR1, … of a warp from sm_75 on: what each lane's group sees; older ones have none."""
+
+    kind = "uniform registers"
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} of warp {self._state.slot} on sm {self._state.sm}>"
+
+    def __len__(self) -> int:
+        return shared_registers.uniform_count(self._state)
+
+    def _number(self, index: Any) -> int:
+        name = index.strip().removeprefix("$").upper() if isinstance(index, str) else ""
+        return super()._number("R" + name.removeprefix("UR") if name.startswith("UR") else index)
+
+    def _row(self, index: int) -> NDArray[np.uint32]:
+        if index == RZ:
+            return np.zeros(LANES, np.uint32)
+        if not 0 <= index < len(self):
+            known = f"the architecture has UR0 to UR{len(self) - 1}" if len(self) else "it has none"
+            raise UsageError(f"no uniform register UR{index}", known)
+        row: NDArray[np.uint32] = self._state.UR[index]
+        return row
+
+
+class UniformPredicateFile(PredicateFile):
+    """UP0..UP6 of a warp from sm_75 on; 7 is UPT, always true."""
+
+    def _number(self, index: Any) -> int:
+        name = index.strip().removeprefix("$").upper() if isinstance(index, str) else ""
+        return super()._number(name.removeprefix("U") if name.startswith("UP") else index)
+
+    def _check(self, index: int) -> None:
+        if not shared_registers.uniform_count(self._state):
+            raise UsageError(f"no uniform predicate UP{index}", "the architecture has none")
+        super()._check(index)
+
+    def _get(self, index: int) -> NDArray[Any]:
+        self._check(index)
+        return mask_array(0xFFFFFFFF if index == 7 else int(self._state.uniform_predicates[index]))
+
+    def _set(self, index: int, values: NDArray[Any]) -> None:
+        self._check(index)
+        if index == 7:
+            raise UsageError("UPT is always true")
+        self._state.uniform_predicates[index] = array_mask(values)
+
+
 class LaneView:
     """One lane of a warp: a CUDA thread."""
 
@@ -289,6 +340,16 @@ class LaneView:
     def L(self) -> PairFile:  # noqa: N802 - as in expressions
         """Pairs of the lane's registers as 64-bit integers."""
         return PairFile(self._view.state, self.index)
+
+    @property
+    def UR(self) -> UniformFile:  # noqa: N802 - the uniform registers' name in SASS
+        """Uniform registers as the lane's group sees them."""
+        return UniformFile(self._view.state, self.index)
+
+    @property
+    def UP(self) -> UniformPredicateFile:  # noqa: N802 - the uniform predicates' name in SASS
+        """Uniform predicates as the lane's group sees them."""
+        return UniformPredicateFile(self._view.state, self.index)
 
     @property
     def CC(self) -> dict[str, bool]:  # noqa: N802 - the condition code's name in SASS
@@ -460,6 +521,32 @@ class WarpView:
     def L(self) -> PairFile:  # noqa: N802 - as in expressions
         """Pairs of registers as uint64: `L[4]` is R5:R4 in 32 lanes."""
         return PairFile(self.state)
+
+    @property
+    def UR(self) -> UniformFile:  # noqa: N802 - the uniform registers' name in SASS
+        """Uniform registers, from sm_75 on: `UR[4]` is what the 32 lanes' groups see."""
+        return UniformFile(self.state)
+
+    @property
+    def UP(self) -> UniformPredicateFile:  # noqa: N802 - the uniform predicates' name in SASS
+        """Uniform predicates, likewise."""
+        return UniformPredicateFile(self.state)
+
+    @property
+    def B(self) -> NDArray[np.uint32]:  # noqa: N802 - the convergence barriers' name in SASS
+        """Convergence barriers, from sm_70 on: `B[0, lane]` is the mask of lanes that B0 of the
+        lane waits for; shape (16, 32).
+        """
+        masks = [shared_registers.barrier_masks(self.state, lane) for lane in range(LANES)]
+        return fixed(np.array(masks, np.uint32).T.copy())
+
+    @property
+    def groups(self) -> tuple[LaneGroup, ...]:
+        """Lanes with one pc, from sm_70 on, that which runs next first: mask, pc (an offset),
+        state, and what they wait for.
+        """
+        found = lane_groups(self.state)
+        return tuple(replace(group, pc=self.offset(group.pc)) for group in found)
 
     @property
     def stack(self) -> tuple[tuple[str, int, int], ...]:

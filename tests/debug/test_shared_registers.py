@@ -60,3 +60,25 @@ def test_sm_70_has_no_uniform_registers() -> None:
     session.command("set $B0 = 7")
     assert session.command("print $B0").text.endswith("7")
     assert {"CC", "pc"} <= set(register_names(session))
+
+
+def test_python_reads_and_writes_them() -> None:
+    """`warp.UR`, `.UP`, `.B` and `.groups`; of one lane, too."""
+    session = launched("divergence", "sm_80")
+    session.step(30)
+    warp = session.warp()
+    warp.UR[9] = 5
+    assert (warp.UR["UR9"].tolist(), warp.lane(3).UR[9]) == ([5] * 32, 5)
+    warp.UP[2] = True
+    assert warp.lane(1).UP["UP2"] is True
+    assert warp.UP["UPT"].all()
+    assert warp.B.shape == (16, 32)
+    group = next(g for g in warp.groups if g.state == "converging")
+    assert group.members == 0xFFFFFFFF
+    assert warp.lane(group.mask.bit_length() - 1).pc == group.pc
+    with pytest.raises(gpudbg.UsageError, match="no uniform register UR63"):
+        warp.UR[63]
+    old = launched("divergence", "sm_50").warp()
+    assert (len(old.UR), old.groups) == (0, ())
+    with pytest.raises(gpudbg.UsageError, match="it has none"):
+        old.UR[0]

@@ -25,6 +25,7 @@ from gpudbg.frontends.tui.app import GpudbgApp
 from gpudbg.frontends.tui.screens.main import MainScreen
 from gpudbg.frontends.tui.widgets.base import LinePane
 
+from ..debug.modern import launched
 from .helpers import DIVERGE, OOB, PATIENCE_S, TRAP, make_app, open_first, open_kernel
 
 KEYS = sorted(
@@ -42,6 +43,11 @@ PROGRAMS = (
     lambda: open_kernel("fault_oob_global", OOB),
     lambda: open_kernel("fault_trap", TRAP),
     lambda: open_kernel("divergence", DIVERGE),
+    lambda: launched("divergence", "sm_80"),
+    lambda: launched("mma_f16", "sm_80"),
+    lambda: launched("recursion", "sm_90"),
+    lambda: launched("its_handoff", "sm_75"),
+    lambda: launched("warp_ops", "sm_120"),
 )
 SIZES = ((80, 24), (120, 40), (200, 60), (40, 10), (20, 5), (132, 43), (300, 90), (1, 1))
 

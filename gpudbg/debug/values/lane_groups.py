@@ -204,13 +204,6 @@ def shown_group(inferior: Inferior, warp: WarpState) -> LaneGroup | None:
     return next(iter(lane_groups(warp)), None)
 
 
-def barrier_masks(warp: WarpState, lane: int) -> tuple[int, ...]:
-    """What the convergence barriers hold in a lane: B0 to B15."""
-    if not warp.has_groups:
-        return ()
-    return tuple(warp.shown_groups.mask_of_lane(n, lane) for n in range(machine.BARRIERS))
-
-
 def shown_lane(inferior: Inferior, warp: WarpState, group: LaneGroup) -> int:
     """The lane whose calls a warp is shown by: the focused one, else the group's first."""
     focus = inferior.focus

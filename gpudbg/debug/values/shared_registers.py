@@ -101,6 +101,13 @@ def read(warp: WarpState, register: SharedRegister) -> NDArray[np.uint32]:
     return np.array(masks, np.uint32)
 
 
+def barrier_masks(warp: WarpState, lane: int) -> tuple[int, ...]:
+    """What the convergence barriers hold in a lane: B0 to B15."""
+    if not warp.has_groups:
+        return ()
+    return tuple(warp.shown_groups.mask_of_lane(n, lane) for n in range(BARRIERS))
+
+
 def write(warp: WarpState, register: SharedRegister, value: int, lane: int) -> None:
     """Give a register another value in all lanes of a lane's group.
 
