@@ -20,6 +20,7 @@ from gpudbg.bits import lanes_of
 from gpudbg.isa.operands import PT, RZ, Address, Imm, Pred, Reg
 from gpudbg.mem.lanes import FULL, bools
 from gpudbg.sanitizer.barriers import shuffle_sources
+from gpudbg.sanitizer.facts import data_of
 from gpudbg.sanitizer.findings import Finding, Severity
 from gpudbg.sanitizer.monitor import Check, Executed, Touch
 
@@ -66,6 +67,7 @@ class Shadow:
         origin: index into the list of origins, (256, 32); 0: the register itself.
         predicates: mask of lanes in which each is undefined.
         sources: origin of each predicate.
+        uniform: uniform registers that are undefined, and the origin of each.
     """
 
     bits: U32
@@ -73,6 +75,7 @@ class Shadow:
     origin: npt.NDArray[np.int32]
     predicates: list[int]
     sources: list[int]
+    uniform: dict[int, int] = field(default_factory=dict)
     local: dict[int, U8] = field(default_factory=dict)
 
 
@@ -180,7 +183,7 @@ class DefinednessCheck(Check):
     # ---- registers -----------------------------------------------------------------------
     def _propagate(self, shadow: Shadow, warp: WarpState, insn: Any, lanes: int) -> None:
         writes = insn.writes()
-        if not writes.registers and not writes.predicates:
+        if not writes.registers and not writes.predicates and not writes.uniform:
             return
         chosen = bools(lanes)
         exact = _exact(shadow, warp, insn, lanes)
@@ -197,6 +200,11 @@ class DefinednessCheck(Check):
         bits, origin = self._sources(shadow, insn)
         made = np.where(bits != 0, ALL, np.uint32(0))
         derived = _lanes(made)
+        for index in writes.uniform:
+            shadow.uniform.pop(index, None)
+            if derived & lanes:
+                first = next(iter(lanes_of(derived & lanes)))
+                shadow.uniform[index] = int(origin[first])
         for index in writes.registers:
             _put(shadow, index, made, derived, origin, chosen, lanes)
         _put_predicates(shadow, writes.predicates, derived, origin, lanes)
@@ -211,6 +219,10 @@ class DefinednessCheck(Check):
             if row.any():
                 bits |= row
                 origin = np.where(row != 0, shadow.origin[index], origin)
+        for index in reads.uniform:
+            if index in shadow.uniform:
+                bits = np.full(32, ALL, np.uint32)
+                origin = np.full(32, shadow.uniform[index], np.int32)
         guard = insn.guard[0] if not insn.uniform_guard else PT
         for index in reads.predicates:
             if index < 7 and index != guard and shadow.predicates[index]:
@@ -275,7 +287,7 @@ class DefinednessCheck(Check):
         return self._global.row(allocation), address - allocation.base
 
     def _store(self, step: Executed, touch: Touch) -> None:
-        data = step.insn.o.get("b")
+        data = data_of(step.insn)
         shadow = self._shadow(step.warp)
         index = data.index if isinstance(data, Reg) else RZ
         bad, first = 0, 0
@@ -297,7 +309,7 @@ class DefinednessCheck(Check):
 
     def _atomic(self, step: Executed, touch: Touch) -> None:
         shadow = self._shadow(step.warp)
-        data = step.insn.o.get("b")
+        data = data_of(step.insn)
         if isinstance(data, Reg) and not data.is_zero:
             bad = _lanes(shadow.bits[data.index]) & touch.lanes
             if bad:
@@ -393,8 +405,12 @@ def _exact(shadow: Shadow, warp: WarpState, insn: Any, lanes: int) -> Rows | Non
     if not isinstance(destination, Reg) or destination.count != 1 or destination.file != "R":
         return None
     op = insn.op
-    if op in _MOVES:
-        return {destination.index: _of(shadow, insn.o.get("b"))}
+    if op in _MOVES or (op == "IMAD" and ".MOV" in insn.text()):
+        # The source: `b` on sm_50 to sm_62, `a` from sm_70 on, `c` of an IMAD.
+        source = next((insn.o[s] for s in ("c", "b", "a") if isinstance(insn.o.get(s), Reg)), None)
+        if source is not None and source.file != "R":
+            return None
+        return {destination.index: _of(shadow, source)}
     if op in ("SEL", "FSEL"):
         return _select(shadow, warp, insn, destination.index)
     if op == "SHFL":
@@ -460,8 +476,10 @@ def _number(warp: WarpState, operand: Any) -> U32 | None:
 
 
 def _bitwise(shadow: Shadow, warp: WarpState, insn: Any, index: int) -> Rows | None:
+    if insn.op == "LOP3":
+        return _lookup(shadow, warp, insn, index)
     slots = [s for s in ("a", "b", "c") if isinstance(insn.o.get(s), Reg | Imm)]
-    if insn.op == "LOP3" or len(slots) != 2:
+    if len(slots) != 2:
         return None
     (a, ua), (b, ub) = ((_number(warp, insn.o[s]), _of(shadow, insn.o[s])) for s in slots)
     if a is None or b is None:
@@ -481,6 +499,35 @@ def _bitwise(shadow: Shadow, warp: WarpState, insn: Any, index: int) -> Rows | N
         bits = np.asarray(ua[0] | ub[0], np.uint32)
     origin = np.where(np.asarray(ua[0]) != 0, ua[2], ub[2])
     return {index: (np.asarray(bits, np.uint32), ua[1] | ub[1], origin)}
+
+
+def _lookup(shadow: Shadow, warp: WarpState, insn: Any, index: int) -> Rows | None:
+    """LOP3: a bit is undefined where the table gives another one for other undefined bits."""
+    table, given = insn.o.get("imm"), [insn.o.get(s) for s in ("a", "b", "c")]
+    if not isinstance(table, Imm) or any(isinstance(o, Reg) and o.file != "R" for o in given):
+        return None
+    values = [_number(warp, operand) for operand in given]
+    if any(value is None for value in values):
+        return None
+    undefined = [_of(shadow, operand) for operand in given]
+    found, first = np.zeros(32, np.uint32), None
+    for choice in range(8):
+        chosen = [
+            np.asarray(v ^ u[0] if choice >> n & 1 else v, np.uint32)
+            for n, (v, u) in enumerate(zip(values, undefined, strict=True))
+        ]
+        made = np.zeros(32, np.uint32)
+        for row in range(8):
+            if int(table.value) >> row & 1:
+                a, b, c = (v if row >> 2 - n & 1 else ~v for n, v in enumerate(chosen))
+                made |= a & b & c
+        first = made if first is None else first
+        found |= made ^ first
+    origin: Any = 0
+    for bits_of, _, source in undefined:
+        origin = np.where(np.asarray(bits_of) != 0, source, origin)
+    derived = undefined[0][1] | undefined[1][1] | undefined[2][1]
+    return {index: (found, derived, origin)}
 
 
 def _shift(shadow: Shadow, insn: Any, index: int) -> Rows | None:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
+from gpudbg.isa.operands import Reg
+
 NONE, CTA, GPU, SYS = range(4)
 """Scopes; each includes those before it."""
 
@@ -66,3 +68,9 @@ def _facts(op: str, suffixes: tuple[str, ...]) -> Facts:
         if "CV" in suffixes or "WT" in suffixes:
             return Facts(strong=SYS)
     return Facts()
+
+
+def data_of(insn: Any) -> Any:
+    """The operand that a store or atomic takes its data from, None where there is none."""
+    # The first register beside the address: `b` on sm_50 to sm_62, `a` from sm_70 on.
+    return next((insn.o[s] for s in ("a", "b") if isinstance(insn.o.get(s), Reg)), None)

@@ -96,6 +96,7 @@ class HeapSites(Check):
 
     Attributes:
         made, freed: by block.
+        last_free: the latest call of free, whatever it was given.
     """
 
     def __init__(self, places: Places, memory: DeviceMemory) -> None:
@@ -103,13 +104,16 @@ class HeapSites(Check):
         self._last: dict[int, int] = {}
         self.made: dict[Allocation, Access] = {}
         self.freed: dict[Allocation, Access] = {}
+        self.last_free: Access | None = None
 
     def before(self, warp: WarpState, pc: int, insn: Any, lanes: int) -> None:
         if insn.op != "SYSCALL":
             self._last[id(warp)] = pc
-        elif insn.name == "free":
+        elif insn.name == "free" and lanes:
+            site = self._last.get(id(warp), pc)
+            first = next(iter(lanes_of(lanes)))
+            self.last_free = self._places.access("free", site, warp, first)
             for lane, found in self._blocks(warp, lanes):
-                site = self._last.get(id(warp), pc)
                 self.freed[found] = self._places.access(
                     "free", site, warp, lane, address=found.base, size=found.size
                 )

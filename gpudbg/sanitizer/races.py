@@ -21,7 +21,7 @@ import numpy as np
 from gpudbg.bits import lanes_of
 from gpudbg.mem.lanes import bools
 from gpudbg.sanitizer.clocks import EMPTY, Knowledge, Row, Rows, joined
-from gpudbg.sanitizer.facts import CTA, GPU, NONE, Facts, facts_of
+from gpudbg.sanitizer.facts import CTA, GPU, NONE, Facts, data_of, facts_of
 from gpudbg.sanitizer.findings import Access, Finding
 from gpudbg.sanitizer.monitor import Check, Executed, Touch
 from gpudbg.sm.state import RZ
@@ -215,9 +215,16 @@ class RaceCheck(Check):
                 self._touch(clock, step, touch, facts)
 
     def _fence(self, clock: WarpClock, step: Executed, scope: int) -> None:
-        lanes = step.active if self._lock_step else step.lanes
-        group = clock.group(lanes)
-        group.knowledge = group.whole(clock.number).fenced(scope >= GPU)
+        if self._lock_step:
+            group = clock.group(step.active)
+            group.knowledge = group.whole(clock.number).fenced(scope >= GPU)
+            return
+        for lane in lanes_of(step.lanes):
+            # Each publishes its own work, which the others do not come after.
+            group = clock.group(1 << lane)
+            whole = group.whole(clock.number)
+            whole.seen[clock.number][lane] = clock.tick
+            group.knowledge = whole.fenced(scope >= GPU)
 
     # ---- barriers ----------------------------------------------------------------------
     def barrier(self, step: Executed, arrival: Arrival, released: Sequence[WarpState]) -> None:
@@ -448,7 +455,7 @@ def _cause(old: Record, made: Record) -> str:
 
 def _same_data(step: Executed, touch: Touch, number: int, lanes: int) -> bool:
     """Whether lanes of one store write the same to a granule."""
-    data = step.insn.o.get("b")
+    data = data_of(step.insn)
     index = getattr(data, "index", None)
     if index is None:
         return False

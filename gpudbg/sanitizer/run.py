@@ -40,7 +40,9 @@ from gpudbg.sanitizer.suppressions import Suppressions
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
+    from gpudbg.debug.stops.records import ErrorRecord
     from gpudbg.debug.stops.stop import Stop
+    from gpudbg.sanitizer.findings import Access
 
 _FREES: Final = {True: "double_free", False: "invalid_free"}
 
@@ -228,7 +230,7 @@ class _Run:
         self.sites += performance.sites()
         for hazard in hazards.findings if hazards is not None else ():
             self.findings.add(("hazard", hazard.second.pc, hazard.kind), partial(_hazard, hazard))
-        return self._ended(stop, places, session)
+        return self._ended(stop, places, sites)
 
     def _members(self, session: DebugSession, places: Places, sites: HeapSites) -> list[Check]:
         options, findings = self.options, self.findings
@@ -262,33 +264,29 @@ class _Run:
             members.append(BarrierCheck(findings, places))
         return members
 
-    def _ended(self, stop: Stop, places: Places, session: DebugSession) -> bool:
+    def _ended(self, stop: Stop, places: Places, sites: HeapSites) -> bool:
         """What a stop that is not the launch's end means."""
         if stop.kind == "exited" and not stop.errors:
             return True
         for error in stop.errors:
             if error.access == "free":
                 freed = "freed" in error.nearest or "freed" in error.detail
-                self._add_free(error, _FREES[freed], places)
+                self._add_free(error, _FREES[freed], sites.last_free)
                 return False
         if stop.kind == "deadlock":
-            self._add_deadlock(stop, places, session)
+            self._add_deadlock(stop, places)
         else:
             self.faults.append(stop.message)
         return False
 
-    def _add_free(self, error: Any, kind: str, places: Places) -> None:
-        pc = error.pc + places.base
-        one = places.access_of(
-            "free", pc, error.block or (0, 0, 0), error.thread or (0, 0, 0),
-            error.lanes[0] if error.lanes else 0, 0, address=error.address,
-        )  # fmt: skip
+    def _add_free(self, error: ErrorRecord, kind: str, site: Access | None) -> None:
+        sides = (replace(site, address=error.address),) if site is not None else ()
         found = Finding(
-            kind, "error", "", "global", None, (one,), allocation=error.nearest, where=error.detail
+            kind, "error", "", "global", None, sides, allocation=error.nearest, where=error.detail
         )
-        self.findings.add((kind, pc), lambda: found)
+        self.findings.add((kind, site.pc if site is not None else None), lambda: found)
 
-    def _add_deadlock(self, stop: Stop, places: Places, session: DebugSession) -> None:
+    def _add_deadlock(self, stop: Stop, places: Places) -> None:
         pc = (stop.pc or 0) + places.base
         one = places.access_of(
             "barrier", pc, stop.block or (0, 0, 0), stop.thread or (0, 0, 0), stop.lane or 0,
