@@ -67,7 +67,7 @@ def begin(
     if not gpu.fixed_sms:
         gpu.num_sms = max(gpu.num_sms, -(-config.cluster_size // config.ctas_per_sm))
     banks = _banks(module, kernel)
-    params_at = _addressed(module, entry, banks)
+    params_at = _addressed(module, entry, banks) if is_wide(gpu.arch) else None
     constants = module.segments.get(f"{CONST_PREFIX}3")
     constants_at = constants.base if constants is not None else 0
     places = launch_words(gpu.arch)
@@ -89,7 +89,8 @@ def begin(
     if not limit:
         raise UsageError(f"{kernel}: {config.warps} warps are more than an SM's max_warps")
     config = replace(config, ctas_per_sm=min(config.ctas_per_sm, limit))
-    check_places(config, gpu.num_sms)
+    if config.cluster_size > 1:
+        check_places(config, gpu.num_sms)
     residency = Residency(config, image.entries[kernel], gpu.num_sms, limits_of(gpu.arch).warps)
     traps = TrapUnit(
         gpu.arch,
@@ -200,7 +201,7 @@ def _addressed(module: Module, kernel: Kernel, banks: dict[int, ByteStore]) -> A
     From sm_70 on a parameter passed by value (a structure, a tensor map) has an address in global
     memory; numbers and pointers are only ever read from the bank.
     """
-    if not is_wide(module.gpu.arch) or all(p.size <= SCALAR_BYTES for p in kernel.params):
+    if all(p.size <= SCALAR_BYTES for p in kernel.params):
         return None
     held = banks[0]
     made = module.gpu.memory.allocate(held.size, "the kernel's parameters", "parameters")

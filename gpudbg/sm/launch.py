@@ -169,7 +169,8 @@ def plan(
     _check_dimensions(kernel, grid, block)
     if shared_dynamic < 0:
         raise UsageError(f"{kernel.name}: {shared_dynamic} bytes of dynamic shared memory")
-    cluster = _checked_cluster(kernel, arch, grid, cluster)
+    if cluster is not None or kernel.cluster is not None:
+        cluster = _checked_cluster(kernel, arch, grid, cluster)
     limits = limits_of(arch)
     threads = block[0] * block[1] * block[2]
     warps = -(-threads // WARP_SIZE)
@@ -192,6 +193,8 @@ def plan(
         fits.append(limits.shared // _round(shared, SHARED_UNIT))
     if barriers:
         fits.append(limits.barriers // barriers)
+    if age(arch)[0] >= 90:
+        registers = max(registers, _asked_registers(kernel))
     return LaunchConfig(
         kernel=kernel,
         grid=grid,
@@ -200,7 +203,7 @@ def plan(
         shared_bytes=shared,
         local_bytes=local_bytes(kernel, stack_bytes, calls),
         local_low=_round(kernel.local_bytes, 16) if raw else 0,
-        registers=min(max(registers, _asked_registers(kernel, arch)), 255),
+        registers=min(registers, 255),
         barriers=barriers,
         stack_entries=stack_entries or DEFAULT_STACK_ENTRIES,
         warps=warps,
@@ -216,10 +219,8 @@ _USETMAXREG = (0x9C8, 0x3C8)
 """Opcodes of USETMAXREG with a number, and with a register."""
 
 
-def _asked_registers(kernel: Kernel, arch: str) -> int:
+def _asked_registers(kernel: Kernel) -> int:
     """Most registers of a thread that the kernel's warps ask for while they run (USETMAXREG)."""
-    if age(arch)[0] < 90:
-        return 0
     code = kernel.code
     words = np.frombuffer(code[: len(code) & -16], np.uint64)[::2]
     opcodes = words & np.uint64(0xFFF)
@@ -268,8 +269,12 @@ def constant_bank_0(
         address: device address of the bank, where it has one.
     """
     words = _launch_words(config, layout, grid_id, constants, sms, places)
-    _long(words, places.parameters, address and address + places.at_parameters * base_of(config))
-    words |= _cluster_words(config, places)
+    base = config.kernel.param_base
+    if places.parameters >= 0:
+        first = address and address + places.at_parameters * base
+        words[places.parameters], words[places.parameters + 4] = first, first >> 32
+    if places.clusters >= 0:
+        words |= _cluster_words(config, places)
     if not places.wide_windows and layout.shared_window >> 32:
         words |= {
             0x100: layout.shared_window >> 32,
@@ -279,22 +284,11 @@ def constant_bank_0(
             0x108: 0,
             0x10C: 0xFFFF,
         }
+    data = bank.writable()
     for offset, value in words.items():
         if 0 <= offset and offset + 4 <= min(bank.size, config.kernel.param_base):
-            bank.writable()[offset : offset + 4].view("<u4")[0] = value & 0xFFFF_FFFF
-    base = base_of(config)
-    bank.writable()[base : base + len(params)] = np.frombuffer(params, np.uint8)
-
-
-def base_of(config: LaunchConfig) -> int:
-    """Where the kernel's parameters begin in the bank."""
-    return config.kernel.param_base
-
-
-def _long(words: dict[int, int], offset: int, value: int) -> None:
-    """Enter a 64-bit word, where there is a place for it."""
-    if offset >= 0:
-        words[offset], words[offset + 4] = value, value >> 32
+            data[offset : offset + 4].view("<u4")[0] = value & 0xFFFF_FFFF
+    data[base : base + len(params)] = np.frombuffer(params, np.uint8)
 
 
 def _cluster_words(config: LaunchConfig, at: LaunchWords) -> dict[int, int]:
@@ -303,8 +297,6 @@ def _cluster_words(config: LaunchConfig, at: LaunchWords) -> dict[int, int]:
     Code divides the CTA's coordinates by multiplying with the reciprocal as f32, which is rounded
     up so that the quotient's integer part is exact for up to 2**24 CTAs.
     """
-    if at.clusters < 0:
-        return {}
     words = {at.clusters: int(config.clustered), at.cluster_size: config.cluster_size}
     for n, (size, count) in enumerate(zip(config.cluster, config.grid, strict=True)):
         words[at.cluster + 4 * n] = size
@@ -338,7 +330,8 @@ def _launch_words(
     else:
         words |= windows
     for offset, value in longs:
-        _long(words, offset, value)
+        if offset >= 0:
+            words[offset], words[offset + 4] = value, value >> 32
     return words
 
 
@@ -374,7 +367,8 @@ def check_places(config: LaunchConfig, sms: int) -> None:
 
 def _check_dimensions(kernel: Kernel, grid: Dim, block: Dim) -> None:
     for what, dims, most in (("grid", grid, MAX_GRID), ("block", block, MAX_BLOCK)):
-        if any(not 1 <= size <= limit for size, limit in zip(dims, most, strict=True)):
+        # Without a generator: a launch is to cost few calls.
+        if min(dims) < 1 or dims[0] > most[0] or dims[1] > most[1] or dims[2] > most[2]:
             raise UsageError(f"{kernel.name}: {what} {dims} is outside 1..{most}")
     threads = block[0] * block[1] * block[2]
     _check(kernel, "block", threads, MAX_THREADS, "threads")

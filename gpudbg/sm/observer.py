@@ -71,7 +71,9 @@ class Observer:
         """Before a load, store or atomic (`kind`), once per space.
 
         `address` has an element per lane or one for all; for shared and local memory it is the
-        offset.  The access may still fault.
+        offset.  Shared memory of another CTA is the space `cluster`: its rank stands above bit 24.
+        What a bulk copy reads and writes comes as accesses of 16 bytes for each of 32 lanes.  The
+        access may still fault.
         """
 
     def accesses(self, batch: AccessBatch) -> None:

@@ -74,13 +74,12 @@ class Residency:
         if self.returned:
             return self.returned.pop(0)
         self.started += 1
-        return self._number(self.started - 1)
+        turn = self.started - 1
+        return turn if self.config.cluster_size == 1 else self._number(turn)
 
     def _number(self, turn: int) -> int:
         """The number of the CTA that begins as the `turn`th: cluster by cluster, x fastest."""
         config = self.config
-        if config.cluster_size == 1:
-            return turn
         which, rank = divmod(turn, config.cluster_size)
         x, y, z = config.grid
         cx, cy, cz = config.cluster
