@@ -189,8 +189,12 @@ GROUPS: Final = tuple(f"groups.{name}" for name in ("open", "leave", "split", "c
 """Control flow of lanes with pcs of their own (`gpudbg.sm.convergence.compiled`)."""
 
 
+TENSOR: Final = tuple(f"hmma.f16.f32.{count}.{bits}" for count in (2, 4) for bits in (24, 25))
+"""Products of matrices (`gpudbg.sm.engines.llvm.runtime.tensor`)."""
+
+
 def _names() -> list[str]:
-    names = ["pop", "exit", "spread", *GROUPS, "resolve", "shuffle"]
+    names = ["pop", "exit", "spread", *GROUPS, *TENSOR, "resolve", "shuffle"]
     for space in SPACES:
         for size in _SIZES:
             names += [f"load.{space}.{size}", f"store.{space}.{size}"]

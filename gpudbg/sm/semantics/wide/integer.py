@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpudbg.isa.operands import Imm
+from gpudbg.isa.operands import Imm, Reg
 from gpudbg.sm.semantics.machine import Mask, Value, Wide, WideMachine
 from gpudbg.sm.semantics.operands import ALL_ONES, half
 from gpudbg.sm.semantics.rows import register_wide
@@ -15,6 +15,7 @@ from gpudbg.sm.semantics.wide.operands import (
     predicate,
     raw,
     raw_pair,
+    wanted,
     write,
     write_pair,
     write_predicate,
@@ -37,12 +38,49 @@ def carry(m: WideMachine, i: WideInsn, slot: str) -> Wide:
     return 0 if operand is None else m.zext(m.from_mask(predicate(m, operand)))
 
 
+def carry_word(m: WideMachine, i: Insn, slot: str) -> Value:
+    """The same as a word."""
+    operand = i.o.get(slot)
+    return 0 if operand is None else m.from_mask(predicate(m, operand))
+
+
+def plain(m: WideMachine, operand: Source) -> Value | None:
+    """A term of a sum as a word; None where its negation may carry by itself."""
+    return None if operand.neg else integer(m, operand)
+
+
+def _nothing(operand: Source) -> bool:
+    """Whether a term of a sum is zero, and cannot carry."""
+    return isinstance(operand, Reg) and operand.is_zero and not (operand.neg or operand.inv)
+
+
+def _sum_of_two(m: WideMachine, i: Insn, a: Value | None, b: Value | None) -> None:
+    """a + b, and P: it carries."""
+    if a is None or b is None:
+        total = m.wadd(addend(m, i.o["a"]), addend(m, i.o["b"]))
+        write(m, i, m.lo(total))
+        write_predicate(m, i, "p", m.mnot(m.eq(m.hi(total), 0)))
+        return
+    low = m.add(a, b)
+    write(m, i, low)
+    write_predicate(m, i, "p", m.ult(low, a))
+
+
 @register_wide("IADD3", "UIADD3")
 def iadd3(m: WideMachine, i: WideInsn) -> None:
     """a + b + c, `.X` + two carries; P: the sum has 33 bits or more, Q: 34 (measured)."""
     if "64" in i.m:
         total64 = m.wadd(m.wadd(_wide(m, i.o["a"]), _wide(m, i.o["b"])), _wide(m, i.o["c"]))
         write_pair(m, i, total64)
+        return
+    if not (wanted(i, "p") or wanted(i, "q")):
+        low = m.add(m.add(integer(m, i.o["a"]), integer(m, i.o["b"])), integer(m, i.o["c"]))
+        if "X" in i.m:
+            low = m.add(low, m.add(carry_word(m, i, "pa"), carry_word(m, i, "pb")))
+        write(m, i, low)
+        return
+    if "X" not in i.m and _nothing(i.o["c"]) and not wanted(i, "q"):
+        _sum_of_two(m, i, plain(m, i.o["a"]), plain(m, i.o["b"]))
         return
     total = m.wadd(m.wadd(addend(m, i.o["a"]), addend(m, i.o["b"])), addend(m, i.o["c"]))
     if "X" in i.m:
@@ -60,10 +98,12 @@ def _wide(m: WideMachine, operand: Source) -> Wide:
     return m.wsub(0, value) if operand.neg else value
 
 
-def carried(m: WideMachine, a: Wide, b: Wide, more: Wide) -> tuple[Wide, Mask]:
-    """a + b + more in 64 bits, and whether it carries."""
+def carried(m: WideMachine, a: Wide, b: Wide, more: Wide, asked: bool = True) -> tuple[Wide, Mask]:
+    """a + b + more in 64 bits, and whether it carries, if that is asked."""
     first = m.wadd(a, b)
-    total = m.wadd(first, more)
+    total = first if isinstance(more, int) and not more else m.wadd(first, more)
+    if not asked:
+        return total, m.false()
     return total, m.mor(m.wult(first, a), m.wult(total, first))
 
 
@@ -158,7 +198,7 @@ def imad(m: WideMachine, i: WideInsn) -> None:
     if c is not None and (c.neg or c.inv):
         third = m.wnot(third)
         more = m.wadd(more, 1) if c.neg else more
-    total, out = carried(m, product, third, more)
+    total, out = carried(m, product, third, more, wanted(i, "p"))
     if "WIDE" in i.m:
         write_pair(m, i, total)
     else:
@@ -176,9 +216,22 @@ def lea(m: WideMachine, i: WideInsn) -> None:
         if a.neg:
             shifted = m.wsub(0, shifted)
         word = m.hi(shifted)
-        first = m.zext(m.not_(word) if a.inv else word)
+        high_word = m.not_(word) if a.inv else word
+        if not wanted(i, "p"):
+            _lea_sum(m, i, high_word)
+            return
+        first = m.zext(high_word)
     else:
         word = m.shl(raw(m, a), count) if count else raw(m, a)
+        if not wanted(i, "p"):
+            _lea_sum(m, i, m.sub(0, word) if a.neg else m.not_(word) if a.inv else word)
+            return
+        if not (a.neg or i.o["b"].neg or "X" in i.m):
+            first_word = m.not_(word) if a.inv else word
+            low = m.add(first_word, integer(m, i.o["b"]))
+            write(m, i, low)
+            write_predicate(m, i, "p", m.ult(low, first_word))
+            return
         first = (
             m.wadd(m.zext(m.not_(word)), 1) if a.neg else m.zext(m.not_(word) if a.inv else word)
         )
@@ -187,6 +240,12 @@ def lea(m: WideMachine, i: WideInsn) -> None:
         total = m.wadd(total, carry(m, i, "pa"))
     write(m, i, m.lo(total))
     write_predicate(m, i, "p", m.mnot(m.eq(m.hi(total), 0)))
+
+
+def _lea_sum(m: WideMachine, i: Insn, first: Value) -> None:
+    """The sum of LEA where nobody asks for its carry."""
+    low = m.add(first, integer(m, i.o["b"]))
+    write(m, i, m.add(low, carry_word(m, i, "pa")) if "X" in i.m else low)
 
 
 @register_wide("IABS", "UIABS")

@@ -156,6 +156,9 @@ class Integers:
         return a if b == 0 else self._fold("sub", a, b, 32, lambda x, y: x - y)
 
     def mul(self, a: Num, b: Num) -> Num:
+        for known, other in ((a, b), (b, a)):
+            if isinstance(known, int) and known in (0, 1):
+                return other if known else 0
         return self._fold("mul", a, b, 32, lambda x, y: x * y)
 
     def and_(self, a: Num, b: Num) -> Num:

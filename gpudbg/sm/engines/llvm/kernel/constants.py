@@ -56,6 +56,8 @@ class Constants:
         """In place where all lanes have one offset, as they nearly always do."""
         ir, values = self.ir, self.values
         known = isinstance(bank, int) and self.banks.get(bank, 0) >= size
+        if known and isinstance(bank, int) and values.uniform(offset):
+            return self._scalar(bank, offset, size, signed)
         if not (known and isinstance(bank, int) and varying(offset)):
             return self._anywhere(bank, offset, size, signed)
         low = Val(32, values.bare(offset, 32), row=offset.row)
@@ -84,6 +86,16 @@ class Constants:
             )
             for a, b in zip(single, words, strict=True)
         ]
+
+    def _scalar(self, bank: int, offset: Num, size: int, signed: bool) -> Sequence[Num]:
+        """At an offset that is a scalar."""
+        ir, turn = self.ir, size.bit_length() - 1
+        first = self.values.scalar(offset, 32)
+        turned = ir.op(f"call i32 @llvm.fshr.i32(i32 {first}, i32 {first}, i32 {turn})")
+        inside = ir.op(f"icmp ule i32 {turned}, {(self.banks[bank] - size) >> turn}")
+        self.exits.bail_unless(inside)
+        place = ir.at(self.bank(bank), ir.op(f"zext i32 {first} to i64"))
+        return [Val(32, word, UNIFORM) for word in self.moves.load_words(place, size, signed)]
 
     def _anywhere(self, bank: Num, offset: Num, size: int, signed: bool) -> list[Num]:
         """By the library, with a place for each lane."""

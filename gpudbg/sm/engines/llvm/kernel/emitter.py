@@ -52,6 +52,7 @@ from gpudbg.sm.engines.llvm.kernel.shuffles import Shuffles
 from gpudbg.sm.engines.llvm.kernel.sink import sink
 from gpudbg.sm.engines.llvm.kernel.sites import Sites
 from gpudbg.sm.engines.llvm.kernel.special import COMPILED_SREGS, SpecialRegisters
+from gpudbg.sm.engines.llvm.kernel.tensors import Tensors
 from gpudbg.sm.engines.llvm.kernel.trace_rows import TraceRows
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.record import FIELDS
@@ -180,6 +181,8 @@ class Emitter:
         )
         self.exits = exits = Exits(ir, registers, cursor)
         registers.uniform.bail_unless = exits.bail_unless
+        if not options.full:
+            registers.uniform.carried = frozenset()
         self.rows = TraceRows(ir, values, cursor, exits, options.traced) if options.traced else None
         self.sites = Sites(ir, cursor, options.first_site)
         self.marks = Marks(ir, options.marking)
@@ -221,6 +224,7 @@ class Emitter:
             Accesses(ir, patterned, regular, sums, library, self.rows),
             library,
             flow,
+            Tensors(ir, cursor, exits, self.registers, runtime, library),
         )
 
     # ---- the function --------------------------------------------------------------------

@@ -44,6 +44,7 @@ class Loop:
             found.dirty_regs |= late.dirty_regs
             found.dirty_preds |= late.dirty_preds
             found.dirty_flags |= late.dirty_flags
+            found.dirty_uregs |= late.dirty_uregs & self.registers.uniform.carried
         first = sorted(found.dirty_regs & self.registers.read)
         rest = sorted(found.dirty_regs - self.registers.read)
         found.dirty_regs = set((first + rest)[:MOST_ROUND])

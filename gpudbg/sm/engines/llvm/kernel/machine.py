@@ -22,6 +22,7 @@ from gpudbg.sm.engines.llvm.kernel.reciprocals import Reciprocals
 from gpudbg.sm.engines.llvm.kernel.registers import Registers
 from gpudbg.sm.engines.llvm.kernel.shuffles import Shuffles
 from gpudbg.sm.engines.llvm.kernel.special import SpecialRegisters
+from gpudbg.sm.engines.llvm.kernel.tensors import Tensors
 
 
 class KernelMachine:
@@ -42,6 +43,7 @@ class KernelMachine:
         accesses: Accesses,
         library: LibraryAccess,
         flow: KernelFlow | GroupFlow,
+        tensors: Tensors,
     ) -> None:
         self._cursor = cursor
         # State.
@@ -94,10 +96,15 @@ class KernelMachine:
         if isinstance(flow, KernelFlow):
             self.push, self.pop, self.call = flow.push, flow.pop, flow.call
         else:
-            self._groups(flow, registers, accesses, library)
+            self._groups(flow, registers, accesses, library, tensors)
 
     def _groups(
-        self, flow: GroupFlow, registers: Registers, accesses: Accesses, library: LibraryAccess
+        self,
+        flow: GroupFlow,
+        registers: Registers,
+        accesses: Accesses,
+        library: LibraryAccess,
+        tensors: Tensors,
     ) -> None:
         """What only the 128-bit instruction sets have."""
 
@@ -144,7 +151,12 @@ class WideKernelMachine(KernelMachine):
     """What semantics functions of the 128-bit instruction sets are given (`WideMachine`)."""
 
     def _groups(
-        self, flow: GroupFlow, registers: Registers, accesses: Accesses, library: LibraryAccess
+        self,
+        flow: GroupFlow,
+        registers: Registers,
+        accesses: Accesses,
+        library: LibraryAccess,
+        tensors: Tensors,
     ) -> None:
         uniform = registers.uniform
         self.ureg, self.ureg_write = uniform.ureg, uniform.ureg_write
@@ -153,6 +165,7 @@ class WideKernelMachine(KernelMachine):
         self.leave_barrier, self.synchronize = flow.leave_barrier, flow.synchronize
         self.yield_turn, self.barrier_mask = flow.yield_turn, flow.barrier_mask
         self.in_shared, self._accesses = library.in_shared, accesses
+        self.load_rows, self.matrix_multiply = tensors.load_rows, tensors.matrix_multiply
         self._outside_windows, self.atomic = library.outside_windows, self._atomic
 
     def ureg_pair(self, index: int) -> Any:

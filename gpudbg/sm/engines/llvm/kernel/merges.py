@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from gpudbg.sm.engines.llvm.ir.builder import UNLIKELY, Builder, Phi
 from gpudbg.sm.engines.llvm.ir.floats import F32, I32, Floats
-from gpudbg.sm.engines.llvm.ir.values import Msk, Val, Values, copy_of
+from gpudbg.sm.engines.llvm.ir.values import UNIFORM, Msk, Val, Values, copy_of
 from gpudbg.sm.engines.llvm.kernel.addresses import Addresses
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.exits import BUDGET, DeoptPoint, Exits
@@ -22,7 +22,8 @@ from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.record import HEADER_BYTES, ROW_BYTES
 
 Key = tuple[str, int | str]
-"""What a phi is of: ("regs", number), ("preds", number), ("flags", letter) or `LEFT`."""
+"""What a phi is of: ("regs", number), ("preds", number), ("uregs", number), ("flags", letter) or
+`LEFT`."""
 
 LEFT: Key = ("left", "")
 """The budget."""
@@ -67,7 +68,17 @@ class Merges:
         rows += [(("preds", n), "i32", PRED + 4 * n, 4) for n in sorted(late.dirty_preds)]
         rows += [(("flags", f), "i32", flag_place(f), 4) for f in sorted(late.dirty_flags)]
         held = [ir.get(kind, "%rec", place, align) for _, kind, place, align in rows]
-        ir.br(meet)
+        shared = sorted(late.dirty_uregs)
+        if shared:
+            # Lanes may have different copies there, which code leaves for.
+            uniform = self.registers.uniform
+            self.registers.now, self.cursor.budget = NamedState(), held[0]
+            self.exits.new_point()
+            held += [self.values.scalar(uniform.ureg(n), 32) for n in shared]
+            rows += [(("uregs", n), "i32", 0, 0) for n in shared]
+            entry = ir.end_block(meet)
+        else:
+            ir.br(meet)
         ir.label(meet)
         phis, names = {}, {}
         for (key, kind, _, _), value in zip(rows, held, strict=True):
@@ -84,6 +95,8 @@ class Merges:
             set(late.dirty_regs),
             set(late.dirty_preds),
             set(late.dirty_flags),
+            {n: Val(32, names["uregs", n], UNIFORM) for n in shared},
+            dirty_uregs=set(shared),
         )
         self.addresses.shapes, self.addresses.same = {}, {}
         return phis
@@ -109,6 +122,9 @@ class Merges:
                 found[kind, key] = self.values.bare(registers.whole(int(key)), 32)
             elif kind == "preds":
                 found[kind, key] = self.values.mask_bits(copy_of(registers.pred(int(key))))
+            elif kind == "uregs":
+                value = registers.uniform.ureg(int(key))
+                found[kind, key] = self.values.scalar(value, 32)
             elif kind == "flags":
                 found[kind, key] = self.values.mask_bits(copy_of(registers.cc_read(str(key))))
         return found

@@ -67,10 +67,14 @@ class Pieces:
         numbers = {n for n in now.dirty_regs if isinstance(now.regs[n], int)}
         late = sorted(now.dirty_regs - numbers, key=lambda n: -self.registers.used.get(n, 0))
         kept = set(late[:most])
+        shared = now.dirty_uregs & self.registers.uniform.carried
         self.registers.store(
             now.spill(
                 NamedState(
-                    dirty_regs=kept, dirty_preds=now.dirty_preds, dirty_flags=now.dirty_flags
+                    dirty_regs=kept,
+                    dirty_preds=now.dirty_preds,
+                    dirty_flags=now.dirty_flags,
+                    dirty_uregs=shared,
                 )
             )
         )

@@ -85,7 +85,7 @@ class NamedState:
 
     def spill(self, kept: NamedState) -> NamedState:
         """Take out what the record does not hold yet, except for what is late in `kept`, which
-        has nothing uniform."""
+        has no uniform predicates."""
         gone = self.dirty()
         gone.dirty_regs -= kept.dirty_regs
         gone.dirty_preds -= kept.dirty_preds
@@ -93,7 +93,9 @@ class NamedState:
         self.dirty_regs -= gone.dirty_regs
         self.dirty_preds -= gone.dirty_preds
         self.dirty_flags -= gone.dirty_flags
-        self.dirty_uregs, self.dirty_upreds = set(), set()
+        gone.dirty_uregs -= kept.dirty_uregs
+        self.dirty_uregs -= gone.dirty_uregs
+        self.dirty_upreds = set()
         for index in gone.dirty_regs:
             del self.regs[index]
         return gone
@@ -102,6 +104,7 @@ class NamedState:
         """What the record does not hold yet: ("regs", number) and so on."""
         found: list[tuple[str, int | str]] = [("regs", n) for n in sorted(self.dirty_regs)]
         found += [("preds", n) for n in sorted(self.dirty_preds)]
+        found += [("uregs", n) for n in sorted(self.dirty_uregs)]
         return found + [("flags", f) for f in sorted(self.dirty_flags)]
 
 

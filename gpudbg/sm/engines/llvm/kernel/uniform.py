@@ -29,6 +29,8 @@ class UniformRegisters:
 
     Attributes:
         bail_unless: leaves to the step engine unless an i1 holds.
+        carried: numbers that stay in names where values in names meet the record: in code for any
+            lanes none do.
     """
 
     def __init__(
@@ -45,6 +47,7 @@ class UniformRegisters:
         self.ir, self.values, self.cursor = ir, values, cursor
         self._first, self._count, self._written = registers, count, written
         self._state = state
+        self.carried = frozenset(range(count))
         self.bail_unless: Callable[[str], None]
 
     def _row(self, index: int) -> str:

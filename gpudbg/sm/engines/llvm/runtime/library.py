@@ -30,6 +30,7 @@ from gpudbg.sm.engines.llvm.runtime.body import (
 from gpudbg.sm.engines.llvm.runtime.directed import directed_functions
 from gpudbg.sm.engines.llvm.runtime.float_bodies import FloatBodies
 from gpudbg.sm.engines.llvm.runtime.mufu import MufuBodies
+from gpudbg.sm.engines.llvm.runtime.tensor import tensor_functions
 from gpudbg.sm.engines.llvm.runtime.work_stealing import FOLLOW, LEAD, stealing_functions
 from gpudbg.sm.residency.compiled import residency_functions
 from gpudbg.sm.schedule.compiled import grid_loop
@@ -432,6 +433,7 @@ def library_text(wide_vectors: bool) -> str:
             *constant_functions(),
             *atomic_functions(),
             *sum_functions(),
+            *tensor_functions(),
         ]
     )
 
