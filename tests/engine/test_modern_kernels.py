@@ -14,7 +14,7 @@ from gpudbg.isa.volta import assemble
 from gpudbg.sm.engines.llvm import program as programs
 from gpudbg.sm.engines.llvm import run as run_engine
 from tests.engine import fuzz_stops
-from tests.kernel_cases import Case, argument, cases, check, make_objects, run
+from tests.kernel_cases import DATA, Case, argument, cases, check, make_objects, run
 
 ARCHS = ("sm_75", "sm_80", "sm_90", "sm_120")
 MODERN = cases(*ARCHS)
@@ -61,6 +61,24 @@ def test_engines_agree_at_random_stops(
     count, difference = fuzz_stops.compare(case, 12, random.Random(f"{arch}/{kernel}"))
     assert not difference
     assert count > 1
+
+
+def test_products_of_matrices_are_the_same_on_both_engines() -> None:
+    """f16 elements of any exponent, subnormal ones and zeros among them; an infinity leaves
+    compiled code and gives what it gives there."""
+    path = DATA / "bench" / "cubin" / "gemm_f16.sm_80.cubin"
+    random = np.random.default_rng(7)
+    raw = random.integers(0, 1 << 16, (2, 64, 64), dtype=np.uint16)
+    raw[(raw & 0x7C00) == 0x7C00] &= 0x83FF
+    raw[0, 3, 5] = 0x7C00
+    found = []
+    for engine in ("step", "run"):
+        program = gpudbg.load(str(path), engine=engine)
+        buffers = [program.device.buffer(m) for m in (*raw, np.zeros((64, 64), np.float32))]
+        program.launch(grid=1, block=128, args=[*buffers, np.int32(64)]).run()
+        found.append(buffers[2].array().view(np.uint32))
+    assert np.array_equal(*found)
+    assert np.isinf(found[0].view(np.float32)).any()
 
 
 def test_what_lacks_semantics_stops_by_name(tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ class Integers:
         """Sign extension -> the word that was extended."""
         self.origins: dict[Val, tuple[Val, int]] = {}
         """Value -> (value, constant) whose sum it is, for addresses with different offsets."""
+        self.lane_numbers: dict[Val, tuple[int, ...]] = {}
+        """Value made of lanes' numbers -> what it is in each lane."""
         self.doubles: dict[Val, str] = {}
         """Value of 64 bits -> name of the same as f64."""
 
@@ -59,7 +61,22 @@ class Integers:
         if isinstance(a, int) and isinstance(b, int):
             full = (1 << bits) - 1
             return known(a & full, b & full) & full
-        return self._two(what, a, b, bits)
+        lanes = self._by_lanes(a, b, known) if bits == 32 else None
+        return self._two(what, a, b, bits) if lanes is None else self.lanes_of(lanes)
+
+    def _by_lanes(self, a: Num, b: Num, known: Callable[[int, int], int]) -> tuple[int, ...] | None:
+        """An operation on what is known in every lane."""
+        rows = [(v,) * 32 if isinstance(v, int) else self.lane_numbers.get(v) for v in (a, b)]
+        if rows[0] is None or rows[1] is None:
+            return None
+        return tuple(known(x & FULL, y & FULL) & FULL for x, y in zip(*rows, strict=True))
+
+    def lanes_of(self, numbers: tuple[int, ...]) -> Val:
+        """A value that is known in every lane."""
+        text = ", ".join(f"i32 {signed(n, 32)}" for n in numbers)
+        made = Val(32, f"<{text}>")
+        self.lane_numbers[made] = numbers
+        return made
 
     def _compare(self, what: str, a: Num, b: Num, bits: int) -> Mask:
         values = self.values
@@ -132,6 +149,8 @@ class Integers:
     def bit(self, a: Num, n: int) -> Mask:
         if isinstance(a, int):
             return FULL if a >> n & 1 else 0
+        if a in self.lane_numbers:
+            return sum((x >> n & 1) << k for k, x in enumerate(self.lane_numbers[a]))
         if n == 31:
             return self._compare("slt", a, 0, 32)
         return self._compare("ne", self.and_(a, 1 << n), 0, 32)
@@ -197,6 +216,9 @@ class Integers:
                 if what == "ashr":
                     return signed(a & full, bits) >> n & full
                 return (a << n if what == "shl" else (a & full) >> n) & full
+            if bits == 32 and what != "ashr" and a in self.lane_numbers:
+                move = (lambda x, y: x << y) if what == "shl" else (lambda x, y: x >> y)
+                return self._fold(what, a, n, bits, move)
             return self._two(what, a, n, bits)
         inside = self.ult(n, bits)
         count: Num = n if bits == 32 else self.zext(n)
@@ -247,6 +269,9 @@ class Integers:
     def eq(self, a: Num, b: Num) -> Mask:
         if isinstance(a, int) and isinstance(b, int):
             return 0 if (a ^ b) & FULL else FULL
+        lanes = self._by_lanes(a, b, lambda x, y: int(x == y))
+        if lanes is not None:
+            return sum(same << n for n, same in enumerate(lanes))
         return self._compare("eq", a, b, 32)
 
     def ult(self, a: Num, b: Num) -> Mask:
@@ -386,7 +411,7 @@ class Integers:
         return self._pick(c, a, b, 64)
 
     def lane_id(self) -> Num:
-        return Val(32, "<" + ", ".join(f"i32 {n}" for n in range(32)) + ">")
+        return self.lanes_of(tuple(range(32)))
 
     def ballot(self, c: Mask) -> Num:
         return c & FULL if isinstance(c, int) else Val(32, self.values.mask_bits(c), UNIFORM)

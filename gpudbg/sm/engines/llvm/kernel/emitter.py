@@ -220,7 +220,7 @@ class Emitter:
             doubles,
             Conversions(ir, values, ints, floats, doubles, runtime),
             Reciprocals(ir, floats, runtime, options.start),
-            Shuffles(ir, values, self.registers, runtime, options.wide_vectors),
+            Shuffles(ir, values, ints, self.registers, runtime, options.wide_vectors),
             Accesses(ir, patterned, regular, sums, library, self.rows),
             library,
             flow,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpudbg.sm.engines.llvm.ir.builder import Builder
+from gpudbg.sm.engines.llvm.ir.integers import Integers
 from gpudbg.sm.engines.llvm.ir.values import Num, Val, Values
 from gpudbg.sm.engines.llvm.kernel.registers import Registers
 from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
@@ -19,11 +20,13 @@ class Shuffles:
         self,
         ir: Builder,
         values: Values,
+        ints: Integers,
         registers: Registers,
         runtime: RuntimeCalls,
         wide_vectors: bool,
     ) -> None:
-        self.ir, self.values, self.registers, self.runtime = ir, values, registers, runtime
+        self.ir, self.values, self.ints = ir, values, ints
+        self.registers, self.runtime = registers, runtime
         self.wide_vectors = wide_vectors
 
     def lane_read(self, a: Num, lane: Num) -> Num:
@@ -32,6 +35,12 @@ class Shuffles:
         runtime = self.runtime
         if self.values.uniform(a):
             return a
+        known = self.ints.lane_numbers.get(lane) if isinstance(lane, Val) else None
+        if known is not None:
+            picks = ", ".join(f"i32 {n & 31}" for n in known)
+            whole = self.values.whole(a, 32)
+            what = f"shufflevector {whole}, <32 x i32> poison, <32 x i32> <{picks}>"
+            return Val(32, self.ir.op(what))
         if self.wide_vectors:
             return self._permuted(a, lane)
         source, index = runtime.row_of(a, 32), runtime.row_of(lane, 32)

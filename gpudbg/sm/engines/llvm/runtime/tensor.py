@@ -99,6 +99,15 @@ class _Product:
     def _spread(self, of: _Elements, lane: Callable[[int], int]) -> _Elements:
         return _Elements(self._picked(F32, of.values, lane), self._picked(I32, of.exponents, lane))
 
+    def _of_row(self, left: list[list[_Elements]], k: int, up: int) -> _Elements:
+        """Column k of A in the rows of an element of D."""
+        return self._spread(left[2 * (k // 8) + up][k & 1], lambda n: n & ~3 | k % 8 // 2)
+
+    def _of_column(self, right: list[list[_Elements]], k: int, odd: int) -> _Elements:
+        """Row k of B in the columns of an element of D."""
+        held = right[k // 8][k & 1]
+        return self._spread(held, lambda n: 4 * (2 * (n & 3) + odd) + k % 8 // 2)
+
     def _power(self, exponent: str, double: bool) -> str:
         """2**n for an i32 n in the format's range."""
         ir = self.ir
@@ -165,14 +174,8 @@ class _Product:
         left = [self._elements(f"%a{n}") for n in range(shape.registers)]
         right = [self._elements(f"%b{n}") for n in range(shape.registers // 2)]
         columns = range(4 * shape.registers)
-        rows = [
-            [self._spread(left[2 * (k // 8) + up][k & 1], lambda n, k=k: n & ~3 | k % 8 // 2)
-             for k in columns] for up in (0, 1)
-        ]  # fmt: skip
-        beside = [
-            [self._spread(right[k // 8][k & 1], lambda n, k=k, odd=odd: 4 * (2 * (n & 3) + odd)
-                          + k % 8 // 2) for k in columns] for odd in (0, 1)
-        ]  # fmt: skip
+        rows = [[self._of_row(left, k, up) for k in columns] for up in (0, 1)]
+        beside = [[self._of_column(right, k, odd) for k in columns] for odd in (0, 1)]
         results = []
         for n in range(4):
             held = ir.op(f"bitcast {I32} {ir.get(I32, f'%c{n}', 0, 64)} to {F32}")
