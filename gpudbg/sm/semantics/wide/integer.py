@@ -38,7 +38,7 @@ def carry(m: WideMachine, i: WideInsn, slot: str) -> Wide:
     return 0 if operand is None else m.zext(m.from_mask(predicate(m, operand)))
 
 
-def carry_word(m: WideMachine, i: Insn, slot: str) -> Value:
+def carry_word(m: WideMachine, i: WideInsn, slot: str) -> Value:
     """The same as a word."""
     operand = i.o.get(slot)
     return 0 if operand is None else m.from_mask(predicate(m, operand))
@@ -54,7 +54,7 @@ def _nothing(operand: Source) -> bool:
     return isinstance(operand, Reg) and operand.is_zero and not (operand.neg or operand.inv)
 
 
-def _sum_of_two(m: WideMachine, i: Insn, a: Value | None, b: Value | None) -> None:
+def _sum_of_two(m: WideMachine, i: WideInsn, a: Value | None, b: Value | None) -> None:
     """a + b, and P: it carries."""
     if a is None or b is None:
         total = m.wadd(addend(m, i.o["a"]), addend(m, i.o["b"]))
@@ -242,7 +242,7 @@ def lea(m: WideMachine, i: WideInsn) -> None:
     write_predicate(m, i, "p", m.mnot(m.eq(m.hi(total), 0)))
 
 
-def _lea_sum(m: WideMachine, i: Insn, first: Value) -> None:
+def _lea_sum(m: WideMachine, i: WideInsn, first: Value) -> None:
     """The sum of LEA where nobody asks for its carry."""
     low = m.add(first, integer(m, i.o["b"]))
     write(m, i, m.add(low, carry_word(m, i, "pa")) if "X" in i.m else low)

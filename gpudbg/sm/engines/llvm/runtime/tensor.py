@@ -24,7 +24,7 @@ _NOTHING = -4096
 """Exponent of a zero: below all others."""
 
 
-class Shape(NamedTuple):
+class ProductShape(NamedTuple):
     """A function: registers of A, fraction bits kept, columns of A in a block."""
 
     registers: int
@@ -39,7 +39,9 @@ class Shape(NamedTuple):
 
 
 SHAPES: Final = tuple(
-    Shape(registers, *unit) for registers in (2, 4) for unit in ((24, 8, -132), (25, 16, -133))
+    ProductShape(registers, *unit)
+    for registers in (2, 4)
+    for unit in ((24, 8, -132), (25, 16, -133))
 )
 """Of sm_75 to sm_89, and of sm_90 and later."""
 assert tuple(shape.name for shape in SHAPES) == layout.TENSOR
@@ -60,7 +62,7 @@ def tensor_functions() -> list[str]:
 class _Product:
     """The body of one function."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: ProductShape) -> None:
         self.shape = shape
         self.ir = Builder()
         self.odd: list[str] = []
