@@ -8,8 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
+from gpudbg.answers import Answer, Listing, column, data_of, lines_of, typed_row
 from gpudbg.errors import UsageError
 from gpudbg.regs.explain import (
+    PtxExplanation,
     WordExplanation,
     explain_esr,
     explain_ptx,
@@ -18,30 +20,41 @@ from gpudbg.regs.explain import (
 )
 from gpudbg.regs.special import DEFAULT_SPA, SPECIAL_REGISTERS, SpecialRegister
 from gpudbg.regs.words import Json
+from gpudbg.regs.xid import LogRecord
 from gpudbg.regs.xid_log import decode_stretches, split_log
 from gpudbg.regs.xid_text import record_lines
-from gpudbg.textlines import lines_of, opened
+from gpudbg.textlines import lines_of as file_lines
+from gpudbg.textlines import opened
 
 
 @dataclass(frozen=True, slots=True)
-class Decoded:
-    """A decode command's result.
+class Decoding:
+    """What a decode command answers.
 
     Attributes:
-        data: one JSON object, or a list with one object per input.
-        lines: the same for people.
+        answer: the record that its text and data are made from.
     """
 
-    data: Any
-    lines: tuple[str, ...]
+    answer: Answer
+
+    @property
+    def data(self) -> Any:
+        """One JSON object, or a list with one object per input."""
+        return data_of(self.answer)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The same for people."""
+        return tuple(lines_of(self.answer))
 
     def render(self, as_json: bool) -> str:
         """What the command prints: text, one object, or one object per line for a list."""
         if not as_json:
             return "\n".join(self.lines)
-        if isinstance(self.data, list):
-            return "\n".join(map(json.dumps, self.data))
-        return json.dumps(self.data, indent=2)
+        data = self.data
+        if isinstance(data, list):
+            return "\n".join(map(json.dumps, data))
+        return json.dumps(data, indent=2)
 
 
 def parse_number(text: str) -> int:
@@ -87,10 +100,8 @@ def _options(
     return options, words
 
 
-def _explanations(found: Sequence[WordExplanation]) -> Decoded:
-    lines = [line for one in found for line in one.lines()]
-    data = [one.to_json() for one in found]
-    return Decoded(data[0] if len(data) == 1 else data, tuple(lines))
+def _explanations(found: Sequence[WordExplanation]) -> Decoding:
+    return Decoding(Listing(tuple(found), WordExplanation.lines, alone=True))
 
 
 SR_USAGE = "usage: decode sr NAME|NUMBER VALUE... [--spa 5.0|5.3|sm_61]"
@@ -99,26 +110,44 @@ XID_USAGE = "usage: decode xid [FILE|-]"
 PTX_USAGE = "usage: info ptx NAME..."
 
 
-def _register_facts(row: SpecialRegister) -> tuple[Json, str]:
-    """A register without a value, as data and as one line."""
-    fields = [f"{r.name} {r.bits.hi}:{r.bits.lo}" for r in row.rows if not r.reserved]
-    scope = None if row.scope is None else str(row.scope)
-    data = {
-        "register": row.name,
-        "number": row.number,
-        "disassembler": row.disassembler_name(),
-        "scope": scope,
-        "shaders": None if row.shaders is None else str(row.shaders),
-        "cs2r": row.coupled,
-        "reserved": row.reserved,
-        "fields": fields,
-        "note": row.note,
-    }
-    about = "reserved, reads zero" if row.reserved else f"{scope}, {', '.join(fields) or 'zero'}"
-    return data, f"SR{row.number:<4} {row.name:<34} {about}"
+@typed_row
+class RegisterFacts:
+    """A special register without a value."""
+
+    register: str = column()
+    number: int = column()
+    disassembler: str | None = column()
+    scope: str | None = column()
+    shaders: str | None = column()
+    cs2r: bool = column()
+    reserved: bool = column()
+    fields: list[str] = column()
+    note: str = column()
+
+    @classmethod
+    def of(cls, row: SpecialRegister) -> RegisterFacts:
+        """A row of the register table."""
+        return cls(
+            row.name,
+            row.number,
+            row.disassembler_name(),
+            None if row.scope is None else str(row.scope),
+            None if row.shaders is None else str(row.shaders),
+            row.coupled,
+            row.reserved,
+            [f"{r.name} {r.bits.hi}:{r.bits.lo}" for r in row.rows if not r.reserved],
+            row.note,
+        )
+
+    def line(self) -> str:
+        """The register for people."""
+        about = "reserved, reads zero"
+        if not self.reserved:
+            about = f"{self.scope}, {', '.join(self.fields) or 'zero'}"
+        return f"SR{self.number:<4} {self.register:<34} {about}"
 
 
-def decode_sr(argv: Sequence[str]) -> Decoded:
+def decode_sr(argv: Sequence[str]) -> Decoding:
     """`decode sr NAME VALUE...`; without a value the register itself, without a name the table.
 
     Raises:
@@ -128,15 +157,14 @@ def decode_sr(argv: Sequence[str]) -> Decoded:
     spa = options.get("spa") or options.get("arch") or DEFAULT_SPA
     if len(words) < 2:
         rows = [special_register(words[0])] if words else list(SPECIAL_REGISTERS)
-        facts = [_register_facts(row) for row in rows]
-        data = [fact[0] for fact in facts]
-        return Decoded(data[0] if words else data, tuple(fact[1] for fact in facts))
+        facts = tuple(map(RegisterFacts.of, rows))
+        return Decoding(Listing(facts, RegisterFacts.line, alone=bool(words)))
     register = special_register(words[0])
     values = [parse_number(word) for word in words[1:]]
     return _explanations([explain_sr(register.number, value, spa) for value in values])
 
 
-def decode_esr(argv: Sequence[str]) -> Decoded:
+def decode_esr(argv: Sequence[str]) -> Decoding:
     """`decode esr --reg NAME VALUE...` (or `decode esr NAME VALUE...`).
 
     Raises:
@@ -151,12 +179,12 @@ def decode_esr(argv: Sequence[str]) -> Decoded:
     return _explanations([explain_esr(reg, value, family) for value in values])
 
 
-def decode_log(data: bytes) -> Decoded:
+def decode_log(data: bytes) -> Decoding:
     """Kernel log bytes: one object per line, whatever the bytes are."""
     return _together(_chunks(split_log(data)))
 
 
-def decode_xid(argv: Sequence[str], stdin: BinaryIO | None = None) -> Decoded:
+def decode_xid(argv: Sequence[str], stdin: BinaryIO | None = None) -> Decoding:
     """`decode xid [FILE|-]`: kernel log lines of a file or of standard input.
 
     Raises:
@@ -166,7 +194,7 @@ def decode_xid(argv: Sequence[str], stdin: BinaryIO | None = None) -> Decoded:
     return _together(stream_xid(argv, stdin))
 
 
-def stream_xid(argv: Sequence[str], stdin: BinaryIO | None = None) -> Iterator[Decoded]:
+def stream_xid(argv: Sequence[str], stdin: BinaryIO | None = None) -> Iterator[Decoding]:
     """`decode_xid` piece by piece: a log may be long, or still being written.
 
     Raises:
@@ -178,33 +206,46 @@ def stream_xid(argv: Sequence[str], stdin: BinaryIO | None = None) -> Iterator[D
         raise UsageError("decode xid takes one file", XID_USAGE)
     path = words[0] if words else "-"
     if path == "-":
-        yield from _chunks(lines_of(stdin or sys.stdin.buffer, "<stdin>"))
+        yield from _chunks(file_lines(stdin or sys.stdin.buffer, "<stdin>"))
         return
     with opened(path) as file:
-        yield from _chunks(lines_of(file, path))
+        yield from _chunks(file_lines(file, path))
 
 
-def _chunks(lines: Iterable[str]) -> Iterator[Decoded]:
+@dataclass(frozen=True, slots=True)
+class NumberedRecord:
+    """An entry of a kernel log, by its number in the log."""
+
+    number: int
+    record: LogRecord
+
+    def lines(self) -> list[str]:
+        """The entry for people."""
+        head, *body = record_lines(self.record)
+        return [f"{self.number}: {head}", *body]
+
+    def to_json(self) -> Json:
+        """The entry."""
+        return self.record.to_json()
+
+
+def _chunks(lines: Iterable[str]) -> Iterator[Decoding]:
     """Answers for stretches of a log; lines of one stretch explain one another."""
-    number = 0
+    number = 1
     for records in decode_stretches(lines):
-        shown: list[str] = []
-        for record in records:
-            number += 1
-            head, *body = record_lines(record)
-            shown += [f"{number}: {head}", *body]
-        yield Decoded([record.to_json() for record in records], tuple(shown))
+        rows = tuple(NumberedRecord(n, record) for n, record in enumerate(records, number))
+        number += len(rows)
+        yield Decoding(Listing(rows, NumberedRecord.lines))
 
 
-def _together(parts: Iterable[Decoded]) -> Decoded:
+def _together(parts: Iterable[Decoding]) -> Decoding:
     """Answers in a row as one."""
-    found = list(parts)
-    return Decoded(
-        [one for part in found for one in part.data], tuple(x for part in found for x in part.lines)
-    )
+    found = [part.answer for part in parts]
+    rows = (row for answer in found if isinstance(answer, Listing) for row in answer.rows)
+    return Decoding(Listing(tuple(rows), NumberedRecord.lines))
 
 
-def info_ptx(argv: Sequence[str]) -> Decoded:
+def info_ptx(argv: Sequence[str]) -> Decoding:
     """`info ptx NAME...`: type, version, targets, limits and lowering of PTX registers.
 
     Raises:
@@ -214,6 +255,4 @@ def info_ptx(argv: Sequence[str]) -> Decoded:
     if not words:
         raise UsageError("info ptx needs a register", PTX_USAGE)
     found = [one for word in words for one in explain_ptx(word)]
-    data = [one.to_json() for one in found]
-    lines = [line for one in found for line in one.lines()]
-    return Decoded(data[0] if len(data) == 1 else data, tuple(lines))
+    return Decoding(Listing(tuple(found), PtxExplanation.lines, alone=True))

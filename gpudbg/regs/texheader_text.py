@@ -6,9 +6,10 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
+from gpudbg.answers import Card, Notice
 from gpudbg.errors import UsageError
 from gpudbg.regs import texheader_schema
-from gpudbg.regs.decoders import Decoded
+from gpudbg.regs.decoders import Decoding
 from gpudbg.regs.texfields import HEADER_BYTES, LAYOUTS, SAMPLER_ROWS, HeaderField, value_name
 from gpudbg.regs.texformats import DATA_TYPES, FORMATS, SOURCES, TEXTURE_TYPES
 from gpudbg.regs.texheader import (
@@ -129,7 +130,7 @@ def summary(header: TextureHeader) -> str:
     return f"{kind} {sizes} {header.format.name} {header.type_name}, {how}, at 0x{header.address:x}"
 
 
-def decode_texheader(argv: Sequence[str]) -> Decoded:
+def decode_texheader(argv: Sequence[str]) -> Decoding:
     """`decode texheader HEX...`; `--layout OLD_V1` and the like read the formats before Maxwell.
 
     Raises:
@@ -150,13 +151,14 @@ def decode_texheader(argv: Sequence[str]) -> Decoded:
     header = decode_header(found)
     if layout is not None:
         fields = _fields(layout, LAYOUTS[layout], value)
-        return Decoded({"version": layout, **base, "fields": fields}, tuple(_field_lines(fields)))
+        data = {"version": layout, **base, "fields": fields}
+        return Decoding(Card(data, lambda found: _field_lines(found["fields"])))
     if header is None:
         why = f"header version {value >> 85 & 7} does not exist"
-        return Decoded({"version": None, **base, "invalid": why}, (f"invalid: {why}",))
+        return Decoding(Notice(f"invalid: {why}", {"version": None, **base, "invalid": why}))
     fields = _fields(header.version, LAYOUTS[header.version], value)
-    data = header_data(header) | base | {"fields": fields}
-    return Decoded(data, (summary(header), *_field_lines(fields)))
+    data, head = header_data(header) | base | {"fields": fields}, summary(header)
+    return Decoding(Card(data, lambda found: [head, *_field_lines(found["fields"])]))
 
 
 def sampler_data(sampler: Sampler) -> dict[str, Any]:
@@ -174,7 +176,7 @@ def sampler_data(sampler: Sampler) -> dict[str, Any]:
     }
 
 
-def decode_texsampler(argv: Sequence[str]) -> Decoded:
+def decode_texsampler(argv: Sequence[str]) -> Decoding:
     """`decode sampler HEX...`.
 
     Raises:
@@ -187,4 +189,5 @@ def decode_texsampler(argv: Sequence[str]) -> Decoded:
     data = sampler_data(decode_sampler(found))
     head = f"{'/'.join(data['address'])}, {data['mag_filter']}, {data['mip_filter']}"
     words = {"sampler_words": [f"0x{w:08x}" for w in found]}
-    return Decoded(data | words | {"fields": fields}, (head, *_field_lines(fields)))
+    data = data | words | {"fields": fields}
+    return Decoding(Card(data, lambda found: [head, *_field_lines(found["fields"])]))

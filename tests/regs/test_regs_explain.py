@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from gpudbg.errors import LoadError, UsageError
 from gpudbg.regs.decoders import (
-    Decoded,
     decode_esr,
     decode_log,
     decode_sr,
@@ -215,7 +214,8 @@ def test_decode_xid_refusals(tmp_path: Path) -> None:
     with pytest.raises(LoadError, match=tmp_path.name):
         decode_xid([str(tmp_path)])
     _fails(decode_xid, ["a", "b"], "one file")
-    assert decode_xid([], io.BytesIO(b"")) == Decoded([], ())
+    empty = decode_xid([], io.BytesIO(b""))
+    assert (empty.data, empty.lines) == ([], ())
 
 
 @pytest.mark.parametrize(("text", "value"), [("0x1F", 31), ("17", 17), ("0b101", 5), ("1_0", 10)])

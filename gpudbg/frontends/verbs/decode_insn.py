@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from gpudbg.answers import Listing
 from gpudbg.errors import DecodeError
 from gpudbg.formats.program import SUPPORTED_ARCHS
 from gpudbg.frontends.verbs.common import Parser, integer
 from gpudbg.isa import volta
-from gpudbg.regs.decoders import Decoded
+from gpudbg.regs.decoders import Decoding
 
 
-def decode_insn(words: list[str]) -> Decoded:
+def decode_insn(words: list[str]) -> Decoding:
     """Explain instruction words.
 
     Raises:
@@ -23,8 +25,7 @@ def decode_insn(words: list[str]) -> Decoded:
     p.add_argument("--arch", default="sm_50", choices=(*SUPPORTED_ARCHS, *volta.ARCHS))
     p.add_argument("--pc", type=integer, help="its byte address (default: the first one)")
     args = p.parse_args(words)
-    rows: list[dict[str, Any]] = []
-    lines: list[str] = []
+    rows: list[ExplainedWord] = []
     wide = args.arch in volta.ARCHS
     width = 128 if wide else 64
     for word in args.word:
@@ -38,14 +39,50 @@ def decode_insn(words: list[str]) -> Decoded:
             p.error(
                 f"{word.value:#x} does not fit in the {width} bits of {args.arch}'s words{hint}"
             )
-        data, text = (
+        rows.append(
             _explain_wide(word.value, args.arch, args.pc or 0)
             if wide
             else _explain(word.value, args.arch, 8 if args.pc is None else args.pc)
         )
-        rows.append(data)
-        lines += text
-    return Decoded(rows if len(rows) > 1 else rows[0], tuple(lines))
+    return Decoding(Listing(tuple(rows), ExplainedWord.lines, alone=True))
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedWord:
+    """An instruction word: what it says, or why it is none.
+
+    `said` are its parts by name, `scheduling` the control word of 128-bit ones, `ignored` bits
+    that no field of a 64-bit one has.
+    """
+
+    word: str
+    arch: str
+    pc: int
+    legal: bool
+    said: dict[str, Any]
+    scheduling: str = ""
+    ignored: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """The word for programs."""
+        head = {"word": self.word, "arch": self.arch, "pc": self.pc, "legal": self.legal}
+        return head | self.said
+
+    def lines(self) -> list[str]:
+        """The word for people."""
+        if not self.legal:
+            return [f"{self.word}  {self.arch}: illegal: {self.said['reason']}"]
+        out = [f"{self.word}  {self.arch}", f"  {self.said['text']}", ""]
+        if self.scheduling:
+            return [*out, f"  {self.scheduling}"]
+        out += [
+            f"  {row['bits']:>8}  {row['value']:>#12x}  {row['name']:14} {row['meaning']}"
+            for row in self.said["fields"]
+        ]
+        if self.ignored:
+            out.append(f"  ignored  {self.ignored:#x}")
+        reads, writes = _words(self.said["reads"]), _words(self.said["writes"])
+        return [*out, "", f"  reads   {reads}", f"  writes  {writes}"]
 
 
 class _Word(NamedTuple):
@@ -65,22 +102,19 @@ _NARROW_DIGITS = 16
 _DIGITS = re.compile(r"(?:0x)?([0-9a-fA-F]{16}(?:[0-9a-fA-F]{16})?)")
 
 
-def _explain(word: int, arch: str, pc: int) -> tuple[dict[str, Any], list[str]]:
+def _explain(word: int, arch: str, pc: int) -> ExplainedWord:
     from gpudbg.isa.spa5.decode import decode
     from gpudbg.isa.spa5.schema import explain
 
-    base: dict[str, Any] = {"word": f"{word:#018x}", "arch": arch, "pc": pc}
+    shown = f"{word:#018x}"
     try:
         insn = decode(word, arch)
     except DecodeError as e:
-        base |= {"legal": False, "reason": e.reason}
-        return base, [f"{word:#018x}  {arch}: illegal: {e.reason}"]
+        return ExplainedWord(shown, arch, pc, False, {"reason": e.reason})
     found = explain(word, arch, pc)
     # The all-zero word reads as NOP without being one: it has none of its fields.
     own = insn.word == word
-    reads, writes = insn.reads(), insn.writes()
-    base |= {
-        "legal": True,
+    said = {
         "text": insn.text(pc),
         "mnemonic": insn.op,
         "form": insn.form.line.strip(),
@@ -97,31 +131,21 @@ def _explain(word: int, arch: str, pc: int) -> tuple[dict[str, Any], list[str]]:
         ],
         "operands": {slot: str(value) for slot, value in insn.o.items()} if own else {},
         "modifiers": {k: v for k, v in insn.m.items() if own and v not in ("", False)},
-        "reads": _access(reads),
-        "writes": _access(writes),
+        "reads": _access(insn.reads()),
+        "writes": _access(insn.writes()),
     }
-    lines = [f"{word:#018x}  {arch}", f"  {insn.text(pc)}", ""]
-    lines += [
-        f"  {row.bits:>8}  {row.value:>#12x}  {row.name:14} {row.meaning}" for row in found.rows
-    ]
-    if found.ignored:
-        lines.append(f"  ignored  {found.ignored:#x}")
-    lines += ["", f"  reads   {_words(base['reads'])}", f"  writes  {_words(base['writes'])}"]
-    return base, lines
+    return ExplainedWord(shown, arch, pc, True, said, ignored=found.ignored)
 
 
-def _explain_wide(word: int, arch: str, pc: int) -> tuple[dict[str, Any], list[str]]:
+def _explain_wide(word: int, arch: str, pc: int) -> ExplainedWord:
     """A 128-bit word: text, operands as they print, scheduling."""
     shown = f"{word:#034x}"
-    base: dict[str, Any] = {"word": shown, "arch": arch, "pc": pc}
     try:
         insn = volta.decode(word, arch)
     except DecodeError as e:
-        base |= {"legal": False, "reason": e.reason}
-        return base, [f"{shown}  {arch}: illegal: {e.reason}"]
+        return ExplainedWord(shown, arch, pc, False, {"reason": e.reason})
     control = insn.control
-    base |= {
-        "legal": True,
+    said = {
         "text": insn.text(pc),
         "mnemonic": insn.op,
         "target": insn.target(pc),
@@ -135,7 +159,7 @@ def _explain_wide(word: int, arch: str, pc: int) -> tuple[dict[str, Any], list[s
             "reuse": control.reuse,
         },
     }
-    return base, [f"{shown}  {arch}", f"  {insn.text(pc)}", "", f"  {control.words()}"]
+    return ExplainedWord(shown, arch, pc, True, said, scheduling=control.words())
 
 
 def _access(access: Any) -> dict[str, Any]:

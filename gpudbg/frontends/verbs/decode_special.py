@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from typing import Any
 
+from gpudbg.answers import Listing, column, typed_row
 from gpudbg.architectures import WIDE, is_wide
 from gpudbg.errors import UsageError
 from gpudbg.isa.volta.sregs import special_name, special_names, special_number
-from gpudbg.regs.decoders import Decoded, decode_sr
+from gpudbg.regs.decoders import Decoding, decode_sr
 
 _ARCH = "--arch"
 _NUMBERS = 256
 
 
-def decode_special(words: list[str]) -> Decoded:
+def decode_special(words: list[str]) -> Decoding:
     """Explain special registers.
 
     With `--arch sm_70` or later the words are names or numbers and nothing is said of values: what
@@ -32,10 +32,20 @@ def decode_special(words: list[str]) -> Decoded:
         numbers: Sequence[int] = [_number(word, arch) for word in rest]
     else:
         numbers = sorted(special_names(tables))
-    rows = [{"arch": arch, "number": n, "name": special_name(n, tables)} for n in numbers]
-    lines = tuple(f"{row['number']:3}  {row['name']}" for row in rows)
-    data: Any = rows[0] if len(rows) == 1 else rows
-    return Decoded(data, lines)
+    rows = tuple(RegisterName(arch, n, special_name(n, tables)) for n in numbers)
+    return Decoding(Listing(rows, str, alone=True))
+
+
+@typed_row
+class RegisterName:
+    """A special register of an architecture."""
+
+    arch: str = column()
+    number: int = column()
+    name: str = column()
+
+    def __str__(self) -> str:
+        return f"{self.number:3}  {self.name}"
 
 
 def _taken(words: Sequence[str]) -> tuple[str, list[str]]:

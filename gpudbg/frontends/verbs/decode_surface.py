@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpudbg.answers import Card
 from gpudbg.errors import UsageError
 from gpudbg.frontends.verbs.common import Parser, integer
 from gpudbg.mem.surface import VIEWS, layout_of
@@ -15,7 +16,7 @@ from gpudbg.mem.surface_text import (
     layout_data,
     usual_dim,
 )
-from gpudbg.regs.decoders import Decoded
+from gpudbg.regs.decoders import Decoding
 from gpudbg.regs.texfields import VERSIONS
 from gpudbg.regs.texformats import BY_NAME, TEXTURE_TYPES
 from gpudbg.regs.texheader import TextureHeader, decode_header, encode_header
@@ -96,7 +97,7 @@ def _registers(text: str, dim: str) -> list[int]:
     return given
 
 
-def decode_surface(words: list[str]) -> Decoded:
+def decode_surface(words: list[str]) -> Decoding:
     """Explain an access or an offset.
 
     Raises:
@@ -116,7 +117,7 @@ def decode_surface(words: list[str]) -> Decoded:
         raise UsageError("a pitch surface needs a pitch", "--pitch BYTES")
     base = {"header": header_data(header), "layout": layout_data(layout_of(header))}
     data = _asked(args, header)
-    return Decoded(data | base, (summary(header), *_lines(data, base["layout"])))
+    return Decoding(Card(data | base, lambda found: [summary(header), *_lines(found)]))
 
 
 def _asked(args: Any, header: TextureHeader) -> dict[str, Any]:
@@ -138,11 +139,11 @@ def _asked(args: Any, header: TextureHeader) -> dict[str, Any]:
     return {}
 
 
-def _lines(data: dict[str, Any], layout: dict[str, int]) -> list[str]:
+def _lines(data: dict[str, Any]) -> list[str]:
     lines = []
-    if layout:
-        lines.append("  " + ", ".join(f"{k} {v}" for k, v in layout.items()))
-    if not data:
+    if data["layout"]:
+        lines.append("  " + ", ".join(f"{k} {v}" for k, v in data["layout"].items()))
+    if "outcome" not in data:
         return lines
     if "coords" in data:
         lines.append("  coordinates " + " ".join(f"{k} {v}" for k, v in data["coords"].items()))
