@@ -133,6 +133,8 @@ def test_registers_memory_and_code(walk: Client) -> None:
     assert int(shared["begin"], 16) > 0xFFFFFF
     again = walk.ok(f"-data-read-memory-bytes {shared['begin']} 8")["memory"][0]
     assert again["contents"] == shared["contents"]
+    table = walk.ok('-data-read-memory "(@shared int*)0" x 4 1 2')
+    assert table["never-written"] == shared["never-written"]
     grid = walk.ok("-data-read-memory &counter x 1 2 2")
     assert next(r["data"] for r in grid["memory"]) == ["0x07", "0x00"]
     assert walk.fails("-data-read-memory-bytes 0 4") == "Unable to read memory."

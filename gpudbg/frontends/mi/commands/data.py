@@ -166,13 +166,17 @@ def read_memory_bytes(call: MiCall) -> Fields:
         "end": _address(ref.shown + len(data)),
         "contents": data.hex(),
     }
-    never = never_written(session, ref.space, ref.address, len(data))
-    if never is not None and never.any():
-        # A field of our own, which clients pass over: where nobody has written.
-        row["never-written"] = [
-            {"offset": _address(first), "end": _address(last + 1)} for first, last in spans(never)
-        ]
+    row |= _never_fields(session, ref, len(data))
     return {"memory": [row]}
+
+
+def _never_fields(session: DebugSession, ref: MemoryRef, count: int) -> Fields:
+    """A field of our own, which clients pass over: the bytes that nobody has written."""
+    never = never_written(session, ref.space, ref.address, count)
+    if never is None or not never.any():
+        return {}
+    rows = [{"offset": _address(first), "end": _address(last + 1)} for first, last in spans(never)]
+    return {"never-written": rows}
 
 
 def _address(value: int) -> str:
@@ -212,7 +216,7 @@ def read_memory(call: MiCall) -> Fields:
     out["memory"] = [
         _memory_row(data, ref.shown, row * wide, unit, columns, letter, fill) for row in range(rows)
     ]
-    return out
+    return out | _never_fields(session, ref, len(data))
 
 
 def _memory_row(
