@@ -1,10 +1,12 @@
 """Disassembly: instructions a second of `gpudbg dis`, beside `cuobjdump -sass` on the same file.
 
-    python tests/bench/disassembly.py [--instructions 100000] [--rounds 5] [PROGRAM]
+    python tests/bench/disassembly.py [--arch sm_50 sm_80] [--instructions 100000] [--rounds 5]
+                                      [PROGRAM]
 
-Without PROGRAM, the shipped test kernels stand in one cubin as often as it takes (made once, in
-`build/bench`).  GPUDBG_CUOBJDUMP names the peer, else it is sought on the PATH.  Both take turns;
-the figures are medians of processor time, start-up included.
+Without PROGRAM, the shipped test kernels of each architecture (one with 64-bit instructions and
+one with 128-bit ones) stand in one cubin as often as it takes (made once, in `build/bench`).
+GPUDBG_CUOBJDUMP names the peer, else it is sought on the PATH.  Both take turns; the figures are
+medians of processor time, start-up included.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
 
 ROOT = Path(__file__).resolve().parents[2]
-KERNELS = ROOT / "tests" / "data" / "kernels" / "cubin" / "sm_50"
+KERNELS = ROOT / "tests" / "data" / "kernels" / "cubin"
 UNLISTED = re.compile(r"\bBRX\b|\bJMX\b|\.word\b|illegal")
 """What a listing alone does not hold (tables of targets), and what cuobjdump refuses."""
 INSTRUCTION = re.compile(rb"^ +/\*[0-9a-f]{4,}\*/", re.MULTILINE)
@@ -36,14 +38,14 @@ def text_of(program: Path) -> bytes:
     return subprocess.run(ours(program), check=True, capture_output=True).stdout
 
 
-def make(wanted: int) -> Path:
+def make(wanted: int, arch: str) -> Path:
     """A cubin of at least `wanted` instructions: kernels assembled again under new names."""
-    out = ROOT / "build" / "bench" / f"listing-{wanted}.cubin"
+    out = ROOT / "build" / "bench" / f"listing-{arch}-{wanted}.cubin"
     if out.exists():
         return out
     out.parent.mkdir(parents=True, exist_ok=True)
     words, count, number = [], 0, 0
-    sources = [text_of(path).decode() for path in sorted(KERNELS.glob("*.cubin"))]
+    sources = [text_of(path).decode() for path in sorted((KERNELS / arch).glob("*.cubin"))]
     while count < wanted:
         for source in sources:
             for function in re.split(r"(?=\t\tFunction : )", source)[1:]:
@@ -54,7 +56,7 @@ def make(wanted: int) -> Path:
                 words.append(body)
                 count += len(INSTRUCTION.findall(body.encode()))
     sass = out.with_suffix(".sass")
-    sass.write_text("\tcode for sm_50\n" + "\n".join(words))
+    sass.write_text(f"\tcode for {arch}\n" + "\n".join(words))
     command = [sys.executable, "-m", "gpudbg", "asm", str(sass), "--cubin", str(out)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return out
@@ -74,15 +76,22 @@ def main() -> None:
     parser.add_argument("program", nargs="?", type=Path)
     parser.add_argument("--instructions", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--arch", nargs="+", default=["sm_50", "sm_80"])
     args = parser.parse_args()
-    program = args.program or make(args.instructions)
+    programs = [args.program] if args.program else [make(args.instructions, a) for a in args.arch]
+    for program in programs:
+        measure(program, args.rounds)
+
+
+def measure(program: Path, rounds: int) -> None:
+    """Measure a program and print its rows."""
     count = len(INSTRUCTION.findall(text_of(program)))
     commands = {"gpudbg dis": ours(program)}
     peer = os.environ.get("GPUDBG_CUOBJDUMP") or shutil.which("cuobjdump")
     if peer:
         commands["cuobjdump -sass"] = [peer, "-sass", str(program)]
     taken: dict[str, list[float]] = {name: [] for name in commands}
-    for _ in range(args.rounds):
+    for _ in range(rounds):
         for name, command in commands.items():
             taken[name].append(seconds(command))
     print(f"{program.name}: {count:,} instructions")

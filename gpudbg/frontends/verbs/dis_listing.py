@@ -41,9 +41,10 @@ class ListedSection:
         read = wide_text.lines if self.wide else narrow_text.lines
         self.lines: list[Line] = list(read(code, arch))
 
-    def bodies(self, braces: bool) -> dict[int, str]:
-        """The lines' texts in their column, by address."""
-        return {row.address: row.body(braces) for row in self.lines}
+    @cached_property
+    def bodies(self) -> list[str]:
+        """The lines' texts in their column."""
+        return [row.body() for row in self.lines]
 
     @cached_property
     def controls(self) -> dict[int, int]:
@@ -52,8 +53,13 @@ class ListedSection:
 
     def longest(self) -> int:
         """Columns that the longest instruction counts: its guard stands before its column."""
-        most = max((len(row.text) for row in self.lines), default=0)
-        return narrow_text.GUARD_COLUMN + most + len(" ;")
+        return max(map(_columns, self.bodies), default=0)
+
+
+def _columns(body: str) -> int:
+    """Columns of a text with its guard beside it; the blank before the semicolon counts always."""
+    guard = len(body[: narrow_text.GUARD_COLUMN].lstrip())
+    return len(body) + guard + (not body.endswith(" ;"))
 
 
 def comment_column(sections: Iterable[ListedSection]) -> int:
@@ -81,7 +87,9 @@ def function(
         yield from function_directives(section.program, section.name)
     marks = {b.start: b for b in blocks(section)} if args.blocks else {}
     source = SourceLines(section) if args.source else None
-    bodies = section.bodies(args.braces)
+    bodies = dict(zip((x.address for x in section.lines), section.bodies, strict=True))
+    if args.braces:
+        bodies = {row.address: row.body(braces=True) for row in section.lines}
     notes = _notes(section, rows) if _needs_notes(section, args) else {}
     margin = " " * (ADDRESS_COLUMNS + width + 2)
     bundle = -1

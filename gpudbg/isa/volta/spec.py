@@ -243,6 +243,10 @@ class Form:
         """Whether the guard is a uniform predicate."""
         return "U" in self.options
 
+    def relative(self, arch: str) -> bool:
+        """Whether its text depends on where it stands."""
+        return any(part.relative for part in self.parts(arch)[0])
+
     def parts(self, arch: str) -> tuple[list[Part], list[Site]]:
         """Operands in text order and all modifier fields, for an architecture's tables."""
         if arch not in self._texts:

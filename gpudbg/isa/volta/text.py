@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from ...errors import DecodeError
 from .decode import decode
-from .insn import CONTROL_LOW, GROUP_MASK, Control, Instruction
+from .insn import CONTROL_LOW, CONTROL_MASK, GROUP_MASK, Control, Instruction
 
+_KEPT = 1 << 16
 GUARD_COLUMN = 19
 """Blanks between the address and the mnemonic; the guard stands in them."""
 WORD_BYTES = 16
 _HALF = (1 << 64) - 1
-_SILENT = Control()
+_NO_GUARD = " " * GUARD_COLUMN
+_SILENT = Control().bits
 """The scheduling bits of padding, behind whose text cuobjdump leaves the blank out."""
 
 
@@ -47,11 +50,31 @@ class Line(NamedTuple):
 
     def body(self, braces: bool = False) -> str:
         """The text in its column with its semicolon; there are no pairs to mark with `braces`."""
-        rest, lead = self.text, " " * GUARD_COLUMN
-        if rest.startswith("@"):
-            guard, _, rest = rest.partition(" ")
-            lead = f"{guard:>{GUARD_COLUMN - 1}} "
-        return lead + rest + (";" if self.control == _SILENT else " ;")
+        if self.insn is None:
+            return _body(self.text, self.word)
+        known = _unplaced_body(self.word, self.insn.arch)
+        return known if known is not None else _body(self.text, self.word)
+
+
+def _body(text: str, word: int) -> str:
+    lead = _NO_GUARD
+    if text.startswith("@"):
+        guard, _, text = text.partition(" ")
+        lead = f"{guard:>{GUARD_COLUMN - 1}} "
+    return lead + text + (";" if word & CONTROL_MASK == _SILENT else " ;")
+
+
+@lru_cache(maxsize=_KEPT)
+def _decoded(word: int, arch: str) -> Instruction:
+    """Code repeats its words: padding, loads of parameters, whole functions."""
+    return decode(word, arch)
+
+
+@lru_cache(maxsize=_KEPT)
+def _unplaced_body(word: int, arch: str) -> str | None:
+    """The text in its column of a word whose text does not depend on where it stands."""
+    insn = _decoded(word, arch)
+    return None if insn.form.relative(insn.tables) else _body(insn.text(), word)
 
 
 def lines(code: bytes, arch: str, base: int = 0) -> Iterator[Line]:
@@ -63,7 +86,7 @@ def lines(code: bytes, arch: str, base: int = 0) -> Iterator[Line]:
         word = int.from_bytes(code[at : at + WORD_BYTES], "little")
         insn, error = None, ""
         try:
-            insn = decode(word, arch)
+            insn = _decoded(word, arch)
         except DecodeError as problem:
             error = problem.reason
         yield Line(base + at, word, insn, error)
