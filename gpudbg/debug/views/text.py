@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,15 +22,6 @@ from gpudbg.expr.types import VOID, Array, Pointer, Scalar, Struct
 
 if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior
-
-
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows under a header, columns as wide as their widest cell."""
-    widths = [max(len(str(r[i])) for r in [header, *rows]) for i in range(len(header))]
-    return [
-        "  ".join(str(c).ljust(w) for c, w in zip(r, widths, strict=True)).rstrip()
-        for r in [header, *rows]
-    ]
 
 
 def shape_words(values: NDArray[Any], mask: int, dtype_kind: str = "u") -> str:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
 
+from gpudbg.answers import Table, column, lines_of, typed_row
 from gpudbg.api.opening import SASS_SUFFIX
 from gpudbg.architectures import is_wide
-from gpudbg.debug.views.text import table
 from gpudbg.errors import EXIT_CLEAN, UsageError
 from gpudbg.formats.files import held_images
 from gpudbg.formats.lines import LineTable, read_lines
@@ -186,31 +186,53 @@ def _lines(data: dict[str, Any], known: dict[str, Program]) -> list[str]:
         held = ", ".join(f"{i['kind']} for {i['arch']}" for i in data["holds"])
         out.append(f"holds {held}; --arch picks")
     out.append("")
-    rows = []
-    for k in data["kernels"]:
-        banks = " ".join(f"c[{b}]:{n}" for b, n in k["constant_banks"].items())
-        span = (
-            f"{'/'.join(k['source_files'])}:{k['lines'][0]}-{k['lines'][1]}" if k["lines"] else "-"
-        )
-        rows.append(
-            (
-                k["name"],
-                str(k["instructions"]),
-                str(k["registers"]),
-                str(k["barriers"]),
-                str(k["shared_static_bytes"]),
-                "?" if k["stack_unknown"] else str(k["local_bytes"]),
-                banks,
-                span,
-            )
-        )
-    header = ("Kernel", "Insns", "Regs", "Bars", "Shared", "Local", "Constants", "Lines")
-    out += table(header, rows)
+    out += lines_of(Table(KernelLine, tuple(map(KernelLine.of, data["kernels"]))))
     for k in data["kernels"]:
         if k["parameters"] and k["name"] in known:
             out += ["", f"Parameters of {k['name']}", *_parameters(known[k["name"]], k)]
     out += _sections(data)
     return out
+
+
+@typed_row
+class KernelLine:
+    """A kernel of a program, as people see it in a list."""
+
+    name: str = column("Kernel")
+    instructions: int = column("Insns")
+    registers: int = column("Regs")
+    barriers: int = column("Bars")
+    shared: int = column("Shared")
+    local: str = column("Local")
+    constants: str = column("Constants")
+    lines: str = column("Lines")
+
+    @classmethod
+    def of(cls, k: dict[str, Any]) -> KernelLine:
+        """The line of a kernel's data."""
+        span = "-"
+        if k["lines"]:
+            span = f"{'/'.join(k['source_files'])}:{k['lines'][0]}-{k['lines'][1]}"
+        return cls(
+            k["name"],
+            k["instructions"],
+            k["registers"],
+            k["barriers"],
+            k["shared_static_bytes"],
+            "?" if k["stack_unknown"] else str(k["local_bytes"]),
+            " ".join(f"c[{b}]:{n}" for b, n in k["constant_banks"].items()),
+            span,
+        )
+
+
+@typed_row
+class ParameterLine:
+    """A parameter of a kernel."""
+
+    name: str = column("  Name")
+    type: str = column("Type")
+    size: str = column("Size")
+    place: str = column("Constant")
 
 
 def _parameters(program: Program, data: dict[str, Any]) -> list[str]:
@@ -221,8 +243,8 @@ def _parameters(program: Program, data: dict[str, Any]) -> list[str]:
     for row, p in zip(data["parameters"], named, strict=True):
         star = "*" if p.pointer and p.type else ""
         place = f"c[0x0][0x{kernel.param_base + row['offset']:x}]"
-        rows.append((f"  {p.name}", f"{p.type}{star}", f"{p.size} bytes", place))
-    return table(("  Name", "Type", "Size", "Constant"), rows)
+        rows.append(ParameterLine(f"  {p.name}", f"{p.type}{star}", f"{p.size} bytes", place))
+    return lines_of(Table(ParameterLine, tuple(rows)))
 
 
 def _sections(data: dict[str, Any]) -> list[str]:
