@@ -81,7 +81,7 @@ def read(engine: StepEngine, insn: Any) -> ImageRequest:
     plain = dim.removeprefix("ARRAY_")
     a, b = _rows(engine, insn.o["a"]), _rows(engine, insn.o["b"])
     made = ImageRequest(plain, {}, lod=m["lod"])
-    if insn.op in SHORT:
+    if insn.op in SHORT or m.get("spread"):
         words: Iterator[U32] = iter([*a, *b])
         _coordinates(made, array, words)
     else:

@@ -179,6 +179,9 @@ def _write_masked(engine: StepEngine, insn: Any, values: Values) -> None:
     if predicate is not None and predicate.index != PT:
         engine.pred_write(predicate.index, 0)
     chosen = [values[n] for n in range(4) if insn.m["mask"] >> n & 1]
+    if "d2" in insn.o:
+        write_rows(engine, insn.o["d2"].index, chosen[2:])
+        chosen = chosen[:2]
     write_rows(engine, insn.o["d"].index, chosen)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from gpudbg.architectures import is_wide
 from gpudbg.mem.lanes import FULL, first_lane, pack
 from gpudbg.sm.images.pools import ImagePools
 
@@ -62,6 +63,10 @@ class ImageUnit:
 
     def __call__(self, engine: StepEngine, name: str, insn: Any) -> None:
         """Execute one instruction of the engine's warp."""
+        if is_wide(insn.arch):
+            from gpudbg.sm.images.wide import translated
+
+            insn = translated(insn)
         handlers()[name](self, engine, insn)
 
     def cta_number(self, warp: WarpState) -> int:
@@ -100,6 +105,8 @@ class ImageUnit:
         Args:
             bindless: the register row with handles, or None for the immediate index.
         """
+        if bindless is None and hasattr(insn, "handle"):
+            return [(insn.handle(engine), lanes)]
         if bindless is None:
             word = engine.const(self.pools.bank, 4 * insn.o["tex"].value)
             return [(int(word[0]), lanes)]

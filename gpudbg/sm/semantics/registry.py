@@ -40,6 +40,7 @@ WIDE_FAMILIES = (
     "move",
     "memory",
     "control",
+    "images",
     "tensor",
     "asynchronous",
     "warpgroup",
