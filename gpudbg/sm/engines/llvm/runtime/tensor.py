@@ -2,8 +2,8 @@
 
 The model: products are exact; those of a block and the addend are cut toward zero at a number of
 bits below the largest exponent, summed exactly, and cut toward zero to f32.  Products of f16 are
-exact in f32, so cutting is a power of two and a conversion to an integer; the addend and the sum
-take f64.  Infinities, NaNs and results that are subnormal are left to the step engine.
+exact in f32, so cutting is a power of two and a conversion to an integer.  Infinities, NaNs and
+tiny addends are left to the step engine.
 
 Lane l holds, with g = l >> 2 and t = l & 3 (PTX ISA): of A rows g and g + 8, columns 2t, 2t + 1
 and those 8 further; of B rows 2t, 2t + 1 and 8 further, column g; of C and D rows g and g + 8,
@@ -12,16 +12,22 @@ columns 2t and 2t + 1.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from gpudbg.sm.engines.llvm import layout
-from gpudbg.sm.engines.llvm.ir.builder import Builder, splat, vector
+from gpudbg.sm.engines.llvm.ir.builder import Builder, splat
 
-F32, I32, F64, I64 = (vector(kind) for kind in ("float", "i32", "double", "i64"))
-HALVES = vector("half")
+CHUNK: Final = 8
+"""Lanes that are computed at once: two rows of A, and of D."""
+F32, I32, F64, I64 = (f"<{CHUNK} x {kind}>" for kind in ("float", "i32", "double", "i64"))
+HALVES, SHORTS, BITS = (f"<{CHUNK} x {kind}>" for kind in ("half", "i16", "i1"))
 _NOTHING = -4096
 """Exponent of a zero: below all others."""
+_LEAST = 57 << 23
+"""An addend as an f32 other than zero that is at least 2**-70: what is less is left."""
+_MOST_UP, _MOST_DOWN = 96, -120
+"""Exponents of scales, beyond which everything is zero."""
 
 
 class ProductShape(NamedTuple):
@@ -30,7 +36,6 @@ class ProductShape(NamedTuple):
     registers: int
     bits: int
     block: int
-    floor: int
 
     @property
     def name(self) -> str:
@@ -39,9 +44,7 @@ class ProductShape(NamedTuple):
 
 
 SHAPES: Final = tuple(
-    ProductShape(registers, *unit)
-    for registers in (2, 4)
-    for unit in ((24, 8, -132), (25, 16, -133))
+    ProductShape(registers, *unit) for registers in (2, 4) for unit in ((24, 8), (25, 16))
 )
 """Of sm_75 to sm_89, and of sm_90 and later."""
 assert tuple(shape.name for shape in SHAPES) == layout.TENSOR
@@ -65,137 +68,183 @@ class _Product:
     def __init__(self, shape: ProductShape) -> None:
         self.shape = shape
         self.ir = Builder()
-        self.odd: list[str] = []
+        self._largest = ""
 
     def _map(self, kind: str, what: str, a: str, b: str) -> str:
         return self.ir.op(f"{what} {kind} {a}, {b}")
 
-    def _max(self, a: str, b: str) -> str:
-        return self.ir.op(f"call {I32} @llvm.smax.v32i32({I32} {a}, {I32} {b})")
+    def _choose(self, what: str, a: str, b: str) -> str:
+        return self.ir.op(f"call {I32} @llvm.{what}.v8i32({I32} {a}, {I32} {b})")
 
-    def _picked(self, kind: str, of: str, lane: Callable[[int], int]) -> str:
-        """Lanes of a vector by number."""
-        picks = ", ".join(f"i32 {lane(n)}" for n in range(32))
-        return self.ir.op(f"shufflevector {kind} {of}, {kind} poison, <32 x i32> <{picks}>")
+    def _picked(self, kind: str, a: str, b: str, lanes: Sequence[int]) -> str:
+        """Lanes of two vectors by number."""
+        picks = ", ".join(f"i32 {n}" for n in lanes)
+        return self.ir.op(f"shufflevector {kind} {a}, {kind} {b}, <{CHUNK} x i32> <{picks}>")
 
-    def _elements(self, row: str) -> list[_Elements]:
-        """Both halves of the words of a register."""
+    # ---- elements ------------------------------------------------------------------------
+
+    def _elements(self, place: str) -> list[_Elements]:
+        """Both halves of eight lanes of a register."""
         ir = self.ir
-        words = ir.get(I32, row, 0, 64)
+        words = ir.get(I32, place, 0, 32)
         found = []
         for shift in (0, 16):
-            raw = ir.op(f"lshr {I32} {words}, {splat('i32', shift)}") if shift else words
-            small = ir.op(f"trunc {I32} {raw} to {vector('i16')}")
-            half = ir.op(f"bitcast {vector('i16')} {small} to {HALVES}")
-            value = ir.op(f"fpext {HALVES} {half} to {F32}")
+            raw = self._map(I32, "lshr", words, splat("i32", shift)) if shift else words
+            small = ir.op(f"trunc {I32} {raw} to {SHORTS}")
+            value = ir.op(
+                f"fpext {HALVES} {ir.op(f'bitcast {SHORTS} {small} to {HALVES}')} to {F32}"
+            )
             part = self._map(I32, "and", raw, splat("i32", 0x7FFF))
+            largest = self._largest
+            self._largest = self._choose("umax", largest, part) if largest else part
             exponent = self._map(I32, "lshr", part, splat("i32", 10))
-            self.odd.append(ir.op(f"icmp eq {I32} {exponent}, {splat('i32', 31)}"))
-            exponent = self._map(I32, "sub", self._max(exponent, splat("i32", 1)), splat("i32", 15))
+            exponent = self._choose("umax", exponent, splat("i32", 1))
             none = ir.op(f"icmp eq {I32} {part}, zeroinitializer")
             nothing = f"{I32} {splat('i32', _NOTHING)}, {I32} {exponent}"
-            exponent = ir.op(f"select <32 x i1> {none}, {nothing}")
-            found.append(_Elements(value, exponent))
+            found.append(_Elements(value, ir.op(f"select {BITS} {none}, {nothing}")))
         return found
 
-    def _spread(self, of: _Elements, lane: Callable[[int], int]) -> _Elements:
-        return _Elements(self._picked(F32, of.values, lane), self._picked(I32, of.exponents, lane))
+    def _columns(self, kind: str, chunks: list[str]) -> list[str]:
+        """For each j the lanes j, j + 8, j + 16, j + 24 of a whole vector, twice."""
+        low, high = [0, 8, 1, 9, 4, 12, 5, 13], [2, 10, 3, 11, 6, 14, 7, 15]
+        pairs = [
+            [self._picked(kind, chunks[n], chunks[n + 1], order) for n in (0, 2)]
+            for order in (low, high)
+        ]
+        first, second = [0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15]
+        four = [
+            self._picked(kind, pair[0], pair[1], order)
+            for pair in pairs
+            for order in (first, second)
+        ]
+        lower, upper = [0, 1, 2, 3, 0, 1, 2, 3], [4, 5, 6, 7, 4, 5, 6, 7]
+        return [self._picked(kind, v, "poison", order) for order in (lower, upper) for v in four]
 
-    def _of_row(self, left: list[list[_Elements]], k: int, up: int) -> _Elements:
-        """Column k of A in the rows of an element of D."""
-        return self._spread(left[2 * (k // 8) + up][k & 1], lambda n: n & ~3 | k % 8 // 2)
+    def _beside(self, row: str) -> list[list[_Elements]]:
+        """Of both halves of a register of B the elements of D's columns, by j."""
+        chunks = [self._elements(self.ir.at(row, 4 * CHUNK * n)) for n in range(4)]
+        found = []
+        for half in (0, 1):
+            values = self._columns(F32, [chunk[half].values for chunk in chunks])
+            exponents = self._columns(I32, [chunk[half].exponents for chunk in chunks])
+            found.append([_Elements(*both) for both in zip(values, exponents, strict=True)])
+        return found
 
-    def _of_column(self, right: list[list[_Elements]], k: int, odd: int) -> _Elements:
-        """Row k of B in the columns of an element of D."""
-        held = right[k // 8][k & 1]
-        return self._spread(held, lambda n: 4 * (2 * (n & 3) + odd) + k % 8 // 2)
+    def _of_row(self, held: _Elements, thread: int) -> _Elements:
+        """What a thread of each quad holds, in all of the quad."""
+        lanes = [n & ~3 | thread for n in range(CHUNK)]
+        values = self._picked(F32, held.values, "poison", lanes)
+        return _Elements(values, self._picked(I32, held.exponents, "poison", lanes))
 
-    def _power(self, exponent: str, double: bool) -> str:
-        """2**n for an i32 n in the format's range."""
-        ir = self.ir
-        if not double:
-            biased = self._map(I32, "add", exponent, splat("i32", 127))
-            return ir.op(
-                f"bitcast {I32} {self._map(I32, 'shl', biased, splat('i32', 23))} to {F32}"
-            )
-        biased = self._map(I32, "add", exponent, splat("i32", 1023))
-        wide = ir.op(f"zext {I32} {biased} to {I64}")
-        return ir.op(f"bitcast {I64} {self._map(I64, 'shl', wide, splat('i64', 52))} to {F64}")
+    # ---- sums ----------------------------------------------------------------------------
+
+    def _power(self, exponent: str) -> str:
+        """2**n as f32."""
+        biased = self._map(I32, "add", exponent, splat("i32", 127))
+        moved = self._map(I32, "shl", biased, splat("i32", 23))
+        return self.ir.op(f"bitcast {I32} {moved} to {F32}")
 
     def _block(self, products: list[tuple[_Elements, _Elements]], held: str) -> str:
         """The f32 of one block of products and an addend."""
         ir, keep = self.ir, self.shape.bits
         bits = ir.op(f"bitcast {F32} {held} to {I32}")
         part = self._map(I32, "and", bits, splat("i32", 0x7FFFFFFF))
-        exponent = self._map(I32, "lshr", part, splat("i32", 23))
-        self.odd.append(ir.op(f"icmp eq {I32} {exponent}, {splat('i32', 255)}"))
-        exponent = self._map(I32, "sub", self._max(exponent, splat("i32", 1)), splat("i32", 127))
-        none = ir.op(f"icmp eq {I32} {part}, zeroinitializer")
-        nothing = f"{I32} {splat('i32', _NOTHING)}, {I32} {exponent}"
-        top = self._max(
-            ir.op(f"select <32 x i1> {none}, {nothing}"), splat("i32", self.shape.floor)
-        )
+        above = self._map(I32, "sub", part, splat("i32", _LEAST))
+        odd = ir.op(f"icmp uge {I32} {above}, {splat('i32', (255 << 23) - _LEAST)}")
+        some = ir.op(f"icmp ne {I32} {part}, zeroinitializer")
+        self._leave_if(self._map(BITS, "and", odd, some))
+        # The factors' exponents have a bias of 15 each; a zero addend's is below all products'.
+        top = self._map(I32, "lshr", part, splat("i32", 23))
+        top = self._map(I32, "sub", top, splat("i32", 127 - 30))
         terms = []
         for a, b in products:
             terms.append(self._map(F32, "fmul", a.values, b.values))
-            top = self._max(top, self._map(I32, "add", a.exponents, b.exponents))
-        up = self._map(I32, "sub", splat("i32", keep), top)
-        # Where that is more, all products are zero.
-        few = ir.op(f"call {I32} @llvm.smin.v32i32({I32} {up}, {I32} {splat('i32', 96)})")
-        scale = self._power(few, double=False)
-        total = ""
-        for first in range(0, len(terms), 8):
-            whole = ""
-            for term in terms[first : first + 8]:
-                cut = ir.op(f"fptosi {F32} {self._map(F32, 'fmul', term, scale)} to {I32}")
-                whole = self._map(I32, "add", whole, cut) if whole else cut
-            part = ir.op(f"sitofp {I32} {whole} to {F64}")
-            total = self._map(F64, "fadd", total, part) if total else part
-        addend = self._map(
-            F64, "fmul", ir.op(f"fpext {F32} {held} to {F64}"), self._power(up, True)
-        )
-        cut = ir.op(f"call {F64} @llvm.trunc.v32f64({F64} {addend})")
-        total = self._map(F64, "fadd", total, cut)
-        down = self._map(I32, "sub", top, splat("i32", keep))
-        return self._cut(self._map(F64, "fmul", total, self._power(down, True)))
+            top = self._choose("smax", top, self._map(I32, "add", a.exponents, b.exponents))
+        up = self._map(I32, "sub", splat("i32", keep + 30), top)
+        scale = self._power(self._choose("smin", up, splat("i32", _MOST_UP)))
+        down = self._map(I32, "sub", top, splat("i32", keep + 30))
+        unscale = self._power(self._choose("smax", down, splat("i32", _MOST_DOWN)))
+        sums = [self._cut(terms[n : n + 8], scale) for n in range(0, len(terms), 8)]
+        sums.append(self._cut([held], scale))
+        whole = self._total(sums) if keep < 25 else self._wide_total(sums)
+        return self._map(F32, "fmul", whole, unscale)
 
-    def _cut(self, value: str) -> str:
-        """An f64 cut toward zero to f32, which is normal or zero."""
-        ir = self.ir
-        bits = ir.op(f"bitcast {F64} {value} to {I64}")
+    def _leave_if(self, odd: str) -> None:
+        """Leave to the step engine where a condition holds in some lane."""
+        word = self.ir.op(f"bitcast {BITS} {odd} to i{CHUNK}")
+        with self.ir.returning(self.ir.op(f"icmp ne i{CHUNK} {word}, 0")):
+            self.ir.line("ret i1 false")
+
+    def _cut(self, terms: list[str], scale: str) -> str:
+        """The sum of numbers cut to integers of a scale."""
+        total = ""
+        for term in terms:
+            cut = self.ir.op(f"fptosi {F32} {self._map(F32, 'fmul', term, scale)} to {I32}")
+            total = self._map(I32, "add", total, cut) if total else cut
+        return total
+
+    def _total(self, sums: list[str]) -> str:
+        """A sum below 2**31 cut toward zero to f32."""
+        ir, total = self.ir, sums[0]
+        for more in sums[1:]:
+            total = self._map(I32, "add", total, more)
+        near = ir.op(f"sitofp {I32} {total} to {F32}")
+        back = ir.op(f"fptosi {F32} {near} to {I32}")
+        sizes = [ir.op(f"call {I32} @llvm.abs.v8i32({I32} {v}, i1 false)") for v in (back, total)]
+        over = ir.op(f"sext {BITS} {ir.op(f'icmp sgt {I32} {sizes[0]}, {sizes[1]}')} to {I32}")
+        bits = self._map(I32, "add", ir.op(f"bitcast {F32} {near} to {I32}"), over)
+        return ir.op(f"bitcast {I32} {bits} to {F32}")
+
+    def _wide_total(self, sums: list[str]) -> str:
+        """A sum of sums cut toward zero to f32."""
+        ir, total = self.ir, ""
+        for part in sums:
+            wide = ir.op(f"sitofp {I32} {part} to {F64}")
+            total = self._map(F64, "fadd", total, wide) if total else wide
+        bits = ir.op(f"bitcast {F64} {total} to {I64}")
         bits = self._map(I64, "and", bits, splat("i64", -(1 << 29)))
-        size = self._map(I64, "and", bits, splat("i64", (1 << 63) - 1))
-        small = ir.op(f"icmp ult {I64} {size}, {splat('i64', (1023 - 126) << 52)}")
-        some = ir.op(f"icmp ne {I64} {size}, zeroinitializer")
-        self.odd.append(self._map("<32 x i1>", "and", small, some))
         return ir.op(f"fptrunc {F64} {ir.op(f'bitcast {I64} {bits} to {F64}')} to {F32}")
+
+    # ---- the function --------------------------------------------------------------------
 
     def text(self) -> str:
         """The function."""
         ir, shape = self.ir, self.shape
-        left = [self._elements(f"%a{n}") for n in range(shape.registers)]
-        right = [self._elements(f"%b{n}") for n in range(shape.registers // 2)]
-        columns = range(4 * shape.registers)
-        rows = [[self._of_row(left, k, up) for k in columns] for up in (0, 1)]
-        beside = [[self._of_column(right, k, odd) for k in columns] for odd in (0, 1)]
-        results = []
-        for n in range(4):
-            held = ir.op(f"bitcast {I32} {ir.get(I32, f'%c{n}', 0, 64)} to {F32}")
-            pairs = list(zip(rows[n >> 1], beside[n & 1], strict=True))
-            for first in range(0, len(pairs), shape.block):
-                held = self._block(pairs[first : first + shape.block], held)
-            results.append(held)
-        odd = self.odd[0]
-        for more in self.odd[1:]:
-            odd = self._map("<32 x i1>", "or", odd, more)
-        word = ir.op(f"bitcast <32 x i1> {odd} to i32")
-        with ir.returning(ir.op(f"icmp ne i32 {word}, 0")):
-            ir.line("ret i1 false")
-        for n, held in enumerate(results):
-            ir.line(f"store {F32} {held}, ptr %d{n}, align 64")
+        right = [self._beside(f"%b{n}") for n in range(shape.registers // 2)]
+        self._finite()
+        chunk = ir.var("i64", 0)
+        with ir.loop() as (_, after):
+            at = ir.get("i64", chunk)
+            ir.unless(ir.op(f"icmp eq i64 {at}, 128"), after)
+            ir.put("i64", ir.op(f"add i64 {at}, {4 * CHUNK}"), chunk)
+            self._rows(at, right)
         ir.line("ret i1 true")
         names = [f"a{n}" for n in range(shape.registers)]
         names += [f"b{n}" for n in range(shape.registers // 2)]
         names += [f"{letter}{n}" for letter in "cd" for n in range(4)]
         listed = ", ".join(f"ptr %{name}" for name in names)
         return ir.close(f"define i1 @{layout.symbol(shape.name)}({listed})")
+
+    def _finite(self) -> None:
+        """Leave where an element so far is infinite or no number."""
+        self._leave_if(self.ir.op(f"icmp uge {I32} {self._largest}, {splat('i32', 0x7C00)}"))
+        self._largest = ""
+
+    def _rows(self, at: str, right: list[list[list[_Elements]]]) -> None:
+        """Eight lanes of D, `at` bytes from the beginning of a row."""
+        ir, shape = self.ir, self.shape
+        left = [self._elements(ir.at(f"%a{n}", at)) for n in range(shape.registers)]
+        self._finite()
+        for up in (0, 1):
+            rows = [
+                self._of_row(left[2 * (k // 8) + up][k & 1], k % 8 // 2)
+                for k in range(4 * shape.registers)
+            ]
+            for odd in (0, 1):
+                pairs = [
+                    (row, right[k // 8][k & 1][4 * odd + k % 8 // 2]) for k, row in enumerate(rows)
+                ]
+                held = ir.get(F32, ir.at(f"%c{2 * up + odd}", at), 0, 32)
+                for first in range(0, len(pairs), shape.block):
+                    held = self._block(pairs[first : first + shape.block], held)
+                ir.put(F32, held, ir.at(f"%d{2 * up + odd}", at), 0, 32)
