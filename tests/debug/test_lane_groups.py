@@ -123,19 +123,20 @@ def test_a_spin_lock_that_makes_progress_is_no_hang() -> None:
 DEAD = """extern "C" __global__ void dead(int *out) {
     int i = threadIdx.x;
     if (i < 7) { out[i] = 1; if (out[i]) __syncwarp(0xffffffff); out[i] = 2; }
+    else asm volatile("bar.sync 1, 64;");
     out[i] += 1;
 }"""
 
 
 def test_a_deadlock_says_which_lanes_wait_for_which() -> None:
-    """WARPSYNC of a full mask that only some lanes reach; the others wait where these come not."""
+    """WARPSYNC of a full mask that only some lanes reach; the others wait at a barrier."""
     program = gpudbg.compile(DEAD, arch="sm_80")
     stop = program.launch("dead", grid=1, block=32, args=[np.zeros(32, np.int32)]).run()
     assert stop.kind == "deadlock"
     text = "\n".join(stop.detail)
-    assert "lanes 7-31 at dead+0x140" in text
-    assert "waiting at B0 for lanes 0-6" in text
+    assert "lanes 0-6 at dead+0x" in text
     assert "waiting in WARPSYNC for lanes 7-31" in text
+    assert "waiting at barrier 1: 25 of 64 threads arrived" in text
 
 
 def test_barriers_count_threads_of_parts_of_a_warp() -> None:

@@ -123,6 +123,10 @@ def group_rows(inferior: Inferior, warp: WarpState) -> tuple[GroupRow, ...]:
     )
 
 
+_RUNNING = {"ready": "next to run", "trap": "trapped", "error": "stopped by an error"}
+"""What the running group does, by the warp's state."""
+
+
 def lane_groups(warp: WarpState) -> tuple[LaneGroup, ...]:
     """The groups of a warp, that which runs next first; none where it has a divergence stack."""
     if not warp.has_groups:
@@ -130,7 +134,7 @@ def lane_groups(warp: WarpState) -> tuple[LaneGroup, ...]:
     groups, live = warp.shown_groups, warp.valid & ~warp.exited
     out: list[LaneGroup] = []
     if groups.running and warp.active:
-        word = "next to run" if warp.status == "ready" else ""
+        word = _RUNNING.get(warp.status, "")
         out.append(LaneGroup(warp.active, warp.pc, RUNNING, exclusive=groups.exclusive, words=word))
     parked = _together([_parked(group, live, warp) for group in groups.parked])
     # The one that the warp's own pc and mask show comes first where none runs.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 UNIFORM, PREDICATE, BARRIER = "uniform", "uniform predicate", "barrier"
 """The three files, as kinds of places."""
 PREDICATES = 7
-MOST_SCANNED = 4000
+MOST_SCANNED = 1500
 """Instructions of a program that are looked at for the registers they name."""
 
 _NAME = re.compile(r"(UR)(\d{1,3}|Z)|(UP)([0-6T])|(B)(\d{1,2})", re.IGNORECASE)
