@@ -9,6 +9,7 @@ import pytest
 
 import gpudbg
 from gpudbg.debug.session import DebugSession
+from gpudbg.debug.stops.stop import Stop
 from gpudbg.errors import CommandError
 from gpudbg.expr import evaluate, parse
 from tests.mi.client import KERNELS
@@ -86,7 +87,12 @@ def test_stepping_stops_at_a_watchpoint(session: DebugSession) -> None:
 
 def test_conditions_counts_and_callbacks(session: DebugSession) -> None:
     seen: list[str] = []
-    session.watch_at("arg1[0]@4", callback=lambda _, stop: seen.append(stop.watch[0].new))
+
+    def note(_: object, stop: Stop) -> bool:
+        seen.append(stop.watch[0].new)
+        return False
+
+    session.watch_at("arg1[0]@4", callback=note)
     session.watch_at("arg1[1]", condition="blockIdx.x == 7")
     assert session.cont().kind == "exited"
     assert len(seen) == 4
