@@ -192,8 +192,23 @@ def contents(spec: Mapping[str, Any], addresses: Mapping[str, int] | None = None
         addresses: device addresses of buffers, for pointers.
     """
     options = dict(spec.get("init", {"rule": "zeros"}))
+    if options["rule"] == "encode":
+        return encoded(options["fmt"], contents({**spec, "dtype": "f64", "init": options["of"]}))
     init: Init = make_init(options.pop("rule"), options)
     return make_array(spec["dtype"], spec["count"], init, addresses)
+
+
+def encoded(fmt: str, values: Array) -> Array:
+    """Numbers rounded to nearest even as patterns of bf16."""
+    assert fmt == "bf16", f"no encoding to {fmt}"
+    # To odd first, so that rounding twice is as rounding once.
+    single = values.astype(np.float32)
+    bits = single.view(np.uint32).astype(np.int64)
+    over = np.abs(single.astype(np.float64)) > np.abs(values)
+    bits = np.where(over, bits - 1, bits)
+    inexact = bits.astype(np.uint32).view(np.float32).astype(np.float64) != values
+    bits |= inexact
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
 
 
 def image_array(spec: Mapping[str, Any]) -> Array:
