@@ -122,21 +122,22 @@ def test_a_spin_lock_that_makes_progress_is_no_hang() -> None:
 
 DEAD = """extern "C" __global__ void dead(int *out) {
     int i = threadIdx.x;
-    if (i < 7) { out[i] = 1; if (out[i]) __syncwarp(0xffffffff); out[i] = 2; }
-    else asm volatile("bar.sync 1, 64;");
+    if (i < 7) { out[i] = 1; __syncwarp(0xff); out[i] = 2; }
+    else { out[i] = 3; __syncwarp(0xffffff81); out[i] = 4; }
     out[i] += 1;
 }"""
 
 
 def test_a_deadlock_says_which_lanes_wait_for_which() -> None:
-    """WARPSYNC of a full mask that only some lanes reach; the others wait at a barrier."""
+    """Lanes 0 to 6 wait for lane 7, which waits with others for lane 0."""
     program = gpudbg.compile(DEAD, arch="sm_80")
     stop = program.launch("dead", grid=1, block=32, args=[np.zeros(32, np.int32)]).run()
     assert stop.kind == "deadlock"
     text = "\n".join(stop.detail)
     assert "lanes 0-6 at dead+0x" in text
-    assert "waiting in WARPSYNC for lanes 7-31" in text
-    assert "waiting at barrier 1: 25 of 64 threads arrived" in text
+    assert "waiting in WARPSYNC for lane 7" in text
+    assert "lanes 7-31 at dead+0x" in text
+    assert "waiting in WARPSYNC for lane 0" in text
 
 
 def test_barriers_count_threads_of_parts_of_a_warp() -> None:
