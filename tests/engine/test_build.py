@@ -69,7 +69,7 @@ def test_writers_at_once(folder: Path) -> None:
 
 TWICE = """
 import sys, pathlib
-from gpudbg.sm.engines.llvm import build
+from gpudbg.sm.engines.llvm import build, cache
 build.cache_folder = lambda: pathlib.Path(sys.argv[1])
 for n in range(30):
     text = f"define i32 @f() {{\\n  ret i32 {n}\\n}}\\n"
