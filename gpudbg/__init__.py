@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from gpudbg.api.programs import LoadedProgram as LoadedProgram
     from gpudbg.debug.breakpoints.table import Breakpoint as Breakpoint
     from gpudbg.debug.focus.focus import Focus as Focus
-    from gpudbg.debug.look import InstructionInfo as InstructionInfo
-    from gpudbg.debug.look import Memory as Memory
-    from gpudbg.debug.look import SpecialValue as SpecialValue
+    from gpudbg.debug.inspection import InstructionInfo as InstructionInfo
+    from gpudbg.debug.inspection import Memory as Memory
+    from gpudbg.debug.inspection import SpecialValue as SpecialValue
     from gpudbg.debug.registry import Output as Output
     from gpudbg.debug.session import DebugSession as DebugSession
     from gpudbg.debug.snapshot import Snapshot as Snapshot
@@ -104,7 +104,7 @@ _PUBLIC = {
     "Focus": "gpudbg.debug.focus.focus",
     "Global": "gpudbg.formats.program",
     "GpudbgError": "gpudbg.errors",
-    "InstructionInfo": "gpudbg.debug.look",
+    "InstructionInfo": "gpudbg.debug.inspection",
     "InternalError": "gpudbg.errors",
     "InterruptStop": "gpudbg.debug.stops.stop",
     "Kernel": "gpudbg.formats.program",
@@ -114,7 +114,7 @@ _PUBLIC = {
     "Line": "gpudbg.debug.symbols",
     "LoadError": "gpudbg.errors",
     "LoadedProgram": "gpudbg.api.programs",
-    "Memory": "gpudbg.debug.look",
+    "Memory": "gpudbg.debug.inspection",
     "ModelGap": "gpudbg.errors",
     "Observer": "gpudbg.sm.observer",
     "OpenedStop": "gpudbg.debug.stops.stop",
@@ -124,7 +124,7 @@ _PUBLIC = {
     "RegisterFile": "gpudbg.debug.warp_view",
     "Result": "gpudbg.expr",
     "Snapshot": "gpudbg.debug.snapshot",
-    "SpecialValue": "gpudbg.debug.look",
+    "SpecialValue": "gpudbg.debug.inspection",
     "StackEntry": "gpudbg.debug.snapshot",
     "StepStop": "gpudbg.debug.stops.stop",
     "Stop": "gpudbg.debug.stops.stop",

@@ -166,15 +166,15 @@ def _words(
             return words
     distinct = np.unique(exact[kept]).size
     if distinct == 1:
-        return f"all {_told(exact, numbers, int(kept[0]), kind)} but"
+        return f"all {_shown(exact, numbers, int(kept[0]), kind)} but"
     if distinct <= FEW_VALUES:
         return f"{distinct} values"
     low, high = kept[np.argmin(numbers[kept])], kept[np.argmax(numbers[kept])]
-    text = "..".join(_told(exact, numbers, int(n), kind) for n in (low, high))
+    text = "..".join(_shown(exact, numbers, int(n), kind) for n in (low, high))
     return text if len(text) <= WORDS_WIDTH else f"{distinct} values"
 
 
-def _told(exact: NDArray[Any], numbers: NDArray[np.float64], lane: int, kind: str) -> str:
+def _shown(exact: NDArray[Any], numbers: NDArray[np.float64], lane: int, kind: str) -> str:
     return number(float(numbers[lane]) if kind == "f" else int(exact[lane]), kind)
 
 

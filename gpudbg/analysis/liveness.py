@@ -17,12 +17,12 @@ from gpudbg.isa.family import Instruction
 from gpudbg.isa.layout import instructions
 
 if TYPE_CHECKING:
-    from gpudbg.analysis.nearby import Nearby
+    from gpudbg.analysis.local_liveness import LocalLiveness
     from gpudbg.formats.program import CodeImage, Kernel, Program
 
 CALLS = cfg.CALLS | {"PRET"}
 MAX_INSTRUCTIONS = 2000
-"""Longer sections are not walked: the marks are not worth a pause (`gpudbg.analysis.nearby`)."""
+"""Longer sections are analysed where a mark is asked for (`local_liveness`)."""
 
 
 def mask_of(registers: Iterable[int]) -> int:
@@ -168,7 +168,9 @@ def always_writes(insn: Instruction | None) -> bool:
     return insn is not None and insn.replaces_results
 
 
-def of_kernel(program: Program, image: CodeImage, kernel: Kernel) -> Liveness | Nearby | None:
+def of_kernel(
+    program: Program, image: CodeImage, kernel: Kernel
+) -> Liveness | LocalLiveness | None:
     """The walk over a launched kernel's section, in parts where it is long; None without words."""
     place = next((p for p in image.placements if p.section == kernel.section), None)
     if place is None:
@@ -180,8 +182,8 @@ def of_kernel(program: Program, image: CodeImage, kernel: Kernel) -> Liveness | 
     code = image.code[start : start + place.size]
     layout = program.layout
     if len(code) // layout.bundle_bytes * layout.per_bundle > MAX_INSTRUCTIONS:
-        from gpudbg.analysis.nearby import Nearby
+        from gpudbg.analysis.local_liveness import LocalLiveness
 
-        return Nearby(code, program.arch, known)
+        return LocalLiveness(code, program.arch, known)
     words = [(offset, word) for offset, word, _ in instructions(code, layout)]
     return Liveness(Flow(words, program.arch, known)) if words else None

@@ -51,14 +51,14 @@ class EngineThread:
         self,
         session: Inferior,
         work: Callable[[], Answer],
-        ended: Callable[[Outcome[Answer]], None],
+        on_done: Callable[[Outcome[Answer]], None],
     ) -> None:
         """Begin a piece of work.
 
         Args:
             session: what it works on, and what is its alone until it ends.
             work: is called in the engine's thread.
-            ended: is called there with the outcome, when the session is free again and `start`
+            on_done: is called there with the outcome, when the session is free again and `start`
                 may be called.  It is to hand the outcome to the frontend's own thread.
 
         Raises:
@@ -71,7 +71,7 @@ class EngineThread:
         owner = session.ownership
         owner.thread = NOBODY
         self._thread = Thread(
-            target=self._carry_out, args=(owner, work, ended), name="engine", daemon=True
+            target=self._carry_out, args=(owner, work, on_done), name="engine", daemon=True
         )
         self._thread.start()
 
@@ -79,7 +79,7 @@ class EngineThread:
         self,
         owner: Ownership,
         work: Callable[[], Answer],
-        ended: Callable[[Outcome[Answer]], None],
+        on_done: Callable[[Outcome[Answer]], None],
     ) -> None:
         owner.thread = get_ident()
         try:
@@ -88,7 +88,7 @@ class EngineThread:
             outcome = Outcome(error=error)
         owner.thread = ANY
         self._busy = False
-        ended(outcome)
+        on_done(outcome)
 
     def join(self, seconds: float) -> bool:
         """Wait until the thread has left its last piece of work; False where it has not by then.

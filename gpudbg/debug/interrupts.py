@@ -78,8 +78,8 @@ def _handler(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]
         signal.signal(signal.SIGINT, previous)
 
 
-def before_crash_message(told: Callable[[], None]) -> None:
+def before_crash_message(message: Callable[[], None]) -> None:
     """Have something done before compiled code that crashed is told of, which ends the process."""
     from gpudbg.sm.engines.llvm import crash
 
-    crash.before_message(told)
+    crash.before_message(message)

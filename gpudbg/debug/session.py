@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from gpudbg import html
 from gpudbg.answers import Sections
 from gpudbg.answers.words import dim
-from gpudbg.debug import leaving, look, stepping
+from gpudbg.debug import inspection, leaving, stepping
 from gpudbg.debug.breakpoints.events import Events
 from gpudbg.debug.breakpoints.setting import Breakpoints
 from gpudbg.debug.breakpoints.watched import WatchKind
@@ -32,8 +32,8 @@ from gpudbg.debug.displays import Displays
 from gpudbg.debug.focus import focus as focus_module
 from gpudbg.debug.focus.focus import Focus
 from gpudbg.debug.inferior import Inferior, Launch
+from gpudbg.debug.inspection import SessionMemory
 from gpudbg.debug.interrupts import interruptible
-from gpudbg.debug.look import SessionMemory
 from gpudbg.debug.registry import Command, CommandTable, Output
 from gpudbg.debug.running import Runner
 from gpudbg.debug.script import Player, Scope, ScriptLine, play
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from gpudbg.debug.breakpoints.table import Breakpoint
-    from gpudbg.debug.look import InstructionInfo, SpecialValue
+    from gpudbg.debug.inspection import InstructionInfo, SpecialValue
     from gpudbg.debug.snapshot import Snapshot
     from gpudbg.debug.trace.log import TraceLog
     from gpudbg.debug.values.fragment_view import FragmentView
@@ -279,11 +279,11 @@ class DebugSession(Inferior):
     @property
     def quit_requested(self) -> bool:
         """Whether `quit` was given."""
-        return self.scripting.ended
+        return self.scripting.quit_requested
 
     @quit_requested.setter
     def quit_requested(self, wanted: bool) -> None:
-        self.scripting.ended = wanted
+        self.scripting.quit_requested = wanted
 
     @property
     def output(self) -> DeviceOutput:
@@ -732,7 +732,7 @@ class DebugSession(Inferior):
         >>> session.sreg("SR_LANEID").values[:3], session.sreg("SR_VIRTID").fields["SMId"]
         (array([0, 1, 2], dtype=uint32), 0)
         """
-        return look.sreg(self, name)
+        return inspection.sreg(self, name)
 
     def instruction(self, offset: int | None = None) -> InstructionInfo:
         """An instruction of the kernel; the focused warp's next one by default.
@@ -744,7 +744,7 @@ class DebugSession(Inferior):
         >>> info.text, info.writes, info.line
         ('MOV R4, RZ', ('R4',), 'first_steps.cu:10')
         """
-        return look.instruction(self, offset)
+        return inspection.instruction(self, offset)
 
     def fragments(self, location: str | int | None = None) -> FragmentView:
         """The operands of a tensor-core instruction as matrices (`.A`, `.B`, `.C`, `.D`; of matrix
@@ -757,7 +757,7 @@ class DebugSession(Inferior):
         Raises:
             CommandError: there is none.
         """
-        return look.fragments(self, location)
+        return inspection.fragments(self, location)
 
     def special(self, warp: WarpState, name: str) -> Result | None:
         """A special or PTX register's value in 32 lanes; None when it is none."""

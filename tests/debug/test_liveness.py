@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gpudbg.analysis.liveness import CALLS, Liveness, of_kernel
-from gpudbg.analysis.nearby import Nearby
+from gpudbg.analysis.local_liveness import LocalLiveness
 from gpudbg.debug.session import DebugSession
 from gpudbg.debug.symbols import Symbols
 from gpudbg.formats.files import read_program
@@ -96,13 +96,13 @@ def test_an_unknown_place_may_have_written_everything() -> None:
     assert live.untouched([0x7FF8], 16) == 0
 
 
-def nearby(symbols: Symbols) -> Nearby:
+def nearby(symbols: Symbols) -> LocalLiveness:
     """The same section, looked at as a long one."""
     image = symbols.image
     place = next(p for p in image.placements if p.section == symbols.kernel.section)
     start = place.address - image.base
     known = {b.offset: b.targets for b in symbols.kernel.indirect_branches if b.targets}
-    return Nearby(image.code[start : start + place.size], symbols.program.arch, known)
+    return LocalLiveness(image.code[start : start + place.size], symbols.program.arch, known)
 
 
 def programs() -> Any:
@@ -118,7 +118,7 @@ def programs() -> Any:
 
 
 def test_where_somebody_looks_it_is_as_in_the_whole_walk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpudbg.analysis.nearby.BUDGET", 1 << 30)
+    monkeypatch.setattr("gpudbg.analysis.local_liveness.BUDGET", 1 << 30)
     same = more = 0
     for name, symbols, live in programs():
         near = nearby(symbols)

@@ -15,7 +15,7 @@ from gpudbg.debug.breakpoints.table import BreakpointTable
 from gpudbg.debug.checks import Checks
 from gpudbg.debug.focus.focus import Focus
 from gpudbg.debug.inferior import Inferior
-from gpudbg.debug.look import SessionMemory
+from gpudbg.debug.inspection import SessionMemory
 from gpudbg.debug.script.scope import Scope
 from gpudbg.debug.session import DebugSession
 from gpudbg.debug.stops.stop import BreakpointStop, Stop

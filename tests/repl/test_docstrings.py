@@ -37,7 +37,7 @@ NEEDS_NVRTC = {"gpudbg.api.load.compile"}
 def modules() -> list[Any]:
     """Modules that define public names, and those that a session is made of."""
     names = {getattr(gpudbg, name).__module__ for name in PUBLIC} - {"typing"}
-    parts = {"gpudbg.debug.look", "gpudbg.debug.breakpoints.events", "gpudbg.debug.warp_view"}
+    parts = {"gpudbg.debug.inspection", "gpudbg.debug.breakpoints.events", "gpudbg.debug.warp_view"}
     return [importlib.import_module(name) for name in sorted(names | parts)]
 
 

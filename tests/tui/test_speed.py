@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gpudbg.analysis.liveness import MAX_INSTRUCTIONS, Liveness
-from gpudbg.analysis.nearby import Nearby
+from gpudbg.analysis.local_liveness import LocalLiveness
 from gpudbg.frontends.tui.collect import Collector
 from gpudbg.frontends.tui.view import ViewOptions
 from gpudbg.frontends.tui.widgets.base import LinePane
@@ -75,7 +75,7 @@ async def calls_of_a_step(path: Path, count: int) -> int:
         view = app.main.current
         assert len(there(view).code.entries) >= count
         assert sum(1 for w in there(view).warps if w.sm == 0) == 64
-        assert isinstance(there(view).live, Nearby if count > MAX_INSTRUCTIONS else Liveness)
+        assert isinstance(there(view).live, LocalLiveness if count > MAX_INSTRUCTIONS else Liveness)
         code = app.main.query_one(CodePane).texts
         assert any("┌►" in t for t in code), "branch arrows"
         assert f"R{there(view).tracked} ^ set v read : live" in code[0]
@@ -109,7 +109,7 @@ def test_opening_a_long_program_decodes_branches_only(tmp_path: Path) -> None:
     assert live.mark(COUNT * 8 + 8, 7) in "^vx:"
     # A window's marks are looked for as far as a budget goes; the rest counts as live.
     code = b"".join(w.to_bytes(8, "little") for w in [CONTROL, *[ADD] * 3] * COUNT)
-    lonely = Nearby(code, "sm_50", {})
+    lonely = LocalLiveness(code, "sm_50", {})
     assert lonely.mark(8, 7) == ":"
     lonely.window(0, 0)
     assert lonely.mark(len(code) - 8, 7) == " "

@@ -148,7 +148,7 @@ class Gathering(Attached["Inferior"]):
     ) -> WarpArrival | str | None:
         """Some instructions of one warp; its arrival, "waits" elsewhere, or that all has
         "ended"."""
-        at = self._look(warp, points, numbers)
+        at = self._condition_met(warp, points, numbers)
         if at is not None:
             return at
         watching = self._watchpoints
@@ -162,9 +162,9 @@ class Gathering(Attached["Inferior"]):
             return "ended"
         if warp.status == "exited":
             return None
-        return self._look(warp, points, numbers)
+        return self._condition_met(warp, points, numbers)
 
-    def _look(
+    def _condition_met(
         self, warp: WarpState, points: Collection[int], numbers: Collection[int]
     ) -> WarpArrival | str | None:
         """What it means that a warp stands where it does."""

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 Dim3 = tuple[int, int, int]
 
-TOLD = 6
+LISTED = 6
 """Of a breakpoint's functions, those that are told when it is set."""
 
 
 def _each(point: Breakpoint) -> str:
     """The functions that a name meant, with their places."""
     rows = list(zip(point.functions, point.places, strict=True))
-    more = f", {len(rows) - TOLD} more (`info breakpoints`)" if len(rows) > TOLD else ""
-    return ", ".join(f"{name} ({place})" for name, place in rows[:TOLD]) + more
+    more = f", {len(rows) - LISTED} more (`info breakpoints`)" if len(rows) > LISTED else ""
+    return ", ".join(f"{name} ({place})" for name, place in rows[:LISTED]) + more
 
 
 @dataclass(slots=True)

@@ -264,10 +264,10 @@ def ignore(session: DebugSession, argument: str) -> Notice:
     point = session.breakpoints.set_ignore(number, count)
     if point.ignore:
         crossings = "crossing" if point.ignore == 1 else f"{point.ignore} crossings"
-        told = f"Will ignore next {crossings} of breakpoint {number}."
+        text = f"Will ignore next {crossings} of breakpoint {number}."
     else:
-        told = f"Will stop next time breakpoint {number} is reached."
-    return Notice(told, breakpoint_row(point))
+        text = f"Will stop next time breakpoint {number} is reached."
+    return Notice(text, breakpoint_row(point))
 
 
 @command(

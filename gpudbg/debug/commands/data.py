@@ -282,8 +282,8 @@ def _with_never(words: MemoryWords, lines: list[str], never: NDArray[np.bool_] |
     room, width = words.unit * gdb_text.PER_LINE[words.unit], max(map(len, lines))
     out = []
     for n, line in enumerate(lines):
-        told = ranges_words(never[n * room : (n + 1) * room])
-        out.append(f"{line:{width}}  {told}" if told else line)
+        unwritten = ranges_words(never[n * room : (n + 1) * room])
+        out.append(f"{line:{width}}  {unwritten}" if unwritten else line)
     return out
 
 

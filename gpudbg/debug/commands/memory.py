@@ -155,8 +155,8 @@ def restore(session: DebugSession, argument: str) -> Notice:
     space, start = place_of(session, rest)
     session.memory.write(space, start, data)
     end = start + len(data)
-    told = f"Restoring binary file {name} into memory (0x{start:x} to 0x{end:x})"
-    return Notice(told, {"file": name, "bytes": len(data), "address": start})
+    text = f"Restoring binary file {name} into memory (0x{start:x} to 0x{end:x})"
+    return Notice(text, {"file": name, "bytes": len(data), "address": start})
 
 
 # ---- find ------------------------------------------------------------------------------

@@ -67,7 +67,7 @@ class SessionHost(Attached["Inferior"]):
         silent: one of these breakpoints' commands begin with `silent`: the stop is not told.
         resumed: the program has run since this was asked for.
         interrupted: Ctrl-C was pressed.
-        ended: a script or a user said `quit`.
+        quit_requested: a script or a user said `quit`.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class SessionHost(Attached["Inferior"]):
         self.silent = False
         self.resumed = False
         self.interrupted = False
-        self.ended = False
+        self.quit_requested = False
 
     def begin(self) -> None:
         """A script begins: what was pressed or met before is not about it."""

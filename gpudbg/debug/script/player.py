@@ -50,7 +50,7 @@ class Host(Protocol):
         """Commands of the breakpoints that the last line has met; then none."""
 
     @property
-    def ended(self) -> bool:
+    def quit_requested(self) -> bool:
         """Whether `quit` was given: nothing is carried out any more."""
 
     def script_interrupted(self) -> bool:
@@ -130,7 +130,7 @@ class Player:
             CommandError: a statement is wrong, naming file and line.
         """
         while self._stack:
-            if self._host.ended:
+            if self._host.quit_requested:
                 self.clear()
                 break
             frame = self._stack[-1]
@@ -158,23 +158,23 @@ class Player:
 
     def failed(self, error: GpudbgError) -> GpudbgError:
         """The error of the last line with the places it came through; nothing is left."""
-        told = [f"{f.call.place}{short(f.call.text)}: " for f in self._stack if f.call is not None]
-        if len(told) > MAX_TRACE:
-            told = [*told[: MAX_TRACE // 2], "… ", *told[-MAX_TRACE // 2 :]]
+        calls = [f"{f.call.place}{short(f.call.text)}: " for f in self._stack if f.call is not None]
+        if len(calls) > MAX_TRACE:
+            calls = [*calls[: MAX_TRACE // 2], "… ", *calls[-MAX_TRACE // 2 :]]
         error.__context__ = None
         here = f"{self.line.place}{short(self.line.text)}: " if self.scripted else ""
         # Errors of reading say where they are.
         text = str(error)
         if self.line.file and text.startswith(f"{self.line.file}:"):
             here = ""
-        if told and not self.line.file and told[-1].endswith(here):
+        if calls and not self.line.file and calls[-1].endswith(here):
             here = ""
         self.clear()
-        if not told and not here:
+        if not calls and not here:
             return error
         if isinstance(error, CommandError | UsageError | LoadError):
-            return CommandError("".join(told) + here + text)
-        error.message = "".join(told) + here + error.message
+            return CommandError("".join(calls) + here + text)
+        error.message = "".join(calls) + here + error.message
         return error
 
     def _look_for_interrupt(self) -> None:
@@ -316,7 +316,7 @@ class Player:
         reader = BlockReader(name)
         for number, text in enumerate(lines, 1):
             self.line = ScriptLine(text, name, number)
-            if self._host.ended:
+            if self._host.quit_requested:
                 return
             statement = reader.feed(text, number)
             if statement is not None:

@@ -127,11 +127,11 @@ class _Probe(Observer):
                 continue
             key = (space, address, lane if space == "local" else -1)
             try:
-                self.before.setdefault(key, self.look(warp, key, size))
+                self.before.setdefault(key, self.read(warp, key, size))
             except GpudbgError:
                 self.unknown = True
 
-    def look(self, warp: WarpState, key: tuple[str, int, int], size: int) -> bytes:
+    def read(self, warp: WarpState, key: tuple[str, int, int], size: int) -> bytes:
         """The bytes of a place."""
         space, address, lane = key
         if space == "global":
@@ -145,7 +145,7 @@ class _Probe(Observer):
         changed = False
         for key, old in self.before.items():
             space, address, lane = key
-            if self.look(warp, key, len(old)) == old:
+            if self.read(warp, key, len(old)) == old:
                 continue
             changed = True
             if space == "global":
@@ -256,7 +256,7 @@ def _spin(
 def _poll(inferior: Inferior, warp: WarpState, probe: _Probe, pc: int) -> Poll:
     rows = probe.reads[pc]
     space, address, size = rows[0]
-    raw = probe.look(warp, (space, address, -1), size)
+    raw = probe.read(warp, (space, address, -1), size)
     held = holding(warp.cta, address) if space == "shared" else None
     if held is not None:
         words = state_at(inferior, warp.cta, held).words
@@ -309,12 +309,12 @@ def _at_stop(inferior: Inferior) -> tuple[int, dict[tuple[int, int], Spin], bool
     number = len(inferior.stops)
     found = _FOUND.get(inferior)
     if found is None or found[0] != number:
-        found = (number, *_look(inferior))
+        found = (number, *_find(inferior))
         _FOUND[inferior] = found
     return found
 
 
-def _look(inferior: Inferior) -> tuple[dict[tuple[int, int], Spin], bool]:
+def _find(inferior: Inferior) -> tuple[dict[tuple[int, int], Spin], bool]:
     out: dict[tuple[int, int], Spin] = {}
     stop = inferior.stop
     if stop is None or inferior.finished or not (isinstance(stop, CUT_SHORT) or stop.hang):

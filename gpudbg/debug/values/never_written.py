@@ -20,7 +20,7 @@ from gpudbg.expr.evaluate import Result
 
 if TYPE_CHECKING:
     from gpudbg.analysis.liveness import Liveness
-    from gpudbg.analysis.nearby import Nearby
+    from gpudbg.analysis.local_liveness import LocalLiveness
     from gpudbg.debug.inferior import Inferior
     from gpudbg.debug.symbols import Symbols
     from gpudbg.sm.state import WarpState
@@ -29,7 +29,7 @@ WORDS: Final = "never written"
 UNKNOWN: Final = "not known whether written"
 PIECE: Final = 1 << 22
 _REGISTER = re.compile(r"\$?R(\d+)", re.IGNORECASE)
-_WALKS: WeakKeyDictionary[Symbols, Liveness | Nearby | None] = WeakKeyDictionary()
+_WALKS: WeakKeyDictionary[Symbols, Liveness | LocalLiveness | None] = WeakKeyDictionary()
 
 
 def never_written(
@@ -144,7 +144,7 @@ def untouched_registers(inferior: Inferior) -> int:
     return untouched(symbols, _WALKS[symbols], inferior.focused())
 
 
-def untouched(symbols: Symbols, walk: Liveness | Nearby | None, warp: WarpState) -> int:
+def untouched(symbols: Symbols, walk: Liveness | LocalLiveness | None, warp: WarpState) -> int:
     """`untouched_registers` of a warp, by the walk over its kernel; 0 in a device function."""
     if walk is None or symbols.function(warp.pc) != symbols.function(symbols.base):
         return 0

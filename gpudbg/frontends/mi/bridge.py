@@ -501,7 +501,7 @@ class Bridge(Opened):
         assert stop is not None
         if session.finished or session.focus is None:
             self.breakpoint_changes()
-            self._ended(session)
+            self._launch_is_over(session)
             return
         self._threads()
         gone = self.breakpoint_changes(deleted=False)
@@ -533,7 +533,7 @@ class Bridge(Opened):
             "signal-meaning": text.splitlines()[0] if text else "error",
         }
 
-    def _ended(self, session: DebugSession) -> None:
+    def _launch_is_over(self, session: DebugSession) -> None:
         from gpudbg.debug.views.text import output_lines
 
         for text in output_lines(session):

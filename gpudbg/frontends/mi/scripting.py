@@ -90,7 +90,7 @@ class BridgeHost:
         return session.scripting.take_hit_commands() if session is not None else []
 
     @property
-    def ended(self) -> bool:
+    def quit_requested(self) -> bool:
         """See `script.Host`."""
         return self._opened.exiting
 

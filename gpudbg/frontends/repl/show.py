@@ -10,8 +10,8 @@ from gpudbg.answers.words import dim, lane_list, lane_marks
 from gpudbg.api.device import Device
 from gpudbg.api.programs import LoadedProgram
 from gpudbg.debug.breakpoints.table import Breakpoint
+from gpudbg.debug.inspection import InstructionInfo, Memory, SpecialValue, meaning_of, names_of
 from gpudbg.debug.launched import launch_shape
-from gpudbg.debug.look import InstructionInfo, Memory, SpecialValue, meaning_of, names_of
 from gpudbg.debug.registry import Output
 from gpudbg.debug.session import DebugSession
 from gpudbg.debug.snapshot import Snapshot, warp_row

@@ -37,7 +37,7 @@ from gpudbg.frontends.tui.view import (
 )
 
 if TYPE_CHECKING:
-    from gpudbg.analysis.nearby import Nearby
+    from gpudbg.analysis.local_liveness import LocalLiveness
     from gpudbg.debug.session import DebugSession
     from gpudbg.debug.snapshot import Snapshot, WarpDetail, WarpRow
     from gpudbg.debug.values.fragment_view import FragmentView
@@ -88,7 +88,7 @@ class Collector:
         self._at_stop = -1
         self._tick = 0
 
-    def _liveness(self) -> Liveness | Nearby | None:
+    def _liveness(self) -> Liveness | LocalLiveness | None:
         symbols = self.session.symbols
         return of_kernel(symbols.program, symbols.image, symbols.kernel)
 

@@ -79,28 +79,28 @@ def arrange(
     shape: LayoutShape,
     split: int | None = None,
     preset: str = "default",
-    told: bool = False,
+    notes: bool = False,
 ) -> Arrangement:
     """The arrangement for a terminal of `width` x `height`.
 
     Args:
         split: column of the vertical line, where it was dragged.
-        told: the notes of a story are shown: a paragraph and the result of a command have room,
+        notes: those of a story are shown: a paragraph and the result of a command have room,
             and the console, which says the same, is low.
     """
     stacked = PRESETS.get(preset, ())
     if stacked:
         return _preset(width, height, stacked)
     if width < 110:
-        return _one_column(width, height, shape, told)
-    return _two_columns(width, height, shape, split, told)
+        return _one_column(width, height, shape, notes)
+    return _two_columns(width, height, shape, split, notes)
 
 
 def _preset(width: int, height: int, stacked: tuple[tuple[str, ...], ...]) -> Arrangement:
     rows, top = _rows(width, height, bar=height >= 32)
     room = max(height - top - 1, 3 * len(stacked))
-    shares = {1: (10,), 2: (7, 3), 3: (4, 4, 2)}[len(stacked)]
-    heights = [max(room * share // 10, 3) for share in shares[:-1]]
+    proportions = {1: (10,), 2: (7, 3), 3: (4, 4, 2)}[len(stacked)]
+    heights = [max(room * proportion // 10, 3) for proportion in proportions[:-1]]
     heights.append(room - sum(heights))
     parts: Parts = list(zip(stacked, heights, strict=True))
     return Arrangement(size_of(width), _stack(parts, 0, top, width), rows)
@@ -113,20 +113,20 @@ def _rows(width: int, height: int, bar: bool) -> tuple[dict[str, Rect], int]:
     return rows, len(names)
 
 
-def _one_column(width: int, height: int, shape: LayoutShape, told: bool) -> Arrangement:
+def _one_column(width: int, height: int, shape: LayoutShape, notes: bool) -> Arrangement:
     rows, top = _rows(width, height, bar=height >= 32)
     room = max(height - top - 1, 6)
     if height < 32:
         console = 3
         middle = max(min(8 + (room - 21) // 3, 14), 3) if room >= 16 else 5
-        if told and room >= 16:
+        if notes and room >= 16:
             middle = max(middle, (room - console) * 11 // 18)
         code = room - console - middle
         parts: Parts = [(CODE_SLOT, code), (MIDDLE_SLOT, middle), (("console",), console)]
         return Arrangement("small", _stack(parts, 0, top, width), rows)
     console = max(room // 6, 4)
     warps = min(max(shape.warps + 1, 3), room // 5)
-    code = room * (3 if told else 4) // 10
+    code = room * (3 if notes else 4) // 10
     rest = room - console - warps - code
     parts = [
         (CODE_SLOT, code),
@@ -138,7 +138,7 @@ def _one_column(width: int, height: int, shape: LayoutShape, told: bool) -> Arra
 
 
 def _two_columns(
-    width: int, height: int, shape: LayoutShape, split: int | None, told: bool
+    width: int, height: int, shape: LayoutShape, split: int | None, notes: bool
 ) -> Arrangement:
     rows, top = _rows(width, height, bar=height >= 24)
     room = height - top - 1
@@ -148,21 +148,21 @@ def _two_columns(
         left = max(40, min(split, width - 16 - 32 - 8))
     right = width - left - 1
     slots = [
-        *_left(room, left, top, height, told),
+        *_left(room, left, top, height, notes),
         *_right(room, left + 1, right, top, shape, height),
     ]
     return Arrangement(size_of(width), tuple(slots), rows, (left, top, 1, room))
 
 
-def _left(room: int, width: int, top: int, height: int, told: bool) -> list[PaneSlot]:
+def _left(room: int, width: int, top: int, height: int, notes: bool) -> list[PaneSlot]:
     console = max(3, min(room * 8 // 36, 12))
     memory = max(3, min(room * 7 // 36, 14)) if height >= 30 else 0
-    if told and memory:
+    if notes and memory:
         console, memory = max(3, room * 4 // 36), max(room * 15 // 36, memory)
     code = room - console - memory
     out = [PaneSlot(CODE_SLOT, (0, top, width, code))]
     y = top + code
-    if memory and width >= 100 and not told:
+    if memory and width >= 100 and not notes:
         half = 58
         out.append(PaneSlot(("memory", "watch", "marks", "notes"), (0, y, half, memory)))
         out.append(PaneSlot(("stops", "output"), (half, y, width - half, memory)))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from gpudbg.analysis.lane_shape import LaneShape
     from gpudbg.analysis.liveness import Liveness
-    from gpudbg.analysis.nearby import Nearby
+    from gpudbg.analysis.local_liveness import LocalLiveness
     from gpudbg.debug.breakpoints.rows import BreakpointRow
     from gpudbg.debug.paths import Path
     from gpudbg.debug.progress import Progress
@@ -141,7 +141,7 @@ class View:
     points: tuple[BreakpointRow, ...] = ()
     stops: tuple[Stop, ...] = ()
     stops_before: int = 0
-    live: Liveness | Nearby | None = None
+    live: Liveness | LocalLiveness | None = None
     tracked: int | None = None
     warps_at: dict[int, int] = field(default_factory=dict)
     fault: FaultCard | None = None

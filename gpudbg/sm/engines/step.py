@@ -53,7 +53,7 @@ NO_TURN = 1 << 62
 ZERO_WIDE: U64 = np.zeros(1, np.uint64)
 ZERO_WIDE.setflags(write=False)
 
-Ended = Literal["budget", "turn", "blocked", "breakpoint", "until", "fault", "trap"]
+RunEnd = Literal["budget", "turn", "blocked", "breakpoint", "until", "fault", "trap"]
 """Why `run` returned: its count is used up, the warp waits or has exited, ..."""
 
 
@@ -202,7 +202,7 @@ class StepEngine(ValueOps, AsyncOps):
         breakpoints: Collection[int] | None = None,
         until: Callable[[WarpState], bool] | None = None,
         turn: int = NO_TURN,
-    ) -> Ended:
+    ) -> RunEnd:
         """Execute up to `count` instructions of a ready warp.
 
         Args:
@@ -236,7 +236,7 @@ class StepEngine(ValueOps, AsyncOps):
         breakpoints: Collection[int] | None,
         until: Callable[[WarpState], bool] | None,
         turn_end: int,
-    ) -> Ended:
+    ) -> RunEnd:
         words, quads, bound, writes = warp.words, warp.quads, self._bound, self._writes
         first, starts_piece = self._layout.first, self._turn_points.starts_piece
         observe = self.observers is not None and bool(self.observers.hooks["instruction"])

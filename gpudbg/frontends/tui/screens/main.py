@@ -188,9 +188,9 @@ class MainScreen(Screen[None]):
             # A screen whose program was left for another may hear of a new size before it goes.
             return
         changes = self.changes
-        chosen = self._arrange(width, height, changes, told=False)
+        chosen = self._arrange(width, height, changes, notes=False)
         if "notes" in chosen.values() and self.story is not None:
-            chosen = self._arrange(width, height, changes, told=True)
+            chosen = self._arrange(width, height, changes, notes=True)
         assert self.arrangement is not None
         if self._outputs_first:
             # Nothing has registers any more: their place shows what came out.
@@ -225,17 +225,17 @@ class MainScreen(Screen[None]):
         self.draw()
 
     def _arrange(
-        self, width: int, height: int, changes: Changes, told: bool
+        self, width: int, height: int, changes: Changes, notes: bool
     ) -> dict[layout.PaneSlot, str]:
         """Make the arrangement; the panes that show in their slots where that was chosen."""
-        about = self._shape(), changes.split, changes.preset, told
+        about = self._shape(), changes.split, changes.preset, notes
         self.design = layout.arrange(width, height, *about)
         self.arrangement = laid_over(self.design, changes)
         chosen = fronts_of(self.arrangement, changes)
-        notes = self.arrangement.slot_of("notes")
-        if self._notes_first and notes is not None and notes.panes[0] == "memory":
+        slot = self.arrangement.slot_of("notes")
+        if self._notes_first and slot is not None and slot.panes[0] == "memory":
             # A story opens with its notes where they cover nothing but memory.
-            chosen.setdefault(notes, "notes")
+            chosen.setdefault(slot, "notes")
         return chosen
 
     def _name_neighbours(self, places: dict[str, layout.Rect]) -> None:

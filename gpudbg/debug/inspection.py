@@ -1,6 +1,6 @@
-"""What scripts look at beside warps: memory, special registers and instructions as plain data.
+"""Memory, special registers and instructions as plain data, for scripts.
 
-session.memory("shared", 0, 64)         # bytes with .array(dtype) and a hexdump as text
+session.memory(0, 64, "shared")         # bytes with .array(dtype) and a hexdump as text
 session.sreg("SR_VIRTID")               # 32 values, the focused lane's taken apart by fields
 session.instruction()                   # the next one: text, meaning, what it reads and writes
 """

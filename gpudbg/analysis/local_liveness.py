@@ -1,9 +1,9 @@
-"""Branches and register lives of a long program, found where somebody looks.
+"""Branches and register liveness of a long program, computed for the rows that are shown.
 
-`liveness.Liveness` walks a whole section.  Here only branch instructions are looked for in all of
-the code, as arrays of words; whether a register is live is followed from the place asked for, as
-far as a budget goes.  What is not known (a return, a token without a listed target, the budget's
-end) counts as live: the mark says that the value may still be read.
+`liveness.Liveness` analyses a whole section.  Here only branch instructions are searched for in all
+of the code, as arrays of words; whether a register is live is followed from the row asked for, up
+to a budget of instructions.  What is not known (a return, a token without a listed target, the end
+of the budget) counts as live: the mark says that the value may still be read.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _masks(word: int, arch: str) -> tuple[int, int]:
     return mask_of(insn.reads().registers), mask_of(insn.writes().registers)
 
 
-class Nearby:
+class LocalLiveness:
     """See the module text; the questions are those that `Liveness` answers.
 
     Args:
