@@ -63,6 +63,7 @@ _TENSOR_EXTRA = 6
 """Beyond a register's latency: tensor results are there in 10 cycles at the earliest (modelled;
 compiled code waits for 14 or more)."""
 _OUT_OF_ORDER = ("memory", "texture", "surface", "special")
+_NEW_TABLES = ("100", "103", "110", "120")
 _ONE_QUEUE = ("memory", "shared", "texture", "surface")
 _BARRIER_BLOCKING = ("SYNC", "SYNCALL", "RED", "ARV")
 _LATENCIES = {"R": 4, "P": 4, "UR": 2, "UP": 4}
@@ -136,7 +137,12 @@ class WideTiming:
         return self.unit(insn).name not in _OUT_OF_ORDER
 
     def tracks_results(self, insn: Instruction) -> bool:
-        """Not those of asynchronous instructions, nor B2R's, for which sm_120 sets none."""
+        """Not those of asynchronous instructions, B2R and the S2UR of sm_100 and later.
+
+        Compilers for sm_120 set no scoreboard for the last two in places (measured).
+        """
+        if insn.op == "S2UR":
+            return insn.tables not in _NEW_TABLES
         return _UNIT_OF.get(insn.op) != "async" and insn.op != "B2R"
 
     def latency(self, resource: str, tested: bool) -> int:
