@@ -426,6 +426,9 @@ class Grid:
                         event = self._advance(warp, count, before, request.stops, None, left)
                         if event is not None:
                             return event
+                        if request.soon is not None and self.total >= self._hang_checks.at:
+                            # Polls in a row have brought the next look forward.
+                            return None
             return None
         finally:
             for warp in fast.suspend():
