@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpudbg.answers.words import lane_list
+from gpudbg.debug.look import names_of
 from gpudbg.debug.stops.spinning import spin_of
 from gpudbg.debug.values.barriers import BarrierState, barriers, waited_for
 from gpudbg.debug.values.never_written import ranges_words
@@ -94,11 +95,7 @@ def _barriers_of(session: DebugSession, text: str) -> list[str]:
 
 
 def _names(access: Any) -> str:
-    names = [f"R{i}" for i in sorted(access.registers)]
-    names += [f"P{i}" for i in sorted(access.predicates)]
-    if access.cc:
-        names.append("CC")
-    return " ".join(names) or "nothing"
+    return " ".join(names_of(access)) or "nothing"
 
 
 def control_sentence(control: int) -> str:
