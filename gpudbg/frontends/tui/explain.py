@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpudbg.answers.words import lane_list
-from gpudbg.debug.look import names_of
+from gpudbg.debug.inspection import names_of
 from gpudbg.debug.stops.spinning import spin_of
 from gpudbg.debug.values.barriers import BarrierState, barriers, waited_for
 from gpudbg.debug.values.never_written import ranges_words
