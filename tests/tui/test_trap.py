@@ -10,7 +10,6 @@ from gpudbg.frontends.tui.collect_trap import take
 from gpudbg.frontends.tui.screens.ask import AskScreen
 from gpudbg.frontends.tui.screens.card import CardFrame
 from gpudbg.frontends.tui.screens.fault import FaultScreen
-from gpudbg.frontends.tui.screens.history import HistoryScreen
 from gpudbg.frontends.tui.screens.trap import TrapScreen, WordCard
 from gpudbg.frontends.tui.widgets.console import LogPane
 from gpudbg.frontends.tui.widgets.lists import stop_line
@@ -246,8 +245,8 @@ async def test_small_inspector_brings_its_command_line_up() -> None:
         await press(app, pilot, "6", *"print 6 * 7", "enter")
         assert any("$1 = 42" in line for line in screen_text(app))
         await press(app, pilot, "escape", "5")
-        assert "Traps" in a(HistoryScreen, app.screen).timeline.texts[0]
-        assert a(HistoryScreen, app.screen).timeline.display
+        assert "Traps" in a(TrapScreen, app.screen).timeline.texts[0]
+        assert a(TrapScreen, app.screen).timeline.display
 
 
 async def test_every_paused_warp_has_a_column() -> None:
