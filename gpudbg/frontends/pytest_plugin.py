@@ -1,0 +1,148 @@
+"""The pytest plugin: a fixture `gpu` that runs kernels with checks.
+
+    @pytest.mark.gpucheck("race", "memory")
+    def test_shift(gpu):
+        program = gpu.load("shift.cu")
+        out = program.device.buffer(np.zeros(128, np.int32))
+        gpu.run(program, "shift", block=128, args=[np.arange(128, dtype=np.int32), out])
+
+`gpu.run` fails the test with the report where a check finds something, `gpu.check` returns it.
+Without the fixture nothing of the debugger is imported.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from gpudbg.api.programs import LoadedProgram
+    from gpudbg.sanitizer.report import CheckReport
+
+_REPORTS: pytest.StashKey[list[CheckReport]] = pytest.StashKey()
+_WORKER_KEY = "gpudbg_sarif_runs"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--gpu-schedules N`, `--gpudbg-sarif FILE`."""
+    group = parser.getgroup("gpudbg", "kernels on an emulated GPU")
+    group.addoption("--gpu-schedules", type=int, default=1, help="run checked launches so often")
+    group.addoption("--gpudbg-sarif", metavar="FILE", help="write what checks find as SARIF")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The marker."""
+    config.addinivalue_line("markers", "gpucheck(*names): the checks of the fixture `gpu`")
+    config.stash[_REPORTS] = []
+
+
+class Gpu:
+    """What tests do with kernels.
+
+    Attributes:
+        checks: names of the checks that `run` makes.
+        schedules: how many seeds it runs.
+    """
+
+    def __init__(self, checks: tuple[str, ...], schedules: int, keep: list[CheckReport]) -> None:
+        self.checks, self.schedules = checks, schedules
+        self._keep = keep
+        self._programs: list[LoadedProgram] = []
+
+    def load(self, source: Any, arch: str | None = None, **options: Any) -> LoadedProgram:
+        """A program on a fresh device, which ends with the test; as `gpudbg.load`."""
+        import gpudbg
+
+        self._programs.append(gpudbg.load(source, arch, **options))
+        return self._programs[-1]
+
+    def check(self, program: Any, kernel: str | None = None, **options: Any) -> CheckReport:
+        """`gpudbg.check` with the test's checks and schedules; the report."""
+        import gpudbg
+
+        given = {"checks": self.checks, "schedules": self.schedules} | options
+        report: CheckReport = gpudbg.check(program, kernel, **given)
+        self._keep.append(report)
+        return report
+
+    def run(self, program: Any, kernel: str | None = None, **options: Any) -> CheckReport:
+        """`check`, which fails the test unless it is clean."""
+        __tracebackhide__ = True
+        report = self.check(program, kernel, **options)
+        self.assert_clean(report)
+        return report
+
+    @staticmethod
+    def assert_clean(report: CheckReport) -> None:
+        """Fail with the report unless it is clean."""
+        __tracebackhide__ = True
+        if report.exit_code:
+            pytest.fail(str(report), pytrace=False)
+
+    @staticmethod
+    def assert_no_bank_conflicts(report: CheckReport, line: int | None = None) -> None:
+        """Fail where an access to shared memory (of a line) takes more than one pass."""
+        __tracebackhide__ = True
+        worst = [
+            f"{s.place}: {s.degree}-way bank conflict"
+            for s in report.performance
+            if s.kind == "bank_conflict" and s.degree > 1 and line in (None, s.line)
+        ]
+        if worst:
+            pytest.fail("\n".join(worst), pytrace=False)
+
+    @staticmethod
+    def assert_coalesced(
+        report: CheckReport, min_efficiency: float = 1.0, line: int | None = None
+    ) -> None:
+        """Fail where accesses to global memory (of a line) fetch more than they ask for."""
+        __tracebackhide__ = True
+        worst = [
+            f"{s.place}: {s.efficiency:.0%} of what is fetched is asked for"
+            for s in report.performance
+            if s.kind == "uncoalesced" and s.efficiency < min_efficiency and line in (None, s.line)
+        ]
+        if worst:
+            pytest.fail("\n".join(worst), pytrace=False)
+
+    def close(self) -> None:
+        """End the devices."""
+        for program in self._programs:
+            program.device.close()
+
+
+@pytest.fixture
+def gpu(request: pytest.FixtureRequest) -> Any:
+    """An emulated GPU: `gpu.load`, `gpu.run`, `gpu.check`."""
+    marker = request.node.get_closest_marker("gpucheck")
+    names = marker.args if marker is not None else ("memory", "race", "init", "sync", "leak")
+    schedules = request.config.getoption("--gpu-schedules")
+    made = Gpu(tuple(names), schedules, request.config.stash[_REPORTS])
+    yield made
+    made.close()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """What was found, as SARIF; of a pytest-xdist worker it goes to the process that writes."""
+    config = session.config
+    reports = config.stash.get(_REPORTS, [])
+    runs = [run for report in reports for run in report.to_sarif()["runs"]]
+    output = getattr(config, "workeroutput", None)
+    if output is not None:
+        output[_WORKER_KEY] = json.dumps(runs)
+    elif config.getoption("--gpudbg-sarif"):
+        runs += getattr(config, _WORKER_KEY, [])
+        schema = "https://json.schemastore.org/sarif-2.1.0.json"
+        made = {"$schema": schema, "version": "2.1.0", "runs": runs}
+        Path(config.getoption("--gpudbg-sarif")).write_text(json.dumps(made, indent=1))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """A worker of pytest-xdist has ended: keep what it found."""
+    found = json.loads(getattr(node, "workeroutput", {}).get(_WORKER_KEY, "[]"))
+    kept = getattr(node.config, _WORKER_KEY, [])
+    setattr(node.config, _WORKER_KEY, kept + found)
