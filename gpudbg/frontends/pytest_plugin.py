@@ -63,7 +63,7 @@ class Gpu:
         """`gpudbg.check` with the test's checks and schedules; the report."""
         import gpudbg
 
-        given = {"checks": self.checks, "schedules": self.schedules} | options
+        given: dict[str, Any] = {"checks": self.checks, "schedules": self.schedules} | options
         report: CheckReport = gpudbg.check(program, kernel, **given)
         self._keep.append(report)
         return report
