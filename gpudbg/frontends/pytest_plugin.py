@@ -39,7 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_REPORTS] = []
 
 
-class Gpu:
+class GpuFixture:
     """What tests do with kernels.
 
     Attributes:
@@ -120,7 +120,7 @@ def gpu(request: pytest.FixtureRequest) -> Any:
     marker = request.node.get_closest_marker("gpucheck")
     names = marker.args if marker is not None else ("memory", "race", "init", "sync", "leak")
     schedules = request.config.getoption("--gpu-schedules")
-    made = Gpu(tuple(names), schedules, request.config.stash[_REPORTS])
+    made = GpuFixture(tuple(names), schedules, request.config.stash[_REPORTS])
     yield made
     made.close()
 

@@ -12,12 +12,12 @@ import numpy.typing as npt
 from gpudbg.bits import lanes_of
 from gpudbg.isa.operands import Imm, Pred, Reg
 from gpudbg.mem.lanes import WARP_SIZE
-from gpudbg.sanitizer.findings import Finding, Severity
-from gpudbg.sanitizer.monitor import Check, Executed
+from gpudbg.sanitizer.findings import CheckFinding, Severity
+from gpudbg.sanitizer.monitor import ExecutedInstruction, RunCheck
 
 if TYPE_CHECKING:
-    from gpudbg.sanitizer.collector import Collector
-    from gpudbg.sanitizer.places import Places
+    from gpudbg.sanitizer.collector import FindingCollector
+    from gpudbg.sanitizer.places import AccessPlaces
     from gpudbg.sm.barriers.phase import Arrival
     from gpudbg.sm.state import Cta, WarpState
 
@@ -44,19 +44,21 @@ class _Phase:
 
     warps: set[int] = field(default_factory=set)
     counts: set[int | None] = field(default_factory=set)
-    first: Executed | None = None
+    first: ExecutedInstruction | None = None
 
 
-class BarrierCheck(Check):
+class BarrierCheck(RunCheck):
     """Looks at barriers as they are reached and completed, and at shuffles."""
 
-    def __init__(self, findings: Collector, places: Places) -> None:
+    def __init__(self, findings: FindingCollector, places: AccessPlaces) -> None:
         self._findings, self._places = findings, places
         self._phases: dict[tuple[int, int], _Phase] = {}
         self._waits: dict[tuple[int, int], int] = {}
 
     # ---- barriers ----------------------------------------------------------------------
-    def barrier(self, step: Executed, arrival: Arrival, released: Sequence[WarpState]) -> None:
+    def barrier(
+        self, step: ExecutedInstruction, arrival: Arrival, released: Sequence[WarpState]
+    ) -> None:
         warp, cta = step.warp, step.warp.cta
         live = warp.valid & ~warp.exited
         if not warp.has_groups and arrival.lanes != live:
@@ -85,7 +87,7 @@ class BarrierCheck(Check):
         if not cta.barriers.slots[arrival.barrier].arrived:
             self._complete(cta, arrival.barrier)
 
-    def executed(self, step: Executed) -> None:
+    def executed(self, step: ExecutedInstruction) -> None:
         number = self._waits.get((step.warp.cta.number, step.warp.index))
         if number is not None:
             self._complete(step.warp.cta, number)
@@ -116,18 +118,23 @@ class BarrierCheck(Check):
         for lane in lanes_of(lanes):
             source = int(sources[lane])
             if source != lane and not lanes >> source & 1:
-                step = Executed(warp, pc, insn, warp.active, lanes)
+                step = ExecutedInstruction(warp, pc, insn, warp.active, lanes)
                 self._add(step, "error", "inactive_lane", lane, lanes=lane, live=source)
 
     def _add(
-        self, step: Executed, severity: Severity, cause: str, lane: int | None = None, **words: Any
+        self,
+        step: ExecutedInstruction,
+        severity: Severity,
+        cause: str,
+        lane: int | None = None,
+        **words: Any,
     ) -> None:
-        def make() -> Finding:
+        def make() -> CheckFinding:
             who = next(iter(lanes_of(step.lanes or step.active))) if lane is None else lane
             kind = "exchange" if cause == "inactive_lane" else "barrier"
             one = self._places.access(kind, step.pc, step.warp, who)
             text = f"{one.place}: {_WORDS[cause].format(**{'lanes': '', 'live': ''} | words)}"
-            return Finding(
+            return CheckFinding(
                 "sync", severity, cause, None, None, (one,), where=text, fix=_FIXES.get(cause, "")
             )
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import replace
 
-from gpudbg.sanitizer.findings import SEVERITIES, Finding
+from gpudbg.sanitizer.findings import SEVERITIES, CheckFinding
 
 
-class Collector:
+class FindingCollector:
     """Keeps the first finding of each key, and how often it was seen.
 
     Attributes:
@@ -17,7 +17,7 @@ class Collector:
 
     def __init__(self, most: int = 1000) -> None:
         self.most = most
-        self._found: dict[Hashable, Finding] = {}
+        self._found: dict[Hashable, CheckFinding] = {}
 
     @property
     def full(self) -> bool:
@@ -32,17 +32,17 @@ class Collector:
         self._found[key] = replace(held, count=held.count + count, bytes=held.bytes + amount)
         return True
 
-    def add(self, key: Hashable, make: Callable[[], Finding], count: int = 1) -> None:
+    def add(self, key: Hashable, make: Callable[[], CheckFinding], count: int = 1) -> None:
         """A finding, made where it is new."""
         if not self.seen(key, count):
             self._found[key] = replace(make(), count=count)
 
-    def worsen(self, key: Hashable, make: Callable[[], Finding]) -> None:
+    def worsen(self, key: Hashable, make: Callable[[], CheckFinding]) -> None:
         """Replace a finding by a more severe one, its count kept."""
         held = self._found[key]
         self._found[key] = replace(make(), count=held.count)
 
-    def get(self, key: Hashable) -> Finding | None:
+    def get(self, key: Hashable) -> CheckFinding | None:
         """A finding that was seen."""
         return self._found.get(key)
 
@@ -50,6 +50,6 @@ class Collector:
         """Of all findings."""
         return set(self._found)
 
-    def sorted(self) -> tuple[Finding, ...]:
+    def sorted(self) -> tuple[CheckFinding, ...]:
         """The most severe first, then by first occurrence."""
         return tuple(sorted(self._found.values(), key=lambda f: SEVERITIES.index(f.severity)))

@@ -21,13 +21,13 @@ from gpudbg.isa.operands import PT, RZ, Address, Imm, Pred, Reg
 from gpudbg.mem.lanes import FULL, bools
 from gpudbg.sanitizer.barriers import shuffle_sources
 from gpudbg.sanitizer.facts import data_of
-from gpudbg.sanitizer.findings import Finding, Severity
-from gpudbg.sanitizer.monitor import Check, Executed, Touch
+from gpudbg.sanitizer.findings import CheckFinding, Severity
+from gpudbg.sanitizer.monitor import ExecutedInstruction, RunCheck, Touch
 
 if TYPE_CHECKING:
     from gpudbg.mem.device import Allocation, DeviceMemory
-    from gpudbg.sanitizer.collector import Collector
-    from gpudbg.sanitizer.places import Places
+    from gpudbg.sanitizer.collector import FindingCollector
+    from gpudbg.sanitizer.places import AccessPlaces
     from gpudbg.sm.state import Cta, WarpState
 
 U32 = npt.NDArray[np.uint32]
@@ -48,7 +48,7 @@ _WORDS: Final = {
 
 
 @dataclass(slots=True)
-class Origin:
+class ValueOrigin:
     """Where an undefined value came into a register: a load, or the register itself."""
 
     pc: int
@@ -98,7 +98,7 @@ class GlobalShadow:
         return self._rows[allocation]
 
 
-class DefinednessCheck(Check):
+class DefinednessCheck(RunCheck):
     """Follows undefined values through one launch.
 
     Args:
@@ -108,8 +108,8 @@ class DefinednessCheck(Check):
 
     def __init__(
         self,
-        findings: Collector,
-        places: Places,
+        findings: FindingCollector,
+        places: AccessPlaces,
         memory: DeviceMemory,
         shared: GlobalShadow,
         *,
@@ -119,7 +119,7 @@ class DefinednessCheck(Check):
         self._global, self._at_load = shared, at_load
         self._warps: dict[int, Shadow] = {}
         self._shared: dict[int, U8] = {}
-        self._origins: list[Origin] = [Origin(0, "register", None, 4)]
+        self._origins: list[ValueOrigin] = [ValueOrigin(0, "register", None, 4)]
         self._known: dict[tuple[int, str], int] = {}
 
     # ---- shadows -----------------------------------------------------------------------
@@ -232,7 +232,7 @@ class DefinednessCheck(Check):
         return bits, origin
 
     # ---- memory --------------------------------------------------------------------------
-    def executed(self, step: Executed) -> None:
+    def executed(self, step: ExecutedInstruction) -> None:
         for touch in step.touches:
             if touch.kind == "load":
                 self._load(step, touch)
@@ -241,7 +241,7 @@ class DefinednessCheck(Check):
             else:
                 self._atomic(step, touch)
 
-    def _load(self, step: Executed, touch: Touch) -> None:
+    def _load(self, step: ExecutedInstruction, touch: Touch) -> None:
         destination = step.insn.o.get("d")
         if not isinstance(destination, Reg) or destination.is_zero:
             return
@@ -260,7 +260,9 @@ class DefinednessCheck(Check):
                 if bits and self._at_load:
                     self._decides("load", step.warp, step.pc, 1 << lane, origin)
 
-    def _bits(self, step: Executed, touch: Touch, lane: int, address: int, size: int) -> int:
+    def _bits(
+        self, step: ExecutedInstruction, touch: Touch, lane: int, address: int, size: int
+    ) -> int:
         """Undefined bits of a word that a lane loads."""
         row, at = self._row(step, touch, lane, address)
         if row is None:
@@ -271,7 +273,9 @@ class DefinednessCheck(Check):
                 found |= 0xFF << 8 * n
         return 0xFFFFFFFF if found and size < 4 else found
 
-    def _row(self, step: Executed, touch: Touch, lane: int, address: int) -> tuple[U8 | None, int]:
+    def _row(
+        self, step: ExecutedInstruction, touch: Touch, lane: int, address: int
+    ) -> tuple[U8 | None, int]:
         """Where the marks of an access are, and at which index."""
         if touch.space == "shared":
             return self._cta(step.warp.cta), address
@@ -286,7 +290,7 @@ class DefinednessCheck(Check):
             return None, 0
         return self._global.row(allocation), address - allocation.base
 
-    def _store(self, step: Executed, touch: Touch) -> None:
+    def _store(self, step: ExecutedInstruction, touch: Touch) -> None:
         data = data_of(step.insn)
         shadow = self._shadow(step.warp)
         index = data.index if isinstance(data, Reg) else RZ
@@ -307,7 +311,7 @@ class DefinednessCheck(Check):
         if bad:
             self._decides("value", step.warp, step.pc, bad, first)
 
-    def _atomic(self, step: Executed, touch: Touch) -> None:
+    def _atomic(self, step: ExecutedInstruction, touch: Touch) -> None:
         shadow = self._shadow(step.warp)
         data = data_of(step.insn)
         if isinstance(data, Reg) and not data.is_zero:
@@ -333,14 +337,14 @@ class DefinednessCheck(Check):
         if found is None:
             address = touch.by_lane()[0][1]
             found = self._known[key] = len(self._origins)
-            self._origins.append(Origin(pc, touch.space, address, touch.size))
+            self._origins.append(ValueOrigin(pc, touch.space, address, touch.size))
         return found
 
     def _decides(self, cause: str, warp: WarpState, pc: int, lanes: int, origin: int) -> None:
         source = self._origins[origin]
         key = ("uninitialised", cause, pc, source.pc)
 
-        def make() -> Finding:
+        def make() -> CheckFinding:
             lane = next(iter(lanes_of(lanes)))
             use = self._places.access("use", pc, warp, lane)
             if source.pc:
@@ -355,7 +359,7 @@ class DefinednessCheck(Check):
             allocation = ""
             if source.space == "global" and source.address is not None:
                 allocation = self._memory.describe(source.address)
-            return Finding(
+            return CheckFinding(
                 "uninitialised", severity, cause, source.space, None, sides,
                 allocation=allocation, where=f"{what}; at {use.place} it {_WORDS[cause]}",
                 fix="write it before it is read",

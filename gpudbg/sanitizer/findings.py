@@ -42,7 +42,7 @@ DEFAULT_CHECKS: Final = ("memory", "race", "init", "sync", "leak")
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class FindingAccess:
     """One side of a finding: who did what where.
 
     Attributes:
@@ -86,7 +86,7 @@ class Access:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckFinding:
     """One thing that is wrong; equal ones are merged and counted.
 
     Attributes:
@@ -107,7 +107,7 @@ class Finding:
     cause: str
     space: str | None = None
     relation: str | None = None
-    accesses: tuple[Access, ...] = ()
+    accesses: tuple[FindingAccess, ...] = ()
     count: int = 1
     bytes: int = 0
     allocation: str = ""
@@ -166,14 +166,14 @@ class Finding:
         found["accesses"] = [access_json(a) for a in self.accesses]
         return found
 
-    def suppress(self, rule: str) -> Finding:
+    def suppress(self, rule: str) -> CheckFinding:
         """The same, suppressed by a rule."""
         return replace(self, suppressed=rule)
 
 
-def access_json(access: Access) -> dict[str, Any]:
+def access_json(access: FindingAccess) -> dict[str, Any]:
     """An access as data; addresses and pcs are hex text."""
-    found = {name: getattr(access, name) for name in Access.__dataclass_fields__}
+    found = {name: getattr(access, name) for name in FindingAccess.__dataclass_fields__}
     found["pc"] = f"0x{access.pc:x}"
     found["address"] = None if access.address is None else f"0x{access.address:x}"
     for name in ("block", "thread", "inlined"):
@@ -241,7 +241,7 @@ class CheckResults:
         unused: suppressions that matched nothing.
     """
 
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[CheckFinding, ...] = ()
     performance: tuple[PerfSite, ...] = ()
     stop: Any = None
     launches_run: int = 0
@@ -257,7 +257,7 @@ class CheckResults:
     fail_on: Severity = "warning"
 
     @property
-    def counted(self) -> tuple[Finding, ...]:
+    def counted(self) -> tuple[CheckFinding, ...]:
         """Findings that count for the exit code."""
         worst = SEVERITIES.index(self.fail_on)
         return tuple(

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gpudbg.bits import lanes_of
 from gpudbg.mem.faults import NULL_BYTES
-from gpudbg.sanitizer.findings import Finding
-from gpudbg.sanitizer.monitor import Check, Executed
+from gpudbg.sanitizer.findings import CheckFinding
+from gpudbg.sanitizer.monitor import ExecutedInstruction, RunCheck
 from gpudbg.sm.syscalls import FIRST_ARGUMENT
 
 if TYPE_CHECKING:
     from gpudbg.mem.device import Allocation, DeviceMemory
     from gpudbg.mem.faults import MemoryFault
-    from gpudbg.sanitizer.collector import Collector
-    from gpudbg.sanitizer.findings import Access
-    from gpudbg.sanitizer.places import Places
+    from gpudbg.sanitizer.collector import FindingCollector
+    from gpudbg.sanitizer.findings import FindingAccess
+    from gpudbg.sanitizer.places import AccessPlaces
     from gpudbg.sm.state import WarpState
 
 _FAR: Final = 1 << 19
@@ -31,25 +31,27 @@ _FIXES: Final = {
 }
 
 
-class MemoryCheck(Check):
+class MemoryCheck(RunCheck):
     """Out of bounds, misaligned and freed memory: accesses that the machine refused."""
 
     def __init__(
         self,
-        findings: Collector,
-        places: Places,
+        findings: FindingCollector,
+        places: AccessPlaces,
         memory: DeviceMemory,
-        frees: Mapping[Allocation, Access],
+        frees: Mapping[Allocation, FindingAccess],
     ) -> None:
         """Args: frees: where blocks of the heap were freed."""
         self._findings, self._places, self._memory = findings, places, memory
         self._frees = frees
 
-    def refused(self, step: Executed, fault: MemoryFault, access: str, size: int) -> None:
+    def refused(
+        self, step: ExecutedInstruction, fault: MemoryFault, access: str, size: int
+    ) -> None:
         kind, cause = self._cause(fault, size)
         count = fault.lanes.bit_count()
 
-        def make() -> Finding:
+        def make() -> CheckFinding:
             lane = next(iter(lanes_of(fault.lanes)))
             there = self._memory.describe(fault.address, size)
             outside = fault.space in ("global", "generic") and kind != "misaligned"
@@ -62,7 +64,7 @@ class MemoryCheck(Check):
             where = f"{one.place}: {fault.told(access, size)}"
             if outside:
                 where += f", {there}"
-            return Finding(
+            return CheckFinding(
                 kind, "error", cause, _space(fault.space), None, sides,
                 allocation=there if outside else "", where=where, fix=_FIXES.get(cause, ""),
             )  # fmt: skip
@@ -91,7 +93,7 @@ def _space(name: str) -> str:
     return "global" if name == "generic" else name
 
 
-class HeapSites(Check):
+class HeapSites(RunCheck):
     """Where kernels call malloc and free.
 
     Attributes:
@@ -99,12 +101,12 @@ class HeapSites(Check):
         last_free: the latest call of free, whatever it was given.
     """
 
-    def __init__(self, places: Places, memory: DeviceMemory) -> None:
+    def __init__(self, places: AccessPlaces, memory: DeviceMemory) -> None:
         self._places, self._memory = places, memory
         self._last: dict[int, int] = {}
-        self.made: dict[Allocation, Access] = {}
-        self.freed: dict[Allocation, Access] = {}
-        self.last_free: Access | None = None
+        self.made: dict[Allocation, FindingAccess] = {}
+        self.freed: dict[Allocation, FindingAccess] = {}
+        self.last_free: FindingAccess | None = None
 
     def before(self, warp: WarpState, pc: int, insn: Any, lanes: int) -> None:
         if insn.op != "SYSCALL":
@@ -118,7 +120,7 @@ class HeapSites(Check):
                     "free", site, warp, lane, address=found.base, size=found.size
                 )
 
-    def executed(self, step: Executed) -> None:
+    def executed(self, step: ExecutedInstruction) -> None:
         if step.insn.op == "SYSCALL" and step.insn.name == "malloc":
             for lane, found in self._blocks(step.warp, step.lanes):
                 site = self._last.get(id(step.warp), step.pc)
@@ -138,7 +140,9 @@ class HeapSites(Check):
 
 
 def report_leaks(
-    findings: Collector, blocks: Iterable[Allocation], made: Mapping[Allocation, Access]
+    findings: FindingCollector,
+    blocks: Iterable[Allocation],
+    made: Mapping[Allocation, FindingAccess],
 ) -> None:
     """What kernels allocated and nobody has freed."""
     for block in blocks:
@@ -148,9 +152,9 @@ def report_leaks(
             findings.add(key, partial(_leak, block, site))
 
 
-def _leak(block: Allocation, site: Access | None) -> Finding:
+def _leak(block: Allocation, site: FindingAccess | None) -> CheckFinding:
     where = f"{site.place} allocates what nobody frees" if site is not None else block.name
-    return Finding(
+    return CheckFinding(
         "leak", "error", "", "global", None, (site,) if site is not None else (),
         bytes=block.size, allocation=block.name, where=where, fix="free() on every path",
     )  # fmt: skip

@@ -48,7 +48,7 @@ class Touch:
 
 
 @dataclass(slots=True)
-class Executed:
+class ExecutedInstruction:
     """A warp instruction that has taken effect.
 
     Attributes:
@@ -65,19 +65,23 @@ class Executed:
     touches: list[Touch] = field(default_factory=list)
 
 
-class Check:
+class RunCheck:
     """Base of checks: what they are told."""
 
     def before(self, warp: WarpState, pc: int, insn: Any, lanes: int) -> None:
         """An instruction is about to execute: registers hold its operands."""
 
-    def executed(self, step: Executed) -> None:
+    def executed(self, step: ExecutedInstruction) -> None:
         """An instruction has taken effect."""
 
-    def refused(self, step: Executed, fault: MemoryFault, access: str, size: int) -> None:
+    def refused(
+        self, step: ExecutedInstruction, fault: MemoryFault, access: str, size: int
+    ) -> None:
         """Lanes of an access were left out."""
 
-    def barrier(self, step: Executed, arrival: Arrival, released: Sequence[WarpState]) -> None:
+    def barrier(
+        self, step: ExecutedInstruction, arrival: Arrival, released: Sequence[WarpState]
+    ) -> None:
         """A BAR has taken effect."""
 
     def warp_begin(self, warp: WarpState) -> None:
@@ -93,9 +97,9 @@ class Check:
         """The last warp of a CTA has ended."""
 
 
-def _hooks(checks: Sequence[Check], name: str) -> tuple[Any, ...]:
+def _hooks(checks: Sequence[RunCheck], name: str) -> tuple[Any, ...]:
     """Methods of the checks that do something."""
-    base = getattr(Check, name)
+    base = getattr(RunCheck, name)
     return tuple(getattr(c, name) for c in checks if getattr(type(c), name) is not base)
 
 
@@ -104,10 +108,10 @@ class Monitor(Observer):
 
     looks_only = True
 
-    def __init__(self, checks: Sequence[Check], window: int) -> None:
+    def __init__(self, checks: Sequence[RunCheck], window: int) -> None:
         """Args: window: where shared memory is in generic addresses, local memory behind it."""
         self._window = window
-        self._step: Executed | None = None
+        self._step: ExecutedInstruction | None = None
         self._before = _hooks(checks, "before")
         self._executed = _hooks(checks, "executed")
         self._checks = tuple(checks)
@@ -117,7 +121,7 @@ class Monitor(Observer):
         self.finish()
         for hook in self._before:
             hook(warp, pc, instruction, lanes)
-        self._step = Executed(warp, pc, instruction, warp.active, lanes)
+        self._step = ExecutedInstruction(warp, pc, instruction, warp.active, lanes)
 
     def access(
         self, warp: WarpState, space: str, kind: str, address: Any, lanes: int, size: int

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gpudbg.sanitizer.findings import PerfSite
-from gpudbg.sanitizer.monitor import Check, Executed, Touch
+from gpudbg.sanitizer.monitor import ExecutedInstruction, RunCheck, Touch
 
 if TYPE_CHECKING:
-    from gpudbg.sanitizer.places import Places
+    from gpudbg.sanitizer.places import AccessPlaces
 
 BANKS: Final = 32
 SECTOR_BYTES: Final = 32
@@ -38,14 +38,14 @@ class _Sums:
     live: int = 0
 
 
-class PerformanceCheck(Check):
+class PerformanceCheck(RunCheck):
     """Counts by instruction."""
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: AccessPlaces) -> None:
         self._places = places
         self._sums: dict[tuple[str, str, int], _Sums] = {}
 
-    def executed(self, step: Executed) -> None:
+    def executed(self, step: ExecutedInstruction) -> None:
         for touch in step.touches:
             if touch.space == "shared":
                 self._shared(step.pc, touch)

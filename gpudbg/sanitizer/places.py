@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from gpudbg.debug.symbols import Symbols
-from gpudbg.sanitizer.findings import Access
+from gpudbg.sanitizer.findings import FindingAccess
 from gpudbg.sm.state import WarpState
 
 
-class Places:
+class AccessPlaces:
     """Makes accesses for findings of one launch.
 
     Attributes:
@@ -36,7 +36,7 @@ class Places:
             )
         return found
 
-    def access(self, kind: str, pc: int, warp: WarpState, lane: int, **more: Any) -> Access:
+    def access(self, kind: str, pc: int, warp: WarpState, lane: int, **more: Any) -> FindingAccess:
         """An access of a lane; `more`: the other fields of `Access`."""
         return self.access_of(kind, pc, warp.block, warp.thread(lane), lane, warp.index, **more)
 
@@ -49,10 +49,10 @@ class Places:
         lane: int,
         warp: int,
         **more: Any,
-    ) -> Access:
+    ) -> FindingAccess:
         """An access of a thread that may have ended."""
         offset, function, file, line, inlined = self.row(pc)
-        return Access(
+        return FindingAccess(
             kind, pc, offset, function, file, line, inlined, block, thread, lane, warp, **more
         )
 

@@ -22,14 +22,14 @@ from gpudbg.bits import lanes_of
 from gpudbg.mem.lanes import bools
 from gpudbg.sanitizer.clocks import EMPTY, Knowledge, Row, Rows, joined
 from gpudbg.sanitizer.facts import CTA, GPU, NONE, Facts, data_of, facts_of
-from gpudbg.sanitizer.findings import Access, Finding
-from gpudbg.sanitizer.monitor import Check, Executed, Touch
+from gpudbg.sanitizer.findings import CheckFinding, FindingAccess
+from gpudbg.sanitizer.monitor import ExecutedInstruction, RunCheck, Touch
 from gpudbg.sm.state import RZ
 
 if TYPE_CHECKING:
     from gpudbg.mem.device import DeviceMemory
-    from gpudbg.sanitizer.collector import Collector
-    from gpudbg.sanitizer.places import Places
+    from gpudbg.sanitizer.collector import FindingCollector
+    from gpudbg.sanitizer.places import AccessPlaces
     from gpudbg.sm.barriers.phase import Arrival
     from gpudbg.sm.state import Cta, WarpState
 
@@ -40,7 +40,7 @@ MOST_RECORDS = 24
 
 
 @dataclass(slots=True)
-class Record:
+class AccessRecord:
     """One warp instruction's access to a granule."""
 
     warp: int
@@ -59,12 +59,12 @@ class Record:
 class Cell:
     """What is kept of four bytes."""
 
-    writes: list[Record] = field(default_factory=list)
-    reads: list[Record] = field(default_factory=list)
+    writes: list[AccessRecord] = field(default_factory=list)
+    reads: list[AccessRecord] = field(default_factory=list)
 
 
 @dataclass(slots=True)
-class Group:
+class ClockGroup:
     """Lanes of a warp that know the same.
 
     Attributes:
@@ -84,9 +84,9 @@ class Group:
             np.maximum(self.own, self.known, out=self.own, where=bools(self.lanes))
         return self.own
 
-    def copy(self, lanes: int) -> Group:
+    def copy(self, lanes: int) -> ClockGroup:
         """The same for some of its lanes."""
-        return Group(lanes, self.row().copy(), self.knowledge)
+        return ClockGroup(lanes, self.row().copy(), self.knowledge)
 
     def whole(self, warp: int) -> Knowledge:
         """What is known, the warp's own lanes included."""
@@ -99,15 +99,15 @@ class WarpClock:
     """The groups of a warp, and how many instructions it has executed."""
 
     number: int
-    groups: list[Group]
+    groups: list[ClockGroup]
     tick: int = 0
 
-    def group(self, lanes: int) -> Group:
+    def group(self, lanes: int) -> ClockGroup:
         """The group of exactly these lanes, which know together what each knew."""
         for group in self.groups:
             if group.lanes == lanes:
                 return group
-        made: Group | None = None
+        made: ClockGroup | None = None
         rest = []
         for group in self.groups:
             common = group.lanes & lanes
@@ -120,14 +120,16 @@ class WarpClock:
                 rest.append(part_rest)
             made = part if made is None else _together(made, part)
         if made is None:
-            made = Group(lanes, np.zeros(32, np.int64), Knowledge(EMPTY))
+            made = ClockGroup(lanes, np.zeros(32, np.int64), Knowledge(EMPTY))
         made.lanes = lanes
         self.groups = [*rest, made]
         return made
 
 
-def _together(a: Group, b: Group) -> Group:
-    return Group(a.lanes | b.lanes, np.maximum(a.row(), b.row()), a.knowledge.join(b.knowledge))
+def _together(a: ClockGroup, b: ClockGroup) -> ClockGroup:
+    return ClockGroup(
+        a.lanes | b.lanes, np.maximum(a.row(), b.row()), a.knowledge.join(b.knowledge)
+    )
 
 
 @dataclass(slots=True)
@@ -147,7 +149,7 @@ class Release:
     anywhere: Rows
 
 
-class RaceCheck(Check):
+class RaceCheck(RunCheck):
     """Finds races of one launch.
 
     Args:
@@ -159,8 +161,8 @@ class RaceCheck(Check):
 
     def __init__(
         self,
-        findings: Collector,
-        places: Places,
+        findings: FindingCollector,
+        places: AccessPlaces,
         memory: DeviceMemory,
         *,
         lock_step: bool,
@@ -183,7 +185,7 @@ class RaceCheck(Check):
         number = warp.cta.number * MOST_WARPS + warp.index
         found = self._warps.get(number)
         if found is None:
-            zero = Group(warp.valid, np.zeros(32, np.int64), Knowledge(EMPTY))
+            zero = ClockGroup(warp.valid, np.zeros(32, np.int64), Knowledge(EMPTY))
             found = self._warps[number] = WarpClock(number, [zero])
         return found
 
@@ -194,7 +196,7 @@ class RaceCheck(Check):
         for key in [k for k in self._phases if k[0] == cta.number]:
             del self._phases[key]
 
-    def executed(self, step: Executed) -> None:
+    def executed(self, step: ExecutedInstruction) -> None:
         clock = self._clock(step.warp)
         wait = self._waits.get(clock.number)
         if wait is not None:
@@ -214,7 +216,7 @@ class RaceCheck(Check):
             if touch.space != "local":
                 self._touch(clock, step, touch, facts)
 
-    def _fence(self, clock: WarpClock, step: Executed, scope: int) -> None:
+    def _fence(self, clock: WarpClock, step: ExecutedInstruction, scope: int) -> None:
         if self._lock_step:
             group = clock.group(step.active)
             group.knowledge = group.whole(clock.number).fenced(scope >= GPU)
@@ -227,7 +229,9 @@ class RaceCheck(Check):
             group.knowledge = whole.fenced(scope >= GPU)
 
     # ---- barriers ----------------------------------------------------------------------
-    def barrier(self, step: Executed, arrival: Arrival, released: Sequence[WarpState]) -> None:
+    def barrier(
+        self, step: ExecutedInstruction, arrival: Arrival, released: Sequence[WarpState]
+    ) -> None:
         clock, cta = self._clock(step.warp), step.warp.cta
         key = (cta.number, arrival.barrier)
         phase = self._phases.setdefault(key, Phase())
@@ -261,7 +265,9 @@ class RaceCheck(Check):
                 group.own = np.maximum(group.row(), own)
 
     # ---- accesses ----------------------------------------------------------------------
-    def _touch(self, clock: WarpClock, step: Executed, touch: Touch, facts: Facts) -> None:
+    def _touch(
+        self, clock: WarpClock, step: ExecutedInstruction, touch: Touch, facts: Facts
+    ) -> None:
         strong = facts.strong
         if step.pc in self._emulated:
             strong = GPU
@@ -278,7 +284,7 @@ class RaceCheck(Check):
             group = clock.group(step.active) if self._lock_step else self._of_lane(clock, lanes)
             value = self._value(step, touch.space, number) if writes else None
             row = group.row()
-            made = Record(
+            made = AccessRecord(
                 clock.number, lanes, clock.tick, bytes_, step.pc, strong, touch.kind, value,
                 step.warp, step.warp.cta.number,
             )  # fmt: skip
@@ -294,19 +300,19 @@ class RaceCheck(Check):
         if strong and writes:
             self._release(clock, step, touch)
 
-    def _of_lane(self, clock: WarpClock, lanes: int) -> Group:
+    def _of_lane(self, clock: WarpClock, lanes: int) -> ClockGroup:
         first = lanes & -lanes
         for group in clock.groups:
             if group.lanes & first:
                 return group
         return clock.group(first)
 
-    def _cells(self, step: Executed, touch: Touch) -> dict[int, Cell]:
+    def _cells(self, step: ExecutedInstruction, touch: Touch) -> dict[int, Cell]:
         if touch.space == "shared":
             return self._shared.setdefault(step.warp.cta.number, {})
         return self._global
 
-    def _value(self, step: Executed, space: str, number: int) -> int | None:
+    def _value(self, step: ExecutedInstruction, space: str, number: int) -> int | None:
         if space == "shared":
             data = step.warp.cta.shared.data[4 * number : 4 * number + 4]
         else:
@@ -318,7 +324,13 @@ class RaceCheck(Check):
         return int.from_bytes(data.tobytes(), "little")
 
     def _compare(
-        self, made: Record, records: list[Record], group: Group, row: Row, space: str, number: int
+        self,
+        made: AccessRecord,
+        records: list[AccessRecord],
+        group: ClockGroup,
+        row: Row,
+        space: str,
+        number: int,
     ) -> None:
         for old in records:
             if not old.bytes & made.bytes:
@@ -331,7 +343,7 @@ class RaceCheck(Check):
             self._report(old, made, space, number)
 
     @staticmethod
-    def _unordered(old: Record, made: Record, group: Group, row: Row) -> int:
+    def _unordered(old: AccessRecord, made: AccessRecord, group: ClockGroup, row: Row) -> int:
         """Lanes of an earlier access that are not known to happen before this one."""
         known = row if old.warp == made.warp else group.knowledge.seen.get(old.warp)
         if known is None:
@@ -346,12 +358,12 @@ class RaceCheck(Check):
         return found
 
     # ---- strong accesses ---------------------------------------------------------------
-    def _keys(self, step: Executed, touch: Touch) -> Iterator[tuple[int, Hashable]]:
+    def _keys(self, step: ExecutedInstruction, touch: Touch) -> Iterator[tuple[int, Hashable]]:
         home = step.warp.cta.number if touch.space == "shared" else None
         for lane, address in touch.by_lane():
             yield lane, (home, address)
 
-    def _acquire(self, clock: WarpClock, step: Executed, touch: Touch) -> None:
+    def _acquire(self, clock: WarpClock, step: ExecutedInstruction, touch: Touch) -> None:
         block = step.warp.cta.number
         for lane, key in self._keys(step, touch):
             for release in self._released.get(key, ()):
@@ -360,7 +372,7 @@ class RaceCheck(Check):
                 near = release.in_block if release.block == block else EMPTY
                 group.knowledge = group.knowledge.heard(near, release.anywhere)
 
-    def _release(self, clock: WarpClock, step: Executed, touch: Touch) -> None:
+    def _release(self, clock: WarpClock, step: ExecutedInstruction, touch: Touch) -> None:
         block = step.warp.cta.number
         for lane, key in self._keys(step, touch):
             group = clock.group(step.active) if self._lock_step else self._of_lane(clock, 1 << lane)
@@ -381,7 +393,7 @@ class RaceCheck(Check):
 
     # ---- reports -----------------------------------------------------------------------
     def _report(
-        self, old: Record, made: Record, space: str, number: int, same: bool = False
+        self, old: AccessRecord, made: AccessRecord, space: str, number: int, same: bool = False
     ) -> None:
         if old.block != made.block:
             relation = "blocks"
@@ -395,7 +407,7 @@ class RaceCheck(Check):
         pcs = frozenset((old.pc, made.pc))
         key = ("race", space, pcs, relation, severity == "note")
 
-        def make() -> Finding:
+        def make() -> CheckFinding:
             return self._finding(old, made, space, number, relation, severity, cause)
 
         held = self._findings.get(key)
@@ -404,9 +416,9 @@ class RaceCheck(Check):
         self._findings.add(key, make)
 
     def _finding(
-        self, old: Record, made: Record, space: str, number: int, relation: str,
+        self, old: AccessRecord, made: AccessRecord, space: str, number: int, relation: str,
         severity: Any, cause: str,
-    ) -> Finding:  # fmt: skip
+    ) -> CheckFinding:  # fmt: skip
         # Two lanes of one instruction are two sides, too.
         first = lanes_of(old.lanes)
         lane = next(iter(first))
@@ -417,12 +429,12 @@ class RaceCheck(Check):
         )
         text = _sentence(sides, relation, cause)
         allocation = self._memory.describe(4 * number) if space == "global" else ""
-        return Finding(
+        return CheckFinding(
             "race", severity, cause, space, relation, sides,
             allocation=allocation, where=text, fix=_FIXES.get(relation, ""),
         )  # fmt: skip
 
-    def _side(self, record: Record, lane: int, number: int) -> Access:
+    def _side(self, record: AccessRecord, lane: int, number: int) -> FindingAccess:
         low = (record.bytes & -record.bytes).bit_length() - 1
         return self._places.access(
             record.kind, record.pc, record.state, lane,
@@ -438,7 +450,7 @@ _FIXES = {
 }
 
 
-def _cause(old: Record, made: Record) -> str:
+def _cause(old: AccessRecord, made: AccessRecord) -> str:
     if old.strong and made.strong:
         return "scope" if old.bytes == made.bytes else "atomic_plain"
     if "atomic" in (old.kind, made.kind):
@@ -453,7 +465,7 @@ def _cause(old: Record, made: Record) -> str:
     return "read_write"
 
 
-def _same_data(step: Executed, touch: Touch, number: int, lanes: int) -> bool:
+def _same_data(step: ExecutedInstruction, touch: Touch, number: int, lanes: int) -> bool:
     """Whether lanes of one store write the same to a granule."""
     data = data_of(step.insn)
     index = getattr(data, "index", None)
@@ -468,7 +480,7 @@ def _same_data(step: Executed, touch: Touch, number: int, lanes: int) -> bool:
     return len(low) == 1
 
 
-def _sentence(sides: tuple[Access, Access], relation: str, cause: str) -> str:
+def _sentence(sides: tuple[FindingAccess, FindingAccess], relation: str, cause: str) -> str:
     a, b = sides
     words = {"load": "reads", "store": "writes", "atomic": "atomically updates"}
     who = {
@@ -496,7 +508,7 @@ def _granules(touch: Touch) -> list[tuple[int, int, int]]:
     return [(number, mask, lanes) for (number, mask), lanes in found.items()]
 
 
-def _keep(records: list[Record], made: Record) -> None:
+def _keep(records: list[AccessRecord], made: AccessRecord) -> None:
     """A new record in place of those it supersedes."""
     for n, old in enumerate(records):
         if (
@@ -511,7 +523,7 @@ def _keep(records: list[Record], made: Record) -> None:
     records.append(made)
 
 
-def _forget(cell: Cell, made: Record, group: Group, row: Row) -> None:
+def _forget(cell: Cell, made: AccessRecord, group: ClockGroup, row: Row) -> None:
     """Drop what a write comes after: who races with that races with the write, too."""
     unordered = RaceCheck._unordered
     cell.reads = [r for r in cell.reads if r.bytes & ~made.bytes or unordered(r, made, group, row)]
@@ -543,4 +555,4 @@ def emulated_atomics(instructions: Sequence[tuple[int, Any]]) -> frozenset[int]:
 _LOOP = 24
 """Instructions around a compare-and-swap among which the load of its loop is looked for."""
 
-Maker = Callable[[], Finding]
+Maker = Callable[[], CheckFinding]

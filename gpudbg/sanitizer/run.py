@@ -20,20 +20,20 @@ from gpudbg.errors import DecodeError, ModelGap, UsageError
 from gpudbg.isa.family import decode
 from gpudbg.isa.layout import instructions
 from gpudbg.sanitizer.barriers import BarrierCheck
-from gpudbg.sanitizer.collector import Collector
+from gpudbg.sanitizer.collector import FindingCollector
 from gpudbg.sanitizer.definedness import DefinednessCheck, GlobalShadow
 from gpudbg.sanitizer.findings import (
     CHECKS,
     DEFAULT_CHECKS,
     SEVERITIES,
-    Finding,
+    CheckFinding,
     PerfSite,
     Severity,
 )
 from gpudbg.sanitizer.memory import HeapSites, MemoryCheck, report_leaks
-from gpudbg.sanitizer.monitor import Check, Monitor
+from gpudbg.sanitizer.monitor import Monitor, RunCheck
 from gpudbg.sanitizer.performance import PerformanceCheck
-from gpudbg.sanitizer.places import Places
+from gpudbg.sanitizer.places import AccessPlaces
 from gpudbg.sanitizer.races import RaceCheck, emulated_atomics
 from gpudbg.sanitizer.report import CheckReport
 from gpudbg.sanitizer.suppressions import Suppressions
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
     from gpudbg.debug.stops.records import ErrorRecord
     from gpudbg.debug.stops.stop import Stop
-    from gpudbg.sanitizer.findings import Access
+    from gpudbg.sanitizer.findings import FindingAccess
 
 _FREES: Final = {True: "double_free", False: "invalid_free"}
 
@@ -140,7 +140,7 @@ def check_plan(
     rules = Suppressions.read(suppressions, baseline)
     options = _Options(wanted, performance, portability, init == "load", volatile == "data")
     begin = time.perf_counter()
-    findings, gpu = Collector(max_findings), program.device.gpu
+    findings, gpu = FindingCollector(max_findings), program.device.gpu
     own_seed = gpu.seed
     # The first seed last: its results are what stays in memory.
     for number in reversed(range(schedules)):
@@ -181,7 +181,7 @@ class _Run:
 
     program: LoadedProgram
     options: _Options
-    findings: Collector
+    findings: FindingCollector
     limit: int | None
     started: Callable[[DebugSession], None]
     stop: Stop | None = None
@@ -207,7 +207,7 @@ class _Run:
         session = begin(self.program)
         self.sessions.append(session)
         self.started(session)
-        places = Places(session.symbols)
+        places = AccessPlaces(session.symbols)
         performance = PerformanceCheck(places)
         sites = HeapSites(places, self.program.device.gpu.memory)
         members = self._members(session, places, sites)
@@ -232,10 +232,12 @@ class _Run:
             self.findings.add(("hazard", hazard.second.pc, hazard.kind), partial(_hazard, hazard))
         return self._ended(stop, places, sites)
 
-    def _members(self, session: DebugSession, places: Places, sites: HeapSites) -> list[Check]:
+    def _members(
+        self, session: DebugSession, places: AccessPlaces, sites: HeapSites
+    ) -> list[RunCheck]:
         options, findings = self.options, self.findings
         memory = self.program.device.gpu.memory
-        members: list[Check] = [sites]
+        members: list[RunCheck] = [sites]
         if "memory" in options.checks:
             members.append(MemoryCheck(findings, places, memory, sites.freed))
         if "race" in options.checks:
@@ -264,7 +266,7 @@ class _Run:
             members.append(BarrierCheck(findings, places))
         return members
 
-    def _ended(self, stop: Stop, places: Places, sites: HeapSites) -> bool:
+    def _ended(self, stop: Stop, places: AccessPlaces, sites: HeapSites) -> bool:
         """What a stop that is not the launch's end means."""
         if stop.kind == "exited" and not stop.errors:
             return True
@@ -279,21 +281,21 @@ class _Run:
             self.faults.append(stop.message)
         return False
 
-    def _add_free(self, error: ErrorRecord, kind: str, site: Access | None) -> None:
+    def _add_free(self, error: ErrorRecord, kind: str, site: FindingAccess | None) -> None:
         sides = (replace(site, address=error.address),) if site is not None else ()
-        found = Finding(
+        found = CheckFinding(
             kind, "error", "", "global", None, sides, allocation=error.nearest, where=error.detail
         )
         self.findings.add((kind, site.pc if site is not None else None), lambda: found)
 
-    def _add_deadlock(self, stop: Stop, places: Places) -> None:
+    def _add_deadlock(self, stop: Stop, places: AccessPlaces) -> None:
         pc = (stop.pc or 0) + places.base
         one = places.access_of(
             "barrier", pc, stop.block or (0, 0, 0), stop.thread or (0, 0, 0), stop.lane or 0,
             stop.warp or 0,
         )  # fmt: skip
         text = "; ".join(stop.detail) or stop.message
-        found = Finding("sync", "error", "deadlock", None, None, (one,), where=text)
+        found = CheckFinding("sync", "error", "deadlock", None, None, (one,), where=text)
         self.findings.add(("sync", "deadlock", pc), lambda: found)
 
     def close(self) -> None:
@@ -331,8 +333,8 @@ def _code(session: DebugSession) -> Iterator[tuple[int, Any]]:
             yield pc, decode(word, program.arch)
 
 
-def _hazard(hazard: Any) -> Finding:
-    return Finding("hazard", "error", hazard.kind, "register", where=" ".join(hazard.lines()))
+def _hazard(hazard: Any) -> CheckFinding:
+    return CheckFinding("hazard", "error", hazard.kind, "register", where=" ".join(hazard.lines()))
 
 
 def _load(source: Source) -> LoadedProgram:

@@ -10,7 +10,7 @@ from pathlib import Path
 from xml.etree import ElementTree as Xml
 
 from gpudbg.errors import UsageError
-from gpudbg.sanitizer.findings import RULES, Finding
+from gpudbg.sanitizer.findings import RULES, CheckFinding
 
 _SANITIZER = {
     "InvalidAddress": "out_of_bounds", "Misaligned": "misaligned", "Race": "race",
@@ -35,7 +35,7 @@ class Rule:
     glob: str
     used: bool = False
 
-    def matches(self, finding: Finding) -> bool:
+    def matches(self, finding: CheckFinding) -> bool:
         """Whether it suppresses a finding."""
         if self.kind not in ("*", finding.kind) or self.cause not in ("", finding.cause):
             return False
@@ -73,11 +73,11 @@ class Suppressions:
             made.known = _baseline(baseline)
         return made
 
-    def applied(self, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    def applied(self, findings: Sequence[CheckFinding]) -> tuple[CheckFinding, ...]:
         """The findings, each with the rule that suppresses it."""
         return tuple(self._applied(f) for f in findings)
 
-    def _applied(self, finding: Finding) -> Finding:
+    def _applied(self, finding: CheckFinding) -> CheckFinding:
         for rule in self.rules:
             if rule.matches(finding):
                 rule.used = True

@@ -10,29 +10,20 @@ import gpudbg
 
 ROOT = Path(gpudbg.__file__).parent
 SHARED = """
-Access 2
 Addresses 2
 Assembled 2
 Call 2
-Check 2
-Collector 2
 Control 2
-Executed 2
 Family 2
-Finding 2
 Form 2
 Format 2
 Frame 2
-Group 2
 Instruction 2
 Launch 2
 Line 3
 LogPane 2
-Origin 2
 Palette 2
 Part 2
-Places 2
-Record 2
 RegisterFile 2
 Sign 2
 Site 3

@@ -13,7 +13,7 @@ import pytest
 import gpudbg
 from gpudbg.cli import main
 from gpudbg.errors import UsageError
-from gpudbg.sanitizer.findings import Finding
+from gpudbg.sanitizer.findings import CheckFinding
 from gpudbg.sanitizer.outputs import github
 from gpudbg.sanitizer.report import CheckReport
 from tests.sanitizer.cases import FOLDER, cases, prepare
@@ -60,7 +60,7 @@ def test_junit_has_a_case_for_each_check(racy: CheckReport) -> None:
 
 
 def test_annotations_are_escaped() -> None:
-    finding = Finding("leak", "error", "", where="50% lost\nsee a:b, c")
+    finding = CheckFinding("leak", "error", "", where="50% lost\nsee a:b, c")
     (line,) = github.commands(CheckReport(findings=(finding,))).splitlines()
     assert line == (
         "::error title=memory that a kernel allocated and never freed::  50%25 lost%0Asee a:b, c"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from gpudbg.sanitizer.findings import RULES, SEVERITIES
 
 if TYPE_CHECKING:
-    from gpudbg.sanitizer.findings import CheckResults, Finding
+    from gpudbg.sanitizer.findings import CheckFinding, CheckResults
 
 SHOWN: Final = 10
 """Annotations of each level that a step shows."""
@@ -28,7 +28,7 @@ def commands(report: CheckResults) -> str:
     return "\n".join(out) + ("\n" if out else "")
 
 
-def _annotation(finding: Finding) -> str:
+def _annotation(finding: CheckFinding) -> str:
     place = ""
     access = finding.accesses[0] if finding.accesses else None
     if access is not None and access.file is not None and access.line is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gpudbg.sanitizer.findings import RULES
 
 if TYPE_CHECKING:
-    from gpudbg.sanitizer.findings import Access, CheckResults, Finding
+    from gpudbg.sanitizer.findings import CheckFinding, CheckResults, FindingAccess
 
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _HOME: Final = "https://github.com/gpudbg/gpudbg"
@@ -55,7 +55,7 @@ def _rule(kind: str) -> dict[str, Any]:
     }
 
 
-def _result(finding: Finding, index: int, report: CheckResults) -> dict[str, Any]:
+def _result(finding: CheckFinding, index: int, report: CheckResults) -> dict[str, Any]:
     found: dict[str, Any] = {
         "ruleId": finding.kind,
         "ruleIndex": index,
@@ -86,7 +86,7 @@ def _result(finding: Finding, index: int, report: CheckResults) -> dict[str, Any
     return found
 
 
-def _location(access: Access, report: CheckResults) -> dict[str, Any]:
+def _location(access: FindingAccess, report: CheckResults) -> dict[str, Any]:
     physical: dict[str, Any] = {"artifactLocation": _artifact(report, access.file)}
     if access.file is not None and access.line is not None:
         physical["region"] = {"startLine": max(1, access.line)}
