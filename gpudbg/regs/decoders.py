@@ -1,4 +1,4 @@
-"""`gpudbg decode sr|esr|xid` and `info ptx`: words of a command line in, data and lines out."""
+"""`gpudbg decode sr|esr|xid|ptx`: words of a command line in, data and lines out."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from gpudbg.answers import Answer, Listing, column, data_of, lines_of, typed_row
+from gpudbg.architectures import RUN, real
 from gpudbg.errors import UsageError
 from gpudbg.regs.explain import (
     PtxExplanation,
@@ -107,7 +108,7 @@ def _explanations(found: Sequence[WordExplanation]) -> Decoding:
 SR_USAGE = "usage: decode sr NAME|NUMBER VALUE... [--spa 5.0|5.3|sm_61]"
 ESR_USAGE = "usage: decode esr --reg NAME|ADDRESS VALUE... [--family Maxwell|sm_52]"
 XID_USAGE = "usage: decode xid [FILE|-]"
-PTX_USAGE = "usage: info ptx NAME..."
+PTX_USAGE = "usage: decode ptx NAME... [--arch sm_80]"
 
 
 @typed_row
@@ -246,13 +247,16 @@ def _together(parts: Iterable[Decoding]) -> Decoding:
 
 
 def info_ptx(argv: Sequence[str]) -> Decoding:
-    """`info ptx NAME...`: type, version, targets, limits and lowering of PTX registers.
+    """`decode ptx NAME... [--arch ARCH]`: what PTX registers are, and their lowering.
 
     Raises:
-        UsageError: unknown register, or none named.
+        UsageError: unknown register or architecture, or none named.
     """
-    _, words = _options(argv, (), PTX_USAGE)
+    options, words = _options(argv, ("arch",), PTX_USAGE)
+    arch = real(options.get("arch", ""))
+    if arch and arch not in RUN:
+        raise UsageError(f"no architecture is called {arch!r}", f"known: {', '.join(RUN)}")
     if not words:
-        raise UsageError("info ptx needs a register", PTX_USAGE)
-    found = [one for word in words for one in explain_ptx(word)]
+        raise UsageError("decode ptx needs a register", PTX_USAGE)
+    found = [one for word in words for one in explain_ptx(word, arch)]
     return Decoding(Listing(tuple(found), PtxExplanation.lines, alone=True))

@@ -370,9 +370,17 @@ def _word_notes(word: RegisterWord, value: int, stray: int) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class PtxExplanation:
-    """What one PTX special register is and what it becomes."""
+    """What one PTX special register is and what it becomes: on every target, or on `arch`."""
 
     row: PtxRegister
+    arch: str = ""
+
+    def _lowering(self) -> dict[str, str]:
+        """Texts by the first target they hold for."""
+        if not self.arch:
+            return {_arch(low.since): low.text() for low in self.row.lowerings}
+        found = self.row.lowering(self.arch)
+        return {self.arch: found.text()} if found is not None else {}
 
     def to_json(self) -> Json:
         """Plain values; `lowering` by first architecture."""
@@ -386,7 +394,7 @@ class PtxExplanation:
             "meaning": row.meaning,
             "history": row.history,
             "limits": [{"targets": t, "limit": limit} for t, limit in row.limits],
-            "lowering": {_arch(low.since): low.text() for low in row.lowerings},
+            "lowering": self._lowering(),
             "mark": str(row.certainty),
         }
 
@@ -398,7 +406,8 @@ class PtxExplanation:
         if row.history:
             text.append(f"  {row.history}")
         text += [f"  limit on {targets}: {limit}" for targets, limit in row.limits]
-        text += [f"  {_arch(low.since)} on: {low.text()}" for low in row.lowerings]
+        on = "" if self.arch else " on"
+        text += [f"  {first}{on}: {low}" for first, low in self._lowering().items()]
         return text
 
 
@@ -406,21 +415,23 @@ def _arch(version: tuple[int, int]) -> str:
     return f"sm_{version[0]}{version[1]}"
 
 
-def explain_ptx(name: str) -> tuple[PtxExplanation, ...]:
-    """The register of a name, or every component of a vector (`%tid`).
+def explain_ptx(name: str, arch: str = "") -> tuple[PtxExplanation, ...]:
+    """The register of a name, or every component of a vector (`%tid`); on `arch` alone if given.
 
     Raises:
         UsageError: unknown, or of a later target; names close ones.
     """
     found = find_ptx(name)
     if found is not None:
-        return (PtxExplanation(found),)
+        return (PtxExplanation(found, arch),)
     vector = find_ptx_vector(name)
     if vector:
-        return tuple(PtxExplanation(row) for row in vector)
+        return tuple(PtxExplanation(row, arch) for row in vector)
     base = "%" + name.strip().lower().removeprefix("%").split(".")[0]
     if base in LATER_REGISTERS:
-        raise UsageError(f"{base} needs {LATER_REGISTERS[base]}: no target here has it")
+        raise UsageError(
+            f"{base} needs {LATER_REGISTERS[base]}: what ptxas makes of it there is not recorded"
+        )
     near = nearest_ptx(name)
     hint = "closest: " + ", ".join(near) if near else "PTX names start with %, e.g. %tid.x"
     raise UsageError(f"no PTX special register {name!r}", hint)

@@ -1,8 +1,8 @@
 """PTX special registers: type, version, targets, limits, and what ptxas makes of each.
 
 Sources: the PTX ISA's chapter on special registers; the lowering is measured (ptxas 12.6 on one
-probe per register and target, sm_50 to sm_62).  A lowering is a recipe an evaluator can follow
-and a line of text; the instruction sequences themselves are test data.
+probe per register and target, sm_50 to sm_90; ptxas 13 for sm_100 on).  A lowering is a recipe an
+evaluator can follow and a line of text; the instruction sequences themselves are test data.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ class Lowering:
         offset: byte offset in constant bank 0 of the first word.
         words: 32-bit words of the value.
         value: the immediate.
+        less: byte offset in constant bank 0 of a word that is taken off the value.
+        name: what nvdisasm calls the register where the number has another name on older targets.
         note: what the sequence does beyond the read.
     """
 
@@ -48,6 +50,8 @@ class Lowering:
     offset: int | None = None
     words: int = 1
     value: int | None = None
+    less: int | None = None
+    name: str = ""
     note: str = ""
 
     def text(self) -> str:
@@ -58,11 +62,18 @@ class Lowering:
             assert self.offset is not None
             body = " ".join(f"c[0x0][{self.offset + 4 * i:#x}]" for i in range(self.words))
         else:
-            names = [SPECIAL_REGISTERS[n].disassembler_name() for n in reversed(self.registers)]
-            body = f"{self.source} " + " and ".join(names)
+            body = f"{self.source} {self._names()}"
             if self.bits is not None:
                 body += f" bits {self.bits.hi}:{self.bits.lo}"
+        if self.less is not None:
+            body += f" less c[0x0][{self.less:#x}]"
         return f"{body}; {self.note}" if self.note else body
+
+    def _names(self) -> str:
+        if self.name:
+            return self.name.replace(",", " and ")
+        names = [SPECIAL_REGISTERS[n].disassembler_name() for n in reversed(self.registers)]
+        return " and ".join(names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +105,7 @@ class PtxRegister:
     certainty: Certainty = Certainty.DOCUMENTED
 
     def lowering(self, arch: str = "sm_50") -> Lowering | None:
-        """The recipe on `arch` (sm_50 ... sm_62); None when ptxas refuses the register."""
+        """The recipe on `arch` (sm_50 ... sm_121); None when ptxas refuses the register."""
         version = parse_spa(arch)
         fitting = [low for low in self.lowerings if version >= low.since]
         return fitting[-1] if fitting else None
@@ -131,7 +142,17 @@ def _lowering(line: TableLine) -> Lowering:
     high, _, low = options.get("bits", "").partition(":")
     bits = Field(int(high), int(low)) if high else None
     registers = tuple(map(int, given))
-    return Lowering(since, Source(kind), registers, bits, words=len(registers), note=note)
+    less = int(options["less"], 0) if "less" in options else None
+    return Lowering(
+        since,
+        Source(kind),
+        registers,
+        bits,
+        words=len(registers),
+        less=less,
+        name=options.get("name", ""),
+        note=note,
+    )
 
 
 def _register(block: TableBlock) -> PtxRegister:

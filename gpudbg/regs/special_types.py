@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -84,15 +85,18 @@ class SpecialRegister:
 
 
 def parse_spa(spa: str) -> tuple[int, int]:
-    """ "5.3" or "sm_53" as (5, 3).
+    """ "5.3" or "sm_53" as (5, 3), "sm_120a" as (12, 0).
 
     Raises:
         ValueError: neither form.
     """
-    digits = spa.lower().removeprefix("spa").strip().removeprefix("sm_").replace(".", "")
-    if len(digits) != 2 or not digits.isdecimal():
+    found = _SPA.fullmatch(spa.lower().removeprefix("spa").strip())
+    if found is None:
         raise ValueError(f"{spa!r} is no SPA version (5.0, 5.2, 5.3, 6.0 ... or sm_50 ...)")
-    return int(digits[0]), int(digits[1])
+    return int(found[1]), int(found[2])
+
+
+_SPA = re.compile(r"(?:sm_)?(1?[0-9])\.?([0-9])[af]?", re.ASCII)
 
 
 # --- names the disassembler prints -----------------------------------------------------------

@@ -21,6 +21,8 @@ from gpudbg.regs.special import SPECIAL_REGISTERS, find_special
 
 MEASURED = json.loads((Path(__file__).parent / "data/ptx_lowering.json").read_text())
 """ptxas output per register: {"50 52": [instructions]} or a refusal, prologue and store cut."""
+WIDE = json.loads((Path(__file__).parent / "data/ptx_lowering_wide.json").read_text())
+"""The same for targets of 128-bit instructions (`record_ptx_wide`)."""
 CASES = [
     (name, arch, code)
     for name, by_archs in MEASURED.items()
@@ -74,6 +76,36 @@ def test_lowering_is_what_ptxas_emits(name: str, arch: str, code: list[str] | st
         _check_special(low, code)
 
 
+@pytest.mark.parametrize("arch", ["70", "72", "75", "80", "86", "87", "89", "90", "100", "120"])
+def test_lowering_for_wide_targets_is_what_ptxas_emits(arch: str) -> None:
+    for row in PTX_REGISTERS:
+        (code,) = [code for archs, code in WIDE[row.name].items() if arch in archs.split()]
+        low = row.lowering(f"sm_{arch}")
+        assert low is not None
+        assert low.words * 32 == row.width
+        text = " ".join(code)
+        assert ("-0xa0" in text) == ("SR_CgaSize" in low.note)
+        read = [r for r in re.findall(r"SR_\w[\w.]*", text) if r != "SR_CgaSize"]
+        offsets = [int(x, 16) for x in re.findall(r"\[(?:R\d+\+)?(0x\w+)\]", text) if x != "0x0"]
+        offsets += [0] * len(re.findall(r"c\[0x0\]\[(?:0x0|RZ)\]", text))
+        assert (low.less in offsets) == (low.less is not None)
+        if low.source is Source.CONSTANT:
+            assert low.offset is not None
+            assert not read
+            wide = 2 if ".64" in text else 1
+            assert offsets == [low.offset + 4 * i for i in range(low.words // wide)], row.name
+        elif low.source is Source.IMMEDIATE:
+            assert (code == []) if low.value == 0 else text.endswith(f" {low.value:#x}")
+        else:
+            assert read[0] in low.text(), row.name
+            if len(low.registers) == 2:  # one CS2R of 64 bits
+                assert text.startswith("CS2R R")
+            assert text.startswith(("S2R", "S2UR") if low.source is Source.S2R else "CS2R")
+            shifts = re.findall(r"RZ, (0x\w+), R\d+ SGXT.U32 R\d+, R\d+, (0x\w+)", text)
+            cut = [(int(w, 16) + int(lo, 16) - 1, int(lo, 16)) for lo, w in shifts]
+            assert cut == ([] if low.bits is None else [tuple(low.bits)])
+
+
 def test_every_register_was_measured_on_every_target() -> None:
     archs = {"50", "52", "53", "60", "61", "62"}
     for row in PTX_REGISTERS:
@@ -83,7 +115,7 @@ def test_every_register_was_measured_on_every_target() -> None:
 def test_coupled_reads_are_readable_with_cs2r() -> None:
     for row in PTX_REGISTERS:
         for low in row.lowerings:
-            for number in low.registers:
+            for number in low.registers if low.since < (7, 0) else ():
                 assert SPECIAL_REGISTERS[number].coupled == (low.source is Source.CS2R)
 
 

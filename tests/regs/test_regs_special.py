@@ -135,6 +135,7 @@ def test_coupled_registers_are_counters_and_clocks() -> None:
 
 def test_spa_versions() -> None:
     assert parse_spa("5.3") == parse_spa("sm_53") == parse_spa("SPA 5.3") == (5, 3)
-    for wrong in ("", "5", "sm_5", "sm_100", "x.y"):
+    assert parse_spa("sm_120a") == parse_spa("12.0") == (12, 0)
+    for wrong in ("", "5", "sm_5", "sm_1000", "sm_500", "x.y"):
         with pytest.raises(ValueError, match="SPA"):
             parse_spa(wrong)

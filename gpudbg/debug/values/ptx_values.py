@@ -41,11 +41,10 @@ def read_ptx(inferior: Inferior, warp: WarpState, text: str) -> Result | None:
 
 
 def _lowering(row: PtxRegister, arch: str) -> Lowering:
-    version = (int(arch[3]), int(arch[4]))
-    fitting = [x for x in row.lowerings if x.since <= version]
-    if not fitting:
+    lowering = row.lowering(arch)
+    if lowering is None:
         raise CommandError(f"{row.name} does not exist on {arch}")
-    return max(fitting, key=lambda x: x.since)
+    return lowering
 
 
 def _count(lowering: Lowering) -> int:
@@ -62,11 +61,17 @@ def _word(
         return np.full(LANES, value, np.uint32)
     if lowering.source is Source.CONSTANT:
         assert lowering.offset is not None
-        raw = read(inferior, "bank", lowering.offset + 4 * index, 4, warp, 0)
-        return np.full(LANES, int.from_bytes(raw, "little"), np.uint32)
+        return _constant(inferior, warp, lowering.offset + 4 * index)
     number = lowering.registers[index]
     values = special_value(inferior, warp, number, lowering.source is Source.CS2R)
     if lowering.bits is not None:
         field = lowering.bits
         values = (values >> np.uint32(field.lo)) & np.uint32((1 << field.width) - 1)
+    if lowering.less is not None:
+        values = values - _constant(inferior, warp, lowering.less)
     return values
+
+
+def _constant(inferior: Inferior, warp: WarpState, offset: int) -> NDArray[np.uint32]:
+    raw = read(inferior, "bank", offset, 4, warp, 0)
+    return np.full(LANES, int.from_bytes(raw, "little"), np.uint32)

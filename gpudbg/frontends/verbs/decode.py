@@ -68,7 +68,7 @@ BUILT_IN: dict[str, tuple[Callable[[list[str]], Any], str]] = {
     "texheader": (_texheader, "HEX... [--layout OLD_V1]   a texture header: 8 words or 64 digits"),
     "sampler": (_sampler, "HEX...   a texture sampler: 8 words or 64 digits"),
     "surface": (_surface, "HEX... --ra X,Y,Z|--at X,Y,Z|--offset N   surface addresses, both ways"),
-    "ptx": (_ptx, "NAME...   a PTX special register and what it lowers to"),
+    "ptx": (_ptx, "NAME... [--arch A]   a PTX special register and what it lowers to"),
 }
 """Decoders of gpudbg itself; plugins add theirs."""
 
