@@ -19,7 +19,7 @@ from ..operands import Imm, Name
 from ..timing import Unit
 from .insn import Instruction
 
-_UNITS = {
+UNITS = {
     unit.name: unit
     for unit in (
         Unit("alu", False, 0, "inferred", "forms that take reuse marks"),
@@ -59,16 +59,16 @@ _UNIT_OF = {op: unit for unit, ops in _OPS.items() for op in ops.split()}
 _FIXED_UNITS = ("flow", "system", "async")
 _FIXED_ON_70 = frozenset("DADD DMUL DFMA DSETP".split())
 _TENSOR = frozenset("HMMA IMMA BMMA QMMA OMMA DMMA".split())
-_TENSOR_EXTRA = 6
+TENSOR_EXTRA = 6
 """Beyond a register's latency: tensor results are there in 10 cycles at the earliest (modelled;
 compiled code waits for 14 or more)."""
 _OUT_OF_ORDER = ("memory", "texture", "surface", "special")
 _NEW_TABLES = ("100", "103", "110", "120")
 _ONE_QUEUE = ("memory", "shared", "texture", "surface")
 _BARRIER_BLOCKING = ("SYNC", "SYNCALL", "RED", "ARV")
-_LATENCIES = {"R": 4, "P": 4, "UR": 2, "UP": 4}
-_TESTED = {"P": 12, "UP": 9}
-_SAFE = {"R": 6, "P": 13, "UR": 12, "UP": 13}
+LATENCIES = {"R": 4, "P": 4, "UR": 2, "UP": 4}
+TESTED = {"P": 12, "UP": 9}
+SAFE = {"R": 6, "P": 13, "UR": 12, "UP": 13}
 
 
 class WideTiming:
@@ -84,10 +84,10 @@ class WideTiming:
         name = _UNIT_OF.get(insn.op)
         variable = _is_variable(insn)
         if name is None:
-            return _UNITS["other" if variable else "alu"]
-        if _UNITS[name].variable and not variable:
-            return _UNITS["alu"]
-        return _UNITS[name]
+            return UNITS["other" if variable else "alu"]
+        if UNITS[name].variable and not variable:
+            return UNITS["alu"]
+        return UNITS[name]
 
     def accepts_barriers(self, insn: Instruction) -> bool:
         """Yes: nvdisasm takes them in forms of fixed latency, too, and compilers set some."""
@@ -124,7 +124,7 @@ class WideTiming:
     def extra(self, insn: Instruction) -> int:
         """What tensor instructions take longer, and multiplies and adds less."""
         if insn.op in _TENSOR:
-            return _TENSOR_EXTRA
+            return TENSOR_EXTRA
         return -1 if _UNIT_OF.get(insn.op) == "accumulate" else 0
 
     def read_queue(self, insn: Instruction) -> str:
@@ -148,11 +148,11 @@ class WideTiming:
     def latency(self, resource: str, tested: bool) -> int:
         """The smallest distance of compiled code."""
         file = _file(resource)
-        return _TESTED.get(file, _LATENCIES[file]) if tested else _LATENCIES[file]
+        return TESTED.get(file, LATENCIES[file]) if tested else LATENCIES[file]
 
     def safe_latency(self, resource: str, tested: bool) -> int:
         """The upper end of what public measurements give."""
-        return _SAFE[_file(resource)]
+        return SAFE[_file(resource)]
 
 
 def _file(resource: str) -> str:
@@ -161,7 +161,7 @@ def _file(resource: str) -> str:
 
 @cache
 def _variable_ops() -> frozenset[str]:
-    names = (n for n, unit in _UNITS.items() if unit.variable)
+    names = (n for n, unit in UNITS.items() if unit.variable)
     return frozenset(op for n in names for op in _OPS.get(n, "").split())
 
 
