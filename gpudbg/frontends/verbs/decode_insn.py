@@ -1,4 +1,4 @@
-"""gpudbg decode insn WORD: what an instruction word says; 64-bit words bit by bit."""
+"""gpudbg decode insn WORD: what an instruction word says, bit by bit."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from gpudbg.errors import DecodeError
 from gpudbg.formats.program import SUPPORTED_ARCHS
 from gpudbg.frontends.verbs.common import Parser, integer
 from gpudbg.isa import volta
+from gpudbg.isa.operands import Access
 from gpudbg.regs.decoders import Decoding
 
 
@@ -52,7 +53,7 @@ class ExplainedWord:
     """An instruction word: what it says, or why it is none.
 
     `said` are its parts by name, `scheduling` the control word of 128-bit ones, `ignored` bits
-    that no field of a 64-bit one has.
+    that no field has.
     """
 
     word: str
@@ -74,7 +75,7 @@ class ExplainedWord:
             return [f"{self.word}  {self.arch}: illegal: {self.said['reason']}"]
         out = [f"{self.word}  {self.arch}", f"  {self.said['text']}", ""]
         if self.scheduling:
-            return [*out, f"  {self.scheduling}"]
+            out += [f"  {self.scheduling}", ""]
         out += [
             f"  {row['bits']:>8}  {row['value']:>#12x}  {row['name']:14} {row['meaning']}"
             for row in self.said["fields"]
@@ -138,7 +139,9 @@ def _explain(word: int, arch: str, pc: int) -> ExplainedWord:
 
 
 def _explain_wide(word: int, arch: str, pc: int) -> ExplainedWord:
-    """A 128-bit word: text, operands as they print, scheduling."""
+    """A 128-bit word: text, operands as they print, scheduling, fields."""
+    from gpudbg.isa.volta.schema import explain
+
     shown = f"{word:#034x}"
     try:
         insn = volta.decode(word, arch)
@@ -158,8 +161,22 @@ def _explain_wide(word: int, arch: str, pc: int) -> ExplainedWord:
             "wait": control.waits,
             "reuse": control.reuse,
         },
+        "fields": [row._asdict() for row in explain(insn, pc)],
+        "reads": _wide_access(insn.reads()),
+        "writes": _wide_access(insn.writes()),
     }
     return ExplainedWord(shown, arch, pc, True, said, scheduling=control.words())
+
+
+def _wide_access(access: Access) -> dict[str, Any]:
+    """What a 128-bit word reads or writes; it has no condition code."""
+    registers = {"R": access.registers, "UR": access.uniform}
+    predicates = {"P": access.predicates, "UP": access.uniform_predicates}
+    return {
+        "registers": [f"{f}{n}" for f, numbers in registers.items() for n in sorted(numbers)],
+        "predicates": [f"{f}{n}" for f, numbers in predicates.items() for n in sorted(numbers)],
+        "cc": access.cc,
+    }
 
 
 def _access(access: Any) -> dict[str, Any]:

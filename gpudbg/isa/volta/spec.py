@@ -101,7 +101,7 @@ def _table(name: str) -> list[str]:
     return text.splitlines()
 
 
-def _site(token: str) -> Site | str:
+def site(token: str) -> Site | str:
     """A modifier token; fixed texts are themselves."""
     head, at, where = token.rpartition("@")
     if not at:
@@ -116,7 +116,7 @@ def _site(token: str) -> Site | str:
 
 def site_part(token: str) -> Part:
     """A modifier token as a part."""
-    made = _site(token)
+    made = site(token)
     return fixed(made) if isinstance(made, str) else made.part()
 
 
@@ -192,7 +192,7 @@ def _operand(text: str, form: Form, arch: str) -> tuple[Part, list[Site]]:
         elif a == "#":
             sites.append(refused_zero(token, arch))
         elif a[0] == "+":
-            made = _site(a[1:])
+            made = site(a[1:])
             suffix.append(fixed(made) if isinstance(made, str) else made.part())
             sites += [made] if isinstance(made, Site) else []
         elif a[0] in "-|~!":
@@ -251,7 +251,7 @@ class Form:
         """Operands in text order and all modifier fields, for an architecture's tables."""
         if arch not in self._texts:
             made: list[Part] = []
-            sites = [s for s in map(_site, self.modifiers.split()) if isinstance(s, Site)]
+            sites = [s for s in map(site, self.modifiers.split()) if isinstance(s, Site)]
             for text in filter(None, self.operands.split(", ")):
                 part, more = _operand(text, self, arch)
                 made.append(part)
@@ -263,7 +263,7 @@ class Form:
     def heads(self) -> tuple[int, list[Part]]:
         """The mask of the modifiers, and how they print."""
         mask, out = 0, list[Part]()
-        for made in map(_site, self.modifiers.split()):
+        for made in map(site, self.modifiers.split()):
             out.append(made.part() if isinstance(made, Site) else fixed(made))
             mask |= made.bits.mask if isinstance(made, Site) else 0
         return mask, out
