@@ -16,7 +16,7 @@ from pathlib import Path
 from gpudbg.regs.ptx import PTX_REGISTERS
 
 HERE = Path(__file__).resolve().parent / "cubin"
-ARCHS = ("sm_50", "sm_53", "sm_60", "sm_61")
+ARCHS = ("sm_50", "sm_53", "sm_60", "sm_61", "sm_80")
 
 
 def source(arch: str, names: list[str]) -> str:

@@ -108,7 +108,7 @@ def test_every_ptx_register_was_probed() -> None:
     assert [row.name for row in PTX_REGISTERS] == NAMES
 
 
-@pytest.mark.parametrize("arch", ["sm_50", "sm_61"])
+@pytest.mark.parametrize("arch", ["sm_50", "sm_61", "sm_80"])
 def test_info_ptx_and_expressions_agree_with_the_probe(arch: str) -> None:
     program = gpudbg.load(HERE / f"probe.{arch}.cubin", num_sms=2)
     out = np.zeros((len(NAMES), THREADS * CTAS), np.uint64)
