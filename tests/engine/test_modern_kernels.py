@@ -47,6 +47,7 @@ def test_results(case: Case) -> None:
         ("sm_80", "divergence"),
         ("sm_80", "atomics_shared"),
         ("sm_90", "warp_ops"),
+        ("sm_90", "mbarrier_pipe"),
         ("sm_120", "matmul_tiled"),
     ],
 )

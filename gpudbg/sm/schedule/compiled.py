@@ -44,6 +44,7 @@ def _try(f: ControlFunction, place: Int, ready: str, stay: bool) -> None:
     with f.returning(warp["status"].equals(rec.READY)):
         if not stay:
             f.env["stay"] = STAY
+            f.env["polls"] = 0
         f.env["position"] = place + 1
         f.env["current"] = place
         f.env["left"] = f.env["quantum"]
@@ -60,7 +61,11 @@ def _choose(f: ControlFunction, ready: str) -> None:
     f.choose(f.env["position"].equals(0), "move", "placed")
     f.ir.label("placed")
     first, index, warps = _place(f)
-    start.set(first + warps)
+    # After a poll the next warp of the ring has its turn, of whichever block.
+    polls = f.env["polls"].differs(0)
+    start.set(first + polls.select(index + 1, warps))
+    f.choose(polls, "move", "same_block")
+    f.ir.label("same_block")
     f.choose(f.env["stay"].compare("sgt", 0), "stay", "move")
     f.ir.label("stay")
     n.set(0)

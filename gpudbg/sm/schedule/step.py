@@ -24,10 +24,11 @@ class Schedule:
         quantum: most instructions of a turn.
         warp, left: the turn in progress.
         position: place in the order behind the warp that had the last turn; 0: none had any.
+        polls: the last turn ended because its warp polls an mbarrier.
         stay: instructions left before the blocks of another place have their turns.
     """
 
-    __slots__ = ("_draw", "_polls", "left", "position", "quantum", "seed", "stay", "warp")
+    __slots__ = ("_draw", "left", "polls", "position", "quantum", "seed", "stay", "warp")
 
     def __init__(self, seed: int = 0, quantum: int = DEFAULT_QUANTUM) -> None:
         self.seed = seed
@@ -36,17 +37,17 @@ class Schedule:
         self.left = 0
         self.position = 0
         self.stay = 0
-        self._polls = False
+        self.polls = False
         self._draw = (seed * 0x9E37_79B9_7F4A_7C15 + 1) & 0xFFFF_FFFF_FFFF_FFFF
 
     @property
-    def turn(self) -> tuple[WarpState | None, int, int, int]:
+    def turn(self) -> tuple[WarpState | None, int, int, int, bool]:
         """The turn in progress and the place in the order, to be given back."""
-        return self.warp, self.left, self.position, self.stay
+        return self.warp, self.left, self.position, self.stay, self.polls
 
     @turn.setter
-    def turn(self, kept: tuple[WarpState | None, int, int, int]) -> None:
-        self.warp, self.left, self.position, self.stay = kept
+    def turn(self, kept: tuple[WarpState | None, int, int, int, bool]) -> None:
+        self.warp, self.left, self.position, self.stay, self.polls = kept
 
     def next(self, ring: Sequence[WarpState]) -> WarpState | None:
         """The warp to run, for up to `left` instructions; None when none is ready.
@@ -60,7 +61,7 @@ class Schedule:
         if self.seed:
             return self._drawn(ring)
         return (
-            self._stayed(ring) if self.stay > 0 and ring and not self._polls else self._moved(ring)
+            self._stayed(ring) if self.stay > 0 and ring and not self.polls else self._moved(ring)
         )
 
     def _stayed(self, ring: Sequence[WarpState]) -> WarpState | None:
@@ -83,7 +84,7 @@ class Schedule:
         if self.position:
             last = (self.position - 1) % count
             start = last - ring[last].index + len(ring[last].cta.warps)
-            if self._polls:
+            if self.polls:
                 start = last + 1
         for n in range(count):
             place = (start + n) % count
@@ -95,7 +96,7 @@ class Schedule:
     def _take(self, warp: WarpState, place: int) -> WarpState:
         self.position = place + 1
         self.warp, self.left = warp, self.quantum
-        self._polls = False
+        self.polls = False
         return warp
 
     @property
@@ -119,7 +120,7 @@ class Schedule:
         It lasts to the next turn point (`schedule.turns`), so its count may be used up before.
         """
         self.left = 0 if over else max(self.left, 1)
-        self._polls = polls
+        self.polls = polls
 
     def _drawn(self, ring: Sequence[WarpState]) -> WarpState | None:
         ready = [warp for warp in ring if warp.words[rec.STATUS] == rec.READY]

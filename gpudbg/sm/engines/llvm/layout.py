@@ -37,11 +37,11 @@ LOCAL_START: Final = 0x50
 LOCAL_BYTES: Final = 0x58
 LOOP: Final = 0x60
 """First byte of the grid loop's fields (`gpudbg.sm.schedule.compiled`)."""
-TRACE: Final = 0x138
-"""ptr: rows of executed instructions (`gpudbg.sm.trace`), where somebody reads them."""
 BANKS: Final = 0x140
 """(host pointer, bytes) of each constant bank."""
 BANK_COUNT: Final = 18
+TRACE: Final = 0x280
+"""ptr: rows of executed instructions (`gpudbg.sm.trace`), where somebody reads them."""
 ACCESSES: Final = 0x268
 """ptr: rows of accesses (`gpudbg.sm.trace`), where somebody reads them."""
 TRACES: Final = {"instructions": TRACE, "accesses": ACCESSES}
@@ -86,7 +86,7 @@ SITE_WRITES: Final = 48
 # numbers of CTAs that this thread has taken for itself, one of `spread` that wait, but at most
 # `chunk` at a time, or 0: no other thread takes any; `wipe`: warps hold something where no code
 # writes; `local_bytes`: the kernel's local memory of a thread; `issued`: where this thread counts
-# instructions issued on each SM.
+# instructions issued on each SM; `polls`: the last turn ended with a poll of an mbarrier.
 _LOOP_NAMES = (
     "ring",
     "ring_count",
@@ -115,11 +115,12 @@ _LOOP_NAMES = (
     "local_bytes",
     "issued",
     "spread",
+    "polls",
 )
 FIELD: Final = {name: LOOP + 8 * n for n, name in enumerate(_LOOP_NAMES)}
 """Field of the grid loop -> offset in the environment."""
 
-assert LOOP + 8 * len(_LOOP_NAMES) <= TRACE
+assert LOOP + 8 * len(_LOOP_NAMES) <= BANKS
 
 IDLE: Final = 256
 LIMIT: Final = 257

@@ -37,6 +37,7 @@ _AT = {name: offset // 8 for name, offset in layout.FIELD.items()}
 _STOP, _LIMIT = layout.STOP // 8, _AT["limit"]
 _TOTAL, _ENDED, _BEFORE = _AT["total"], _AT["ended"], _AT["before"]
 _POSITION, _STAY, _CURRENT = _AT["position"], _AT["stay"], _AT["current"]
+_POLLS = _AT["polls"]
 
 
 def pointer(store: ByteStore) -> int:
@@ -208,6 +209,7 @@ class Worker:
         self.put("left", schedule.left)
         self.put("position", schedule.position)
         self.put("stay", schedule.stay)
+        self.put("polls", schedule.polls)
         self.put("current", self._place_of(schedule))
         warp = schedule.warp
         if warp is not None and id(warp.cta) in self.ctas:
@@ -230,7 +232,13 @@ class Worker:
 
     def reset_turn(self) -> None:
         """Write that no turn is in progress."""
-        for name, value in (("left", 0), ("position", 0), ("stay", 0), ("current", -1)):
+        for name, value in (
+            ("left", 0),
+            ("position", 0),
+            ("stay", 0),
+            ("polls", 0),
+            ("current", -1),
+        ):
             self.put(name, value)
 
     def _place_of(self, schedule: Schedule) -> int:
@@ -292,6 +300,7 @@ class Worker:
         """Read its turn into the schedule, with the descriptor of that CTA; the warp."""
         schedule, fields = self.launched.schedule, self._fields
         schedule.position, schedule.stay = fields[_POSITION], fields[_STAY]
+        schedule.polls = bool(fields[_POLLS])
         warp = self.current()
         if warp is None:
             schedule.left = 0
