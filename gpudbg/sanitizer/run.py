@@ -16,6 +16,7 @@ from gpudbg.answers.words import dim
 from gpudbg.api.programs import LoadedProgram, Source
 from gpudbg.architectures import is_wide
 from gpudbg.code_layout import layout_of
+from gpudbg.debug.stops.stop import DeadlockStop, ExitStop
 from gpudbg.errors import DecodeError, ModelGap, UsageError
 from gpudbg.isa.family import decode
 from gpudbg.isa.layout import instructions
@@ -268,14 +269,14 @@ class _Run:
 
     def _ended(self, stop: Stop, places: AccessPlaces, sites: HeapSites) -> bool:
         """What a stop that is not the launch's end means."""
-        if stop.kind == "exited" and not stop.errors:
+        if isinstance(stop, ExitStop) and not stop.errors:
             return True
         for error in stop.errors:
             if error.access == "free":
                 freed = "freed" in error.nearest or "freed" in error.detail
                 self._add_free(error, _FREES[freed], sites.last_free)
                 return False
-        if stop.kind == "deadlock":
+        if isinstance(stop, DeadlockStop):
             self._add_deadlock(stop, places)
         else:
             self.faults.append(stop.message)

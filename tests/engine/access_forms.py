@@ -25,7 +25,7 @@ LISTED = Path(__file__).with_suffix(".txt")
 FOLDER = Path(layout.__file__).parent
 SHARED = FOLDER.parents[1]
 COMPILED = [SHARED / name / "compiled.py" for name in (
-    "atomics", "barriers", "divergence", "residency", "schedule",
+    "atomics", "barriers", "convergence", "divergence", "residency", "schedule",
 )]  # fmt: skip
 """Compiled implementations beside the step engine's."""
 _ACCESS = re.compile(
@@ -42,6 +42,11 @@ FIXED = {
     "pieces": "the same",
     "edges": "the head of the record",
     "emitter": "the head of the record",
+    "group_flow": "the head of the record, barriers by numbers below 16",
+    "convergence.compiled": "the same",
+    "uniform": "uniform registers and predicates at fixed places of the record",
+    "tensor": "rows that are passed",
+    "tensors": "scratch rows",
     "flow": "the head of the record, the divergence stack below its capacity",
     "special": "the head of the record, fields of the environment",
     "divergence.compiled": "the divergence stack below its depth or capacity",
@@ -67,6 +72,7 @@ FIXED_FUNCTIONS = {
     "Constants.bank": "the table of constant banks",
     "Sites.entry": "the table of sites",
     "LibraryAccess.in_window": "the environment",
+    "LibraryAccess.in_shared": "the environment",
     "LibraryAccess.atomic": "scratch rows",
     "Shuffles.lane_read": "scratch rows",
     "Body.row": "a row that is passed",

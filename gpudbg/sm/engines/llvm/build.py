@@ -55,6 +55,11 @@ class BuildHost:
         return {"+avx512f", "+avx512dq"} <= set(self.features.split(","))
 
     @property
+    def half_conversions(self) -> bool:
+        """Whether f16 to f32 is an instruction."""
+        return "+f16c" in self.features.split(",") or self.triple.startswith("aarch64")
+
+    @property
     def start(self) -> str:
         """How 1/sqrt(x) begins here: a key of `reciprocal.STARTS`, "" without FMA."""
         if not self.fma:
@@ -247,7 +252,7 @@ class Library:
         both = (False, True)
         names = {layout.symbol(n, shared) for n in layout.FUNCTION_INDEX for shared in both}
         self._control = Code(object_of(control_text(), 2, "all"), CONTROL)
-        text = library_text(host().wide_vectors)
+        text = library_text(host().wide_vectors, host().half_conversions)
         self._rest = Code(object_of(text, 2, "variables"), sorted(names - CONTROL))
         self._in_control = CONTROL
 

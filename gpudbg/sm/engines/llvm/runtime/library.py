@@ -415,11 +415,13 @@ def _tables() -> list[str]:
     return lines
 
 
-def library_text(wide_vectors: bool) -> str:
+def library_text(wide_vectors: bool, half_conversions: bool = False) -> str:
     """The module of vector functions: straight code, which needs few passes.
 
     Args:
         wide_vectors: for a host with AVX-512.
+        half_conversions: for a host that has an instruction from f16 to f32; without it LLVM
+            calls a function that the process may not have.
     """
     return "\n".join(
         [
@@ -433,7 +435,7 @@ def library_text(wide_vectors: bool) -> str:
             *constant_functions(),
             *atomic_functions(),
             *sum_functions(),
-            *tensor_functions(),
+            *tensor_functions(half_conversions),
         ]
     )
 

@@ -57,16 +57,21 @@ class _Elements(NamedTuple):
     exponents: str
 
 
-def tensor_functions() -> list[str]:
-    """The functions: pointers to the rows of A, B and C, then D; whether D has been written."""
-    return [_Product(shape).text() for shape in SHAPES]
+def tensor_functions(half_conversions: bool) -> list[str]:
+    """The functions: pointers to the rows of A, B and C, then D; whether D has been written.
+
+    Args:
+        half_conversions: the host has an instruction from f16 to f32.
+    """
+    return [_Product(shape, half_conversions).text() for shape in SHAPES]
 
 
 class _Product:
     """The body of one function."""
 
-    def __init__(self, shape: ProductShape) -> None:
+    def __init__(self, shape: ProductShape, half_conversions: bool) -> None:
         self.shape = shape
+        self._half_conversions = half_conversions
         self.ir = Builder()
         self._largest = ""
 
@@ -90,11 +95,8 @@ class _Product:
         found = []
         for shift in (0, 16):
             raw = self._map(I32, "lshr", words, splat("i32", shift)) if shift else words
-            small = ir.op(f"trunc {I32} {raw} to {SHORTS}")
-            value = ir.op(
-                f"fpext {HALVES} {ir.op(f'bitcast {SHORTS} {small} to {HALVES}')} to {F32}"
-            )
             part = self._map(I32, "and", raw, splat("i32", 0x7FFF))
+            value = self._single(raw, part)
             largest = self._largest
             self._largest = self._choose("umax", largest, part) if largest else part
             exponent = self._map(I32, "lshr", part, splat("i32", 10))
@@ -103,6 +105,26 @@ class _Product:
             nothing = f"{I32} {splat('i32', _NOTHING)}, {I32} {exponent}"
             found.append(_Elements(value, ir.op(f"select {BITS} {none}, {nothing}")))
         return found
+
+    def _single(self, raw: str, part: str) -> str:
+        """Eight f16 values, the low halves of words, as f32; `part`: without their signs."""
+        ir = self.ir
+        if self._half_conversions:
+            small = ir.op(f"trunc {I32} {raw} to {SHORTS}")
+            halves = ir.op(f"bitcast {SHORTS} {small} to {HALVES}")
+            return ir.op(f"fpext {HALVES} {halves} to {F32}")
+        # The fraction in its place; the product with 2**112 mends the exponent, subnormals too.
+        size = self._map(I32, "shl", part, splat("i32", 13))
+        small = ir.op(f"bitcast {I32} {size} to {F32}")
+        scaled = ir.op(f"fmul {F32} {small}, {splat('float', '0x46F0000000000000')}")
+        bits = ir.op(f"bitcast {F32} {scaled} to {I32}")
+        large = ir.op(f"icmp uge {I32} {part}, {splat('i32', 0x7C00)}")
+        special = self._map(I32, "or", size, splat("i32", 0x7F80_0000))
+        bits = ir.op(f"select {BITS} {large}, {I32} {special}, {I32} {bits}")
+        sign = self._map(I32, "and", raw, splat("i32", 0x8000))
+        sign = self._map(I32, "shl", sign, splat("i32", 16))
+        bits = self._map(I32, "or", bits, sign)
+        return ir.op(f"bitcast {I32} {bits} to {F32}")
 
     def _columns(self, kind: str, chunks: list[str]) -> list[str]:
         """For each j the lanes j, j + 8, j + 16, j + 24 of a whole vector, twice."""
