@@ -102,7 +102,7 @@ def test_opening_a_long_program_decodes_branches_only(tmp_path: Path) -> None:
     session = open_kernel(program(tmp_path, COUNT))
     collector = Collector(session, ViewOptions())
     view = collector.take()
-    live = a(Liveness, view.live)
+    live = a(LocalLiveness, view.live)
     branches = len(live.window(0, COUNT * 16))
     assert branches > COUNT // 15
     assert calls_of(lambda: live.window(0x400, 0x600)) < 200
