@@ -29,7 +29,7 @@ demo: $(STAMP)
 	@$(BIN)/gpudbg demo
 
 test: $(STAMP) lint types layers
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+	$(BIN)/python -m pytest -n $(JOBS)
 
 test-clients: $(STAMP)
 	GPUDBG_CLIENTS=1 $(BIN)/python -m pytest -rs tests/clients

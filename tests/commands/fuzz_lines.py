@@ -126,9 +126,9 @@ def mutated(dice: random.Random, line: str) -> str:
 def lines(seed: int, skip: tuple[str, ...] = SKIP) -> Iterator[str]:
     """Lines without end, the same for the same seed."""
     dice = random.Random(seed)
-    names = sorted(
-        name for row in load().commands if row.name.split()[0] not in skip for name in row.names
-    )
+    # Plugins of other tests in this process have commands, too: only the debugger's own are asked.
+    own = [row for row in load().commands if row.handler.__module__.startswith("gpudbg.")]
+    names = sorted(name for row in own if row.name.split()[0] not in skip for name in row.names)
     prints = ("print", "p", "output", "whatis", "x", "display", "info line", "info symbol", "watch")
     conditions = ("break if ", "break block_max+0x168 if ", "condition 1 ", "tbreak 10 if ")
     while True:
