@@ -182,7 +182,7 @@ def record(variants: list[Variant], path: Path) -> None:
                     cubins[v.name][target] = where
             entries += [entry(v, cubins[v.name], store) for v in members if cubins[v.name]]
             packed = io.BytesIO()
-            np.savez(packed, **store.arrays)
+            np.savez(packed, allow_pickle=True, **store.arrays)
             _put(archive, f"data/{group}.npz", packed.getvalue())
         manifest = {"format": "ptxconf 1", "refused_by_ptxas": refused, "entries": entries}
         _put(archive, "manifest.json", json.dumps(manifest, indent=0).encode())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from fractions import Fraction
 
 import numpy as np
 
@@ -39,10 +40,10 @@ def reals(fmt: str) -> np.ndarray:
     for bits in (7, 8, 15, 16, 31, 32, 63, 64):
         for delta in (-1.0, -0.5, 0.0, 0.5, 1.0):
             for sign in (1, -1):
-                x = model.Fraction(sign * (1 << bits)) + model.Fraction(delta)
+                x = Fraction(sign * (1 << bits)) + Fraction(delta)
                 values.append(model.rounded(x, fmt, "RN"))
     for n in range(-3, 4):
-        x = model.Fraction(2 * n + 1, 2)
+        x = Fraction(2 * n + 1, 2)
         values.append(model.rounded(x, fmt, "RN"))
         values.append(model.rounded(x, fmt, "RN") + 1)
     array = np.array(values[: COUNT // 2] + values[-20:], some.dtype)

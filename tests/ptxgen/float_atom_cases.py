@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from fractions import Fraction
 
 import numpy as np
 
@@ -115,7 +116,7 @@ def _colliding(type_: str, space: str, red: bool, rng: np.random.Generator) -> V
     ends = [int(start[k] + terms[k::CELLS].sum()) for k in range(CELLS)]
 
     def patterns(values: list[int]) -> np.ndarray:
-        bits = [model.rounded(model.Fraction(v), fmt, "RN") for v in values]
+        bits = [model.rounded(Fraction(v), fmt, "RN") for v in values]
         if type_ == "f16x2":
             bits = [x | x << 16 for x in bits]
         return np.array(bits, np.uint64 if type_ == "f64" else np.uint32)

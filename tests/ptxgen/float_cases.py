@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -267,13 +268,7 @@ def operand_kinds() -> Iterator[Variant]:
         a, b, _ = operands(fmt, 3)
         k = np.full(len(a), short[fmt][1], a.dtype)
         ins = {"a": In(fmt, a), "b": In(fmt, b), "k": In(fmt, k, param=True)}
-        for op, source, run in (
-            ("add.rn", "%a,%k", lambda x, y, z, f=fmt: model.add(x, z, f, "RN")),
-            ("mul.rm", "%a,%k", lambda x, y, z, f=fmt: model.mul(x, z, f, "RM")),
-            ("fma.rn", "%a,%k,%b", lambda x, y, z, f=fmt: model.fma(x, z, y, f, "RN")),
-            ("fma.rp", "%a,%b,%k", lambda x, y, z, f=fmt: model.fma(x, y, z, f, "RP")),
-            ("max", "%a,%k", lambda x, y, z, f=fmt: ref.minimum(f, True)(x, z)),
-        ):
+        for op, source, run in _with_constant(fmt):
             out = {"d": Out(fmt, ref.apply(run, fmt, a, b, k), "nan_any", float=fmt)}
             spot = "third" if source.endswith("%b,%k") else "second"
             name = f"{op}.{fmt}.param.{spot}"
@@ -281,31 +276,59 @@ def operand_kinds() -> Iterator[Variant]:
         yield from _signed_operands(fmt)
 
 
+_Operation = tuple[str, str, Callable[[int, int, int], int]]
+"""An instruction, its operands in PTX, and what it gives of the three that were loaded."""
+
+
+def _with_constant(fmt: str) -> tuple[_Operation, ...]:
+    return (
+        ("add.rn", "%a,%k", lambda x, y, z: model.add(x, z, fmt, "RN")),
+        ("mul.rm", "%a,%k", lambda x, y, z: model.mul(x, z, fmt, "RM")),
+        ("fma.rn", "%a,%k,%b", lambda x, y, z: model.fma(x, z, y, fmt, "RN")),
+        ("fma.rp", "%a,%b,%k", lambda x, y, z: model.fma(x, y, z, fmt, "RP")),
+        ("max", "%a,%k", lambda x, y, z: ref.minimum(fmt, True)(x, z)),
+    )
+
+
+def _with_signs(fmt: str, first: Callable[[int], int]) -> tuple[_Operation, ...]:
+    def neg(x: int) -> int:
+        return ref.negate(x, fmt)
+
+    def mag(x: int) -> int:
+        return ref.absolute(x, fmt)
+
+    return (
+        ("add.rn", "%na,%nb", lambda x, y, z: model.add(first(x), mag(y), fmt, "RN")),
+        ("mul.rn", "%na,%c", lambda x, y, z: model.mul(first(x), z, fmt, "RN")),
+        ("fma.rn", "%na,%c,%nc", lambda x, y, z: model.fma(first(x), z, neg(z), fmt, "RN")),
+        ("min", "%na,%nb", lambda x, y, z: ref.minimum(fmt, False)(first(x), mag(y))),
+    )
+
+
 def _signed_operands(fmt: str) -> Iterator[Variant]:
     a, b, c = operands(fmt, 3)
-    neg, mag = (lambda x, f=fmt: ref.negate(x, f)), (lambda x, f=fmt: ref.absolute(x, f))
+
+    def neg(x: int) -> int:
+        return ref.negate(x, fmt)
+
+    def negative(x: int) -> int:
+        return ref.negate(ref.absolute(x, fmt), fmt)
+
     reg = f".reg .{fmt} %na,%nb,%nc;"
     sign = f"neg.{fmt} %na,%a; abs.{fmt} %nb,%b; neg.{fmt} %nc,%c;"
     both = f"abs.{fmt} %na,%a; neg.{fmt} %na,%na; abs.{fmt} %nb,%b; neg.{fmt} %nc,%c;"
-    for label, setup, sa in (("neg", sign, neg), ("negabs", both, lambda x: neg(mag(x)))):
-        for op, source, run in (
-            ("add.rn", "%na,%nb", lambda x, y, z, f=fmt, s=sa: model.add(s(x), mag(y), f, "RN")),
-            ("mul.rn", "%na,%c", lambda x, y, z, f=fmt, s=sa: model.mul(s(x), z, f, "RN")),
-            (
-                "fma.rn",
-                "%na,%c,%nc",
-                lambda x, y, z, f=fmt, s=sa: model.fma(s(x), z, neg(z), f, "RN"),
-            ),
-            ("min", "%na,%nb", lambda x, y, z, f=fmt, s=sa: ref.minimum(f, False)(s(x), mag(y))),
-        ):
+    for label, setup, first in (("neg", sign, neg), ("negabs", both, negative)):
+        for op, source, run in _with_signs(fmt, first):
             out = {"d": Out(fmt, ref.apply(run, fmt, a, b, c), "nan_any", float=fmt)}
             yield Variant(
                 "float_operands", f"{op}.{fmt}.{label}", f"{op}.{fmt} %d,{source};",
                 inputs(fmt, [a, b, c]), {**out}, setup=reg + setup,
             )  # fmt: skip
-        truth = ref.apply(
-            lambda x, y, z, f=fmt, s=sa: ref.compare("lt", f)(s(x), mag(y)), "pred", a, b, c
-        )
+
+        def less(x: int, y: int, z: int, first: Callable[[int], int] = first) -> int:
+            return ref.compare("lt", fmt)(first(x), ref.absolute(y, fmt))
+
+        truth = ref.apply(less, "pred", a, b, c)
         yield Variant(
             "float_operands", f"setp.lt.{fmt}.{label}", f"setp.lt.{fmt} %p,%na,%nb;",
             inputs(fmt, [a, b, c]), {"p": Out("pred", truth)}, setup=reg + setup,
@@ -468,7 +491,11 @@ def f64_approx() -> Iterator[Variant]:
     a |= rng.integers(0, 1 << 48, 256).astype(np.uint64)
     a[:8] = [0, 0x7FF << 52, 0x7FF8 << 48, 0x3FF << 52, 0x400 << 52, 0x3FE << 52, 1 << 50, 2 << 50]
     defined = np.ones(256, bool)
-    for op, function in (("rcp", lambda x: 1 / x), ("rsqrt", lambda x: 1 / mpmath.sqrt(x))):
+    functions: dict[str, Callable[[Any], Any]] = {
+        "rcp": lambda x: 1 / x,
+        "rsqrt": lambda x: 1 / mpmath.sqrt(x),
+    }
+    for op, function in functions.items():
         for ftz in ("ftz", "") if op == "rsqrt" else ("ftz",):
             lows, highs = [], []
             with mpmath.workprec(200):

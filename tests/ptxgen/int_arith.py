@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from tests.ptxgen.case import Variant
 from tests.ptxgen.int_kit import clamp, elementwise, signed, typed, unsigned
@@ -33,7 +33,7 @@ def variants() -> Iterator[Variant]:
 
 def _basic(t: str) -> Iterator[Variant]:
     n, b = _bits(t), f"b{_bits(t)}"
-    two = {
+    two: dict[str, Callable[[int, int], int | None]] = {
         "add": lambda a, b: a + b,
         "sub": lambda a, b: a - b,
         "min": min,
@@ -43,7 +43,7 @@ def _basic(t: str) -> Iterator[Variant]:
     }
     for op, f in two.items():
 
-        def model(a: int, b: int, f=f) -> int | None:
+        def model(a: int, b: int, f: Callable[[int, int], int | None] = f) -> int | None:
             value = f(typed(a, t), typed(b, t))
             return None if value is None else unsigned(value, n)
 
@@ -278,7 +278,9 @@ def _carry() -> Iterator[Variant]:
         )
         for op in ("lo", "hi"):
 
-            def mad(a: int, b: int, c: int, e: int, n: int = n, t: str = t, op: str = op):
+            def mad(
+                a: int, b: int, c: int, e: int, n: int = n, t: str = t, op: str = op
+            ) -> tuple[int, int]:
                 part = typed(a, t) * typed(b, t)
                 word = unsigned(part if op == "lo" else part >> n, n)
                 total = word + c
@@ -303,7 +305,7 @@ def _carry() -> Iterator[Variant]:
                 t: str = t,
                 op: str = op,
                 ones: int = ones,
-            ):
+            ) -> tuple[int, int, int]:
                 carry = (a + ones) >> n
                 part = typed(b, t) * typed(c, t)
                 word = unsigned(part if op == "lo" else part >> n, n)
@@ -414,7 +416,7 @@ def _set() -> Iterator[Variant]:
         b = f"b{n}"
 
         def test(a: int, b: int, plain: str = plain, kind: str = kind) -> bool:
-            return COMPARE[plain](typed(a, kind), typed(b, kind))
+            return bool(COMPARE[plain](typed(a, kind), typed(b, kind)))
 
         yield elementwise(
             "int_setp",

@@ -210,18 +210,25 @@ def _tables() -> Iterator[Variant]:
         arms = "".join(
             f" L{k}: mad.lo.u32 %w,%v,{2 * k + 1},{k * k}; bra JOIN;" for k in range(count)
         )
+
+        def by_value(v: int, t: int, n: int = count) -> int:
+            return unsigned(v * (2 * (v % n) + 1) + (v % n) ** 2, 32) ^ t
+
+        def by_block(v: int, t: int, n: int = count) -> int:
+            return unsigned(v * (2 * n - 1) + (n - 1) ** 2, 32) ^ t
+
         yield _map(
             f"brx.idx.{count}",
             f"rem.u32 %k,%v,{count}; ts: .branchtargets "
             f"{','.join(labels)}; brx.idx %k,ts;{arms} JOIN: xor.b32 %w,%w,%t;",
-            lambda v, t, n=count: unsigned(v * (2 * (v % n) + 1) + (v % n) ** 2, 32) ^ t,
+            by_value,
         )
         yield _map(
             f"brx.idx.uni.{count}",
             f"mov.u32 %k,%ctaid.x; add.u32 %k,%k,{count - 1}; "
             f"ts: .branchtargets {','.join(labels)}; brx.idx.uni %k,ts;{arms} JOIN: "
             "xor.b32 %w,%w,%t;",
-            lambda v, t, n=count: unsigned(v * (2 * n - 1) + (n - 1) ** 2, 32) ^ t,
+            by_block,
         )
 
 

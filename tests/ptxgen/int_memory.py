@@ -530,7 +530,9 @@ def _convert() -> Iterator[Variant]:
                 if sat and _holds(source, target):
                     continue
 
-                def model(a: int, s=source, t=target, sat=sat, no=no) -> int:
+                def model(
+                    a: int, s: str = source, t: str = target, sat: str = sat, no: int = no
+                ) -> int:
                     value = typed(a, s)
                     return clamp(value, no, t[0] == "s") if sat else unsigned(value, no)
 

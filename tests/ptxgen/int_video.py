@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 
 from tests.ptxgen.case import Variant
@@ -12,11 +12,11 @@ TYPES = ("u32", "s32")
 SELECTORS = ("", ".b0", ".b1", ".b2", ".b3", ".h0", ".h1")
 MERGES = SELECTORS[1:]
 SECOND = ("add", "min", "max")
-COMPARE = {
+COMPARE: dict[str, Callable[[int, int], int]] = {
     "eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "lt": lambda a, b: a < b,
     "le": lambda a, b: a <= b, "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b,
 }  # fmt: skip
-SCALAR = {
+SCALAR: dict[str, Callable[[int, int], int]] = {
     "vadd": lambda a, b: a + b,
     "vsub": lambda a, b: a - b,
     "vabsdiff": lambda a, b: abs(a - b),
@@ -82,7 +82,18 @@ def _scalar() -> Iterator[Variant]:
                 yield _video("int_video", op, f, (dt, at, bt), asel, bsel, sat, op2, dsel)
 
 
-def _video(group: str, op: str, f, types, asel, bsel, sat, op2, dsel, mode: str = "") -> Variant:
+def _video(
+    group: str,
+    op: str,
+    f: Callable[[int, int], int],
+    types: tuple[str, str, str],
+    asel: str,
+    bsel: str,
+    sat: bool,
+    op2: str,
+    dsel: str,
+    mode: str = "",
+) -> Variant:
     dt, at, bt = types
     tail = (".sat" if sat else "") + mode + (f".{op2}" if op2 else "")
     third = ",%c" if op2 or dsel else ""
@@ -127,7 +138,13 @@ def _mad() -> Iterator[Variant]:
                 continue
             seen.add(form)
 
-            def model(a: int, b: int, c: int, form=form, final=final) -> int:
+            def model(
+                a: int,
+                b: int,
+                c: int,
+                form: tuple[str, str, str, str, bool, str, str] = form,
+                final: str = final,
+            ) -> int:
                 at, bt, asel, bsel, sat, scale, sign = form
                 value = select(a, at, asel) * select(b, bt, bsel)
                 third = signed(c, 32) if final == "s32" else c
@@ -155,7 +172,15 @@ def _set() -> Iterator[Variant]:
             ("", "", False, "", "")
         ]:
 
-            def model(a: int, b: int, c: int, at=at, bt=bt, cmp=cmp, form=(asel, bsel, op2, dsel)):
+            def model(
+                a: int,
+                b: int,
+                c: int,
+                at: str = at,
+                bt: str = bt,
+                cmp: str = cmp,
+                form: tuple[str, str, str, str] = (asel, bsel, op2, dsel),
+            ) -> int:
                 asel, bsel, op2, dsel = form
                 truth = COMPARE[cmp](select(a, at, asel), select(b, bt, bsel))
                 return finish(int(truth), c, False, "u32", op2, dsel)
@@ -180,7 +205,16 @@ def lanes(a: int, b: int, type_: str, picks: str, n: int) -> list[int]:
     return [signed(v, bits) if type_ == "s32" else v for v in values]
 
 
-def simd(a: list[int], b: list[int], c: int, f, n: int, sat: str, mask: str, add: bool) -> int:
+def simd(
+    a: list[int],
+    b: list[int],
+    c: int,
+    f: Callable[[int, int], int],
+    n: int,
+    sat: str,
+    mask: str,
+    add: bool,
+) -> int:
     """The SIMD step: per lane, then merge into c or accumulate."""
     bits = 32 // n
     values = [f(x, y) for x, y in zip(a, b, strict=True)]
@@ -222,7 +256,20 @@ def _simd(n: int) -> Iterator[Variant]:
                 )
 
 
-def _simd_one(n, letter, op, f, types, kind, mask, asel, bsel, every, default_a, default_b):
+def _simd_one(
+    n: int,
+    letter: str,
+    op: str,
+    f: Callable[[int, int], int],
+    types: tuple[str, ...],
+    kind: str,
+    mask: str,
+    asel: str,
+    bsel: str,
+    every: str,
+    default_a: str,
+    default_b: str,
+) -> Variant:
     dtype = types[0] if len(types) == 3 else "u32"
     at, bt = types[-2:]
 

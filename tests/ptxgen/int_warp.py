@@ -82,7 +82,7 @@ def _shuffles() -> Iterator[Variant]:
                         targets=BOTH if b is None else ("sm_50",),
                     )
     control = np.array([(0x1F, 0x1C1F, 0x181F, 0x100F)[t // 32] for t in range(N)], np.uint32)
-    want = [
+    words = [
         shuffle("down", values[t & ~31 : (t & ~31) + 32].tolist(), t & 31, int(lanes[t]),
                 int(control[t]))[0]
         for t in range(N)
@@ -93,7 +93,7 @@ def _shuffles() -> Iterator[Variant]:
         f"{at('a', 4)} ld.global.b32 %v,[%x]; {at('k', 4)} ld.global.b32 %k,[%x]; {at('c', 4)} "
         f"ld.global.b32 %w,[%x]; shfl.down.b32 %w,%v,%k,%w; {at('d', 4)} st.global.b32 [%x],%w;",
         {"a": In("b32", values), "k": In("b32", lanes), "c": In("b32", control)},
-        {"d": Out("b32", np.array(want, np.uint32))},
+        {"d": Out("b32", np.array(words, np.uint32))},
         regs=".reg .b32 %v,%w,%k;",
     )
     # Only lanes 0..15 are active; they exchange among themselves.

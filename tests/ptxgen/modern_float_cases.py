@@ -40,7 +40,14 @@ def columns(fmt: str, number: int, packed: bool) -> list[np.ndarray]:
 
 
 def variant(
-    group: str, ptx: str, fmt: str, number: int, run: Model, targets, packed=False, nan=False
+    group: str,
+    ptx: str,
+    fmt: str,
+    number: int,
+    run: Model,
+    targets: tuple[str, ...],
+    packed: bool = False,
+    nan: bool = False,
 ) -> Variant:
     """A variant of one format for operands and result; `nan`: any NaN will do."""
     arrays = columns(fmt, number, packed)
@@ -109,7 +116,9 @@ def relu_and_fused() -> Iterator[Variant]:
             if fmt == "f16" and not clamp:
                 continue
 
-            def run(a: int, b: int, c: int, fmt=fmt, ftz=ftz, clamp=clamp) -> int:
+            def run(
+                a: int, b: int, c: int, fmt: str = fmt, ftz: str = ftz, clamp: str = clamp
+            ) -> int:
                 product = "RN" if ftz else None
                 got = ref.modified(ref.fma(fmt, "RN"), fmt, bool(ftz), False, product)(a, b, c)
                 return relu(got, fmt) if clamp else got
@@ -192,9 +201,11 @@ def approximations() -> Iterator[Variant]:
         flag = "ftz" if fmt == "bf16" and op == "ex2" else ""
         text = dots(op, "approx", flag, fmt) + ("x2" if packed else "")
 
-        def limits(bits: int, op=op, fmt=fmt, flag=flag) -> tuple[int, int]:
+        def limits(bits: int, op: str = op, fmt: str = fmt, flag: str = flag) -> tuple[int, int]:
             return _limits(op, fmt, ref.flush(bits, fmt) if flag else bits, bool(flag))
 
+        low: np.ndarray
+        high: np.ndarray
         if packed:
             rows = [(limits(v & 0xFFFF), limits(v >> 16)) for v in a.tolist()]
             low = np.array([x[0] | y[0] << 16 for x, y in rows], np.uint32)
@@ -202,7 +213,7 @@ def approximations() -> Iterator[Variant]:
         else:
             pairs = [limits(v) for v in a.tolist()]
             dtype = np.uint32 if fmt == "f32" else np.uint16
-            low, high = (np.array(c, dtype) for c in zip(*pairs, strict=True))
+            low, high = (np.array(c).astype(dtype) for c in zip(*pairs, strict=True))
         type_ = "b32" if packed or fmt == "f32" else "b16"
         out = Out(type_, low, "range", float=fmt + ("x2" if packed else ""), high=high)
         yield Variant(
@@ -277,7 +288,9 @@ def e4m3_value(raw: int) -> Fraction:
     return Fraction(f + (8 if e else 0)) * Fraction(2) ** (max(e, 1) - 10)
 
 
-def cvt(name: str, ins: dict[str, In], out: str, want: np.ndarray, targets) -> Variant:
+def cvt(
+    name: str, ins: dict[str, In], out: str, want: np.ndarray, targets: tuple[str, ...]
+) -> Variant:
     """A conversion; what it is called is what it says."""
     names = ",".join(f"%{n}" for n in ins)
     return Variant("modern_cvt", name, f"{name} %d,{names};", ins, {"d": Out(out, want)}, targets)
@@ -290,7 +303,7 @@ def conversions() -> Iterator[Variant]:
     yield cvt("cvt.rna.tf32.f32", one, "b32", ref.apply(_away, "b32", a), AMPERE)
     for rnd, clamp in itertools.product(("rn", "rz"), ("", "relu")):
 
-        def run(x: int, rnd=rnd, clamp=clamp) -> int:
+        def run(x: int, rnd: str = rnd, clamp: str = clamp) -> int:
             return narrow(x, "f32", "tf32", rnd, False, bool(clamp)) << 13
 
         where = ref.apply(lambda x: not model.is_nan(x, "f32"), "u8", a).astype(bool)
@@ -301,7 +314,7 @@ def conversions() -> Iterator[Variant]:
         yield Variant("modern_cvt", made.name, made.ptx, one, {"d": out}, HOPPER)
     for fmt, rnd, clamp in itertools.product(("f16", "bf16"), ("rn", "rz"), ("", "relu")):
 
-        def half(x: int, fmt=fmt, rnd=rnd, clamp=clamp) -> int:
+        def half(x: int, fmt: str = fmt, rnd: str = rnd, clamp: str = clamp) -> int:
             return narrow(x, "f32", fmt, rnd, False, bool(clamp))
 
         if fmt == "bf16" or clamp:
@@ -327,7 +340,7 @@ def small_floats() -> Iterator[Variant]:
     halves = columns("f16", 1, True)[0]
     for fmt, clamp in itertools.product(("e4m3", "e5m2"), ("", "relu")):
 
-        def to8(x: int, source: str, fmt=fmt, clamp=clamp) -> int:
+        def to8(x: int, source: str, fmt: str = fmt, clamp: str = clamp) -> int:
             return narrow(x, source, fmt, "rn", True, bool(clamp))
 
         two = {"a": In("f32", a), "b": In("f32", b)}
@@ -339,7 +352,7 @@ def small_floats() -> Iterator[Variant]:
         )
         yield cvt(f"{text}.f16x2", {"a": In("b32", halves)}, "b16", want, ADA)
 
-        def from8(raw: int, fmt=fmt, clamp=clamp) -> int:
+        def from8(raw: int, fmt: str = fmt, clamp: str = clamp) -> int:
             sign = raw >> 7
             if fmt == "e5m2":
                 bits = raw << 8

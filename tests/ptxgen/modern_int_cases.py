@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 
 import numpy as np
@@ -10,7 +10,8 @@ import numpy as np
 from tests.ptxgen.case import In, Out, Variant
 from tests.ptxgen.int_kit import at, clamp, elementwise, operands, program, signed, unsigned
 
-TURING = ("sm_75", "sm_80", "sm_89", "sm_90")
+Targets = tuple[str, ...]
+TURING: Targets = ("sm_75", "sm_80", "sm_89", "sm_90")
 AMPERE = TURING[1:]
 HOPPER = ("sm_90",)
 N = 128
@@ -61,7 +62,9 @@ def _bits() -> Iterator[Variant]:
         )
     for op, table in product(("or", "and"), (0x80, 0x96, 0xE8, 0x3C)):
 
-        def lop3(a: int, b: int, c: int, q: int, op: str = op, table: int = table):
+        def lop3(
+            a: int, b: int, c: int, q: int, op: str = op, table: int = table
+        ) -> tuple[int, int]:
             result = 0
             for n in range(32):
                 index = (a >> n & 1) << 2 | (b >> n & 1) << 1 | c >> n & 1
@@ -145,7 +148,13 @@ def _packed() -> Iterator[Variant]:
             continue
         choose: Callable[..., int] = min if op == "min" else max
 
-        def extreme(a: int, b: int, choose=choose, type_=type_, relu=relu) -> int:
+        def extreme(
+            a: int,
+            b: int,
+            choose: Callable[..., int] = choose,
+            type_: str = type_,
+            relu: str = relu,
+        ) -> int:
             if type_ == "s32":
                 found = choose(signed(a, 32), signed(b, 32))
                 return unsigned(max(found, 0) if relu else found, 32)
@@ -437,7 +446,7 @@ WIDTHS = (
 
 
 def _copy(
-    name: str, load: str, store: str, size: int, count: int, targets, policy: str = ""
+    name: str, load: str, store: str, size: int, count: int, targets: Targets, policy: str = ""
 ) -> Variant:
     """A load and a store of each thread's own element."""
     rng = np.random.default_rng(size * 10 + count)
@@ -562,10 +571,10 @@ def _atomic(
     name: str,
     ptx: str,
     type_: str,
-    before: list,
-    wanted: list,
-    operand: list,
-    targets,
+    before: Sequence[object],
+    wanted: Sequence[object],
+    operand: Sequence[object],
+    targets: Targets,
     space: str = "global",
     regs: str = "",
 ) -> Variant:
@@ -623,7 +632,11 @@ def _atomics() -> Iterator[Variant]:
         for packed in (False, True):
             type_ = kind + ("x2" if packed else "")
 
-            def words(rows, kind=kind, packed=packed) -> list[int]:
+            def words(
+                rows: Sequence[Sequence[float]] | np.ndarray,
+                kind: str = kind,
+                packed: bool = packed,
+            ) -> list[int]:
                 low = [_half(v, kind) for v in rows[0]]
                 high = [_half(v, kind) for v in rows[1]]
                 return [x | y << 16 for x, y in zip(low, high, strict=True)] if packed else low
@@ -666,7 +679,9 @@ def _atomics() -> Iterator[Variant]:
                 f"atom{scope}.{space}.add.f32",
                 f"atom{scope}{where}.add.f32 %v,[%x],%a;",
                 "f32",
-                *singles,
+                singles[0],
+                singles[1],
+                singles[2],
                 TURING,
                 kind,
             )
@@ -737,7 +752,7 @@ def _vectors() -> Iterator[Variant]:
         start, add = rng.integers(-3, 4, (8, each)), rng.integers(-2, 3, (N, each))
         total = start + np.array([add[n::8].sum(0) for n in range(8)])
 
-        def words(rows, base=base) -> np.ndarray:
+        def words(rows: np.ndarray, base: str = base) -> np.ndarray:
             if base == "f32":
                 return np.array(rows, np.float32).view(np.uint32).reshape(-1)
             halves = np.array([[_half(float(v), base) for v in row] for row in rows], np.uint16)
@@ -855,11 +870,12 @@ def _others() -> Iterator[Variant]:
             block=(N,),
             targets=TURING,
         )
-    for op, f in (
-        ("popc", lambda v: int(v.sum())),
-        ("and", lambda v: int(v.all())),
-        ("or", lambda v: int(v.any())),
-    ):
+    reductions: dict[str, Callable[[np.ndarray], int]] = {
+        "popc": lambda v: int(v.sum()),
+        "and": lambda v: int(v.all()),
+        "or": lambda v: int(v.any()),
+    }
+    for op, f in reductions.items():
         bits = (a >> np.uint32(3) & np.uint32(1)).astype(np.uint32)
         want = np.full(N, f(bits), np.uint32)
         body = at("a", 4) + " ld.global.u32 %j,[%x]; and.b32 %j,%j,8; setp.ne.u32 %p,%j,0; "

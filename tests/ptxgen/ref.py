@@ -13,7 +13,12 @@ from tests.numeric import model
 from tests.ptxgen.case import DTYPES, width
 
 ROUNDINGS = {"rn": "RN", "rz": "RZ", "rm": "RM", "rp": "RP"}
-INTEGRAL = {"rni": round, "rzi": math.trunc, "rmi": math.floor, "rpi": math.ceil}
+INTEGRAL: dict[str, Callable[[Fraction], int]] = {
+    "rni": round,
+    "rzi": math.trunc,
+    "rmi": math.floor,
+    "rpi": math.ceil,
+}
 COMPARES = "eq ne lt le gt ge equ neu ltu leu gtu geu num nan".split()
 
 

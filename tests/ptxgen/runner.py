@@ -104,12 +104,13 @@ def is_nan(patterns: np.ndarray, fmt: str) -> Any:
 def holds(rule: Mapping[str, Any], got: np.ndarray, stored: Arrays) -> np.ndarray:
     """For each element whether it is as the rule says."""
     if rule["compare"] == "multiset":
-        return np.sort(got) == np.sort(stored[rule["npz"]].view(got.dtype))
+        same: np.ndarray = np.sort(got) == np.sort(stored[rule["npz"]].view(got.dtype))
+        return same
     if rule["compare"] == "range":
         good = _in_range(rule, got, stored)
     else:
         want = stored[rule["npz"]].view(got.dtype)
-        good = got == want
+        good = np.asarray(got == want, bool)
         if rule["compare"] == "nan_any":
             good = _same_or_nan(rule, got, want)
     if "where" in rule:
@@ -121,10 +122,10 @@ def _same_or_nan(rule: Mapping[str, Any], got: np.ndarray, want: np.ndarray) -> 
     """Equal patterns, or NaN against NaN; packed halves element by element."""
     fmt = rule["float"]
     x, y = (v.view(PATTERNS[fmt]) for v in (got, want))
-    good = (x == y) | (is_nan(x, fmt) & is_nan(y, fmt))
+    good: np.ndarray = (x == y) | (is_nan(x, fmt) & is_nan(y, fmt))
     if rule.get("zero_any"):
-        good |= (_numbers(x, fmt) == 0) & (_numbers(y, fmt) == 0)
-    result: np.ndarray = good.reshape(len(got), -1).all(axis=1)
+        good = good | (_numbers(x, fmt) == 0) & (_numbers(y, fmt) == 0)
+    result: np.ndarray = np.all(good.reshape(len(got), -1), axis=1)
     return result
 
 
@@ -133,11 +134,11 @@ def _in_range(rule: Mapping[str, Any], got: np.ndarray, stored: Arrays) -> np.nd
     low, high = (stored[rule[end]].view(got.dtype) for end in ("lo", "hi"))
     raw, first, last = (v.view(PATTERNS[fmt]) for v in (got, low, high))
     x, lo, hi = (_numbers(v, fmt) for v in (raw, first, last))
-    good = (lo <= x) & (x <= hi)
+    good: np.ndarray = (lo <= x) & (x <= hi)
     # A range of one zero asks for its sign; a NaN limit asks for a NaN.
     good &= ~((lo == 0) & (hi == 0)) | (raw == first) | (raw == last)
-    good |= np.isnan(lo) & np.isnan(x)
-    result: np.ndarray = good.reshape(len(got), -1).all(axis=1)
+    good = good | np.isnan(lo) & np.isnan(x)
+    result: np.ndarray = np.all(good.reshape(len(got), -1), axis=1)
     return result
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -23,6 +23,10 @@ ALL = ("sm_80", "sm_89", "sm_90", "sm_120a")
 TURING = ("sm_75", *ALL)
 FP8 = ("sm_89", "sm_90", "sm_120a")
 
+Targets = tuple[str, ...]
+Counts = tuple[int, int, int]
+"""Registers of A, B and C in a lane."""
+
 
 def variants() -> list[Variant]:
     """All of this module."""
@@ -34,7 +38,7 @@ def _float_bits(value: float, kind: str) -> int:
     if kind == "f16":
         return int(np.float16(value).view(np.uint16))
     if kind in ("bf16", "tf32", "f32"):
-        word = struct.unpack("<I", struct.pack("<f", value))[0]
+        word = int.from_bytes(struct.pack("<f", value), "little")
         return word >> 16 if kind == "bf16" else word
     eb, mb = model.FORMATS["e2m1" if kind == "f4" else kind]
     bias = (1 << eb - 1) - 1
@@ -104,7 +108,15 @@ def _body(ptx: str, counts: dict[str, int], tail: str, more: str) -> tuple[str, 
     return regs, "\n".join(lines)
 
 
-def _variant(name, ptx, targets, inputs, results, tail="", more=None) -> Variant:
+def _variant(
+    name: str,
+    ptx: str,
+    targets: Targets,
+    inputs: dict[str, list[model.Words]],
+    results: list[model.Words],
+    tail: str = "",
+    more: dict[str, list[list[int]]] | None = None,
+) -> Variant:
     """A variant of four warps; `inputs` and `results` are fragments by name, `more` words of lanes
     by name."""
     more = more or {}
@@ -127,7 +139,16 @@ def _variant(name, ptx, targets, inputs, results, tail="", more=None) -> Variant
 
 
 def _multiply_floats(
-    a, b, c, shape, kinds, out, how, meta=None, selector=0, scales=None
+    a: model.Words,
+    b: model.Words,
+    c: model.Words,
+    shape: tuple[int, int],
+    kinds: tuple[str, str],
+    out: str,
+    how: model.Unit,
+    meta: list[int] | None = None,
+    selector: int = 0,
+    scales: Callable[[str, int, int], model.Number] | None = None,
 ) -> model.Words:
     rows, depth = shape
     half, ab, bb = out == "f16", model.BITS[kinds[0]], model.BITS[kinds[1]]
@@ -163,18 +184,28 @@ def _multiply_floats(
 
 
 def _float_variant(
-    name, ptx, targets, counts, shape, kinds, out, small, op="", sparse=None
+    name: str,
+    ptx: str,
+    targets: Targets,
+    counts: Counts,
+    shape: tuple[int, int],
+    kinds: tuple[str, str],
+    out: str,
+    small: bool,
+    op: str = "",
+    sparse: int | None = None,
 ) -> Variant:
     rng = random.Random(name)
     na, nb, nc = counts
     a = [_words(rng, na, kinds[0], small) for _ in range(WARPS)]
     b = [_words(rng, nb, kinds[1], small) for _ in range(WARPS)]
     c = [_words(rng, nc, out, small) for _ in range(WARPS)]
-    how, meta = model.unit(targets[0], op), None
-    if sparse is not None:
-        meta = [_metadata(rng, kinds[0]) for _ in range(WARPS)]
+    how = model.unit(targets[0], op)
+    meta = [_metadata(rng, kinds[0]) for _ in range(WARPS)] if sparse is not None else None
     results = [
-        _multiply_floats(a[w], b[w], c[w], shape, kinds, out, how, meta and meta[w], sparse or 0)
+        _multiply_floats(
+            a[w], b[w], c[w], shape, kinds, out, how, meta[w] if meta else None, sparse or 0
+        )
         for w in range(WARPS)
     ]
     tail = "" if sparse is None else f",%e,0x{sparse:x}"
@@ -198,7 +229,18 @@ def _any(targets: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
             yield chosen
 
 
-def _both(name, ptx, targets, counts, shape, kinds, out, op="", native=None, sparse=None):
+def _both(
+    name: str,
+    ptx: str,
+    targets: Targets,
+    counts: Counts,
+    shape: tuple[int, int],
+    kinds: tuple[str, str],
+    out: str,
+    op: str = "",
+    native: Targets | None = None,
+    sparse: int | None = None,
+) -> Iterator[Variant]:
     """The variant of small integers, and those of any numbers by generation."""
     yield _float_variant(f"{name}.small", ptx, targets, counts, shape, kinds, out, True, op, sparse)
     for chosen in _any(targets if native is None else native):
@@ -214,6 +256,7 @@ DENSE = (
 
 
 def _floats() -> Iterator[Variant]:
+    targets: Targets
     for kind, depth, counts in DENSE:
         targets = TURING if (kind, depth) == ("f16", 8) else ALL
         for out, nc in (("f32", 4), ("f16", 2)):
@@ -246,7 +289,16 @@ def _floats() -> Iterator[Variant]:
             yield from _both(name, ptx, targets, (4, 2, nc), (16, 32), (ka, kb), out)
 
 
-def _integer_result(a, b, c, shape, kinds, sat, meta=None, selector=0) -> model.Words:
+def _integer_result(
+    a: model.Words,
+    b: model.Words,
+    c: model.Words,
+    shape: tuple[int, int],
+    kinds: tuple[str, str],
+    sat: bool,
+    meta: list[int] | None = None,
+    selector: int = 0,
+) -> model.Words:
     rows, depth = shape
     bits = model.BITS[kinds[0]]
     per = 32 // bits
@@ -271,7 +323,16 @@ def _integer_result(a, b, c, shape, kinds, sat, meta=None, selector=0) -> model.
     return result
 
 
-def _integer_variant(name, ptx, targets, counts, shape, kinds, sat, sparse=None) -> Variant:
+def _integer_variant(
+    name: str,
+    ptx: str,
+    targets: Targets,
+    counts: Counts,
+    shape: tuple[int, int],
+    kinds: tuple[str, str],
+    sat: bool,
+    sparse: int | None = None,
+) -> Variant:
     rng = random.Random(name)
     na, nb, nc = counts
     a = [_words(rng, na, kinds[0], False) for _ in range(WARPS)]
@@ -281,7 +342,7 @@ def _integer_variant(name, ptx, targets, counts, shape, kinds, sat, sparse=None)
     c[0] = [[rng.choice(near) for _ in lane] for lane in c[0]]
     meta = [_metadata(rng, kinds[0]) for _ in range(WARPS)] if sparse is not None else None
     results = [
-        _integer_result(a[w], b[w], c[w], shape, kinds, sat, meta and meta[w], sparse or 0)
+        _integer_result(a[w], b[w], c[w], shape, kinds, sat, meta[w] if meta else None, sparse or 0)
         for w in range(WARPS)
     ]
     tail = "" if sparse is None else f",%e,0x{sparse:x}"
@@ -385,14 +446,23 @@ def _doubles() -> Iterator[Variant]:
                       block=(32 * WARPS,), targets=targets, ptx=ptx)  # fmt: skip
 
 
-def _octet_words(a, b, c, rows_a: bool, rows_b: bool, half_in: bool, half_out: bool, how):
+def _octet_words(
+    a: model.Words,
+    b: model.Words,
+    c: model.Words,
+    rows_a: bool,
+    rows_b: bool,
+    half_in: bool,
+    half_out: bool,
+    how: model.Unit,
+) -> model.Words:
     """m8n8k4: four products in a warp, of lanes 4q..4q+3 and 16+4q..16+4q+3."""
     result = [[0] * (4 if half_out else 8) for _ in range(32)]
     out = "f16" if half_out else "f32"
     for octet in range(4):
         lanes = [4 * octet + u + 16 * v for v in (0, 1) for u in range(4)]
 
-        def half(words, lane, e):
+        def half(words: model.Words, lane: int, e: int) -> model.Number:
             return model.decode(words[lane][e >> 1] >> 16 * (e & 1) & 0xFFFF, "f16")
 
         for row in range(8):
@@ -470,16 +540,17 @@ def _sparse() -> Iterator[Variant]:
             )
     for out, nc in (("f32", 4), ("f16", 2)):
         ptx = f"mma.sp.sync.aligned.m16n8k64.row.col.{out}.e4m3.e5m2.{out}"
-        shape, kinds, counts = (16, 64), ("e4m3", "e5m2"), (4, 4, nc)
+        shape, fp8, all_three = (16, 64), ("e4m3", "e5m2"), (4, 4, nc)
         name = f"sparse.fp8.{out}"
-        yield _float_variant(f"{name}.small", ptx, FP8, counts, shape, kinds, out, True, "", 0)
+        yield _float_variant(f"{name}.small", ptx, FP8, all_three, shape, fp8, out, True, "", 0)
         for target, op in (("sm_89", "fp8"), ("sm_120a", "")):
             yield _float_variant(
-                f"{name}.any_{target}", ptx, (target,), counts, shape, kinds, out, False, op, 0
+                f"{name}.any_{target}", ptx, (target,), all_three, shape, fp8, out, False, op, 0
             )
 
 
-SCALED = (
+_Scaled = tuple[str, str, int, tuple[str, str], str, int]
+SCALED: tuple[_Scaled, ...] = (
     ("mxf8f6f4", "1X", 32, ("e2m1", "e3m2"), "ue8m0", 1),
     ("mxf8f6f4", "1X", 32, ("e4m3", "e5m2"), "ue8m0", 1),
     ("mxf4", "2X", 64, ("f4", "f4"), "ue8m0", 2),
@@ -498,7 +569,7 @@ class _Scales:
     byte: tuple[int, int]
     thread: tuple[int, int]
 
-    def of(self, side: str, place: int, k: int, warp: int):
+    def of(self, side: str, place: int, k: int, warp: int) -> model.Number:
         """The factor of a row of A or a column of B at k."""
         if side == "a":
             lane, byte = 4 * (place & 7) + 2 * self.thread[0] + (place >> 3), self.byte[0]
@@ -519,7 +590,7 @@ def _scaled() -> Iterator[Variant]:
             yield _scaled_variant(n, form, sparse)
 
 
-def _scaled_variant(n: int, form, sparse: bool) -> Variant:
+def _scaled_variant(n: int, form: _Scaled, sparse: bool) -> Variant:
     kind, vector, depth, kinds, stype, count = form
     k = 2 * depth if sparse else depth
     name = f"scaled.{kind}.{'.'.join(kinds)}.{stype}{'.sp' if sparse else ''}"
@@ -545,7 +616,7 @@ def _scaled_variant(n: int, form, sparse: bool) -> Variant:
     results = [
         _multiply_floats(
             a[w], b[w], c[w], (16, k), kinds, "f32", model.unit("sm_120a", ""),
-            meta and meta[w], 0, partial(scales.of, warp=w),
+            meta[w] if meta else None, 0, partial(scales.of, warp=w),
         )
         for w in range(WARPS)
     ]  # fmt: skip

@@ -6,6 +6,7 @@ as the measured rule says, one element at a time.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -17,7 +18,14 @@ BITS = {
     "b1": 1, "s4": 4, "u4": 4, "s8": 8, "u8": 8, "f16": 16, "bf16": 16, "tf32": 32, "f32": 32,
     "s32": 32, "e4m3": 8, "e5m2": 8, "e3m2": 8, "e2m3": 8, "e2m1": 8, "f4": 4,
 }  # fmt: skip
-NAN = object()
+
+
+@dataclass(frozen=True)
+class NotANumber:
+    """NaN, whatever its payload."""
+
+
+NAN = NotANumber()
 
 
 @dataclass(frozen=True)
@@ -37,7 +45,10 @@ class Real:
     fraction: int
 
 
-def decode(raw: int, kind: str):
+Number = NotANumber | Special | Real
+
+
+def decode(raw: int, kind: str) -> Number:
     """A pattern as a number in parts, infinity or NaN."""
     if kind == "tf32":
         raw >>= 13
@@ -78,14 +89,14 @@ def unit(target: str, op: str) -> Unit:
     return Unit(25, 32, {"f32": -133, "f16": -21})
 
 
-def block(c, pairs, out: str, how: Unit) -> int:
+def block(c: Number, pairs: Iterable[tuple[Number, Number]], out: str, how: Unit) -> int:
     """One block: the accumulator (decoded) and pairs of numbers; the result's pattern."""
     eb, mb = FORMATS[out]
     infinity, nan = ((1 << eb) - 1) << mb, 0x7FFF if out == "f16" else 0x7FFFFFFF
     top_sign = 1 << eb + mb
     signs, terms = set(), []
     for a, b in pairs:
-        if a is NAN or b is NAN:
+        if isinstance(a, NotANumber) or isinstance(b, NotANumber):
             return nan
         if isinstance(a, Special) or isinstance(b, Special):
             if any(isinstance(v, Real) and v.significand == 0 for v in (a, b)):
@@ -100,7 +111,7 @@ def block(c, pairs, out: str, how: Unit) -> int:
                     a.fraction + b.fraction,
                 )
             )
-    if c is NAN:
+    if isinstance(c, NotANumber):
         return nan
     if isinstance(c, Special):
         signs.add(c.sign)
@@ -145,10 +156,10 @@ def encode(value: Fraction, out: str, how: Unit) -> int:
         return sign
     while number >= Fraction(2) ** (exponent + 1):
         exponent += 1
-    units = int(number / Fraction(2) ** (exponent - mb))
-    if units < 1 << mb:
-        return sign | units
-    return sign | (exponent - lowest + 1) << mb | units - (1 << mb)
+    whole = int(number / Fraction(2) ** (exponent - mb))
+    if whole < 1 << mb:
+        return sign | whole
+    return sign | (exponent - lowest + 1) << mb | whole - (1 << mb)
 
 
 # ---- where elements are ------------------------------------------------------------------
@@ -173,19 +184,20 @@ def place_c(row: int, column: int, half: bool) -> tuple[int, int, int]:
     return (lane, row >> 3, column & 1) if half else (lane, 2 * (row >> 3) + (column & 1), 0)
 
 
-def scale(raw: int, kind: str):
+def scale(raw: int, kind: str) -> Number:
     """A scale factor: 2**(n - 127) without a NaN, or e4m3 without its sign."""
     if kind == "ue8m0":
         return NAN if raw == 255 else Real(1, 1, raw - 127, 0)
     return decode(raw & 0x7F, "e4m3")
 
 
-def times(x, factor):
+def times(x: Number, factor: Number) -> Number:
     """A finite number by a factor."""
-    if x is NAN or factor is NAN:
+    if isinstance(x, NotANumber) or isinstance(factor, NotANumber):
         return NAN
     if isinstance(x, Special):
         return x
+    assert isinstance(factor, Real), "a scale is finite"
     return Real(
         x.sign * factor.sign,
         x.significand * factor.significand,
