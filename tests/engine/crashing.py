@@ -1,10 +1,10 @@
 """Launches whose compiled code is broken: `test_crash` runs them in processes of their own.
 
-    python -m tests.engine.crashing HOW [JOBS]
+    python -m tests.engine.crashing HOW [JOBS] [thread]
 
 HOW: `store` writes where nothing is, `jump` calls there, `trap` is an illegal instruction, `divide`
-divides by 0; `else` crashes outside of compiled code, `raise` sends a signal, anything else does
-not crash.
+divides by 0, `deep` fills the stack; `else` crashes outside of compiled code, `raise` sends a
+signal, anything else does not crash.  `thread`: in a thread with a small stack.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ import ctypes
 import os
 import signal
 import sys
+import threading
 
 import numpy as np
 
 import gpudbg
 from gpudbg.assembler import assemble_file
 from gpudbg.sm.engines.llvm.ir import builder
-from gpudbg.sm.engines.llvm.kernel.emitter import Emitter
+from gpudbg.sm.engines.llvm.kernel.emitter import ON_STACK, Emitter
 from tests.engine import guards
 
 BROKEN = {
@@ -28,7 +29,16 @@ BROKEN = {
     "trap": "call void @llvm.trap()",
     "divide": "%none = load volatile i32, ptr %env\n%all = udiv i32 7, %none\n"
     "store volatile i32 %all, ptr %rec",
+    "deep": "call void @deep(ptr %rec)",
 }
+DEEP = f"""define void @deep(ptr %p) noinline {ON_STACK} {{
+%here = alloca [20000 x i8]
+store volatile i8 1, ptr %here
+call void @deep(ptr %here)
+store volatile i8 2, ptr %here
+ret void
+}}
+"""
 
 SOURCE = """
 .arch sm_50
@@ -45,7 +55,7 @@ SOURCE = """
 def broken(how: str) -> str:
     """A kernel's function that crashes."""
     return (
-        "declare void @llvm.trap()\n"
+        f"declare void @llvm.trap()\n{DEEP}"
         f"define i32 @warp(ptr %env, ptr %rec) {{\n{BROKEN[how]}\nret i32 0\n}}\n{builder.ODDS}"
     )
 
@@ -53,7 +63,18 @@ def broken(how: str) -> str:
 def main() -> None:
     """Crash."""
     guards.quiet()
-    how, jobs = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    if sys.argv[-1] != "thread":
+        crash()
+        return
+    threading.stack_size(256 << 10)
+    small = threading.Thread(target=crash)
+    small.start()
+    small.join()
+
+
+def crash() -> None:
+    """Crash in this thread."""
+    how, jobs = sys.argv[1], int(next((word for word in sys.argv[2:] if word.isdecimal()), "1"))
     real = Emitter.text
     if how in BROKEN:
 

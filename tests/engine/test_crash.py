@@ -39,6 +39,10 @@ def _crash(
         (["jump"], "SIGSEGV"),
         (["trap"], "SIGILL"),
         (["store", "2"], "SIGSEGV"),
+        (["store", "thread"], "SIGSEGV"),
+        (["deep"], "SIGSEGV"),
+        (["deep", "2"], "SIGSEGV"),
+        (["deep", "thread"], "SIGSEGV"),
     ],
 )
 def test_a_message_and_a_file(tmp_path: Path, how: list[str], name: str) -> None:
@@ -57,6 +61,8 @@ def test_a_message_and_a_file(tmp_path: Path, how: list[str], name: str) -> None
     assert facts["kernel"] == "broken"
     assert facts["block"] == [64, 1, 1]
     assert facts["signal"] == name
+    assert facts["stack_full"] is ("deep" in how)
+    assert ("the stack of its host thread is full" in first) is ("deep" in how)
 
 
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="others do not trap")

@@ -5,8 +5,10 @@ compiled code.  If so the thread goes on in Python, which tells the kernel and w
 a file, and ends the process with exit code 4; where Python's `faulthandler` is enabled, with the
 tracebacks it shows.  All other crashes belong to who handled these signals before.
 
-The handler is compiled code itself and calls nothing but what a signal handler may.  Linux alone
-has it: it must know where a signal's context keeps registers.
+The handler is compiled code itself and calls nothing but what a signal handler may.  It runs on a
+stack of its own, which each thread that runs compiled code is given (`own_signal_stack`): a crash
+may be that the thread's own stack is full.  Linux alone has it: it must know where a signal's
+context keeps registers.
 """
 
 from __future__ import annotations
@@ -32,15 +34,28 @@ SIGNALS: Final = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 
 # ---- words of the state that the handler reads --------------------------------------------------
 
-_COUNT, _GOAL, _SIGACTION, _SELF, _YIELD, _RAISE, _BUSY, _BEFORE = range(8)
+_COUNT, _GOAL, _SIGACTION, _SELF, _YIELD, _RAISE, _BUSY, _BEFORE, _STACK, _FULL = range(10)
 """Ranges of code in use; where a thread goes on that has crashed in one; functions of the C
-library; the thread that has, or 0; what handled signals before, by number."""
-_RANGES: Final = 8
+library; the thread that has, or 0; what handled signals before, by number; the end of the stack
+where a thread goes on whose own one is full; whether that was so."""
+_RANGES: Final = 10
 """First word of the ranges: begin and end of each."""
 _MOST_RANGES: Final = 1024
 """After so many the oldest ones are forgotten."""
 _ACTION_BYTES: Final = 256
 """Of a `struct sigaction`, and room."""
+
+# ---- stacks -------------------------------------------------------------------------------------
+
+_SIGNAL_STACK_BYTES: Final = 64 << 10
+"""For the handler: a signal's context with the widest registers takes 12 KiB."""
+_MESSAGE_STACK_BYTES: Final = 8 << 20
+"""For the message, where the thread's own stack is full; pages that nobody touches take none."""
+_NEAR: Final = 64 << 10
+"""A fault this near to the stack pointer means that the stack is full: compiled code touches each
+page of it in turn (`emitter.ON_STACK`)."""
+_NO_STACK: Final = 2
+"""`SS_DISABLE`."""
 
 
 class _Context(NamedTuple):
@@ -153,7 +168,15 @@ divert:
 {moves}
 {word("goal", _GOAL)}
 store i64 %goal, ptr %pcp
-%lower = sub i64 %sp, 4096
+{word("fresh", _STACK)}
+%lowest = sub i64 %sp, {_NEAR}
+%above.it = sub i64 %address, %lowest
+%full = icmp ult i64 %above.it, {2 * _NEAR}
+%full.n = zext i1 %full to i64
+%full.p = getelementptr i64, ptr %state, i64 {_FULL}
+store i64 %full.n, ptr %full.p
+%stack = select i1 %full, i64 %fresh, i64 %sp
+%lower = sub i64 %stack, 4096
 %even = and i64 %lower, -64
 %placed = sub i64 %even, {below}
 store i64 %placed, ptr %spp
@@ -208,6 +231,7 @@ class CrashWatch:
         self._reference = weakref.ref(shares)
 
     def __enter__(self) -> None:
+        own_signal_stack()
         _running.append(self._reference)
 
     def __exit__(self, *_: object) -> None:
@@ -219,6 +243,51 @@ class CrashWatch:
 def _state() -> Any:
     """The handler's words; they stay for ever, as the handler does."""
     return for_ever(zeroed(8 * (_RANGES + 2 * _MOST_RANGES)).view(np.int64))
+
+
+class _StackT(ctypes.Structure):
+    """`stack_t`."""
+
+    _fields_ = (("sp", ctypes.c_void_p), ("flags", ctypes.c_int), ("size", ctypes.c_size_t))
+
+
+_free_stacks: list[Any] = []
+"""Of threads that have ended; none is ever unmapped, since a signal may arrive in between."""
+
+
+class _SignalStack:
+    """An alternate signal stack of this thread, until the thread ends."""
+
+    def __init__(self, call: Callable[[Any, Any], int]) -> None:
+        self._call = call
+        self._thread = threading.get_native_id()
+        try:
+            self._memory = _free_stacks.pop()
+        except IndexError:
+            self._memory = for_ever(zeroed(_SIGNAL_STACK_BYTES))
+        made = _StackT(address_of(self._memory), 0, _SIGNAL_STACK_BYTES)
+        call(ctypes.byref(made), None)
+
+    def __del__(self) -> None:
+        if threading.get_native_id() == self._thread:
+            self._call(ctypes.byref(_StackT(None, _NO_STACK, 0)), None)
+            _free_stacks.append(self._memory)
+
+
+_of_thread = threading.local()
+
+
+def own_signal_stack() -> None:
+    """Give this thread a stack for signal handlers, once, if it has none."""
+    if hasattr(_of_thread, "stack"):
+        return
+    _of_thread.stack = None
+    if not install():
+        return
+    call = ctypes.CDLL(None).sigaltstack
+    there = _StackT()
+    if call(None, ctypes.byref(there)) == 0 and there.flags & _NO_STACK:
+        _of_thread.stack = _SignalStack(call)
 
 
 _ranges = 0
@@ -249,7 +318,8 @@ def install() -> bool:
     library = ctypes.CDLL(None, use_errno=True)
     goal = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_size_t, ctypes.c_size_t)(_crashed)
     before = zeroed(_ACTION_BYTES * (max(SIGNALS) + 1))
-    for kept in (code, goal, before):
+    stack = zeroed(_MESSAGE_STACK_BYTES)
+    for kept in (code, goal, before, stack):
         for_ever(kept)
     words = _state()
     words[_GOAL] = ctypes.cast(goal, ctypes.c_void_p).value
@@ -257,6 +327,7 @@ def install() -> bool:
     for place, name in {**names, _RAISE: "raise"}.items():
         words[place] = ctypes.cast(getattr(library, name), ctypes.c_void_p).value
     words[_BEFORE] = address_of(before)
+    words[_STACK] = address_of(stack) + _MESSAGE_STACK_BYTES
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address(SET_STATE))(address_of(words))
     # struct sigaction: handler, 128 bytes of mask, flags: SA_SIGINFO and SA_ONSTACK.
     action = np.zeros(_ACTION_BYTES, np.uint8)
@@ -305,6 +376,7 @@ def _facts(number: int, address: int, pc: int) -> dict[str, Any]:
         "signal": signal.Signals(number).name,
         "host_address": hex(address),
         "host_pc": hex(pc),
+        "stack_full": bool(_state()[_FULL]),
         "thread": threading.current_thread().name,
         "stack": traceback.format_stack(),
     }
@@ -370,6 +442,7 @@ def _message(facts: dict[str, Any], path: str) -> str:
     where = f", in the turn that began at pc {places}" if len(turns) == 1 else ""
     if len(turns) > 1:
         where = f", in one of the turns that began at pc {places}"
+    full = ": the stack of its host thread is full" if facts["stack_full"] else ""
     report = (
         f"Please report it with the file {path}, which holds the program and the launch but no "
         "buffers."
@@ -378,7 +451,7 @@ def _message(facts: dict[str, Any], path: str) -> str:
     )
     return (
         f"gpudbg: compiled code{kernel} crashed ({facts['signal']} at host address "
-        f"{facts['host_address']}){where}.\n"
+        f"{facts['host_address']}{full}){where}.\n"
         "This is a mistake of gpudbg, not of the program; --engine step runs it without compiled "
         f"code.\n{report}\n"
     )

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 from gpudbg.mem.pages import address_of, zeroed
-from gpudbg.sm.engines.llvm import build, for_ever
+from gpudbg.sm.engines.llvm import build, crash, for_ever
 from gpudbg.sm.engines.llvm.runtime import work_stealing as stealing
 from gpudbg.sm.engines.llvm.worker import Worker
 from gpudbg.sm.residency import arena
@@ -51,6 +51,12 @@ def _signal() -> tuple[int, int]:
         both = os.eventfd(0)
         return both, both
     return os.pipe()
+
+
+def _run_beside(follow: Function, box: int) -> None:
+    """What a follower's thread does, until the process ends."""
+    crash.own_signal_stack()
+    follow(box)
 
 
 class ThreadPool:
@@ -94,7 +100,10 @@ class ThreadPool:
             words[box + stealing.CALLS // 8], words[box + _CALL] = _signal()
             self._boxes.append(box)
             threading.Thread(
-                target=self._follow, args=(self._at + at,), name="gpudbg-run", daemon=True
+                target=_run_beside,
+                args=(self._follow, self._at + at),
+                name="gpudbg-run",
+                daemon=True,
             ).start()
 
     def wake(self, followers: int, spins: int = stealing.SPINS) -> None:
