@@ -162,10 +162,10 @@ class CommandTable(Generic[Subject]):
         child = self._match(prefix + sub, names)
         if child is not None:
             return child, tail
-        if command is not None and not parent.startswith("info"):
-            return command, rest
         if prefix + sub in self.absent:
             raise self._unknown(parent, sub)
+        if command is not None and not parent.startswith("info"):
+            return command, rest
         near = difflib.get_close_matches(sub, self._children(parent), n=3)
         hint = (
             f"did you mean {', '.join(near)}?"

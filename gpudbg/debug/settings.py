@@ -98,7 +98,6 @@ GDB_ROWS = (
     ("print nibbles", "off"),
     ("print null-stop", "off"),
     ("print object", "off"),
-    ("print pretty", "off"),
     ("print raw-frame-arguments", "off"),
     ("print repeats", "10"),
     ("print sevenbit-strings", "off"),
@@ -171,7 +170,6 @@ ACCEPTED = frozenset(
         "print demangle",
         "print max-depth",
         "print object",
-        "print pretty",
         "print repeats",
         "print sevenbit-strings",
         "print static-members",
@@ -306,6 +304,7 @@ ROWS = (
         for row in FLAGS
         if row.setting
     ),
+    SettingRow("print pretty", "off", ("on", "off"), "members of structures on lines of their own"),
     SettingRow("breakpoint pending", "auto", ("on", "off", "auto"), "keep unknown locations"),
     SettingRow("cuda coalescing", "on", ("on", "off", "auto"), "group rows of info cuda tables"),
     *(SettingRow(f"cuda {n}", d, (), "of cuda-gdb", True, inert=True) for n, d in CUDA_ROWS),

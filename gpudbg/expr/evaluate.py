@@ -42,11 +42,16 @@ ALL = np.ones(LANES, bool)
 ALL.flags.writeable = False
 
 
+FUNCTION = "function"
+"""The kind of place of a function's name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where a value lives: kind register, pair, predicate, flag, cc, pc, memory or variable.
 
-    From sm_70 on also uniform, uniform predicate and barrier.
+    From sm_70 on also uniform, uniform predicate and barrier.  A function's pc is no place that
+    can be written to.
     """
 
     kind: str
@@ -144,7 +149,7 @@ def assign(target: Result, value: Result, context: Context) -> None:
     Raises:
         CommandError: the target is not a place.
     """
-    if target.place is None:
+    if target.place is None or target.place.kind == FUNCTION:
         raise CommandError("left side is not a register, predicate or memory")
     if target.place.kind == "variable":
         context.set_variable(target.place.name, value)
@@ -349,10 +354,14 @@ def _unary(node: ast.Unary, context: Context) -> Result:
     if node.op == "sizeof":
         return uniform(operand.type.size, U64)
     if node.op == "*":
+        if operand.place is not None and operand.place.kind == FUNCTION:
+            return operand
         space, target, addresses = _pointer(operand)
         return _load(space, addresses, target, operand, context)
     if node.op == "&":
         place = operand.place
+        if place is not None and place.kind == FUNCTION:
+            return operand
         if place is None or place.kind != "memory" or place.addresses is None:
             raise CommandError("only something in memory has an address")
         # An element that cannot be read has an address all the same.

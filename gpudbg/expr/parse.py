@@ -161,7 +161,7 @@ _TOKEN = re.compile(
     r"""\s*(?:
     (?P<float>(?:\d+\.\d*|\.\d+)(?:[eE][-+]?\d+)?[fF]?|\d+[eE][-+]?\d+[fF]?)
   | (?P<int>0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)(?P<suffix>[uUlL]*)
-  | (?P<char>'(?:[^'\\]|\\.)')
+  | (?P<char>'(?:[^'\\]|\\.)+')
   | (?P<string>"(?:[^"\\]|\\.)*")
   | (?P<after>(?:\+\+|--)(?=\s*(?:$|[;,)\]:?<>=!|/%^])))
   | (?P<before>(?:\+\+|--)(?=\s*\$[A-Za-z_]))
@@ -419,9 +419,7 @@ class _Parser:
             single = t.text[-1] in "fF"
             return Number(float(t.text.rstrip("fF")), TYPES["float" if single else "double"])
         if t.kind == "char":
-            body = t.text[1:-1]
-            escapes = {"\\n": "\n", "\\t": "\t", "\\0": "\0", "\\\\": "\\", "\\'": "'"}
-            return Number(ord(escapes.get(body, body[-1])), TYPES["int"])
+            return _character(t)
         if t.kind == "name" and t.text == CONST_BANK:
             return self.const_bank()
         if t.kind == "string":
@@ -429,6 +427,11 @@ class _Parser:
         if t.kind == "name" and t.text in FUNCTIONS:
             return self.call(t)
         if t.kind == "name":
+            following = self.peek()
+            if t.text.startswith("$_") and following is not None and following.text == "(":
+                raise CommandError(
+                    f"there is no function {t.text}", f"there are {', '.join(FUNCTIONS)}"
+                )
             return NameNode(t.text, t.column)
         if t.text == "(":
             node = self.expression()
@@ -512,6 +515,16 @@ def _check_depth(tree: Node) -> None:
                 "keep a part of it in a variable: set $part = …",
             )
         level = [c for node in level for c in children(node)]
+
+
+def _character(t: _Token) -> Number:
+    """`'a'`: a char, which is signed."""
+    body = t.text[1:-1]
+    coded = re.fullmatch(r"\\x([0-9a-fA-F]{1,2})", body)
+    made = chr(int(coded[1], 16)) if coded else unescaped(body)
+    if len(made) != 1 or ord(made) > 0xFF:
+        raise CommandError(f"Invalid character constant. ({t.text[:40]} is not one)")
+    return Number(ord(made) - (ord(made) >> 7 << 8), TYPES["char"])
 
 
 def _integer(t: _Token) -> Number:

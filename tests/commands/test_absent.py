@@ -30,3 +30,20 @@ def test_each_is_named(session: DebugSession, name: str) -> None:
 
 def test_what_is_here_is_not_listed() -> None:
     assert not [name for name in ABSENT if TABLE.has(name)]
+
+
+@pytest.mark.parametrize(
+    "name", (Path(__file__).parent / "gdb_names.txt").read_text(encoding="utf-8").split("\n")[:-1]
+)
+def test_every_command_of_gdb_is_here_or_refused_by_name(session: DebugSession, name: str) -> None:
+    """`complete` of gdb 13 lists them."""
+    if name in ("end", "else", *"!|<>-+"):
+        return  # words of blocks and of the screen, not commands of the table
+    try:
+        TABLE.resolve(name)
+    except CommandError as error:
+        words = str(error)
+        assert "Undefined command" not in words, words
+        assert "has no subcommand" not in words, words
+        absent = name in ABSENT or name.partition(" ")[0] in ABSENT
+        assert absent or "ambiguous" in words or "needs a subcommand" in words, words

@@ -16,7 +16,9 @@ from gpudbg.debug.values.lanes import array_mask
 from gpudbg.debug.values.printf import formatted
 from gpudbg.errors import CommandError
 from gpudbg.expr import evaluate, parse
+from gpudbg.expr.evaluate import uniform
 from gpudbg.expr.native import holds_in, native
+from gpudbg.expr.types import I32
 from gpudbg.validation import text, whole
 
 if TYPE_CHECKING:
@@ -113,6 +115,20 @@ class Breakpoints(BreakpointTable, Attached["Inferior"]):
             return self.add(location, (), (), condition, temporary, ignore)
         row = self.add(found.text, found.addresses, (), condition, temporary, ignore)
         self._settle(row, found)
+        return row
+
+    def add(
+        self,
+        location: str,
+        addresses: tuple[int, ...],
+        places: tuple[str, ...] = (),
+        condition: str | None = None,
+        temporary: bool = False,
+        ignore: int = 0,
+    ) -> Breakpoint:
+        """As the table does; scripts know the number as `$bpnum`."""
+        row = super().add(location, addresses, places, condition, temporary, ignore)
+        self._inferior.variables["$bpnum"] = uniform(row.number, I32)
         return row
 
     def check_condition(self, condition: str | None) -> None:

@@ -274,7 +274,6 @@ def ignore(session: DebugSession, argument: str) -> Notice:
     "info breakpoints",
     "info b",
     "info break",
-    "info watchpoints",
     help="breakpoints with addresses, conditions and hits",
     group="breakpoints",
     needs="nothing",
@@ -285,5 +284,22 @@ def info_breakpoints(session: DebugSession, argument: str) -> Table:
         BreakpointRow,
         tuple(located_row(session, point) for point in session.breakpoints),
         empty="no breakpoints; `break LOCATION` sets one",
+        below=BreakpointRow.below,
+    )
+
+
+@command(
+    "info watchpoints",
+    help="watchpoints alone",
+    group="breakpoints",
+    needs="nothing",
+)
+def info_watchpoints(session: DebugSession, argument: str) -> Table:
+    """List watchpoints."""
+    rows = tuple(located_row(session, point) for point in session.breakpoints if point.watch)
+    return Table(
+        BreakpointRow,
+        rows,
+        empty="No watchpoints.",
         below=BreakpointRow.below,
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpudbg.answers import Listing, Notice, Sections, column, typed_row
+from gpudbg.debug.commands.memory import place_of
 from gpudbg.debug.commands.table import command
 from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.symbols import Line
@@ -305,6 +306,19 @@ def _list_range(session: DebugSession, text: str) -> tuple[str, int, int]:
     return begin.file, max(begin.number, 1), last
 
 
+def listed_until(session: DebugSession) -> tuple[str, int, int]:
+    """(file, first, last) lines that were listed last; before that, the current one.
+
+    Raises:
+        CommandError: the program has no line table.
+    """
+    if session.list_state is not None:
+        file, first, after = session.list_state
+        return file, first, after - 1
+    line = _current_line(session)
+    return line.file, line.number, line.number
+
+
 def _around(session: DebugSession, line: Line, size: int) -> tuple[str, int]:
     return line.file, max(line.number - size // 2, 1)
 
@@ -372,20 +386,42 @@ def _extent(session: DebugSession, pc: int) -> ExtentRow:
 
 
 @command(
-    "info symbol", usage="info symbol ADDRESS", help="function at a code address", group="code"
+    "info symbol",
+    usage="info symbol ADDRESS",
+    help="the function or variable at an address",
+    group="code",
 )
 def info_symbol(session: DebugSession, argument: str) -> Notice:
     """Name an address."""
     text = argument.strip()
+    if not text:
+        raise CommandError("Argument required (address).", "info symbol ADDRESS")
+    variable = _variable_at(session, text)
+    if variable:
+        return Notice(variable, variable)
     place = text if text.isidentifier() else f"*{text}"
     pc = session.symbols.resolve(place, session.origin()).addresses[0]
     text = session.symbols.describe(pc)
     section = session.symbols.image.section_offset(pc)
-    if section is None or not gdb_text.wanted(session):
-        return Notice(text, text)
     name, offset = session.symbols.function_offset(pc)
+    if section is None or not gdb_text.wanted(session):
+        inside = f"  ({name}+0x{offset:x})" if offset else f"  ({name})"
+        return Notice(text if text.startswith(name) or not name else text + inside, text)
     shown = f"{name} + {offset}" if offset else name
     return Notice(f"{shown} in section {section[0]}", text)
+
+
+def _variable_at(session: DebugSession, text: str) -> str:
+    """`table + 4 in global memory`; empty where the text is no address in a variable."""
+    if session.focus is None:
+        return ""
+    try:
+        space, address = place_of(session, text)
+    except CommandError:
+        return ""
+    label = gdb_text.variable_label(session, space, address).strip()[1:-1]
+    name, plus, offset = label.partition("+")
+    return f"{name}{f' + {offset}' if plus else ''} in {space} memory" if name else ""
 
 
 @command("info source", help="the source file of the focused line", group="code")

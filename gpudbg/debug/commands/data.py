@@ -34,10 +34,14 @@ from gpudbg.debug.views.aggregates import Style, data_text, data_value
 from gpudbg.debug.views.format import Spec, format_bits, parse_int, split_spec
 from gpudbg.errors import CommandError
 from gpudbg.expr import Result
-from gpudbg.expr.types import Array, Pointer, Scalar, Struct
+from gpudbg.expr.evaluate import FUNCTION, Place, per_lane, uniform
+from gpudbg.expr.types import TYPES, U8, U32, U64, Array, Pointer, Scalar, Struct
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
+
+UNTYPED_FUNCTION = "<text variable, no debug info>"
+"""gdb's type of a function that it knows by name only."""
 
 FORMAT_HELP = """\
 /FMT: x hex, d signed, u unsigned, o octal, t binary, z padded hex, c char, f float, a address
@@ -118,7 +122,7 @@ def _shown(session: DebugSession, argument: str) -> _Shown:
     every = session.settings.shown("print-lanes") == "all"
     if text.startswith("all "):
         every, text = True, text[4:]
-    letter = None if spec.letter == "r" else spec.letter
+    letter = None if spec.letter in ("r", "s") else spec.letter
     axes = session.context().vector(text)
     if axes is not None:
         return _vector(session, axes, letter)
@@ -163,7 +167,7 @@ def _value_shown(
     if isinstance(result.type, Struct) or _nested(result):
         raw = session.memory.bytes_of(result, lane)
         words, value = data_text(result.type, raw, letter, style), data_value(result.type, raw)
-        return ShownValue((words,), str(result.type), lane, value), result
+        return ShownValue(tuple(words.split("\n")), str(result.type), lane, value), result
     if isinstance(result.type, Array):
         letter = style.letter(result.type.target, letter)
         result, elements = session.memory.array(result, lane)
@@ -173,6 +177,8 @@ def _value_shown(
     mask = session.warp().state.active if session.focus is not None else 1
     kept: Result | None = result
     pointer = gdb_text.code_pointer(session, text) if letter is None else None
+    if letter is None and result.place is not None and result.place.kind == FUNCTION:
+        pointer = f"{{{UNTYPED_FUNCTION}}} 0x{int(result.values[lane]):x} <{result.place.name}>"
     if pointer is not None:
         lines = [pointer]
     elif every:
@@ -247,6 +253,7 @@ def examine(session: DebugSession, argument: str) -> Answer:
     data = session.memory.read(space, address, count * unit)
     values = [int.from_bytes(data[i : i + unit], "little") for i in range(0, len(data), unit)]
     session.examine_state = (space, after, unit, letter)
+    _remember(session, space, address + (count - 1) * unit, unit, values[-1] if values else 0)
     never = never_written(session, space, address, len(data))
     unknown = never is None and not any(data) and bool(not_known(session, space, address))
     found = MemoryWords(
@@ -262,6 +269,17 @@ def examine(session: DebugSession, argument: str) -> Answer:
             lambda words: [*_memory_lines(words, letter), f"  {UNKNOWN}"],
         )
     return Card(found, lambda words: _with_never(words, _memory_lines(words, letter), never))
+
+
+UNSIGNED = {1: U8, 2: TYPES["u16"], 4: U32, 8: U64}
+
+
+def _remember(session: DebugSession, space: str, address: int, unit: int, value: int) -> None:
+    """`$_` is the last address that was examined, `$__` what is there."""
+    kind = UNSIGNED[unit]
+    at = np.full(32, address, np.uint64)
+    session.variables["$_"] = per_lane(at, Pointer(space, kind), Place("variable", name="$_"))
+    session.variables["$__"] = uniform(value, kind)
 
 
 @typed_row
@@ -497,3 +515,23 @@ class BufferRow:
 
     def __str__(self) -> str:
         return f"{self.name:10} 0x{self.address:x}  {self.content}"
+
+
+@command(
+    "show values",
+    usage="show values [N]",
+    help="the last ten values that were printed, or ten around value N",
+    group="data",
+    needs="stopped or ended",
+)
+def show_values(session: DebugSession, argument: str) -> Listing:
+    """List the history."""
+    history = session.value_history
+    last = len(history)
+    first = parse_int(argument, "value number") - 5 if argument.strip() else last - 9
+    first = max(first, history.first + 1, 1)
+    lines = []
+    for number in range(first, min(first + 10, last + 1)):
+        shown, _ = _shown(session, f"${number}")
+        lines.append(f"${number} = " + "\n".join(shown.lines))
+    return Listing(tuple(lines), str.splitlines)

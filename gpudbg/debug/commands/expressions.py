@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpudbg.answers import Answer, Card, Notice, Printed
+from gpudbg.debug.commands.data import UNTYPED_FUNCTION
 from gpudbg.debug.commands.table import command
 from gpudbg.debug.values.printf import formatted
 from gpudbg.errors import CommandError
+from gpudbg.expr.evaluate import FUNCTION
 from gpudbg.expr.types import VOID, CType, Struct
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
-
-FUNCTION = "<text variable, no debug info>"
-"""gdb's type of a function that it knows by name only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +56,15 @@ def type_text(session: DebugSession, text: str) -> str:
     if session.context().vector(text) is not None:
         return "dim3" if text.endswith("Dim") else "uint3"
     try:
-        kind = session.evaluate(text).type
+        value = session.evaluate(text)
     except CommandError:
         names = {session.symbols.function(p) for p in session.symbols.image.entries.values()}
         if text in names or text in session.program.functions:
-            return FUNCTION
+            return UNTYPED_FUNCTION
         raise
+    kind = value.type
+    if value.place is not None and value.place.kind == FUNCTION:
+        return UNTYPED_FUNCTION
     return "void" if kind == VOID else str(kind)
 
 
@@ -84,7 +86,7 @@ def ptype(session: DebugSession, argument: str) -> Card:
     """Show the type's parts."""
     text = re.sub(r"^/\w+\s*", "", argument)
     name = type_text(session, text)
-    if name in (FUNCTION, "void", "dim3", "uint3"):
+    if name in (UNTYPED_FUNCTION, "void", "dim3", "uint3"):
         return Card(ShownType(name), ShownType.lines)
     return Card(ShownType.of(session.evaluate(text).type), ShownType.lines)
 

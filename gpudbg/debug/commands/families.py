@@ -26,6 +26,8 @@ FAMILIES = (
     "scripts",
     "memory",
     "several",
+    "prefixes",
+    "searching",
     "screen",
     "checks",
     "special",

@@ -123,9 +123,10 @@ def frame_(session: DebugSession, argument: str) -> Card:
             raise CommandError(f'No frame for function "{name.strip()}".')
         level = found[0]
     elif argument.strip():
-        level = parse_int(argument.removeprefix("level ").strip(), "frame level")
+        word = argument.strip().removeprefix("level ").strip()
+        level = parse_int(word, "frame level")
     if not 0 <= level < count:
-        raise CommandError(f"No frame at level {argument.strip()}.", f"there are {count}")
+        raise CommandError(f"No frame at level {word}.", f"there are {count}")
     return _select(session, level)
 
 

@@ -240,8 +240,7 @@ class KernelRow:
 
 @command(
     "info kernels",
-    "info functions",
-    help="kernels and functions of the program",
+    help="kernels of the program",
     group="status",
     needs="nothing",
 )

@@ -99,6 +99,23 @@ def continue_(session: DebugSession, argument: str) -> Card:
     return stop_answer(session, session.cont())
 
 
+@command(
+    "jump",
+    "j",
+    usage="jump LOCATION",
+    help="run on from another instruction of the focused warp's function",
+    group="running",
+    needs="stopped",
+    completer=lambda s, text: s.symbols.complete_location(text),
+)
+def jump(session: DebugSession, argument: str) -> Card:
+    """Move the focused warp, then run on."""
+    if not argument.strip():
+        raise CommandError("Argument required (starting address).", "jump LOCATION")
+    session.jump(argument.strip())
+    return stop_answer(session, session.cont())
+
+
 def _step(session: DebugSession, argument: str, over: bool) -> Card:
     words = argument.split()
     scope = None

@@ -64,7 +64,7 @@ C operators, casts, ?:, assignment; $name = 5 makes a variable.  print/x /d /u /
 )
 def help_(session: DebugSession, argument: str) -> Answer:
     """Help on a command, a group, or the list of groups."""
-    word = argument.strip()
+    word = session.scripting.scope.expanded(argument.strip())
     if word == "expressions":
         return Card(EXPRESSIONS, str.splitlines)
     if word in GROUPS:

@@ -1,4 +1,4 @@
-"""What a program has, as gdb lists it: info variables, info types, info files; `functions`."""
+"""What a program has, as gdb lists it: info functions, variables, types, files; info address."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.answers import Card, Listing, column, typed_row
+from gpudbg.answers import Card, Listing, Notice, column, typed_row
 from gpudbg.answers.data import record_data
 from gpudbg.debug.commands.table import command
 from gpudbg.debug.symbols import as_written
+from gpudbg.debug.views import gdb_text
 from gpudbg.errors import CommandError
+from gpudbg.symbols.mangled import function_name
+from gpudbg.symbols.variable_types import source_name
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -61,8 +64,15 @@ def _card(what: str, argument: str, rows: Iterator[SymbolRow]) -> Card:
     return Card(found, lambda symbols: tuple(symbols.lines()))
 
 
+@command(
+    "info functions",
+    usage="info functions [REGEX]",
+    help="kernels and device functions, by source file",
+    group="status",
+    needs="nothing",
+)
 def functions(session: DebugSession, argument: str) -> Card:
-    """gdb's `info functions`.
+    """List functions.
 
     Raises:
         CommandError: the pattern is no regular expression.
@@ -99,6 +109,85 @@ def info_types(session: DebugSession, argument: str) -> Card:
     """List types."""
     assert session.program is not None
     return _card("types", argument, iter(()))
+
+
+# ---- one symbol ----------------------------------------------------------------------------------
+@command(
+    "info address",
+    usage="info address SYMBOL",
+    help="where a function, a variable or an argument is",
+    group="status",
+    needs="nothing",
+)
+def info_address(session: DebugSession, argument: str) -> Notice:
+    """Say what a symbol is, and its place."""
+    name = argument.strip()
+    if not name:
+        raise CommandError("Argument required.", "info address SYMBOL")
+    place = _variable_place(session, name)
+    if place is not None:
+        return Notice(f'Symbol "{name}" is {place[0]}.', place[1])
+    try:
+        found = session.symbols.resolve(name, session.origin())
+    except CommandError:
+        found = None
+    if found is None or not re.match(r"[A-Za-z_:]", name):
+        raise CommandError(f'No symbol "{name[:80]}" in current context.')
+    shown = gdb_text.place if gdb_text.wanted(session) else _offset_words
+    pcs = found.addresses
+    where = ", ".join(shown(session, pc) for pc in pcs)
+    kind = "a function" if len(pcs) == 1 else f"{len(pcs)} functions"
+    return Notice(f'Symbol "{name}" is {kind} at {where}.', list(pcs))
+
+
+def _offset_words(session: DebugSession, pc: int) -> str:
+    return session.symbols.describe(pc)
+
+
+def _variable_place(session: DebugSession, name: str) -> tuple[str, dict[str, Any]] | None:
+    """Where a variable or an argument is: as words and as data; None: it is neither."""
+    row = session.symbols.variable(name)
+    if row is not None:
+        address = session.memory.address_of(row.name)
+        return (
+            f"static storage at {row.space} address 0x{address:x}, {row.size} bytes",
+            {"space": row.space, "address": address, "size": row.size},
+        )
+    for var in session.program.shared_vars:
+        if name in (var.name, source_name(var.name)):
+            return (
+                f"static storage at shared address 0x{var.offset:x} of each block, {var.size} "
+                "bytes",
+                {"space": "shared", "address": var.offset, "size": var.size},
+            )
+    kernel = session.kernel
+    names = [a.name for a in session.launch.arguments] if session.launched else []
+    if name in names:
+        at = kernel.param_base + kernel.params[names.index(name)].offset
+        return (
+            f"an argument of {kernel.name}, at c[0x0][0x{at:x}]; where it is after the entry is "
+            "not known",
+            {"space": "const", "address": at, "size": kernel.params[names.index(name)].size},
+        )
+    return None
+
+
+@command(
+    "demangle",
+    usage="demangle [--] NAME",
+    help="a C++ function as it was written",
+    group="status",
+    needs="nothing",
+)
+def demangle(session: DebugSession, argument: str) -> Notice:
+    """Read a mangled name."""
+    name = argument.strip().removeprefix("--").strip()
+    if not name:
+        raise CommandError("Usage: demangle [--] NAME")
+    found = function_name(name)
+    if found is None:
+        raise CommandError(f'Can\'t demangle "{name[:200]}"')
+    return Notice(found, found)
 
 
 @typed_row

@@ -233,6 +233,7 @@ class Player:
         text = substituted(line.text, frame.given).lstrip()
         for mark, verb in (("!", "shell "), ("|", "pipe ")):
             text = verb + text[1:] if text.startswith(mark) else text
+        text = self._host.scope.expanded(text)
         word = text.strip().partition(" ")[0]
         if word in ("loop_break", "loop_continue"):
             self._leave_loop(word)

@@ -16,6 +16,8 @@ SHELL_REFUSED = "shell commands are off"
 SHELL_HINT = "start with `gpudbg --allow-shell …`; no command and no file can switch them on"
 PREFIXES = ("info", "set", "show")
 """Commands that may get subcommands of the user's."""
+_BEGINNING = {n: re.compile(r"\s+".join([r"[\w.-]+"] * n) + r"(?=[\s/]|$)") for n in (1, 2, 3)}
+"""The first words of a line."""
 _NAME = re.compile(r"[A-Za-z_][\w.-]*(?: [A-Za-z_][\w.-]*)?")
 
 
@@ -34,11 +36,13 @@ class Scope:
 
     Attributes:
         commands: user commands by name.
+        aliases: what other names of commands stand for.
         variables: `$name` to value.
         shell: whether the user allowed shell commands as the debugger was started.
     """
 
     commands: dict[str, UserCommand] = field(default_factory=dict)
+    aliases: dict[str, str] = field(default_factory=dict)
     variables: dict[str, Result] = field(default_factory=dict)
     shell: bool = False
 
@@ -92,6 +96,18 @@ class Scope:
             if found is not None:
                 return found, line.split(None, count)[count] if len(words) > count else ""
         return None
+
+    def expanded(self, line: str) -> str:
+        """A line that begins with an alias, with what that stands for; any other one as it is."""
+        if not self.aliases:
+            return line
+        text = line.lstrip()
+        for count in (3, 2, 1):
+            made = _BEGINNING[count].match(text)
+            name = " ".join(made[0].split()) if made else ""
+            if made and name in self.aliases:
+                return self.aliases[name] + text[made.end() :]
+        return line
 
     def abbreviated(self, line: str) -> tuple[UserCommand, str] | None:
         """As `find`, for a beginning that only one user command has."""

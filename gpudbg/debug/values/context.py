@@ -22,6 +22,7 @@ from gpudbg.debug.values.lanes import FLAGS, RZ, array_mask, mask_array
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
 from gpudbg.expr.evaluate import (
+    FUNCTION,
     LANES,
     Place,
     Result,
@@ -120,7 +121,7 @@ class WarpContext:
                 return result
         if text.startswith("$") and plain.isidentifier():
             return void_variable(text)
-        return None
+        return function_pc(self._inferior, text)
 
     def _pc(self) -> Result:
         """The selected frame's pc; only the innermost one's can be changed."""
@@ -396,6 +397,16 @@ def void_variable(text: str) -> Result:
     place = Place("variable", name=text)
     values = np.zeros(LANES, np.int32)
     return Result(VOID, values, np.zeros(LANES, bool), place, f"{text} is void")
+
+
+def function_pc(inferior: Inferior, text: str) -> Result | None:
+    """Where the kernel or the one function of a name begins, as `$pc` is shown; or None."""
+    symbols = inferior.symbols
+    found = {pc for name, pc, _ in symbols.function_places() if name == text}
+    if len(found) != 1:
+        return None
+    shown = np.full(LANES, inferior.shown_pc(found.pop()), np.uint64)
+    return per_lane(shown, U64, Place(FUNCTION, name=text))
 
 
 def machine_name(text: str) -> bool:

@@ -11,6 +11,7 @@ from gpudbg.debug.values.context import (
     ENTRY,
     WarpContext,
     buffer_array,
+    function_pc,
     machine_name,
     typed_argument,
     void_variable,
@@ -109,6 +110,9 @@ class EndedContext(BareContext):
             return self._module_variable(text)
         if text.startswith("$") and text[1:].isidentifier() and not machine_name(text):
             return void_variable(text)
+        function = function_pc(self._inferior, text)
+        if function is not None:
+            return function
         self._gone(text)
 
     def read(

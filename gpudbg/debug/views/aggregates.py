@@ -32,23 +32,28 @@ def data_value(type_: CType, raw: bytes) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How values are shown: `set print elements`, `set output-radix`.
+    """How values are shown: `set print elements`, `set output-radix`, `set print pretty`.
 
     `limit` are the elements of an array that are shown; `radix` is the print letter of integers
-    that no other format was asked for.
+    that no other format was asked for; `pretty` gives each member of a structure a line.
     """
 
     limit: int = 64
     radix: str | None = None
+    pretty: bool = False
 
     @classmethod
     def of(cls, settings: Settings) -> Style:
         """As the settings have it."""
         limit = settings.number("print elements") or MAX_SHOWN
-        return cls(min(limit, MAX_SHOWN), RADIX[settings.shown("output-radix")])
+        pretty = settings.shown("print pretty") == "on"
+        return cls(min(limit, MAX_SHOWN), RADIX[settings.shown("output-radix")], pretty)
 
     def letter(self, type_: CType, asked: str | None) -> str | None:
-        """The print letter of a value of a type."""
+        """The print letter of a value of a type: `s` is its own, a `char` is a character, too."""
+        asked = None if asked == "s" else asked
+        if asked is None and isinstance(type_, Scalar) and type_.name == "char":
+            return "c"
         if asked is None and isinstance(type_, Scalar) and type_.kind in "iu":
             return self.radix
         return asked
@@ -59,8 +64,15 @@ RADIX = {"8": "o", "10": None, "16": "x"}
 PLAIN = Style()
 
 
-def data_text(type_: CType, raw: bytes, letter: str | None = None, style: Style = PLAIN) -> str:
-    """Bytes as gdb prints a value: `{scale = 1.5, v = {1, 2, 3}}`, `"text"`."""
+def data_text(
+    type_: CType, raw: bytes, letter: str | None = None, style: Style = PLAIN, depth: int = 0
+) -> str:
+    """Bytes as gdb prints a value: `{scale = 1.5, v = {1, 2, 3}}`, `"text"`.
+
+    Args:
+        depth: structures and arrays that it is in.
+    """
+    letter = None if letter == "s" else letter
     match type_:
         case Scalar(_, kind, size):
             value = np.frombuffer(raw[:size], type_.dtype)[0]
@@ -70,14 +82,18 @@ def data_text(type_: CType, raw: bytes, letter: str | None = None, style: Style 
             return format_bits(number, type_.size, letter or "x")
         case Struct(_, fields, _):
             parts = (
-                f"{f.name} = {data_text(f.type, raw[f.offset :], letter, style)}" for f in fields
+                f"{f.name} = {data_text(f.type, raw[f.offset :], letter, style, depth + 1)}"
+                for f in fields
             )
-            return "{" + ", ".join(parts) + "}"
+            if not style.pretty:
+                return "{" + ", ".join(parts) + "}"
+            end = "\n" + "  " * depth
+            return "{" + ",".join(f"{end}  {part}" for part in parts) + end + "}"
         case Array(target, count):
             if letter is None and isinstance(target, Scalar) and target.name == "char":
                 return char_text(raw[:count], style.limit)
             shown = _pieces(raw, target.size, min(count, style.limit))
-            cells = [data_text(target, p, letter, style) for p in shown]
+            cells = [data_text(target, p, letter, style, depth + 1) for p in shown]
             more = f", … {count - len(cells)} more" if count > len(cells) else ""
             return "{" + ", ".join(cells) + more + "}"
 

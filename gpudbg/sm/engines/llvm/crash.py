@@ -267,11 +267,14 @@ class _SignalStack:
             self._memory = for_ever(zeroed(_SIGNAL_STACK_BYTES))
         made = _StackT(address_of(self._memory), 0, _SIGNAL_STACK_BYTES)
         call(ctypes.byref(made), None)
+        # At the end of Python modules have lost their names.
+        self._ident, self._free = threading.get_native_id, _free_stacks
+        self._off = ctypes.byref(_StackT(None, _NO_STACK, 0))
 
     def __del__(self) -> None:
-        if threading.get_native_id() == self._thread:
-            self._call(ctypes.byref(_StackT(None, _NO_STACK, 0)), None)
-            _free_stacks.append(self._memory)
+        if self._ident() == self._thread:
+            self._call(self._off, None)
+            self._free.append(self._memory)
 
 
 _of_thread = threading.local()

@@ -1,0 +1,2 @@
+alias pp = print
+alias pp = echo

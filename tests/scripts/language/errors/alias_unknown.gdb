@@ -1,0 +1,1 @@
+alias nothing = nosuch

@@ -1,0 +1,2 @@
+with print pretty on -- nosuch
+print 1
