@@ -8,7 +8,7 @@ JOBS   ?= 2
 # Hundreds of modules: without their bytecode each start of Python would compile them again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-clients lint types layers check fuzz bench clean help
+.PHONY: demo test units test-clients lint types layers check fuzz bench clean help
 
 help:
 	@echo "make demo   install into .venv and open the debugger on a shipped program"
@@ -28,7 +28,11 @@ $(STAMP): pyproject.toml
 demo: $(STAMP)
 	@$(BIN)/gpudbg demo
 
-test: $(STAMP) lint types layers
+# The type checker has one thread: it runs beside the tests.
+test: $(STAMP)
+	@$(MAKE) --no-print-directory -j 2 units types lint layers
+
+units: $(STAMP)
 	$(BIN)/python -m pytest -n $(JOBS)
 
 test-clients: $(STAMP)
@@ -53,7 +57,8 @@ fuzz: $(STAMP)
 	$(BIN)/python -m tests.engine.fuzz_stops --stops 1000
 	$(BIN)/python -m tests.engine.fuzz_mufu
 	$(BIN)/python -m tests.engine.replay_tensor || [ $$? = 2 ]
-	GPUDBG_ALL_VARIANTS=1 $(BIN)/python -m pytest -q tests/ptxgen/test_tensor.py tests/ptxgen/test_modern.py
+	GPUDBG_ALL_VARIANTS=1 $(BIN)/python -m pytest -q tests/ptxgen tests/kernels_own \
+		tests/engine/test_kernels.py tests/engine/test_modern_kernels.py tests/sm/test_kernels.py
 	$(BIN)/python -m tests.ptxgen.modern || [ $$? = 2 ]
 	$(BIN)/python -m tests.tui.fuzz_keys --count 300
 	$(BIN)/python -m tests.mem.soak

@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpudbg.formats.initdata import Init, dtype_of, make_array, make_init
+from tests.variants import in_turn
 
 Array = npt.NDArray[Any]
 LoadProgram = Callable[[str], Any]
@@ -140,6 +141,14 @@ def cases(
                 if faults is None or faults == (case.error is not None):
                     found.append(case)
     return found
+
+
+def some(*variants: str, count: int = 1) -> list[Case]:
+    """All cases of `count` of the variants of each kernel, in turn (`tests.variants`)."""
+    found = cases(*variants)
+    builds = dict.fromkeys((case.kernel, case.variant) for case in found)
+    chosen = set(in_turn(builds, lambda build: build[0], count))
+    return [case for case in found if (case.kernel, case.variant) in chosen]
 
 
 def _read(path: Path) -> dict[str, Any]:

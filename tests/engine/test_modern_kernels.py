@@ -14,7 +14,7 @@ from gpudbg.isa.volta import assemble
 from gpudbg.sm.engines.llvm import program as programs
 from gpudbg.sm.engines.llvm import run as run_engine
 from tests.engine import fuzz_stops
-from tests.kernel_cases import DATA, Case, argument, cases, check, make_objects, run
+from tests.kernel_cases import DATA, Case, argument, cases, check, make_objects, run, some
 
 ARCHS = ("sm_75", "sm_80", "sm_90", "sm_120")
 MODERN = cases(*ARCHS)
@@ -33,7 +33,7 @@ def test_there_are_kernels_for_every_architecture() -> None:
     assert min(found.values()) > 20
 
 
-@pytest.mark.parametrize("case", MODERN, ids=lambda case: case.id)
+@pytest.mark.parametrize("case", some(*ARCHS, count=2), ids=lambda case: case.id)
 def test_results(case: Case) -> None:
     """Every buffer is as NumPy computes it; faults are those of the older architectures."""
     outcome = run(case)

@@ -13,8 +13,7 @@ from tests import kernel_cases as kc
 from tests.engine import machines
 
 KERNELS = (
-    "barriers", "divergence", "double_ops", "fault_shared_oob", "func_ptr", "matmul_tiled",
-    "scan_block",
+    "barriers", "divergence", "fault_shared_oob", "func_ptr", "matmul_tiled", "scan_block",
 )  # fmt: skip
 
 

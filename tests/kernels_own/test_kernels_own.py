@@ -1,4 +1,7 @@
-"""Every kernel of this folder, every variant: final buffers against the NumPy references."""
+"""Every kernel of this folder: final buffers against the NumPy references.
+
+A run takes one variant of each, in turn (`tests.variants`).
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,15 @@ import pytest
 from gpudbg.sm.engines.llvm import start
 from gpudbg.sm.engines.llvm.program import CompiledProgram
 from tests.kernels_own.kit import CUBINS, SOURCES, Case, Kernel, all_kernels, run
+from tests.variants import in_turn
 
 KERNELS = all_kernels()
 VARIANTS = [
     pytest.param(kernel, variant, id=f"{kernel.name}-{variant}")
-    for kernel in KERNELS
-    for variant in kernel.variants
+    for kernel, variant in in_turn(
+        [(kernel, variant) for kernel in KERNELS for variant in kernel.variants],
+        lambda pair: pair[0].name,
+    )
 ]
 
 
