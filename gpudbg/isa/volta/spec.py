@@ -26,7 +26,7 @@ operands    R U P Q (UP) V (U that prints as ???n) B (scoreboard) and the lowest
 options     `var` variable latency; `ctl=A/B` allowed values of bits 124:122; `bar=w|r|wr|m`
             barriers that must be unset; `U` guarded by a uniform predicate; `idle=HEX` bits
             that show nowhere and that compilers set; `loose` sm_75 does not look at bit 91, as
-            sm_70 and sm_72 never do; `arch=`.
+            sm_70 and sm_72 never do; `also=ARCHS:HI:LO=HEX` fields fixed on these only; `arch=`.
 """
 
 from __future__ import annotations
@@ -360,17 +360,33 @@ def parse_archs(text: str) -> frozenset[str]:
     return frozenset(out)
 
 
+def _copy(form: Form, mask: int, value: int, archs: frozenset[str]) -> Form:
+    return Form(form.op, mask, value, form.modifiers, form.operands, form.options, archs)
+
+
 def _split(form: Form) -> Iterator[Form]:
-    """The form, and copies of it for the architectures without a uniform datapath."""
+    """The form, and copies of it for architectures that fix more bits or fewer."""
+    if also := form.options.get("also"):
+        archs, _, pairs = also.partition(":")
+        strict = parse_archs(archs) & form.archs
+        mask, value = form.mask, form.value
+        for more, bits in map(_fixed, pairs.split(",")):
+            mask, value = mask | more, value | bits
+        yield _copy(form, mask, value, strict)
+        form.archs -= strict
     loose = NO_UNIFORM | {"75"} if "loose" in form.options else NO_UNIFORM
     for arch in sorted(form.archs & loose):
-        mask, value = form.mask & ~_UNIFORM, form.value & ~_UNIFORM
-        yield Form(
-            form.op, mask, value, form.modifiers, form.operands, form.options, frozenset({arch})
-        )
+        yield _copy(form, form.mask & ~_UNIFORM, form.value & ~_UNIFORM, frozenset({arch}))
     form.archs -= loose
     if form.archs:
         yield form
+
+
+def _fixed(pair: str) -> tuple[int, int]:
+    """Mask and value of `HI:LO=HEX`."""
+    where, _, number = pair.partition("=")
+    bits = Bits.parse(where)
+    return bits.mask, int(number, 16) << bits.ranges[0].lo
 
 
 def _variants(row: str) -> Iterator[Form]:
@@ -380,13 +396,10 @@ def _variants(row: str) -> Iterator[Form]:
     op, match, *letters = columns[0].split()
     options = dict(o.partition("=")[::2] for o in columns[3].split())
     archs = options.pop("arch", "")
-    code, *fixed = match.split(",")
+    code, *pairs = match.split(",")
     mask, value = 0xFFF, int(code, 16)
-    for pair in fixed:
-        where, _, number = pair.partition("=")
-        low = Bits.parse(where).ranges[0].lo
-        mask |= Bits.parse(where).mask
-        value |= int(number, 16) << low
+    for more, bits in map(_fixed, pairs):
+        mask, value = mask | more, value | bits
     if not letters:
         yield Form(op, mask, value, columns[1], columns[2], options, parse_archs(archs))
     for word in letters:

@@ -2,10 +2,11 @@
 
     GPUDBG_NVDISASM=... GPUDBG_NVDISASM13=... \\
         python -m tests.isa.volta.fuzz_nvdisasm [--words N] [--seed S] [--arch sm_80 ...]
+            [--sampler recorded ...] [--cubins FOLDER ...] [--forms volta-forms.json]
 
-Every word is disassembled by both, and every text must assemble to a word that reads the same.
-Differences are listed and counted by mnemonic.  The exit status is 1 when more than one word in a
-thousand differs.
+Words are drawn in several ways (`sampling`).  Every word is disassembled by both, and every text
+must assemble to a word that reads the same.  Differences are listed, counted by mnemonic and by
+sampler.  The exit status is 1 when more than one word in ten thousand differs.
 """
 
 from __future__ import annotations
@@ -15,18 +16,22 @@ import random
 import re
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from itertools import islice
+from pathlib import Path
 
 from gpudbg.errors import DecodeError, GpudbgError
-from gpudbg.isa.volta import assemble, decode
+from gpudbg.isa.volta import ARCHS, assemble, decode
 from gpudbg.isa.volta.spec import TABLE_ARCHS
+from tests.isa.volta import sampling
 from tests.isa.volta.nvdisasm import WORD_BYTES, disassemble
-from tests.isa.volta.sampling import mutated
 from tests.isa.volta.test_words import recorded
 
 BATCH = 8_000
-ALLOWED = 1000
+ALLOWED = 10_000
 """One word in so many may differ."""
+SAMPLERS = ("recorded", "compiled", "rows", "fields", "pairs", "opcodes", "reference")
+TESTS = Path(__file__).parents[2]
 
 
 def squeezed(text: str | None) -> str | None:
@@ -52,14 +57,32 @@ def round_trip(text: str, word: int, pc: int, arch: str) -> str | None:
     return None if again == text else f"comes back as {again!r}"
 
 
-def campaign(arch: str, count: int, seed: int, show: int) -> tuple[Counter[str], int]:
+def words_of(
+    sampler: str, arch: str, rng: random.Random, options: argparse.Namespace
+) -> Iterator[int]:
+    """The words of a sampler by name."""
+    match sampler:
+        case "recorded":
+            seeds = [r.word for r in recorded("words.txt") if ARCHS[r.arch] == ARCHS[arch]]
+            return sampling.mutated(seeds, arch, rng)
+        case "compiled":
+            folders = tuple(options.cubins or [TESTS])
+            near = sampling.NEAREST.get(ARCHS[arch], ARCHS[arch])
+            return sampling.mutated(sampling.compiled_words(near, folders), arch, rng)
+        case "reference":
+            return sampling.of_reference(options.forms)(arch, rng)
+        case _:
+            return getattr(sampling, f"of_{sampler}")(arch, rng)  # type: ignore[no-any-return]
+
+
+def campaign(
+    arch: str, sampler: str, words: Iterator[int], options: argparse.Namespace
+) -> tuple[Counter[str], int]:
     """Differences by mnemonic, and the words that both accept."""
-    seeds = [row.word for row in recorded("words.txt") if row.arch == arch]
-    words = mutated(seeds, arch, random.Random(f"{arch} {seed}"))
     wrong: Counter[str] = Counter()
     legal = 0
-    for start in range(0, count, BATCH):
-        batch = list(islice(words, min(BATCH, count - start)))
+    for start in range(0, options.words, BATCH):
+        batch = list(islice(words, min(BATCH, options.words - start)))
         for n, (word, want) in enumerate(zip(batch, disassemble(batch, arch), strict=True)):
             pc = n * WORD_BYTES
             got = read(word, pc, arch)
@@ -72,27 +95,35 @@ def campaign(arch: str, count: int, seed: int, show: int) -> tuple[Counter[str],
             if problem:
                 name = re.sub(r"^@!?U?P\w+ ", "", got or want or "?")
                 wrong[re.split(r"[ .]", name)[0]] += 1
-                if sum(wrong.values()) <= show:
-                    print(f"{arch} {word:032x}: {problem}", flush=True)
+                if sum(wrong.values()) <= options.show:
+                    print(f"{arch} {sampler} {word:032x} {pc:x}: {problem}", flush=True)
     return wrong, legal
 
 
 def main() -> int:
     """Command line; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--words", type=int, default=25_000, help="words per architecture")
+    parser.add_argument("--words", type=int, default=8_000, help="words per sampler and target")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--arch", nargs="*", default=[f"sm_{arch}" for arch in TABLE_ARCHS])
+    parser.add_argument("--sampler", nargs="*", default=SAMPLERS[:-1], choices=SAMPLERS)
+    parser.add_argument("--cubins", nargs="*", type=Path, help="folders of compiled code")
+    parser.add_argument("--forms", type=Path, help="table of forms for the sampler `reference`")
     parser.add_argument("--show", type=int, default=20, help="differences to list, each")
     options = parser.parse_args()
-    total = 0
-    for arch in options.arch:
-        wrong, legal = campaign(arch, options.words, options.seed, options.show)
-        number = sum(wrong.values())
-        total += number
-        most = ", ".join(f"{name} {n}" for name, n in wrong.most_common(8))
-        print(f"{arch}: {options.words} words, {legal} legal, {number} differ: {most}", flush=True)
-    return 1 if total * ALLOWED > options.words * len(options.arch) else 0
+    total = number = 0
+    for sampler in options.sampler:
+        for arch in options.arch:
+            rng = random.Random(f"{arch} {sampler} {options.seed}")
+            words = words_of(sampler, arch, rng, options)
+            wrong, legal = campaign(arch, sampler, words, options)
+            number += options.words
+            total += wrong.total()
+            most = ", ".join(f"{name} {n}" for name, n in wrong.most_common(8))
+            counts = f"{options.words} words, {legal} legal, {wrong.total()} differ"
+            print(f"{sampler} {arch} seed {options.seed}: {counts}: {most}", flush=True)
+    print(f"{total} of {number} words differ")
+    return 1 if total * ALLOWED > number else 0
 
 
 if __name__ == "__main__":
