@@ -33,6 +33,7 @@ from gpudbg.expr.types import (
     common,
     promote,
 )
+from gpudbg.patterns import user_pattern
 
 LANES = 32
 MAX_ELEMENTS = 1 << 20
@@ -471,10 +472,7 @@ def _call(node: ast.Call, context: Context) -> Result:
         return uniform(len(texts[0].encode("utf-8", "surrogateescape")), I32)
     if node.name == "$_streq":
         return uniform(int(texts[0] == texts[1]), I32)
-    try:
-        return uniform(int(re.match(texts[1], texts[0]) is not None), I32)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise CommandError(f"Invalid regexp {texts[1][:60]}: {error}") from None
+    return uniform(int(user_pattern(texts[1]).match(texts[0]) is not None), I32)
 
 
 MAX_STRING = 4096

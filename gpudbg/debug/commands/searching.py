@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from gpudbg.answers import Listing
@@ -12,6 +11,7 @@ from gpudbg.debug.views import gdb_text
 from gpudbg.errors import CommandError
 from gpudbg.expr.evaluate import uniform
 from gpudbg.expr.types import I32
+from gpudbg.patterns import user_pattern
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -23,10 +23,7 @@ def _search(session: DebugSession, argument: str, step: int) -> Listing:
     Raises:
         CommandError: there is none, or no source, or the pattern is wrong.
     """
-    try:
-        wanted = re.compile(argument)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise CommandError(f"Invalid regexp: {error}") from None
+    wanted = user_pattern(argument)
     file, first, last = listed_until(session)
     lines = source_lines(session, file)
     if lines is None:

@@ -13,11 +13,10 @@ from gpudbg.debug.focus.focus import Focus, describe, first_lane
 from gpudbg.debug.script.blocks import shown_lines
 from gpudbg.debug.views import gdb_text
 from gpudbg.errors import CommandError, GpudbgError
+from gpudbg.patterns import user_pattern
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
-
-MAX_PATTERN = 500
 
 
 @command(
@@ -90,10 +89,7 @@ def rbreak(session: DebugSession, argument: str) -> Sections:
     file, colon, rest = argument.partition(":")
     by_file = bool(colon) and not rest.startswith(":")
     pattern = rest if by_file else argument
-    try:
-        wanted = re.compile(pattern.strip()[:MAX_PATTERN])
-    except (re.error, RecursionError, OverflowError) as error:
-        raise CommandError(f"Invalid regexp: {error}") from None
+    wanted = user_pattern(pattern.strip())
     parts: list[Notice] = []
     numbers: list[int] = []
     for name, _, line in session.symbols.function_places():

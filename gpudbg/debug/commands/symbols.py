@@ -13,6 +13,7 @@ from gpudbg.debug.commands.table import command
 from gpudbg.debug.symbols import as_written
 from gpudbg.debug.views import gdb_text
 from gpudbg.errors import CommandError
+from gpudbg.patterns import user_pattern
 from gpudbg.symbols.mangled import function_name
 from gpudbg.symbols.variable_types import source_name
 
@@ -56,10 +57,7 @@ class SymbolList:
 
 
 def _card(what: str, argument: str, rows: Iterator[SymbolRow]) -> Card:
-    try:
-        wanted = re.compile(argument)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise CommandError(f"Invalid regexp: {error}") from None
+    wanted = user_pattern(argument)
     found = SymbolList(what, argument, tuple(r for r in rows if wanted.search(r.name)))
     return Card(found, lambda symbols: tuple(symbols.lines()))
 

@@ -164,11 +164,16 @@ def _foreign_row(row: Any) -> tuple[int, int, str]:
 def _range(text: str | None) -> tuple[int, int]:
     if text is None:
         return 0, 1 << 62
-    start, _, end = text.partition(":")
+    start, colon, end = text.partition(":")
     try:
-        return int(start or "0", 0), int(end, 0) if end else 1 << 62
+        low, high = int(start or "0", 0), int(end, 0) if end else 1 << 62
     except ValueError:
-        raise UsageError(f"--range {text!r} is not START:END", "e.g. --range 0x40:0x80") from None
+        colon = ""
+    if not colon:
+        raise UsageError(f"--range {text!r} is not START:END", "e.g. --range 0x40:0x80")
+    if not 0 <= low < high:
+        raise UsageError(f"--range {text!r} holds nothing", "END lies behind START, from 0 on")
+    return low, high
 
 
 def _programs(args: argparse.Namespace) -> Iterator[tuple[Program | None, list[ListedSection]]]:
@@ -178,6 +183,7 @@ def _programs(args: argparse.Namespace) -> Iterator[tuple[Program | None, list[L
         return
     wanted, found = set(args.kernel or ()), set()
     near: list[str] = []
+    longest = 0
     for program in open_programs(args.program, args.arch, flag_options(args)):
         named = {plain_kernel(program, name) or name: name for name in wanted}
         sections = []
@@ -190,7 +196,14 @@ def _programs(args: argparse.Namespace) -> Iterator[tuple[Program | None, list[L
             sections.append(
                 ListedSection(program, name, program.sections[section].data, program.arch)
             )
+        longest = max(longest, *(len(section.code) for section in sections), 0)
         yield program, sections
+    low, _ = _range(args.range)
+    if low >= longest > 0:
+        raise UsageError(
+            f"--range {args.range!r}: no instruction is there",
+            f"code ends at 0x{longest:x}",
+        )
     unknown = wanted - found
     if unknown:
         name = min(unknown)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.debug.symbols import as_written
+from gpudbg.errors import CommandError
 from gpudbg.frontends.mi import shown
 from gpudbg.frontends.mi.commands.data import readable
 from gpudbg.frontends.mi.commands.registry import MiCall, mi
 from gpudbg.frontends.mi.parser import MiError, take_options
 from gpudbg.frontends.mi.records import Pairs
+from gpudbg.patterns import user_pattern
 from gpudbg.symbols.listing import CodeLine
 
 if TYPE_CHECKING:
@@ -100,10 +101,10 @@ class _Wanted:
         self.nondebug = opts.has("--include-nondebug")
         self.left = int(limit) if limit.isdecimal() else 1 << 30
         try:
-            self._name = re.compile(opts.get("--name") or "")
-            self._type = re.compile(opts.get("--type") or "")
-        except re.error as e:
-            raise MiError(f"-{call.name}: invalid regexp: {e}") from None
+            self._name = user_pattern(opts.get("--name") or "")
+            self._type = user_pattern(opts.get("--type") or "")
+        except CommandError as error:
+            raise MiError(f"-{call.name}: {error}") from None
 
     def take(self, name: str, kind: str = "") -> bool:
         """Whether a symbol is one of those asked for; counts it."""
