@@ -109,6 +109,10 @@ def test_mi_sets_one_breakpoint_with_locations() -> None:
         row = client.ok("-break-insert ns::f")["bkpt"]
         assert row["addr"] == "<MULTIPLE>"
         assert [p["number"] for p in row["locations"]] == ["1.1", "1.2", "1.3", "1.4"]
+        # As gdb: with their parameters in breakpoints, without them in frames.
+        assert sorted({p["func"] for p in row["locations"]}) == ["ns::f(float)", "ns::f(int)"]
+        listed = client.ok("-symbol-info-functions --name ^ns::f")["symbols"]["debug"]
+        assert {f["name"] for f in listed[0]["symbols"]} == {"ns::f(float)", "ns::f(int)"}
         both = client.ok("-break-insert --source overloads.cu --function other")["bkpt"]
         assert (both["func"], both["original-location"]) == (
             "other", "-source overloads.cu -function other",
@@ -116,4 +120,7 @@ def test_mi_sets_one_breakpoint_with_locations() -> None:
         assert client.ok("-break-insert --qualified f")["bkpt"]["addr"] == "<MULTIPLE>"
         stop = client.go("-exec-run")
         assert (stop["bkptno"], stop["frame"]["line"]) == ("1", "3")
+        assert stop["frame"]["func"] == "ns::f"
+        client.ok('-interpreter-exec console "info breakpoints"')
+        assert any("in ns::f(int) at " in line for line in client.lines())
         assert client.go("-exec-continue")["bkptno"] == "3"

@@ -149,10 +149,13 @@ def _location(owner: CodeOwner | None, point: Breakpoint, index: int) -> Locatio
 
 
 def inlined_function(symbols: Symbols, pc: int, line: Line | None) -> str:
-    """The function that a line at a pc is in: of an inlined call, where the line is in it."""
+    """The function that a line at a pc is in, with its parameters, as gdb has it: of an inlined
+    call, where the line is in it.
+    """
+    names = symbols.signatures(pc)
     inner = symbols.line(pc)
-    for name, caller in symbols.calls(pc):
+    for name, (_, caller) in zip(names, symbols.calls(pc), strict=False):
         if inner == line:
             return name
         inner = caller
-    return symbols.function(pc)
+    return names[-1] if names else ""

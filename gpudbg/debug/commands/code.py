@@ -404,6 +404,7 @@ def info_symbol(session: DebugSession, argument: str) -> Notice:
     text = session.symbols.describe(pc)
     section = session.symbols.image.section_offset(pc)
     name, offset = session.symbols.function_offset(pc)
+    name = session.symbols.signatures(pc)[-1] if name else ""
     if section is None or not gdb_text.wanted(session):
         inside = f"  ({name}+0x{offset:x})" if offset else f"  ({name})"
         return Notice(text if text.startswith(name) or not name else text + inside, text)

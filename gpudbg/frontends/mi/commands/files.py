@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug.symbols import as_written
+from gpudbg.debug.symbols import as_written, signature
 from gpudbg.errors import CommandError
 from gpudbg.frontends.mi import shown
 from gpudbg.frontends.mi.commands.data import readable
@@ -124,7 +124,7 @@ def info_functions(call: MiCall) -> Fields:
     for fn in session.program.functions.values():
         pc = session.symbols.layout.first(session.symbols.image.address_in(fn.section, fn.offset))
         line = session.symbols.line(pc)
-        name, kind = session.symbols.function(pc), "__global__" if fn.is_kernel else "__device__"
+        name, kind = signature(fn.label), "__global__" if fn.is_kernel else "__device__"
         if line is None and session.symbols.has_lines and not wanted.nondebug:
             continue
         if not wanted.take(name, kind):
