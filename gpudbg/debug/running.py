@@ -81,13 +81,17 @@ class Runner(Attached["Inferior"]):
             self.require_running()
 
     # ---- running -----------------------------------------------------------------------
-    def run(self, most: int | None) -> Stop:
-        """Run past breakpoints; see `DebugSession.run`."""
+    def run(self, most: int | None, *, prove_hangs: bool = False) -> Stop:
+        """Run past breakpoints; see `DebugSession.run`.
+
+        Args:
+            prove_hangs: look for hangs although there is a limit.
+        """
         self.require_running()
         if (untold := self.untold()) is not None:
             return untold
         self._traps.running(stop_on_entry=False)
-        check = self._hang_check() if most is None else None
+        check = self._hang_check() if most is None or prove_hangs else None
         return self.end_run(self._inferior.grid.run(max_instructions=most, hang_check=check))
 
     def run_to_stop(self, max_instructions: int | None) -> Stop:

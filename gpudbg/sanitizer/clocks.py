@@ -4,19 +4,23 @@ A clock says of every lane of every warp up to which instruction of its warp (a 
 happens before the present one.  It is a row of 32 ticks for each warp that anything is known of;
 rows are never changed, so that clocks share them: what many warps have learned at a barrier is one
 object, and joining such clocks compares identities.
+
+Operations beside the threads have rows of their own under numbers below 0: the copies of a warp's
+lanes, the copies that an mbarrier counts, the products of a warp group.  Such a row says up to
+which copy, phase or group the work is known to be complete.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
 Row = npt.NDArray[np.int64]
 Rows = Mapping[int, Row]
-"""Warp number in the grid -> ticks by lane."""
+"""Warp number in the grid (or an agent's number) -> ticks by lane."""
 
 EMPTY: Rows = {}
 
@@ -43,6 +47,11 @@ def joined(a: Rows, b: Rows) -> Rows:
     return a if made is None else made
 
 
+def _both(a: tuple[Rows, Rows], b: tuple[Rows, Rows]) -> tuple[Rows, Rows]:
+    first, second = joined(a[0], b[0]), joined(a[1], b[1])
+    return a if first is a[0] and second is a[1] else (first, second)
+
+
 @dataclass(slots=True)
 class Knowledge:
     """What lanes of a warp that know the same know.
@@ -51,11 +60,18 @@ class Knowledge:
         seen: what happens before them.
         released: by scope (cta, gpu), what their fences have published.
         acquired: by scope, what their strong reads have seen and a fence has yet to take.
+        proxied: of generic accesses to shared and to global memory, what a proxy fence has brought
+            to the async proxy.
+        timed: what has happened before them without its memory being visible (relaxed arrivals).
+        narrow: what they heard of with too small a scope.
     """
 
     seen: Rows
     released: tuple[Rows, Rows] = (EMPTY, EMPTY)
     acquired: tuple[Rows, Rows] = (EMPTY, EMPTY)
+    proxied: tuple[Rows, Rows] = (EMPTY, EMPTY)
+    timed: Rows = field(default_factory=lambda: EMPTY)
+    narrow: Rows = field(default_factory=lambda: EMPTY)
 
     def join(self, other: Knowledge) -> Knowledge:
         """What both know."""
@@ -65,6 +81,9 @@ class Knowledge:
             joined(self.seen, other.seen),
             _both(self.released, other.released),
             _both(self.acquired, other.acquired),
+            _both(self.proxied, other.proxied),
+            joined(self.timed, other.timed),
+            joined(self.narrow, other.narrow),
         )
 
     def fenced(self, device: bool) -> Knowledge:
@@ -72,15 +91,30 @@ class Knowledge:
         seen = joined(self.seen, self.acquired[0])
         if device:
             seen = joined(seen, self.acquired[1])
-        return Knowledge(seen, (seen, seen if device else self.released[1]), self.acquired)
+        return replace(self, seen=seen, released=(seen, seen if device else self.released[1]))
+
+    def taken(self) -> Knowledge:
+        """After what makes strong reads acquire: their caches have been emptied."""
+        seen = joined(joined(self.seen, self.acquired[0]), self.acquired[1])
+        return self if seen is self.seen else replace(self, seen=seen)
 
     def heard(self, in_block: Rows, anywhere: Rows) -> Knowledge:
         """After a strong read of something that was released."""
         first, second = self.acquired
-        return Knowledge(
-            self.seen, self.released, (joined(first, in_block), joined(second, anywhere))
+        return replace(self, acquired=(joined(first, in_block), joined(second, anywhere)))
+
+    def learned(self, rows: Rows) -> Knowledge:
+        """Knowing more."""
+        seen = joined(self.seen, rows)
+        return self if seen is self.seen else replace(self, seen=seen)
+
+    def brought(self, known: Rows, shared: bool, everywhere: bool) -> Knowledge:
+        """After a proxy fence for shared memory, global memory or both."""
+        first, second = self.proxied
+        return replace(
+            self,
+            proxied=(
+                joined(first, known) if shared or everywhere else first,
+                joined(second, known) if not shared or everywhere else second,
+            ),
         )
-
-
-def _both(a: tuple[Rows, Rows], b: tuple[Rows, Rows]) -> tuple[Rows, Rows]:
-    return joined(a[0], b[0]), joined(a[1], b[1])

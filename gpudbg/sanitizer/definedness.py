@@ -19,10 +19,12 @@ import numpy.typing as npt
 from gpudbg.bits import lanes_of
 from gpudbg.isa.operands import PT, RZ, Address, Imm, Pred, Reg
 from gpudbg.mem.lanes import FULL, bools
+from gpudbg.mem.windows import RANK_SHIFT, WINDOW_BYTES
 from gpudbg.sanitizer.barriers import shuffle_sources
 from gpudbg.sanitizer.facts import data_of
 from gpudbg.sanitizer.findings import CheckFinding, Severity
 from gpudbg.sanitizer.monitor import ExecutedInstruction, RunCheck, Touch
+from gpudbg.sm.asynchronous.events import ByteRuns, CopyTold, MbarrierBegun
 
 if TYPE_CHECKING:
     from gpudbg.mem.device import Allocation, DeviceMemory
@@ -233,6 +235,14 @@ class DefinednessCheck(RunCheck):
 
     # ---- memory --------------------------------------------------------------------------
     def executed(self, step: ExecutedInstruction) -> None:
+        for event in step.events:
+            if isinstance(event, CopyTold):
+                self._copied(step, event)
+            elif isinstance(event, MbarrierBegun):
+                self._cta(event.home)[event.offset : event.offset + 8] = 0
+        if step.insn.op == "LDGSTS":
+            self._copied_by_lane(step)
+            return
         for touch in step.touches:
             if touch.kind == "load":
                 self._load(step, touch)
@@ -240,6 +250,47 @@ class DefinednessCheck(RunCheck):
                 self._store(step, touch)
             else:
                 self._atomic(step, touch)
+
+    def _copied(self, step: ExecutedInstruction, event: CopyTold) -> None:
+        """A copy moves what is undefined of its bytes, where it moves a range to a range."""
+        source = event.reads[0] if len(event.reads) == 1 else None
+        for target, _ in event.writes:
+            row, base = self._bytes(target)
+            if row is None:
+                continue
+            if source is not None and len(source.starts) == len(target.starts) == 1:
+                marks, at = self._bytes(source)
+                size = target.high - target.low
+                if event.reduces or size != source.high - source.low:
+                    continue
+                first = target.low - base
+                row[first : first + size] = (
+                    0 if marks is None else marks[source.low - at : source.high - at]
+                )
+                continue
+            for start, end in zip(target.starts.tolist(), target.ends.tolist(), strict=True):
+                row[start - base : end - base] = 0
+
+    def _bytes(self, extent: ByteRuns) -> tuple[U8 | None, int]:
+        """Marks of the memory that a range is in, and the address of the first."""
+        if extent.home is not None:
+            return self._cta(extent.home), 0
+        found = self._memory.find(extent.low)
+        return (None, 0) if found is None else (self._global.row(found), found.base)
+
+    def _copied_by_lane(self, step: ExecutedInstruction) -> None:
+        """Each lane copies a few bytes from global to shared memory, zeros where it reads none."""
+        loads = [t for t in step.touches if t.kind == "load"]
+        for store in (t for t in step.touches if t.kind == "store"):
+            source = loads[0] if len(loads) == 1 and loads[0].size == store.size else None
+            for lane, address in store.by_lane():
+                marks, at = self._row(step, store, lane, address)
+                assert marks is not None
+                marks[at : at + store.size] = 0
+                if source is not None and source.lanes >> lane & 1:
+                    row, first = self._row(step, source, lane, int(source.addresses[lane]))
+                    if row is not None:
+                        marks[at : at + store.size] = row[first : first + store.size]
 
     def _load(self, step: ExecutedInstruction, touch: Touch) -> None:
         destination = step.insn.o.get("d")
@@ -279,6 +330,11 @@ class DefinednessCheck(RunCheck):
         """Where the marks of an access are, and at which index."""
         if touch.space == "shared":
             return self._cta(step.warp.cta), address
+        if touch.space == "cluster":
+            ctas, rank = step.warp.cta.cluster.ctas, address >> RANK_SHIFT
+            if rank >= len(ctas):
+                return None, 0
+            return self._cta(ctas[rank]), address & (WINDOW_BYTES - 1)
         if touch.space == "local":
             rows = self._shadow(step.warp).local
             found = rows.get(address >> 8 << 5 | lane)
@@ -332,12 +388,13 @@ class DefinednessCheck(RunCheck):
 
     # ---- reports -------------------------------------------------------------------------
     def _origin(self, pc: int, touch: Touch) -> int:
-        key = (pc, touch.space)
+        space = "shared" if touch.space == "cluster" else touch.space
+        key = (pc, space)
         found = self._known.get(key)
         if found is None:
             address = touch.by_lane()[0][1]
             found = self._known[key] = len(self._origins)
-            self._origins.append(ValueOrigin(pc, touch.space, address, touch.size))
+            self._origins.append(ValueOrigin(pc, space, address, touch.size))
         return found
 
     def _decides(self, cause: str, warp: WarpState, pc: int, lanes: int, origin: int) -> None:

@@ -30,12 +30,16 @@ class Facts:
         strong: scope of its accesses where they are strong, or NONE.
         warp_sync: it synchronises lanes of the warp.
         shuffles: it reads other lanes' registers or predicates.
+        takes: it makes strong reads before it acquire.
+        read_only: it loads through the path of memory that nobody writes.
     """
 
     fence: int = NONE
     strong: int = NONE
     warp_sync: bool = False
     shuffles: bool = False
+    takes: bool = False
+    read_only: bool = False
 
 
 def facts_of(insn: Any) -> Facts:
@@ -58,6 +62,8 @@ def _facts(op: str, suffixes: tuple[str, ...]) -> Facts:
     if op in ("WARPSYNC", "NOP"):
         # `__syncwarp` of lanes that are together is a NOP (inferred).
         return Facts(warp_sync=True)
+    if op == "CCTL" and "IVALL" in suffixes:
+        return Facts(takes=True)
     if op in ("SHFL", "VOTE", "MATCH", "REDUX"):
         return Facts(shuffles=True)
     if op in ("ATOM", "ATOMG", "RED", "ATOMS", "SURED", "SUATOM", "REDG"):
@@ -67,6 +73,8 @@ def _facts(op: str, suffixes: tuple[str, ...]) -> Facts:
             return Facts(strong=max(named, default=SYS))
         if "CV" in suffixes or "WT" in suffixes:
             return Facts(strong=SYS)
+        if "CONSTANT" in suffixes:
+            return Facts(read_only=True)
     return Facts()
 
 

@@ -46,7 +46,8 @@ class FindingAccess:
     """One side of a finding: who did what where.
 
     Attributes:
-        kind: load, store, atomic, free, malloc, barrier, exchange, use.
+        kind: load, store, atomic, free, malloc, barrier, exchange, use; copy_read, copy_write,
+            gmma_read, entry, exit, wait, arrive, init, inval.
         pc: code address; `offset`: from the begin of the kernel's section.
         function, file, line: where it is in the source, None (line, file) without a line table.
         inlined: the calls that were inlined here, as text, innermost first.
@@ -54,6 +55,8 @@ class FindingAccess:
         address, size: of the access; None where it has none.
         strong: whether the memory model calls it strong.
         value: what was stored, where it is known.
+        agent: thread, or what makes the access in its stead: copy, bulk, gmma, remote.
+        state: of such an access, what completes it: "group 2, committed, not waited for".
     """
 
     kind: str
@@ -71,6 +74,13 @@ class FindingAccess:
     size: int | None = None
     strong: bool = False
     value: int | None = None
+    agent: str = "thread"
+    state: str = ""
+
+    @property
+    def issuer(self) -> tuple[int, int, int]:
+        """The thread that issued it."""
+        return self.thread
 
     @property
     def place(self) -> str:
@@ -92,7 +102,8 @@ class CheckFinding:
     Attributes:
         kind: a key of `RULES`; `cause` is the finer word.
         space: global, shared, local, const, surface, texture, register, or None.
-        relation: of races: lanes (of a warp), warps (of a block), blocks.
+        relation: of races: own (a thread and its own copy), lanes (of a warp), warps (of a block),
+            blocks, launches.
         accesses: races and uses after a free have two.
         count: how often it was seen; `bytes`: leaked.
         allocation: which memory, and where relative to it.
@@ -145,6 +156,8 @@ class CheckFinding:
             at = f" at 0x{access.address:x}" if access.address is not None else ""
             size = f"{access.size}-byte " if access.size else ""
             lines.append(f"  {size}{access.kind}{at}  {access.place}  by {access.who}")
+            if access.state:
+                lines.append(f"      {access.state}")
             lines += [f"      inlined at {call}" for call in access.inlined]
         if self.allocation:
             lines.append(f"  {self.allocation}")

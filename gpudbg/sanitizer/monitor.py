@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from gpudbg.sm.observer import Observer
 
 if TYPE_CHECKING:
     from gpudbg.mem.faults import MemoryFault
+    from gpudbg.sm.asynchronous.events import AsyncEvent
     from gpudbg.sm.barriers.phase import Arrival
     from gpudbg.sm.events import WarpFault
     from gpudbg.sm.state import Cta, WarpState
@@ -54,7 +55,8 @@ class ExecutedInstruction:
     Attributes:
         warp, pc, insn: which.
         active: mask of the lanes that were active, `lanes` of those whose guard held.
-        touches: its accesses.
+        touches: its accesses; of copies of ranges, which are told of as events, none.
+        events: what it did beside the threads.
     """
 
     warp: WarpState
@@ -63,6 +65,7 @@ class ExecutedInstruction:
     active: int
     lanes: int
     touches: list[Touch] = field(default_factory=list)
+    events: list[AsyncEvent] = field(default_factory=list)
 
 
 class RunCheck:
@@ -97,6 +100,12 @@ class RunCheck:
         """The last warp of a CTA has ended."""
 
 
+TOLD_AS_EVENTS: Final = frozenset(
+    ("SYNCS", "ARRIVES", "UBLKCP", "UBLKRED", "UTMALDG", "UTMASTG", "UTMAREDG", "STAS", "REDAS")
+)
+"""Instructions whose accesses are told of as events, not lane by lane."""
+
+
 def _hooks(checks: Sequence[RunCheck], name: str) -> tuple[Any, ...]:
     """Methods of the checks that do something."""
     base = getattr(RunCheck, name)
@@ -127,7 +136,7 @@ class Monitor(Observer):
         self, warp: WarpState, space: str, kind: str, address: Any, lanes: int, size: int
     ) -> None:
         step = self._step
-        if step is None or not lanes:
+        if step is None or not lanes or step.insn.op in TOLD_AS_EVENTS:
             return
         where = np.broadcast_to(np.asarray(address), 32).astype(np.uint64)
         if space != "generic":
@@ -147,8 +156,13 @@ class Monitor(Observer):
             return
         # The access is made again without the guilty lanes.
         step.touches.clear()
+        step.events.clear()
         for check in self._checks:
             check.refused(step, fault, access, size)
+
+    def asynchronous(self, warp: WarpState, event: AsyncEvent) -> None:
+        if self._step is not None:
+            self._step.events.append(event)
 
     def finish(self) -> None:
         """The last instruction has taken effect."""

@@ -12,18 +12,28 @@ accesses are ordered.  From sm_70 on, and with `portable`, only `__syncwarp` ord
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpudbg.bits import lanes_of
-from gpudbg.mem.lanes import bools
+from gpudbg.mem.windows import RANK_SHIFT, WINDOW_BYTES
 from gpudbg.sanitizer.clocks import EMPTY, Knowledge, Row, Rows, joined
 from gpudbg.sanitizer.facts import CTA, GPU, NONE, Facts, data_of, facts_of
-from gpudbg.sanitizer.findings import CheckFinding, FindingAccess
 from gpudbg.sanitizer.monitor import ExecutedInstruction, RunCheck, Touch
+from gpudbg.sanitizer.race_records import (
+    MOST_RECORDS,
+    AccessRecord,
+    Agent,
+    Cell,
+    granules,
+    keep,
+    unordered,
+)
+from gpudbg.sanitizer.race_reports import RaceReports, Verdict
+from gpudbg.sanitizer.warp_clocks import ClockGroup, WarpClock
 from gpudbg.sm.state import RZ
 
 if TYPE_CHECKING:
@@ -35,101 +45,6 @@ if TYPE_CHECKING:
 
 MOST_WARPS = 64
 """Warps that a CTA can have: a warp's number in the grid is its CTA's times this, plus its own."""
-MOST_RECORDS = 24
-"""Records of writes that a granule keeps beside those that are not ordered."""
-
-
-@dataclass(slots=True)
-class AccessRecord:
-    """One warp instruction's access to a granule."""
-
-    warp: int
-    lanes: int
-    tick: int
-    bytes: int
-    pc: int
-    strong: int
-    kind: str
-    value: int | None
-    state: WarpState
-    block: int
-
-
-@dataclass(slots=True)
-class Cell:
-    """What is kept of four bytes."""
-
-    writes: list[AccessRecord] = field(default_factory=list)
-    reads: list[AccessRecord] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class ClockGroup:
-    """Lanes of a warp that know the same.
-
-    Attributes:
-        lanes: mask.
-        own: of the warp's own lanes, ticks up to which their work is known.
-        known: all lanes of the group are known up to this tick beside what `own` says.
-    """
-
-    lanes: int
-    own: Row
-    knowledge: Knowledge
-    known: int = 0
-
-    def row(self) -> Row:
-        """What is known of the warp's own lanes."""
-        if self.known:
-            np.maximum(self.own, self.known, out=self.own, where=bools(self.lanes))
-        return self.own
-
-    def copy(self, lanes: int) -> ClockGroup:
-        """The same for some of its lanes."""
-        return ClockGroup(lanes, self.row().copy(), self.knowledge)
-
-    def whole(self, warp: int) -> Knowledge:
-        """What is known, the warp's own lanes included."""
-        seen = {**self.knowledge.seen, warp: self.row().copy()}
-        return Knowledge(seen, self.knowledge.released, self.knowledge.acquired)
-
-
-@dataclass(slots=True)
-class WarpClock:
-    """The groups of a warp, and how many instructions it has executed."""
-
-    number: int
-    groups: list[ClockGroup]
-    tick: int = 0
-
-    def group(self, lanes: int) -> ClockGroup:
-        """The group of exactly these lanes, which know together what each knew."""
-        for group in self.groups:
-            if group.lanes == lanes:
-                return group
-        made: ClockGroup | None = None
-        rest = []
-        for group in self.groups:
-            common = group.lanes & lanes
-            if not common:
-                rest.append(group)
-                continue
-            part = group.copy(common)
-            if group.lanes != common:
-                part_rest = group.copy(group.lanes & ~common)
-                rest.append(part_rest)
-            made = part if made is None else _together(made, part)
-        if made is None:
-            made = ClockGroup(lanes, np.zeros(32, np.int64), Knowledge(EMPTY))
-        made.lanes = lanes
-        self.groups = [*rest, made]
-        return made
-
-
-def _together(a: ClockGroup, b: ClockGroup) -> ClockGroup:
-    return ClockGroup(
-        a.lanes | b.lanes, np.maximum(a.row(), b.row()), a.knowledge.join(b.knowledge)
-    )
 
 
 @dataclass(slots=True)
@@ -170,12 +85,13 @@ class RaceCheck(RunCheck):
         volatile_data: bool = False,
         portable_only: bool = False,
     ) -> None:
-        self._findings, self._places, self._memory = findings, places, memory
+        self._memory = memory
+        self._reports = RaceReports(findings, places, memory, portable_only=portable_only)
         self._lock_step, self._emulated = lock_step, emulated
-        self._volatile_data, self._portable_only = volatile_data, portable_only
+        self._volatile_data = volatile_data
         self._warps: dict[int, WarpClock] = {}
         self._phases: dict[tuple[int, int], Phase] = {}
-        self._waits: dict[int, tuple[int, int]] = {}
+        self._waits: dict[int, list[tuple[tuple[int, int], int]]] = {}
         self._shared: dict[int, dict[int, Cell]] = {}
         self._global: dict[int, Cell] = {}
         self._released: dict[Hashable, list[Release]] = {}
@@ -198,9 +114,11 @@ class RaceCheck(RunCheck):
 
     def executed(self, step: ExecutedInstruction) -> None:
         clock = self._clock(step.warp)
-        wait = self._waits.get(clock.number)
-        if wait is not None:
-            self._complete(wait)
+        for key, lanes in self._waits.get(clock.number, ()):
+            if lanes & step.active:
+                # They go on: the barrier let them.
+                self._complete(key)
+                break
         facts = facts_of(step.insn)
         if self._lock_step:
             group = clock.group(step.active)
@@ -211,10 +129,18 @@ class RaceCheck(RunCheck):
         if facts.fence:
             self._fence(clock, step, facts.fence)
         elif facts.warp_sync and not self._lock_step:
-            clock.group(step.active).known = clock.tick
+            self._warp_sync(clock, step)
+        self._accesses(clock, step, facts)
+
+    def _accesses(self, clock: WarpClock, step: ExecutedInstruction, facts: Facts) -> None:
+        """What an instruction touches."""
         for touch in step.touches:
             if touch.space != "local":
                 self._touch(clock, step, touch, facts)
+
+    def _warp_sync(self, clock: WarpClock, step: ExecutedInstruction) -> None:
+        """Lanes have come to know of one another."""
+        clock.group(step.active).known = clock.tick
 
     def _fence(self, clock: WarpClock, step: ExecutedInstruction, scope: int) -> None:
         if self._lock_step:
@@ -236,19 +162,17 @@ class RaceCheck(RunCheck):
         key = (cta.number, arrival.barrier)
         phase = self._phases.setdefault(key, Phase())
         lanes = step.active if self._lock_step else arrival.lanes
-        group = clock.group(lanes)
         if self._lock_step:
+            group = clock.group(lanes)
             group.known = clock.tick
-        mine = group.whole(clock.number)
-        if not self._lock_step:
+            phase.knowledge = phase.knowledge.join(group.whole(clock.number))
+        else:
             # What each lane has done is released, though lanes do not know of one another.
-            row = mine.seen[clock.number].copy()
-            row[bools(lanes)] = clock.tick
-            mine = Knowledge({**mine.seen, clock.number: row}, mine.released, mine.acquired)
-        phase.knowledge = phase.knowledge.join(mine)
+            for group, part in clock.of(lanes):
+                phase.knowledge = phase.knowledge.join(clock.published(group, part))
         if arrival.mode != "ARV":
             phase.waiting.append((clock, lanes))
-            self._waits[clock.number] = key
+            self._waits.setdefault(clock.number, []).append((key, lanes))
         if not cta.barriers.slots[arrival.barrier].arrived:
             self._complete(key)
 
@@ -257,7 +181,8 @@ class RaceCheck(RunCheck):
         phase = self._phases.pop(key, None)
         for clock, lanes in phase.waiting if phase is not None else ():
             assert phase is not None
-            self._waits.pop(clock.number, None)
+            waits = self._waits.get(clock.number, [])
+            waits[:] = [w for w in waits if w[0] != key]
             group = clock.group(lanes)
             group.knowledge = group.knowledge.join(phase.knowledge)
             own = group.knowledge.seen.get(clock.number)
@@ -273,32 +198,62 @@ class RaceCheck(RunCheck):
             strong = GPU
         if self._volatile_data and touch.kind != "atomic":
             strong = NONE
-        cells = self._cells(step, touch)
         reads, writes = touch.kind != "store", touch.kind != "load"
         if strong and reads and self._released:
             self._acquire(clock, step, touch)
-        for number, bytes_, lanes in _granules(touch):
-            cell = cells.get(number)
-            if cell is None:
-                cell = cells[number] = Cell()
-            group = clock.group(step.active) if self._lock_step else self._of_lane(clock, lanes)
-            value = self._value(step, touch.space, number) if writes else None
-            row = group.row()
-            made = AccessRecord(
-                clock.number, lanes, clock.tick, bytes_, step.pc, strong, touch.kind, value,
-                step.warp, step.warp.cta.number,
-            )  # fmt: skip
-            self._compare(made, cell.writes, group, row, touch.space, number)
-            if writes:
-                self._compare(made, cell.reads, group, row, touch.space, number)
-                if lanes & lanes - 1 and touch.kind != "atomic":
-                    same = _same_data(step, touch, number, lanes)
-                    self._report(made, made, touch.space, number, same)
-            _keep(cell.writes if writes else cell.reads, made)
-            if writes and not strong:
-                _forget(cell, made, group, row)
+        for home, part in self._homes(step, touch):
+            cells = self._cells(home)
+            for number, bytes_, lanes in granules(part):
+                value = self._value(home, number) if writes else None
+                for some, agent in self._agents(clock, step, lanes):
+                    made = AccessRecord(
+                        clock.number, some, clock.tick, bytes_, step.pc, strong, touch.kind,
+                        value, step.warp, step.warp.cta.number, touch.size, agent,
+                        facts.read_only,
+                    )  # fmt: skip
+                    self._record(clock, step, cells, number, made)
+                if writes and lanes & lanes - 1 and touch.kind != "atomic":
+                    same = _same_data(step, part, number, lanes)
+                    self._reports.same_instruction(made, _space(home), number, same)
         if strong and writes:
             self._release(clock, step, touch)
+
+    def _agents(
+        self, clock: WarpClock, step: ExecutedInstruction, lanes: int
+    ) -> list[tuple[int, Agent | None]]:
+        """Who makes the accesses of lanes: None, they themselves."""
+        return [(lanes, None)]
+
+    def _record(
+        self, clock: WarpClock, step: ExecutedInstruction, cells: dict[int, Cell], number: int,
+        made: AccessRecord,
+    ) -> None:  # fmt: skip
+        """Compare an access to a granule with those before it, and keep it."""
+        cell = cells.get(number)
+        if cell is None:
+            cell = cells[number] = Cell()
+        group = clock.group(step.active) if self._lock_step else self._of_lane(clock, made.lanes)
+        row, known = group.row(), group.knowledge
+        space = "global" if cells is self._global else "shared"
+        for old in (*cell.writes, *cell.reads) if made.writes else cell.writes:
+            if old.bytes & made.bytes:
+                verdict = self._judge(old, made, known, row, space)
+                if verdict is not None:
+                    self._reports.add(old, made, verdict, space, number)
+        keep(cell.writes if made.writes else cell.reads, made)
+        if made.writes and not made.strong:
+            _forget(cell, made, known.seen, row)
+
+    def _judge(
+        self, old: AccessRecord, made: AccessRecord, known: Knowledge, row: Row, space: str
+    ) -> Verdict | None:
+        """Whether and how an access races with an earlier one that it overlaps."""
+        if old.strong and made.strong and old.bytes == made.bytes and old.size == made.size:
+            if old.block == made.block or (old.strong > CTA and made.strong > CTA):
+                return None
+        if not unordered(old, made, known.seen, row):
+            return None
+        return Verdict.of(old, made)
 
     def _of_lane(self, clock: WarpClock, lanes: int) -> ClockGroup:
         first = lanes & -lanes
@@ -307,14 +262,31 @@ class RaceCheck(RunCheck):
                 return group
         return clock.group(first)
 
-    def _cells(self, step: ExecutedInstruction, touch: Touch) -> dict[int, Cell]:
+    def _homes(self, step: ExecutedInstruction, touch: Touch) -> list[tuple[Cta | None, Touch]]:
+        """Whose memory an access goes to, None global memory, and what goes there."""
+        if touch.space == "global":
+            return [(None, touch)]
+        cta = step.warp.cta
         if touch.space == "shared":
-            return self._shared.setdefault(step.warp.cta.number, {})
-        return self._global
+            return [(cta, touch)]
+        found: dict[int, int] = {}
+        for lane, address in touch.by_lane():
+            rank = address >> RANK_SHIFT
+            found[rank] = found.get(rank, 0) | 1 << lane
+        offsets = touch.addresses & np.uint64(WINDOW_BYTES - 1)
+        ctas = cta.cluster.ctas
+        return [
+            (ctas[rank], Touch("shared", touch.kind, touch.size, lanes, offsets))
+            for rank, lanes in found.items()
+            if rank < len(ctas)
+        ]
 
-    def _value(self, step: ExecutedInstruction, space: str, number: int) -> int | None:
-        if space == "shared":
-            data = step.warp.cta.shared.data[4 * number : 4 * number + 4]
+    def _cells(self, home: Cta | None) -> dict[int, Cell]:
+        return self._global if home is None else self._shared.setdefault(home.number, {})
+
+    def _value(self, home: Cta | None, number: int) -> int | None:
+        if home is not None:
+            data = home.shared.data[4 * number : 4 * number + 4]
         else:
             found = self._memory.find(4 * number)
             if found is None:
@@ -323,45 +295,12 @@ class RaceCheck(RunCheck):
             data = found.data[at : at + 4]
         return int.from_bytes(data.tobytes(), "little")
 
-    def _compare(
-        self,
-        made: AccessRecord,
-        records: list[AccessRecord],
-        group: ClockGroup,
-        row: Row,
-        space: str,
-        number: int,
-    ) -> None:
-        for old in records:
-            if not old.bytes & made.bytes:
-                continue
-            if old.strong and made.strong and old.bytes == made.bytes:
-                if old.block == made.block or (old.strong > CTA and made.strong > CTA):
-                    continue
-            if not self._unordered(old, made, group, row):
-                continue
-            self._report(old, made, space, number)
-
-    @staticmethod
-    def _unordered(old: AccessRecord, made: AccessRecord, group: ClockGroup, row: Row) -> int:
-        """Lanes of an earlier access that are not known to happen before this one."""
-        known = row if old.warp == made.warp else group.knowledge.seen.get(old.warp)
-        if known is None:
-            return old.lanes
-        found = 0
-        for lane in lanes_of(old.lanes):
-            if known[lane] < old.tick:
-                found |= 1 << lane
-        # A lane does not race with itself.
-        if old.warp == made.warp and found == made.lanes and not found & found - 1:
-            return 0
-        return found
-
     # ---- strong accesses ---------------------------------------------------------------
     def _keys(self, step: ExecutedInstruction, touch: Touch) -> Iterator[tuple[int, Hashable]]:
-        home = step.warp.cta.number if touch.space == "shared" else None
-        for lane, address in touch.by_lane():
-            yield lane, (home, address)
+        for home, part in self._homes(step, touch):
+            number = None if home is None else home.number
+            for lane, address in part.by_lane():
+                yield lane, (number, address)
 
     def _acquire(self, clock: WarpClock, step: ExecutedInstruction, touch: Touch) -> None:
         block = step.warp.cta.number
@@ -391,78 +330,9 @@ class RaceCheck(RunCheck):
                     )
                 row.append(made)
 
-    # ---- reports -----------------------------------------------------------------------
-    def _report(
-        self, old: AccessRecord, made: AccessRecord, space: str, number: int, same: bool = False
-    ) -> None:
-        if old.block != made.block:
-            relation = "blocks"
-        else:
-            relation = "lanes" if old.warp == made.warp else "warps"
-        severity, cause = "error", "same_value" if same else _cause(old, made)
-        if self._portable_only:
-            severity, cause = "note", "warp_synchronous"
-        elif cause == "same_value":
-            severity = "warning"
-        pcs = frozenset((old.pc, made.pc))
-        key = ("race", space, pcs, relation, severity == "note")
 
-        def make() -> CheckFinding:
-            return self._finding(old, made, space, number, relation, severity, cause)
-
-        held = self._findings.get(key)
-        if held is not None and held.severity == "warning" and severity == "error":
-            self._findings.worsen(key, make)
-        self._findings.add(key, make)
-
-    def _finding(
-        self, old: AccessRecord, made: AccessRecord, space: str, number: int, relation: str,
-        severity: Any, cause: str,
-    ) -> CheckFinding:  # fmt: skip
-        # Two lanes of one instruction are two sides, too.
-        first = lanes_of(old.lanes)
-        lane = next(iter(first))
-        others = [n for n in lanes_of(made.lanes) if old is not made or n != lane]
-        sides = (
-            self._side(old, lane, number),
-            self._side(made, others[0] if others else lane, number),
-        )
-        text = _sentence(sides, relation, cause)
-        allocation = self._memory.describe(4 * number) if space == "global" else ""
-        return CheckFinding(
-            "race", severity, cause, space, relation, sides,
-            allocation=allocation, where=text, fix=_FIXES.get(relation, ""),
-        )  # fmt: skip
-
-    def _side(self, record: AccessRecord, lane: int, number: int) -> FindingAccess:
-        low = (record.bytes & -record.bytes).bit_length() - 1
-        return self._places.access(
-            record.kind, record.pc, record.state, lane,
-            address=4 * number + low, size=record.bytes.bit_count(),
-            strong=bool(record.strong), value=record.value,
-        )  # fmt: skip
-
-
-_FIXES = {
-    "lanes": "__syncwarp() between the two, or an atomic",
-    "warps": "__syncthreads() between the two, or an atomic",
-    "blocks": "two launches, an atomic, or a flag with fences (__threadfence) on both sides",
-}
-
-
-def _cause(old: AccessRecord, made: AccessRecord) -> str:
-    if old.strong and made.strong:
-        return "scope" if old.bytes == made.bytes else "atomic_plain"
-    if "atomic" in (old.kind, made.kind):
-        return "atomic_plain"
-    if old.kind == made.kind == "store":
-        both = old.bytes & made.bytes
-        mask = sum(0xFF << 8 * n for n in range(4) if both >> n & 1)
-        known = old.value is not None and made.value is not None
-        if old is not made and known and not (old.value ^ made.value) & mask:  # type: ignore[operator]
-            return "same_value"
-        return "write_write"
-    return "read_write"
+def _space(home: Cta | None) -> str:
+    return "global" if home is None else "shared"
 
 
 def _same_data(step: ExecutedInstruction, touch: Touch, number: int, lanes: int) -> bool:
@@ -480,58 +350,14 @@ def _same_data(step: ExecutedInstruction, touch: Touch, number: int, lanes: int)
     return len(low) == 1
 
 
-def _sentence(sides: tuple[FindingAccess, FindingAccess], relation: str, cause: str) -> str:
-    a, b = sides
-    words = {"load": "reads", "store": "writes", "atomic": "atomically updates"}
-    who = {
-        "lanes": "another thread of its warp",
-        "warps": "a thread of another warp",
-        "blocks": "a thread of another block",
-    }[relation]
-    text = f"{a.place} {words[a.kind]} what {who} {words[b.kind]} at {b.place}, in no order"
-    return text + (" (both the same value)" if cause == "same_value" else "")
-
-
-def _granules(touch: Touch) -> list[tuple[int, int, int]]:
-    """(address / 4, mask of its bytes, lanes) of everything an access touches."""
-    found: dict[tuple[int, int], int] = {}
-    size = touch.size
-    for lane, address in touch.by_lane():
-        bit, end = 1 << lane, address + size
-        number = address >> 2
-        while number << 2 < end:
-            low, high = max(address, number << 2), min(end, (number << 2) + 4)
-            mask = ((1 << high - low) - 1) << (low & 3)
-            key = (number, mask)
-            found[key] = found.get(key, 0) | bit
-            number += 1
-    return [(number, mask, lanes) for (number, mask), lanes in found.items()]
-
-
-def _keep(records: list[AccessRecord], made: AccessRecord) -> None:
-    """A new record in place of those it supersedes."""
-    for n, old in enumerate(records):
-        if (
-            old.pc == made.pc
-            and old.warp == made.warp
-            and not old.lanes & ~made.lanes
-            and not old.bytes & ~made.bytes
-            and old.strong == made.strong
-        ):
-            records[n] = made
-            return
-    records.append(made)
-
-
-def _forget(cell: Cell, made: AccessRecord, group: ClockGroup, row: Row) -> None:
+def _forget(cell: Cell, made: AccessRecord, known: Rows, row: Row) -> None:
     """Drop what a write comes after: who races with that races with the write, too."""
-    unordered = RaceCheck._unordered
-    cell.reads = [r for r in cell.reads if r.bytes & ~made.bytes or unordered(r, made, group, row)]
+    cell.reads = [r for r in cell.reads if r.bytes & ~made.bytes or unordered(r, made, known, row)]
     if len(cell.writes) > MOST_RECORDS:
         cell.writes = [
             r
             for r in cell.writes
-            if r is made or r.bytes & ~made.bytes or unordered(r, made, group, row)
+            if r is made or r.bytes & ~made.bytes or unordered(r, made, known, row)
         ]
 
 
@@ -554,5 +380,3 @@ def emulated_atomics(instructions: Sequence[tuple[int, Any]]) -> frozenset[int]:
 
 _LOOP = 24
 """Instructions around a compare-and-swap among which the load of its loop is looked for."""
-
-Maker = Callable[[], CheckFinding]

@@ -20,6 +20,7 @@ from gpudbg.debug.stops.stop import DeadlockStop, ExitStop
 from gpudbg.errors import DecodeError, ModelGap, UsageError
 from gpudbg.isa.family import decode
 from gpudbg.isa.layout import instructions
+from gpudbg.sanitizer.async_races import AsyncRaceCheck
 from gpudbg.sanitizer.barriers import BarrierCheck
 from gpudbg.sanitizer.collector import FindingCollector
 from gpudbg.sanitizer.definedness import DefinednessCheck, GlobalShadow
@@ -31,6 +32,7 @@ from gpudbg.sanitizer.findings import (
     PerfSite,
     Severity,
 )
+from gpudbg.sanitizer.mbarrier_findings import MbarrierFindings
 from gpudbg.sanitizer.memory import HeapSites, MemoryCheck, report_leaks
 from gpudbg.sanitizer.monitor import Monitor, RunCheck
 from gpudbg.sanitizer.performance import PerformanceCheck
@@ -157,7 +159,7 @@ def check_plan(
             kept.restore()
     return replace(
         run.report(),
-        findings=rules.applied(findings.sorted()),
+        findings=rules.applied(_without_consequences(findings.sorted())),
         schedules_run=schedules,
         seconds=time.perf_counter() - begin,
         unused=rules.unused(),
@@ -219,7 +221,7 @@ class _Run:
         hazards = session.check("hazards") if "hazards" in self.options.checks else None
         with session.subscribe(monitor):
             try:
-                stop = session.run(max_instructions=self.limit)
+                stop = session.runner.run(self.limit, prove_hangs=True)
             except ModelGap as gap:
                 self.gap = str(gap)
                 return False
@@ -241,8 +243,16 @@ class _Run:
         members: list[RunCheck] = [sites]
         if "memory" in options.checks:
             members.append(MemoryCheck(findings, places, memory, sites.freed))
-        if "race" in options.checks:
-            lock_step = not is_wide(self.program.device.arch)
+        lock_step = not is_wide(self.program.device.arch)
+        if not lock_step and ("race" in options.checks or "sync" in options.checks):
+            sync = MbarrierFindings(findings, places) if "sync" in options.checks else None
+            members.append(
+                AsyncRaceCheck(
+                    findings, places, memory, emulated=emulated_atomics(list(_code(session))),
+                    volatile_data=options.volatile_data, races="race" in options.checks, sync=sync,
+                )
+            )  # fmt: skip
+        elif "race" in options.checks:
             emulated = emulated_atomics(list(_code(session)))
             members.append(
                 RaceCheck(
@@ -332,6 +342,19 @@ def _code(session: DebugSession) -> Iterator[tuple[int, Any]]:
     for pc, word, _ in instructions(image.code, layout, image.base):
         with suppress(DecodeError):
             yield pc, decode(word, program.arch)
+
+
+def _without_consequences(found: Sequence[CheckFinding]) -> tuple[CheckFinding, ...]:
+    """Findings less loads of what a copy or another block, which they race with, has yet to
+    write."""
+    racing = {
+        access.pc
+        for finding in found
+        if finding.kind == "race" and finding.space == "shared"
+        if finding.relation == "blocks" or any(a.agent != "thread" for a in finding.accesses)
+        for access in finding.accesses
+    }
+    return tuple(f for f in found if f.kind != "uninitialised" or f.accesses[0].pc not in racing)
 
 
 def _hazard(hazard: Any) -> CheckFinding:

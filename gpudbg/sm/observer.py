@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     # Programs are loaded without the machine, which takes its time.
     from gpudbg.mem.faults import MemoryFault
+    from gpudbg.sm.asynchronous.events import AsyncEvent
     from gpudbg.sm.barriers.phase import Arrival
     from gpudbg.sm.events import WarpFault
     from gpudbg.sm.state import Cta, WarpState
@@ -23,6 +24,7 @@ EVENTS = (
     "access",
     "accesses",
     "refused",
+    "asynchronous",
     "barrier",
     "trap",
     "fault",
@@ -31,6 +33,10 @@ EVENTS = (
     "cta_begin",
     "cta_end",
 )
+
+
+_STEPPED = ("instruction", "access", "refused", "asynchronous")
+"""Events that take the step engine."""
 
 
 class Observer:
@@ -89,6 +95,10 @@ class Observer:
         With an observer that wants this event such an access ends nobody: these lanes are left
         out, their loads give 0, and the instruction goes on.
         """
+
+    def asynchronous(self, warp: WarpState, event: AsyncEvent) -> None:
+        """Copies, mbarriers and products beside the threads, as the step engine carries them out:
+        a record of `sm/asynchronous/events.py`."""
 
     def barrier(self, warp: WarpState, arrival: Arrival, released: list[WarpState]) -> None:
         """After a BAR; `released` are the warps it set free."""
@@ -155,7 +165,7 @@ class Observers:
             for event in EVENTS
         }
 
-        self.steps = any(self.hooks[event] for event in ("instruction", "access", "refused"))
+        self.steps = any(self.hooks[event] for event in _STEPPED)
         self._heard = frozenset(event for event in EVENTS if self.hooks[event])
         if trace is not None:
             trace.readers = self.hooks["instructions"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from gpudbg.formats.initdata import dtype_of
 from tests.kernel_cases import DATA, contents
 
 FOLDER = DATA / "checks"
+BESIDE = DATA / "checks-async"
+"""Cases of code of sm_80 and later, and of views."""
 SEVERE = ("error", "warning")
 SAME_SPACE = {"register": ("register", "local"), "surface": ("surface", "global", "texture")}
 
@@ -24,10 +27,13 @@ class Case:
 
     kernel: str
     data: dict[str, Any]
+    arch: str = "sm_52"
+    folder: Path = FOLDER
 
     @property
     def id(self) -> str:
-        return f"{self.kernel}-{self.data['name']}"
+        name = f"{self.kernel}-{self.data['name']}"
+        return name if self.folder is FOLDER else f"{name}-{self.arch}"
 
     @property
     def checks(self) -> dict[str, Any]:
@@ -43,15 +49,33 @@ def cases() -> Iterator[Case]:
             yield Case(spec["kernel"], data)
 
 
+def cases_beside() -> Iterator[Case]:
+    """All of `BESIDE`, by kernel and architecture."""
+    for file in sorted(BESIDE.glob("*.json")):
+        spec = json.loads(file.read_text())
+        for arch in spec["archs"]:
+            for data in spec["cases"]:
+                yield Case(spec["kernel"], data, arch, BESIDE)
+
+
 def prepare(case: Case) -> tuple[Any, dict[str, Any], list[dict[str, Any]]]:
     """(program, buffers, launches) on a fresh device."""
-    program = gpudbg.load(str(FOLDER / "cubin" / "sm_52" / f"{case.checks['cubin']}.cubin"))
+    program = gpudbg.load(str(case.folder / "cubin" / case.arch / f"{case.checks['cubin']}.cubin"))
     made: dict[str, Any] = {}
     for name, row in case.data["buffers"].items():
+        if "view" in row:
+            continue
         if row["init"]["rule"] == "none":
             made[name] = program.device.empty(row["count"], dtype_of(row["dtype"]), name)
         else:
             made[name] = program.device.buffer(contents(row), name)
+    for name, row in case.data["buffers"].items():
+        if "view" in row:
+            dtype, view = dtype_of(row["dtype"]), row["view"]
+            made[name] = made[view["base"]].view(
+                tuple(view["shape"]), strides=tuple(s * dtype.itemsize for s in view["strides"]),
+                offset=view["offset"] * dtype.itemsize, dtype=dtype,
+            )  # fmt: skip
     for name, row in case.data.get("symbols", {}).items():
         program.write_symbol(name, contents(row))
     for name in case.checks.get("free_before_launch", []):

@@ -6,10 +6,12 @@ A copy happens when its instruction executes; then its bytes count on its mbarri
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, cast
 
 import numpy as np
 
+from gpudbg.bits import lanes_of
 from gpudbg.formats.tensor_map import SIZE as MAP_BYTES
 from gpudbg.formats.tensor_map import TYPES, TensorMap, decode
 from gpudbg.mem.device import Allocation
@@ -17,6 +19,14 @@ from gpudbg.mem.faults import MemoryFault
 from gpudbg.mem.lanes import U32, U64, first_lane
 from gpudbg.mem.windows import RANK_SHIFT, WINDOW_BYTES
 from gpudbg.sm.asynchronous import box, mbarrier, transfer
+from gpudbg.sm.asynchronous.events import (
+    AsyncEvent,
+    ByteRuns,
+    CopyTold,
+    MbarrierBegun,
+    MbarrierChanged,
+    MbarrierTested,
+)
 from gpudbg.sm.asynchronous.transfer import Bytes, check_unit, global_place, reduced, shared_place
 from gpudbg.sm.atomics.step import UPDATES
 from gpudbg.sm.barriers.step import settle_cluster
@@ -52,6 +62,15 @@ class AsyncOps(MemoryOps):
     turn_over: bool
     polled: bool
 
+    @property
+    def _told(self) -> bool:
+        """Whether an observer wants to know of what runs beside the threads."""
+        return self.observers is not None and bool(self.observers.hooks["asynchronous"])
+
+    def _tell(self, event: AsyncEvent) -> None:
+        if self.observers is not None:
+            self.observers.emit("asynchronous", self.warp, event)
+
     # ---- mbarriers ---------------------------------------------------------------------
     def _generic(self, address: Value) -> Any:
         """Addresses in the cluster's shared memory as generic ones."""
@@ -60,6 +79,11 @@ class AsyncOps(MemoryOps):
     def mbarrier_begin(self, address: Value, word: Wide) -> Wide:
         old = self.atomic("shared", "EXCH", "U64", address, [word])
         self.note_mbarriers(address)
+        if self._told:
+            offsets, words = lanes32(address).tolist(), lanes64(word).tolist()
+            for lane in lanes_of(self.exec):
+                at = offsets[lane] & (WINDOW_BYTES - 1)
+                self._tell(MbarrierBegun(self.warp.cta, at, lane, words[lane]))
         return cast("U64", old)
 
     def mbarrier_end(self, address: Value) -> None:
@@ -67,6 +91,8 @@ class AsyncOps(MemoryOps):
         for lane, offset in enumerate(offsets):
             if self.exec >> lane & 1:
                 self.warp.cta.mbarriers.discard(offset)
+                if self._told:
+                    self._tell(MbarrierBegun(self.warp.cta, offset, lane, None))
 
     def mbarrier_arrive(
         self,
@@ -99,7 +125,12 @@ class AsyncOps(MemoryOps):
             before = int(view[index])
             old[lane] = first.setdefault(key, before) if together else before
             members[key] = members.get(key, 0) | 1 << lane
-            view[index] = mbarrier.update(before, counts[lane], moved[lane], drops)
+            after = mbarrier.update(before, counts[lane], moved[lane], drops)
+            view[index] = after
+            if self._told:
+                home = self._home_of(lanes64(cast("Wide", where))[lane] if remote else None)
+                change = (counts[lane], moved[lane], drops, before, after)
+                self._tell(MbarrierChanged(home, 8 * index, lane, *change))
         if self.written is not None:
             self._note_atomic(space, where, self.exec, 8)
         if not together:
@@ -109,6 +140,14 @@ class AsyncOps(MemoryOps):
                 masks[lane] = members[id(view.base), index]
         return masks, (old >> np.uint64(32)).astype(np.uint32)
 
+    def _home_of(self, generic: Any) -> Cta:
+        """The CTA of the cluster that a generic address of shared memory belongs to."""
+        cta = self.warp.cta
+        if generic is None:
+            return cta
+        rank = int(generic) - self.memory.layout.shared_window >> RANK_SHIFT
+        return cta.cluster.ctas[rank] if rank < len(cta.cluster.ctas) else cta
+
     def mbarrier_passed(self, address: Value, wanted: Value) -> Mask:
         _, high = self.load("shared", address, 8, False)
         passed = 0
@@ -117,6 +156,9 @@ class AsyncOps(MemoryOps):
         ):
             if self.exec >> lane & 1 and mbarrier.passed(word << 32, parity):
                 passed |= 1 << lane
+        if self._told:
+            offsets = lanes32(address) & np.uint32(WINDOW_BYTES - 1)
+            self._tell(MbarrierTested(offsets, lanes32(wanted), self.exec, passed))
         if passed != self.exec:
             self._let_others_run()
         return passed
@@ -132,7 +174,12 @@ class AsyncOps(MemoryOps):
         check_unit(address, "shared", f"{what}: mbarrier", 8)
         cta, offset = shared_place(self.warp.cta, address, 8, f"{what}: mbarrier", own=False)
         word = cta.shared.writable()[offset : offset + 8].view(np.uint64)
-        word[0] = mbarrier.update(int(word[0]), 0, -size)
+        before = int(word[0])
+        word[0] = mbarrier.update(before, 0, -size)
+        if self._told:
+            lane = first_lane(self.exec)
+            change = (0, -size, False, before, int(word[0]))
+            self._tell(MbarrierChanged(cta, offset, lane, *change, by_copy=True))
         self._mark_shared(cta, offset, 8)
         self._tell_range(cta, "atomic", offset, 8)
 
@@ -176,28 +223,68 @@ class AsyncOps(MemoryOps):
         to, at = int(lanes64(target)[first]), int(lanes32(barrier)[first])
         what = f"bulk {'reduction' if reduce else 'copy'}"
         try:
-            data = self._bulk_read(route[1], int(lanes64(source)[first]), count, what)
+            origin = int(lanes64(source)[first])
+            data = self._bulk_read(route[1], origin, count, what)
+            own = self.warp.cta
+            reads = ByteRuns.range(
+                None if route[1] == "G" else own,
+                origin if route[1] == "G" else origin & (WINDOW_BYTES - 1), count,
+            )  # fmt: skip
             if route[0] == "G":
                 self._bulk_write_global(to, data, what, reduce)
+                self._tell_copy(
+                    reads, [(ByteRuns.range(None, to, count), None)], reduce is not None
+                )
                 return
             ranks = [to >> RANK_SHIFT & 0xFF]
             if multicast:
                 ranks = [rank for rank in range(16) if mask >> rank & 1]
             # Nothing has happened until every place is known to be good.
+            writes = []
             for rank in ranks:
-                shared_place(self.warp.cta, _at(rank, to), count, what, own=False)
+                home, offset = shared_place(own, _at(rank, to), count, what, own=False)
+                counted = self._barrier_at(_at(rank, at) if multicast else at)
+                writes.append((ByteRuns.range(home, offset, count), counted))
+            self._tell_copy(reads, writes, reduce is not None)
             for rank in ranks:
                 self._bulk_write_shared(_at(rank, to), data, what, reduce)
                 bar = _at(rank, at) if multicast else at
                 self._complete(bar, count, what)
         except MemoryFault as fault:
-            raise self._bulk_error(fault, count) from None
+            self._refuse(fault, count, [] if route[0] == "G" else [at])
 
-    def _bulk_error(self, fault: MemoryFault, size: int) -> WarpErrorRaised:
-        """The warp error; a copy reads and writes, and messages say where it failed."""
+    def _barrier_at(self, address: int) -> tuple[Cta, int] | None:
+        """The CTA and the offset of an mbarrier, if its rank is one of the cluster."""
+        rank, ctas = address >> RANK_SHIFT, self.warp.cta.cluster.ctas
+        return (ctas[rank], address & (WINDOW_BYTES - 1)) if rank < len(ctas) else None
+
+    def _tell_copy(
+        self, reads: ByteRuns | None, writes: Sequence[tuple[ByteRuns, Any]], reduces: bool = False
+    ) -> None:
+        if self._told:
+            lane = first_lane(self.exec)
+            given = () if reads is None else (reads,)
+            self._tell(CopyTold(given, tuple(writes), reduces, False, lane))
+
+    def _refuse(
+        self, fault: MemoryFault, size: int, barriers: Sequence[int], counted: int = 0
+    ) -> None:
+        """A copy that cannot be made: left out where an observer wants to know of refused
+        accesses, else the warp's error.  A copy reads and writes; messages say where it failed.
+
+        Args:
+            barriers: addresses of mbarriers on which a copy that is left out counts all the same.
+            counted: its bytes; 0: `size`.
+        """
         fault.unmapped = False
         access = "load" if "source" in fault.detail else "store"
-        return self._error(fault, access, size)
+        if self.observers is None or not self.observers.hooks["refused"]:
+            raise self._error(fault, access, size) from None
+        fault.lanes = 1 << first_lane(self.exec)
+        self.observers.emit("refused", self.warp, fault, access, size)
+        with suppress(MemoryFault):
+            for address in barriers:
+                self._complete(address, counted or size, "bulk copy")
 
     def _bulk_read(self, space: str, address: int, size: int, what: str) -> Bytes:
         if space == "G":
@@ -278,11 +365,14 @@ class AsyncOps(MemoryOps):
         if mask is not None:
             bits = int(lanes32(mask)[first]) >> 16
             ranks = [rank for rank in range(16) if bits >> rank & 1]
+        box_bytes = len(found.inside) * given.element_bytes
         try:
             check_unit(to, "shared", f"{what} target", BOX_UNIT)
             data = box.delivered(self._elements(given, found, what), given).reshape(-1)
             for rank in ranks:
                 shared_place(self.warp.cta, _at(rank, to), len(data), f"{what} target", own=False)
+            if self._told:
+                self._tell_box(given, found, ranks, to, at, mask is not None)
             for rank in ranks:
                 address = _at(rank, to)
                 cta, offset = shared_place(self.warp.cta, address, len(data), what, own=False)
@@ -293,7 +383,25 @@ class AsyncOps(MemoryOps):
                 self._mark_shared(cta, offset, len(data))
                 self._complete(at if mask is None else _at(rank, at), len(data), what)
         except MemoryFault as fault:
-            raise self._bulk_error(fault, given.element_bytes) from None
+            self._refuse(fault, given.element_bytes, [at], box_bytes)
+
+    def _tell_box(
+        self, given: TensorMap, found: box.Box, ranks: Sequence[int], to: int, at: int, many: bool
+    ) -> None:
+        """Tell observers of a tensor load."""
+        size, offset = given.element_bytes, to & (WINDOW_BYTES - 1)
+        spots = box.swizzled(offset + np.arange(len(found.inside) * size), given.swizzle)
+        writes = [
+            (
+                ByteRuns.elements(self.warp.cta.cluster.ctas[rank], spots, 1),
+                self._barrier_at(_at(rank, at) if many else at),
+            )
+            for rank in ranks
+        ]
+        reads = None
+        if found.inside.any():
+            reads = ByteRuns.elements(None, given.address + found.offsets[found.inside], size)
+        self._tell_copy(reads, writes)
 
     def tensor_store(
         self,
@@ -322,13 +430,17 @@ class AsyncOps(MemoryOps):
             allocation, places = self._tensor_places(given, found, f"{what} target")
             held = allocation.writable()
             self._tell_elements(allocation, places, "atomic" if reduce else "store", size)
+            if self._told:
+                target = ByteRuns.elements(None, places[:, 0] + allocation.base, size)
+                source_bytes = ByteRuns.elements(cta, spots, 1)
+                self._tell_copy(source_bytes, [(target, None)], reduce is not None)
             if reduce is not None:
                 data = self._reduced_elements(given, held[places], data, reduce)
             held[places] = data
             if self.written is not None and allocation.marks is not None:
                 allocation.marks[places] = 0xFF
         except MemoryFault as fault:
-            raise self._bulk_error(fault, size) from None
+            self._refuse(fault, size, [])
 
     def _tell_elements(self, owner: Allocation, places: Any, kind: str, size: int) -> None:
         """Tell observers of elements of a tensor, 32 at a time."""
@@ -425,14 +537,29 @@ class AsyncOps(MemoryOps):
     # ---- stores that count on an mbarrier ----------------------------------------------
     def remote_store(self, address: Value, barrier: Value, words: Sequence[Value]) -> None:
         size = 4 * len(words)
+        self._tell_remote(address, barrier, size, False)
         self.store("generic", self._generic(address), size, words)
         self._complete_each(barrier, size)
 
     def remote_reduce(
         self, address: Value, barrier: Value, op: str, type_: str, value: Value | Wide
     ) -> None:
+        size = 8 if type_ in ("U64", "S64") else 4
+        self._tell_remote(address, barrier, size, True)
         self.atomic("generic", op, type_, self._generic(address), [value])
-        self._complete_each(barrier, 8 if type_ in ("U64", "S64") else 4)
+        self._complete_each(barrier, size)
+
+    def _tell_remote(self, address: Value, barrier: Value, size: int, reduces: bool) -> None:
+        """Tell observers of stores that count on mbarriers, lane by lane."""
+        if not self._told:
+            return
+        places, counted = lanes32(address).tolist(), lanes32(barrier).tolist()
+        for lane in lanes_of(self.exec):
+            home = self._barrier_at(places[lane])
+            if home is not None:
+                written = ByteRuns.range(home[0], home[1], size)
+                writes = ((written, self._barrier_at(counted[lane])),)
+                self._tell(CopyTold((), writes, reduces, True, lane))
 
     def _complete_each(self, barrier: Value, size: int) -> None:
         try:

@@ -15,6 +15,7 @@ from gpudbg.mem.faults import MemoryFault
 from gpudbg.mem.lanes import FULL, U32, U64, first_lane, pack
 from gpudbg.mem.local import STACK_REACH
 from gpudbg.mem.windows import RANK_SHIFT, WINDOW_BYTES
+from gpudbg.sm.asynchronous.events import MbarrierChanged
 from gpudbg.sm.atomics.step import SIZES, UPDATES
 from gpudbg.sm.engines.values import Value, Wide, join, lanes32, lanes64
 from gpudbg.sm.faults import WarpErrorRaised
@@ -296,8 +297,13 @@ class MemoryOps:
             before = int(view[index])
             old[lane] = before
             if update is not None:
-                view[index] = update(before, data[0][lane])
+                made = update(before, data[0][lane])
+                view[index] = made
                 wrote |= 1 << lane
+                if op == "ARRIVE" and self.observers is not None:
+                    cta = self.warp.cta
+                    told = MbarrierChanged(cta, 8 * index, lane, 1, 0, False, before, made)
+                    self.observers.emit("asynchronous", self.warp, told)
             elif before == data[0][lane]:
                 view[index] = data[1][lane]
                 wrote |= 1 << lane

@@ -25,6 +25,7 @@ from gpudbg.mem.device import DeviceMemory
 from gpudbg.mem.faults import MemoryFault
 from gpudbg.mem.lanes import FULL, U32, U64, bools, first_lane
 from gpudbg.sm import record as rec
+from gpudbg.sm.asynchronous.events import MatricesRead
 from gpudbg.sm.barriers.phase import Arrival
 from gpudbg.sm.barriers.step import arrive, warp_exited
 from gpudbg.sm.convergence import step as convergence
@@ -624,6 +625,8 @@ class StepEngine(ValueOps, AsyncOps):
         )
         try:
             made = wgmma.product(i.op, i.m, age(i.arch)[0], shape, given, warp.index)
+            if self._told:
+                self._tell(MatricesRead(wgmma.extents(warp.cta, shape, given)))
         except MemoryFault as fault:
             raise self._error(fault, "load", 1) from None
         for n, value in enumerate(made):

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +18,12 @@ import numpy.typing as npt
 from gpudbg.mem.faults import MemoryFault
 from gpudbg.mem.lanes import U32
 from gpudbg.mem.store import ByteStore
+from gpudbg.sm.asynchronous.events import ByteRuns
 from gpudbg.sm.engines.tensor_product import Product
 from gpudbg.sm.fragments import Multiplication, bits_of, stored_columns
+
+if TYPE_CHECKING:
+    from gpudbg.sm.state import Cta
 
 I64s = npt.NDArray[np.int64]
 Raw = npt.NDArray[np.uint32]
@@ -77,6 +82,36 @@ class Descriptor:
         return found
 
 
+@lru_cache(maxsize=256)
+def _addresses(word: int, kind: str, outer: range, length: int, across: bool) -> tuple[I64s, int]:
+    """Where the elements of a matrix are, shape (outer, elements), and the bytes of each."""
+    size, given = bits_of(kind), Descriptor.of(word)
+    unit = max(size // 8, 1)
+    count = length * size // 8 // unit
+    rows, places = np.arange(outer.start, outer.stop)[:, None], np.arange(count)[None]
+    if across:
+        return given.addresses(rows * unit, places, True), unit
+    return given.addresses(rows, places * unit, False), unit
+
+
+@lru_cache(maxsize=256)
+def _runs(word: int, kind: str, outer: range, length: int, across: bool) -> tuple[I64s, I64s]:
+    at, unit = _addresses(word, kind, outer, length, across)
+    found = ByteRuns.elements(None, at.reshape(-1), unit)
+    return found.starts, found.ends
+
+
+def extents(cta: Cta, shape: Multiplication, given: WgmmaInputs) -> tuple[ByteRuns, ...]:
+    """What a product of a whole warp group reads of shared memory."""
+    stored = shape.k // 2 if shape.sparse else shape.k
+    sides = [] if given.a is not None else [(0, shape.kinds[0], range(64), stored)]
+    sides.append((1, shape.kinds[1], range(shape.n), shape.k))
+    return tuple(
+        ByteRuns(cta, *_runs(given.words[n], kind, outer, length, given.across[n]))
+        for n, kind, outer, length in sides
+    )
+
+
 def matrix(shared: ByteStore, word: int, kind: str, outer: range, length: int, across: bool) -> Raw:
     """The raw elements of a matrix, shape (outer, length).
 
@@ -89,14 +124,8 @@ def matrix(shared: ByteStore, word: int, kind: str, outer: range, length: int, a
     Raises:
         MemoryFault: OOR_ADDR outside the CTA's shared memory.
     """
-    size, given = bits_of(kind), Descriptor.of(word)
-    unit = max(size // 8, 1)
-    count = length * size // 8 // unit
-    rows, places = np.arange(outer.start, outer.stop)[:, None], np.arange(count)[None]
-    if across:
-        at = given.addresses(rows * unit, places, True)
-    else:
-        at = given.addresses(rows, places * unit, False)
+    size = bits_of(kind)
+    at, unit = _addresses(word, kind, outer, length, across)
     last = int(at.max()) + unit
     if last > shared.size:
         text = (

@@ -1,0 +1,751 @@
+"""Races with what runs beside the threads: copies, products of warp groups, clusters.
+
+A copy or a product is an agent of its own: what it reads and writes begins when its instruction is
+issued and is over for an observer when that knows so, by a wait for its group or by the end of an
+mbarrier's phase (PTX ISA, asynchronous operations).  When the machine really moved the bytes means
+nothing.  A pair is *pending* where the issue is ordered and the end is not, and lacks a *proxy*
+fence where both are but generic accesses come before such of the async proxy.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from gpudbg.bits import lanes_of
+from gpudbg.sanitizer.clocks import Knowledge, Row, joined
+from gpudbg.sanitizer.facts import GPU, Facts
+from gpudbg.sanitizer.mbarriers import Mbarrier, MbarrierTable, nothing, ordered
+from gpudbg.sanitizer.monitor import TOLD_AS_EVENTS, ExecutedInstruction, Touch
+from gpudbg.sanitizer.race_records import (
+    AccessRecord,
+    Agent,
+    RangeRecord,
+    cells_of,
+    unordered,
+)
+from gpudbg.sanitizer.race_reports import Verdict
+from gpudbg.sanitizer.races import MOST_WARPS, RaceCheck
+from gpudbg.sanitizer.warp_clocks import ClockGroup, CopyGroups, WarpClock
+from gpudbg.sm.asynchronous.events import (
+    ByteRuns,
+    CopyTold,
+    MatricesRead,
+    MbarrierBegun,
+    MbarrierChanged,
+    MbarrierTested,
+)
+
+if TYPE_CHECKING:
+    from gpudbg.mem.faults import MemoryFault
+    from gpudbg.sanitizer.mbarrier_findings import MbarrierFindings
+    from gpudbg.sm.state import Cta
+
+_NEXT: Final = 4
+"""Instructions of a warp within which a fence or a cache operation belongs to what it follows."""
+_COUNT: Final = re.compile(r"(?:SB0|gsb0), 0x([0-9a-f]+)")
+_PRODUCTS: Final = ("HGMMA", "IGMMA", "QGMMA", "BGMMA")
+_USES: Final = ("init", "arrive", "wait")
+
+
+class AsyncRaceCheck(RaceCheck):
+    """Finds races of one launch of code of sm_80 and later, and what is wrong with mbarriers.
+
+    Args:
+        races: whether races are reported.
+        sync: what reports mistakes with mbarriers; None: nobody wants to know.
+    """
+
+    def __init__(
+        self, *given: Any, races: bool = True, sync: MbarrierFindings | None = None, **more: Any
+    ) -> None:
+        super().__init__(*given, lock_step=False, **more)
+        self._reports.silent = not races
+        self._sync = sync
+        self._numbers: dict[Any, int] = {}
+        self._ranges: dict[int | None, dict[Any, RangeRecord]] = {}
+        self._mbarriers = MbarrierTable()
+        self._lives = 0
+        self._products: dict[int, int] = {}
+        self._group_waits: dict[int, tuple[int, int, int]] = {}
+        self._device_fences: dict[int, int] = {}
+        self._arrivals: dict[int, int] = {}
+        self._clusters: dict[tuple[int, int], Knowledge] = {}
+        self._cluster_waits: dict[int, tuple[int, tuple[int, int]]] = {}
+        self._remote: dict[int, dict[Any, AccessRecord]] = {}
+        self._exits: dict[int, AccessRecord] = {}
+
+    # ---- agents ------------------------------------------------------------------------
+    def _number(self, *key: Any) -> int:
+        """The number of an agent's rows in clocks."""
+        return self._numbers.setdefault(key, -1 - len(self._numbers))
+
+    def _copies(self, clock: WarpClock) -> CopyGroups:
+        if clock.copies is None:
+            one, two, three = (self._number(n, clock.number) for n in ("copies", "reads", "full"))
+            clock.copies = CopyGroups(one, two, three)
+        return clock.copies
+
+    def _agents(
+        self, clock: WarpClock, step: ExecutedInstruction, lanes: int
+    ) -> list[tuple[int, Agent | None]]:
+        if step.insn.op != "LDGSTS":
+            return [(lanes, None)]
+        copies = self._copies(clock)
+        by_label: dict[int, int] = {}
+        for lane in lanes_of(lanes):
+            label = int(copies.issued[lane])
+            by_label[label] = by_label.get(label, 0) | 1 << lane
+        return [
+            (part, Agent("copy", copies.copies, part, label, False))
+            for label, part in by_label.items()
+        ]
+
+    # ---- instructions ------------------------------------------------------------------
+    def executed(self, step: ExecutedInstruction) -> None:
+        number = step.warp.cta.number * MOST_WARPS + step.warp.index
+        waiting = self._cluster_waits.get(number)
+        if waiting is not None and waiting[0] & step.active:
+            del self._cluster_waits[number]
+            self._cluster_over(self._clock(step.warp), waiting)
+        super().executed(step)
+
+    def _accesses(self, clock: WarpClock, step: ExecutedInstruction, facts: Facts) -> None:
+        op = step.insn.op
+        if op == "LDGSTS":
+            issued = self._copies(clock).issued
+            for lane in lanes_of(step.lanes):
+                issued[lane] += 1
+        handler = _HANDLERS.get(op)
+        if handler is not None:
+            handler(self, clock, step)
+        early = op == "ATOMS" and "ARRIVE" in step.insn.text()
+        if op not in TOLD_AS_EVENTS and not early:
+            super()._accesses(clock, step, facts)
+        for event in step.events:
+            _EVENTS[type(event)](self, clock, step, event)
+        if op in _PRODUCTS and "gsb0" in step.insn.text():
+            # It closes a group, which a product that does nothing may be alone in.
+            self._products[clock.number] = self._products.get(clock.number, 0) + 1
+
+    def _fence(self, clock: WarpClock, step: ExecutedInstruction, scope: int) -> None:
+        for group in clock.parts(step.lanes):
+            group.knowledge = clock.published(group, group.lanes).fenced(scope >= GPU)
+        if scope >= GPU:
+            self._device_fences[clock.number] = clock.tick
+
+    def _warp_sync(self, clock: WarpClock, step: ExecutedInstruction) -> None:
+        group = clock.group(step.active)
+        if clock.copies is not None:
+            group.knowledge = clock.published(group, group.lanes)
+        group.known = clock.tick
+
+    # ---- groups of copies, fences --------------------------------------------------------
+    def _closes(self, clock: WarpClock, step: ExecutedInstruction) -> None:
+        """LDGDEPBAR, UTMACMDFLUSH: what was issued since the last one is a group."""
+        self._copies(clock).close(step.lanes)
+
+    def _waits_for_groups(self, clock: WarpClock, step: ExecutedInstruction) -> None:
+        """DEPBAR.LE SB0, n: all but the newest n groups are over (stores: have read)."""
+        found = _COUNT.search(step.insn.text())
+        if found is None:
+            return
+        copies, pending = self._copies(clock), int(found[1], 16)
+        copies.wait(copies.copies, step.lanes, pending)
+        copies.wait(copies.reads, step.lanes, pending)
+        self._group_waits[clock.number] = (clock.tick, step.lanes, pending)
+
+    def _empties_caches(self, clock: WarpClock, step: ExecutedInstruction) -> None:
+        """CCTL.IVALL: after a wait for groups the stores are whole; strong reads acquire."""
+        if "IVALL" not in step.insn.text():
+            return
+        tick, lanes, pending = self._group_waits.get(clock.number, (0, 0, 0))
+        if lanes and clock.tick - tick < _NEXT:
+            copies = self._copies(clock)
+            copies.wait(copies.full, lanes & step.lanes, pending)
+        for group in clock.parts(step.lanes):
+            group.knowledge = group.knowledge.taken()
+        clock.tidy()
+
+    def _proxy_fence(self, clock: WarpClock, step: ExecutedInstruction) -> None:
+        """FENCE.VIEW.ASYNC: generic accesses that are known become visible to the async proxy."""
+        text = step.insn.text()
+        if "ASYNC" not in text:
+            return
+        device = clock.tick - self._device_fences.get(clock.number, -_NEXT) < _NEXT
+        shared = ".G" not in text
+        for group in clock.parts(step.lanes):
+            known = clock.published(group, group.lanes).seen
+            group.knowledge = group.knowledge.brought(known, shared, shared and device)
+
+    # ---- accesses ------------------------------------------------------------------------
+    def _touch(
+        self, clock: WarpClock, step: ExecutedInstruction, touch: Touch, facts: Facts
+    ) -> None:
+        for home, part in self._homes(step, touch):
+            if home is not None:
+                if home is not step.warp.cta:
+                    self._reaches(clock, step, home, part.lanes)
+                part = self._on_mbarriers(clock, step, home, part)
+            super()._touch(clock, step, _given(home, part), facts)
+            self._meet_ranges(clock, step, home, part, facts)
+
+    def _homes(self, step: ExecutedInstruction, touch: Touch) -> list[tuple[Cta | None, Touch]]:
+        if isinstance(touch.space, _Home):
+            return [(touch.space.cta, touch)]
+        return super()._homes(step, touch)
+
+    def _meet_ranges(
+        self, clock: WarpClock, step: ExecutedInstruction, home: Cta | None, touch: Touch,
+        facts: Facts,
+    ) -> None:  # fmt: skip
+        ranges = self._ranges.get(None if home is None else home.number)
+        if not ranges:
+            return
+        lanes = list(lanes_of(touch.lanes))
+        addresses = touch.addresses[lanes].astype(np.int64)
+        low, high = int(addresses.min()), int(addresses.max()) + touch.size
+        writes = touch.kind != "load"
+        for held in ranges.values():
+            if held.extent.low >= high or held.extent.high <= low:
+                continue
+            if not writes and not held.record.writes:
+                continue
+            met = held.touched(addresses, touch.size).tolist()
+            self._meet(clock, step, home, touch, facts, held, {lanes[n]: n for n in met}, addresses)
+
+    def _meet(
+        self, clock: WarpClock, step: ExecutedInstruction, home: Cta | None, touch: Touch,
+        facts: Facts, held: RangeRecord, met: dict[int, int], addresses: Any,
+    ) -> None:  # fmt: skip
+        """Lanes of an access meet a range."""
+        mask = sum(1 << lane for lane in met)
+        for group, part in clock.of(mask):
+            for lanes, agent in self._agents(clock, step, part):
+                first = next(iter(lanes_of(lanes)))
+                address = int(addresses[met[first]])
+                made = AccessRecord(
+                    clock.number, lanes, clock.tick, 0, step.pc, facts.strong, touch.kind, None,
+                    step.warp, step.warp.cta.number, touch.size, agent,
+                )  # fmt: skip
+                self._judged(held.record, made, group, home, address >> 2)
+
+    def _judged(
+        self, old: AccessRecord, made: AccessRecord, group: ClockGroup, home: Cta | None,
+        number: int,
+    ) -> None:  # fmt: skip
+        space = "global" if home is None else "shared"
+        verdict = self._judge(old, made, group.knowledge, group.row(), space)
+        if verdict is not None:
+            self._reports.add(old, made, verdict, space, number)
+
+    def _judge(
+        self, old: AccessRecord, made: AccessRecord, known: Knowledge, row: Row, space: str
+    ) -> Verdict | None:
+        if old.strong and made.strong and not (old.bytes and made.bytes):
+            # A reduction of elements: each is whole.
+            return None
+        if old.kind in _USES and made.kind in _USES and "init" not in (old.kind, made.kind):
+            return None
+        if old.agent is None and made.agent is None:
+            verdict = super()._judge(old, made, known, row, space)
+            if verdict is not None and self._in_time(old, made, known, row):
+                return None
+            if verdict is None and old.block != made.block and space == "global":
+                return None
+            return verdict
+        late = self._late(old, made, known, row)
+        if late is not None:
+            return late
+        return self._without_fence(old, made, known, row, space)
+
+    def _in_time(self, old: AccessRecord, made: AccessRecord, known: Knowledge, row: Row) -> bool:
+        """The begin of an mbarrier is visible to whatever comes after it in time."""
+        if old.kind != "init" or made.kind not in _USES:
+            return False
+        return not unordered(old, made, ordered(known), row)
+
+    def _late(
+        self, old: AccessRecord, made: AccessRecord, known: Knowledge, row: Row
+    ) -> Verdict | None:
+        """Where the end of an earlier access is not known."""
+        agent = old.agent
+        issue = unordered(old, made, known.seen, row)
+        if agent is None:
+            return self._scoped(old, made, known, row) if issue else None
+        pending = agent.pending(known.seen.get(agent.number))
+        copies = self._warps[made.warp].copies if made.warp in self._warps else None
+        if pending and copies is not None and old.warp == made.warp:
+            waited = copies.waited.get(agent.number)
+            if waited is not None and made.lanes == pending:
+                pending = agent.pending(np.maximum(waited, 0)) & pending
+        if not pending:
+            return None
+        own = old.warp == made.warp and bool(old.lanes & made.lanes)
+        if issue and not own:
+            return Verdict.of(old, made)
+        return Verdict("pending", "error", _WAITS[agent.kind], self._state_of(old))
+
+    def _scoped(self, old: AccessRecord, made: AccessRecord, known: Knowledge, row: Row) -> Verdict:
+        """An access in no order; the cause says so where there is one of too small a scope."""
+        if known.narrow and not unordered(old, made, known.narrow, row):
+            return Verdict("scope")
+        return Verdict.of(old, made)
+
+    def _state_of(self, old: AccessRecord) -> str:
+        """What a copy waits for, in words."""
+        agent = old.agent
+        assert agent is not None
+        clock = self._warps.get(old.warp)
+        if agent.what or clock is None or clock.copies is None:
+            return agent.what
+        lane = agent.lanes.bit_length() - 1
+        newer = clock.copies.newest(lane, agent.label)
+        if newer is None:
+            return "in a group that was not committed"
+        return f"committed, {newer} newer group{'' if newer == 1 else 's'}, not waited for"
+
+    def _without_fence(
+        self, old: AccessRecord, made: AccessRecord, known: Knowledge, row: Row, space: str
+    ) -> Verdict | None:
+        """Where a generic access comes before one of the async proxy without a fence."""
+        if made.agent is None or not made.agent.proxied or old.kind in _USES:
+            return None
+        if old.agent is not None and old.agent.proxied:
+            return None
+        brought = known.proxied[0 if space == "shared" else 1]
+        if old.agent is not None:
+            missing = old.agent.pending(brought.get(old.agent.number))
+        else:
+            ticks = brought.get(old.warp)
+            missing = old.lanes if ticks is None else 0
+            for lane in lanes_of(old.lanes) if ticks is not None else ():
+                if ticks is not None and ticks[lane] < old.tick:
+                    missing |= 1 << lane
+        if not missing:
+            return None
+        return Verdict("proxy", "error" if old.writes else "warning", _FENCE)
+
+    # ---- ranges --------------------------------------------------------------------------
+    def _range(
+        self, clock: WarpClock, step: ExecutedInstruction, extent: ByteRuns, record: AccessRecord
+    ) -> None:
+        """A range is read or written by a copy or a product."""
+        if not len(extent.starts):
+            return
+        home = extent.home
+        group = self._of_lane(clock, record.lanes)
+        for number, mask, cell in cells_of(extent, self._cells(home)):
+            for old in (*cell.writes, *cell.reads) if record.writes else cell.writes:
+                if old.bytes & mask:
+                    self._judged(old, record, group, home, number)
+        ranges = self._ranges.setdefault(None if home is None else home.number, {})
+        for held in ranges.values():
+            if record.writes or held.record.writes:
+                at = held.meets(extent)
+                if at is not None and not _one_by_one(held.record, record):
+                    self._judged(held.record, record, group, home, at >> 2)
+        if home is not None and home is not step.warp.cta:
+            self._reaches(clock, step, home, record.lanes, keep=False)
+        if home is not None and self._sync is not None:
+            for offset, held_one in self._mbarriers.of(home).items():
+                if held_one.modern and extent.low < offset + 8 and offset < extent.high:
+                    if (
+                        RangeRecord(extent, record).meets(ByteRuns.range(home, offset, 8))
+                        is not None
+                    ):
+                        self._sync.touched(held_one, record)
+        agent = record.agent
+        number_of = agent.number if agent is not None else 0
+        key = (record.pc, number_of, record.writes, extent.low, extent.high, len(extent.starts))
+        ranges.pop(key, None)
+        ranges[key] = RangeRecord(extent, record)
+
+    def _made(
+        self, clock: WarpClock, step: ExecutedInstruction, lanes: int, kind: str,
+        agent: Agent | None, strong: int = 0,
+    ) -> AccessRecord:  # fmt: skip
+        return AccessRecord(
+            clock.number, lanes, clock.tick, 0, step.pc, strong, kind, None, step.warp,
+            step.warp.cta.number, 0, agent,
+        )  # fmt: skip
+
+    def _copy(self, clock: WarpClock, step: ExecutedInstruction, event: CopyTold) -> None:
+        """A bulk or tensor copy, a store to another CTA."""
+        lanes, copies = 1 << event.lane, self._copies(clock)
+        written = "atomic" if event.reduces else "store"
+        strong = GPU if event.reduces else 0
+        kind = "remote" if event.remote else "bulk"
+        counted = [bar for _, bar in event.writes if bar is not None]
+        if not counted:
+            copies.issued[event.lane] += 1
+            label = int(copies.issued[event.lane])
+            reads = Agent(kind, copies.reads, lanes, label, True)
+            agents = [Agent(kind, copies.full, lanes, label, True)] * len(event.writes)
+        else:
+            agents = [self._counted(clock, step, event, bar, kind) for _, bar in event.writes]
+            reads = agents[0]
+        for extent in event.reads:
+            self._range(clock, step, extent, self._made(clock, step, lanes, "load", reads))
+        for (extent, _), agent in zip(event.writes, agents, strict=True):
+            record = self._made(clock, step, lanes, written, agent, strong)
+            self._range(clock, step, extent, record)
+
+    def _counted(
+        self, clock: WarpClock, step: ExecutedInstruction, event: CopyTold,
+        bar: tuple[Cta, int] | None, kind: str,
+    ) -> Agent:  # fmt: skip
+        """The agent of a copy that an mbarrier counts."""
+        assert bar is not None
+        found = self._use(clock, step, bar[0], bar[1], event.lane, "arrive")
+        what = f"counted in phase {found.phase} of the mbarrier at shared 0x{bar[1]:x}"
+        return Agent(kind, found.number, 1, found.phase + 1, not event.remote, what)
+
+    # ---- products of warp groups -----------------------------------------------------------
+    def _matrices(self, clock: WarpClock, step: ExecutedInstruction, event: MatricesRead) -> None:
+        number = self._number("gmma", step.warp.cta.number, step.warp.index >> 2)
+        label = self._products.get(clock.number, 0) + 1
+        what = f"group {label} of products of warp group {step.warp.index >> 2}"
+        agent = Agent("gmma", number, 1, label, True, what)
+        for extent in event.extents:
+            self._range(clock, step, extent, self._made(clock, step, step.lanes, "load", agent))
+
+    def _warp_group(self, clock: WarpClock, step: ExecutedInstruction) -> None:
+        """WARPGROUP.DEPBAR.LE gsb0, n: all but the newest n groups of products are over."""
+        found = _COUNT.search(step.insn.text())
+        if found is None:
+            return
+        over = self._products.get(clock.number, 0) - int(found[1], 16)
+        number = self._number("gmma", step.warp.cta.number, step.warp.index >> 2)
+        if over > 0:
+            row = np.zeros(32, np.int64)
+            row[0] = over
+            for group in clock.parts(step.lanes):
+                group.knowledge = group.knowledge.learned({number: row})
+            clock.tidy()
+
+    # ---- mbarriers ---------------------------------------------------------------------------
+    def _use(
+        self, clock: WarpClock, step: ExecutedInstruction, home: Cta, offset: int, lane: int,
+        kind: str,
+    ) -> Mbarrier:  # fmt: skip
+        """The mbarrier that an operation is on, whose begin must come before."""
+        found = self._mbarriers.find(home, offset)
+        record = self._mbarrier_record(clock, step, 1 << lane, kind)
+        if found is None:
+            modern = step.insn.op in TOLD_AS_EVENTS and self._modern(step)
+            found = self._begin(home, offset, modern, None)
+            if modern and self._sync is not None:
+                self._sync.uninitialised(found, record)
+        if home is not step.warp.cta:
+            self._reaches(clock, step, home, 1 << lane)
+        cells = self._cells(home)
+        self._record(clock, step, cells, offset >> 2, replace(record, bytes=15))
+        return found
+
+    @staticmethod
+    def _modern(step: ExecutedInstruction) -> bool:
+        arch = getattr(step.insn, "arch", "sm_90")
+        return int("".join(c for c in arch if c.isdigit()) or 90) >= 90
+
+    def _mbarrier_record(
+        self, clock: WarpClock, step: ExecutedInstruction, lanes: int, kind: str
+    ) -> AccessRecord:
+        return AccessRecord(
+            clock.number, lanes, clock.tick, 15, step.pc, 0, kind, None, step.warp,
+            step.warp.cta.number, 8,
+        )  # fmt: skip
+
+    def _begin(self, home: Cta, offset: int, modern: bool, begun: AccessRecord | None) -> Mbarrier:
+        self._lives += 1
+        number = self._number("mbarrier", home.number, offset, self._lives)
+        made = Mbarrier(home, offset, number, modern, begun)
+        self._mbarriers.begin(made)
+        return made
+
+    def _begins(self, clock: WarpClock, step: ExecutedInstruction, event: MbarrierBegun) -> None:
+        kind = "init" if event.word is not None else "inval"
+        record = self._mbarrier_record(clock, step, 1 << event.lane, kind)
+        held = self._mbarriers.find(event.home, event.offset)
+        if event.word is None:
+            self._mbarriers.end(event.home, event.offset)
+            return
+        if held is not None and self._sync is not None:
+            self._sync.begun_again(held, record)
+        made = self._begin(event.home, event.offset, True, record)
+        made.word = event.word
+        cells = self._cells(event.home)
+        if held is None:
+            for number in (event.offset >> 2, (event.offset >> 2) + 1):
+                self._record(clock, step, cells, number, record)
+
+    def _changes(self, clock: WarpClock, step: ExecutedInstruction, event: MbarrierChanged) -> None:
+        found = self._mbarriers.find(event.home, event.offset)
+        if not event.by_copy:
+            found = self._use(clock, step, event.home, event.offset, event.lane, "arrive")
+        if found is None:
+            return
+        if not found.modern and not found.phase and not found.phases:
+            found.phase = event.before >> 63
+        present = found.present()
+        group = self._of_lane(clock, 1 << event.lane)
+        knows = clock.published(group, 1 << event.lane)
+        present.order = joined(present.order, ordered(knows))
+        if not event.by_copy and (event.arrivals or step.insn.op == "ARRIVES"):
+            if self._sync is not None:
+                record = self._mbarrier_record(clock, step, 1 << event.lane, "arrive")
+                self._sync.arrives(found, event, record)
+            self._arrival(clock, step, event, found, knows)
+        found.word = event.after
+        if event.before >> 63 != event.after >> 63:
+            if self._sync is not None:
+                for test in found.unsafe_tests():
+                    self._sync.ambiguous(found, test)
+            found.advance()
+
+    def _arrival(
+        self, clock: WarpClock, step: ExecutedInstruction, event: MbarrierChanged, found: Mbarrier,
+        knows: Knowledge,
+    ) -> None:  # fmt: skip
+        """What an arrival publishes."""
+        present = found.present()
+        present.arrived += event.arrivals
+        if step.insn.op == "ARRIVES":
+            # The copies alone, not what the thread did.
+            copies = self._copies(clock)
+            row = np.zeros(32, np.int64)
+            row[event.lane] = copies.issued[event.lane]
+            present.near = present.near.learned({copies.copies: row})
+        elif event.home is step.warp.cta:
+            present.near = present.near.join(knows)
+        else:
+            fenced = clock.tick - self._device_fences.get(clock.number, -2 * _NEXT) < 2 * _NEXT
+            far = Knowledge(
+                knows.released[1], proxied=knows.proxied, timed=ordered(knows),
+                narrow=joined(knows.narrow, knows.seen) if not fenced else knows.narrow,
+            )  # fmt: skip
+            present.far = present.far.join(far)
+
+    def _tests(self, clock: WarpClock, step: ExecutedInstruction, event: MbarrierTested) -> None:
+        home = step.warp.cta
+        by_offset: dict[int, int] = {}
+        for lane in lanes_of(event.lanes):
+            offset = int(event.offsets[lane])
+            by_offset[offset] = by_offset.get(offset, 0) | 1 << lane
+        for offset, lanes in by_offset.items():
+            first = next(iter(lanes_of(lanes)))
+            found = self._use(clock, step, home, offset, first, "wait")
+            if lanes & event.passed:
+                self._passed(clock, step, found, lanes & event.passed)
+
+    def _passed(
+        self, clock: WarpClock, step: ExecutedInstruction, found: Mbarrier, lanes: int
+    ) -> None:
+        """Lanes have learned that a phase is over."""
+        row = np.zeros(32, np.int64)
+        row[0] = found.phase
+        last = found.last()
+        for group in clock.parts(lanes):
+            knowledge = group.knowledge
+            if last is not None:
+                knowledge = knowledge.join(last.near).heard({}, last.far.seen)
+                apart = Knowledge(
+                    {}, proxied=last.far.proxied, timed=last.far.timed, narrow=last.far.narrow
+                )
+                knowledge = knowledge.join(apart)
+            group.knowledge = knowledge.learned({found.number: row})
+        clock.tidy()
+        found.waited.add(found.phase - 1)
+        record = self._mbarrier_record(clock, step, lanes, "wait")
+        found.tests[clock.number, lanes] = (found.phase - 1, record)
+
+    def _on_mbarriers(
+        self, clock: WarpClock, step: ExecutedInstruction, home: Cta, touch: Touch
+    ) -> Touch:
+        """An ordinary access that meets mbarriers; before sm_90 that is how they are used."""
+        held = self._mbarriers.of(home)
+        if not held:
+            return touch
+        kind = touch.kind
+        for offset, found in list(held.items()):
+            lanes = sum(
+                1 << lane
+                for lane, address in touch.by_lane()
+                if address < offset + 8 and offset < address + touch.size
+            )
+            if not lanes:
+                continue
+            if found.modern:
+                if self._sync is not None:
+                    record = self._mbarrier_record(clock, step, lanes, touch.kind)
+                    self._sync.touched(found, record)
+            elif touch.kind == "load":
+                self._passed(clock, step, found, lanes)
+            elif touch.kind == "store":
+                self._mbarriers.end(home, offset)
+            else:
+                kind = "load"
+        return touch if kind == touch.kind else replace_kind(touch, kind)
+
+    # ---- clusters ------------------------------------------------------------------------------
+    def _cluster_arrives(self, clock: WarpClock, step: ExecutedInstruction) -> None:
+        count = self._arrivals[clock.number] = self._arrivals.get(clock.number, 0) + 1
+        key = (step.warp.cta.cluster.ctas[0].number, count)
+        known = self._clusters.get(key, nothing())
+        for group, part in clock.of(step.active):
+            mine = clock.published(group, part)
+            released = Knowledge(mine.released[1], proxied=mine.proxied, timed=ordered(mine))
+            known = known.join(released)
+        self._clusters[key] = known
+
+    def _cluster_begins_waiting(self, clock: WarpClock, step: ExecutedInstruction) -> None:
+        key = (step.warp.cta.cluster.ctas[0].number, self._arrivals.get(clock.number, 0))
+        self._cluster_waits[clock.number] = (step.active, key)
+
+    def _cluster_over(self, clock: WarpClock, waiting: tuple[int, tuple[int, int]]) -> None:
+        lanes, key = waiting
+        known = self._clusters.get(key)
+        if known is not None:
+            for group in clock.parts(lanes):
+                group.knowledge = group.knowledge.join(known)
+            clock.tidy()
+
+    def _reaches(
+        self, clock: WarpClock, step: ExecutedInstruction, home: Cta, lanes: int, keep: bool = True
+    ) -> None:
+        """An access to another CTA's shared memory: that must have begun, and must not end."""
+        record = self._mbarrier_record(clock, step, lanes, "load")
+        first = home.number * MOST_WARPS
+        for group, part in clock.of(lanes):
+            known = ordered(group.knowledge)
+            begun = any(
+                number in known and known[number].any()
+                for number in range(first, first + max(len(home.warps), 1))
+            )
+            if not begun:
+                entry = AccessRecord(
+                    first, 1, 1, 0, step.pc, 0, "entry", None, home.warps[0], home.number, 0
+                )
+                mine = replace(record, lanes=part)
+                self._reports.add(entry, mine, Verdict("entry", fix=_CLUSTER), "shared", 0)
+        if keep:
+            key = (step.pc, clock.number)
+            held = self._remote.setdefault(home.number, {}).get(key)
+            self._remote[home.number][key] = (
+                record if held is None else replace(record, lanes=held.lanes | lanes)
+            )
+
+    def _exit(self, clock: WarpClock, step: ExecutedInstruction) -> None:
+        number = step.warp.cta.number
+        self._exits[number] = self._mbarrier_record(clock, step, step.lanes, "exit")
+
+    def refused(
+        self, step: ExecutedInstruction, fault: MemoryFault, access: str, size: int
+    ) -> None:
+        """An access to a CTA that has ended."""
+        if "which has ended" not in fault.detail:
+            return
+        ctas = step.warp.cta.cluster.ctas
+        rank = fault.address >> 24
+        end = self._exits.get(ctas[rank].number) if rank < len(ctas) else None
+        if end is not None:
+            clock = self._clock(step.warp)
+            record = self._mbarrier_record(clock, step, fault.lanes or step.lanes, access)
+            self._reports.add(record, end, Verdict("exit", fix=_CLUSTER), "shared", 0)
+
+    def cta_end(self, cta: Cta) -> None:
+        end, known = self._exits.get(cta.number), nothing()
+        for index in range(len(cta.warps)):
+            clock = self._warps.get(cta.number * MOST_WARPS + index)
+            for group in clock.groups if clock is not None else ():
+                assert clock is not None
+                known = known.join(clock.published(group, group.lanes))
+        rows = ordered(known)
+        for record in self._remote.pop(cta.number, {}).values():
+            if end is not None and unordered(record, end, rows, np.zeros(32, np.int64)):
+                self._reports.add(record, end, Verdict("exit", fix=_CLUSTER), "shared", 0)
+        for held in self._ranges.pop(cta.number, {}).values():
+            self._left(cta, held, known, end)
+        if self._sync is not None:
+            for one in self._mbarriers.of(cta).values():
+                self._sync.left(one, end)
+        self._mbarriers.drop(cta)
+        super().cta_end(cta)
+
+    def _left(
+        self, cta: Cta, held: RangeRecord, known: Knowledge, end: AccessRecord | None
+    ) -> None:
+        """A copy that nobody has waited for when its CTA ends."""
+        agent = held.record.agent
+        if agent is None or end is None or agent.kind == "gmma":
+            return
+        if not agent.pending(known.seen.get(agent.number)):
+            return
+        if held.record.block != cta.number:
+            self._reports.add(held.record, end, Verdict("exit", fix=_CLUSTER), "shared", 0)
+        elif self._sync is not None:
+            self._sync.pending_copy(held.record)
+
+
+class _Home(str):
+    """The space of a touch whose CTA is known."""
+
+    cta: Cta | None
+
+
+def _given(home: Cta | None, touch: Touch) -> Touch:
+    space = _Home("global" if home is None else "shared")
+    space.cta = home
+    return Touch(space, touch.kind, touch.size, touch.lanes, touch.addresses)
+
+
+def replace_kind(touch: Touch, kind: str) -> Touch:
+    """The same access as if of another kind."""
+    return Touch(touch.space, kind, touch.size, touch.lanes, touch.addresses)
+
+
+def _one_by_one(a: AccessRecord, b: AccessRecord) -> bool:
+    """Warps of a group record the same product."""
+    return (
+        a.agent is not None
+        and b.agent is not None
+        and a.agent.kind == b.agent.kind == "gmma"
+        and a.pc == b.pc
+    )
+
+
+_WAITS: Final = {
+    "copy": "wait for the copy's group (cp.async.wait_group) in the thread that issued it, before "
+    "the barrier",
+    "bulk": "wait for the copy: for the phase of the mbarrier that counts it, or for its bulk "
+    "group in the thread that issued it",
+    "remote": "wait for the phase of the mbarrier that counts the store",
+    "gmma": "wgmma.wait_group, with a smaller number, before the shared memory is reused",
+}
+_FENCE: Final = (
+    "fence.proxy.async between the two: by the writer before the barrier, or by the issuer after it"
+)
+_CLUSTER: Final = "barrier.cluster between the two"
+
+_HANDLERS: Final = {
+    "LDGDEPBAR": AsyncRaceCheck._closes,
+    "UTMACMDFLUSH": AsyncRaceCheck._closes,
+    "DEPBAR": AsyncRaceCheck._waits_for_groups,
+    "CCTL": AsyncRaceCheck._empties_caches,
+    "FENCE": AsyncRaceCheck._proxy_fence,
+    "UFENCE": AsyncRaceCheck._proxy_fence,
+    "WARPGROUP": AsyncRaceCheck._warp_group,
+    "UCGABAR_ARV": AsyncRaceCheck._cluster_arrives,
+    "UCGABAR_WAIT": AsyncRaceCheck._cluster_begins_waiting,
+    "EXIT": AsyncRaceCheck._exit,
+}
+_EVENTS: Final[dict[type, Any]] = {
+    CopyTold: AsyncRaceCheck._copy,
+    MatricesRead: AsyncRaceCheck._matrices,
+    MbarrierBegun: AsyncRaceCheck._begins,
+    MbarrierChanged: AsyncRaceCheck._changes,
+    MbarrierTested: AsyncRaceCheck._tests,
+}

@@ -1,0 +1,118 @@
+"""Mistakes with mbarriers as findings of the kind `sync`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from gpudbg.bits import lanes_of
+from gpudbg.sanitizer.findings import CheckFinding, Severity
+from gpudbg.sanitizer.mbarriers import MOST_TX, Mbarrier
+from gpudbg.sm.asynchronous import mbarrier
+
+if TYPE_CHECKING:
+    from gpudbg.sanitizer.collector import FindingCollector
+    from gpudbg.sanitizer.places import AccessPlaces
+    from gpudbg.sanitizer.race_records import AccessRecord
+    from gpudbg.sm.asynchronous.events import MbarrierChanged
+
+_FIXES: Final = {
+    "mbarrier_uninitialised": "mbarrier.init before it, and a barrier or fence between the two",
+    "mbarrier_reinit": "mbarrier.inval before it is initialised again",
+    "mbarrier_access": "mbarrier.inval before its bytes are used for something else",
+    "mbarrier_underflow": "as many arrivals as mbarrier.init says",
+    "ambiguous_phase": "let who ends the next phase come after this test: by a barrier, or by an "
+    "arrival on another mbarrier",
+    "phase_skipped": "wait for each phase before anybody arrives at the next one",
+    "pending_at_exit": "wait for the copy before the block ends",
+}
+
+
+class MbarrierFindings:
+    """Reports what is wrong with mbarriers."""
+
+    def __init__(self, findings: FindingCollector, places: AccessPlaces) -> None:
+        self._findings, self._places = findings, places
+
+    def _add(
+        self, cause: str, severity: Severity, text: str, *records: AccessRecord | None
+    ) -> None:
+        given = [r for r in records if r is not None]
+        key = ("sync", cause, *(r.pc for r in given))
+
+        def make() -> CheckFinding:
+            sides = tuple(
+                self._places.access(
+                    r.kind, r.pc, r.state, next(iter(lanes_of(r.lanes))), size=r.size or None,
+                    agent="thread" if r.agent is None else r.agent.kind,
+                    state="" if r.agent is None else r.agent.what,
+                )
+                for r in given
+            )  # fmt: skip
+            place = sides[-1].place if sides else ""
+            return CheckFinding(
+                "sync", severity, cause, None, None, sides,
+                where=f"{place}: {text}" if place else text, fix=_FIXES.get(cause, ""),
+            )  # fmt: skip
+
+        self._findings.add(key, make)
+
+    def uninitialised(self, one: Mbarrier, use: AccessRecord) -> None:
+        """Used before it begins, or after it has ended."""
+        text = f"the mbarrier at shared 0x{one.offset:x} has not been initialised"
+        self._add("mbarrier_uninitialised", "error", text, use)
+
+    def begun_again(self, one: Mbarrier, begin: AccessRecord) -> None:
+        """Initialised while it lives."""
+        text = f"the mbarrier at shared 0x{one.offset:x} is initialised while it lives"
+        self._add("mbarrier_reinit", "error", text, one.begun, begin)
+
+    def touched(self, one: Mbarrier, access: AccessRecord) -> None:
+        """An ordinary access, a copy or a product on its bytes."""
+        verb = "written" if access.writes else "read"
+        text = f"the mbarrier at shared 0x{one.offset:x} is {verb} as ordinary memory"
+        severity: Severity = "error" if access.writes else "warning"
+        self._add("mbarrier_access", severity, text, one.begun, access)
+
+    def arrives(self, one: Mbarrier, event: MbarrierChanged, arrival: AccessRecord) -> None:
+        """Arrivals: too many, out of range, of a phase whose forerunner nobody waited for."""
+        state = (mbarrier.read if one.modern else mbarrier.read_early)(event.before)
+        where = f"the mbarrier at shared 0x{one.offset:x}"
+        if one.modern and event.arrivals > state.pending:
+            text = (
+                f"{event.arrivals} more arrival{'s'[: event.arrivals > 1]} at {where}, which waits "
+                f"for {state.pending} of {state.expected}"
+            )
+            self._add("mbarrier_underflow", "error", text, one.begun, arrival)
+        if one.modern and abs(state.bytes + event.bytes) > MOST_TX:
+            text = f"{where} would count {state.bytes + event.bytes} bytes: at most {MOST_TX}"
+            self._add("mbarrier_range", "error", text, one.begun, arrival)
+        if event.drops and event.arrivals > state.expected:
+            text = f"{where} expects {state.expected} arrivals, of which {event.arrivals} drop out"
+            self._add("mbarrier_range", "error", text, one.begun, arrival)
+        first = one.present().arrived == 0
+        if event.arrivals and first and one.phase and one.phase - 1 not in one.waited:
+            text = f"an arrival at {where} in a phase before which nobody waited"
+            self._add("phase_skipped", "warning", text, arrival)
+
+    def ambiguous(self, one: Mbarrier, test: AccessRecord) -> None:
+        """A test that may come when the phase after the one it means is over, too."""
+        text = (
+            f"the test of the mbarrier at shared 0x{one.offset:x} may come after the next phase, "
+            "too: then it seems incomplete again"
+        )
+        self._add("ambiguous_phase", "warning", text, test)
+
+    def left(self, one: Mbarrier, end: AccessRecord | None) -> None:
+        """The CTA has ended with bytes to come."""
+        if not one.modern or not one.word:
+            return
+        state = mbarrier.read(one.word)
+        if state.bytes > 0:
+            text = f"{state.bytes} bytes of the mbarrier at shared 0x{one.offset:x} never came"
+            self._add("pending_at_exit", "warning", text, one.begun, end)
+
+    def pending_copy(self, copy: AccessRecord) -> None:
+        """The CTA has ended before anybody knew that a copy of its memory is complete."""
+        bulk = copy.agent is not None and copy.agent.kind != "copy"
+        text = "the block may end while the copy still reads or writes its shared memory"
+        self._add("pending_at_exit", "error" if bulk else "note", text, copy)

@@ -1,0 +1,123 @@
+"""mbarriers as the checks know them: phases, who arrived, who tested, what each phase publishes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gpudbg.sanitizer.clocks import EMPTY, Knowledge, Rows, joined
+
+if TYPE_CHECKING:
+    from gpudbg.sanitizer.race_records import AccessRecord
+    from gpudbg.sm.state import Cta
+
+MOST_TX = (1 << 20) - 1
+"""Bytes that can be to come (*documented*)."""
+
+
+def nothing() -> Knowledge:
+    """Knowledge of nothing."""
+    return Knowledge(EMPTY)
+
+
+@dataclass(slots=True)
+class MbarrierPhase:
+    """What a phase publishes to who learns that it is over.
+
+    Attributes:
+        near: what threads of its own CTA knew that arrived; `far`: those of other CTAs.
+        order: what had happened before it could end, the issue of copies included.
+        arrived: arrivals so far.
+    """
+
+    near: Knowledge = field(default_factory=nothing)
+    far: Knowledge = field(default_factory=nothing)
+    order: Rows = field(default_factory=lambda: EMPTY)
+    arrived: int = 0
+
+
+@dataclass(slots=True)
+class Mbarrier:
+    """One mbarrier from its begin to its end.
+
+    Attributes:
+        home, offset: where.
+        number: of its copies in clocks: a row says how many phases are over.
+        modern: of sm_90 and later; before that it is an ordinary word.
+        begun: its begin, where that was seen.
+        phase: how many are over; `phases`: of the present one and the last one.
+        tests: by warp and lanes, the last test of each phase that was told yes.
+        waited: phases whose end somebody has seen.
+        word: its word after the last change.
+    """
+
+    home: Cta
+    offset: int
+    number: int
+    modern: bool
+    begun: AccessRecord | None = None
+    phase: int = 0
+    phases: dict[int, MbarrierPhase] = field(default_factory=dict)
+    tests: dict[tuple[int, int], tuple[int, AccessRecord]] = field(default_factory=dict)
+    waited: set[int] = field(default_factory=set)
+    word: int = 0
+
+    def present(self) -> MbarrierPhase:
+        """The phase that goes on."""
+        return self.phases.setdefault(self.phase, MbarrierPhase())
+
+    def last(self) -> MbarrierPhase | None:
+        """The phase that has just ended."""
+        return self.phases.get(self.phase - 1)
+
+    def advance(self) -> None:
+        """The present phase is over."""
+        self.phases.pop(self.phase - 1, None)
+        self.phase += 1
+
+    def unsafe_tests(self) -> list[AccessRecord]:
+        """Tests of the phase before the present one that its end does not come after."""
+        order = self.present().order
+        found = []
+        for (warp, _), (phase, test) in self.tests.items():
+            if phase != self.phase - 1:
+                continue
+            row = order.get(warp)
+            known = row is not None and any(
+                row[lane] >= test.tick for lane in range(32) if test.lanes >> lane & 1
+            )
+            if not known:
+                found.append(test)
+        return found
+
+
+@dataclass(slots=True)
+class MbarrierTable:
+    """All mbarriers that live, by CTA and offset."""
+
+    _live: dict[int, dict[int, Mbarrier]] = field(default_factory=dict)
+
+    def of(self, home: Cta) -> dict[int, Mbarrier]:
+        """Those of a CTA, by offset."""
+        return self._live.get(home.number, {})
+
+    def find(self, home: Cta, offset: int) -> Mbarrier | None:
+        """The one at an offset."""
+        return self.of(home).get(offset)
+
+    def begin(self, made: Mbarrier) -> None:
+        """A new one."""
+        self._live.setdefault(made.home.number, {})[made.offset] = made
+
+    def end(self, home: Cta, offset: int) -> Mbarrier | None:
+        """One is no more."""
+        return self._live.get(home.number, {}).pop(offset, None)
+
+    def drop(self, home: Cta) -> None:
+        """The CTA has ended."""
+        self._live.pop(home.number, None)
+
+
+def ordered(a: Knowledge) -> Rows:
+    """Everything that has happened before, visible or not."""
+    return joined(a.seen, a.timed)

@@ -1,0 +1,211 @@
+"""What a race check keeps of accesses: records by granule of four bytes, and ranges of copies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpudbg.sanitizer.clocks import Row, Rows
+from gpudbg.sm.asynchronous.events import ByteRuns, Places
+
+if TYPE_CHECKING:
+    from gpudbg.sanitizer.monitor import Touch
+    from gpudbg.sm.state import WarpState
+
+MOST_RECORDS = 24
+"""Records of writes that a granule keeps beside those that are not ordered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """Who makes an access beside the threads, and when it is known to be complete.
+
+    Attributes:
+        kind: copy (of a thread, to shared memory), bulk, gmma, remote.
+        number: of its row in a clock.
+        lanes: mask of the columns that count, `label` what must stand there.
+        proxied: it reads and writes through the async proxy.
+        what: what completes it, for messages.
+    """
+
+    kind: str
+    number: int
+    lanes: int
+    label: int
+    proxied: bool
+    what: str = ""
+
+    def pending(self, known: Row | None) -> int:
+        """Columns in which it is not known to be complete."""
+        if known is None:
+            return self.lanes
+        if not self.lanes & self.lanes - 1:
+            return self.lanes if known[self.lanes.bit_length() - 1] < self.label else 0
+        return self.lanes & int.from_bytes(
+            np.packbits(known < self.label, bitorder="little").tobytes(), "little"
+        )
+
+
+@dataclass(slots=True)
+class AccessRecord:
+    """One warp instruction's access to a granule or a range.
+
+    Attributes:
+        warp, lanes, tick: whose, and when it was made or issued.
+        bytes: mask of the granule's bytes; 0: a range.
+        strong: scope, where it is strong.
+        kind: load, store, atomic; init, arrive, wait of an mbarrier.
+        size: bytes of a lane's access.
+        agent: who makes it in the thread's stead.
+        read_only: through the path of memory that nobody writes.
+    """
+
+    warp: int
+    lanes: int
+    tick: int
+    bytes: int
+    pc: int
+    strong: int
+    kind: str
+    value: int | None
+    state: WarpState
+    block: int
+    size: int = 4
+    agent: Agent | None = None
+    read_only: bool = False
+
+    @property
+    def writes(self) -> bool:
+        """Whether it changes what is there."""
+        return self.kind in ("store", "atomic", "init")
+
+
+@dataclass(slots=True)
+class Cell:
+    """What is kept of four bytes."""
+
+    writes: list[AccessRecord] = field(default_factory=list)
+    reads: list[AccessRecord] = field(default_factory=list)
+
+
+def unordered(old: AccessRecord, made: AccessRecord, known: Rows, row: Row) -> int:
+    """Lanes of an earlier access (or of its issue) that do not happen before this one.
+
+    Args:
+        known: what the later access comes after, by warp; `row`: of its own warp.
+    """
+    ticks = row if old.warp == made.warp else known.get(old.warp)
+    if ticks is None:
+        return old.lanes
+    lanes = old.lanes
+    if not lanes & lanes - 1:
+        found = lanes if ticks[lanes.bit_length() - 1] < old.tick else 0
+    else:
+        found = lanes & int.from_bytes(
+            np.packbits(ticks < old.tick, bitorder="little").tobytes(), "little"
+        )
+    # A lane does not race with itself.
+    if old.warp == made.warp and found == made.lanes and not found & found - 1:
+        return 0
+    return found
+
+
+def keep(records: list[AccessRecord], made: AccessRecord) -> None:
+    """A new record in place of those it supersedes."""
+    agent = made.agent
+    for n, old in enumerate(records):
+        if (
+            old.pc == made.pc
+            and old.warp == made.warp
+            and not old.lanes & ~made.lanes
+            and not old.bytes & ~made.bytes
+            and old.strong == made.strong
+            and (old.agent is None) == (agent is None)
+            and (agent is None or (old.agent is not None and old.agent.number == agent.number))
+        ):
+            records[n] = made
+            return
+    records.append(made)
+
+
+def granules(touch: Touch) -> list[tuple[int, int, int]]:
+    """(address / 4, mask of its bytes, lanes) of everything an access touches."""
+    found: dict[tuple[int, int], int] = {}
+    size = touch.size
+    for lane, address in touch.by_lane():
+        bit, end = 1 << lane, address + size
+        number = address >> 2
+        while number << 2 < end:
+            low, high = max(address, number << 2), min(end, (number << 2) + 4)
+            mask = ((1 << high - low) - 1) << (low & 3)
+            key = (number, mask)
+            found[key] = found.get(key, 0) | bit
+            number += 1
+    return [(number, mask, lanes) for (number, mask), lanes in found.items()]
+
+
+# ---- ranges ------------------------------------------------------------------------------
+@dataclass(slots=True)
+class RangeRecord:
+    """What an operation beside the threads reads or writes as a whole."""
+
+    extent: ByteRuns
+    record: AccessRecord
+
+    def meets(self, other: ByteRuns) -> int | None:
+        """The first byte that both have."""
+        mine = self.extent
+        if mine.low >= other.high or other.low >= mine.high:
+            return None
+        # The first run of the other that ends behind the begin of each of these.
+        at = np.searchsorted(other.ends, mine.starts, "right")
+        inside = at < len(other.ends)
+        found = np.flatnonzero(other.starts[at[inside]] < mine.ends[inside])
+        if not len(found):
+            return None
+        first = np.flatnonzero(inside)[found[0]]
+        return max(int(mine.starts[first]), int(other.starts[at[first]]))
+
+    def touched(self, addresses: Places, size: int) -> Places:
+        """Which of some accesses meet it."""
+        mine = self.extent
+        at = np.searchsorted(mine.ends, addresses, "right")
+        inside = at < len(mine.ends)
+        at = np.where(inside, at, 0)
+        found: Places = np.flatnonzero(inside & (mine.starts[at] < addresses + size))
+        return found
+
+
+def cells_of(extent: ByteRuns, cells: dict[int, Cell]) -> list[tuple[int, int, Cell]]:
+    """(number, mask of bytes, cell) of the granules of an extent that are kept."""
+    total = int((extent.ends - extent.starts).sum())
+    found = []
+    if total // 4 > len(cells):
+        low, high = extent.low >> 2, (extent.high + 3) >> 2
+        numbers = np.array([n for n in cells if low <= n < high], np.int64)
+        if not len(numbers):
+            return []
+        at = np.searchsorted(extent.ends, 4 * numbers, "right")
+        at = np.minimum(at, len(extent.ends) - 1)
+        rows = zip(
+            numbers.tolist(), extent.starts[at].tolist(), extent.ends[at].tolist(), strict=True
+        )
+        for number, start, end in rows:
+            mask = _mask(number, start, end)
+            if mask:
+                found.append((number, mask, cells[number]))
+        return found
+    for start, end in zip(extent.starts.tolist(), extent.ends.tolist(), strict=True):
+        for number in range(start >> 2, (end + 3) >> 2):
+            cell = cells.get(number)
+            if cell is not None:
+                found.append((number, _mask(number, start, end), cell))
+    return found
+
+
+def _mask(number: int, start: int, end: int) -> int:
+    """Bytes of a granule that a run has."""
+    low, high = max(start, 4 * number), min(end, 4 * number + 4)
+    return ((1 << high - low) - 1) << (low & 3) if high > low else 0

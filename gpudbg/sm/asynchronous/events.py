@@ -1,0 +1,137 @@
+"""What observers are told of operations beside the threads: copies, mbarriers, products.
+
+An operation is told of when the machine carries it out.  When it may begin and when it is known to
+be complete are the rules of PTX, which the records leave to who reads them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from gpudbg.mem.lanes import U32
+    from gpudbg.sm.state import Cta
+
+Places = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class ByteRuns:
+    """Bytes of one memory: runs in ascending order that do not touch.
+
+    Attributes:
+        home: the CTA whose shared memory they are in; None: global memory.
+        starts, ends: addresses, or offsets in shared memory.
+    """
+
+    home: Cta | None
+    starts: Places
+    ends: Places
+
+    @classmethod
+    def range(cls, home: Cta | None, start: int, size: int) -> ByteRuns:
+        """`size` bytes one after the other."""
+        return cls(home, np.array([start], np.int64), np.array([start + size], np.int64))
+
+    @classmethod
+    def elements(cls, home: Cta | None, places: Places, size: int) -> ByteRuns:
+        """Elements of `size` bytes, in any order."""
+        first = np.unique(places.astype(np.int64))
+        if not len(first):
+            return cls(home, first, first)
+        breaks = np.flatnonzero(np.diff(first) > size)
+        starts = first[np.concatenate(([0], breaks + 1))]
+        return cls(home, starts, first[np.concatenate((breaks, [len(first) - 1]))] + size)
+
+    @property
+    def low(self) -> int:
+        """The first byte."""
+        return int(self.starts[0])
+
+    @property
+    def high(self) -> int:
+        """Behind the last byte."""
+        return int(self.ends[-1])
+
+
+@dataclass(frozen=True, slots=True)
+class CopyTold:
+    """A bulk or tensor copy, a reduction, a store that counts on an mbarrier.
+
+    Attributes:
+        reads: what it reads.
+        writes: what it writes, each with the mbarrier (CTA, offset) that counts its bytes; None:
+            it belongs to a group of the issuing thread.
+        reduces: it combines with what is there.
+        remote: a store of a thread in another CTA's memory (STAS, REDAS), of its lanes.
+        lane: who issued it.
+    """
+
+    reads: tuple[ByteRuns, ...]
+    writes: tuple[tuple[ByteRuns, tuple[Cta, int] | None], ...]
+    reduces: bool
+    remote: bool
+    lane: int
+
+
+@dataclass(frozen=True, slots=True)
+class MbarrierChanged:
+    """Arrivals and transactions of an mbarrier.
+
+    Attributes:
+        home, offset: which.
+        lane: who; of a copy's bytes, who issued it.
+        arrivals, bytes: counted; bytes below 0 have come.
+        drops: the arriving threads are not expected later.
+        before, after: its word.
+        by_copy: a copy that has come, not a thread.
+    """
+
+    home: Cta
+    offset: int
+    lane: int
+    arrivals: int
+    bytes: int
+    drops: bool
+    before: int
+    after: int
+    by_copy: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MbarrierBegun:
+    """An mbarrier begins (or, without a word, ends)."""
+
+    home: Cta
+    offset: int
+    lane: int
+    word: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class MbarrierTested:
+    """Lanes that ask whether a phase is over.
+
+    Attributes:
+        offsets, wanted: by lane: which mbarrier of the own CTA, what phase or parity in bit 31.
+        lanes: mask of who asks; `passed` of those who were told yes.
+    """
+
+    offsets: U32
+    wanted: U32
+    lanes: int
+    passed: int
+
+
+@dataclass(frozen=True, slots=True)
+class MatricesRead:
+    """What a product of a warp group reads of shared memory."""
+
+    extents: tuple[ByteRuns, ...]
+
+
+AsyncEvent = CopyTold | MbarrierChanged | MbarrierBegun | MbarrierTested | MatricesRead
