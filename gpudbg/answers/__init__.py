@@ -6,8 +6,9 @@ printed text, or several of those.  Rows are frozen dataclasses whose fields say
 data of `--json` (`data`), GDB/MI's fields (`gpudbg.frontends.mi.shown`) and what widgets draw.
 """
 
-from gpudbg.answers.columns import Column, column, computed, typed_row
+from gpudbg.answers.columns import Column, column, computed, shown_columns, typed_row
 from gpudbg.answers.data import data_of
+from gpudbg.answers.formats import COUNT, YES
 from gpudbg.answers.records import (
     NOTHING,
     Answer,
@@ -19,10 +20,13 @@ from gpudbg.answers.records import (
     Table,
     TableStyle,
 )
-from gpudbg.answers.text import lines_of
+from gpudbg.answers.text import align_of, lines_of, width_of
+from gpudbg.answers.words import dim, lane_list, lane_marks
 
 __all__ = [
+    "COUNT",
     "NOTHING",
+    "YES",
     "Answer",
     "Card",
     "Column",
@@ -32,9 +36,15 @@ __all__ = [
     "Sections",
     "Table",
     "TableStyle",
+    "align_of",
     "column",
     "computed",
     "data_of",
+    "dim",
+    "lane_list",
+    "lane_marks",
     "lines_of",
+    "shown_columns",
     "typed_row",
+    "width_of",
 ]

@@ -73,9 +73,6 @@ Known directives of nvdisasm (`.headerflags`, `.sectioninfo`, `.sectionflags`, `
 are read for architecture, registers and barriers.  A file without `.kernel` is one kernel.
 """
 
-from __future__ import annotations
+from gpudbg.doors import door
 
-from .build import assemble_file
-from .program import SassFunction, SassProgram
-
-__all__ = ["SassFunction", "SassProgram", "assemble_file"]
+__getattr__, __dir__ = door(__name__, __file__)

@@ -19,7 +19,7 @@ from gpudbg.debug.focus import cuda_coords as coords
 from gpudbg.debug.focus.cuda_coords import LanePlace, Wanted
 from gpudbg.debug.focus.focus import Dim3, Focus
 from gpudbg.debug.stops.cuda_exceptions import EXCEPTIONS, exception_of
-from gpudbg.debug.values.frames import waiting_pc
+from gpudbg.debug.values.backtrace import waiting_pc
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _table(
     )
 
 
-def build(session: DebugSession, option: str, text: str) -> Table:
+def build_cuda_info(session: DebugSession, option: str, text: str) -> Table:
     """The table of `info cuda OPTION FILTER`.
 
     Raises:
@@ -57,16 +57,18 @@ def build(session: DebugSession, option: str, text: str) -> Table:
     """
     if not option:
         raise CommandError("Missing option.")
-    names = [n for n in BUILDERS if n == option or (len(option) > 1 and n.startswith(option))]
+    names = [
+        n for n in CUDA_INFO_TABLES if n == option or (len(option) > 1 and n.startswith(option))
+    ]
     if not names:
         raise CommandError(f"Unrecognized option: '{option}'.")
-    builder, default = BUILDERS[names[0]]
+    builder, default = CUDA_INFO_TABLES[names[0]]
     return builder(session, {**default, **_filter(session, text)})
 
 
 def _filter(session: DebugSession, text: str) -> Wanted:
     try:
-        asked, wanted = coords.parse(text, ("breakpoint",))
+        asked, wanted = coords.parse_coords(text, ("breakpoint",))
     except CommandError:
         raise CommandError(f"Incorrect filter: '{text.strip()}'.") from None
     if asked:
@@ -75,7 +77,7 @@ def _filter(session: DebugSession, text: str) -> Wanted:
 
 
 def _here(session: DebugSession) -> LanePlace | None:
-    return None if session.focus is None or session.finished else coords.current(session)
+    return None if session.focus is None or session.finished else coords.current_coords(session)
 
 
 def _wanted(session: DebugSession, wanted: Wanted) -> list[LanePlace]:
@@ -468,7 +470,7 @@ def _thread_range(
     )
 
 
-BUILDERS: dict[str, tuple[Builder, Wanted]] = {
+CUDA_INFO_TABLES: dict[str, tuple[Builder, Wanted]] = {
     "devices": (_devices, {}),
     "sms": (_sms, {"device": "current"}),
     "warps": (_warps_table, {"sm": "current"}),

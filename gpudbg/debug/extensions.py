@@ -15,7 +15,7 @@ from gpudbg.answers import NOTHING, Answer, Card
 from gpudbg.debug.registry import Command as CommandRow
 from gpudbg.debug.registry import CommandTable, Output
 from gpudbg.errors import CommandError
-from gpudbg.loading.foreign import call, plugins
+from gpudbg.loading.foreign import call_plugin, known_plugins
 from gpudbg.plugin import Entry
 from gpudbg.sm.observer import EVENTS, Observer
 
@@ -27,7 +27,7 @@ GROUP = "plugins"
 
 def add_commands(table: CommandTable[DebugSession]) -> None:
     """Enter every plugin's console commands; a name that is taken gets the plugin's before it."""
-    for entry in plugins().commands.values():
+    for entry in known_plugins().commands.values():
         name = entry.name if not table.has(entry.name) else f"{entry.plugin}-{entry.name}"
         usage = f"{name} {entry.usage}".strip()
         table.add(CommandRow((name,), usage, entry.help, GROUP, "nothing", _handler(entry)))
@@ -39,7 +39,7 @@ def _handler(entry: Entry) -> Callable[[DebugSession, str], Answer]:
             words = shlex.split(argument)
         except ValueError as error:
             raise CommandError(f"{entry.name}: {error}", "quote words that hold blanks") from None
-        return as_answer(call(entry, lambda: entry.load()(session, words)))
+        return as_answer(call_plugin(entry, lambda: entry.load()(session, words)))
 
     return handler
 
@@ -85,8 +85,8 @@ def view_lines(session: DebugSession, name: str, width: int) -> Sequence[str]:
     Raises:
         UsageError: no view of that name.
     """
-    entry = plugins().find("views", name)
-    lines = call(entry, lambda: entry.load()(session.snapshot(), width))
+    entry = known_plugins().find("views", name)
+    lines = call_plugin(entry, lambda: entry.load()(session.snapshot(), width))
     return [str(line) for line in lines]
 
 
@@ -96,8 +96,8 @@ def make_observer(session: DebugSession, name: str) -> Any:
     Raises:
         UsageError: no observer of that name.
     """
-    entry = plugins().find("observers", name)
-    observer = _adapted(entry, call(entry, lambda: entry.load()()))
+    entry = known_plugins().find("observers", name)
+    observer = _adapted(entry, call_plugin(entry, lambda: entry.load()()))
     session.subscribe(observer)
     return observer
 
@@ -106,7 +106,7 @@ def _adapted(entry: Entry, made: Any) -> Observer:
     """An observer that calls the hooks a plugin's object has; its defects name the plugin."""
 
     def guarded(hook: Callable[..., Any]) -> staticmethod[..., Any]:
-        return staticmethod(lambda *given: call(entry, lambda: hook(*given)))
+        return staticmethod(lambda *given: call_plugin(entry, lambda: hook(*given)))
 
     inherited = [e for e in EVENTS if getattr(type(made), e, None) is getattr(Observer, e)]
     names = [n for n in (*EVENTS, "report") if n not in inherited]

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from gpudbg.analysis.call_frames import BARRIERS, STACK_POINTER
 from gpudbg.bits import lanes_of
-from gpudbg.debug.values.frames import call_depth, frames
+from gpudbg.debug.values.backtrace import call_depth, frames
 from gpudbg.debug.values.lane_groups import RUNNING, shown_group
 from gpudbg.debug.values.unwinding import return_addresses
 from gpudbg.errors import CommandError, UsageError

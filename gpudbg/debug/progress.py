@@ -1,7 +1,7 @@
 """How far a run has come: blocks done, instructions a second, time left.
 
-`shown(session)` has a run tell of it on standard error while it lasts: on a terminal in a line that
-is written over, in a log in lines that come ever more rarely, so that a run that hangs is not mute.
+`progress_shown(session)` has a run report on standard error while it lasts: on a terminal in one
+line, written over; in a log in lines that come ever more rarely, so that a hang is not silent.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class Log(ProgressLine):
 
 
 @contextmanager
-def shown(session: DebugSession, stream: TextIO | None = None) -> Iterator[None]:
+def progress_shown(session: DebugSession, stream: TextIO | None = None) -> Iterator[None]:
     """Runs inside tell of their progress, unless somebody else does."""
     stream = sys.stderr if stream is None else stream
     gpu = session.grid.gpu

@@ -15,10 +15,10 @@ from gpudbg.debug.inferior import AGAIN
 from gpudbg.debug.inlined import skipped_at_breakpoint
 from gpudbg.debug.stops.maker import entry_stop, make_stop, opened_stop
 from gpudbg.debug.stops.stop import EVERY_STOP, BreakpointStop
-from gpudbg.debug.values.frames import call_depth
+from gpudbg.debug.values.backtrace import call_depth
 from gpudbg.debug.values.lane_groups import RUNNING, group_of
 from gpudbg.errors import CommandError
-from gpudbg.expr.evaluate import uniform
+from gpudbg.expr.evaluation import uniform
 from gpudbg.expr.types import I32
 from gpudbg.sm.events import StopEvent, StopKind
 

@@ -33,7 +33,7 @@ from gpudbg.debug.focus import focus as focus_module
 from gpudbg.debug.focus.focus import Focus
 from gpudbg.debug.inferior import Inferior, Launch
 from gpudbg.debug.inspection import SessionMemory
-from gpudbg.debug.interrupts import interruptible
+from gpudbg.debug.interruption import interruptible
 from gpudbg.debug.registry import Command, CommandTable, Output
 from gpudbg.debug.running import Runner
 from gpudbg.debug.script import Player, Scope, ScriptLine, play

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING
 
 from gpudbg.debug.inlined import chain_of, deeper, line_in
 from gpudbg.debug.stops.stop import StepStop
+from gpudbg.debug.values.backtrace import call_depth, frames
 from gpudbg.debug.values.evaluation import origin
-from gpudbg.debug.values.frames import call_depth, frames
 from gpudbg.errors import CommandError
 from gpudbg.sm.events import StopEvent
 

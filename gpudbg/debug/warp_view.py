@@ -464,7 +464,7 @@ class WarpView:
 
     def waiting_pc(self, lane: int) -> int:
         """The code address of the instruction with which a lane goes on."""
-        from gpudbg.debug.values.frames import waiting_pc
+        from gpudbg.debug.values.backtrace import waiting_pc
 
         return waiting_pc(self._inferior, self._state, lane)
 

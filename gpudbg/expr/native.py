@@ -12,8 +12,8 @@ from functools import partial
 from typing import Any, Final
 
 from gpudbg.errors import CommandError
-from gpudbg.expr.evaluate import Context, evaluate
-from gpudbg.expr.parse import Binary, NameNode, Node, Number, Unary
+from gpudbg.expr.evaluation import Context, evaluate
+from gpudbg.expr.parser import Binary, NameNode, Node, Number, Unary
 from gpudbg.expr.types import BOOL, F32, F64, I32, U32, Scalar, common, promote
 from gpudbg.sm.conditions import Condition
 from gpudbg.sm.semantics.machine import M, Operations, V, W

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from gpudbg.api.programs import LoadedProgram
-    from gpudbg.sanitizer.report import CheckReport
+    from gpudbg.api import LoadedProgram
+    from gpudbg.sanitizer import CheckReport
 
 _REPORTS: pytest.StashKey[list[CheckReport]] = pytest.StashKey()
 _WORKER_KEY = "gpudbg_sarif_runs"

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 @lru_cache(maxsize=1)
-def plugins() -> Registry:
+def known_plugins() -> Registry:
     """The plugins of this process: bundled, installed, and of GPUDBG_PLUGIN_PATH."""
     return discover()
 
 
-def call(entry: Entry, function: Callable[[], Any]) -> Any:
+def call_plugin(entry: Entry, function: Callable[[], Any]) -> Any:
     """Run a plugin's code; its own defects become a `PluginError` that names it.
 
     Raises:
@@ -49,11 +49,11 @@ def read_foreign(data: bytes, path: str) -> Program | None:
         LoadError: a plugin knows the format, and the file is damaged.
         PluginError: a plugin's defect.
     """
-    for entry in plugins().formats.values():
-        reader = call(entry, entry.load)
+    for entry in known_plugins().formats.values():
+        reader = call_plugin(entry, entry.load)
         reader = reader() if isinstance(reader, type) else reader
-        if call(entry, lambda reader=reader: reader.sniff(data)):  # type: ignore[misc]
-            found = call(entry, lambda reader=reader: reader.load(data, path))  # type: ignore[misc]
+        if call_plugin(entry, lambda reader=reader: reader.sniff(data)):  # type: ignore[misc]
+            found = call_plugin(entry, lambda reader=reader: reader.load(data, path))  # type: ignore[misc]
             return _as_program(entry, found, path)
     return None
 

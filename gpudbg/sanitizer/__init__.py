@@ -13,3 +13,7 @@
 Definitions and policies: the page on checks in the documentation; what is a policy of ours is a
 row of `info policy`.
 """
+
+from gpudbg.doors import door
+
+__getattr__, __dir__ = door(__name__, __file__)

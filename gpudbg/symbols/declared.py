@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from gpudbg.errors import CommandError
-from gpudbg.expr.parse import Binary, Node, Number, parse
+from gpudbg.expr.parser import Binary, Node, Number, parse
 from gpudbg.expr.types import I32, TYPES, U8, Array, CType, Pointer, Scalar, Struct, StructField
 
 _SPACE = re.compile(r"\b(?:__device__|__constant__|__shared__|__managed__)\b")

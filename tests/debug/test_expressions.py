@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gpudbg.errors import CommandError
 from gpudbg.expr import assign, evaluate, parse
-from gpudbg.expr.evaluate import Place, Result, per_lane, uniform
+from gpudbg.expr.evaluation import Place, Result, per_lane, uniform
 from gpudbg.expr.types import TYPES, U32
 
 LANE = np.arange(32, dtype=np.uint32)

@@ -6,7 +6,7 @@ import pytest
 
 from gpudbg.architectures import real
 from gpudbg.bits import lanes_of
-from gpudbg.debug.values.frames import call_depth, frames
+from gpudbg.debug.values.backtrace import call_depth, frames
 from gpudbg.debug.values.lane_groups import group_of
 from gpudbg.debug.values.operands import instruction_at
 from gpudbg.debug.values.unwinding import return_addresses

@@ -9,8 +9,8 @@ import numpy as np
 import gpudbg
 from gpudbg.debug.session import DebugSession
 from gpudbg.debug.stops.spinning import spin_of
-from gpudbg.debug.stories import sessions_folder
-from gpudbg.debug.values.barriers import barriers
+from gpudbg.debug.story_files import sessions_folder
+from gpudbg.debug.values.barrier_states import barriers
 from gpudbg.debug.values.lane_groups import LaneGroup, group_of, lane_groups
 from tests.debug.modern import launched
 

@@ -10,7 +10,7 @@ import pytest
 import gpudbg
 from gpudbg.bits import lanes_of
 from gpudbg.debug.session import DebugSession
-from gpudbg.debug.values.frames import call_depth, frames
+from gpudbg.debug.values.backtrace import call_depth, frames
 from gpudbg.debug.values.lane_groups import group_of
 from gpudbg.errors import CommandError
 from gpudbg.sm.state import WarpState

@@ -10,7 +10,7 @@ import pytest
 import gpudbg
 from gpudbg.api.opening import add_launch_flags, open_session
 from gpudbg.assembler import assemble_file
-from gpudbg.debug.values.never_written import never_written
+from gpudbg.debug.values.unwritten import never_written
 from gpudbg.debug.views.text import output_lines
 from tests.mi.client import Client
 from tests.narrowing import there

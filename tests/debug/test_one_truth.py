@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gpudbg
-from gpudbg.debug.stops.fault_card import fault_card
+from gpudbg.debug.stops.fault_cards import fault_card
 from gpudbg.frontends.tui.collect import Collector
 from gpudbg.frontends.tui.view import ViewOptions
 from gpudbg.regs.explain import explain_esr

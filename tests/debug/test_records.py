@@ -10,9 +10,10 @@ import gpudbg
 from gpudbg.debug.launched import engine_trouble, launch_shape, run_counts
 from gpudbg.debug.progress import SessionMeter
 from gpudbg.debug.session import DebugSession
-from gpudbg.debug.values import barriers, spaces
+from gpudbg.debug.values import barrier_states as barriers
+from gpudbg.debug.values import spaces
 from gpudbg.debug.values.changes import ChangeMark
-from gpudbg.debug.values.trap_state import trap_state
+from gpudbg.debug.values.trap_words import trap_state
 
 SESSIONS = Path(__file__).resolve().parents[2] / "sessions"
 

@@ -14,7 +14,7 @@ from gpudbg.cli import main
 from gpudbg.debug.session import DebugSession
 from gpudbg.debug.views.arguments import argument_doubts
 from gpudbg.formats.program import Kernel, Param
-from gpudbg.launch.template import template
+from gpudbg.launch.templates import template
 from gpudbg.toolchain.signatures import from_text, parameters
 from tests.tui.helpers import open_kernel
 

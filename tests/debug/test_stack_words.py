@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpudbg.debug.stops.fault_card import fault_card
+from gpudbg.debug.stops.fault_cards import fault_card
 from gpudbg.debug.stops.stack_sizes import stack_words
 from gpudbg.debug.views.text import stop_card
 from gpudbg.sm.launch import MAX_LOCAL_BYTES

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gpudbg
-from gpudbg.debug.stories import stories
+from gpudbg.debug.story_files import stories
 from gpudbg.debug.trace import record as records
 from gpudbg.debug.trace.record import Record, lane_counts
 from gpudbg.errors import CommandError

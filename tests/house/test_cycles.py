@@ -1,7 +1,7 @@
 """Import cycles stay small, and classes are made of parts: the numbers held here cannot grow.
 
-Every import counts: at the top of a module, in a function, for types only, and by name (a text
-that is a module's name, or the beginning of one in an f-string).
+Every import counts: at the top of a module, in a function, for types only, by name (a text that is
+a module's name, or the beginning of one in an f-string), and what a package's door lists.
 """
 
 from __future__ import annotations
@@ -90,6 +90,9 @@ def graph(root: Path) -> Graph:
         found = out[name] = set()
         for node in ast.walk(ast.parse(file.read_text())):
             found.update(named(node, known), imported(node, package, known))
+        if (door := file.with_suffix(".pyi")).exists():
+            for node in ast.parse(door.read_text()).body:
+                found.update(imported(node, package, known))
         found.discard(name)
     return out
 

@@ -128,9 +128,9 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (folder / "__init__.py").write_text("")
     (folder / "probe.py").write_text(textwrap.dedent(CODE))
     monkeypatch.setenv("GPUDBG_PLUGIN_PATH", str(folder))
-    foreign.plugins.cache_clear()
+    foreign.known_plugins.cache_clear()
     yield folder
-    foreign.plugins.cache_clear()
+    foreign.known_plugins.cache_clear()
 
 
 @pytest.fixture
@@ -200,7 +200,7 @@ def test_plugin_flag_anywhere(
     plugin: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("GPUDBG_PLUGIN_PATH", "")
-    foreign.plugins.cache_clear()
+    foreign.known_plugins.cache_clear()
     assert cli.main(["--plugin", str(plugin), "--batch", "-ex", "view probe-view", str(FIRST)]) == 0
     assert "8 warps of block_max" in capsys.readouterr().out
     assert cli.main(["info", str(FIRST), "--plugin"]) == 2

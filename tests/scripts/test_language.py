@@ -14,7 +14,7 @@ from gpudbg.debug.script import host
 from gpudbg.debug.session import DebugSession
 from gpudbg.debug.values.evaluation import evaluate
 from gpudbg.errors import CommandError
-from gpudbg.expr.evaluate import Result
+from gpudbg.expr.evaluation import Result
 from gpudbg.frontends.console.console import Console
 from tests.commands.fuzz_lines import FIRST
 

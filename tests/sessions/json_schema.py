@@ -23,7 +23,7 @@ import gpudbg
 from gpudbg import cli
 from gpudbg.debug.commands.families import load
 from gpudbg.debug.stops.stop import Stop
-from gpudbg.debug.stories import sessions_folder, stories
+from gpudbg.debug.story_files import sessions_folder, stories
 from gpudbg.debug.views.json_text import plain
 from gpudbg.frontends.console.console import Console
 from tests.sessions.json_samples import BY_HAND, ITEMS, LISTS, LOOKS, ROWS, SHARED, STATES, VERBS

@@ -13,7 +13,7 @@ import re
 import sys
 from pathlib import Path
 
-from gpudbg.debug.stories import sessions_folder, stories
+from gpudbg.debug.story_files import sessions_folder, stories
 from gpudbg.frontends.verbs import demo
 
 EXPECTED = "expected.txt"

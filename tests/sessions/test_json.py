@@ -18,7 +18,7 @@ from gpudbg.api.opening import add_launch_flags, open_session
 from gpudbg.debug.breakpoints.watched import WatchKind
 from gpudbg.debug.commands.families import load
 from gpudbg.debug.stops.stop import StopKind
-from gpudbg.debug.stories import COMMANDS, stories
+from gpudbg.debug.story_files import COMMANDS, stories
 from gpudbg.debug.views.json_text import dumps, plain, schema
 from gpudbg.frontends.console.console import Console
 from gpudbg.frontends.verbs.common import Parser

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gpudbg
-from gpudbg.debug.stories import sessions_folder, stories
+from gpudbg.debug.story_files import sessions_folder, stories
 
 LESSONS: dict[str, Callable[[gpudbg.DebugSession], None]] = {}
 Lesson = Callable[[gpudbg.DebugSession], None]

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from gpudbg.debug.stories import SCRIPT, stories
+from gpudbg.debug.story_files import SCRIPT, stories
 from tests.doc_blocks import ROOT, blocks, private_names
 
 PROGRAMS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpudbg.debug.stories import COMMANDS, sessions_folder, stories, summary
+from gpudbg.debug.story_files import COMMANDS, sessions_folder, stories, summary
 from gpudbg.errors import UsageError
 from gpudbg.frontends.verbs import demo
 from tests.sessions.stories import EXPECTED, transcript

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudbg.debug import stories
+from gpudbg.debug import story_files as stories
 from gpudbg.frontends.tui.app import GpudbgApp
 from gpudbg.frontends.tui.screens.gallery import GalleryScreen
 from gpudbg.frontends.tui.seen import Seen
@@ -28,7 +28,7 @@ from .helpers import (
 
 
 def test_a_story_is_read_in_beats() -> None:
-    story = stories.load(stories.stories()["first_steps"])
+    story = stories.load_story(stories.stories()["first_steps"])
     assert story.title == "A first walk"
     assert story.notes[0].startswith("`block_max`")
     assert story.beats[0].commands == ("info warps", "x/6i $pc")
@@ -60,7 +60,9 @@ async def test_gallery_lists_every_story_and_opens_one(size: tuple[int, int]) ->
         await press(app, pilot, "space", *"j" * names.index("spin_lock"))
         await pilot.pause()
         assert there(app.screen.about.story).name == "spin_lock"
-        assert stories.load(stories.stories()["spin_lock"]).title in "\n".join(screen_text(app))
+        assert stories.load_story(stories.stories()["spin_lock"]).title in "\n".join(
+            screen_text(app)
+        )
         assert app.session.grid.total == 0
         await press(app, pilot, "enter")
         for _ in range(3):
@@ -136,7 +138,7 @@ async def test_every_story_opens_where_it_begins(name: str) -> None:
         await settle(app, pilot)
         notes = a(NotesPane, app.main.line_pane("notes"))
         assert notes.display
-        assert stories.load(stories.stories()[name]).title in "\n".join(notes.texts)
+        assert stories.load_story(stories.stories()[name]).title in "\n".join(notes.texts)
         assert session.grid.total == 0
         assert "Entry" in "\n".join(screen_text(app)[:2])
 

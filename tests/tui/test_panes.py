@@ -10,9 +10,9 @@ import pytest
 
 from gpudbg.analysis.contents import means, not_finite
 from gpudbg.analysis.lane_shape import guess_kind, shape
-from gpudbg.debug.paths import letters, paths
 from gpudbg.debug.snapshot import StackEntry
 from gpudbg.debug.values.operands import float_words, next_words, operand_values
+from gpudbg.debug.warp_paths import letters, paths
 from gpudbg.frontends.tui.glyphs import ASCII, UNICODE
 from gpudbg.frontends.tui.text import plain
 from gpudbg.frontends.tui.view import OutputRow

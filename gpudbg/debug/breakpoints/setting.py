@@ -16,7 +16,7 @@ from gpudbg.debug.values.lanes import array_mask
 from gpudbg.debug.values.printf import formatted
 from gpudbg.errors import CommandError
 from gpudbg.expr import evaluate, parse
-from gpudbg.expr.evaluate import uniform
+from gpudbg.expr.evaluation import uniform
 from gpudbg.expr.native import holds_in, native
 from gpudbg.expr.types import I32
 from gpudbg.validation import text, whole

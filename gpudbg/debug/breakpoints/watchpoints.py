@@ -26,7 +26,7 @@ from gpudbg.debug.values.context import SHARED_FILES, WarpContext
 from gpudbg.debug.views.format import format_value
 from gpudbg.errors import CommandError
 from gpudbg.expr import evaluate, parse
-from gpudbg.expr.evaluate import Result
+from gpudbg.expr.evaluation import Result
 from gpudbg.expr.types import Array, Scalar
 from gpudbg.mem.windows import RANK_SHIFT, WINDOW_BYTES
 from gpudbg.sm.observer import Observer

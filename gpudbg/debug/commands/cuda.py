@@ -27,7 +27,7 @@ thread X[,Y[,Z]]; N may be current, all or any; threads also take breakpoint N|a
     help="cuda-gdb's tables of devices, SMs, warps, lanes, kernels, blocks and threads",
     group="status",
     details=OPTIONS,
-    completer=lambda s, t: [n for n in cuda_info.BUILDERS if n.startswith(t)],
+    completer=lambda s, t: [n for n in cuda_info.CUDA_INFO_TABLES if n.startswith(t)],
 )
 def info_cuda(session: DebugSession, argument: str) -> Table | Notice:
     """One table."""
@@ -40,12 +40,12 @@ def info_cuda(session: DebugSession, argument: str) -> Table | Notice:
         place = session.symbols.resolve(f"*{' '.join(words[1:])}", session.origin()).addresses[0]
         text = session.symbols.describe_line(place)
         return Notice(text, text)
-    return cuda_info.build(session, option, " ".join(words[size:]))
+    return cuda_info.build_cuda_info(session, option, " ".join(words[size:]))
 
 
 def switch_words(session: DebugSession) -> str:
     """cuda-gdb's announcement of the focus."""
-    return f"[Switching focus to CUDA {coords.words(coords.current(session))}]"
+    return f"[Switching focus to CUDA {coords.coords_words(coords.current_coords(session))}]"
 
 
 @command(
@@ -59,19 +59,19 @@ def cuda(session: DebugSession, argument: str) -> Notice | Sections:
     """Query, or switch."""
     if not argument.strip():
         raise CommandError("Missing argument(s).")
-    asked, wanted = coords.parse(argument)
+    asked, wanted = coords.parse_coords(argument)
     if not wanted:
-        place = coords.current(session)
-        return Notice(coords.words(place, asked), coords.fields(place))
-    if not coords.switch(session, wanted):
-        return Notice("CUDA focus unchanged.", coords.fields(coords.current(session)))
-    place = coords.current(session)
+        place = coords.current_coords(session)
+        return Notice(coords.coords_words(place, asked), coords.coords_fields(place))
+    if not coords.switch_to_coords(session, wanted):
+        return Notice("CUDA focus unchanged.", coords.coords_fields(coords.current_coords(session)))
+    place = coords.current_coords(session)
     pc = standing_pc(session, place.state)
     line = session.symbols.line(pc)
     there = session.symbols.describe(pc)
     if line is not None:
         there = f"{line.number}\t{session.sources.text(line.file, line.number)}"
-    return Sections((Notice(switch_words(session)), Notice(there)), coords.fields(place))
+    return Sections((Notice(switch_words(session)), Notice(there)), coords.coords_fields(place))
 
 
 @command(

@@ -17,7 +17,7 @@ from gpudbg.debug.commands.table import command
 from gpudbg.debug.displays import DisplayedValue
 from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.values.access import MAX_READ
-from gpudbg.debug.values.never_written import (
+from gpudbg.debug.values.unwritten import (
     UNKNOWN,
     WORDS,
     buffer_words,
@@ -34,7 +34,7 @@ from gpudbg.debug.views.aggregates import Style, data_text, data_value
 from gpudbg.debug.views.format import Spec, format_bits, parse_int, split_spec
 from gpudbg.errors import CommandError
 from gpudbg.expr import Result
-from gpudbg.expr.evaluate import FUNCTION, Place, per_lane, uniform
+from gpudbg.expr.evaluation import FUNCTION, Place, per_lane, uniform
 from gpudbg.expr.types import TYPES, U8, U32, U64, Array, Pointer, Scalar, Struct
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from gpudbg.debug.commands.data import UNTYPED_FUNCTION
 from gpudbg.debug.commands.table import command
 from gpudbg.debug.values.printf import formatted
 from gpudbg.errors import CommandError
-from gpudbg.expr.evaluate import FUNCTION
+from gpudbg.expr.evaluation import FUNCTION
 from gpudbg.expr.types import VOID, CType, Struct
 
 if TYPE_CHECKING:

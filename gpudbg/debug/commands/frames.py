@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gpudbg.answers import Answer, Card, Listing, Notice, column, typed_row
 from gpudbg.debug.commands.table import command
 from gpudbg.debug.registry import quoted_words
-from gpudbg.debug.values.frames import Frame, frames
+from gpudbg.debug.values.backtrace import Frame, frames
 from gpudbg.debug.views import gdb_text
 from gpudbg.debug.views.arguments import argument_doubts, argument_rows, frame_arguments
 from gpudbg.debug.views.format import parse_int

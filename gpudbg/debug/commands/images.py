@@ -16,7 +16,7 @@ from gpudbg.debug.focus.focus import Dim3
 from gpudbg.debug.values.images import image_named, images_of, last_writer, unit_of
 from gpudbg.debug.views import image as views_image
 from gpudbg.debug.views import text as views
-from gpudbg.device.export_image import export_image
+from gpudbg.device.image_files import export_image
 from gpudbg.device.images import DeviceImage, texel_place
 from gpudbg.device.picture import decoded_words, pixels_of, shades_of, slice_of
 from gpudbg.errors import CommandError

@@ -27,7 +27,7 @@ from gpudbg.debug.stops.stop import Stop
 from gpudbg.debug.values import shared_registers
 from gpudbg.debug.values.lane_groups import GroupRow, group_rows
 from gpudbg.debug.values.mbarriers import MbarrierRow, mbarriers
-from gpudbg.debug.values.never_written import WORDS, untouched_registers
+from gpudbg.debug.values.unwritten import WORDS, untouched_registers
 from gpudbg.debug.views import gdb_text
 from gpudbg.debug.views import text as views
 from gpudbg.debug.views.format import float_of, float_text, format_bits, parse_int, split_spec

@@ -14,7 +14,7 @@ from gpudbg.debug.registry import quoted_words
 from gpudbg.debug.values.printf import split_arguments
 from gpudbg.debug.views import gdb_text
 from gpudbg.errors import CommandError
-from gpudbg.expr.evaluate import Place, per_lane, text_of, uniform
+from gpudbg.expr.evaluation import Place, per_lane, text_of, uniform
 from gpudbg.expr.types import I32, U8, Array, Pointer, Scalar, Struct
 
 if TYPE_CHECKING:

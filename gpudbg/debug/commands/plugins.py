@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 def info_plugins(session: DebugSession, argument: str) -> Listing:
     """List plugins."""
-    found = tuple(foreign.plugins().plugins)
+    found = tuple(foreign.known_plugins().plugins)
     return Listing(found, PluginInfo.line, empty="no plugins are installed")
 
 
@@ -31,13 +31,13 @@ def info_plugins(session: DebugSession, argument: str) -> Listing:
     help="a plugin's view of the machine; without a name, the views there are",
     group="status",
     needs="nothing",
-    completer=lambda s, text: [n for n in foreign.plugins().views if n.startswith(text)],
+    completer=lambda s, text: [n for n in foreign.known_plugins().views if n.startswith(text)],
 )
 def view(session: DebugSession, argument: str) -> Listing:
     """Show a view, or list them."""
     name = argument.strip()
     if not name:
-        views = foreign.plugins().views
+        views = foreign.known_plugins().views
         return Listing(
             tuple(views),
             lambda name: f"{name:20} {views[name].help}  ({views[name].plugin})",
@@ -53,13 +53,13 @@ def view(session: DebugSession, argument: str) -> Listing:
     help="attach a plugin's observer to the machine, or take it off",
     group="running",
     needs="nothing",
-    completer=lambda s, text: [n for n in foreign.plugins().observers if n.startswith(text)],
+    completer=lambda s, text: [n for n in foreign.known_plugins().observers if n.startswith(text)],
 )
 def observe(session: DebugSession, argument: str) -> Answer:
     """Attach, detach or list observers."""
     words = argument.split()
     if not words:
-        found, attached = foreign.plugins().observers, frozenset(session.observing)
+        found, attached = foreign.known_plugins().observers, frozenset(session.observing)
         return Listing(
             tuple(found),
             lambda name: f"{'*' if name in attached else ' '} {name:18} {found[name].help}",

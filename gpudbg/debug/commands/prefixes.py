@@ -10,7 +10,7 @@ from gpudbg.debug.commands import launch
 from gpudbg.debug.commands.frames import frame_row
 from gpudbg.debug.commands.table import TABLE, command
 from gpudbg.debug.completion import complete
-from gpudbg.debug.values.frames import frames
+from gpudbg.debug.values.backtrace import frames
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError, GpudbgError
 

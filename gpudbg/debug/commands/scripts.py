@@ -135,7 +135,7 @@ def _shell(session: DebugSession, argument: str, text: str | None = None) -> Pri
     """Run a command of the shell, `text` its input, and show what it printed."""
     import subprocess
 
-    from gpudbg.expr.evaluate import uniform
+    from gpudbg.expr.evaluation import uniform
     from gpudbg.expr.types import I32
 
     session.scripting.scope.require_shell()

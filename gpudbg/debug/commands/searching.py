@@ -9,7 +9,7 @@ from gpudbg.debug.commands.code import SourceRow, listed_until, source_lines
 from gpudbg.debug.commands.table import command
 from gpudbg.debug.views import gdb_text
 from gpudbg.errors import CommandError
-from gpudbg.expr.evaluate import uniform
+from gpudbg.expr.evaluation import uniform
 from gpudbg.expr.types import I32
 from gpudbg.patterns import user_pattern
 

@@ -69,7 +69,7 @@ def _card(what: str, argument: str, rows: Iterator[SymbolRow]) -> Card:
     group="status",
     needs="nothing",
 )
-def functions(session: DebugSession, argument: str) -> Card:
+def functions_answer(session: DebugSession, argument: str) -> Card:
     """List functions.
 
     Raises:

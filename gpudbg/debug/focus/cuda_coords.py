@@ -59,7 +59,7 @@ _WORD = re.compile(
 )
 
 
-def parse(text: str, extra: tuple[str, ...] = ()) -> tuple[list[str], Wanted]:
+def parse_coords(text: str, extra: tuple[str, ...] = ()) -> tuple[list[str], Wanted]:
     """Coordinates named alone, and coordinates with values.
 
     Raises:
@@ -106,7 +106,7 @@ def places(inferior: Inferior) -> Iterator[LanePlace]:
                 )
 
 
-def current(inferior: Inferior) -> LanePlace:
+def current_coords(inferior: Inferior) -> LanePlace:
     """The focus.
 
     Raises:
@@ -135,7 +135,7 @@ def fits(place: LanePlace, wanted: Mapping[str, int | Dim3 | str], here: LanePla
     return True
 
 
-def switch(inferior: Inferior, wanted: Wanted) -> bool:
+def switch_to_coords(inferior: Inferior, wanted: Wanted) -> bool:
     """Move the focus to the fitting lane nearest to it; False when it is there already.
 
     Nearest is meant by hardware coordinates when any of those is wanted, else by block and thread.
@@ -143,7 +143,7 @@ def switch(inferior: Inferior, wanted: Wanted) -> bool:
     Raises:
         CommandError: no such lane.
     """
-    here = current(inferior)
+    here = current_coords(inferior)
     found = [p for p in places(inferior) if fits(p, wanted, here)]
     if not found:
         raise CommandError(INVALID)
@@ -165,7 +165,7 @@ def switch(inferior: Inferior, wanted: Wanted) -> bool:
     return True
 
 
-def words(place: LanePlace, names: tuple[str, ...] | list[str] = NAMES) -> str:
+def coords_words(place: LanePlace, names: tuple[str, ...] | list[str] = NAMES) -> str:
     """`block (0,0,0), thread (1,0,0), device 0, sm 0, warp 0, lane 1`"""
     parts = []
     for name in NAMES:
@@ -175,7 +175,7 @@ def words(place: LanePlace, names: tuple[str, ...] | list[str] = NAMES) -> str:
     return ", ".join(parts)
 
 
-def fields(place: LanePlace) -> dict[str, str]:
+def coords_fields(place: LanePlace) -> dict[str, str]:
     """cuda-gdb's `CudaFocus` fields, in its order."""
     return {
         "device": str(DEVICE),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from gpudbg.answers.words import dim
 from gpudbg.debug.focus.focus import Focus, first_lane
-from gpudbg.debug.values.frames import Frame, frames
+from gpudbg.debug.values.backtrace import Frame, frames
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:

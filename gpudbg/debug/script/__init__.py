@@ -4,7 +4,16 @@
 statements out: it hands plain lines to a frontend, one at a time, and keeps the rest to itself.
 """
 
-from gpudbg.debug.script.blocks import BlockReader, ScriptBlock, ScriptLine, Statement, shown_lines
+from gpudbg.debug.script.blocks import (
+    BlockReader,
+    ScriptBlock,
+    ScriptLine,
+    Statement,
+    head_of,
+    shown_lines,
+    statements,
+)
+from gpudbg.debug.script.host import check_head, command_numbers, holds, keep_commands
 from gpudbg.debug.script.player import Player, play
 from gpudbg.debug.script.scope import Scope, UserCommand
 
@@ -16,6 +25,12 @@ __all__ = (
     "ScriptLine",
     "Statement",
     "UserCommand",
+    "check_head",
+    "command_numbers",
+    "head_of",
+    "holds",
+    "keep_commands",
     "play",
     "shown_lines",
+    "statements",
 )

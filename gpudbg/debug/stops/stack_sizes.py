@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.values.frames import call_depth
+from gpudbg.debug.values.backtrace import call_depth
 from gpudbg.sm.launch import MAX_LOCAL_BYTES
 
 if TYPE_CHECKING:

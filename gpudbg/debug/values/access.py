@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudbg.errors import CommandError, UsageError
-from gpudbg.expr.evaluate import LANES, Result, per_lane
+from gpudbg.expr.evaluation import LANES, Result, per_lane
 from gpudbg.expr.types import U32
 from gpudbg.sm.counters import NEED_EVENTS
 

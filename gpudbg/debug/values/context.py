@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from gpudbg.debug.stops.standing import error_pc, standing_pc
 from gpudbg.debug.values import access, cuda_vars, shared_registers
-from gpudbg.debug.values.frames import Frame, frames
+from gpudbg.debug.values.backtrace import Frame, frames
 from gpudbg.debug.values.lanes import FLAGS, RZ, array_mask, mask_array
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
-from gpudbg.expr.evaluate import (
+from gpudbg.expr.evaluation import (
     FUNCTION,
     LANES,
     Place,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gpudbg.debug.focus import cuda_coords as coords
-from gpudbg.debug.values.frames import call_depth, waiting_pc
+from gpudbg.debug.values.backtrace import call_depth, waiting_pc
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ Reader = Callable[["Inferior"], int]
 
 def _axis(name: str, axis: int) -> Reader:
     def read(inferior: Inferior) -> int:
-        value = coords.current(inferior).value(name)
+        value = coords.current_coords(inferior).value(name)
         assert isinstance(value, tuple)
         return value[axis]
 
@@ -32,7 +32,7 @@ def _size(name: str, axis: int) -> Reader:
 
 
 def _lineno(inferior: Inferior) -> int:
-    place = coords.current(inferior)
+    place = coords.current_coords(inferior)
     line = inferior.symbols.line(waiting_pc(inferior, place.state, place.lane))
     return line.number if line is not None else INVALID
 
@@ -53,15 +53,15 @@ VARIABLES: dict[str, Reader] = {
     "cuda_num_total_kernels": lambda s: 1,
     "cuda_num_present_kernels": lambda s: 0 if s.finished else 1,
     "cuda_present_kernel_ids": lambda s: coords.KERNEL,
-    "cuda_focus_device": lambda s: coords.DEVICE if coords.current(s) else INVALID,
-    "cuda_focus_sm": lambda s: coords.current(s).sm,
-    "cuda_focus_warp": lambda s: coords.current(s).warp,
-    "cuda_focus_lane": lambda s: coords.current(s).lane,
-    "cuda_focus_grid": lambda s: coords.GRID if coords.current(s) else INVALID,
-    "cuda_focus_kernel_id": lambda s: coords.KERNEL if coords.current(s) else INVALID,
-    "cuda_thread_active": lambda s: (p := coords.current(s)).state.active >> p.lane & 1,
+    "cuda_focus_device": lambda s: coords.DEVICE if coords.current_coords(s) else INVALID,
+    "cuda_focus_sm": lambda s: coords.current_coords(s).sm,
+    "cuda_focus_warp": lambda s: coords.current_coords(s).warp,
+    "cuda_focus_lane": lambda s: coords.current_coords(s).lane,
+    "cuda_focus_grid": lambda s: coords.GRID if coords.current_coords(s) else INVALID,
+    "cuda_focus_kernel_id": lambda s: coords.KERNEL if coords.current_coords(s) else INVALID,
+    "cuda_thread_active": lambda s: (p := coords.current_coords(s)).state.active >> p.lane & 1,
     "cuda_thread_lineno": _lineno,
-    "cuda_call_depth": lambda s: call_depth(s, coords.current(s).state),
+    "cuda_call_depth": lambda s: call_depth(s, coords.current_coords(s).state),
     "cuda_syscall_call_depth": lambda s: 0,
     "cuda_api_failure_return_code": lambda s: 0,
     "cuda_memcheck_error_address": _error_address,

@@ -17,7 +17,7 @@ from gpudbg.debug.values.context import (
     void_variable,
 )
 from gpudbg.errors import CommandError, UsageError
-from gpudbg.expr.evaluate import LANES, Place, Result, uniform
+from gpudbg.expr.evaluation import LANES, Place, Result, uniform
 from gpudbg.expr.types import U64
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from gpudbg.debug.values.ended import BareContext, EndedContext
 from gpudbg.errors import CommandError
 from gpudbg.expr import evaluate as value_of
 from gpudbg.expr import parse, parse_condition
-from gpudbg.expr.evaluate import SPACE_ARRAYS, Result, text_of
-from gpudbg.expr.parse import names
+from gpudbg.expr.evaluation import SPACE_ARRAYS, Result, text_of
+from gpudbg.expr.parser import names
 from gpudbg.expr.types import VOID, Array, Pointer, Struct
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 From sm_70 on each lane of a warp has a pc of its own.  Lanes with one pc are a group; one group
 of a warp runs at a time (`gpudbg.sm.convergence`).  A `LaneGroup` is frozen: screens, commands and
-records may hold it.  Warps with a divergence stack have no groups; `gpudbg.debug.paths` tells of
-those.
+records may hold it.  Warps with a divergence stack have no groups: their paths are those of
+`gpudbg.debug.warp_paths`.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gpudbg.debug.values.evaluation import read_focused
 from gpudbg.errors import CommandError
 from gpudbg.expr.escapes import unescaped
-from gpudbg.expr.evaluate import text_of
+from gpudbg.expr.evaluation import text_of
 from gpudbg.expr.types import VOID, Array, Pointer
 
 if TYPE_CHECKING:

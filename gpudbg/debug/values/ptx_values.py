@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gpudbg.debug.values.access import read, special_value
 from gpudbg.errors import CommandError
-from gpudbg.expr.evaluate import LANES, Result, per_lane
+from gpudbg.expr.evaluation import LANES, Result, per_lane
 from gpudbg.expr.types import U32, U64
 from gpudbg.regs.ptx import Lowering, PtxRegister, Source, find_ptx, nearest_ptx
 

@@ -13,7 +13,7 @@ from gpudbg.toolchain.signatures import known
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
-    from gpudbg.debug.values.frames import Frame
+    from gpudbg.debug.values.backtrace import Frame
 
 
 @typed_row

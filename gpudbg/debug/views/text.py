@@ -15,9 +15,9 @@ from gpudbg.debug.stops.spinning import spin_lines
 from gpudbg.debug.stops.stack_sizes import stack_words
 from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.stops.stop import DeadlockStop, ExitStop, Stop
-from gpudbg.debug.values.never_written import buffer_words
+from gpudbg.debug.values.unwritten import buffer_words
 from gpudbg.debug.views.format import float_text, format_value
-from gpudbg.expr.evaluate import Result
+from gpudbg.expr.evaluation import Result
 from gpudbg.expr.types import VOID, Array, Pointer, Scalar, Struct
 
 if TYPE_CHECKING:

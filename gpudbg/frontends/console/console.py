@@ -11,10 +11,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from gpudbg.debug import progress
-from gpudbg.debug.interrupts import interrupts
+from gpudbg.debug import interrupts, progress_shown
 from gpudbg.debug.script import BlockReader, Player, ScriptLine, Statement, play
-from gpudbg.debug.views.json_text import dumps
+from gpudbg.debug.views import dumps
 from gpudbg.errors import (
     EXIT_CLEAN,
     EXIT_FAULT,
@@ -26,7 +25,7 @@ from gpudbg.errors import (
 from gpudbg.textlines import LONGEST, lines_of
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug import DebugSession
 
 PROMPT = "(gpudbg) "
 STANDARD_INPUT = "-"
@@ -113,7 +112,7 @@ class Console:
             if player.scripted:
                 session.last_line = ""
 
-        with interrupts(session), progress.shown(session, self._err):
+        with interrupts(session), progress_shown(session, self._err):
             play(player, one)
 
     def _run(self, line: str) -> None:
@@ -132,7 +131,7 @@ class Console:
 
     def _named(self, line: str) -> dict[str, str]:
         """A record's line, and the full name of the command that it is."""
-        from gpudbg.debug.commands.families import load
+        from gpudbg.debug.commands import load
 
         try:
             found, _ = load().resolve(line.strip() or self.session.last_line)

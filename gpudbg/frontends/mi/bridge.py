@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug.breakpoints.rows import located_row
-from gpudbg.debug.engine_thread import EngineThread, Outcome
-from gpudbg.debug.focus.warp_ids import WarpIds
-from gpudbg.debug.stops.cuda_exceptions import signal_of
-from gpudbg.debug.stops.stop import BreakpointStop, InterruptStop, Stop
+from gpudbg.debug import EngineThread, Outcome
+from gpudbg.debug.breakpoints import located_row
+from gpudbg.debug.focus import WarpIds
+from gpudbg.debug.stops import BreakpointStop, InterruptStop, Stop, signal_of
 from gpudbg.errors import GpudbgError, UsageError
 from gpudbg.frontends.mi import records, shown, stops
 from gpudbg.frontends.mi.opened import NO_PROGRAM, NOT_STARTED, Opened
@@ -30,8 +29,8 @@ from gpudbg.frontends.mi.ui import Event, Kind, Ui, open_terminal
 from gpudbg.frontends.mi.varobj import VarObjects
 
 if TYPE_CHECKING:
+    from gpudbg.debug import DebugSession
     from gpudbg.debug.script import Player
-    from gpudbg.debug.session import DebugSession
 
 Fields = dict[str, Any]
 Place = tuple[str, int]
@@ -155,7 +154,7 @@ class Bridge(Opened):
             if thread is not None:
                 self.ids.select(session, thread)
             if frame is not None:
-                from gpudbg.debug.values.frames import frames
+                from gpudbg.debug.values import frames
 
                 if not 0 <= frame < len(frames(session)):
                     raise MiError("Invalid frame number.")
@@ -428,7 +427,7 @@ class Bridge(Opened):
 
     def _place(self) -> Place:
         """Function and call depth of the focused warp."""
-        from gpudbg.debug.values.frames import frames
+        from gpudbg.debug.values import frames
 
         assert self.session is not None
         rows = frames(self.session)
@@ -534,7 +533,7 @@ class Bridge(Opened):
         }
 
     def _launch_is_over(self, session: DebugSession) -> None:
-        from gpudbg.debug.views.text import output_lines
+        from gpudbg.debug.views import output_lines
 
         for text in output_lines(session):
             self.say(f"{text}\n")

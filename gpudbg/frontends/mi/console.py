@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gpudbg.answers import Answer as Record
 from gpudbg.answers import lines_of
-from gpudbg.debug.breakpoints.rows import located_row
-from gpudbg.debug.commands import symbols
-from gpudbg.debug.commands.families import load
-from gpudbg.debug.commands.frames import frame_row
-from gpudbg.debug.commands.launch import completed
-from gpudbg.debug.focus.warp_ids import target_id
+from gpudbg.debug.breakpoints import located_row
+from gpudbg.debug.commands import completed, frame_row, functions_answer, load
+from gpudbg.debug.focus import target_id
 from gpudbg.debug.script import Player, Statement
-from gpudbg.debug.values.frames import frames
-from gpudbg.debug.views import gdb_text
+from gpudbg.debug.values import frames
+from gpudbg.debug.views import breakpoint_listing
 from gpudbg.errors import CommandError, GpudbgError
 from gpudbg.frontends.mi import settings, shown
 from gpudbg.frontends.mi.bridge import BUSY, INFERIOR
@@ -313,17 +310,17 @@ def _print(ui: Ui, answer: Record) -> None:
 
 def _breakpoints(bridge: Bridge, ui: Ui, argument: str) -> None:
     rows = [located_row(bridge.session, point) for point in bridge.breakpoints]
-    _print(ui, gdb_text.breakpoint_listing(rows, "No breakpoints or watchpoints."))
+    _print(ui, breakpoint_listing(rows, "No breakpoints or watchpoints."))
 
 
 def _watchpoints(bridge: Bridge, ui: Ui, argument: str) -> None:
     """Watchpoints alone."""
     rows = [located_row(bridge.session, point) for point in bridge.breakpoints if point.watch]
-    _print(ui, gdb_text.breakpoint_listing(rows, "No watchpoints."))
+    _print(ui, breakpoint_listing(rows, "No watchpoints."))
 
 
 def _functions(bridge: Bridge, ui: Ui, argument: str) -> None:
-    _print(ui, symbols.functions(bridge.loaded(), argument))
+    _print(ui, functions_answer(bridge.loaded(), argument))
 
 
 # ---- gdb's other words -----------------------------------------------------------------

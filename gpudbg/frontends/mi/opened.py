@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.breakpoints.table import BreakpointTable
-from gpudbg.debug.settings import Settings
-from gpudbg.debug.sources import SourcePath
+from gpudbg.debug import Settings, SourcePath
+from gpudbg.debug.breakpoints import BreakpointTable
 from gpudbg.latest import Latest
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug import DebugSession
     from gpudbg.expr import Result
 
 MOST_VALUES = 10_000

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from gpudbg.api.opening import launch_parser, open_program, open_session
+from gpudbg.api import launch_parser, open_program, open_session
 from gpudbg.errors import UsageError
-from gpudbg.toolchain.options import CompileOptions, flag_options
+from gpudbg.toolchain import CompileOptions, flag_options
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug import DebugSession
 
 
 def read_target(path: str, flags: list[str]) -> None:

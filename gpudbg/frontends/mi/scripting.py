@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from gpudbg.debug.script import Scope, Statement
-from gpudbg.debug.script.blocks import head_of
-from gpudbg.debug.script.host import (
+from gpudbg.debug.script import (
+    Scope,
+    Statement,
     check_head,
     command_numbers,
+    head_of,
     holds,
     keep_commands,
 )
-from gpudbg.debug.values.ended import BareContext
-from gpudbg.debug.values.printf import formatted
+from gpudbg.debug.values import BareContext, formatted
 from gpudbg.errors import CommandError
 from gpudbg.expr import Result, evaluate, parse
 from gpudbg.frontends.mi.opened import NO_PROGRAM, NOT_STARTED
 from gpudbg.frontends.mi.parser import MiError
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug import DebugSession
     from gpudbg.frontends.mi.opened import Opened
     from gpudbg.latest import Latest
 

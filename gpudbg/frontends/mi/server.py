@@ -8,9 +8,9 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from gpudbg.debug.commands.families import load as load_commands
+from gpudbg.debug.commands import load as load_commands
 from gpudbg.debug.script import Player
-from gpudbg.debug.stops.stop import InterruptStop
+from gpudbg.debug.stops import InterruptStop
 from gpudbg.errors import GpudbgError
 from gpudbg.frontends.mi import records, shown
 from gpudbg.frontends.mi.bridge import Bridge, Run

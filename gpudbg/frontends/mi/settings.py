@@ -8,10 +8,9 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.commands.families import load
-from gpudbg.debug.commands.launch import SETTINGS as LAUNCH
-from gpudbg.debug.commands.launch import plan
-from gpudbg.debug.values.context import machine_name
+from gpudbg.debug.commands import SETTINGS as LAUNCH
+from gpudbg.debug.commands import load, plan
+from gpudbg.debug.values import machine_name
 from gpudbg.errors import CommandError, GpudbgError
 from gpudbg.frontends.mi import words
 from gpudbg.frontends.mi.parser import MiError

@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.answers.columns import shown_columns
-from gpudbg.answers.formats import YES
-from gpudbg.answers.text import align_of, width_of
-from gpudbg.answers.words import dim
-from gpudbg.debug.commands.frames import frame_words, mid_line
-from gpudbg.debug.launched import launch_shape
-from gpudbg.debug.symbols import as_written
-from gpudbg.debug.values.frames import Frame, frames
-from gpudbg.debug.views import gdb_text
-from gpudbg.debug.views.arguments import frame_arguments
+from gpudbg.answers import YES, align_of, dim, shown_columns, width_of
+from gpudbg.debug import as_written, launch_shape
+from gpudbg.debug.commands import frame_words, mid_line
+from gpudbg.debug.values import Frame, frames
+from gpudbg.debug.views import breakpoint_address, frame_arguments
 from gpudbg.frontends.mi.records import Pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from gpudbg.answers import Table
-    from gpudbg.debug.breakpoints.rows import BreakpointRow, LocationRow
-    from gpudbg.debug.focus.warp_ids import WarpThread
-    from gpudbg.debug.session import DebugSession
-    from gpudbg.debug.symbols import Line
+    from gpudbg.debug import DebugSession, Line
+    from gpudbg.debug.breakpoints import BreakpointRow, LocationRow
+    from gpudbg.debug.focus import WarpThread
 
 Fields = dict[str, Any]
 
@@ -200,7 +194,7 @@ def breakpoint_fields(row: BreakpointRow, version: int) -> Fields:
     elif len(row.locations) == 1:
         out |= {**location_fields(row.locations[0]), "thread-groups": [GROUP]}
     else:
-        out["addr"] = gdb_text.breakpoint_address(row)
+        out["addr"] = breakpoint_address(row)
         out |= {} if several else {"pending": row.original}
     if row.thread is not None:
         out["thread"] = row.thread

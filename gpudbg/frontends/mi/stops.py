@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.focus import cuda_coords
-from gpudbg.debug.stops.cuda_exceptions import signal_of
-from gpudbg.debug.stops.stop import BreakpointStop, Stop, WatchpointStop, arrival_words
-from gpudbg.debug.values.frames import frames
+from gpudbg.debug.focus import coords_fields, coords_words, current_coords
+from gpudbg.debug.stops import BreakpointStop, Stop, WatchpointStop, arrival_words, signal_of
+from gpudbg.debug.values import frames
 from gpudbg.errors import CommandError
 from gpudbg.frontends.mi.shown import Fields, frame_fields, position_lines
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
-    from gpudbg.debug.stops.records import Trigger
+    from gpudbg.debug import DebugSession
+    from gpudbg.debug.stops import Trigger
 
 ASSERT = "CUDA_EXCEPTION_12"
 """The signal of a failed assertion."""
@@ -27,7 +26,7 @@ def stopped_fields(session: DebugSession, stop: Stop, reason: Fields, thread: in
     """`*stopped` of a stop that leaves a warp to look at."""
     out: Fields = {}
     try:
-        out["CudaFocus"] = cuda_coords.fields(cuda_coords.current(session))
+        out["CudaFocus"] = coords_fields(current_coords(session))
     except CommandError:
         pass
     out |= reason
@@ -124,7 +123,7 @@ def stop_words(
         moved: it is in another function than before.
     """
     out: list[str] = []
-    place = f"[Switching focus to CUDA {cuda_coords.words(cuda_coords.current(session))}]\n"
+    place = f"[Switching focus to CUDA {coords_words(current_coords(session))}]\n"
     if stop.errors or reason["reason"] == "signal-received":
         out += _exception_words(session, stop, reason)
         out += [

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.values.context import machine_name
+from gpudbg.debug.values import machine_name
 from gpudbg.frontends.mi import shown
 from gpudbg.frontends.mi.bridge import BUSY
 from gpudbg.frontends.mi.commands.registry import Answer
@@ -14,8 +14,7 @@ from gpudbg.frontends.mi.opened import NO_PROGRAM, NOT_STARTED
 from gpudbg.frontends.mi.parser import MiError
 
 if TYPE_CHECKING:
-    from gpudbg.debug.registry import Command
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug import Command, DebugSession
     from gpudbg.frontends.mi.bridge import Bridge
     from gpudbg.frontends.mi.ui import Ui
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.views import text as views
-from gpudbg.debug.views.aggregates import Style, data_text
-from gpudbg.debug.views.gdb_text import code_pointer
+from gpudbg.debug.views import Style, code_pointer, data_text
+from gpudbg.debug.views import value_text as lane_value_text
 from gpudbg.errors import CommandError
-from gpudbg.expr.types import Array, Pointer, Scalar, Struct
+from gpudbg.expr import Array, Pointer, Scalar, Struct
 from gpudbg.frontends.mi.parser import MiError
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug import DebugSession
     from gpudbg.expr import Result
 
 FORMATS = {
@@ -121,10 +120,10 @@ def value_text(session: DebugSession, result: Result, letter: str | None = None)
         raise CommandError(result.why or "no value in the focused lane")
     style = Style.of(session.settings)
     if isinstance(result.type, Scalar):
-        return views.value_text(result, lane, style.letter(result.type, letter))
+        return lane_value_text(result, lane, style.letter(result.type, letter))
     bits = int(result.values[lane])
     if isinstance(result.type, Pointer):
-        from gpudbg.debug.views.format import format_bits
+        from gpudbg.debug.views import format_bits
 
         return format_bits(bits, 8, letter or "x")
     return data_text(result.type, session.memory.bytes_of(result, lane), letter, style)

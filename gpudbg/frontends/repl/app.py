@@ -12,7 +12,7 @@ from gpudbg.frontends.repl.places import Places
 from gpudbg.frontends.repl.shell import Shell
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug import DebugSession
 
 BANNER = """\
 {stop}

@@ -13,9 +13,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug.completion import complete as complete_command
-from gpudbg.debug.session import DebugSession
-from gpudbg.debug.warp_view import LaneView, WarpView
+from gpudbg.debug import DebugSession, LaneView, WarpView
+from gpudbg.debug import complete as complete_command
 from gpudbg.errors import GpudbgError
 from gpudbg.frontends.repl.lines import as_command
 

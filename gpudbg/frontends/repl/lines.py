@@ -10,12 +10,12 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug.registry import CommandTable, UndefinedCommandError
-from gpudbg.debug.script.blocks import BlockReader, head_of
+from gpudbg.debug import CommandTable, UndefinedCommandError
+from gpudbg.debug.script import BlockReader, head_of
 from gpudbg.errors import CommandError
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug import DebugSession
 
 _WORD = re.compile(r"\s*([A-Za-z_][\w-]*)")
 _OF_THE_PROMPT = "source "

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from gpudbg.debug.commands.families import load
+from gpudbg.debug.commands import load
 from gpudbg.errors import (
     EXIT_CLEAN,
     EXIT_FAULT,
@@ -28,7 +28,7 @@ from gpudbg.frontends.repl.show import lines_of
 from gpudbg.textlines import script_text
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug import DebugSession
 
 MAX_RC_BYTES = 1 << 20
 _GOES_ON = re.compile(r"(elif|else|except|finally)\b")

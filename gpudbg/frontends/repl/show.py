@@ -6,24 +6,37 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import gpudbg
-from gpudbg.answers.words import dim, lane_list, lane_marks
-from gpudbg.api.device import Device
-from gpudbg.api.programs import LoadedProgram
-from gpudbg.debug.breakpoints.table import Breakpoint
-from gpudbg.debug.inspection import InstructionInfo, Memory, SpecialValue, meaning_of, names_of
-from gpudbg.debug.launched import launch_shape
-from gpudbg.debug.registry import Output
-from gpudbg.debug.session import DebugSession
-from gpudbg.debug.snapshot import Snapshot, warp_row
-from gpudbg.debug.stops.records import ErrorRecord
-from gpudbg.debug.stops.standing import standing_pc
-from gpudbg.debug.stops.stop import Stop
-from gpudbg.debug.trace.log import TraceEntry
-from gpudbg.debug.values.fragment_view import FragmentView
-from gpudbg.debug.views import text as views
-from gpudbg.debug.views.fragments import fragment_lines
-from gpudbg.debug.warp_view import LaneView, PredicateFile, RegisterFile, WarpView
-from gpudbg.device.device import DeviceBuffer
+from gpudbg.answers import dim, lane_list, lane_marks
+from gpudbg.api import Device, LoadedProgram
+from gpudbg.debug import (
+    DebugSession,
+    InstructionInfo,
+    LaneView,
+    Memory,
+    Output,
+    PredicateFile,
+    RegisterFile,
+    Snapshot,
+    SpecialValue,
+    WarpView,
+    launch_shape,
+    meaning_of,
+    names_of,
+    warp_row,
+)
+from gpudbg.debug.breakpoints import Breakpoint
+from gpudbg.debug.stops import ErrorRecord, Stop, standing_pc
+from gpudbg.debug.trace import TraceEntry
+from gpudbg.debug.values import FragmentView
+from gpudbg.debug.views import (
+    buffer_text,
+    error_lines,
+    fragment_lines,
+    shape_words,
+    stop_card,
+    value_text,
+)
+from gpudbg.device import DeviceBuffer
 from gpudbg.errors import GpudbgError
 from gpudbg.expr import Result
 
@@ -33,12 +46,12 @@ REGISTERS_SHOWN = 16
 
 def _stop(stop: Stop, dbg: DebugSession) -> list[str]:
     if stop is dbg.stop:
-        return views.stop_card(dbg, stop)
+        return stop_card(dbg, stop)
     return [stop.message, *stop.detail]
 
 
 def _error(error: ErrorRecord, dbg: DebugSession) -> list[str]:
-    return views.error_lines(dbg, error)
+    return error_lines(dbg, error)
 
 
 def _warp(warp: WarpView, dbg: DebugSession) -> list[str]:
@@ -75,7 +88,7 @@ def _registers(file: RegisterFile, dbg: DebugSession) -> list[str]:
         lines = ["  " + "   ".join(cells[i : i + 4]) for i in range(0, shown, 4)]
     else:
         mask = dbg.warp().state.active if dbg.focus else 0xFFFFFFFF
-        lines = [f"  R{i:<3} {views.shape_words(file[i], mask)}" for i in range(shown)]
+        lines = [f"  R{i:<3} {shape_words(file[i], mask)}" for i in range(shown)]
     more = len(file) - shown
     return [*lines, f"  … R{shown} to R{len(file) - 1}"] if more else lines
 
@@ -95,15 +108,15 @@ def _predicates(file: PredicateFile, dbg: DebugSession) -> list[str]:
 def _result(result: Result, dbg: DebugSession) -> list[str]:
     lane = dbg.focus.lane if dbg.focus else 0
     mask = dbg.warp().state.active if dbg.focus else 0xFFFFFFFF
-    shape = views.shape_words(result.values, mask, result.values.dtype.kind)
-    return [f"lane {lane}: {views.value_text(result, lane)}   ({shape})"]
+    shape = shape_words(result.values, mask, result.values.dtype.kind)
+    return [f"lane {lane}: {value_text(result, lane)}   ({shape})"]
 
 
 def _session(session: DebugSession, dbg: DebugSession) -> list[str]:
     grid, block = map(dim, (launch_shape(session).grid, launch_shape(session).block))
     lines = [f"session of {session.kernel.name} in {session.program.path}, <<<{grid}, {block}>>>"]
     if session.stop is not None:
-        lines += views.stop_card(session, session.stop)
+        lines += stop_card(session, session.stop)
     return lines
 
 
@@ -128,7 +141,7 @@ def _device(device: Device, dbg: DebugSession) -> list[str]:
 
 
 def _buffer(buffer: DeviceBuffer, dbg: DebugSession) -> list[str]:
-    return [f"0x{buffer.address:x}  {views.buffer_text(buffer)}"]
+    return [f"0x{buffer.address:x}  {buffer_text(buffer)}"]
 
 
 def _snapshot(snapshot: Snapshot, dbg: DebugSession) -> list[str]:

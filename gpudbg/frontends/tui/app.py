@@ -16,7 +16,7 @@ from textual.message import Message
 from textual.screen import SystemModalScreen
 from textual.widgets import Input
 
-from gpudbg.debug.launched import launch_shape
+from gpudbg.debug import launch_shape
 from gpudbg.errors import EXIT_CLEAN, GpudbgError
 from gpudbg.frontends.tui import glyphs, hangup, keymaps, terminal, theme
 from gpudbg.frontends.tui.appearance import Appearance
@@ -48,7 +48,7 @@ from gpudbg.frontends.tui.view import ViewOptions
 from gpudbg.frontends.tui.widgets.options import Palette
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug import DebugSession
     from gpudbg.plugin import Entry
 
 SWITCH_SECONDS = 0.001
@@ -281,7 +281,7 @@ class GpudbgApp(BaseApp):
         """Leave this program for another; nothing may run."""
         import argparse
 
-        from gpudbg.api.opening import add_launch_flags, open_session
+        from gpudbg.api import add_launch_flags, open_session
 
         parser = argparse.ArgumentParser()
         add_launch_flags(parser)

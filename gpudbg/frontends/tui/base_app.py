@@ -21,7 +21,7 @@ from gpudbg.frontends.tui.widgets.console import ConsolePane
 if TYPE_CHECKING:
     from textual.events import Key
 
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug import DebugSession
     from gpudbg.frontends.tui.appearance import Appearance
     from gpudbg.frontends.tui.engine import Engine
     from gpudbg.frontends.tui.inputs import Inputs

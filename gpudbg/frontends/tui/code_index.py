@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.commands.code import source_text
+from gpudbg.debug.commands import source_text
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
-    from gpudbg.debug.symbols import Line
-    from gpudbg.symbols.listing import CodeLine
+    from gpudbg.debug import DebugSession, Line
+    from gpudbg.symbols import CodeLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +134,7 @@ class CodeIndex:
 
     def target(self, pc: int) -> int | None:
         """Where a direct branch goes, as a pc."""
-        from gpudbg.debug.values.operands import instruction_at
+        from gpudbg.debug.values import instruction_at
 
         insn = instruction_at(self._session, pc)
         if insn is None:

@@ -9,19 +9,29 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from gpudbg.analysis.liveness import Liveness, of_kernel
-from gpudbg.debug.breakpoints.rows import breakpoint_row
-from gpudbg.debug.focus.focus import thread_of
-from gpudbg.debug.launched import launch_shape, run_counts
-from gpudbg.debug.paths import letters, paths
-from gpudbg.debug.stops.fault_card import fault_card
-from gpudbg.debug.stops.records import Trigger
-from gpudbg.debug.stops.spinning import hangs
-from gpudbg.debug.stops.standing import standing_pc
-from gpudbg.debug.stops.stop import CUT_SHORT, BreakpointStop, ExitStop, Stop, WatchpointStop
-from gpudbg.debug.values import never_written
-from gpudbg.debug.values.images import images_of
-from gpudbg.debug.values.operands import next_words, operand_values
+from gpudbg.analysis import Liveness, of_kernel
+from gpudbg.debug import launch_shape, letters, paths, run_counts
+from gpudbg.debug.breakpoints import breakpoint_row
+from gpudbg.debug.focus import thread_of
+from gpudbg.debug.stops import (
+    CUT_SHORT,
+    BreakpointStop,
+    ExitStop,
+    Stop,
+    Trigger,
+    WatchpointStop,
+    fault_card,
+    hangs,
+    standing_pc,
+)
+from gpudbg.debug.values import (
+    images_of,
+    never_in_any_lane,
+    next_words,
+    operand_values,
+    register_number,
+    untouched,
+)
 from gpudbg.errors import GpudbgError
 from gpudbg.frontends.tui import lane_rows
 from gpudbg.frontends.tui.code_index import CodeIndex
@@ -37,10 +47,9 @@ from gpudbg.frontends.tui.view import (
 )
 
 if TYPE_CHECKING:
-    from gpudbg.analysis.local_liveness import LocalLiveness
-    from gpudbg.debug.session import DebugSession
-    from gpudbg.debug.snapshot import Snapshot, WarpDetail, WarpRow
-    from gpudbg.debug.values.fragment_view import FragmentView
+    from gpudbg.analysis import LocalLiveness
+    from gpudbg.debug import DebugSession, Snapshot, WarpDetail, WarpRow
+    from gpudbg.debug.values import FragmentView
     from gpudbg.frontends.tui.collect_image import ImagePicture, ImageTaker
     from gpudbg.frontends.tui.collect_trap import TrapPicture
 
@@ -263,7 +272,7 @@ class Collector:
         found = paths(row.active, row.exited, row.offset, detail.stack, running)
         pc = standing_pc(s, warp)
         reads = operand_values(s, warp, lane, pc)
-        untouched = never_written.untouched(s.symbols, self.live, warp)
+        unwritten = untouched(s.symbols, self.live, warp)
         return replace(
             view,
             lane=lane,
@@ -276,11 +285,11 @@ class Collector:
             warps_at=at,
             paths=found,
             letters=letters(found),
-            registers=lane_rows.registers(detail, lane, self.options.register_format, untouched),
+            registers=lane_rows.registers(detail, lane, self.options.register_format, unwritten),
             live=self.live,
             tracked=self._tracked(pc),
             specials=self._specials(detail, lane),
-            watches=self._watches(detail, lane, untouched),
+            watches=self._watches(detail, lane, unwritten),
             memory=self.memory.page(),
             fragments=self._fragments(pc),
         )
@@ -289,7 +298,7 @@ class Collector:
         """The tensor-core instruction that is next or was last; the nearest where one asks."""
         if not self.session.symbols.has_tensor_cores:
             return None
-        from gpudbg.debug.values.fragment_view import near
+        from gpudbg.debug.values import near
 
         return near(self.session, pc, self.options.matrix)
 
@@ -318,8 +327,8 @@ class Collector:
                 out.append(lane_rows.result_row(name, result, detail, lane, "special", None))
         return tuple(out)
 
-    def _watches(self, detail: WarpDetail, lane: int, untouched: int) -> tuple[LaneRow, ...]:
-        """The watched expressions; `untouched` registers are never written here, too."""
+    def _watches(self, detail: WarpDetail, lane: int, unwritten: int) -> tuple[LaneRow, ...]:
+        """The watched expressions; `unwritten` registers are never written here, too."""
         rows = []
         for text in self.options.watches:
             before = self._watch_before.get(text)
@@ -327,11 +336,11 @@ class Collector:
                 s = self.session
                 result = s.evaluate(text)
                 made = lane_rows.result_row(text, result, detail, lane, "watch", None)
-                register = never_written.register_number(text)
-                never = register is not None and untouched >> register & 1
+                register = register_number(text)
+                never = register is not None and unwritten >> register & 1
                 if never and result.values.any():
                     never = 0
-                if never or never_written.never_in_any_lane(s, result):
+                if never or never_in_any_lane(s, result):
                     made = lane_rows.never_watched(text)
             except GpudbgError as e:
                 made = lane_rows.error_row(text, str(e))

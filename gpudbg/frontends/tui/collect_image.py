@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gpudbg.debug.launched import launch_shape
-from gpudbg.debug.values.images import images_of, place_words, unit_of
-from gpudbg.debug.values.outside import OutsideRow, outside_of
-from gpudbg.device.picture import Shades, components, decoded_words, shades_of, slice_of
+from gpudbg.debug import launch_shape
+from gpudbg.debug.values import OutsideRow, images_of, outside_of, place_words, unit_of
+from gpudbg.device import Shades, components, decoded_words, shades_of, slice_of
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
-    from gpudbg.device.images import DeviceImage
+    from gpudbg.debug import DebugSession
+    from gpudbg.device import DeviceImage
 
 SLICES = {"z": "z slice", "l": "layer"}
 DIDS = {"IGN": "dropped or read as 0", "NEAR": "moved to the edge", "TRAP": "trapped"}

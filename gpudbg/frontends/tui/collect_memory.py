@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.launched import launch_shape
-from gpudbg.debug.values.access import read_global
-from gpudbg.debug.values.never_written import never_written
-from gpudbg.debug.values.spaces import (
+from gpudbg.debug import launch_shape
+from gpudbg.debug.values import (
     allocations,
     constant_extents,
     local_extent,
     mapped,
+    never_written,
+    read_global,
     shared_extent,
 )
 from gpudbg.errors import CommandError
 from gpudbg.frontends.tui.coordinates import coordinates
 from gpudbg.frontends.tui.view import MemoryPage, ViewOptions
-from gpudbg.toolchain.signatures import known
+from gpudbg.toolchain import known
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug import DebugSession
 
 NO_MEMORY = "this kernel has none"
 SPACES = ("shared", "global", "local", "const", "map")

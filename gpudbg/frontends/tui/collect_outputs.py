@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpudbg.analysis.contents import means, not_finite
-from gpudbg.debug.values.changes import ChangeMark
-from gpudbg.debug.values.never_written import buffer_words, elements_never_written
+from gpudbg.analysis import means, not_finite
+from gpudbg.debug.values import ChangeMark, buffer_words, elements_never_written
 from gpudbg.frontends.tui.view import OutputRow
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug import DebugSession
 
 SHOWN = 4096
 """Elements a row holds; counts, plots and what is not finite are of the whole buffer."""

@@ -12,23 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpudbg.debug.trace.timeline import (
-    BEFORE,
-    LETTERS,
-    READY,
-    UNKNOWN,
-    Event,
-    Executed,
-    Track,
-    Warp,
-)
-from gpudbg.debug.values.never_written import WORDS
+from gpudbg.debug.trace import BEFORE, LETTERS, READY, UNKNOWN, Event, Executed, Track, Warp
+from gpudbg.debug.values import WORDS
 from gpudbg.frontends.tui.lane_rows import register_text
 from gpudbg.frontends.tui.widgets.chrome import block_name
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
-    from gpudbg.debug.snapshot import WarpRow
+    from gpudbg.debug import DebugSession, WarpRow
     from gpudbg.frontends.tui.view import View
 
 MOST_WRITERS = 16

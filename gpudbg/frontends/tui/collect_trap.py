@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpudbg.answers.words import lane_list
-from gpudbg.debug.values.trap_state import TrapWord, WarpTrap, trap_state
-from gpudbg.debug.views.traps import LogRow
+from gpudbg.answers import lane_list
+from gpudbg.debug.values import TrapWord, WarpTrap, trap_state
+from gpudbg.debug.views import LogRow
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug import DebugSession
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from gpudbg.debug.completion import complete
+from gpudbg.debug import complete
 
 __all__ = ["complete"]

@@ -13,16 +13,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from textual.message import Message
 
-from gpudbg.debug.engine_thread import EngineThread, Outcome
-from gpudbg.debug.progress import SessionMeter
-from gpudbg.debug.registry import Output
+from gpudbg.debug import EngineThread, Outcome, Output, SessionMeter
 from gpudbg.errors import GpudbgError, ModelGap
 from gpudbg.frontends.tui.collect import Collector
 from gpudbg.frontends.tui.messages import JobDone
 from gpudbg.frontends.tui.view import Running, View
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug import DebugSession
 
 Work = Callable[["DebugSession"], "Output | None"]
 

@@ -8,16 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpudbg.answers.words import lane_list
-from gpudbg.debug.inspection import names_of
-from gpudbg.debug.stops.spinning import spin_of
-from gpudbg.debug.values.barriers import BarrierState, barriers, waited_for
-from gpudbg.debug.values.never_written import ranges_words
-from gpudbg.debug.values.operands import instruction_at, next_words, operand_values
+from gpudbg.answers import lane_list
+from gpudbg.debug import names_of
+from gpudbg.debug.stops import spin_of
+from gpudbg.debug.values import (
+    BarrierState,
+    barriers,
+    instruction_at,
+    next_words,
+    operand_values,
+    ranges_words,
+    waited_for,
+)
 from gpudbg.frontends.tui.widgets.warps import why_words
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug import DebugSession
     from gpudbg.frontends.tui.view import View
 
 BARRIER = re.compile(r"\bBAR\.\S+ (?:(0x[0-9a-f]+)|R\d+)")

@@ -36,7 +36,7 @@ class Application(Protocol):
 def give_back_on_crash() -> None:
     """Have the terminal as it is now, without the screen, before the message of a crash
     (`gpudbg.sm.engines.llvm.crash`), which ends the process at once."""
-    from gpudbg.debug.interrupts import before_crash_message
+    from gpudbg.debug import before_crash_message
 
     if sys.__stdin__ is None or not sys.__stdin__.isatty():
         return

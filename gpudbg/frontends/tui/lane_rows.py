@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpudbg.analysis.lane_shape import LaneShape, as_kind, guess_kind, shape
-from gpudbg.debug.values.never_written import WORDS
-from gpudbg.debug.views.format import format_bits
-from gpudbg.debug.views.text import value_text
-from gpudbg.expr.types import Scalar
+from gpudbg.analysis import LaneShape, as_kind, guess_kind, shape
+from gpudbg.debug.values import WORDS
+from gpudbg.debug.views import format_bits, value_text
+from gpudbg.expr import Scalar
 from gpudbg.frontends.tui.view import LaneRow
 
 if TYPE_CHECKING:
-    from gpudbg.debug.snapshot import SharedRow, WarpDetail
+    from gpudbg.debug import SharedRow, WarpDetail
     from gpudbg.expr import Result
 
 SPECIALS = ("SR_TID.X", "SR_TID.Y", "SR_TID.Z", "SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z",

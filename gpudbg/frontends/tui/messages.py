@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 if TYPE_CHECKING:
-    from gpudbg.debug.registry import Output
+    from gpudbg.debug import Output
     from gpudbg.frontends.tui.view import View
 
 

@@ -7,14 +7,14 @@ from functools import partial
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
-from gpudbg.debug.commands.families import load
+from gpudbg.debug.commands import load
 from gpudbg.frontends.tui import keymaps, theme
 from gpudbg.frontends.tui.actions import ACTIONS
 from gpudbg.frontends.tui.base_app import BaseApp
 from gpudbg.frontends.tui.handlers.code import goto_place
 from gpudbg.frontends.tui.keys import keys_text, local
 from gpudbg.frontends.tui.screens.main import MainScreen
-from gpudbg.loading import foreign
+from gpudbg.loading import known_plugins
 
 Entry = tuple[str, str, Callable[[], object]]
 MAX_WARPS = 128
@@ -66,7 +66,7 @@ class Everything(Provider):
             run = partial(main.type_command, command.name + need)
             yield command.name, command.help, run
         yield from self._appearances()
-        for entry in foreign.plugins().panes.values():
+        for entry in known_plugins().panes.values():
             about = f"{entry.help}  (plugin {entry.plugin})"
             yield f"pane {entry.name}", about, partial(self.gpudbg.open_plugin, entry)
         view = main.current

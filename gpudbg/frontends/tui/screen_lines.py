@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gpudbg.debug.commands.families import load
-from gpudbg.debug.commands.screen import GROUP
+from gpudbg.debug.commands import GROUP, load
 from gpudbg.errors import CommandError
 from gpudbg.frontends.tui import layout
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpudbg.answers import Answer, Sections
-from gpudbg.debug.registry import Output
+from gpudbg.debug import Output
 from gpudbg.debug.script import Player, Statement
 from gpudbg.errors import GpudbgError, ModelGap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug import DebugSession
 
 
 class Script:

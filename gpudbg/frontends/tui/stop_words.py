@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gpudbg.debug.stops.fault_card import title
-from gpudbg.debug.stops.stop import (
+from gpudbg.debug.stops import (
     BreakpointStop,
     DeadlockStop,
     EntryStop,
@@ -18,6 +17,7 @@ from gpudbg.debug.stops.stop import (
     Stop,
     TrapStop,
     WatchpointStop,
+    title,
 )
 
 WORDS: Final[dict[type[Stop], tuple[str, str]]] = {

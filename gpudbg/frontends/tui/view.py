@@ -13,16 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from gpudbg.analysis.lane_shape import LaneShape
-    from gpudbg.analysis.liveness import Liveness
-    from gpudbg.analysis.local_liveness import LocalLiveness
-    from gpudbg.debug.breakpoints.rows import BreakpointRow
-    from gpudbg.debug.paths import Path
-    from gpudbg.debug.progress import Progress
-    from gpudbg.debug.snapshot import Snapshot, WarpRow
-    from gpudbg.debug.stops.fault_card import FaultCard
-    from gpudbg.debug.stops.stop import Stop
-    from gpudbg.debug.values.fragment_view import FragmentView
+    from gpudbg.analysis import LaneShape, Liveness, LocalLiveness
+    from gpudbg.debug import Path, Progress, Snapshot, WarpRow
+    from gpudbg.debug.breakpoints import BreakpointRow
+    from gpudbg.debug.stops import FaultCard, Stop
+    from gpudbg.debug.values import FragmentView
     from gpudbg.frontends.tui.code_index import CodeIndex
     from gpudbg.frontends.tui.collect_image import ImagePicture
     from gpudbg.frontends.tui.collect_trap import TrapPicture

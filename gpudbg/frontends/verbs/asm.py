@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING
 
 from gpudbg import assembler
 from gpudbg.architectures import RUN
-from gpudbg.assembler import SassProgram, assemble_file
-from gpudbg.assembler.loading import MAX_FILE_BYTES, text_of
+from gpudbg.assembler import MAX_FILE_BYTES, SassProgram, assemble_file, text_of
 from gpudbg.errors import EXIT_CLEAN, EXIT_FINDINGS, LoadError, UsageError
 from gpudbg.formats.reading import read_bytes
 from gpudbg.frontends.verbs.common import Parser, emit_json
 from gpudbg.textlines import opened
 
 if TYPE_CHECKING:
-    from gpudbg.analysis.hazards import Finding
+    from gpudbg.analysis import Finding
 
 
 def main(argv: list[str]) -> int:
@@ -110,14 +109,14 @@ def _write(path: str, data: bytes) -> None:
 def _cubin(program: SassProgram, template: str | None) -> bytes:
     if template is None:
         return program.cubin()
-    from gpudbg.assembler.patch import patch_cubin
+    from gpudbg.assembler import patch_cubin
 
     return patch_cubin(read_bytes(template), program, template)
 
 
 def _hazards(program: SassProgram) -> list[Finding]:
     """The hazards of every function."""
-    from gpudbg.analysis.hazards import check_code
+    from gpudbg.analysis import check_code
 
     found: list[Finding] = []
     for function in program.functions:

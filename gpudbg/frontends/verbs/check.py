@@ -11,18 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree as Xml
 
-from gpudbg.api.opening import add_launch_flags, device_for, open_program
+from gpudbg.api import add_launch_flags, device_for, open_program
 from gpudbg.errors import UsageError
 from gpudbg.frontends.verbs.common import Parser
-from gpudbg.launch.flags import whole
-from gpudbg.launch.opening import Opening
-from gpudbg.sanitizer.findings import CHECKS, DEFAULT_CHECKS, SEVERITIES
-from gpudbg.sanitizer.report import CheckReport
-from gpudbg.sanitizer.run import check_plan
-from gpudbg.toolchain.options import flag_options
+from gpudbg.launch import Opening, whole
+from gpudbg.sanitizer import CHECKS, DEFAULT_CHECKS, SEVERITIES, CheckReport, check_plan
+from gpudbg.toolchain import flag_options
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug import DebugSession
 
 _WORST: Final = (4, 1, 3, 0)
 """Exit codes of programs, the one that counts for all first."""

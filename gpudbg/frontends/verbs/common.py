@@ -64,7 +64,7 @@ def plain_kernel(program: Program, name: str | None) -> str | None:
     """A kernel's name in the program for how a person writes it, as launches take it."""
     if name is None or name in program.kernels:
         return name
-    from gpudbg.launch.prepare import kernel_name
+    from gpudbg.launch import kernel_name
 
     return kernel_name(program, name)
 
@@ -82,7 +82,7 @@ def known_names(name: str, known: Iterable[str], limit: int = 8) -> str:
 
 def emit_json(data: Any) -> None:
     """Print plain data as JSON."""
-    from gpudbg.debug.views.json_text import dumps
+    from gpudbg.debug.views import dumps
 
     sys.stdout.write(dumps(data, indent=2) + "\n")
 

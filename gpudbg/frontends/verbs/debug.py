@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gpudbg.api.opening import add_launch_flags, open_session
+from gpudbg.api import add_launch_flags, open_session
 from gpudbg.errors import CommandError
 from gpudbg.frontends.verbs.common import Parser, has_screen
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
-from gpudbg.debug.stories import COMMANDS, FIRST, SCRIPT, docstring, stories, summary
+from gpudbg.debug import COMMANDS, FIRST, SCRIPT, docstring, stories, summary
 from gpudbg.errors import EXIT_CLEAN, UsageError
 from gpudbg.frontends.verbs.common import Parser, emit_json, has_screen
 
@@ -54,7 +54,7 @@ def find(name: str) -> Path:
 
 def play(cubin: Path) -> int:
     """Play a story's commands and print each with its answer; comments are the narration."""
-    from gpudbg.api.opening import add_launch_flags, open_session
+    from gpudbg.api import add_launch_flags, open_session
     from gpudbg.frontends.console.console import PROMPT, Console
 
     p = Parser(prog="gpudbg demo")

@@ -10,10 +10,10 @@ from pathlib import PurePath
 from textwrap import indent
 from typing import Any
 
-from gpudbg.api.opening import open_programs
+from gpudbg.api import open_programs
 from gpudbg.architectures import LISTED, is_wide
 from gpudbg.code_layout import layout_of
-from gpudbg.debug.views.json_text import dumps
+from gpudbg.debug.views import dumps
 from gpudbg.errors import EXIT_CLEAN, LoadError, UsageError
 from gpudbg.formats.program import Program
 from gpudbg.formats.reading import read_bytes
@@ -27,8 +27,8 @@ from gpudbg.frontends.verbs.dis_listing import (
     graph,
     heading,
 )
-from gpudbg.loading import foreign
-from gpudbg.toolchain.options import add_compile_flags, flag_options
+from gpudbg.loading import call_plugin, known_plugins
+from gpudbg.toolchain import add_compile_flags, flag_options
 
 
 def parser() -> argparse.ArgumentParser:
@@ -122,7 +122,7 @@ def _text(
         return
     width = comment_column(section for section, _ in pairs)
     if args.directives and program is not None:
-        from gpudbg.assembler.emit import frame_directives, module_directives
+        from gpudbg.assembler import frame_directives, module_directives
 
         yield "\n".join(module_directives(program))
     yield "\n".join(heading(program, pairs[0][0].arch))
@@ -134,12 +134,12 @@ def _text(
 
 def _foreign(args: argparse.Namespace) -> int:
     """The whole file as instructions of a plugin's instruction set."""
-    entry = foreign.plugins().find("isa", args.isa)
+    entry = known_plugins().find("isa", args.isa)
     data = read_bytes(args.program)
-    made = foreign.call(entry, entry.load)
+    made = call_plugin(entry, entry.load)
     isa = made() if isinstance(made, type) else made
     low, high = _range(args.range)
-    found = foreign.call(entry, lambda: [_foreign_row(r) for r in isa.disassemble(data, 0)])
+    found = call_plugin(entry, lambda: [_foreign_row(r) for r in isa.disassemble(data, 0)])
     rows = [row for row in found if low <= row[0] < high]
     if args.json:
         emit_json(

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Any
 
-from gpudbg.analysis import cfg
+from gpudbg.analysis import BasicBlock, Flow, to_dot
 from gpudbg.architectures import is_wide
 from gpudbg.code_layout import CodeLayout, layout_of
 from gpudbg.errors import AssembleError, DecodeError, UsageError
@@ -20,7 +20,7 @@ from gpudbg.formats.headerflags import has_new_layout, header_flags
 from gpudbg.formats.program import Program
 from gpudbg.isa.spa5 import text as narrow_text
 from gpudbg.isa.volta import text as wide_text
-from gpudbg.symbols import listing
+from gpudbg.symbols import control_words
 
 ADDRESS_COLUMNS = 16
 """Columns of `        /*0008*/`."""
@@ -49,7 +49,7 @@ class ListedSection:
     @cached_property
     def controls(self) -> dict[int, int]:
         """Control words by address, where code has any."""
-        return dict(listing.control_words(self.code, self.layout))
+        return dict(control_words(self.code, self.layout))
 
     def longest(self) -> int:
         """Columns that the longest instruction counts: its guard stands before its column."""
@@ -82,7 +82,7 @@ def function(
     if section.program is not None:
         yield f'\t.headerflags\t@"{header_flags(section.program)}"'
     if args.directives and section.program is not None:
-        from gpudbg.assembler.emit import function_directives
+        from gpudbg.assembler import function_directives
 
         yield from function_directives(section.program, section.name)
     marks = {b.start: b for b in blocks(section)} if args.blocks else {}
@@ -149,7 +149,7 @@ def _noted(body: str, notes: str | None) -> str:
     return body if notes is None else f"{body.removesuffix(';').rstrip()} {notes} ;"
 
 
-def block_words(block: cfg.BasicBlock) -> str:
+def block_words(block: BasicBlock) -> str:
     """A basic block and its edges."""
     edges = ", ".join(f"{e.kind} {e.target:04x}" for e in block.edges)
     tail = f" -> {edges}" if edges else ""
@@ -157,20 +157,20 @@ def block_words(block: cfg.BasicBlock) -> str:
     return f"  // block {block.start:04x}..{block.last:04x}{tail}{ends}"
 
 
-def blocks(section: ListedSection) -> list[cfg.BasicBlock]:
+def blocks(section: ListedSection) -> list[BasicBlock]:
     """Basic blocks of a section, with the targets of indirect branches that the file lists."""
     kernel = section.program.kernels.get(section.name) if section.program is not None else None
     branches = kernel.indirect_branches if kernel is not None else ()
     known = {b.offset: b.targets for b in branches if b.targets}
     words = ((x.address, x.word) for x in section.lines)
-    return cfg.Flow(words, section.arch, known).blocks()
+    return Flow(words, section.arch, known).blocks()
 
 
 def graph(section: ListedSection, form: str) -> str:
     """The control-flow graph, as text or for Graphviz ("dot")."""
     found = blocks(section)
     if form == "dot":
-        return cfg.to_dot(section.name, found, {x.address: x.text for x in section.lines})
+        return to_dot(section.name, found, {x.address: x.text for x in section.lines})
     return "\n".join([section.name, *(block_words(b).replace("  // ", "  ") for b in found)])
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from gpudbg.api.opening import add_launch_flags, open_session
-from gpudbg.debug.interrupts import interrupts
-from gpudbg.debug.stops.stop import BreakpointStop, ExitStop
+from gpudbg.api import add_launch_flags, open_session
+from gpudbg.debug import interrupts
+from gpudbg.debug.stops import BreakpointStop, ExitStop
 from gpudbg.errors import EXIT_CLEAN, UsageError
 from gpudbg.frontends.verbs.common import Parser, emit_json
 from gpudbg.frontends.verbs.run import exit_code
-from gpudbg.launch.flags import whole
+from gpudbg.launch import whole
 
 KINDS = ("surface", "texture")
 
@@ -34,8 +34,8 @@ def main(argv: list[str]) -> int:
     args = p.parse_args(argv)
     if not args.file.endswith((".png", ".npy")):
         raise UsageError(f"{args.file}: the name must end in .png or .npy")
-    from gpudbg.debug.values.images import image_named
-    from gpudbg.device.export_image import export_image
+    from gpudbg.debug.values import image_named
+    from gpudbg.device import export_image
 
     session = open_session(args.program, args)
     image = image_named(session, args.name, args.kind)

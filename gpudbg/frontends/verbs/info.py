@@ -8,15 +8,14 @@ from pathlib import PurePath
 from typing import Any
 
 from gpudbg.answers import Table, column, lines_of, typed_row
-from gpudbg.api.opening import SASS_SUFFIX
+from gpudbg.api import SASS_SUFFIX
 from gpudbg.architectures import is_wide
 from gpudbg.errors import EXIT_CLEAN, UsageError
 from gpudbg.formats.files import held_images
 from gpudbg.formats.lines import LineTable, read_lines
 from gpudbg.formats.program import Kernel, Program
 from gpudbg.frontends.verbs.common import Parser, emit_json, known_names, plain_kernel
-from gpudbg.toolchain.options import add_compile_flags, flag_options, is_source
-from gpudbg.toolchain.signatures import parameters
+from gpudbg.toolchain import add_compile_flags, flag_options, is_source, parameters
 
 
 def main(argv: list[str]) -> int:
@@ -46,7 +45,7 @@ def main(argv: list[str]) -> int:
 
         return show(args.arch, args.json)
     if args.program == "schema":
-        from gpudbg.debug.views.json_text import schema
+        from gpudbg.debug.views import schema
 
         emit_json(schema())
         return EXIT_CLEAN
@@ -56,14 +55,14 @@ def main(argv: list[str]) -> int:
         return show_topic(args.program, args.words, args.json)
     if args.words:
         raise UsageError(f"info takes one program, not {args.words[0]!r} beside it")
-    from gpudbg.api.opening import open_programs
+    from gpudbg.api import open_programs
 
     programs = open_programs(args.program, args.arch, flag_options(args))
     if args.kernel is None and not args.launch:
         return _whole(args, programs)
     program, args.kernel = _with_kernel(args.program, programs, args.kernel)
     if args.launch:
-        from gpudbg.launch.template import template
+        from gpudbg.launch import template
 
         print("\n".join(template(program, program.kernels[args.kernel])))
         return EXIT_CLEAN

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from gpudbg.answers import Table, column, typed_row
-from gpudbg.answers.formats import COUNT
+from gpudbg.answers import COUNT, Table, column, typed_row
 from gpudbg.architectures import NARROW, WIDE, is_wide
 from gpudbg.errors import EXIT_CLEAN, UsageError
 from gpudbg.frontends.verbs.common import emit

@@ -48,9 +48,9 @@ def find_verb(word: str) -> Callable[[list[str]], int] | None:
     verb: Callable[[list[str]], int] = entry.load()
 
     def run(argv: list[str]) -> int:
-        from gpudbg.loading import foreign
+        from gpudbg.loading import call_plugin
 
-        code = foreign.call(entry, lambda: verb(argv))
+        code = call_plugin(entry, lambda: verb(argv))
         return EXIT_CLEAN if code is None else int(code)
 
     return run

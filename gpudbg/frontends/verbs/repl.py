@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudbg.api.opening import add_launch_flags, open_session
+from gpudbg.api import add_launch_flags, open_session
 from gpudbg.frontends.verbs.common import Parser
 
 

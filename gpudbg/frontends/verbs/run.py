@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from gpudbg.analysis.findings import report
-from gpudbg.api.opening import add_launch_flags, open_session
-from gpudbg.debug import progress
-from gpudbg.debug.checks import CHECKS
-from gpudbg.debug.interrupts import interrupts
-from gpudbg.debug.launched import engine_trouble
-from gpudbg.debug.stops.stop import ExitStop, Stop
-from gpudbg.debug.views.text import stop_card
+from gpudbg.analysis import report
+from gpudbg.api import add_launch_flags, open_session
+from gpudbg.debug import CHECKS, engine_trouble, interrupts, progress_shown
+from gpudbg.debug.stops import ExitStop, Stop
+from gpudbg.debug.views import stop_card
 from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT, EXIT_FINDINGS
 from gpudbg.frontends.verbs.common import Parser, emit_json
-from gpudbg.launch.flags import whole
+from gpudbg.launch import whole
 
 
 def main(argv: list[str]) -> int:
@@ -39,7 +36,7 @@ def main(argv: list[str]) -> int:
     if not args.json:
         session.output.listeners.append(lambda text: print(text, end="", flush=True))
     checks = {name: session.check(name) for name in args.check}
-    with interrupts(session), progress.shown(session):
+    with interrupts(session), progress_shown(session):
         stop = session.run(max_instructions=args.max_instructions)
     trouble = engine_trouble(session)
     if trouble and (args.engine == "run" or args.jobs > 1):
@@ -71,7 +68,7 @@ def exit_code(stop: Stop) -> int:
 
 
 def _outputs(session: object) -> dict[str, object]:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug import DebugSession
 
     assert isinstance(session, DebugSession)
     rows = [a for a in session.launch.arguments if a.buffer is not None]

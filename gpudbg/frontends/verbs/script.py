@@ -12,7 +12,7 @@ import tokenize
 import traceback
 from pathlib import Path
 
-from gpudbg.debug.stops.stop import EVERY_STOP, Stop
+from gpudbg.debug.stops import EVERY_STOP, Stop
 from gpudbg.errors import EXIT_CLEAN, EXIT_FAULT, EXIT_FINDINGS, GpudbgError, UsageError
 from gpudbg.frontends.verbs.common import Parser
 

@@ -49,7 +49,7 @@ def child() -> list[str]:
 
 def _check(words: list[str]) -> str:
     """Open what will be served once, so that mistakes are told here; what to call it."""
-    from gpudbg.api.opening import open_session
+    from gpudbg.api import open_session
     from gpudbg.frontends.verbs import debug, demo
 
     if words[0] == "demo":

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpudbg.debug.breakpoints.table import Breakpoint
-from gpudbg.debug.breakpoints.watched import WatchKind
-from gpudbg.debug.script.blocks import statements
-from gpudbg.debug.values.evaluation import check_names
+from gpudbg.debug.breakpoints import Breakpoint, WatchKind
+from gpudbg.debug.script import statements
+from gpudbg.debug.values import check_names
 from gpudbg.errors import CommandError
 from gpudbg.frontends.mi import shown
 from gpudbg.frontends.mi.commands.registry import MiCall, mi

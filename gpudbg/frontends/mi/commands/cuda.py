@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpudbg.debug import cuda_info
-from gpudbg.debug.focus import cuda_coords
+from gpudbg.debug import CUDA_INFO_TABLES, build_cuda_info
+from gpudbg.debug.focus import coords_fields, current_coords, parse_coords, switch_to_coords
 from gpudbg.errors import CommandError
 from gpudbg.frontends.mi import shown
 from gpudbg.frontends.mi.commands.registry import Handler, MiCall, mi
@@ -19,7 +19,7 @@ def _info(option: str) -> Handler:
         session = call.bridge.loaded()
         if call.bridge.started:
             call.bridge.process()
-        table = cuda_info.build(session, option, " ".join(call.words))
+        table = build_cuda_info(session, option, " ".join(call.words))
         return shown.table_fields(
             table, table.rows if call.bridge.started else (), lambda row: _row(call, row)
         )
@@ -38,7 +38,7 @@ def _row(call: MiCall, row: Fields) -> Fields:
     return row
 
 
-for _option in cuda_info.BUILDERS:
+for _option in CUDA_INFO_TABLES:
     mi(f"cuda-info-{_option.replace(' ', '-')}")(_info(_option))
 
 
@@ -46,24 +46,24 @@ for _option in cuda_info.BUILDERS:
 def focus_query(call: MiCall) -> Fields:
     """The focus, whatever coordinates are named."""
     session = call.bridge.process("Focus is not set on any active CUDA kernel.")
-    cuda_coords.parse(" ".join(call.words))
-    return {"CudaFocus": cuda_coords.fields(cuda_coords.current(session))}
+    parse_coords(" ".join(call.words))
+    return {"CudaFocus": coords_fields(current_coords(session))}
 
 
 @mi("cuda-focus-switch", selects=False)
 def focus_switch(call: MiCall) -> Fields:
     """Move the focus."""
     session = call.bridge.process("Focus is not set on any active CUDA kernel.")
-    asked, wanted = cuda_coords.parse(" ".join(call.words))
+    asked, wanted = parse_coords(" ".join(call.words))
     if not wanted or asked:
         raise MiError("Missing argument(s).")
     try:
-        cuda_coords.switch(session, wanted)
+        switch_to_coords(session, wanted)
     except CommandError as e:
         raise MiError(e.message) from None
     call.bridge.mark_selection()
     frame = shown.selected_frame(session)
     return {
-        "CudaFocus": cuda_coords.fields(cuda_coords.current(session)),
+        "CudaFocus": coords_fields(current_coords(session)),
         "frame": shown.frame_fields(session, frame, args=True),
     }

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug.values.never_written import never_written, spans
-from gpudbg.debug.views.format import format_bits
-from gpudbg.debug.views.gdb_text import code_pointer
-from gpudbg.debug.views.memory import MemoryRef, memory_at, read_prefix
-from gpudbg.debug.views.registers import register_names, register_text
+from gpudbg.debug.values import never_written, spans
+from gpudbg.debug.views import (
+    MemoryRef,
+    code_pointer,
+    format_bits,
+    memory_at,
+    read_prefix,
+    register_names,
+    register_text,
+)
 from gpudbg.errors import CommandError
 from gpudbg.frontends.mi.bridge import NO_REGISTERS
 from gpudbg.frontends.mi.commands.registry import MiCall, mi
@@ -16,7 +21,7 @@ from gpudbg.frontends.mi.parser import MiError, take_options
 from gpudbg.frontends.mi.varobj import VECTORS, value_text
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug import DebugSession
 
 Fields = dict[str, Any]
 UNREADABLE = "Unable to read memory."

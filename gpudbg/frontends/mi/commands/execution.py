@@ -12,8 +12,8 @@ from gpudbg.frontends.mi.settings import set_arguments
 from gpudbg.frontends.mi.shown import frame_fields, selected_frame
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
-    from gpudbg.debug.stops.stop import Stop
+    from gpudbg.debug import DebugSession
+    from gpudbg.debug.stops import Stop
     from gpudbg.frontends.mi.bridge import Bridge
 
 STEP_END = "end-stepping-range"
@@ -140,7 +140,7 @@ def exec_nexti(call: MiCall) -> Answer:
 
 def finish(bridge: Bridge) -> Answer:
     """Run to the caller of the selected frame."""
-    from gpudbg.debug.values.frames import frames
+    from gpudbg.debug.values import frames
 
     session = bridge.process(NOT_STARTED)
     level = session.frame_level

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug.symbols import as_written, signature
+from gpudbg.debug import as_written, signature
 from gpudbg.errors import CommandError
 from gpudbg.frontends.mi import shown
 from gpudbg.frontends.mi.commands.data import readable
@@ -13,10 +13,10 @@ from gpudbg.frontends.mi.commands.registry import MiCall, mi
 from gpudbg.frontends.mi.parser import MiError, take_options
 from gpudbg.frontends.mi.records import Pairs
 from gpudbg.patterns import user_pattern
-from gpudbg.symbols.listing import CodeLine
+from gpudbg.symbols import CodeLine
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug import DebugSession
 
 Fields = dict[str, Any]
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug.values.frames import Frame, frames
-from gpudbg.debug.views.arguments import frame_arguments
+from gpudbg.debug.values import Frame, frames
+from gpudbg.debug.views import frame_arguments
 from gpudbg.frontends.mi import shown
 from gpudbg.frontends.mi.commands.registry import MiCall, mi
 from gpudbg.frontends.mi.parser import MiError, take_options
 from gpudbg.frontends.mi.records import Pairs
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug import DebugSession
     from gpudbg.frontends.mi.bridge import Bridge
 
 Fields = dict[str, Any]

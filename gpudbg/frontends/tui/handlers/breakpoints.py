@@ -11,7 +11,7 @@ from gpudbg.frontends.tui.widgets.console import ConsolePane
 from gpudbg.frontends.tui.widgets.source import SourcePane
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug import DebugSession
     from gpudbg.frontends.tui.screens.main import MainScreen
 
 

@@ -17,7 +17,7 @@ from gpudbg.frontends.tui.widgets.console import ConsolePane
 from gpudbg.frontends.tui.widgets.memory import COLUMNS, MemoryPane
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug import DebugSession
     from gpudbg.frontends.tui.screens.main import MainScreen
     from gpudbg.frontends.tui.view import LaneRow, View
 

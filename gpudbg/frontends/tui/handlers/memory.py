@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.values.spaces import allocations, mapped
+from gpudbg.debug.values import allocations, mapped
 from gpudbg.errors import GpudbgError
 from gpudbg.frontends.tui.collect_memory import SPACES, WARPLESS
 from gpudbg.frontends.tui.handlers import EVENTS, handles
@@ -38,7 +38,7 @@ def memory(screen: MainScreen) -> None:
 
 def memory_at(screen: MainScreen, text: str) -> None:
     """Show the memory an expression names: its space when it has one."""
-    from gpudbg.expr.types import Array, Pointer, Scalar
+    from gpudbg.expr import Array, Pointer, Scalar
 
     session, options = screen.session, screen.options
     try:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.focus.focus import first_lane
+from gpudbg.debug.focus import first_lane
 from gpudbg.frontends.tui import layout
 from gpudbg.frontends.tui.handlers import both_directions, handles
 from gpudbg.frontends.tui.widgets.console import ConsolePane
 
 if TYPE_CHECKING:
-    from gpudbg.debug.snapshot import WarpRow
+    from gpudbg.debug import WarpRow
     from gpudbg.frontends.tui.screens.main import MainScreen
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.focus.focus import first_lane
+from gpudbg.debug.focus import first_lane
 from gpudbg.frontends.tui import explain, messages
 from gpudbg.frontends.tui.handlers import EVENTS, handles
 from gpudbg.frontends.tui.handlers.breakpoints import toggle_break

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.stops.stop import StepStop
+from gpudbg.debug.stops import StepStop
 from gpudbg.frontends.tui.handlers import HANDLERS, STEPS, handles
 from gpudbg.frontends.tui.handlers.breakpoints import cursor_pc, place_of
 from gpudbg.frontends.tui.widgets.console import ConsolePane
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug import DebugSession
     from gpudbg.frontends.tui.screens.main import MainScreen
 
 

@@ -8,9 +8,9 @@ from typing import ClassVar
 from textual.binding import BindingType
 from textual.events import Click
 
-from gpudbg.answers.words import dim
-from gpudbg.debug.stops.fault_card import FaultCard
-from gpudbg.debug.values.operands import float_words
+from gpudbg.answers import dim
+from gpudbg.debug.stops import FaultCard
+from gpudbg.debug.values import float_words
 from gpudbg.frontends.tui.actions import Action
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.coordinates import coordinates

@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.events import Resize
 
-from gpudbg.debug import stories
+from gpudbg.debug import Story, load_story, stories
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.actions import BY_ID
 from gpudbg.frontends.tui.appearance import Appearance
@@ -43,7 +43,7 @@ class StoriesPane(LinePane):
 
     def __init__(self, appearance: Appearance, seen: Seen) -> None:
         super().__init__(appearance)
-        self.stories = [stories.load(cubin) for cubin in stories.stories().values()]
+        self.stories = [load_story(cubin) for cubin in stories().values()]
         self.seen = seen
         self.wanted = ""
         self.cursor = 0
@@ -54,7 +54,7 @@ class StoriesPane(LinePane):
         self.top, self.cursor = 0, 0
         self.redraw()
 
-    def _holds(self, story: stories.Story) -> bool:
+    def _holds(self, story: Story) -> bool:
         words = " ".join((story.name, story.title, story.summary, *story.notes))
         return self.wanted.lower() in words.lower()
 
@@ -91,7 +91,7 @@ class StoriesPane(LinePane):
         self.post_message(messages.RowClicked(self.pane, self.key, None, 0))
 
     @property
-    def chosen(self) -> stories.Story | None:
+    def chosen(self) -> Story | None:
         """The story under the cursor; before anything is drawn, the first."""
         key = self.key
         if isinstance(key, tuple):
@@ -103,7 +103,7 @@ class AboutPane(LinePane):
     """What the chosen story is about."""
 
     number, title, pane = "2", "About", "about"
-    story: stories.Story | None = None
+    story: Story | None = None
 
     def content(self, view: View, width: int, height: int) -> Content:
         """Title, notes, source."""

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import BindingType
 from textual.widgets import Input
 
-from gpudbg.debug.launched import launch_shape
-from gpudbg.debug.trace.timeline import first_stop
+from gpudbg.debug import launch_shape
+from gpudbg.debug.trace import first_stop
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.actions import BY_NAME
 from gpudbg.frontends.tui.appearance import Appearance

@@ -18,14 +18,14 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Label, OptionList
 from textual.widgets.option_list import Option
 
-from gpudbg.debug.commands.launch import form_of, laid_over, opening_of, save_form
+from gpudbg.debug.commands import form_of, laid_over, opening_of, save_form
 from gpudbg.errors import GpudbgError
 from gpudbg.frontends.tui.keys import bindings, one_line
 from gpudbg.frontends.tui.widgets.options import Choices
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
-    from gpudbg.launch.form import LaunchForm
+    from gpudbg.debug import DebugSession
+    from gpudbg.launch import LaunchForm
 
 MAX_LISTED = 300
 """Kernels that the list shows at a time; typing in its box finds the others."""

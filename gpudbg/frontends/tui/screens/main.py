@@ -14,12 +14,11 @@ from textual.events import Resize
 from textual.screen import Screen
 from textual.widget import Widget
 
-from gpudbg.debug.commands.families import load
-from gpudbg.debug.launched import launch_shape
+from gpudbg.debug import launch_shape, story_of
+from gpudbg.debug.commands import load
 from gpudbg.debug.script import BlockReader, ScriptLine, Statement
-from gpudbg.debug.stops.stop import StepStop, TrapStop
-from gpudbg.debug.stories import story_of
-from gpudbg.debug.views.arguments import argument_doubts
+from gpudbg.debug.stops import StepStop, TrapStop
+from gpudbg.debug.views import argument_doubts
 from gpudbg.errors import GpudbgError
 from gpudbg.frontends.tui import layout, messages
 from gpudbg.frontends.tui.actions import ACTIONS, BY_ID, Action
@@ -50,7 +49,7 @@ from gpudbg.frontends.tui.widgets.source import SourcePane
 from gpudbg.frontends.tui.widgets.warps import WarpsPane
 
 if TYPE_CHECKING:
-    from gpudbg.debug.session import DebugSession
+    from gpudbg.debug import DebugSession
 
 PANES: tuple[type[LinePane], ...] = (
     CodePane,

@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.events import Resize
 
-from gpudbg.answers.words import lane_list
+from gpudbg.answers import lane_list
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.handlers.watches import drop_watch, watch_expression

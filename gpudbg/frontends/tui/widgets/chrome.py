@@ -8,8 +8,8 @@ from textual.events import Click
 from textual.strip import Strip
 from textual.widget import Widget
 
-from gpudbg.debug.snapshot import WarpRow
-from gpudbg.debug.stops.stop import BreakpointStop, OpenedStop
+from gpudbg.debug import WarpRow
+from gpudbg.debug.stops import BreakpointStop, OpenedStop
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.glyphs import Glyphs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.trace.timeline import first_stop
+from gpudbg.debug.trace import first_stop
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.collect_timeline import ChangesPicture, TickChange
 from gpudbg.frontends.tui.stop_words import single_step

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from gpudbg.analysis.lane_shape import LaneShape
+from gpudbg.analysis import LaneShape
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.text import Span
 from gpudbg.frontends.tui.view import LaneRow, View

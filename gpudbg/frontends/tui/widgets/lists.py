@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from gpudbg.debug.breakpoints.rows import BreakpointRow
-from gpudbg.debug.stops.stop import BreakpointStop, ExitStop, Stop
-from gpudbg.debug.views.text import number_text
+from gpudbg.debug.breakpoints import BreakpointRow
+from gpudbg.debug.stops import BreakpointStop, ExitStop, Stop
+from gpudbg.debug.views import number_text
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.code_index import CodeIndex
 from gpudbg.frontends.tui.glyphs import Glyphs

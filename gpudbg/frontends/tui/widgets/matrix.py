@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudbg.debug.values.fragment_view import FragmentView, MatrixView
-from gpudbg.debug.views.fragments import cell_texts, mine_in, title
+from gpudbg.debug.values import FragmentView, MatrixView
+from gpudbg.debug.views import cell_texts, mine_in, title
 from gpudbg.frontends.tui.text import Row, Span, row
 from gpudbg.frontends.tui.view import View
 from gpudbg.frontends.tui.widgets.base import Content, LinePane

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import BindingType
 from textual.events import Click
 
-from gpudbg.expr.types import TYPES, Scalar
+from gpudbg.expr import TYPES, Scalar
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.keys import bindings
 from gpudbg.frontends.tui.text import Row, Span, row

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Final
 
-from gpudbg.debug.stories import Story
+from gpudbg.debug import Story
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.text import Row, row
 from gpudbg.frontends.tui.view import View

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudbg.debug.paths import Path
+from gpudbg.debug import Path
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.text import Row, Span, row
 from gpudbg.frontends.tui.view import View

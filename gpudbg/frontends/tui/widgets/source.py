@@ -6,8 +6,8 @@ from pathlib import PurePath
 
 from textual.events import Resize
 
-from gpudbg.debug.breakpoints.rows import BreakpointRow
-from gpudbg.debug.symbols import Line
+from gpudbg.debug import Line
+from gpudbg.debug.breakpoints import BreakpointRow
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.code_index import CodeIndex
 from gpudbg.frontends.tui.text import Row, Span, row

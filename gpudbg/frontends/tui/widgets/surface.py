@@ -10,8 +10,8 @@ import numpy as np
 from textual.binding import BindingType
 from textual.events import Click, Leave, MouseMove, MouseScrollDown, MouseScrollUp
 
-from gpudbg.debug.views.image import UPPER, PictureWindow, fitting_zoom, halves
-from gpudbg.device.picture import RAMPS, Pixels, pixels_of, ramp
+from gpudbg.debug.views import UPPER, PictureWindow, fitting_zoom, halves
+from gpudbg.device import RAMPS, Pixels, pixels_of, ramp
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.collect_image import ImagePicture

@@ -8,8 +8,8 @@ from typing import ClassVar
 from textual.binding import BindingType
 from textual.events import Click, MouseDown, MouseMove, MouseScrollDown, MouseScrollUp
 
-from gpudbg.debug.stops.stop import BreakpointStop, Stop
-from gpudbg.debug.trace.timeline import BARRIER, BEFORE, EXITED, RUNS, UNKNOWN, Event
+from gpudbg.debug.stops import BreakpointStop, Stop
+from gpudbg.debug.trace import BARRIER, BEFORE, EXITED, RUNS, UNKNOWN, Event
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.collect_timeline import TimelinePicture, WarpTrack, Writes

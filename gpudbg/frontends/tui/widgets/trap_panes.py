@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 
-from gpudbg.debug.values.trap_state import TrapField, TrapWord
+from gpudbg.debug.values import TrapField, TrapWord
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.collect_trap import ROWS, SavedWarp, TrapPicture
 from gpudbg.frontends.tui.text import Row, Span, fit, row

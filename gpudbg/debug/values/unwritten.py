@@ -16,7 +16,7 @@ import numpy.typing as npt
 from gpudbg.analysis.liveness import of_kernel
 from gpudbg.debug.values.access import resolve
 from gpudbg.errors import CommandError, UsageError
-from gpudbg.expr.evaluate import Result
+from gpudbg.expr.evaluation import Result
 
 if TYPE_CHECKING:
     from gpudbg.analysis.liveness import Liveness

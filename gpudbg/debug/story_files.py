@@ -94,7 +94,7 @@ def docstring(script: Path) -> str:
     return ast.get_docstring(ast.parse(script.read_text())) or ""
 
 
-def load(cubin: Path) -> Story:
+def load_story(cubin: Path) -> Story:
     """A story with everything it says."""
     folder = cubin.parent
     file = folder / NOTES
@@ -140,4 +140,4 @@ def story_of(program: str) -> Story | None:
     if path.parent.parent != folder or not path.is_file():
         return None
     known = stories().get(path.parent.name)
-    return load(path) if known is not None else None
+    return load_story(path) if known is not None else None

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudbg.errors import CommandError
-from gpudbg.expr import parse as ast
+from gpudbg.expr import parser as ast
 from gpudbg.expr.types import (
     BOOL,
     F32,

@@ -1,0 +1,15 @@
+from .cfg import BasicBlock as BasicBlock
+from .cfg import Flow as Flow
+from .cfg import to_dot as to_dot
+from .contents import means as means
+from .contents import not_finite as not_finite
+from .findings import report as report
+from .hazards import Finding as Finding
+from .hazards import check_code as check_code
+from .lane_shape import LaneShape as LaneShape
+from .lane_shape import as_kind as as_kind
+from .lane_shape import guess_kind as guess_kind
+from .lane_shape import shape as shape
+from .liveness import Liveness as Liveness
+from .liveness import of_kernel as of_kernel
+from .local_liveness import LocalLiveness as LocalLiveness

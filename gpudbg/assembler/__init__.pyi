@@ -1,0 +1,9 @@
+from .build import assemble_file as assemble_file
+from .emit import frame_directives as frame_directives
+from .emit import function_directives as function_directives
+from .emit import module_directives as module_directives
+from .loading import MAX_FILE_BYTES as MAX_FILE_BYTES
+from .loading import text_of as text_of
+from .patch import patch_cubin as patch_cubin
+from .program import SassFunction as SassFunction
+from .program import SassProgram as SassProgram

@@ -1,0 +1,14 @@
+from .code import source_text as source_text
+from .families import load as load
+from .frames import frame_row as frame_row
+from .frames import frame_words as frame_words
+from .frames import mid_line as mid_line
+from .launch import SETTINGS as SETTINGS
+from .launch import completed as completed
+from .launch import form_of as form_of
+from .launch import laid_over as laid_over
+from .launch import opening_of as opening_of
+from .launch import plan as plan
+from .launch import save_form as save_form
+from .screen import GROUP as GROUP
+from .symbols import functions_answer as functions_answer

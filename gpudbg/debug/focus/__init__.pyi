@@ -1,0 +1,10 @@
+from .cuda_coords import coords_fields as coords_fields
+from .cuda_coords import coords_words as coords_words
+from .cuda_coords import current_coords as current_coords
+from .cuda_coords import parse_coords as parse_coords
+from .cuda_coords import switch_to_coords as switch_to_coords
+from .focus import first_lane as first_lane
+from .focus import thread_of as thread_of
+from .warp_ids import WarpIds as WarpIds
+from .warp_ids import WarpThread as WarpThread
+from .warp_ids import target_id as target_id

@@ -1,0 +1,13 @@
+from .log import TraceEntry as TraceEntry
+from .timeline import BARRIER as BARRIER
+from .timeline import BEFORE as BEFORE
+from .timeline import EXITED as EXITED
+from .timeline import LETTERS as LETTERS
+from .timeline import READY as READY
+from .timeline import RUNS as RUNS
+from .timeline import UNKNOWN as UNKNOWN
+from .timeline import Event as Event
+from .timeline import Executed as Executed
+from .timeline import Track as Track
+from .timeline import Warp as Warp
+from .timeline import first_stop as first_stop

@@ -1,0 +1,12 @@
+from .device import DeviceBuffer as DeviceBuffer
+from .image_files import export_image as export_image
+from .images import DeviceImage as DeviceImage
+from .picture import RAMPS as RAMPS
+from .picture import Pixels as Pixels
+from .picture import Shades as Shades
+from .picture import components as components
+from .picture import decoded_words as decoded_words
+from .picture import pixels_of as pixels_of
+from .picture import ramp as ramp
+from .picture import shades_of as shades_of
+from .picture import slice_of as slice_of

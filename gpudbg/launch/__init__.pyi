@@ -1,0 +1,5 @@
+from .flags import whole as whole
+from .form import LaunchForm as LaunchForm
+from .opening import Opening as Opening
+from .prepare import kernel_name as kernel_name
+from .templates import template as template

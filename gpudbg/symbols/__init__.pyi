@@ -1,0 +1,2 @@
+from .listing import CodeLine as CodeLine
+from .listing import control_words as control_words
