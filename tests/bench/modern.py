@@ -2,7 +2,8 @@
 
     python tests/bench/modern.py [--kernels saxpy,sgemm] [--size small] [--reps 5] [--json FILE]
 
-Both builds of a kernel run in turn in one process; the ratio is that of the best times.  The last
+Both builds of a kernel run in turn in one process; the ratio is that of the best times
+(processor time, so that other work on the machine counts less).  The last
 row is an f16 matrix product by mma.sync (`gemm_f16.cu`) beside NumPy's float32 `@` on one thread.
 """
 
@@ -43,9 +44,9 @@ def _launches(kernel: str, arch: str, problem: Any) -> Callable[[], dict[str, An
         session = program.launch(
             grid=problem.grid, block=problem.block, args=[*buffers, *problem.scalars]
         )
-        start = time.perf_counter()
+        start = time.process_time()
         session.grid.run()
-        spent = time.perf_counter() - start
+        spent = time.process_time() - start
         fast = session.grid.fast
         found = fast.report() if fast is not None else None
         assert found is not None, "llvmlite is not installed"
@@ -90,12 +91,12 @@ def tensor(n: int, reps: int) -> dict[str, Any]:
     ours, theirs = [], []
     for _ in range(reps + 1):
         session = program.launch(grid=(n // 64, n // 64), block=128, args=[*buffers, np.int32(n)])
-        start = time.perf_counter()
+        start = time.process_time()
         session.grid.run()
-        ours.append(time.perf_counter() - start)
-        start = time.perf_counter()
+        ours.append(time.process_time() - start)
+        start = time.process_time()
         product = wide[0] @ wide[1]
-        theirs.append(time.perf_counter() - start)
+        theirs.append(time.process_time() - start)
     found = buffers[2].array().reshape(n, n)
     best = {"gpudbg": min(ours[1:]), "numpy": min(theirs[1:])}
     close = bool(np.allclose(found, product, rtol=1e-3, atol=1e-2))

@@ -178,6 +178,8 @@ class Pair:
         fields = self.env.view(np.int64)
         library = build.library()
         for name, index in layout.FUNCTION_INDEX.items():
+            if name in layout.TENSOR:
+                continue
             address = library.address(layout.symbol(name))
             fields[layout.FUNCTIONS // 8 + index] = address
         for number, store in self.bench.banks.items():

@@ -40,6 +40,7 @@ from gpudbg.sm.engines.llvm.kernel.listing import KernelListing
 from gpudbg.sm.engines.llvm.kernel.special import COMPILED_SREGS
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.engines.llvm.runtime import library
+from gpudbg.sm.engines.llvm.runtime.wide_moves import matrix_functions
 from gpudbg.sm.engines.step import Bound
 from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
 from gpudbg.sm.semantics import registry
@@ -225,6 +226,7 @@ def access_library(wide_vectors: bool) -> str:
             *library.constant_functions(),
             *atomic_functions(),
             *sum_functions(),
+            *matrix_functions(),
         ]
     )
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import gpudbg
-from gpudbg.sm.engines.llvm import build, program, workers
+from gpudbg.sm.engines.llvm import build, layout, program, workers
 from gpudbg.sm.engines.llvm.kernel.emitter import Emitter, EmitterOptions
-from gpudbg.sm.engines.llvm.runtime.library import control_text, library_text
+from gpudbg.sm.engines.llvm.runtime.library import control_text, library_text, tensor_text
 from tests import kernel_cases as kc
 from tests.engine import machines, test_addresses
 
@@ -78,7 +78,8 @@ def test_aarch64_assembles() -> None:
         )
         for full in (True, False)
     ]
-    for text in (library_text(False), control_text(), *kernels):
+    products = (tensor_text(name, True, False) for name in layout.TENSOR)
+    for text in (library_text(False), control_text(), *products, *kernels):
         context = binding.create_context()
         module = binding.parse_assembly(text, context=context)
         assert "ret" in machine.emit_assembly(module)

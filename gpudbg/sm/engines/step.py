@@ -8,7 +8,7 @@ and a function may compute with values that are views of registers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, NoReturn
@@ -587,6 +587,18 @@ class StepEngine(ValueOps, AsyncOps):
             return list(self.load("shared", address, 16, False))
         finally:
             self.exec = FULL
+
+    def load_matrices(self, address: Value, count: int) -> list[Value]:
+        words = np.stack([lanes32(word) for word in self.load_rows(address, 8 * count)], axis=1)
+        return [words[8 * n : 8 * n + 8].reshape(32) for n in range(count)]
+
+    def store_matrices(self, address: Value, registers: Sequence[Value]) -> None:
+        self._whole_warp("STSM")
+        words = np.zeros((32, 4), np.uint32)
+        for n, register in enumerate(registers):
+            words[8 * n : 8 * n + 8] = lanes32(register).reshape(8, 4)
+        with self.only(FULL >> (32 - 8 * len(registers))):
+            self.store("shared", address, 16, [words[:, n].copy() for n in range(4)])
 
     def matrix_multiply(self, i: Any, shape: Multiplication) -> None:
         self._whole_warp(i.op)

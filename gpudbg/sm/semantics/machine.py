@@ -508,6 +508,13 @@ class WideOperations(Operations[V, W, M], Protocol[V, W, M]):
         """16 bytes of shared memory for each of the first `count` lanes, as four words; all lanes
         are there, and the others give no address."""
 
+    def load_matrices(self, address: V, count: int) -> Sequence[V]:
+        """Matrices of eight rows of 16 bytes: lane 8n + g gives the address of row g of the nth,
+        lane 4g + t gets its word t."""
+
+    def store_matrices(self, address: V, registers: Sequence[V]) -> None:
+        """Write up to four such matrices."""
+
 
 Machine: TypeAlias = Operations[Value, Wide, Mask]
 """A backend as semantics see it: no value of its own is an int, a mask or another width."""

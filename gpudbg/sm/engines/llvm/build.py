@@ -60,6 +60,11 @@ class BuildHost:
         return "+f16c" in self.features.split(",") or self.triple.startswith("aarch64")
 
     @property
+    def directed(self) -> bool:
+        """Whether conversions round as a control register says that IR can reach."""
+        return self.triple.startswith("x86_64")
+
+    @property
     def start(self) -> str:
         """How 1/sqrt(x) begins here: a key of `reciprocal.STARTS`, "" without FMA."""
         if not self.fma:
@@ -250,16 +255,29 @@ class Library:
         from gpudbg.sm.engines.llvm.runtime.library import CONTROL, control_text, library_text
 
         both = (False, True)
-        names = {layout.symbol(n, shared) for n in layout.FUNCTION_INDEX for shared in both}
+        eager = layout.FUNCTION_INDEX.keys() - set(layout.TENSOR)
+        names = {layout.symbol(n, shared) for n in eager for shared in both}
         self._control = Code(object_of(control_text(), 2, "all"), CONTROL)
-        text = library_text(host().wide_vectors, host().half_conversions)
+        text = library_text(host().wide_vectors)
         self._rest = Code(object_of(text, 2, "variables"), sorted(names - CONTROL))
         self._in_control = CONTROL
+        self._tensor: dict[str, Code] = {}
 
     def address(self, name: str) -> int:
         """Where a function begins."""
         code = self._control if name in self._in_control else self._rest
         return code.address(name)
+
+    def tensor(self, name: str) -> int:
+        """Where a product of `layout.TENSOR` begins; it is built when it is first wanted."""
+        found = self._tensor.get(name)
+        if found is None:
+            from gpudbg.sm.engines.llvm.runtime.library import tensor_text
+
+            here = host()
+            text = tensor_text(name, here.half_conversions, here.directed)
+            found = self._tensor[name] = Code(object_of(text, 2, "variables"))
+        return found.address(layout.symbol(name))
 
 
 @cache

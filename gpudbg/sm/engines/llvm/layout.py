@@ -12,7 +12,7 @@ from typing import Final
 
 from gpudbg.sm.engines.llvm.outlined import OUTLINED
 
-VERSION: Final = "3"
+VERSION: Final = "4"
 """Of generated code; part of the key of cached objects."""
 
 # ---- environment ---------------------------------------------------------------------------
@@ -190,8 +190,14 @@ GROUPS: Final = tuple(f"groups.{name}" for name in ("open", "leave", "split", "c
 """Control flow of lanes with pcs of their own (`gpudbg.sm.convergence.compiled`)."""
 
 
-TENSOR: Final = tuple(f"hmma.f16.f32.{count}.{bits}" for count in (2, 4) for bits in (24, 25))
-"""Products of matrices (`gpudbg.sm.engines.llvm.runtime.tensor`)."""
+TENSOR: Final = tuple(
+    f"hmma.{kinds}.{count}.{bits}"
+    for kinds in ("f16.f32", "f16.f16", "bf16.f32", "tf32.f32")
+    for count in (2, 4)
+    for bits in (24, 25)
+)
+"""Products of matrices (`gpudbg.sm.engines.llvm.runtime.tensor`).  Each is built when code that
+calls it is first made; until then its place in the table is empty."""
 
 
 def _names() -> list[str]:
@@ -201,6 +207,7 @@ def _names() -> list[str]:
             names += [f"load.{space}.{size}", f"store.{space}.{size}"]
             if size < 4:
                 names.append(f"load.{space}.{size}s")
+    names += [f"matrices.{how}.{count}" for how in ("load", "store") for count in (1, 2, 4)]
     names += [f"mark.{space}.{size}" for space in SPACES for size in _SIZES]
     for size in _SIZES:
         names += [f"load.const.{size}"] + ([f"load.const.{size}s"] if size < 4 else [])

@@ -46,8 +46,12 @@ _EPOCHS = itertools.count(arena.UNTOUCHED + 1)
 @cache
 def _functions(library: build.Library, shared: bool) -> memoryview:
     """The library's addresses by `layout.FUNCTION_INDEX`."""
-    symbols = (layout.symbol(name, shared) for name in layout.FUNCTION_INDEX)
-    return memoryview(array("q", [library.address(symbol) for symbol in symbols]))
+    lazy = frozenset(layout.TENSOR)
+    found = (
+        0 if name in lazy else library.address(layout.symbol(name, shared))
+        for name in layout.FUNCTION_INDEX
+    )
+    return memoryview(array("q", found))
 
 
 @cache
@@ -115,12 +119,19 @@ class Workers:
         for worker in self.made:
             self._equip(worker)
 
-    def use(self, full: int, masked: int, writes: frozenset[int]) -> None:
-        """Have workers run the code at these addresses, with these sites that write."""
+    def use(self, full: int, masked: int, writes: frozenset[int], products: frozenset[str]) -> None:
+        """Have workers run the code at these addresses, with these sites that write, and which
+        calls these functions of `layout.TENSOR`."""
+        places = {
+            layout.FUNCTIONS + 8 * layout.FUNCTION_INDEX[name]: build.library().tensor(name)
+            for name in products
+        }
         for worker in self.workers:
             worker.mark_writes(writes)
             worker.set(layout.FULL_CODE, full)
             worker.set(layout.MASKED_CODE, masked)
+            for place, address in places.items():
+                worker.set(place, address)
 
     # ---- threads -----------------------------------------------------------------------
 

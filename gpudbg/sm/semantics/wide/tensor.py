@@ -35,8 +35,9 @@ def ldsm(m: WideMachine, i: WideInsn) -> None:
     """
     count = 4 if "4" in i.m else 2 if "2" in i.m else 1
     if "M88" in i.m or "MT88" in i.m:
-        rows = m.load_rows(narrow_address(m, i, i.o["addr"]), 8 * count)
-        found = [_spread(m, rows, 8 * n, "MT88" in i.m) for n in range(count)]
+        found = list(m.load_matrices(narrow_address(m, i, i.o["addr"]), count))
+        if "MT88" in i.m:
+            found = [_transposed(m, register) for register in found]
     else:
         found = _bytes_loaded(m, i, count)
     write_registers(m, i.o["d"], found)
@@ -58,7 +59,7 @@ def _bytes_loaded(m: WideMachine, i: WideInsn, count: int) -> list[Value]:
     elif "U6x16P32TO8" in i.m:
         rows = _sixteen_bytes(m, rows, 6)
     if not transposed:
-        return [_spread(m, rows, 8 * n, False) for n in range(count)]
+        return [_spread(m, rows, 8 * n) for n in range(count)]
     return [_byte_column(m, rows, 16 * matrix, half) for matrix in range(count) for half in (0, 1)]
 
 
@@ -94,25 +95,26 @@ def _byte_column(m: WideMachine, rows: list[Value], first: int, half: int) -> Va
     return total
 
 
-def _spread(m: WideMachine, rows: list[Value], first: int, transposed: bool) -> Value:
+def _spread(m: WideMachine, rows: list[Value], first: int) -> Value:
     """One matrix, whose rows four words of lanes from `first` on hold, as a register."""
     lane = m.lane_id()
     group, thread = m.shr(lane, 2), m.and_(lane, 3)
-    if not transposed:
-        source = m.add(group, first)
-        word = rows[0]
-        result = m.lane_read(word, source)
-        for n in (1, 2, 3):
-            result = m.select(m.eq(thread, n), m.lane_read(rows[n], source), result)
-        return result
-    # Elements (2t, g) and (2t + 1, g): row 2t's half g.
+    source = m.add(group, first)
+    result = m.lane_read(rows[0], source)
+    for n in (1, 2, 3):
+        result = m.select(m.eq(thread, n), m.lane_read(rows[n], source), result)
+    return result
+
+
+def _transposed(m: WideMachine, value: Value) -> Value:
+    """A register that holds an 8x8 matrix of halves, transposed."""
+    lane = m.lane_id()
+    group, thread = m.shr(lane, 2), m.and_(lane, 3)
     halves = []
     for k in (0, 1):
-        source = m.add(m.add(m.shl(thread, 1), k), first)
-        column = m.shr(group, 1)
-        word = m.lane_read(rows[0], source)
-        for n in (1, 2, 3):
-            word = m.select(m.eq(column, n), m.lane_read(rows[n], source), word)
+        # Element (row 2t + k, column g): lane 4 * row + g / 2, half g & 1.
+        row = m.add(m.shl(thread, 1), k)
+        word = m.lane_read(value, m.add(m.shl(row, 2), m.shr(group, 1)))
         halves.append(m.and_(m.select(m.bit(group, 0), m.shr(word, 16), word), 0xFFFF))
     return m.or_(halves[0], m.shl(halves[1], 16))
 
@@ -125,15 +127,7 @@ def movm(m: WideMachine, i: WideInsn) -> None:
         return
     if "MT88" not in i.m or "16" not in i.m:
         m.gap(f"MOVM.{'.'.join(i.m)}")
-    value, lane = m.reg(i.o["a"].index), m.lane_id()
-    group, thread = m.shr(lane, 2), m.and_(lane, 3)
-    halves = []
-    for k in (0, 1):
-        # Element (row 2t + k, column g): lane 4 * row + g / 2, half g & 1.
-        row = m.add(m.shl(thread, 1), k)
-        word = m.lane_read(value, m.add(m.shl(row, 2), m.shr(group, 1)))
-        halves.append(m.and_(m.select(m.bit(group, 0), m.shr(word, 16), word), 0xFFFF))
-    write(m, i, m.or_(halves[0], m.shl(halves[1], 16)))
+    write(m, i, _transposed(m, m.reg(i.o["a"].index)))
 
 
 def _widen_nibbles(m: WideMachine, i: WideInsn) -> None:
@@ -156,27 +150,6 @@ def stsm(m: WideMachine, i: WideInsn) -> None:
         m.gap(f"STSM.{'.'.join(i.m)}")
     count = 4 if "4" in i.m else 2 if "2" in i.m else 1
     held = read_registers(m, i.o["a"], count)
-    words = [_gathered(m, held, n, "MT88" in i.m) for n in range(4)]
-    with m.only(m.mask((1 << 8 * count) - 1)):
-        m.store("shared", narrow_address(m, i, i.o["addr"]), 16, words)
-
-
-def _gathered(m: WideMachine, held: list[Value], word: int, transposed: bool) -> Value:
-    """A word of the row that each lane stores."""
-    lane = m.lane_id()
-    row, number = m.and_(lane, 7), m.shr(lane, 3)
-
-    def of_lane(source: Value) -> Value:
-        found = m.lane_read(held[0], source)
-        for n, register in enumerate(held[1:], 1):
-            found = m.select(m.eq(number, n), m.lane_read(register, source), found)
-        return found
-
-    if not transposed:
-        return of_lane(m.add(m.shl(row, 2), word))
-    # Element (row, column): lane 4 * column + row / 2, half row & 1.
-    halves = []
-    for column in (2 * word, 2 * word + 1):
-        value = of_lane(m.add(m.shr(row, 1), 4 * column))
-        halves.append(m.and_(m.select(m.bit(row, 0), m.shr(value, 16), value), 0xFFFF))
-    return m.or_(halves[0], m.shl(halves[1], 16))
+    if "MT88" in i.m:
+        held = [_transposed(m, register) for register in held]
+    m.store_matrices(narrow_address(m, i, i.o["addr"]), held)

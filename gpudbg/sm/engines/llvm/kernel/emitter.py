@@ -63,7 +63,7 @@ from gpudbg.sm.semantics.machine import Operations
 PC = FIELDS["pc"].offset
 
 _CHANGES_MEMORY = frozenset(
-    (*"ST STG STS STL ATOM ATOMS RED ATOMG REDG LDGSTS BSSY BREAK BMOV".split(), *PUSHES)
+    (*"ST STG STS STL STSM ATOM ATOMS RED ATOMG REDG LDGSTS BSSY BREAK BMOV".split(), *PUSHES)
 )
 """Instructions that must not be done twice; the divergence stack, and the activations of
 convergence barriers, are memory in the record."""
@@ -224,7 +224,7 @@ class Emitter:
             Accesses(ir, patterned, regular, sums, library, self.rows),
             library,
             flow,
-            Tensors(ir, cursor, exits, self.registers, runtime, library),
+            Tensors(ir, cursor, exits, self.registers, runtime, library, self.rows),
         )
 
     # ---- the function --------------------------------------------------------------------

@@ -52,7 +52,7 @@ class LibraryAccess:
             low, high, add = address.pair
         return f"ptr {self.runtime.row_of(low, 32)}, ptr {self.runtime.row_of(high, 32)}, i64 {add}"
 
-    def _call(self, name: str, space: str, address: Num, tail: str) -> None:
+    def call(self, name: str, space: str, address: Num, tail: str) -> None:
         """Call an access function and leave unless it succeeded."""
         where = self._where(space, address)
         known = space in ("global", "generic")
@@ -70,25 +70,25 @@ class LibraryAccess:
         if size > 8:
             self.runtime.new_row()
         name = f"load.{space}.{size}{'s' if signed else ''}"
-        self._call(name, space, address, f", ptr {out}")
+        self.call(name, space, address, f", ptr {out}")
         return self.runtime.words(out, size)
 
     def store(self, space: str, address: Num, size: int, values: Sequence[Num]) -> None:
         """By the library."""
         data = [self.runtime.row_of(v, 32) for v in values]
         tail = "".join(f", ptr {row}" for row in data)
-        self._call(f"store.{space}.{size}", space, address, tail)
+        self.call(f"store.{space}.{size}", space, address, tail)
 
     def atomic(self, space: str, op: str, type_: str, address: Num, operands: Sequence[Num]) -> Num:
         bits = layout.ATOMICS.get(f"{op}.{type_}", 0)
         rows = [self.runtime.row_of(v, bits) for v in operands]
         if space == "shared" and op == "ADD" and type_ in layout.SUMS and not self.cursor.wants_old:
-            self._call(f"sum.shared.{type_}", space, address, f", ptr {rows[0]}")
+            self.call(f"sum.shared.{type_}", space, address, f", ptr {rows[0]}")
             return 0
         rows += [self.ir.at("%env", layout.ZERO)] * (2 - len(rows))
         out = self.runtime.new_row()
         tail = "".join(f", ptr {row}" for row in (*rows, out))
-        self._call(f"atomic.{space}.{op}.{type_}", space, address, tail)
+        self.call(f"atomic.{space}.{op}.{type_}", space, address, tail)
         return Val(bits, self.ir.get(f"<32 x i{bits}>", out, 0, 64))
 
     def mark(self, space: str, address: Num, size: int, lanes: Mask) -> None:

@@ -166,6 +166,7 @@ class WideKernelMachine(KernelMachine):
         self.yield_turn, self.barrier_mask = flow.yield_turn, flow.barrier_mask
         self.in_shared, self._accesses = library.in_shared, accesses
         self.load_rows, self.matrix_multiply = tensors.load_rows, tensors.matrix_multiply
+        self.load_matrices, self.store_matrices = tensors.load_matrices, tensors.store_matrices
         self._outside_windows, self.atomic = library.outside_windows, self._atomic
 
     def ureg_pair(self, index: int) -> Any:

@@ -30,7 +30,8 @@ from gpudbg.sm.engines.llvm.runtime.body import (
 from gpudbg.sm.engines.llvm.runtime.directed import directed_functions
 from gpudbg.sm.engines.llvm.runtime.float_bodies import FloatBodies
 from gpudbg.sm.engines.llvm.runtime.mufu import MufuBodies
-from gpudbg.sm.engines.llvm.runtime.tensor import tensor_functions
+from gpudbg.sm.engines.llvm.runtime.tensor import float_product
+from gpudbg.sm.engines.llvm.runtime.wide_moves import load_whole, matrix_functions, store_whole
 from gpudbg.sm.engines.llvm.runtime.work_stealing import FOLLOW, LEAD, stealing_functions
 from gpudbg.sm.residency.compiled import residency_functions
 from gpudbg.sm.schedule.compiled import grid_loop
@@ -182,6 +183,10 @@ def _gather(b: Body, size: int, signed: bool, local: bool, base: str, inside: Va
             _window(b, base, inside)
         _chunks(b, size, base, inside, None)
         return
+    if size > 4 and not local:
+        with ir.returning(ir.op("icmp eq i32 %mask, -1")):
+            load_whole(b, size, base, inside)
+            ir.line("ret i1 true")
     chosen = ir.op(f"bitcast i32 %mask to {I1}")
     step = 128 if local else 4
     if size >= 4:
@@ -209,6 +214,10 @@ def _scatter(b: Body, size: int, local: bool, base: str, inside: Val) -> None:
     if size == 4 and not local:
         _chunks(b, size, base, inside, ir.get(I32, "%d0", 0, 64))
         return
+    if size > 4 and not local:
+        with ir.returning(ir.op("icmp eq i32 %mask, -1")):
+            store_whole(b, size, base, inside)
+            ir.line("ret i1 true")
     chosen = ir.op(f"bitcast i32 %mask to {I1}")
     step = 128 if local else 4
     for n in range(max(1, size // 4)):
@@ -415,13 +424,11 @@ def _tables() -> list[str]:
     return lines
 
 
-def library_text(wide_vectors: bool, half_conversions: bool = False) -> str:
+def library_text(wide_vectors: bool) -> str:
     """The module of vector functions: straight code, which needs few passes.
 
     Args:
         wide_vectors: for a host with AVX-512.
-        half_conversions: for a host that has an instruction from f16 to f32; without it LLVM
-            calls a function that the process may not have.
     """
     return "\n".join(
         [
@@ -433,11 +440,22 @@ def library_text(wide_vectors: bool, half_conversions: bool = False) -> str:
             *access_functions(wide_vectors),
             *generic_functions(),
             *constant_functions(),
+            *matrix_functions(),
             *atomic_functions(),
             *sum_functions(),
-            *tensor_functions(half_conversions),
         ]
     )
+
+
+def tensor_text(name: str, half_conversions: bool, directed: bool) -> str:
+    """The module of a product of matrices, of `layout.TENSOR`.
+
+    Args:
+        half_conversions: for a host that has instructions between f16 and f32; without them LLVM
+            calls functions that the process may not have.
+        directed: for an x86.
+    """
+    return float_product(name, half_conversions, directed)
 
 
 _STACK = map(layout.symbol, ("pop", "exit", "spread", *layout.GROUPS))
@@ -459,4 +477,4 @@ def control_text() -> str:
     )
 
 
-__all__ = ["CONTROL", "Msk", "control_text", "library_text", "splat"]
+__all__ = ["CONTROL", "Msk", "control_text", "library_text", "splat", "tensor_text"]

@@ -1,13 +1,14 @@
-"""Products of f16 matrices with f32 sums in the run-time library (`gpudbg.sm.engines.tensor`).
+"""Floating-point products of matrices in the run-time library (`gpudbg.sm.engines.tensor`).
 
 The model: products are exact; those of a block and the addend are cut toward zero at a number of
-bits below the largest exponent, summed exactly, and cut toward zero to f32.  Products of f16 are
-exact in f32, so cutting is a power of two and a conversion to an integer.  Infinities, NaNs and
-tiny addends are left to the step engine.
+bits below the largest exponent, summed exactly, and rounded once: cut toward zero to f32, or to
+nearest f16.  Products of two elements are exact in f32, so cutting is a power of two and a
+conversion to an integer.  Infinities, NaNs, and elements and addends so small or large that f32
+does not hold what is made of them are left to the step engine.
 
 Lane l holds, with g = l >> 2 and t = l & 3 (PTX ISA): of A rows g and g + 8, columns 2t, 2t + 1
-and those 8 further; of B rows 2t, 2t + 1 and 8 further, column g; of C and D rows g and g + 8,
-columns 2t and 2t + 1.
+and those 8 further (TF32, one element a register: t and t + 4); of B the same rows of column g; of
+C and D rows g and g + 8, columns 2t and 2t + 1.
 """
 
 from __future__ import annotations
@@ -17,185 +18,317 @@ from typing import Final, NamedTuple
 
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder, splat
+from gpudbg.sm.engines.tensor import HOPPER, TURING, Unit
 
 CHUNK: Final = 8
 """Lanes that are computed at once: two rows of A, and of D."""
 F32, I32, F64, I64 = (f"<{CHUNK} x {kind}>" for kind in ("float", "i32", "double", "i64"))
 HALVES, SHORTS, BITS = (f"<{CHUNK} x {kind}>" for kind in ("half", "i16", "i1"))
-_NOTHING = -4096
-"""Exponent of a zero: below all others."""
 _LEAST = 57 << 23
-"""An addend as an f32 other than zero that is at least 2**-70: what is less is left."""
-_MOST_UP, _MOST_DOWN = 96, -120
-"""Exponents of scales, beyond which everything is zero."""
+"""An f32 addend other than zero that is at least 2**-70: what is less is left."""
+_MOST = (127 + 100) << 23
+"""What an addend must be less than, so that no sum overflows."""
+_INFINITE = 0x7F80_0000
+_TOWARD_ZERO, _CONTROL = 0x7F80, "i32"
+"""MXCSR with nothing unmasked and rounding toward zero."""
+
+
+class Element(NamedTuple):
+    """A type of elements.
+
+    Attributes:
+        each: elements of a register.
+        place: bits of the fraction, where the exponent begins.
+        bias: of the exponent.
+        kind: integers that hold a sum of two exponents, and `nothing` in place of a zero's.
+        scale: the largest biased exponent of a scale.
+        window: least exponent other than of zeros, and how many more; None: any that are finite.
+    """
+
+    each: int
+    place: int
+    bias: int
+    kind: str
+    nothing: int
+    scale: int
+    window: tuple[int, int] | None
+
+
+ELEMENTS: Final = {
+    "f16": Element(2, 10, 15, "i8", -128, 127 + 96, None),
+    "bf16": Element(2, 7, 127, "i16", -4096, 127 + 120, (127 - 48, 108)),
+    "tf32": Element(1, 23, 127, "i16", -4096, 127 + 120, (127 - 48, 108)),
+}
 
 
 class ProductShape(NamedTuple):
-    """A function: registers of A, fraction bits kept, columns of A in a block."""
+    """A function: type of elements, of C and D, registers of A, and the unit's fraction bits."""
 
+    element: str
+    result: str
     registers: int
     bits: int
-    block: int
 
     @property
     def name(self) -> str:
         """In the library."""
-        return f"hmma.f16.f32.{self.registers}.{self.bits}"
+        return f"hmma.{self.element}.{self.result}.{self.registers}.{self.bits}"
+
+    @property
+    def unit(self) -> Unit:
+        """How it adds."""
+        return TURING if self.bits == TURING.bits else HOPPER
+
+    @property
+    def block(self) -> int:
+        """Columns of A in a block."""
+        return self.unit.block // (4 // ELEMENTS[self.element].each)
+
+    @property
+    def depth(self) -> int:
+        """Columns of A."""
+        return 2 * self.registers * ELEMENTS[self.element].each
 
 
-SHAPES: Final = tuple(
-    ProductShape(registers, *unit) for registers in (2, 4) for unit in ((24, 8), (25, 16))
-)
+SHAPES: Final = {
+    shape.name: shape
+    for element, result in (("f16", "f32"), ("f16", "f16"), ("bf16", "f32"), ("tf32", "f32"))
+    for registers in (2, 4)
+    for bits in (TURING.bits, HOPPER.bits)
+    for shape in (ProductShape(element, result, registers, bits),)
+}
 """Of sm_75 to sm_89, and of sm_90 and later."""
-assert tuple(shape.name for shape in SHAPES) == layout.TENSOR
+assert set(SHAPES) <= set(layout.TENSOR)
 
 
-class _Elements(NamedTuple):
-    """Names of f32 values and of their exponents in f16, `_NOTHING` for zeros."""
-
-    values: str
-    exponents: str
-
-
-def tensor_functions(half_conversions: bool) -> list[str]:
-    """The functions: pointers to the rows of A, B and C, then D; whether D has been written.
+def float_product(name: str, half_conversions: bool, directed: bool) -> str:
+    """A function: pointers to the rows of A, B and C, then D; whether D has been written.
 
     Args:
-        half_conversions: the host has an instruction from f16 to f32.
+        half_conversions: the host has instructions between f16 and f32.
+        directed: it is an x86, whose conversions can be told to cut.
     """
-    return [_Product(shape, half_conversions).text() for shape in SHAPES]
+    return _Product(SHAPES[name], half_conversions, directed).text()
 
 
 class _Product:
     """The body of one function."""
 
-    def __init__(self, shape: ProductShape, half_conversions: bool) -> None:
-        self.shape = shape
+    def __init__(self, shape: ProductShape, half_conversions: bool, directed: bool) -> None:
+        self.shape, self.element = shape, ELEMENTS[shape.element]
+        self.half = shape.result == "f16"
         self._half_conversions = half_conversions
+        self._cuts = directed and not self.half
         self.ir = Builder()
-        self._largest = ""
+        self._bad: list[tuple[str, str]] = []
+        self._seen = ("", "")
 
     def _map(self, kind: str, what: str, a: str, b: str) -> str:
         return self.ir.op(f"{what} {kind} {a}, {b}")
 
-    def _choose(self, what: str, a: str, b: str) -> str:
-        return self.ir.op(f"call {I32} @llvm.{what}.v8i32({I32} {a}, {I32} {b})")
+    def _with(self, kind: str, what: str, a: str, number: int) -> str:
+        """An operation with the same number in all lanes."""
+        scalar = kind[1:-1].split(" x ")[1]
+        return self._map(kind, what, a, splat(scalar, number))
+
+    def _choose(self, kind: str, what: str, a: str, b: str) -> str:
+        name = f"v{kind[1:-1].replace(' x ', '')}"
+        return self.ir.op(f"call {kind} @llvm.{what}.{name}({kind} {a}, {kind} {b})")
 
     def _picked(self, kind: str, a: str, b: str, lanes: Sequence[int]) -> str:
         """Lanes of two vectors by number."""
         picks = ", ".join(f"i32 {n}" for n in lanes)
-        return self.ir.op(f"shufflevector {kind} {a}, {kind} {b}, <{CHUNK} x i32> <{picks}>")
+        return self.ir.op(f"shufflevector {kind} {a}, {kind} {b}, <{len(lanes)} x i32> <{picks}>")
+
+    # ---- exponents -----------------------------------------------------------------------
+
+    def _exponents(self, row: str) -> list[str]:
+        """Biased exponents of a register's elements, 32 lanes each; notes what is to be left."""
+        ir, about = self.ir, self.element
+        bits, count = 32 // about.each, 32 * about.each
+        kind = f"<{count} x i{bits}>"
+        raw = ir.get(kind, row, 0, 64)
+        part = self._with(kind, "and", raw, 0x7FFF if bits == 16 else 0x7FFFE000)
+        exponent = self._with(kind, "lshr", part, about.place)
+        none = self._with(kind, "icmp eq", part, 0)
+        if about.window is None:
+            odd = self._with(kind, "icmp ugt", exponent, 2 * about.bias)
+            exponent = self._choose(kind, "umax", exponent, splat(f"i{bits}", 1))
+        else:
+            first, more = about.window
+            odd = self._with(kind, "icmp ugt", self._with(kind, "sub", exponent, first), more)
+            lanes = f"<{count} x i1>"
+            odd = self._map(lanes, "and", odd, self._map(lanes, "xor", none, "splat (i1 true)"))
+        self._bad.append((odd, f"<{count} x i1>"))
+        nothing = f"{kind} {splat(f'i{bits}', about.nothing)}, {kind} {exponent}"
+        exponent = ir.op(f"select <{count} x i1> {none}, {nothing}")
+        whole = f"<{count} x {about.kind}>"
+        if kind != whole:
+            exponent = ir.op(f"trunc {kind} {exponent} to {whole}")
+        if about.each == 1:
+            return [exponent]
+        return [self._picked(whole, exponent, "poison", range(n, 64, 2)) for n in (0, 1)]
+
+    def _leave_odd(self) -> None:
+        """Leave where an element is not for this code."""
+        words: dict[str, str] = {}
+        for odd, kind in self._bad:
+            words[kind] = self._map(kind, "or", words[kind], odd) if kind in words else odd
+        for kind, odd in words.items():
+            bits = f"i{kind[1:-1].split(' x ')[0]}"
+            word = self.ir.op(f"bitcast {kind} {odd} to {bits}")
+            with self.ir.returning(self.ir.op(f"icmp ne {bits} {word}, 0")):
+                self.ir.line("ret i1 false")
+
+    def _tops(self, left: list[list[str]], right: list[list[str]]) -> dict[tuple[int, ...], str]:
+        """For each (half of D's rows, odd column, block) the largest exponents of products."""
+        kind, found = f"<32 x {self.element.kind}>", {}
+        below = [[self._by_columns(half) for half in register] for register in right]
+        add = "call {0} @llvm.sadd.sat.v32i8({0} {1}, {0} {2})"
+        for up in (0, 1):
+            rows = [
+                self._picked(kind, left[2 * n + up][h], "poison", [x & ~3 | t for x in range(32)])
+                for n, h, t in self._columns()
+            ]
+            for odd in (0, 1):
+                top = ""
+                for k, (n, h, t) in enumerate(self._columns()):
+                    other = self._of_columns(below[n][h], odd, t)
+                    if self.element.kind == "i8":
+                        total = self.ir.op(add.format(kind, rows[k], other))
+                    else:
+                        total = self._map(kind, "add", rows[k], other)
+                    first = k % self.shape.block == 0
+                    top = total if first else self._choose(kind, "smax", top, total)
+                    place = (up, odd, k // self.shape.block)
+                    if place not in found:
+                        found[place] = self.ir.op(f"alloca {kind}, align 32")
+                    if k % self.shape.block == self.shape.block - 1 or k == self.shape.depth - 1:
+                        self.ir.put(kind, top, found[place], 0, 32)
+        return found
+
+    def _by_columns(self, exponents: str) -> str:
+        """Where exponents of B lie by odd column, thread, and pair of columns."""
+        kind = f"<32 x {self.element.kind}>"
+        places = [4 * (2 * j + odd) + t for odd in (0, 1) for t in range(4) for j in range(4)]
+        place = self.ir.op(f"alloca {kind}, align 32")
+        self.ir.put(kind, self._picked(kind, exponents, "poison", places), place, 0, 32)
+        return place
+
+    def _of_columns(self, place: str, odd: int, thread: int) -> str:
+        """Those of a thread's row of B for the columns of D's odd or even registers."""
+        ir, size = self.ir, {"i8": 4, "i16": 8}[self.element.kind]
+        word = ir.get(f"i{8 * size}", place, size * (4 * odd + thread), size)
+        kind = f"<8 x i{8 * size}>"
+        first = ir.op(f"insertelement {kind} poison, i{8 * size} {word}, i64 0")
+        every = ir.op(f"shufflevector {kind} {first}, {kind} poison, <8 x i32> zeroinitializer")
+        return ir.op(f"bitcast {kind} {every} to <32 x {self.element.kind}>")
+
+    def _columns(self) -> list[tuple[int, int, int]]:
+        """Of every k the pair of registers, the half, and the thread of a quad that hold it."""
+        each = self.element.each
+        pairs = range(self.shape.registers // 2)
+        return [(n, h, t) for n in pairs for t in range(4) for h in range(each)]
 
     # ---- elements ------------------------------------------------------------------------
 
-    def _elements(self, place: str) -> list[_Elements]:
-        """Both halves of eight lanes of a register."""
-        ir = self.ir
-        words = ir.get(I32, place, 0, 32)
-        found = []
-        for shift in (0, 16):
-            raw = self._map(I32, "lshr", words, splat("i32", shift)) if shift else words
-            part = self._map(I32, "and", raw, splat("i32", 0x7FFF))
-            value = self._single(raw, part)
-            largest = self._largest
-            self._largest = self._choose("umax", largest, part) if largest else part
-            exponent = self._map(I32, "lshr", part, splat("i32", 10))
-            exponent = self._choose("umax", exponent, splat("i32", 1))
-            none = ir.op(f"icmp eq {I32} {part}, zeroinitializer")
-            nothing = f"{I32} {splat('i32', _NOTHING)}, {I32} {exponent}"
-            found.append(_Elements(value, ir.op(f"select {BITS} {none}, {nothing}")))
-        return found
+    def _values(self, place: str) -> list[str]:
+        """The elements of eight lanes of a register as f32."""
+        words = self.ir.get(I32, place, 0, 32)
+        if self.shape.element == "f16":
+            both = words, self._with(I32, "lshr", words, 16)
+            return [self._half(self.ir.op(f"trunc {I32} {raw} to {SHORTS}")) for raw in both]
+        if self.shape.element == "bf16":
+            found = [self._with(I32, "shl", words, 16), self._with(I32, "and", words, -1 << 16)]
+        else:
+            found = [self._with(I32, "and", words, -1 << 13)]
+        return [self.ir.op(f"bitcast {I32} {raw} to {F32}") for raw in found]
 
-    def _single(self, raw: str, part: str) -> str:
-        """Eight f16 values, the low halves of words, as f32; `part`: without their signs."""
+    def _half(self, raw: str) -> str:
+        """Eight f16 values, as i16, as f32."""
         ir = self.ir
         if self._half_conversions:
-            small = ir.op(f"trunc {I32} {raw} to {SHORTS}")
-            halves = ir.op(f"bitcast {SHORTS} {small} to {HALVES}")
+            halves = ir.op(f"bitcast {SHORTS} {raw} to {HALVES}")
             return ir.op(f"fpext {HALVES} {halves} to {F32}")
         # The fraction in its place; the product with 2**112 mends the exponent, subnormals too.
-        size = self._map(I32, "shl", part, splat("i32", 13))
+        # Infinities do not matter here.
+        wide = ir.op(f"zext {SHORTS} {raw} to {I32}")
+        size = self._with(I32, "shl", self._with(I32, "and", wide, 0x7FFF), 13)
         small = ir.op(f"bitcast {I32} {size} to {F32}")
         scaled = ir.op(f"fmul {F32} {small}, {splat('float', '0x46F0000000000000')}")
         bits = ir.op(f"bitcast {F32} {scaled} to {I32}")
-        large = ir.op(f"icmp uge {I32} {part}, {splat('i32', 0x7C00)}")
-        special = self._map(I32, "or", size, splat("i32", 0x7F80_0000))
-        bits = ir.op(f"select {BITS} {large}, {I32} {special}, {I32} {bits}")
-        sign = self._map(I32, "and", raw, splat("i32", 0x8000))
-        sign = self._map(I32, "shl", sign, splat("i32", 16))
-        bits = self._map(I32, "or", bits, sign)
-        return ir.op(f"bitcast {I32} {bits} to {F32}")
+        sign = self._with(I32, "shl", self._with(I32, "and", wide, 0x8000), 16)
+        return ir.op(f"bitcast {I32} {self._map(I32, 'or', bits, sign)} to {F32}")
 
-    def _columns(self, kind: str, chunks: list[str]) -> list[str]:
-        """For each j the lanes j, j + 8, j + 16, j + 24 of a whole vector, twice."""
+    def _beside(self, row: str) -> list[list[str]]:
+        """Of each half of a register of B, for each j the lanes j, j + 8, j + 16, j + 24, twice."""
+        chunks = [self._values(self.ir.at(row, 4 * CHUNK * n)) for n in range(4)]
+        return [
+            self._strided([chunk[half] for chunk in chunks]) for half in range(self.element.each)
+        ]
+
+    def _strided(self, chunks: list[str]) -> list[str]:
         low, high = [0, 8, 1, 9, 4, 12, 5, 13], [2, 10, 3, 11, 6, 14, 7, 15]
         pairs = [
-            [self._picked(kind, chunks[n], chunks[n + 1], order) for n in (0, 2)]
+            [self._picked(F32, chunks[n], chunks[n + 1], order) for n in (0, 2)]
             for order in (low, high)
         ]
         first, second = [0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15]
         four = [
-            self._picked(kind, pair[0], pair[1], order)
+            self._picked(F32, pair[0], pair[1], order)
             for pair in pairs
             for order in (first, second)
         ]
         lower, upper = [0, 1, 2, 3, 0, 1, 2, 3], [4, 5, 6, 7, 4, 5, 6, 7]
-        return [self._picked(kind, v, "poison", order) for order in (lower, upper) for v in four]
-
-    def _beside(self, row: str) -> list[list[_Elements]]:
-        """Of both halves of a register of B the elements of D's columns, by j."""
-        chunks = [self._elements(self.ir.at(row, 4 * CHUNK * n)) for n in range(4)]
-        found = []
-        for half in (0, 1):
-            values = self._columns(F32, [chunk[half].values for chunk in chunks])
-            exponents = self._columns(I32, [chunk[half].exponents for chunk in chunks])
-            found.append([_Elements(*both) for both in zip(values, exponents, strict=True)])
-        return found
-
-    def _of_row(self, held: _Elements, thread: int) -> _Elements:
-        """What a thread of each quad holds, in all of the quad."""
-        lanes = [n & ~3 | thread for n in range(CHUNK)]
-        values = self._picked(F32, held.values, "poison", lanes)
-        return _Elements(values, self._picked(I32, held.exponents, "poison", lanes))
+        return [self._picked(F32, v, "poison", order) for order in (lower, upper) for v in four]
 
     # ---- sums ----------------------------------------------------------------------------
 
-    def _power(self, exponent: str) -> str:
-        """2**n as f32."""
-        biased = self._map(I32, "add", exponent, splat("i32", 127))
-        moved = self._map(I32, "shl", biased, splat("i32", 23))
-        return self.ir.op(f"bitcast {I32} {moved} to {F32}")
+    def _note(self, part: str) -> None:
+        """Remember an addend's size, which may be one that this code is not for."""
+        biggest, least = self._seen
+        biggest = self._choose(I32, "umax", biggest, part) if biggest else part
+        if not self.half:
+            # A zero is the largest of all.
+            below = self._with(I32, "add", part, -1)
+            least = self._choose(I32, "umin", least, below) if least else below
+        self._seen = biggest, least
 
-    def _block(self, products: list[tuple[_Elements, _Elements]], held: str) -> str:
-        """The f32 of one block of products and an addend."""
+    def _own_top(self, part: str) -> str:
+        """An addend's exponent, with the bias of a product's."""
+        ir, bias = self.ir, 2 * self.element.bias
+        top = self._with(I32, "add", self._with(I32, "lshr", part, 23), bias - 127)
+        if not self.half:
+            return top
+        # Subnormal f16 addends have the exponent that is written; no block has less than `floor`.
+        top = self._choose(I32, "smax", top, splat("i32", bias - 14))
+        none = self._with(I32, "icmp eq", part, 0)
+        least = splat("i32", bias + self.shape.unit.floor16)
+        return ir.op(f"select {BITS} {none}, {I32} {least}, {I32} {top}")
+
+    def _block(self, products: list[tuple[str, str]], held: str, top: str) -> str:
+        """One block of products and an addend, as f32; of an f16 result rounded to odd."""
         ir, keep = self.ir, self.shape.bits
         bits = ir.op(f"bitcast {F32} {held} to {I32}")
-        part = self._map(I32, "and", bits, splat("i32", 0x7FFFFFFF))
-        above = self._map(I32, "sub", part, splat("i32", _LEAST))
-        odd = ir.op(f"icmp uge {I32} {above}, {splat('i32', (255 << 23) - _LEAST)}")
-        some = ir.op(f"icmp ne {I32} {part}, zeroinitializer")
-        self._leave_if(self._map(BITS, "and", odd, some))
-        # The factors' exponents have a bias of 15 each; a zero addend's is below all products'.
-        top = self._map(I32, "lshr", part, splat("i32", 23))
-        top = self._map(I32, "sub", top, splat("i32", 127 - 30))
-        terms = []
-        for a, b in products:
-            terms.append(self._map(F32, "fmul", a.values, b.values))
-            top = self._choose("smax", top, self._map(I32, "add", a.exponents, b.exponents))
-        up = self._map(I32, "sub", splat("i32", keep + 30), top)
-        scale = self._power(self._choose("smin", up, splat("i32", _MOST_UP)))
-        down = self._map(I32, "sub", top, splat("i32", keep + 30))
-        unscale = self._power(self._choose("smax", down, splat("i32", _MOST_DOWN)))
-        sums = [self._cut(terms[n : n + 8], scale) for n in range(0, len(terms), 8)]
-        sums.append(self._cut([held], scale))
-        whole = self._total(sums) if keep < 25 else self._wide_total(sums)
+        part = self._with(I32, "and", bits, 0x7FFFFFFF)
+        self._note(part)
+        top = self._choose(I32, "smax", top, self._own_top(part))
+        up = self._map(I32, "sub", splat("i32", keep + 2 * self.element.bias + 127), top)
+        up = self._choose(I32, "smin", up, splat("i32", self.element.scale))
+        up = self._with(I32, "shl", up, 23)
+        scale = ir.op(f"bitcast {I32} {up} to {F32}")
+        down = self._map(I32, "sub", splat("i32", 254 << 23), up)
+        unscale = ir.op(f"bitcast {I32} {down} to {F32}")
+        terms = [self._map(F32, "fmul", a, b) for a, b in products]
+        terms.append(held)
+        # The sum of up to nine terms of 2**(keep + 2) fits in a word.
+        wide = keep + 2 + (len(terms) - 2).bit_length() > 30
+        if not wide:
+            sums = [self._cut(terms, scale)]
+        else:
+            sums = [self._cut(terms[n : n + 8], scale) for n in range(0, len(terms), 8)]
+        whole = self._wide_total(sums) if wide else self._total(sums[0])
         return self._map(F32, "fmul", whole, unscale)
-
-    def _leave_if(self, odd: str) -> None:
-        """Leave to the step engine where a condition holds in some lane."""
-        word = self.ir.op(f"bitcast {BITS} {odd} to i{CHUNK}")
-        with self.ir.returning(self.ir.op(f"icmp ne i{CHUNK} {word}, 0")):
-            self.ir.line("ret i1 false")
 
     def _cut(self, terms: list[str], scale: str) -> str:
         """The sum of numbers cut to integers of a scale."""
@@ -205,68 +338,134 @@ class _Product:
             total = self._map(I32, "add", total, cut) if total else cut
         return total
 
-    def _total(self, sums: list[str]) -> str:
-        """A sum below 2**31 cut toward zero to f32."""
-        ir, total = self.ir, sums[0]
-        for more in sums[1:]:
-            total = self._map(I32, "add", total, more)
+    def _total(self, total: str) -> str:
+        """A sum below 2**31 cut toward zero to f32, or rounded to odd."""
+        ir = self.ir
         near = ir.op(f"sitofp {I32} {total} to {F32}")
+        if self._cuts:
+            return near
         back = ir.op(f"fptosi {F32} {near} to {I32}")
         sizes = [ir.op(f"call {I32} @llvm.abs.v8i32({I32} {v}, i1 false)") for v in (back, total)]
         over = ir.op(f"sext {BITS} {ir.op(f'icmp sgt {I32} {sizes[0]}, {sizes[1]}')} to {I32}")
         bits = self._map(I32, "add", ir.op(f"bitcast {F32} {near} to {I32}"), over)
+        if self.half:
+            inexact = ir.op(f"icmp ne {I32} {back}, {total}")
+            bits = self._map(I32, "or", bits, ir.op(f"zext {BITS} {inexact} to {I32}"))
         return ir.op(f"bitcast {I32} {bits} to {F32}")
 
     def _wide_total(self, sums: list[str]) -> str:
-        """A sum of sums cut toward zero to f32."""
+        """A sum of sums cut toward zero to f32, or rounded to odd."""
         ir, total = self.ir, ""
         for part in sums:
             wide = ir.op(f"sitofp {I32} {part} to {F64}")
             total = self._map(F64, "fadd", total, wide) if total else wide
+        if self._cuts:
+            return ir.op(f"fptrunc {F64} {total} to {F32}")
         bits = ir.op(f"bitcast {F64} {total} to {I64}")
-        bits = self._map(I64, "and", bits, splat("i64", -(1 << 29)))
-        return ir.op(f"fptrunc {F64} {ir.op(f'bitcast {I64} {bits} to {F64}')} to {F32}")
+        kept = self._with(I64, "and", bits, -(1 << 29))
+        if self.half:
+            rest = self._with(I64, "and", bits, (1 << 29) - 1)
+            some = ir.op(f"zext {BITS} {self._with(I64, 'icmp ne', rest, 0)} to {I64}")
+            kept = self._map(I64, "or", kept, self._with(I64, "shl", some, 29))
+        return ir.op(f"fptrunc {F64} {ir.op(f'bitcast {I64} {kept} to {F64}')} to {F32}")
 
     # ---- the function --------------------------------------------------------------------
 
     def text(self) -> str:
         """The function."""
         ir, shape = self.ir, self.shape
+        count = 2 if self.half else 4
+        names = [f"a{n}" for n in range(shape.registers)]
+        names += [f"b{n}" for n in range(shape.registers // 2)]
+        names += [f"{letter}{n}" for letter in "cd" for n in range(count)]
+        head = f"define i1 @{layout.symbol(shape.name)}({', '.join(f'ptr %{n}' for n in names)})"
+        if self.half and not self._half_conversions:
+            ir.line("ret i1 false")
+            return ir.close(head)
+        left = [self._exponents(f"%a{n}") for n in range(shape.registers)]
+        below = [self._exponents(f"%b{n}") for n in range(shape.registers // 2)]
+        self._leave_odd()
+        tops = self._tops(left, below)
         right = [self._beside(f"%b{n}") for n in range(shape.registers // 2)]
-        self._finite()
+        kept = self._begin_cutting()
         chunk = ir.var("i64", 0)
+        bad = ir.fresh("bad")
         with ir.loop() as (_, after):
             at = ir.get("i64", chunk)
             ir.unless(ir.op(f"icmp eq i64 {at}, 128"), after)
             ir.put("i64", ir.op(f"add i64 {at}, {4 * CHUNK}"), chunk)
-            self._rows(at, right)
-        ir.line("ret i1 true")
-        names = [f"a{n}" for n in range(shape.registers)]
-        names += [f"b{n}" for n in range(shape.registers // 2)]
-        names += [f"{letter}{n}" for letter in "cd" for n in range(4)]
-        listed = ", ".join(f"ptr %{name}" for name in names)
-        return ir.close(f"define i1 @{layout.symbol(shape.name)}({listed})")
+            self._rows(at, right, tops, bad)
+        for label, result in (("", "true"), (bad, "false")):
+            if label:
+                ir.label(label)
+            if kept:
+                ir.line(f"call void @llvm.x86.sse.ldmxcsr(ptr {kept})")
+            ir.line(f"ret i1 {result}")
+        return ir.close(head)
 
-    def _finite(self) -> None:
-        """Leave where an element so far is infinite or no number."""
-        self._leave_if(self.ir.op(f"icmp uge {I32} {self._largest}, {splat('i32', 0x7C00)}"))
-        self._largest = ""
+    def _begin_cutting(self) -> str:
+        """Have the host round toward zero; where it is kept how it did before."""
+        if not self._cuts:
+            return ""
+        ir = self.ir
+        kept, mode = ir.op("alloca i32"), ir.var("i32", _TOWARD_ZERO)
+        ir.line(f"call void @llvm.x86.sse.stmxcsr(ptr {kept})")
+        ir.line(f"call void @llvm.x86.sse.ldmxcsr(ptr {mode})")
+        return kept
 
-    def _rows(self, at: str, right: list[list[list[_Elements]]]) -> None:
+    def _rows(
+        self, at: str, right: list[list[list[str]]], tops: dict[tuple[int, ...], str], bad: str
+    ) -> None:
         """Eight lanes of D, `at` bytes from the beginning of a row."""
         ir, shape = self.ir, self.shape
-        left = [self._elements(ir.at(f"%a{n}", at)) for n in range(shape.registers)]
-        self._finite()
+        left = [self._values(ir.at(f"%a{n}", at)) for n in range(shape.registers)]
+        self._seen = "", ""
+        sizes = {"i8": 2, "i16": 1}
+        place = ir.op(f"lshr i64 {at}, {sizes[self.element.kind]}")
         for up in (0, 1):
             rows = [
-                self._of_row(left[2 * (k // 8) + up][k & 1], k % 8 // 2)
-                for k in range(4 * shape.registers)
+                self._picked(F32, left[2 * n + up][h], "poison", [x & ~3 | t for x in range(CHUNK)])
+                for n, h, t in self._columns()
             ]
+            halves = []
             for odd in (0, 1):
                 pairs = [
-                    (row, right[k // 8][k & 1][4 * odd + k % 8 // 2]) for k, row in enumerate(rows)
+                    (row, right[n][h][4 * odd + t])
+                    for row, (n, h, t) in zip(rows, self._columns(), strict=True)
                 ]
-                held = ir.get(F32, ir.at(f"%c{2 * up + odd}", at), 0, 32)
-                for first in range(0, len(pairs), shape.block):
-                    held = self._block(pairs[first : first + shape.block], held)
-                ir.put(F32, held, ir.at(f"%d{2 * up + odd}", at), 0, 32)
+                held = self._addend(at, up, odd)
+                for number, first in enumerate(range(0, len(pairs), shape.block)):
+                    small = f"<{CHUNK} x {self.element.kind}>"
+                    raw = ir.get(small, ir.at(tops[up, odd, number], place), 0, 8)
+                    top = ir.op(f"sext {small} {raw} to {I32}")
+                    held = self._block(pairs[first : first + shape.block], held, top)
+                    if self.half:
+                        rounded = ir.op(f"fptrunc {F32} {held} to {HALVES}")
+                        held = ir.op(f"fpext {HALVES} {rounded} to {F32}")
+                if not self.half:
+                    ir.put(F32, held, ir.at(f"%d{2 * up + odd}", at), 0, 32)
+                    continue
+                raw = ir.op(f"bitcast {HALVES} {rounded} to {SHORTS}")
+                halves.append(ir.op(f"zext {SHORTS} {raw} to {I32}"))
+            if self.half:
+                word = self._map(I32, "or", halves[0], self._with(I32, "shl", halves[1], 16))
+                ir.put(I32, word, ir.at(f"%d{up}", at), 0, 32)
+        self._leave_noted(bad)
+
+    def _addend(self, at: str, up: int, odd: int) -> str:
+        """Eight lanes of C as f32."""
+        ir = self.ir
+        if not self.half:
+            return ir.get(F32, ir.at(f"%c{2 * up + odd}", at), 0, 32)
+        words = ir.get(I32, ir.at(f"%c{up}", at), 0, 32)
+        raw = self._with(I32, "lshr", words, 16) if odd else words
+        return self._half(ir.op(f"trunc {I32} {raw} to {SHORTS}"))
+
+    def _leave_noted(self, bad: str) -> None:
+        """Leave where an addend is not for this code."""
+        biggest, least = self._seen
+        odd = self._with(I32, "icmp uge", biggest, _INFINITE if self.half else _MOST)
+        if least:
+            odd = self._map(BITS, "or", odd, self._with(I32, "icmp ult", least, _LEAST - 1))
+        word = self.ir.op(f"bitcast {BITS} {odd} to i{CHUNK}")
+        self.ir.unless(self.ir.op(f"icmp ne i{CHUNK} {word}, 0"), bad)

@@ -1,0 +1,100 @@
+"""Products of matrices in compiled code, word for word what the step engine computes."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from gpudbg.isa.volta import assemble, decode
+from gpudbg.sm.engines import tensor_product
+from gpudbg.sm.engines.llvm import build, layout
+from gpudbg.sm.fragments import multiplication
+
+Words = npt.NDArray[np.uint32]
+
+TEXTS = {
+    "f16.f32.2": "HMMA.1688.F32 R8, R4, R6, R8",
+    "f16.f32.4": "HMMA.16816.F32 R8, R4, R20, R8",
+    "f16.f16.2": "HMMA.1688.F16 R8, R4, R6, R8",
+    "f16.f16.4": "HMMA.16816.F16 R8, R4, R20, R8",
+    "bf16.f32.2": "HMMA.1688.F32.BF16 R8, R4, R6, R8",
+    "bf16.f32.4": "HMMA.16816.F32.BF16 R8, R4, R20, R8",
+    "tf32.f32.2": "HMMA.1684.F32.TF32 R8, R4, R6, R8",
+    "tf32.f32.4": "HMMA.1688.F32.TF32 R8, R4, R20, R8",
+}
+"""A function of the library, without the unit, to an instruction that it computes."""
+
+
+def _aligned(rows: int) -> Words:
+    raw = np.zeros(128 * rows + 64, np.uint8)
+    start = -raw.ctypes.data % 64
+    return raw[start : start + 128 * rows].view(np.uint32).reshape(rows, 32)
+
+
+def _elements(random: np.random.Generator, kind: str, rows: int, spread: int) -> Words:
+    """Registers of elements whose exponents lie so far apart; some zeros, and some tiny ones."""
+    shape = (rows, 32, 1 if kind in ("tf32", "f32") else 2)
+    values = random.standard_normal(shape) * np.exp2(random.integers(-spread, spread + 1, shape))
+    values[random.random(shape) < 0.15] = 0
+    if kind == "f16":
+        raw = np.clip(values, -6e4, 6e4).astype(np.float16).view(np.uint16)
+        tiny = random.random(shape) < 0.05
+        raw = np.where(tiny, raw & 0x83FF, raw)
+        return np.ascontiguousarray(raw.astype(np.uint16)).view(np.uint32)[..., 0]
+    single = values.astype(np.float32).view(np.uint32)
+    if kind == "bf16":
+        half = (single >> 16).astype(np.uint16)
+        return np.ascontiguousarray(half).view(np.uint32)[..., 0]
+    return single[..., 0]
+
+
+def _call(name: str, operands: list[Words], count: int) -> tuple[bool, Words]:
+    """What a function of the library gives."""
+    given = _aligned(sum(len(o) for o in operands) + count)
+    given[:-count] = np.concatenate(operands)
+    address = build.library().tensor(name)
+    function = ctypes.CFUNCTYPE(ctypes.c_bool, *[ctypes.c_void_p] * len(given))(address)
+    done = function(*[row.ctypes.data for row in given])
+    return done, given[-count:]
+
+
+@pytest.mark.parametrize("name", layout.TENSOR)
+def test_products(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Elements of any size, and addends far above and below the products."""
+    made = build.object_of
+    monkeypatch.setattr(build, "object_of", lambda text, _, passes="none": made(text, 0, passes))
+    monkeypatch.setattr(build.library(), "_tensor", {})
+    _, kind, result, registers, bits = name.split(".")
+    arch = "sm_80" if bits == "24" else "sm_90"
+    insn = decode(assemble(TEXTS[f"{kind}.{result}.{registers}"], 0, arch), arch)
+    shape = multiplication(insn)
+    assert shape is not None
+    count, words = int(registers), 2 if result == "f16" else 4
+    random, done = np.random.default_rng(len(name)), 0
+    for spread in (1, 4, 12, 3, 3, 2, 7, 5):
+        operands = [
+            _elements(random, kind, count, spread),
+            _elements(random, kind, count // 2, spread),
+            _elements(random, result, words, 2 * spread),
+        ]
+        good, found = _call(name, operands, words)
+        wanted = tensor_product.product(insn.op, insn.m, arch, shape, operands)
+        if good:
+            done += 1
+            assert np.array_equal(found, np.stack(wanted)), spread
+    assert done > 4
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16", "tf32"])
+def test_what_is_left_to_the_step_engine(kind: str) -> None:
+    """Infinities among elements, and addends that overflow or that f32 does not hold in full."""
+    random = np.random.default_rng(3)
+    name = f"hmma.{kind}.f32.2.24"
+    for operand, word in ((0, 0x7C007F80), (2, 0x7F800000), (2, 0x7FC00000), (2, 0x00000001)):
+        operands = [_elements(random, k, n, 1) for k, n in ((kind, 2), (kind, 1), ("f32", 4))]
+        assert _call(name, operands, 4)[0]
+        operands[operand][1, 7] = 0x7F800000 if kind == "tf32" else word
+        assert not _call(name, operands, 4)[0]
