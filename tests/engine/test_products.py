@@ -67,12 +67,12 @@ def test_products(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made = build.object_of
     monkeypatch.setattr(build, "object_of", lambda text, _, passes="none": made(text, 0, passes))
     monkeypatch.setattr(build.library(), "_tensor", {})
-    _, kind, result, registers, bits = name.split(".")
+    _, kind, result, counted, bits = name.split(".")
     arch = "sm_80" if bits == "24" else "sm_90"
-    insn = decode(assemble(TEXTS[f"{kind}.{result}.{registers}"], 0, arch), arch)
+    insn = decode(assemble(TEXTS[f"{kind}.{result}.{counted}"], 0, arch), arch)
     shape = multiplication(insn)
     assert shape is not None
-    count, words = int(registers), 2 if result == "f16" else 4
+    count, words = int(counted), 2 if result == "f16" else 4
     random, done = np.random.default_rng(len(name)), 0
     for spread in (1, 4, 12, 3, 3, 2, 7, 5):
         operands = [
@@ -81,7 +81,8 @@ def test_products(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
             _elements(random, result, words, 2 * spread),
         ]
         good, found = _call(name, operands, words)
-        wanted = tensor_product.product(insn.op, insn.m, arch, shape, operands)
+        fragments = [list(registers) for registers in operands]
+        wanted = tensor_product.product(insn.op, insn.m, arch, shape, fragments)
         if good:
             done += 1
             assert np.array_equal(found, np.stack(wanted)), spread

@@ -6,9 +6,30 @@ Operations on constants are folded; operations on uniform values are scalar.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from gpudbg.sm.engines.llvm.ir.builder import Builder, signed, splat, vector
 from gpudbg.sm.engines.llvm.ir.values import FULL, ONES64, UNIFORM, Mask, Msk, Num, Val, Values
+
+_MOST_SCALE = 1 << 16
+"""Of an index in a sum that is remembered."""
+
+
+class Linear(NamedTuple):
+    """What an address of 64 bits is computed from: an index times a number, and a sum of what is
+    the same in all lanes.
+
+    Attributes:
+        number: a word of every lane, the index.
+        signed: how it is extended.
+        scale: a positive number.
+        base: 64 bits.
+    """
+
+    number: Val
+    signed: bool
+    scale: int
+    base: Num
 
 
 class Integers:
@@ -22,6 +43,10 @@ class Integers:
         """Mask -> its complement, in both directions."""
         self._words: dict[Val, Val] = {}
         """Sign extension -> the word that was extended."""
+        self._linears: dict[Val, Linear] = {}
+        """Value of 64 bits -> what it is computed from."""
+        self._linear_words: dict[str, tuple[Val, int]] = {}
+        """Name of a word -> such a value, and which word of it that is."""
         self.origins: dict[Val, tuple[Val, int]] = {}
         """Value -> (value, constant) whose sum it is, for addresses with different offsets."""
         self.lane_numbers: dict[Val, tuple[int, ...]] = {}
@@ -291,6 +316,9 @@ class Integers:
             low, high = self._halves.get(lo.ref), self._halves.get(hi.ref)
             if low and high and low[0] is high[0] and (low[1], high[1]) == (0, 1):
                 return low[0]
+            one, two = self._linear_words.get(lo.ref), self._linear_words.get(hi.ref)
+            if one and two and one[0] is two[0] and (one[1], two[1]) == (0, 1):
+                return Val(64, one[0].ref, one[0].shape, pair=(lo, hi, 0))
         return Val(64, "", self.values.shape(lo, hi), pair=(lo, hi, 0))
 
     def lo(self, w: Num) -> Num:
@@ -306,7 +334,7 @@ class Integers:
             return self._word_of(w, 0)
         kind = "i64" if w.shape is UNIFORM else vector("i64")
         part = "i32" if w.shape is UNIFORM else vector("i32")
-        return Val(32, self.ir.op(f"trunc {kind} {w.ref} to {part}"), w.shape)
+        return self._noted(Val(32, self.ir.op(f"trunc {kind} {w.ref} to {part}"), w.shape), w, 0)
 
     def hi(self, w: Num) -> Num:
         if isinstance(w, int):
@@ -316,7 +344,54 @@ class Integers:
         self.values.joined(w)
         if w in self.doubles:
             return self._word_of(w, 1)
-        return self.lo(self._two("lshr", Val(64, w.ref, w.shape), 32, 64))
+        return self._noted(self.lo(self._two("lshr", Val(64, w.ref, w.shape), 32, 64)), w, 1)
+
+    def _noted(self, word: Num, w: Val, number: int) -> Num:
+        """A word of a value; remembered where it is known what that is computed from."""
+        if w in self._linears and isinstance(word, Val):
+            self._linear_words[word.ref] = w, number
+        return word
+
+    def linear(self, w: Num) -> Linear | None:
+        """What a value of 64 bits is computed from, if that is known; without the constant of one
+        that is not joined."""
+        if isinstance(w, int) or w.shape is UNIFORM:
+            return None
+        if w.pair is None:
+            return self._linears.get(w)
+        low, high, _ = w.pair
+        if isinstance(low, int) or isinstance(high, int):
+            return None
+        one, two = self._linear_words.get(low.ref), self._linear_words.get(high.ref)
+        if one is None or two is None or one[0] is not two[0] or (one[1], two[1]) != (0, 1):
+            return None
+        return self._linears[one[0]]
+
+    def _linear_sum(self, total: Num, a: Num, b: Num) -> None:
+        """Remember what a sum is computed from."""
+        for one, other in ((a, b), (b, a)):
+            known = self.linear(one)
+            if known is None or not self.values.uniform(other) or isinstance(total, int):
+                continue
+            base = self.wadd(known.base, other) if known.base else other
+            if isinstance(one, Val) and one.pair is not None and one.pair[2]:
+                base = self.wadd(base, one.pair[2])
+            self._linears[total] = known._replace(base=base)
+            return
+
+    def _linear_product(self, total: Num, a: Num, b: Num) -> None:
+        """Remember what a product is computed from."""
+        for scale, other in ((a, b), (b, a)):
+            if not isinstance(scale, int) or not 0 < scale <= _MOST_SCALE:
+                continue
+            if isinstance(other, int) or isinstance(total, int) or other.shape is UNIFORM:
+                continue
+            word: Num | None = self._words.get(other)
+            signed_ = True
+            if word is None and other.pair is not None and other.pair[1:] == (0, 0):
+                word, signed_ = other.pair[0], False
+            if isinstance(word, Val) and word.shape is not UNIFORM:
+                self._linears[total] = Linear(word, signed_, scale, 0)
 
     def zext(self, a: Num) -> Num:
         return a & FULL if isinstance(a, int) else self.wide(a, 0)
@@ -336,13 +411,17 @@ class Integers:
                 low, high, add = other.pair
                 total = (add + known) & ONES64
                 return Val(64, "", other.shape, pair=(low, high, total))
-        return self._fold("add", a, b, 64, lambda x, y: x + y)
+        made = self._fold("add", a, b, 64, lambda x, y: x + y)
+        self._linear_sum(made, a, b)
+        return made
 
     def wsub(self, a: Num, b: Num) -> Num:
         return self._fold("sub", a, b, 64, lambda x, y: x - y)
 
     def wmul(self, a: Num, b: Num) -> Num:
-        return self._fold("mul", a, b, 64, lambda x, y: x * y)
+        made = self._fold("mul", a, b, 64, lambda x, y: x * y)
+        self._linear_product(made, a, b)
+        return made
 
     def wand(self, a: Num, b: Num) -> Num:
         return self._fold("and", a, b, 64, lambda x, y: x & y)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import LIKELY, UNLIKELY, Builder, Pending, signed
-from gpudbg.sm.engines.llvm.ir.integers import Integers
+from gpudbg.sm.engines.llvm.ir.integers import Integers, Linear
 from gpudbg.sm.engines.llvm.ir.values import FULL, Val, Values
 from gpudbg.sm.engines.llvm.kernel.cursor import Cursor
 from gpudbg.sm.engines.llvm.kernel.marks import Marks
@@ -34,15 +34,20 @@ class AddressShape:
     Attributes:
         regular, single: `<32 x i1>`: the lane follows the first one of its run; is at the same
             address.
-        firsts: i64, zero-extended: the low word of each run's first lane.
+        firsts: i64, zero-extended: the low word of each run's first lane; of an index: what it adds
+            to the address.
+        fits: of an index, for each run: i1: it does not wrap around before the last lane.
     """
 
-    __slots__ = ("firsts", "regular", "single")
+    __slots__ = ("firsts", "fits", "regular", "single")
 
-    def __init__(self, regular: str, single: str, firsts: list[str]) -> None:
+    def __init__(
+        self, regular: str, single: str, firsts: list[str], fits: list[str] | None = None
+    ) -> None:
         self.regular = regular
         self.single = single
         self.firsts = firsts
+        self.fits = fits
 
 
 class CheckedRange(AddressShape):
@@ -70,11 +75,15 @@ class CheckedRange(AddressShape):
 
 
 class AddressParts(NamedTuple):
-    """An address taken apart: lanes of low words, of high words, and a constant."""
+    """An address taken apart: lanes of low words, of high words, and a constant.
+
+    `linear`: what its words are computed from, if that is known.
+    """
 
     low: Val
     high: Val | int
     add: int
+    linear: Linear | None = None
 
 
 class Addresses:
@@ -121,7 +130,7 @@ class Addresses:
         whole = Val(32, self.values.bare(low, 32), row=row)
         if isinstance(high, Val):
             high = Val(32, self.values.bare(high, 32), row=high.row)
-        return AddressParts(whole, high, add)
+        return AddressParts(whole, high, add, self.ints.linear(address))
 
     def shape(self, low: Val, size: int) -> AddressShape:
         """How low words lie to one another, found once in a block."""
@@ -141,6 +150,34 @@ class Addresses:
             firsts.append(ir.op(f"zext i32 {word} to i64"))
         known = AddressShape(regular, single, firsts)
         self.shapes[low.ref, size] = known
+        return known
+
+    def lie(self, where: AddressParts, size: int) -> tuple[AddressShape, str]:
+        """How addresses lie to one another; "" or lanes in which that holds only besides."""
+        linear = where.linear
+        if linear is not None and size % linear.scale == 0:
+            return self._index_shape(linear, size // linear.scale), ""
+        return self.shape(where.low, size), self.same_high(where.high)
+
+    def _index_shape(self, linear: Linear, step: int) -> AddressShape:
+        """The same of the index that makes them, whose lanes are so many apart: what else there is
+        to an address is the same in all lanes and computed once."""
+        ir, index = self.ir, linear.number
+        key = f"{index.ref} * {linear.scale} {linear.signed}", step
+        known = self.shapes.get(key)
+        if known is not None:
+            return known
+        made = self.shape(Val(32, self.values.bare(index, 32)), step)
+        firsts, fits = [], []
+        for lane in range(0, 32, self.run):
+            word = ir.op(f"extractelement {LANES32} {index.ref}, i64 {lane}")
+            how, most = ("s", FULL >> 1) if linear.signed else ("u", FULL)
+            last = signed(most - step * (self.run - 1), 32)
+            fits.append(ir.op(f"icmp {how}le i32 {word}, {last}"))
+            wide = ir.op(f"{'sext' if linear.signed else 'zext'} i32 {word} to i64")
+            firsts.append(ir.op(f"mul i64 {wide}, {linear.scale}"))
+        known = AddressShape(made.regular, made.single, firsts, fits)
+        self.shapes[key] = known
         return known
 
     def same_high(self, high: Val | int) -> str:
@@ -186,9 +223,11 @@ class Addresses:
             start = ""
         else:
             base, limit = ir.get("ptr", site, 16), ir.get("i64", site, 8)
-            start = self.global_start(where, site)
+            start = self.global_start(where, site, shape.fits is not None)
         turn = size.bit_length() - 1
         room = self._room_for(limit, str(size * (count - 1)), turn)
+        if shape.fits is not None:
+            return self._index_places(base, room, start, shape, size, count, slow)
         places = []
         for first in shape.firsts:
             if space != "shared":
@@ -208,6 +247,31 @@ class Addresses:
             places.append(ir.at(places[0], HALF * size if count > 1 else 0))
         return places
 
+    def _index_places(
+        self,
+        base: str,
+        room: str,
+        start: str,
+        shape: AddressShape,
+        size: int,
+        count: int,
+        slow: str,
+    ) -> list[str]:
+        """`places` of addresses made from an index."""
+        ir = self.ir
+        assert shape.fits is not None
+        places = []
+        for first, fits in zip(shape.firsts, shape.fits, strict=True):
+            if count > 1:
+                ir.provided(fits, slow)
+            offset = ir.op(f"add i64 {start}, {first}")
+            outside = ir.op(f"icmp uge i64 {self._turned(offset, size.bit_length() - 1)}, {room}")
+            ir.unless(outside, slow, UNLIKELY)
+            places.append(ir.at(base, offset))
+        if self.run > HALF:
+            places.append(ir.at(places[0], HALF * size if count > 1 else 0))
+        return places
+
     def _room_for(self, limit: str, more: str, turn: int) -> str:
         """How many places there are for elements of 1 << `turn` bytes and `more` bytes behind."""
         room = self.ir.op(f"call i64 @llvm.usub.sat.i64(i64 {limit}, i64 {more})")
@@ -217,14 +281,18 @@ class Addresses:
         """An offset turned right by the bits that must be 0: it is huge unless they are."""
         return self.ir.op(f"call i64 @llvm.fshr.i64(i64 {offset}, i64 {offset}, i64 {turn})")
 
-    def global_start(self, where: AddressParts, site: str) -> str:
-        """What is added to a low word: the offset in the site's window of such a lane.
+    def global_start(self, where: AddressParts, site: str, index: bool = False) -> str:
+        """What is added to a low word, or to what an index makes: the offset in the site's window
+        of such a lane.
 
         A window lies between two multiples of 4 GiB: if one lane is inside and another one too
         by its distance, its low word does not wrap around unless a constant is added to it.
         """
         ir = self.ir
         start = ir.op(f"sub i64 {where.add}, {ir.get('i64', site)}")
+        if index and where.linear is not None:
+            base = where.linear.base
+            return ir.op(f"add i64 {start}, {self.values.scalar(base, 64)}") if base else start
         if isinstance(where.high, Val):
             top = ir.op(f"extractelement {LANES32} {where.high.ref}, i64 0")
             up = ir.op(f"shl i64 {ir.op(f'zext i32 {top} to i64')}, 32")

@@ -74,7 +74,7 @@ class RegularAccess:
             )
             ir.label(far)
         site = self.sites.entry() if space == "global" else ""
-        shape, same = addresses.shape(where.low, size), addresses.same_high(where.high)
+        shape, same = addresses.lie(where, size)
         ir.choose(addresses.all_lanes(shape.regular, same), line, other)
         ir.label(line)
         places = addresses.places(space, site, where, shape, size, addresses.run, slow)
@@ -91,9 +91,10 @@ class RegularAccess:
         places = addresses.places(space, site, where, shape, size, 1, slow)
         single = moves.load_splat(places, size, signed)
         incoming.append((single, ir.end_block(done)))
-        ir.label(slow)
-        words = self.library.load_at(space, site, where, size, signed, mask)
-        incoming.append(([word.ref for word in words], ir.end_block(done)))
+        with ir.aside():
+            ir.label(slow)
+            words = self.library.load_at(space, site, where, size, signed, mask)
+            incoming.append(([word.ref for word in words], ir.end_block(done)))
         ir.label(done)
         found = [
             Val(
@@ -130,7 +131,7 @@ class RegularAccess:
             ir.br(done)
             ir.label(far)
         site = self.sites.entry(writes=True) if space == "global" else ""
-        shape, same = addresses.shape(where.low, size), addresses.same_high(where.high)
+        shape, same = addresses.lie(where, size)
         ir.choose(addresses.all_lanes(shape.regular, same), fast, slow, LIKELY)
         ir.label(fast)
         places = addresses.places(space, site, where, shape, size, addresses.run, slow)
@@ -139,10 +140,11 @@ class RegularAccess:
         for half, place in enumerate(places):
             self.moves.store_piece(place, data, half)
         ir.br(done)
-        ir.label(slow)
-        tail = "".join(f", ptr {self.runtime.row_of(row, 32)}" for row in rows)
-        self.library.call_at(f"store.{space}.{size}", space, site, where, mask, tail)
-        ir.br(done)
+        with ir.aside():
+            ir.label(slow)
+            tail = "".join(f", ptr {self.runtime.row_of(row, 32)}" for row in rows)
+            self.library.call_at(f"store.{space}.{size}", space, site, where, mask, tail)
+            ir.br(done)
         ir.label(done)
         return True
 

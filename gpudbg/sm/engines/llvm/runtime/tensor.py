@@ -182,7 +182,8 @@ class _Product:
 
     def _tops(self, left: list[list[str]], right: list[list[str]]) -> dict[tuple[int, ...], str]:
         """For each (half of D's rows, odd column, block) the largest exponents of products."""
-        kind, found = f"<32 x {self.element.kind}>", {}
+        kind = f"<32 x {self.element.kind}>"
+        found: dict[tuple[int, ...], str] = {}
         below = [[self._by_columns(half) for half in register] for register in right]
         add = "call {0} @llvm.sadd.sat.v32i8({0} {1}, {0} {2})"
         for up in (0, 1):

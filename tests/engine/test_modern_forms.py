@@ -1,0 +1,63 @@
+"""Forms of sm_75 and later that are compiled, on both engines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.engine.modern_forms import Words, agree
+
+LANES = np.arange(32, dtype=np.uint32)
+INDICES = {
+    "line": LANES,
+    "one": LANES * 0 + 3,
+    "rows": LANES % 16,
+    "turned": LANES[::-1],
+    "below": LANES - np.uint32(5),
+    "over": LANES + np.uint32(0x7FFFFFF0),
+}
+
+
+def data(seed: int) -> Words:
+    """Registers of a warp."""
+    return np.random.default_rng(seed).integers(0, 1 << 32, (32, 32), dtype=np.uint32)
+
+
+@pytest.mark.parametrize("name", INDICES)
+def test_addresses_made_from_an_index(name: str, tmp_path: Path) -> None:
+    """Loads and stores whose lanes follow one another, and indices that wrap around or leave."""
+    held = data(1)
+    held[:, 1] = INDICES[name]
+    unsigned = ".U32" * (name == "over")
+    lines = [
+        f"IMAD.WIDE{unsigned} R8, R9, R40, R4",
+        "LDG.E R10, [R8]",
+        "LDG.E R11, [R8+0x4]",
+        "@P1 LDG.E R12, [R8+0x8]",
+        "STG.E [R8+0x40], R13",
+    ]
+    exits = agree(["MOV R40, 0x4", *lines], held, "sm_80", tmp_path)
+    assert sum(exits.values()) <= 2
+
+
+@pytest.mark.parametrize("wrong", [None, 1 << 20, 8])
+def test_rows_of_matrices(wrong: int | None, tmp_path: Path) -> None:
+    """STSM and LDSM, and lanes that give addresses outside or between."""
+    held = data(2)
+    held[:, 20] = LANES * 16
+    held[:, 21] = (LANES * 7 % 32) * 16
+    if wrong is not None:
+        held[7, 20] = wrong
+    lines = [
+        "STSM.16.M88.4 [R28], R8",
+        "LDSM.16.M88.4 R12, [R29]",
+        "STSM.16.MT88.2 [R28], R12",
+        "STSM.16.M88 [R28+0x200], R9",
+        "LDSM.16.MT88.4 R16, [R28+0x10]",
+        "LDSM.16.MT88.2 R20, [R29]",
+        "LDSM.16.M88 R22, [R29]",
+    ]
+    exits = agree(lines, held, "sm_90", tmp_path, times=1)
+    assert wrong is not None or not set(exits) & {"LDSM", "STSM"}
