@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpudbg.debug.commands.families import load
 from gpudbg.errors import GpudbgError
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ EXPRESSIONS = ("print", "x", "display", "set var", "condition")
 
 def complete(session: DebugSession, text: str) -> list[str]:
     """Whole lines that go on from what was typed; empty when nothing fits."""
-    table = load()
+    table = session.command_table()
     line = text.lstrip()
     if not line:
         return []

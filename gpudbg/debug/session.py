@@ -123,7 +123,7 @@ class DebugSession(Inferior):
         self.timeline = Timeline(self, self.traps)
         self.observing: dict[str, Any] = {}
         self._callbacks: dict[int, Callback] = {}
-        self._commands = commands
+        self.command_table = commands
         self.quit_code: int | None = None
         self.last_line = ""
         self.opening: Opening | None = None
@@ -814,7 +814,7 @@ class DebugSession(Inferior):
         """Carry out a line that is no block, file nor user command."""
         text = line.strip()
         self.scripting.met = []
-        found, argument = self._commands().resolve(text)
+        found, argument = self.command_table().resolve(text)
         self.last_line = text if found.repeats else ""
         before = self.stop
         output = self.dispatch(found, argument)
@@ -824,7 +824,7 @@ class DebugSession(Inferior):
 
     def _answer(self, line: str) -> str:
         """What a command line that only shows something answers."""
-        return self.dispatch(*self._commands().resolve(line)).text
+        return self.dispatch(*self.command_table().resolve(line)).text
 
     def dispatch(self, found: Command[DebugSession], argument: str) -> Output:
         """Carry out a resolved command without touching what an empty line repeats.

@@ -8,10 +8,11 @@ import pytest
 
 import gpudbg
 from gpudbg.debug.commands.absent import ABSENT
-from gpudbg.debug.commands.table import TABLE
+from gpudbg.debug.commands.families import load
 from gpudbg.debug.session import DebugSession
 from gpudbg.errors import CommandError
 
+TABLE = load()
 STEPS = Path(__file__).resolve().parents[2] / "sessions/first_steps/first_steps.cubin"
 
 
