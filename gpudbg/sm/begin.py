@@ -12,14 +12,16 @@ from gpudbg.errors import UsageError
 from gpudbg.formats.layout import CONST_PREFIX, bank_section
 from gpudbg.mem.constant import ConstantBanks
 from gpudbg.mem.store import ByteStore
+from gpudbg.options import option
 from gpudbg.sm import sregs, syscalls
+from gpudbg.sm.cooperative import waits_for_grid, workspace
 from gpudbg.sm.counters import Counters, reads_counters
 from gpudbg.sm.engines.llvm.start import FastEngine
 from gpudbg.sm.engines.step import StepEngine
 from gpudbg.sm.grid import Grid
 from gpudbg.sm.images.pools import DESCRIPTOR_TABLES, UNBOUND
 from gpudbg.sm.images.unit import ImageUnit
-from gpudbg.sm.launch import Dim, check_places, constant_bank_0, limits_of, plan
+from gpudbg.sm.launch import Dim, LaunchConfig, check_places, constant_bank_0, limits_of, plan
 from gpudbg.sm.launch_constants import launch_words
 from gpudbg.sm.launched import Launched
 from gpudbg.sm.residency.step import Residency
@@ -68,6 +70,7 @@ def begin(
         gpu.num_sms = max(gpu.num_sms, -(-config.cluster_size // config.ctas_per_sm))
     banks = _banks(module, kernel)
     params_at = _addressed(module, entry, banks) if is_wide(gpu.arch) else None
+    barrier = _grid_barrier(module, entry, config)
     constants = module.segments.get(f"{CONST_PREFIX}3")
     constants_at = constants.base if constants is not None else 0
     places = launch_words(gpu.arch)
@@ -81,6 +84,7 @@ def begin(
         gpu.num_sms,
         places,
         0 if params_at is None else params_at.base,
+        0 if barrier is None else barrier.base,
     )
     gpu.launches += 1
     special = gpu.special
@@ -140,8 +144,7 @@ def begin(
         marking=gpu.marking or config.warps * config.ctas <= SMALL_WARPS,
     )
     grid_object = Grid(gpu, launched, engine)
-    if params_at is not None:
-        grid_object.owned.append(params_at)
+    grid_object.owned += [made for made in (params_at, barrier) if made is not None]
     if gpu.handler is not None:
         grid_object.install(gpu.handler)
     if not is_wide(gpu.arch) and reads_counters(grid_object.code.code):
@@ -152,6 +155,28 @@ def begin(
         so_far = module.compiled, module.stepped
         grid_object.fast = FastEngine(launched, start, gpu.engine, *so_far)
     return grid_object
+
+
+def _grid_barrier(module: Module, kernel: Kernel, config: LaunchConfig) -> Allocation | None:
+    """The workspace of a kernel whose blocks wait for the whole grid, where all run at once."""
+    gpu = module.gpu
+    if kernel.name not in module.grid_barriers:
+        module.grid_barriers[kernel.name] = _waits_for_grid(module, kernel)
+    wanted = -(-config.ctas // config.ctas_per_sm)
+    most = gpu.num_sms if gpu.fixed_sms else option("num_sms").most or 0
+    if not module.grid_barriers[kernel.name] or wanted > most:
+        return None
+    gpu.num_sms = max(gpu.num_sms, wanted)
+    return workspace(gpu.memory)
+
+
+def _waits_for_grid(module: Module, kernel: Kernel) -> bool:
+    """Whether a kernel, or a function in a section of its own, has a barrier of the whole grid."""
+    image = module.image
+    others = {k.section for k in module.program.kernels.values()} - {kernel.section}
+    places = (p for p in image.placements if p.section not in others)
+    starts = ((p.address - image.base, p.size) for p in places)
+    return any(waits_for_grid(image.code[at : at + n], module.gpu.arch) for at, n in starts)
 
 
 def _bind_images(module: Module, kernel: str, banks: dict[int, ByteStore]) -> None:

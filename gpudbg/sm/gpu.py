@@ -171,6 +171,7 @@ class Module:
         bound: handles of bound texture and surface references, by name.
         compiled: code addresses of kernels whose compiled code is there.
         stepped: code address of a kernel -> instructions of launches without compiled code.
+        grid_barriers: kernel -> whether its blocks wait for the whole grid.
     """
 
     gpu: Gpu
@@ -180,6 +181,7 @@ class Module:
     bound: dict[str, int] = field(default_factory=dict)
     compiled: set[int] = field(default_factory=set)
     stepped: Counter[int] = field(default_factory=Counter)
+    grid_barriers: dict[str, bool] = field(default_factory=dict)
 
     def kernel(self, name: str) -> Kernel:
         """The kernel of that name.

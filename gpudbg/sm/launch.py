@@ -259,6 +259,7 @@ def constant_bank_0(
     sms: int = 0,
     places: LaunchWords = NARROW,
     address: int = 0,
+    workspace: int = 0,
 ) -> None:
     """Fill c[0x0] as the driver does: launch words below the parameters, then the parameters.
 
@@ -267,8 +268,10 @@ def constant_bank_0(
             takes the address of one adds its offset.
         places: where the launch words stand.
         address: device address of the bank, where it has one.
+        workspace: device address of the grid's barrier, where its blocks wait for one another.
     """
     words = _launch_words(config, layout, grid_id, constants, sms, places)
+    words[places.workspace], words[places.workspace + 4] = workspace >> 32, workspace
     base = config.kernel.param_base
     if places.parameters >= 0:
         first = address and address + places.at_parameters * base

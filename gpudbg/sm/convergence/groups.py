@@ -262,6 +262,12 @@ class Groups:
         if lanes:
             self.parked.append(Group(pc, lanes, state, exclusive=self.exclusive))
 
+    @property
+    def only_polls(self) -> bool:
+        """Whether the running group keeps lanes waiting and no other one can run: a YIELD there is
+        a poll for somebody outside the warp, who should have a turn before lanes go on alone."""
+        return bool(self.parked) and all(g.state not in (READY, YIELDED) for g in self.parked)
+
     def backward(self) -> bool:
         """A backward branch of the running group; whether it is time for others."""
         if not self.parked:

@@ -109,7 +109,7 @@ class StepEngine(ValueOps, AsyncOps):
         warp, exec, fault: the warp that runs, its executing lanes, and the error that ended
             the last `run`.
         turn_over: the last `run` ended where the warp's turn does.
-        polled: it did so because the warp polls an mbarrier: warps of other CTAs go first, too.
+        polled: it did so because the warp polls: warps of other CTAs go first, too.
         written: marks of what has been stored, while only this engine has run the launch.
     """
 
@@ -511,6 +511,8 @@ class StepEngine(ValueOps, AsyncOps):
 
     def yield_turn(self, mask: Mask) -> None:
         if mask:
+            if self.warp.groups.only_polls:
+                self.turn_over = self.polled = True
             self._next = convergence.yield_turn(self.warp, self._next, mask)
 
     def push(self, kind: str, target: int | Value) -> None:

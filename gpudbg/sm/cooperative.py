@@ -1,0 +1,49 @@
+"""Barriers of a whole grid: the workspace through which blocks wait for one another.
+
+`cooperative_groups::this_grid().sync()` counts arrivals in two words of device memory: their size,
+and the barrier (*documented*: details/driver_abi.h of the CUDA headers).  The driver puts the
+address into the launch words %envreg1 (high) and %envreg2 (low) of a cooperative launch; without
+one the address is 0 and the code traps.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpudbg.architectures import is_wide
+from gpudbg.errors import DecodeError
+from gpudbg.isa.spa5.decode import decode as decode_narrow
+from gpudbg.isa.volta.decode import decode as decode_wide
+from gpudbg.mem.device import Allocation, DeviceMemory
+from gpudbg.sm.launch_constants import launch_words
+
+WORKSPACE = "the grid's barrier"
+WORKSPACE_BYTES = 8
+
+
+def waits_for_grid(code: bytes, arch: str) -> bool:
+    """Whether code reads the address of the workspace, as every barrier of a grid does."""
+    offset = launch_words(arch).workspace + 4
+    wide = is_wide(arch)
+    words = np.frombuffer(code[: len(code) & -32], np.uint64)
+    shift, step = (40, 2) if wide else (20, 1)
+    found = np.flatnonzero(words[::step] >> np.uint64(shift) & np.uint64(0x3FFF) == offset >> 2)
+    return any(_reads(code, int(n) * 8 * step, offset, arch) for n in found)
+
+
+def _reads(code: bytes, at: int, offset: int, arch: str) -> bool:
+    wide = is_wide(arch)
+    word = int.from_bytes(code[at : at + (16 if wide else 8)], "little")
+    try:
+        text = (decode_wide if wide else decode_narrow)(word, arch).text()
+    except DecodeError:
+        return False
+    # From sm_100 on the offset is added to a register that SR_CgaSize gives.
+    return f"c[0x0][{offset:#x}]" in text or (wide and f"+{offset:#x}]" in text)
+
+
+def workspace(memory: DeviceMemory) -> Allocation:
+    """A workspace for one launch; nobody waits yet."""
+    made = memory.allocate(WORKSPACE_BYTES, WORKSPACE, "workspace")
+    made.writable().view("<u4")[:] = (WORKSPACE_BYTES, 0)
+    return made
