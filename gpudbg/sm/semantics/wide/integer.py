@@ -285,10 +285,20 @@ def imnmx(m: WideMachine, i: WideInsn) -> None:
         write_pair(m, i, m.wselect(m.mxor(less64, m.mnot(least)), a64, b64))
         return
     a, b = integer(m, i.o["a"]), integer(m, i.o["b"])
-    write(m, i, minimum(m, i, a, b))
-    if "p" in i.o:
-        taken = m.mxor(_smaller(m, i, a, b), m.mnot(predicate(m, i.o["pa"])))
-        write_predicate(m, i, "p", taken)
+    found = minimum(m, i, a, b)
+    # What compilers do not want goes to any predicate, maybe to the same one: the first one counts.
+    for slot, part in (("q", "H1"), ("p", "H0")):
+        if wanted(i, slot):
+            same = _same_part(m, i, found, a, part)
+            write_predicate(m, i, slot, same)
+    write(m, i, found)
+
+
+def _same_part(m: WideMachine, i: WideInsn, found: Value, a: Value, part: str) -> Mask:
+    """Whether a part of the result is that of the first operand."""
+    if _lane_bits(i) == 32:
+        return m.eq(found, a)
+    return m.eq(half(m, found, part, False), half(m, a, part, False))
 
 
 @register_wide("VIMNMX3")
