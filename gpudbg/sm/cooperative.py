@@ -25,10 +25,14 @@ def waits_for_grid(code: bytes, arch: str) -> bool:
     """Whether code reads the address of the workspace, as every barrier of a grid does."""
     offset = launch_words(arch).workspace + 4
     wide = is_wide(arch)
-    words = np.frombuffer(code[: len(code) & -32], np.uint64)
-    shift, step = (40, 2) if wide else (20, 1)
-    found = np.flatnonzero(words[::step] >> np.uint64(shift) & np.uint64(0x3FFF) == offset >> 2)
-    return any(_reads(code, int(n) * 8 * step, offset, arch) for n in found)
+    words = np.frombuffer(code[: len(code) & -32], np.uint64)[:: 2 if wide else 1]
+    # Candidates by the bits that hold the offset: in bytes where LDCU has it, else in words.
+    fields = words >> np.uint64(40 if wide else 20) & np.uint64(0x3FFF)
+    likely = fields == offset >> 2
+    if wide:
+        likely |= words >> np.uint64(37) & np.uint64(0xFFFF) == offset
+    size = 16 if wide else 8
+    return any(_reads(code, int(n) * size, offset, arch) for n in np.flatnonzero(likely))
 
 
 def _reads(code: bytes, at: int, offset: int, arch: str) -> bool:

@@ -220,6 +220,35 @@ POLICIES: tuple[Policy, ...] = (
         "execute the BAR.",
         "PTX ISA: before sm_70 barriers work on whole warps.",
     ),
+    Policy(
+        "grid-barrier",
+        "modelled",
+        "A launch is cooperative when its kernel reads %envreg2, as barriers of the whole grid do, "
+        "and all its blocks run at once, for which SMs are added unless their number is given. "
+        "It has a workspace of 8 bytes then (its size, the barrier), whose address is %envreg1 and "
+        "%envreg2; else they are 0 and the barrier traps.",
+        "The workspace is what the CUDA headers (cooperative_groups/details/driver_abi.h) expect; "
+        "who launches a kernel says on hardware whether the launch is cooperative.",
+    ),
+    Policy(
+        "lanes-that-poll",
+        "modelled",
+        "From sm_70 on a warp executes the lanes that stand at the lowest pc until they wait, "
+        "split, end or YIELD.  A YIELD while the warp's other lanes all wait ends the warp's turn, "
+        "and other warps, of other blocks too, have theirs; lanes at a BSYNC whose partners only "
+        "poll go on without them after 16 such times.",
+        "NVIDIA's patent US 10,067,768 lets a barrier go when its other participants have "
+        "yielded; the order and the count are ours.",
+    ),
+    Policy(
+        "lanes-between-two-barriers",
+        "modelled",
+        "When nobody in a warp can go on, lanes at a BSYNC whose partners all stand in a WARPSYNC "
+        "go on without them.  A WARPSYNC of lanes that never come is so passed over where its "
+        "lanes' partners wait at a BSYNC, instead of ending as a deadlock.",
+        "Debug builds (-G) need it: lanes that return early wait at the function's end for others "
+        "that meet a WARPSYNC of all lanes on the way.",
+    ),
     *TRAP_POLICIES,
     *ASYNC_POLICIES,
     *HAZARD_POLICIES,

@@ -1,0 +1,38 @@
+"""Barriers of a whole grid: launches of kernels that have them are cooperative."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gpudbg
+
+CUBIN = Path(__file__).parent / "data" / "grid_barrier"
+"""grid_barrier.cu, compiled by NVRTC 12.9 for each architecture."""
+ENGINES = ("step", "run")
+
+
+@pytest.mark.parametrize(
+    ("arch", "engine"),
+    # Without YIELD each block polls for a long turn, which the step engine takes minutes for.
+    [("sm_52", "run"), *((a, e) for a in ("sm_75", "sm_80", "sm_90", "sm_120") for e in ENGINES)],
+)
+def test_blocks_wait_for_the_whole_grid(arch: str, engine: str) -> None:
+    """A scan over four blocks; polling takes few instructions on every engine."""
+    values = np.arange(7, 7 + 256, dtype=np.int32)
+    program = gpudbg.load(str(CUBIN / f"{arch}.cubin"), engine=engine)
+    summed, mirrored = (program.device.buffer(x) for x in (values, np.zeros(256, np.int32)))
+    stop = program.launch(grid=4, block=64, args=[summed, mirrored]).run()
+    assert stop.kind == "exited"
+    assert np.array_equal(summed.array(), np.cumsum(values))
+    assert np.array_equal(mirrored.array(), np.cumsum(values)[::-1])
+    assert arch == "sm_52" or stop.instructions < 20_000
+
+
+def test_a_grid_that_does_not_run_at_once_has_no_workspace() -> None:
+    """As in a launch that is not cooperative: the barrier traps."""
+    program = gpudbg.load(str(CUBIN / "sm_80.cubin"), num_sms=1)
+    buffers = [program.device.buffer(np.zeros(64 * 100, np.int32)) for _ in "ab"]
+    assert program.launch(grid=100, block=64, args=buffers).run().kind == "trap"
