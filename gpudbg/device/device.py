@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gpudbg.device.images import DeviceImage
     from gpudbg.device.module import LoadedModule
     from gpudbg.device.tensor_map import DeviceTensorMap
+    from gpudbg.device.views import DeviceView
     from gpudbg.formats.program import Program
 
 Array = npt.NDArray[Any]
@@ -396,6 +397,29 @@ class DeviceBuffer:
         if not self.shape:
             raise TypeError("len() of a buffer without axes")
         return self.shape[0]
+
+    def view(
+        self,
+        shape: int | Sequence[int],
+        strides: int | Sequence[int] | None = None,
+        offset: int = 0,
+        dtype: npt.DTypeLike | None = None,
+    ) -> DeviceView:
+        """Elements of it as an argument: `gpudbg.check` finds accesses outside of them.
+
+        Args:
+            shape: elements along each axis.
+            strides: bytes from an element to the next along each axis, below 0 or 0 as in NumPy;
+                None: dense.
+            offset: bytes to the first element.
+            dtype: of an element; None is the buffer's.
+
+        Raises:
+            UsageError: it is not inside the buffer, or that was freed.
+        """
+        from gpudbg.device.views import make_view
+
+        return make_view(self, shape, strides, offset, dtype)
 
     def write(self, array: npt.ArrayLike) -> None:
         """Replace the contents.

@@ -133,7 +133,10 @@ class AsyncRaceCheck(RaceCheck):
 
     def _fence(self, clock: WarpClock, step: ExecutedInstruction, scope: int) -> None:
         for group in clock.parts(step.lanes):
-            group.knowledge = clock.published(group, group.lanes).fenced(scope >= GPU)
+            # It publishes the lanes' work, and orders nothing between them.
+            fenced = clock.published(group, group.lanes).fenced(scope >= GPU)
+            seen = group.knowledge.fenced(scope >= GPU).seen
+            group.knowledge = replace(fenced, seen=seen)
         if scope >= GPU:
             self._device_fences[clock.number] = clock.tick
 
@@ -167,7 +170,7 @@ class AsyncRaceCheck(RaceCheck):
             copies = self._copies(clock)
             copies.wait(copies.full, lanes & step.lanes, pending)
         for group in clock.parts(step.lanes):
-            group.knowledge = group.knowledge.taken()
+            clock.learn(group, group.knowledge.taken())
         clock.tidy()
 
     def _proxy_fence(self, clock: WarpClock, step: ExecutedInstruction) -> None:
@@ -273,10 +276,15 @@ class AsyncRaceCheck(RaceCheck):
     ) -> Verdict | None:
         """Where the end of an earlier access is not known."""
         agent = old.agent
-        issue = unordered(old, made, known.seen, row)
+        seen = known.seen
+        if made.agent is not None and (not old.writes or agent is not None):
+            # A copy that comes after another block's arrival, which a wait of CTA scope has seen:
+            # it only follows what was read and what was copied (policy).
+            seen = joined(seen, known.acquired[1])
+        issue = unordered(old, made, seen, row)
         if agent is None:
             return self._scoped(old, made, known, row) if issue else None
-        pending = agent.pending(known.seen.get(agent.number))
+        pending = agent.pending(seen.get(agent.number))
         copies = self._warps[made.warp].copies if made.warp in self._warps else None
         if pending and copies is not None and old.warp == made.warp:
             waited = copies.waited.get(agent.number)
@@ -502,9 +510,14 @@ class AsyncRaceCheck(RaceCheck):
         found.word = event.after
         if event.before >> 63 != event.after >> 63:
             if self._sync is not None:
-                for test in found.unsafe_tests():
+                for test in found.unsafe_tests(self._team):
                     self._sync.ambiguous(found, test)
             found.advance()
+
+    def _team(self, warp: int) -> int:
+        """A number for the warp group of a warp that multiplies with it: a product that is over
+        was begun by all of its warps.  Of other warps one below 0."""
+        return warp >> 2 if warp in self._products else -1 - warp
 
     def _arrival(
         self, clock: WarpClock, step: ExecutedInstruction, event: MbarrierChanged, found: Mbarrier,
@@ -556,9 +569,12 @@ class AsyncRaceCheck(RaceCheck):
                     {}, proxied=last.far.proxied, timed=last.far.timed, narrow=last.far.narrow
                 )
                 knowledge = knowledge.join(apart)
-            group.knowledge = knowledge.learned({found.number: row})
+            clock.learn(group, knowledge.learned({found.number: row}))
         clock.tidy()
         found.waited.add(found.phase - 1)
+        if not found.modern:
+            # A load of the word, of which is not known what it is compared with.
+            return
         record = self._mbarrier_record(clock, step, lanes, "wait")
         found.tests[clock.number, lanes] = (found.phase - 1, record)
 
@@ -610,7 +626,7 @@ class AsyncRaceCheck(RaceCheck):
         known = self._clusters.get(key)
         if known is not None:
             for group in clock.parts(lanes):
-                group.knowledge = group.knowledge.join(known)
+                clock.learn(group, group.knowledge.join(known))
             clock.tidy()
 
     def _reaches(

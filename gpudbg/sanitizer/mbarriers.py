@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -75,20 +76,25 @@ class Mbarrier:
         self.phases.pop(self.phase - 1, None)
         self.phase += 1
 
-    def unsafe_tests(self) -> list[AccessRecord]:
-        """Tests of the phase before the present one that its end does not come after."""
+    def unsafe_tests(self, team: Callable[[int], int]) -> list[AccessRecord]:
+        """Tests of the phase before the present one that its end does not come after.
+
+        Args:
+            team: the number of a warp's group, of which one warp's test is known with another's.
+        """
         order = self.present().order
-        found = []
+        found, known = [], set()
         for (warp, _), (phase, test) in self.tests.items():
             if phase != self.phase - 1:
                 continue
             row = order.get(warp)
-            known = row is not None and any(
+            if row is not None and any(
                 row[lane] >= test.tick for lane in range(32) if test.lanes >> lane & 1
-            )
-            if not known:
-                found.append(test)
-        return found
+            ):
+                known.add(team(warp))
+            else:
+                found.append((team(warp), test))
+        return [test for group, test in found if group not in known]
 
 
 @dataclass(slots=True)

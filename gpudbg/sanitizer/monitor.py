@@ -101,8 +101,11 @@ class RunCheck:
 
 
 TOLD_AS_EVENTS: Final = frozenset(
-    ("SYNCS", "ARRIVES", "UBLKCP", "UBLKRED", "UTMALDG", "UTMASTG", "UTMAREDG", "STAS", "REDAS")
-)
+    (
+        "SYNCS", "ARRIVES", "UBLKCP", "UBLKRED", "UTMALDG", "UTMASTG", "UTMAREDG", "STAS", "REDAS",
+        "UGETNEXTWORKID",
+    )
+)  # fmt: skip
 """Instructions whose accesses are told of as events, not lane by lane."""
 
 

@@ -11,7 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from gpudbg import validation as given
+import numpy as np
+
+from gpudbg import validation
 from gpudbg.answers.words import dim
 from gpudbg.api.programs import LoadedProgram, Source
 from gpudbg.architectures import is_wide
@@ -40,11 +42,13 @@ from gpudbg.sanitizer.places import AccessPlaces
 from gpudbg.sanitizer.races import RaceCheck, emulated_atomics
 from gpudbg.sanitizer.report import CheckReport
 from gpudbg.sanitizer.suppressions import Suppressions
+from gpudbg.sanitizer.views import ViewCheck, promised, storage_of
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
     from gpudbg.debug.stops.records import ErrorRecord
     from gpudbg.debug.stops.stop import Stop
+    from gpudbg.device.device import DeviceBuffer
     from gpudbg.sanitizer.findings import FindingAccess
 
 _FREES: Final = {True: "double_free", False: "invalid_free"}
@@ -71,13 +75,16 @@ def check(
     max_instructions: int | None = None,
     max_findings: int = 1000,
     fail_on: Severity = "warning",
+    views: str | None = None,
 ) -> CheckReport:
     """Run launches and look for what is wrong with them; changes no result.
 
     Args:
         program: what `load` takes, or a loaded program: then `args` may hold its device's buffers.
         kernel, grid, block, args, shared_bytes: one launch, as `LoadedProgram.launch` takes it.
-        launches: or several on the same device, in order: dicts of those names.
+        launches: or several on the same device, in order: dicts of those names, of `cluster`
+            (blocks of a cluster) and of `overlap` (a dependent launch: it may begin before the one
+            before it has ended, and orders nothing until it waits for that).
         checks: of "memory", "race", "init", "sync", "leak", "hazards".
         performance: count bank conflicts, sectors and divergence, too.
         portability: say what only lock-step orders, as notes.
@@ -89,6 +96,9 @@ def check(
         max_instructions: warp instructions of a launch after which it counts as not ending.
         max_findings: that are kept.
         fail_on: the least severity that counts for the exit code.
+        views: what accesses outside of an argument that is a view are: "error", "warning" or
+            "ignore"; None: stores and atomics are errors, loads warnings.  NumPy arrays that are
+            part of a larger one are such views: all of that is there, and is copied back.
 
     Raises:
         UsageError: an argument does not fit; LoadError, CompileError: as `load`.
@@ -97,14 +107,19 @@ def check(
     >>> print(gpudbg.check(program, block=64, args=[values, out, 64]))
     gpudbg check: clean (memory, race, init, sync, leak); 1 launch, 253 instructions
     """
-    plan = _plan(kernel, grid, block, args, shared_bytes, launches)
+    rows = _rows(kernel, grid, block, args, shared_bytes, launches)
     loaded = program if isinstance(program, LoadedProgram) else _load(program)
-    return check_plan(
-        loaded, plan, checks=checks, performance=performance, portability=portability, init=init,
-        volatile=volatile, schedules=schedules, seed=seed, suppressions=suppressions,
-        baseline=baseline, max_instructions=max_instructions, max_findings=max_findings,
-        fail_on=fail_on,
+    storage = NumpyStorage(loaded)
+    rows = [{**row, "args": storage.given(row.get("args", ()))} for row in rows]
+    report = check_plan(
+        loaded, [partial(_launch, row) for row in rows], checks=checks, performance=performance,
+        portability=portability, init=init, volatile=volatile, schedules=schedules, seed=seed,
+        suppressions=suppressions, baseline=baseline, max_instructions=max_instructions, max_findings=max_findings,
+        fail_on=fail_on, views=views,
+        given=[row["args"] for row in rows], overlap=[bool(row.get("overlap")) for row in rows],
     )  # fmt: skip
+    storage.write_back()
+    return report
 
 
 Begin = Callable[[LoadedProgram], "DebugSession"]
@@ -127,21 +142,28 @@ def check_plan(
     max_instructions: int | None = None,
     max_findings: int = 1000,
     fail_on: Severity = "warning",
+    views: str | None = None,
+    given: Sequence[Sequence[object]] = (),
+    overlap: Sequence[bool] = (),
     started: Callable[[DebugSession], None] = lambda session: None,
 ) -> CheckReport:
     """What `check` does with launches, given as functions that begin them.
 
     Args:
+        given: the arguments of each launch, where they are known.
+        overlap: whether each may begin before the one before it has ended.
         started: is given each session before it runs.
     """
     wanted = _checks(checks)
     _one_of(init, ("use", "load"), "init")
     _one_of(volatile, ("relaxed", "data"), "volatile")
     _one_of(fail_on, SEVERITIES, "fail_on")
-    given.whole(schedules, "schedules", 1)
-    given.whole(seed, "seed", 0)
+    if views is not None:
+        _one_of(views, ("error", "warning", "ignore"), "views")
+    validation.whole(schedules, "schedules", 1)
+    validation.whole(seed, "seed", 0)
     rules = Suppressions.read(suppressions, baseline)
-    options = _Options(wanted, performance, portability, init == "load", volatile == "data")
+    options = _Options(wanted, performance, portability, init == "load", volatile == "data", views)
     begin = time.perf_counter()
     findings, gpu = FindingCollector(max_findings), program.device.gpu
     own_seed = gpu.seed
@@ -149,7 +171,7 @@ def check_plan(
     for number in reversed(range(schedules)):
         kept = gpu.memory.checkpoint() if number else None
         gpu.seed = seed + number
-        run = _Run(program, options, findings, max_instructions, started)
+        run = _Run(program, options, findings, max_instructions, started, given, overlap)
         try:
             run.all(plan)
         finally:
@@ -176,6 +198,7 @@ class _Options:
     portability: bool
     at_load: bool
     volatile_data: bool
+    views: str | None
 
 
 @dataclass(slots=True)
@@ -187,6 +210,8 @@ class _Run:
     findings: FindingCollector
     limit: int | None
     started: Callable[[DebugSession], None]
+    given: Sequence[Sequence[object]]
+    overlap: Sequence[bool]
     stop: Stop | None = None
     launched: list[str] = field(default_factory=list)
     instructions: int = 0
@@ -243,6 +268,7 @@ class _Run:
         members: list[RunCheck] = [sites]
         if "memory" in options.checks:
             members.append(MemoryCheck(findings, places, memory, sites.freed))
+            members += self._views(session, places)
         lock_step = not is_wide(self.program.device.arch)
         if not lock_step and ("race" in options.checks or "sync" in options.checks):
             sync = MbarrierFindings(findings, places) if "sync" in options.checks else None
@@ -276,6 +302,16 @@ class _Run:
         if "sync" in options.checks:
             members.append(BarrierCheck(findings, places))
         return members
+
+    def _views(self, session: DebugSession, places: AccessPlaces) -> list[RunCheck]:
+        """What holds accesses against the launch's views, where it has any."""
+        number = len(self.launched)
+        if number >= len(self.given) or self.options.views == "ignore":
+            return []
+        memory, arguments = self.program.device.gpu.memory, session.launch.arguments
+        found = promised(memory, self.given[number], [a.name for a in arguments])
+        severity: Any = self.options.views
+        return [ViewCheck(self.findings, places, memory, found, severity)] if found else []
 
     def _ended(self, stop: Stop, places: AccessPlaces, sites: HeapSites) -> bool:
         """What a stop that is not the launch's end means."""
@@ -367,25 +403,60 @@ def _load(source: Source) -> LoadedProgram:
     return load(source)
 
 
-def _plan(
+_LAUNCH_KEYS: Final = (
+    "kernel", "grid", "block", "args", "shared_bytes", "cluster", "overlap",
+)  # fmt: skip
+
+
+def _rows(
     kernel: str | None, grid: Any, block: Any, args: Any, shared_bytes: int,
     launches: Sequence[Mapping[str, Any]] | None,
-) -> list[Begin]:  # fmt: skip
-    names = ("kernel", "grid", "block", "args", "shared_bytes")
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Launches by the names of their keys."""
     if launches is None:
         values = (kernel, grid, block, args, shared_bytes)
-        launches = [dict(zip(names, values, strict=True))]
+        launches = [dict(zip(_LAUNCH_KEYS, values, strict=False))]
     for launch in launches:
-        wrong = set(launch) - set(names)
+        wrong = set(launch) - set(_LAUNCH_KEYS)
         if wrong:
             raise UsageError(
-                f"a launch has no {', '.join(sorted(wrong))}", f"its keys are {', '.join(names)}"
+                f"a launch has no {', '.join(sorted(wrong))}",
+                f"its keys are {', '.join(_LAUNCH_KEYS)}",
             )
-    return [partial(_launch, launch) for launch in launches]
+    return [dict(launch) for launch in launches]
+
+
+class NumpyStorage:
+    """Arrays of which arguments are parts, in device memory: one copy however many share it."""
+
+    def __init__(self, program: LoadedProgram) -> None:
+        self._program = program
+        self._made: dict[int, tuple[Any, DeviceBuffer]] = {}
+
+    def given(self, args: Sequence[object]) -> list[object]:
+        """Arguments with views of device memory in place of parts of NumPy arrays."""
+        return [self._view(a) if isinstance(a, np.ndarray) else a for a in args]
+
+    def _view(self, array: Any) -> object:
+        outer = storage_of(array)
+        if outer is None or array.dtype.hasobject:
+            return array
+        held = self._made.get(id(outer))
+        if held is None:
+            held = self._made[id(outer)] = (outer, self._program.device.buffer(outer))
+        offset = array.__array_interface__["data"][0] - outer.__array_interface__["data"][0]
+        return held[1].view(array.shape, array.strides, offset, array.dtype)
+
+    def write_back(self) -> None:
+        """Copy what kernels left back, and free the memory."""
+        for outer, buffer in self._made.values():
+            if outer.flags.writeable:
+                outer[...] = buffer.array()
+            buffer.free()
 
 
 def _launch(launch: Mapping[str, Any], program: LoadedProgram) -> DebugSession:
-    return program.launch(**launch)
+    return program.launch(**{k: v for k, v in launch.items() if k != "overlap"})
 
 
 def _checks(names: Sequence[str]) -> tuple[str, ...]:

@@ -148,6 +148,13 @@ class WarpClock:
             if group.lanes & lanes:
                 yield group, group.lanes & lanes
 
+    def learn(self, group: ClockGroup, knowledge: Knowledge) -> None:
+        """A group comes to know something, of the warp's own lanes, too."""
+        group.knowledge = knowledge
+        own = knowledge.seen.get(self.number)
+        if own is not None:
+            group.own = np.maximum(group.row(), own)
+
     def tidy(self) -> None:
         """Put groups together again that have come to know the same."""
         if len(self.groups) < 2:

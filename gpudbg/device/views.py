@@ -1,0 +1,117 @@
+"""Part of a device buffer as an array: what a launch promises to touch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpudbg.errors import UsageError
+
+if TYPE_CHECKING:
+    from gpudbg.device.device import DeviceBuffer
+
+
+class DeviceView:
+    """Elements of a device buffer by shape and strides, as NumPy has them.
+
+    As a kernel's argument it is the address of its first element; `gpudbg.check` holds accesses
+    against its elements, not only against the buffer.
+
+    Attributes:
+        base: the buffer.
+        shape, strides: elements and bytes along each axis.
+        offset: bytes from the buffer's begin to the first element.
+        dtype: of an element.
+
+    >>> x = gpudbg.Device().buffer(np.arange(8)).view((4,), strides=(16,))
+    >>> x.array()
+    array([0, 2, 4, 6])
+    """
+
+    def __init__(
+        self,
+        base: DeviceBuffer,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        offset: int,
+        dtype: np.dtype[Any],
+    ) -> None:
+        self.base, self.shape, self.strides = base, shape, strides
+        self.offset, self.dtype = offset, dtype
+
+    @property
+    def address(self) -> int:
+        """Device address of the first element."""
+        return self.base.address + self.offset
+
+    def array(self) -> npt.NDArray[Any]:
+        """A copy of its elements as they are now."""
+        self.base.require_live()
+        data = self.base.allocation.data
+        made: npt.NDArray[Any] = np.ndarray(
+            self.shape, self.dtype, data, self.offset, self.strides
+        ).copy()
+        return made
+
+    def __array__(
+        self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
+    ) -> npt.NDArray[Any]:
+        if copy is False:
+            raise ValueError("a device buffer is read by a copy")
+        return self.array() if dtype is None else self.array().astype(dtype)
+
+    def __repr__(self) -> str:
+        return f"<DeviceView {self.words} of {self.base.allocation.name}>"
+
+    @property
+    def words(self) -> str:
+        """`int32[4, 8], strides (64, 4)`"""
+        text = f"{self.dtype}[{', '.join(map(str, self.shape))}]"
+        dense = _dense(self.shape, self.dtype.itemsize)
+        return text if self.strides == dense else f"{text}, strides {self.strides}"
+
+
+def _dense(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
+    strides, step = [], itemsize
+    for size in reversed(shape):
+        strides.append(step)
+        step *= size
+    return tuple(reversed(strides))
+
+
+def make_view(
+    base: DeviceBuffer,
+    shape: int | Sequence[int],
+    strides: int | Sequence[int] | None,
+    offset: int,
+    dtype: npt.DTypeLike | None,
+) -> DeviceView:
+    """A view of a buffer.
+
+    Raises:
+        UsageError: it is not inside the buffer, or shape and strides do not fit.
+    """
+    base.require_live()
+    kind = base.dtype if dtype is None else np.dtype(dtype)
+    sizes = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
+    if strides is None:
+        steps = _dense(sizes, kind.itemsize)
+    else:
+        steps = (strides,) if isinstance(strides, int) else tuple(int(n) for n in strides)
+    if len(steps) != len(sizes):
+        raise UsageError(f"a view of {len(sizes)} axes has {len(steps)} strides")
+    if any(n < 0 for n in sizes):
+        raise UsageError(f"a view cannot have the shape {sizes}")
+    if all(sizes):
+        ends = [(n - 1) * step for n, step in zip(sizes, steps, strict=True)]
+        low = offset + sum(min(0, end) for end in ends)
+        high = offset + sum(max(0, end) for end in ends) + kind.itemsize
+        if low < 0 or high > base.nbytes:
+            raise UsageError(
+                f"a view of bytes {low} to {high} is not inside the buffer of {base.nbytes}",
+                "offset and strides count bytes",
+            )
+    return DeviceView(base, sizes, steps, offset, kind)
