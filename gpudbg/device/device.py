@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpudbg.device.hostdata import converted, host_array
+from gpudbg.device.views import DeviceView, make_view
 from gpudbg.errors import UsageError
 from gpudbg.mem.device import Allocation
 from gpudbg.options import DEFAULT_JOBS, ENGINES
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from gpudbg.device.images import DeviceImage
     from gpudbg.device.module import LoadedModule
     from gpudbg.device.tensor_map import DeviceTensorMap
-    from gpudbg.device.views import DeviceView
     from gpudbg.formats.program import Program
 
 Array = npt.NDArray[Any]
@@ -417,8 +417,6 @@ class DeviceBuffer:
         Raises:
             UsageError: it is not inside the buffer, or that was freed.
         """
-        from gpudbg.device.views import make_view
-
         return make_view(self, shape, strides, offset, dtype)
 
     def write(self, array: npt.ArrayLike) -> None:

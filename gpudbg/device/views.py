@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from gpudbg.errors import UsageError
 
-if TYPE_CHECKING:
-    from gpudbg.device.device import DeviceBuffer
+
+class ViewStorage(Protocol):
+    """What a view needs of the buffer it is part of."""
+
+    dtype: np.dtype[Any]
+    allocation: Any
+
+    @property
+    def address(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
+    def require_live(self) -> None: ...
 
 
 class DeviceView:
@@ -33,7 +43,7 @@ class DeviceView:
 
     def __init__(
         self,
-        base: DeviceBuffer,
+        base: ViewStorage,
         shape: tuple[int, ...],
         strides: tuple[int, ...],
         offset: int,
@@ -83,7 +93,7 @@ def _dense(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
 
 
 def make_view(
-    base: DeviceBuffer,
+    base: ViewStorage,
     shape: int | Sequence[int],
     strides: int | Sequence[int] | None,
     offset: int,
