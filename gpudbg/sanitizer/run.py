@@ -114,8 +114,8 @@ def check(
     report = check_plan(
         loaded, [partial(_launch, row) for row in rows], checks=checks, performance=performance,
         portability=portability, init=init, volatile=volatile, schedules=schedules, seed=seed,
-        suppressions=suppressions, baseline=baseline, max_instructions=max_instructions, max_findings=max_findings,
-        fail_on=fail_on, views=views,
+        suppressions=suppressions, baseline=baseline, max_instructions=max_instructions,
+        max_findings=max_findings, fail_on=fail_on, views=views,
         given=[row["args"] for row in rows], overlap=[bool(row.get("overlap")) for row in rows],
     )  # fmt: skip
     storage.write_back()
