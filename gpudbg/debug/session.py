@@ -133,9 +133,9 @@ class DebugSession(Inferior):
 
     __dir__ = public_names
     _INTERNAL = frozenset(
-        """arguments_changed carry_out checks complete_expression context dispatch displays
-        examine_state focused forget_interrupt frame_level grid halted integer
-        killed lane last_line list_state location_text note_write observing opening origin ownership
+        """arguments_changed carry_out checks command_table complete_expression context dispatch
+        displays examine_state focused forget_interrupt frame_level grid halted integer killed
+        lane last_line list_state location_text note_write observing opening origin ownership
         plain_command plan quit_code quit_requested require_launchable require_launched
         require_open require_stopped run_to_stop runner running scope scripting shown_pc
         shows_code_addresses skipped_inline sources special special_names symbols timeline traps
