@@ -19,6 +19,8 @@ from ..bits import Field
 from ..errors import AssembleError
 
 GROUP_BITS = 21
+CONTROL_LOW = 105
+"""Lowest bit of the group in a 128-bit word."""
 NO_BARRIER = 7
 SCOREBOARDS = 6
 

@@ -1,20 +1,26 @@
-"""Instructions of any architecture: decoding, and what both families of them say."""
+"""Instructions of any architecture: decoding, and what both families of them say.
+
+The tables of 128-bit words are loaded when the first such word is asked about: a program of the
+other family stops sooner without them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING, TypeAlias
 
 from ..architectures import WIDE, is_wide
-from . import spa5, volta
+from . import spa5
 from .spa5.forms import all_forms
 from .spa5.latency import TIMING as NARROW_TIMING
 from .timing import Timing
-from .volta.decode import candidates_of
-from .volta.latency import TIMING as WIDE_TIMING
+
+if TYPE_CHECKING:
+    from . import volta
 
 __all__ = ["Instruction", "decode", "destination_bit", "has_modifier", "patterns", "timing_of"]
 
-Instruction = spa5.Instruction | volta.Instruction
+Instruction: TypeAlias = "spa5.Instruction | volta.Instruction"
 
 
 def decode(word: int, arch: str) -> Instruction:
@@ -23,12 +29,20 @@ def decode(word: int, arch: str) -> Instruction:
     Raises:
         DecodeError: no instruction of the architecture; `reason` says why.
     """
-    return volta.decode(word, arch) if is_wide(arch) else spa5.decode(word, arch)
+    if is_wide(arch):
+        from . import volta
+
+        return volta.decode(word, arch)
+    return spa5.decode(word, arch)
 
 
 def timing_of(arch: str) -> Timing:
     """The rules that scheduling bits have to respect."""
-    return WIDE_TIMING if is_wide(arch) else NARROW_TIMING
+    if is_wide(arch):
+        from .volta.latency import TIMING
+
+        return TIMING
+    return NARROW_TIMING
 
 
 def has_modifier(insn: Instruction, name: str) -> bool:
@@ -43,6 +57,8 @@ _LOW_HALF = (1 << 64) - 1
 def patterns(ops: Collection[str], arch: str) -> list[tuple[int, int]]:
     """(mask, value) of the low 64 bits of words that may be instructions of some mnemonics."""
     if is_wide(arch):
+        from .volta.decode import candidates_of
+
         forms = [(f.op, f.mask, f.value) for f in candidates_of(WIDE[arch])]
     else:
         forms = [(f.op, f.mask, f.value) for f in all_forms() if arch in f.archs]

@@ -6,9 +6,8 @@ import struct
 from collections.abc import Iterator
 
 from ..code_layout import CodeLayout
-from .control import GROUP_BITS
+from .control import CONTROL_LOW, GROUP_BITS
 from .spa5.sched import groups
-from .volta.insn import CONTROL_LOW
 
 _GROUP = (1 << GROUP_BITS) - 1
 """Both families lay out the fields of a group alike."""

@@ -6,15 +6,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 
-from ..control import GROUP_BITS
+from ..control import CONTROL_LOW, GROUP_BITS
 from ..control import Control as SharedControl
 from ..operands import PT, Access, Address, CBankAddress, Const, Imm, Name, Operand, Pred, Reg
 from .counts import register_counts
 from .operands import Slot, slots
 from .spec import Form
 
-CONTROL_LOW = 105
-"""Lowest of the scheduling bits."""
 _LARGEST_SHIFTED, _NOT_SHIFTED = 0x40000000, 0x10000
 """Powers of two that IMAD prints as .SHL: up to the first, without the second (measured)."""
 

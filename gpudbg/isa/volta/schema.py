@@ -16,8 +16,8 @@ from construct import BitsInteger, BitStruct, ByteSwapped, Construct, Padding
 
 from ...bits import Field
 from ..bitsets import Bits
-from ..control import NO_YIELD, READ_BARRIER, REUSE, STALL, WAIT_MASK, WRITE_BARRIER
-from .insn import CONTROL_LOW, Control, Instruction
+from ..control import CONTROL_LOW, NO_YIELD, READ_BARRIER, REUSE, STALL, WAIT_MASK, WRITE_BARRIER
+from .insn import Control, Instruction
 from .operands import slots
 from .parts import Core, Member, Sign, Site
 from .spec import Form, site_part, value_lists

@@ -7,8 +7,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ...errors import DecodeError
+from ..control import CONTROL_LOW
 from .decode import decode
-from .insn import CONTROL_LOW, CONTROL_MASK, GROUP_MASK, Control, Instruction
+from .insn import CONTROL_MASK, GROUP_MASK, Control, Instruction
 
 _KEPT = 1 << 16
 GUARD_COLUMN = 19

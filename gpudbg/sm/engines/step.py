@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -25,17 +25,14 @@ from gpudbg.mem.device import DeviceMemory
 from gpudbg.mem.faults import MemoryFault
 from gpudbg.mem.lanes import FULL, U32, U64, bools, first_lane
 from gpudbg.sm import record as rec
-from gpudbg.sm.asynchronous.events import MatricesRead
 from gpudbg.sm.barriers.phase import Arrival
 from gpudbg.sm.barriers.step import arrive, warp_exited
 from gpudbg.sm.convergence import step as convergence
 from gpudbg.sm.device_output import DeviceOutput, Heap
 from gpudbg.sm.divergence import step as divergence
-from gpudbg.sm.engines import tensor_product, wgmma
 from gpudbg.sm.engines.asynchronous import AsyncOps
 from gpudbg.sm.engines.values import Mask, Value, ValueOps, Wide, const32, join, lanes32, lanes64
 from gpudbg.sm.faults import TrapRaised, WarpErrorRaised
-from gpudbg.sm.fragments import Multiplication, Operand, multiplication
 from gpudbg.sm.observer import Observer, Observers
 from gpudbg.sm.record import ACTIVE, CC_INDEX, EXECUTED, PC, PRED, STATUS, UPRED
 from gpudbg.sm.schedule.turns import TURN_POINTS
@@ -45,6 +42,9 @@ from gpudbg.sm.sregs import SregFile
 from gpudbg.sm.state import RZ, UNIFORM_ROWS, ZERO_ROW, Sm, WarpState
 from gpudbg.sm.trap.instructions import TrapPolicy
 from gpudbg.sm.written import Written
+
+if TYPE_CHECKING:
+    from gpudbg.sm.fragments import Multiplication, Operand
 
 PT = 7
 ALWAYS = PRED + PT
@@ -603,6 +603,8 @@ class StepEngine(ValueOps, AsyncOps):
             self.store("shared", address, 16, [words[:, n].copy() for n in range(4)])
 
     def matrix_multiply(self, i: Any, shape: Multiplication) -> None:
+        from gpudbg.sm.engines import tensor_product
+
         self._whole_warp(i.op)
         fragments = [self._fragment(operand) for operand in (shape.a, shape.b, shape.c)]
         metadata = scales = None
@@ -622,6 +624,10 @@ class StepEngine(ValueOps, AsyncOps):
         self, i: Any, descriptors: tuple[Wide, Wide], negative: tuple[bool, bool],
         across: tuple[bool, bool], accumulates: Mask,
     ) -> None:  # fmt: skip
+        from gpudbg.sm.asynchronous.events import MatricesRead
+        from gpudbg.sm.engines import wgmma
+        from gpudbg.sm.fragments import multiplication
+
         self._whole_warp(i.op)
         warp = self.warp
         shape = multiplication(i, warp.index)
