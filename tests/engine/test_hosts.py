@@ -16,6 +16,11 @@ from gpudbg.sm.engines.llvm.runtime.library import control_text, library_text, t
 from tests import kernel_cases as kc
 from tests.engine import machines, test_addresses
 
+PRODUCTS = (
+    "hmma.f16.f32.4.24", "hmma.f16.f16.2.25", "hmma.bf16.f32.4.25", "hmma.tf32.f32.2.24",
+    "imma.s8.u8.2.sat", "bmma.xor.1", "dmma.884",
+)  # fmt: skip
+"""Functions whose code differs in kind."""
 HOSTS = {"x86-64-v3": "+avx2,+fma", "x86-64": ""}
 
 
@@ -78,7 +83,8 @@ def test_aarch64_assembles() -> None:
         )
         for full in (True, False)
     ]
-    products = (tensor_text(name, True, False) for name in layout.TENSOR)
+    products = [tensor_text(name, True, False) for name in PRODUCTS]
+    assert set(PRODUCTS) <= set(layout.TENSOR)
     for text in (library_text(False), control_text(), *products, *kernels):
         context = binding.create_context()
         module = binding.parse_assembly(text, context=context)

@@ -42,6 +42,42 @@ def test_addresses_made_from_an_index(name: str, tmp_path: Path) -> None:
     assert sum(exits.values()) <= 2
 
 
+def test_forms_that_look_at_other_lanes(tmp_path: Path) -> None:
+    """MATCH, REDUX, votes, shuffles from one lane, reads of the first lane, choices by what all
+    lanes share."""
+    held = data(3)
+    held[:, 0] = LANES % 5
+    held[:, 1] = 7
+    lines = [
+        "MATCH.ANY R10, R8",
+        "MATCH.ANY.U64 R11, R8",
+        "MATCH.ALL P1, R12, R9",
+        "MATCH.ALL P2, R13, R8",
+        "ISETP.NE.AND P0, PT, R8, 0x2, PT",
+        "@P0 MATCH.ANY R14, R8",
+        "@P0 MATCH.ALL P1, R15, R9",
+        "REDUX.SUM UR4, R16",
+        "REDUX.MIN.S32 UR5, R17",
+        "R2UR UR6, R18",
+        "SHFL.IDX PT, R19, R20, 0x5, 0x1f",
+        "SEL R21, R9, R10, P2",
+        "UISETP.LT.AND UP0, UPT, UR4, UR5, UPT",
+        "USEL UR7, UR4, UR5, UP0",
+        "USEL UR8, UR4, UR5, !UP0",
+        "UPOPC UR9, UR7",
+        "UFLO.U32 UR10, UR8",
+        "MOV R22, UR7",
+        "MOV R23, UR8",
+        "MOV R24, UR9",
+        "MOV R25, UR10",
+        "@UP0 UIADD3 UR7, UR7, UR6, URZ",
+        "MOV R26, UR7",
+        "SEL R27, R9, R10, P1",
+    ]
+    exits = agree(lines, held, "sm_80", tmp_path, times=2)
+    assert not set(exits) & {"MATCH", "REDUX", "R2UR", "SHFL", "USEL", "UPOPC", "UFLO"}, exits
+
+
 @pytest.mark.parametrize("wrong", [None, 1 << 20, 8])
 def test_rows_of_matrices(wrong: int | None, tmp_path: Path) -> None:
     """STSM and LDSM, and lanes that give addresses outside or between."""

@@ -61,12 +61,65 @@ def _call(name: str, operands: list[Words], count: int) -> tuple[bool, Words]:
     return done, given[-count:]
 
 
-@pytest.mark.parametrize("name", layout.TENSOR)
-def test_products(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Elements of any size, and addends far above and below the products."""
+FLOATS = [name for name in layout.TENSOR if name.startswith("hmma.")]
+INTEGERS = [
+    "imma.s8.u8.1", "imma.u8.s8.2.sat", "imma.s8.s8.4.sat", "imma.s4.u4.1", "imma.u4.s4.2",
+    "imma.s4.s4.4", "bmma.and.1", "bmma.xor.2", "bmma.and.4", "dmma.884",
+]  # fmt: skip
+
+
+def _integer_text(name: str) -> str:
+    """An instruction that such a function computes."""
+    what, *about = name.split(".")
+    operands = "R8, R4.ROW, R20.COL, R8"
+    if what == "dmma":
+        return "DMMA.884 R8, R4, R6, R8"
+    count = int(about[1] if what == "bmma" else about[2])
+    rows = "8" if count == 1 else "16"
+    if what == "bmma":
+        depth = 128 * max(1, count // 2)
+        return f"BMMA.{rows}8{depth}.{about[0].upper()}.POPC {operands}"
+    depth = 16 * max(1, count // 2) * 8 // int(about[0][1:])
+    kinds = f"{about[0]}.{about[1]}".upper()
+    return f"IMMA.{rows}8{depth}.{kinds}{'.SAT' * name.endswith('.sat')} {operands}"
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+def test_integer_products(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any bits; doubles of any size, subnormal ones among them."""
+    _with_least_effort(monkeypatch)
+    arch = "sm_75" if name.startswith("imma") and ".1" in name else "sm_80"
+    insn = decode(assemble(_integer_text(name), 0, arch), arch)
+    shape = multiplication(insn)
+    assert shape is not None
+    layouts = [operand.layout for operand in (shape.a, shape.b, shape.c)]
+    random = np.random.default_rng(5)
+    for limit in (1 << 32, 1 << 32, 1 << 16):
+        operands = []
+        for held in layouts:
+            assert held is not None
+            words = random.integers(0, limit, (held.registers, 32), dtype=np.uint64)
+            operands.append(words.astype(np.uint32))
+        for held_words in operands if name == "dmma.884" else ():
+            exponents = random.integers(1000, 1050, 32) << 20
+            held_words[1::2] = held_words[1::2] & 0x800FFFFF | exponents
+        operands[2][0, :8] = 0x7FFFFF00 if name != "dmma.884" else 0
+        good, found = _call(name, operands, len(operands[2]))
+        wanted = tensor_product.product(insn.op, insn.m, arch, shape, [list(o) for o in operands])
+        assert good
+        assert np.array_equal(found, np.stack(wanted))
+
+
+def _with_least_effort(monkeypatch: pytest.MonkeyPatch) -> None:
     made = build.object_of
     monkeypatch.setattr(build, "object_of", lambda text, _, passes="none": made(text, 0, passes))
     monkeypatch.setattr(build.library(), "_tensor", {})
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_products(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Elements of any size, and addends far above and below the products."""
+    _with_least_effort(monkeypatch)
     _, kind, result, counted, bits = name.split(".")
     arch = "sm_80" if bits == "24" else "sm_90"
     insn = decode(assemble(TEXTS[f"{kind}.{result}.{counted}"], 0, arch), arch)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from gpudbg.sm import record as rec
-from gpudbg.sm.convergence.groups import CONVERGING, READY
+from gpudbg.sm.convergence.groups import CONVERGING, READY, YIELDED
 from gpudbg.sm.convergence.kept import STATE_CODE, WAITS_FOR
 from gpudbg.sm.divergence.compiled import REFUSED
 from gpudbg.sm.engines.llvm import layout
@@ -20,7 +20,7 @@ from gpudbg.sm.engines.llvm.runtime.control import ControlEntry, ControlFunction
 from gpudbg.sm.record import FIELDS
 from gpudbg.sm.residency import arena
 
-_READY, _CONVERGING = STATE_CODE[READY], STATE_CODE[CONVERGING]
+_READY, _CONVERGING, _YIELDED = (STATE_CODE[name] for name in (READY, CONVERGING, YIELDED))
 _HOLDERS, _MEMBERS, _WAITING = 4, 8, 12
 """Offsets in an activation, behind its number."""
 _BYTES = 16
@@ -31,7 +31,7 @@ def group_functions() -> list[str]:
     """The functions, and those they call."""
     return [
         _remove(), _release(), _settle(), _sweep(), _pick(), _open(), _leave(), _split(),
-        _converge(), _end(),
+        _converge(), _end(), _yield(),
     ]  # fmt: skip
 
 
@@ -380,6 +380,53 @@ def _end() -> str:
     _go_on(f)
     arguments = "ptr %rec, i32 %lanes, i64 %next"
     return f.close(f"define i64 @{layout.symbol('groups.end')}({arguments})")
+
+
+def _yield() -> str:
+    """YIELD, NANOSLEEP: others run, if there are any.
+
+    Where nobody is ready, and somebody waits at a BSYNC only for lanes that yield, the step engine
+    counts how often (`groups.PATIENCE`).
+    """
+    f = ControlFunction()
+    lanes, following = f.integer(32, "%lanes"), f.integer(64, "%next")
+    _refuses_apart(f, "i64", REFUSED)
+    with f.returning(f.warp["depth"].equals(0)):
+        f.ret("i64", following)
+    rest = f.warp["active"] & ~lanes
+    alone = (rest | f.warp["ready"]).equals(0)
+    idle = f.variable(32, lanes)
+    with _each(f, "depth") as at:
+        entry = f.warp.entry(at)
+        with f.when((entry.kind & 255).equals(_YIELDED)):
+            idle.set(idle.get() | entry.mask)
+    others, stuck = idle.get(), f.variable(32, 0)
+    with _each(f, "depth") as at:
+        waits, number = _waits_for(f.warp.entry(at))
+        with f.when(waits):
+            held = _activation(f, number)
+            lacks = held.load(32, _MEMBERS) & ~held.load(32, _WAITING) & ~others
+            with f.when(lacks.equals(0)):
+                stuck.set(1)
+    with f.returning(alone & stuck.get().differs(0)):
+        f.ret("i64", REFUSED)
+    _append(f, _YIELDED, lanes, following)
+    with f.when(rest.differs(0)):
+        _park(f, rest, following)
+    with f.when(alone):
+        _wake_first(f)
+    _go_on(f)
+    return f.close(f"define i64 @{layout.symbol('groups.yield')}(ptr %rec, i32 %lanes, i64 %next)")
+
+
+def _wake_first(f: ControlFunction) -> None:
+    """The group that has yielded for longest is ready."""
+    with _each(f, "depth") as at:
+        entry = f.warp.entry(at)
+        first = (entry.kind & 255).equals(_YIELDED) & f.warp["ready"].equals(0)
+        with f.when(first):
+            entry.store(32, _READY)
+            f.warp["ready"] = f.warp["ready"] + 1
 
 
 def _count_out(f: ControlFunction, cta: TypedPointer, lanes: Int) -> None:

@@ -186,15 +186,29 @@ SUMS: Final = ("U32", "S32", "F32")
 """Types of ADD to shared memory that has a version without result."""
 
 
-GROUPS: Final = tuple(f"groups.{name}" for name in ("open", "leave", "split", "converge", "end"))
+GROUPS: Final = tuple(
+    f"groups.{name}" for name in ("open", "leave", "split", "converge", "end", "yield")
+)
 """Control flow of lanes with pcs of their own (`gpudbg.sm.convergence.compiled`)."""
 
 
-TENSOR: Final = tuple(
-    f"hmma.{kinds}.{count}.{bits}"
-    for kinds in ("f16.f32", "f16.f16", "bf16.f32", "tf32.f32")
-    for count in (2, 4)
-    for bits in (24, 25)
+TENSOR: Final = (
+    *(
+        f"hmma.{kinds}.{count}.{bits}"
+        for kinds in ("f16.f32", "f16.f16", "bf16.f32", "tf32.f32")
+        for count in (2, 4)
+        for bits in (24, 25)
+    ),
+    *(
+        f"imma.{a}{bits}.{b}{bits}.{count}{saturates}"
+        for bits in (8, 4)
+        for a in "su"
+        for b in "su"
+        for count in (1, 2, 4)
+        for saturates in ("", ".sat")
+    ),
+    *(f"bmma.{operation}.{count}" for operation in ("and", "xor") for count in (1, 2, 4)),
+    "dmma.884",
 )
 """Products of matrices (`gpudbg.sm.engines.llvm.runtime.tensor`).  Each is built when code that
 calls it is first made; until then its place in the table is empty."""

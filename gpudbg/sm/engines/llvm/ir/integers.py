@@ -108,14 +108,18 @@ class Integers:
         if values.uniform(a, b):
             left, right = values.scalar(a, bits), values.scalar(b, bits)
             truth = self.ir.op(f"icmp {what} i{bits} {left}, {right}")
-            return Msk(bits=self.ir.op(f"sext i1 {truth} to i32"))
+            return Msk(bits=self.ir.op(f"sext i1 {truth} to i32"), truth=truth)
         right = values.bare(b, bits)
         return Msk(self.ir.op(f"icmp {what} {values.whole(a, bits)}, {right}"))
 
     def _masks(self, what: str, a: Mask, b: Mask) -> Mask:
         values = self.values
         if (isinstance(a, int) or a.bits) and (isinstance(b, int) or b.bits):
-            return Msk(bits=self.ir.op(f"{what} i32 {values.mask_bits(a)}, {values.mask_bits(b)}"))
+            truth = ""
+            if isinstance(a, Msk) and isinstance(b, Msk) and a.truth and b.truth:
+                truth = self.ir.op(f"{what} i1 {a.truth}, {b.truth}")
+            bits = self.ir.op(f"{what} i32 {values.mask_bits(a)}, {values.mask_bits(b)}")
+            return Msk(bits=bits, truth=truth)
         left, right = values.mask_lanes(a), values.mask_lanes(b)
         return Msk(self.ir.op(f"{what} <32 x i1> {left}, {right}"))
 
@@ -156,7 +160,8 @@ class Integers:
         if isinstance(a, int):
             return a ^ FULL
         if a.bits:
-            return Msk(bits=self._opposite(a.bits, "i32", "-1"))
+            truth = self._opposite(a.truth, "i1", "true") if a.truth else ""
+            return Msk(bits=self._opposite(a.bits, "i32", "-1"), truth=truth)
         return Msk(self._opposite(a.lanes, "<32 x i1>", "splat (i1 true)"))
 
     def _opposite(self, ref: str, kind: str, ones: str) -> str:
@@ -268,6 +273,9 @@ class Integers:
             return a if c & FULL else b
         if isinstance(a, int) and isinstance(b, int) and not (a ^ b) & (1 << bits) - 1:
             return a
+        if isinstance(c, Msk) and c.truth and self.values.uniform(a, b):
+            pair = f"i{bits} {self.values.scalar(a, bits)}, i{bits} {self.values.scalar(b, bits)}"
+            return Val(bits, self.ir.op(f"select i1 {c.truth}, {pair}"), UNIFORM)
         chosen = self.values.mask_lanes(c)
         left, right = self.values.whole(a, bits), self.values.whole(b, bits)
         return Val(bits, self.ir.op(f"select <32 x i1> {chosen}, {left}, {right}"))
@@ -276,7 +284,10 @@ class Integers:
         return self._pick(c, a, b, 32)
 
     def _one(self, what: str, a: Num, extra: str = "") -> Val:
-        """An intrinsic of one operand; uniform values are spread: such code is rare."""
+        """An intrinsic of one operand."""
+        if isinstance(a, Val) and a.shape is UNIFORM:
+            what = f"call i32 @llvm.{what}.i32(i32 {self.values.scalar(a, 32)}{extra})"
+            return Val(32, self.ir.op(what), UNIFORM)
         return Val(
             32,
             self.ir.op(f"call <32 x i32> @llvm.{what}.v32i32({self.values.whole(a, 32)}{extra})"),

@@ -65,13 +65,17 @@ class Val:
 
 
 class Msk:
-    """32 lanes of bool; `lanes` is a `<32 x i1>`, `bits` an i32; one of them is there."""
+    """32 lanes of bool; `lanes` is a `<32 x i1>`, `bits` an i32; one of them is there.
 
-    __slots__ = ("bits", "lanes")
+    `truth`: where all lanes are known to be the same, an i1.
+    """
 
-    def __init__(self, lanes: str = "", bits: str = "") -> None:
+    __slots__ = ("bits", "lanes", "truth")
+
+    def __init__(self, lanes: str = "", bits: str = "", truth: str = "") -> None:
         self.lanes = lanes
         self.bits = bits
+        self.truth = truth
 
 
 Num = Val | int
@@ -85,7 +89,7 @@ def varying(a: Num) -> TypeGuard[Val]:
 
 def copy_of(mask: Mask) -> Mask:
     """The mask in the forms it has now: later ones may not be known on this path."""
-    return mask if isinstance(mask, int) else Msk(mask.lanes, mask.bits)
+    return mask if isinstance(mask, int) else Msk(mask.lanes, mask.bits, mask.truth)
 
 
 def alike(a: Mask, b: Mask) -> bool:

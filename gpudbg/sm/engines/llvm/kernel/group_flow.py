@@ -336,8 +336,12 @@ class GroupFlow:
             self.ir.unless(self.ir.op(f"icmp eq i32 {lanes}, 0"), falls)
         ir = self.ir
         waits = ir.op(f"or i32 {ir.get('i32', '%rec', DEPTH)}, {ir.get('i32', '%rec', APART)}")
-        self.exits.bail_unless(ir.op(f"icmp eq i32 {waits}, 0"))
-        self._end(falls)
+        others = ir.fresh("yield")
+        ir.choose(ir.op(f"icmp eq i32 {waits}, 0"), falls, others, LIKELY)
+        with ir.aside():
+            ir.label(others)
+            self._moved("groups.yield", f"i32 {lanes}")
+        self.cursor.ended = True
 
     # ---- CTA barriers --------------------------------------------------------------------
 

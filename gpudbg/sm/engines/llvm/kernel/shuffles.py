@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.integers import Integers
-from gpudbg.sm.engines.llvm.ir.values import Num, Val, Values
+from gpudbg.sm.engines.llvm.ir.values import UNIFORM, Num, Val, Values
 from gpudbg.sm.engines.llvm.kernel.registers import Registers
 from gpudbg.sm.engines.llvm.kernel.runtime_calls import RuntimeCalls
 
@@ -35,6 +35,14 @@ class Shuffles:
         runtime = self.runtime
         if self.values.uniform(a):
             return a
+        if isinstance(lane, int) or self.values.uniform(lane):
+            number = self.values.scalar(lane, 32)
+            if isinstance(lane, int):
+                number = str(lane & 31)
+            else:
+                number = self.ir.op(f"and i32 {number}, 31")
+            what = f"extractelement {self.values.whole(a, 32)}, i32 {number}"
+            return Val(32, self.ir.op(what), UNIFORM)
         known = self.ints.lane_numbers.get(lane) if isinstance(lane, Val) else None
         if known is not None:
             picks = ", ".join(f"i32 {n & 31}" for n in known)

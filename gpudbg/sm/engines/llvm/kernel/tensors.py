@@ -80,23 +80,19 @@ class Tensors:
     def matrix_multiply(self, i: Any, shape: Multiplication) -> None:
         """D = A * B + C of the warp's fragments."""
         self._whole_warp()
-        signs = any(o.negative or o.absolute for o in (shape.a, shape.b, shape.c))
-        plain = shape.step < 0 and not (signs or shape.sparse) and shape.result == shape.addend
-        if i.op != "HMMA" or not plain or (shape.m, shape.n) != (16, 8):
-            raise Slow(f"{i.op}.{'.'.join(i.m)}")
-        kind, result = shape.kinds[0].lower(), shape.result.lower()
-        count = shape.k // (2 if kind == "tf32" else 4)
-        name = f"hmma.{kind}.{result}.{count}.{24 if age(i.arch)[0] < 90 else 25}"
+        name = _function_of(i, shape)
         if name not in layout.TENSOR:
             raise Slow(f"{i.op}.{'.'.join(i.m)}")
-        words = 2 if result == "f16" else 4
+        counts = [
+            0 if o.layout is None else o.layout.registers for o in (shape.a, shape.b, shape.c)
+        ]
         rows = []
-        for operand, registers in ((shape.a, count), (shape.b, count // 2), (shape.c, words)):
+        for operand, count in zip((shape.a, shape.b, shape.c), counts, strict=True):
             first = operand.register
-            for n in range(registers):
+            for n in range(count):
                 value = 0 if first == RZ else self.registers.reg(first + n)
                 rows.append(self.runtime.row_of(value, 32))
-        goals = [self.runtime.new_row() for _ in range(words)]
+        goals = [self.runtime.new_row() for _ in range(counts[2])]
         listed = ", ".join(f"ptr {row}" for row in (*rows, *goals))
         target = self.runtime.function(name)
         self.exits.bail_unless(self.ir.op(f"call i1 {target}({listed})"))
@@ -104,3 +100,24 @@ class Tensors:
             for n, row in enumerate(goals):
                 value = Val(32, self.ir.get("<32 x i32>", row, 0, 64))
                 self.registers.reg_write(shape.d.register + n, value)
+
+
+def _function_of(i: Any, shape: Multiplication) -> str:
+    """The function of the library that computes a product, as it would be called."""
+    signs = any(o.negative or o.absolute for o in (shape.a, shape.b, shape.c))
+    if shape.step >= 0 or signs or shape.sparse or shape.result != shape.addend or shape.n != 8:
+        return ""
+    kinds = [kind.lower() for kind in shape.kinds]
+    assert shape.a.layout is not None
+    count = shape.a.layout.registers
+    match i.op:
+        case "HMMA" if shape.m == 16:
+            bits = 24 if age(i.arch)[0] < 90 else 25
+            return f"hmma.{kinds[0]}.{shape.result.lower()}.{count}.{bits}"
+        case "IMMA":
+            return f"imma.{kinds[0]}.{kinds[1]}.{count}{'.sat' * ('SAT' in i.m)}"
+        case "BMMA":
+            return f"bmma.{'xor' if 'XOR' in i.m else 'and'}.{count}"
+        case "DMMA" if (shape.m, shape.k) == (8, 4):
+            return "dmma.884"
+    return ""

@@ -122,10 +122,11 @@ class UniformRegisters:
             ir = self.ir
             held = ir.get("i32", "%rec", UPRED + 4 * index)
             moved = ir.op(f"lshr i32 {held}, {self._lane(self.cursor.active)}")
-            every = ir.op(f"sext i1 {ir.op(f'trunc i32 {moved} to i1')} to i32")
+            truth = ir.op(f"trunc i32 {moved} to i1")
+            every = ir.op(f"sext i1 {truth} to i32")
             apart = ir.op(f"xor i32 {every}, {held}")
             self._in_all(ir.op(f"xor i32 {apart}, -1"))
-            found = now.upreds[index] = Msk(bits=every)
+            found = now.upreds[index] = Msk(bits=every, truth=truth)
         return found
 
     def upred_write(self, index: int, value: Mask) -> None:
@@ -134,9 +135,12 @@ class UniformRegisters:
         assert index in self._written.uniform_predicates
         ir, cursor, now = self.ir, self.cursor, self._state.now
         old = self.upred(index) if cursor.guarded else 0
-        if not (isinstance(value, int) and value & FULL in (0, FULL)):
+        if isinstance(value, Msk) and value.truth:
+            value = Msk(bits=self.values.mask_bits(value), truth=value.truth)
+        elif not (isinstance(value, int) and value & FULL in (0, FULL)):
             moved = ir.op(f"lshr i32 {self.values.mask_bits(value)}, {self._lane(cursor.exec)}")
-            value = Msk(bits=ir.op(f"sext i1 {ir.op(f'trunc i32 {moved} to i1')} to i32"))
+            truth = ir.op(f"trunc i32 {moved} to i1")
+            value = Msk(bits=ir.op(f"sext i1 {truth} to i32"), truth=truth)
         if cursor.guarded:
             pair = f"i32 {self.values.mask_bits(value)}, i32 {self.values.mask_bits(old)}"
             value = Msk(bits=ir.op(f"select i1 {self._executes()}, {pair}"))

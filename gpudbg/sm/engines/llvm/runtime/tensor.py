@@ -98,7 +98,7 @@ SHAPES: Final = {
     for shape in (ProductShape(element, result, registers, bits),)
 }
 """Of sm_75 to sm_89, and of sm_90 and later."""
-assert set(SHAPES) <= set(layout.TENSOR)
+assert {name for name in layout.TENSOR if name.startswith("hmma.")} == set(SHAPES)
 
 
 def float_product(name: str, half_conversions: bool, directed: bool) -> str:
@@ -111,17 +111,11 @@ def float_product(name: str, half_conversions: bool, directed: bool) -> str:
     return _Product(SHAPES[name], half_conversions, directed).text()
 
 
-class _Product:
-    """The body of one function."""
+class Chunked:
+    """Statements on eight lanes."""
 
-    def __init__(self, shape: ProductShape, half_conversions: bool, directed: bool) -> None:
-        self.shape, self.element = shape, ELEMENTS[shape.element]
-        self.half = shape.result == "f16"
-        self._half_conversions = half_conversions
-        self._cuts = directed and not self.half
+    def __init__(self) -> None:
         self.ir = Builder()
-        self._bad: list[tuple[str, str]] = []
-        self._seen = ("", "")
 
     def _map(self, kind: str, what: str, a: str, b: str) -> str:
         return self.ir.op(f"{what} {kind} {a}, {b}")
@@ -139,6 +133,35 @@ class _Product:
         """Lanes of two vectors by number."""
         picks = ", ".join(f"i32 {n}" for n in lanes)
         return self.ir.op(f"shufflevector {kind} {a}, {kind} {b}, <{len(lanes)} x i32> <{picks}>")
+
+    def _strided(self, chunks: list[str], kind: str = F32) -> list[str]:
+        """Of a whole vector in four parts, for each j the lanes j, j + 8, j + 16, j + 24, twice."""
+        low, high = [0, 8, 1, 9, 4, 12, 5, 13], [2, 10, 3, 11, 6, 14, 7, 15]
+        pairs = [
+            [self._picked(kind, chunks[n], chunks[n + 1], order) for n in (0, 2)]
+            for order in (low, high)
+        ]
+        first, second = [0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15]
+        four = [
+            self._picked(kind, pair[0], pair[1], order)
+            for pair in pairs
+            for order in (first, second)
+        ]
+        lower, upper = [0, 1, 2, 3, 0, 1, 2, 3], [4, 5, 6, 7, 4, 5, 6, 7]
+        return [self._picked(kind, v, "poison", order) for order in (lower, upper) for v in four]
+
+
+class _Product(Chunked):
+    """The body of one function."""
+
+    def __init__(self, shape: ProductShape, half_conversions: bool, directed: bool) -> None:
+        super().__init__()
+        self.shape, self.element = shape, ELEMENTS[shape.element]
+        self.half = shape.result == "f16"
+        self._half_conversions = half_conversions
+        self._cuts = directed and not self.half
+        self._bad: list[tuple[str, str]] = []
+        self._seen = ("", "")
 
     # ---- exponents -----------------------------------------------------------------------
 
@@ -267,21 +290,6 @@ class _Product:
         return [
             self._strided([chunk[half] for chunk in chunks]) for half in range(self.element.each)
         ]
-
-    def _strided(self, chunks: list[str]) -> list[str]:
-        low, high = [0, 8, 1, 9, 4, 12, 5, 13], [2, 10, 3, 11, 6, 14, 7, 15]
-        pairs = [
-            [self._picked(F32, chunks[n], chunks[n + 1], order) for n in (0, 2)]
-            for order in (low, high)
-        ]
-        first, second = [0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15]
-        four = [
-            self._picked(F32, pair[0], pair[1], order)
-            for pair in pairs
-            for order in (first, second)
-        ]
-        lower, upper = [0, 1, 2, 3, 0, 1, 2, 3], [4, 5, 6, 7, 4, 5, 6, 7]
-        return [self._picked(F32, v, "poison", order) for order in (lower, upper) for v in four]
 
     # ---- sums ----------------------------------------------------------------------------
 
