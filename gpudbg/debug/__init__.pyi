@@ -40,7 +40,6 @@ from .story_files import story_of as story_of
 from .story_files import summary as summary
 from .symbols import Line as Line
 from .symbols import as_written as as_written
-from .symbols import signature as signature
 from .warp_paths import Path as Path
 from .warp_paths import letters as letters
 from .warp_paths import paths as paths

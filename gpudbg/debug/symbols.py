@@ -21,8 +21,8 @@ from gpudbg.debug.stops.records import CallSite
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
 from gpudbg.formats.names import plain_name
+from gpudbg.symbols.function_names import readable
 from gpudbg.symbols.listing import CodeLine, code_line, section_pcs
-from gpudbg.symbols.mangled import function_name
 from gpudbg.symbols.variable_types import source_name
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ class Symbols:
         found = self.image.function_at(pc)
         labels = [c.function for c in (row.inlined if row else ())]
         labels += [found[0].label] if found else []
-        return tuple(signature(label) for label in labels)
+        return tuple(readable(label) for label in labels)
 
     def place(self, pc: int) -> CodePlace:
         """The source place of a pc as data."""
@@ -493,11 +493,6 @@ class Symbols:
         low = max(i - before, 0)
         found = (self.instruction(p) for p in self._starts[low : i + after + 1])
         return [line for line in found if line is not None]
-
-
-def signature(label: str) -> str:
-    """A function as C++ has it, with its parameters where its label tells them."""
-    return function_name(label) or plain_name(label)
 
 
 def as_written(file: str) -> str:

@@ -1,2 +1,3 @@
+from .function_names import readable as readable
 from .listing import CodeLine as CodeLine
 from .listing import control_words as control_words

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from gpudbg.formats.names import plain_name
-from gpudbg.symbols.mangled import function_name
+from gpudbg.symbols.mangled import MAX_LENGTH, function_name
 
 _CLOSING = {"(": ")", "<": ">", "[": "]", "{": "}"}
 _SPELLINGS = {
@@ -108,6 +108,8 @@ def _types(text: str) -> tuple[str, ...]:
 def written_name(text: str) -> FunctionName | None:
     """A name as a person writes it; None where it is not one of a function."""
     text = text.strip().strip("'").strip().removeprefix("::")
+    if len(text) > MAX_LENGTH:
+        return None  # as labels so long are not read: looking at brackets takes the square of it
     parameters = None
     m = re.fullmatch(r"(.*[^\s:])\s*(\(.*\))\s*(const)?\s*", text, re.DOTALL)
     if m is not None and not m[1].endswith("operator"):

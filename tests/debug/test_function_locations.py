@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import gpudbg
 from gpudbg.cli import main
 from gpudbg.errors import CommandError
-from gpudbg.symbols.function_names import named_by, readable
+from gpudbg.symbols.function_names import named_by, readable, written_name
 from tests.narrowing import there
 
 CUBIN = Path(__file__).parent / "data" / "names.cubin"
@@ -116,3 +116,9 @@ def test_very_deep_labels_end(piece: str) -> None:
     assert isinstance(readable("_Z1f" + piece * 20_000), str)
     assert named_by("_Z1f" + piece * 20_000, "zz") in (True, False)
     assert named_by("_Z1fv", piece * 20_000) in (True, False)
+
+
+def test_a_long_text_is_no_name() -> None:
+    """Looking for its brackets would take the square of its length: 47 s for this one."""
+    assert written_name("(" * 20_000 + "c[$F4][c[1]]" + ")" * 20_000) is None
+    assert written_name("f(" + "int, " * 100 + "int)") is not None

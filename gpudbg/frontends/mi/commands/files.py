@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from gpudbg.debug import as_written, signature
+from gpudbg.debug import as_written
 from gpudbg.errors import CommandError
 from gpudbg.frontends.mi import shown
 from gpudbg.frontends.mi.commands.data import readable
@@ -14,6 +14,7 @@ from gpudbg.frontends.mi.parser import MiError, take_options
 from gpudbg.frontends.mi.records import Pairs
 from gpudbg.patterns import user_pattern
 from gpudbg.symbols import CodeLine
+from gpudbg.symbols import readable as function_text
 
 if TYPE_CHECKING:
     from gpudbg.debug import DebugSession
@@ -124,7 +125,10 @@ def info_functions(call: MiCall) -> Fields:
     for fn in session.program.functions.values():
         pc = session.symbols.layout.first(session.symbols.image.address_in(fn.section, fn.offset))
         line = session.symbols.line(pc)
-        name, kind = signature(fn.label), "__global__" if fn.is_kernel else "__device__"
+        name, kind = (
+            function_text(fn.label),
+            "__global__" if fn.is_kernel else "__device__",
+        )
         if line is None and session.symbols.has_lines and not wanted.nondebug:
             continue
         if not wanted.take(name, kind):
