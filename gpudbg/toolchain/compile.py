@@ -31,6 +31,7 @@ from gpudbg.toolchain.hostfiles import (
     Files,
     fewer_instances,
     folders_of,
+    with_deduced,
 )
 from gpudbg.toolchain.hostproject import advice, kernel_files
 from gpudbg.toolchain.installed import INSTALL, find_nvrtc, runtime_headers
@@ -316,6 +317,14 @@ def _compiled(
         while cubin is None and instances:
             instances = fewer_instances(instances, log)
             cubin, log = nvrtc.compile(host.device, name, words, headers, instances)
+        if cubin is not None:
+            deduced = with_deduced(
+                host,
+                host.device,
+                instances,
+                lambda main, of: nvrtc.compile(main, name, words, headers, of),
+            )
+            cubin, log = deduced or (cubin, log)
     left_out = ""
     if cubin is None:
         cubin, log, left_out = _without_host(nvrtc, text, name, options)

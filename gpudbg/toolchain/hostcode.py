@@ -15,6 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
+from gpudbg.toolchain.deduction import Deduced, deduce
+
 _TOKEN = re.compile(
     r"""
     (?P<directive>^[ \t]*\#(?:\\\r?\n|/\*.*?\*/|[^\n])*)
@@ -59,6 +61,7 @@ class HostCode:
         declarations: (start, end) of what else stands at namespace level and has no word that
             makes it one for the device: types, variables, prototypes; offsets into the text.
         extents: (start, end) of each host function.
+        deduced: what makes the compiler deduce the template arguments that launches leave out.
     """
 
     device: str
@@ -67,6 +70,7 @@ class HostCode:
     instances: tuple[str, ...] = ()
     declarations: tuple[tuple[int, int], ...] = ()
     extents: tuple[tuple[int, int], ...] = ()
+    deduced: Deduced = field(default_factory=Deduced)
 
 
 @dataclass(slots=True)
@@ -210,6 +214,7 @@ def split(text: str, device_words: AbstractSet[str] = frozenset()) -> HostCode:
         _instances(tokens, reader.found),
         tuple(reader.declared),
         extents,
+        deduce(text, tokens, reader.found),
     )
 
 

@@ -64,6 +64,8 @@ MAX_BYTES = 32 << 20
 
 Compile = Callable[[str, Mapping[str, str], Sequence[str]], tuple[bytes | None, str]]
 """(main text, headers by name, template instances) → the cubin or None, and the log."""
+CompileInstances = Callable[[str, Sequence[str]], tuple[bytes | None, str]]
+"""The same with the headers known."""
 
 
 @dataclass(slots=True)
@@ -193,12 +195,23 @@ class Files:
             main = self.files[self.name].shown()
             made, log = compile_(main, headers, instances)
             if made is not None:
-                return made, log
+                return self._deduced(main, headers, instances, compile_) or (made, log)
             if not self._mend(log):
                 if not instances:
                     return None, log
                 instances = fewer_instances(instances, log)
         return None, log
+
+    def _deduced(
+        self,
+        main: str,
+        headers: Mapping[str, str],
+        instances: Sequence[str],
+        compile_: Compile,
+    ) -> tuple[bytes, str] | None:
+        """As `with_deduced`."""
+        host = self.files[self.name].host
+        return with_deduced(host, main, instances, lambda text, of: compile_(text, headers, of))
 
     def _mend(self, log: str) -> bool:
         """Take out what `log` complains about; whether anything could be."""
@@ -282,6 +295,22 @@ def fewer_instances(instances: Sequence[str], log: str) -> tuple[str, ...]:
     """Those that the compiler did not complain of; none where it complained of none by name."""
     refused = {" ".join(name.split()) for name in _INSTANCE.findall(log)}
     return tuple(n for n in instances if " ".join(n.split()) not in refused) if refused else ()
+
+
+def with_deduced(
+    host: HostCode, text: str, instances: Sequence[str], compile_: CompileInstances
+) -> tuple[bytes, str] | None:
+    """The cubin with the instances that the compiler deduces, too, and the log; None where there
+    is nothing to deduce, or nothing more can be compiled.
+    """
+    asked = (*instances, *host.deduced.instances) if host.deduced.instances else ()
+    while asked:
+        cubin, log = compile_(text + host.deduced.helpers, asked)
+        if cubin is not None:
+            return cubin, log
+        fewer = fewer_instances(asked, log)
+        asked = fewer if len(fewer) < len(asked) else ()
+    return None
 
 
 def _read(path: str) -> str:

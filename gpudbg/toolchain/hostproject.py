@@ -90,7 +90,21 @@ def advice(name: str, log: str) -> str:
         out.append(f"-I FOLDER says where {', '.join(headers)} lies")
     if not headers and _UNDEFINED.search(log) and (by := _includers(name)):
         out.append(f"{by[0]} includes this file: open that one")
+    if _texture_references(name):
+        out.append(
+            "texture references (`texture<float, 2> tex;`) went with CUDA 12, which compiles this: "
+            "pass a cudaTextureObject_t, or open a cubin of an older nvcc"
+        )
     return "; ".join(out)
+
+
+def _texture_references(name: str) -> bool:
+    """Whether a file declares texture references at the begin of a line."""
+    try:
+        text = Path(name).read_bytes()[:MAX_BYTES].decode("utf-8", "replace")
+    except OSError:
+        return False
+    return re.search(r"^[ \t]*(?:static\s+)?texture\s*<", text, re.MULTILINE) is not None
 
 
 def kernel_files(name: str) -> list[str]:

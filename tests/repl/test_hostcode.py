@@ -8,7 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpudbg.formats.cubin import read_cubin
+from gpudbg.formats.names import plain_name
+from gpudbg.toolchain.compile import compile_cuda
 from gpudbg.toolchain.hostcode import device_macros, split, template_kernels
+from gpudbg.toolchain.options import CompileOptions
 
 WHOLE = """\
 #include <vector>
@@ -198,3 +202,65 @@ int main() {
     doubled = "".join(f"const int c{n + 1} = c{n} + c{n};" for n in range(60))
     text = f"void f() {{ const int c0 = 1; {doubled} k<c60><<<1, 1>>>(); }}"
     assert len(split(text).instances[0]) < 50000
+
+
+DEDUCED = """
+template <typename T, int N> struct Times {
+    __device__ T operator()(T a) const { return a * N; }
+};
+template <typename T, typename F>
+__global__ void __launch_bounds__(64) apply(T *out, const T *in, int n, F f) {
+    int i = threadIdx.x;
+    if (i < n) out[i] = f(in[i]);
+}
+template <typename T> __global__ void scale(T *x, T by) { x[threadIdx.x] *= by; }
+template <int B, typename T> __global__ void pick(const T *x, T *o) { *o = x[B]; }
+template <typename... Ts> __global__ void many(Ts... all) {}
+namespace ns { template <typename T> __global__ void inside(T *x) { *x = 0; } }
+void run(float *d, unsigned int n) {
+    double *e = nullptr, *f = e;
+    float small[4];
+    auto g = d;
+    apply<<<1, 32>>>(d, small, n - 1, Times<float, 3>());
+    scale<<<dim3(1), dim3(32), 0, 0>>>(f, 2.0);
+    pick<7><<<1, 1>>>(d, d + 1);
+    pick<7, float><<<1, 1>>>(d, d + 1);
+    scale<<<1, 1>>>(g, 1.0f);
+    scale<<<1, 1>>>(unknown, 1.0f);
+}
+"""
+
+
+def test_what_launches_leave_to_be_deduced() -> None:
+    """Types are those of the host function's declarations; what nobody knows is left out."""
+    found = split(DEDUCED).deduced
+    types = [re.findall(r"decltype\((.*?)\)>::type>", name) for name in found.instances]
+    assert [name.partition("(")[0] for name in found.instances] == [
+        "gpudbg_launch_apply",
+        "gpudbg_launch_scale",
+        "gpudbg_launch_pick<7>",
+    ]
+    assert types[0] == [
+        "gpudbg_lvalue<float *>()",
+        "gpudbg_lvalue<float *>()",
+        "gpudbg_lvalue<unsigned int>() - 1",
+        "Times < float , 3 > ( )",
+    ]
+    assert types[1] == ["gpudbg_lvalue<double *>()", "2.0"]
+    assert "{ return &many<Ts...>; }" in found.helpers
+    assert "inside" not in found.helpers
+
+
+def test_deduced_kernels_compile() -> None:
+    cubin = compile_cuda(
+        DEDUCED.replace("unknown", "nothing"), "deduced.cu", CompileOptions()
+    ).cubin
+    names = {plain_name(name) for name in read_cubin(cubin).kernels}
+    assert names == {"apply<float, Times<float, 3>>", "scale<double>", "pick<7, float>"}
+
+
+@given(st.text(alphabet="<>(),;{}*& \ntTx1", max_size=120))
+def test_any_launch_is_read(text: str) -> None:
+    split(
+        f"template <typename T> __global__ void k(T *x) {{}}\nvoid f() {{ k<<<1, 1>>>({text}); }}"
+    )
