@@ -122,7 +122,7 @@ def _parameters(words: list[str], at: int) -> int | None:
 def _parameter_name(part: list[str]) -> str:
     """`T` of `typename T = float`, `Ts...` of `class... Ts`."""
     head = part[: part.index("=")] if "=" in part else part
-    if len(head) < 2 or not head[-1].isidentifier() or head[0] == "template":
+    if len(head) < 2 or not head[-1].isidentifier():
         return ""
     return head[-1] + ("..." if "." in head else "")
 

@@ -155,7 +155,7 @@ def _outside_groups(words: list[str]) -> list[str]:
     for n, word in enumerate(words):
         before = words[n - 1] if n else ""
         if depth == 0 and word == "<" and before == "template":
-            angle = 1
+            angle += 1
         elif angle and word in "<>":
             angle += 1 if word == "<" else -1
         elif word in _OPEN:

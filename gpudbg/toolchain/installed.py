@@ -15,6 +15,7 @@ _HEADER_PACKAGES = (
     ("cuda_runtime", "cuda_fp16.h"),
     ("cuda_cccl", "nv/target"),
     ("curand", "curand_kernel.h"),
+    ("cuda_nvcc", "crt/mma.h"),
 )
 """Wheels with headers for device code, and one of each."""
 

@@ -259,6 +259,26 @@ def test_deduced_kernels_compile() -> None:
     assert names == {"apply<float, Times<float, 3>>", "scale<double>", "pick<7, float>"}
 
 
+def test_a_template_that_is_a_parameter() -> None:
+    """`main` behind such a kernel is host code, and the launch is deduced, too."""
+    text = """template <typename T> struct Sum { static const T none = T(0); };
+template <typename T, template <typename> class Op = Sum> __global__ void k(T *x) {
+    x[0] = Op<T>::none;
+}
+int main() { int *x; k<<<1, 1>>>(x); }
+"""
+    assert [name for name, _ in split(text).functions] == ["main"]
+    made = compile_cuda(text, "parameter.cu", CompileOptions())
+    assert {plain_name(name) for name in read_cubin(made.cubin).kernels} == {"k<int, Sum>"}
+
+
+def test_headers_of_tensor_cores_are_found() -> None:
+    """`mma.h` includes one of another wheel."""
+    text = "#include <mma.h>\n__global__ void k(nvcuda::wmma::layout_t *x) {}"
+    made = compile_cuda(text, "mma.cu", CompileOptions(arch="sm_80"))
+    assert read_cubin(made.cubin).kernels
+
+
 @given(st.text(alphabet="<>(),;{}*& \ntTx1", max_size=120))
 def test_any_launch_is_read(text: str) -> None:
     split(
