@@ -41,7 +41,7 @@ KPARAM_ANY_BANK = 0x1F000
 UNLIMITED_REGISTERS = 0xFF
 
 
-class Format(NamedTuple):
+class ElfFormat(NamedTuple):
     """What a generation of cubins has in its ELF header, and where counts stand.
 
     Attributes:
@@ -59,16 +59,16 @@ class Format(NamedTuple):
 
 
 _FORMATS = (
-    (100, Format(0x41, 8, 1, False, False)),
-    (90, Format(0x33, 7, 0x81, False, True)),
-    (0, Format(0x33, 7, 0x81, True, True)),
+    (100, ElfFormat(0x41, 8, 1, False, False)),
+    (90, ElfFormat(0x33, 7, 0x81, False, True)),
+    (0, ElfFormat(0x33, 7, 0x81, True, True)),
 )
 """First architecture -> format."""
 _ACCELERATED_90, _ACCELERATED = 0x800, 0x8
 """The flag of sm_90a, and of the `a` variants from sm_100 on."""
 
 
-def format_of(arch: str) -> Format:
+def format_of(arch: str) -> ElfFormat:
     """The format of an architecture's cubins."""
     return next(row for first, row in _FORMATS if age(arch)[0] >= first)
 

@@ -17,7 +17,7 @@ from gpudbg.isa.spa5.decode import NOP_WORD
 from gpudbg.isa.spa5.sched import NEUTRAL_GROUP, pack
 
 
-class Assembled(NamedTuple):
+class AssembledWord(NamedTuple):
     """An instruction word, and the reuse bits that its text has."""
 
     word: int
@@ -25,7 +25,7 @@ class Assembled(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Addresses:
+class AddressRelocations:
     """Relocation types of addresses in code: of calls, and of halves in moves by "lo" and "hi"."""
 
     call: int
@@ -36,7 +36,7 @@ class Family(Protocol):
     """One family, for one architecture."""
 
     layout: CodeLayout
-    addresses: Addresses
+    addresses: AddressRelocations
     relative: frozenset[str]
     """Mnemonics whose number operand is the address they go to."""
     text_align: int
@@ -46,7 +46,7 @@ class Family(Protocol):
 
     def assemble(
         self, text: str, offset: int, control: Control | None, known: int | None
-    ) -> Assembled:
+    ) -> AssembledWord:
         """The word of a text.
 
         Args:
@@ -76,7 +76,7 @@ class Bundles:
     """sm_50 to sm_62: bundles of a control word and three instructions."""
 
     layout = BUNDLES
-    addresses = Addresses(42, {"lo": 43, "hi": 44})
+    addresses = AddressRelocations(42, {"lo": 43, "hi": 44})
     relative = frozenset("BRA CAL PRET PLONGJMP SSY PBK PCNT PEXIT".split())
     text_align = 32
     data_relocations = False
@@ -86,10 +86,10 @@ class Bundles:
 
     def assemble(
         self, text: str, offset: int, control: Control | None, known: int | None
-    ) -> Assembled:
+    ) -> AssembledWord:
         """The word of a text; scheduling bits stand elsewhere."""
         made = assemble_line(text, offset, self._arch)
-        return Assembled(made.word, made.reuse)
+        return AssembledWord(made.word, made.reuse)
 
     def control_of(self, word: int | None) -> Control | None:
         """None: words hold no scheduling bits."""
@@ -126,20 +126,20 @@ class Singles:
         self._arch = arch
         self.data_relocations = age(arch)[0] >= _EXPLICIT_ADDENDS
         call = 75 if age(arch)[0] >= _EXPLICIT_ADDENDS else 58
-        self.addresses = Addresses(call, {"lo": 56, "hi": 57})
+        self.addresses = AddressRelocations(call, {"lo": 56, "hi": 57})
 
     def assemble(
         self, text: str, offset: int, control: Control | None, known: int | None
-    ) -> Assembled:
+    ) -> AssembledWord:
         """The word of a text; `known` gives the bits that the text does not show."""
         bits = control if control is not None else self.control_of(known)
-        wide = None if bits is None else volta.Control.decode(bits.encode())
+        wide = None if bits is None else volta.WideControl.decode(bits.encode())
         word = volta.assemble(text, offset, self._arch, wide, known)
-        return Assembled(word, volta.Control.of(word).reuse)
+        return AssembledWord(word, volta.WideControl.of(word).reuse)
 
     def control_of(self, word: int | None) -> Control | None:
         """Bits 125:105 of the word."""
-        return None if word is None else volta.Control.of(word)
+        return None if word is None else volta.WideControl.of(word)
 
     def padding(self, count: int) -> list[int]:
         """None is needed."""
@@ -147,7 +147,7 @@ class Singles:
 
     def finish(self, word: int, control: Control) -> int:
         """The word with these scheduling bits in place of its own."""
-        return word & ~volta.CONTROL_MASK | volta.Control.decode(control.encode()).bits
+        return word & ~volta.CONTROL_MASK | volta.WideControl.decode(control.encode()).bits
 
     def code(self, words: Sequence[int], groups: Sequence[int]) -> bytes:
         """The words, little-endian; they hold their groups."""

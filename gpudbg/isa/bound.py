@@ -110,7 +110,7 @@ class BoundWideInstruction(_Bound[volta.Instruction]):
     __slots__ = ()
 
     @property
-    def control(self) -> volta.Control:
+    def control(self) -> volta.WideControl:
         """Stall count, yield, scoreboards, wait mask and reuse."""
         return self.insn.control
 

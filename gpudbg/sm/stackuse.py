@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpudbg.architectures import is_wide
+from gpudbg.code_layout import layout_of
 from gpudbg.errors import DecodeError
 from gpudbg.isa.operands import Imm, Reg
 from gpudbg.isa.spa5.decode import decode
@@ -25,13 +26,13 @@ def grows_stack(code: bytes, arch: str, frame_bytes: int) -> bool:
     """
     if is_wide(arch):
         return True
-    taken = 0
-    for offset in range(0, len(code), 8):
+    taken, layout = 0, layout_of(arch)
+    for offset in layout.offsets(len(code)):
         # Only words whose destination field is R1; the byte is cheaper than decoding them all.
-        if code[offset] != STACK_POINTER or offset % 32 == 0:
+        if code[offset] != STACK_POINTER:
             continue
         try:
-            insn = decode(int.from_bytes(code[offset : offset + 8], "little"), arch)
+            insn = decode(layout.word_at(code, offset), arch)
         except DecodeError:
             continue
         step = insn.o.get("b")

@@ -17,7 +17,7 @@ from gpudbg.formats.cubin import read_cubin
 from gpudbg.isa.control import Control
 from gpudbg.isa.family import decode
 from gpudbg.isa.volta import CONTROL_MASK
-from gpudbg.isa.volta import Control as WordControl
+from gpudbg.isa.volta import WideControl as WordControl
 from tests.isa.volta.test_files import ARCHS, cubin
 
 DATA = Path(__file__).parents[1] / "data" / "kernels" / "cubin"

@@ -42,4 +42,5 @@ def test_the_contract_lists_every_module_behind_the_doors() -> None:
     assert {f"gpudbg.debug.{name}" for name in debug} <= behind
     for listing in DOORS:
         package = package_of(listing)
-        assert package in ("gpudbg", "gpudbg.debug") or f"{package}.*" in behind
+        # Frontends import nothing of `isa`, its door included: another contract.
+        assert package in ("gpudbg.isa", "gpudbg.debug") or f"{package}.*" in behind

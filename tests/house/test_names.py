@@ -10,26 +10,14 @@ import gpudbg
 
 ROOT = Path(gpudbg.__file__).parent
 SHARED = """
-Addresses 2
-Assembled 2
-Call 2
-Control 2
 Family 2
 Form 2
-Format 2
 Frame 2
 Instruction 2
 Launch 2
-Line 3
-LogPane 2
-Palette 2
-Part 2
 RegisterFile 2
 Sign 2
 Site 3
-Slot 2
-Table 2
-TimelinePane 2
 Unit 2
 View 2
 """

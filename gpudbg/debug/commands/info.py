@@ -33,7 +33,6 @@ from gpudbg.debug.views import text as views
 from gpudbg.debug.views.format import float_of, float_text, format_bits, parse_int, split_spec
 from gpudbg.errors import CommandError
 from gpudbg.expr.types import VOID
-from gpudbg.sm.policy import POLICIES, Policy
 
 if TYPE_CHECKING:
     from gpudbg.debug.session import DebugSession
@@ -536,6 +535,8 @@ def info_stops(session: DebugSession, argument: str) -> Listing:
 )
 def info_policy(session: DebugSession, argument: str) -> Listing:
     """List policies."""
+    from gpudbg.sm.policy import POLICIES, Policy
+
     word = argument.strip().lower()
     rows = tuple(p for p in POLICIES if word in f"{p.name} {p.rule}".lower())
     if not rows:

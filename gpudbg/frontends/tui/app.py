@@ -45,7 +45,7 @@ from gpudbg.frontends.tui.screens.main import MainScreen
 from gpudbg.frontends.tui.screens.side import SideScreen
 from gpudbg.frontends.tui.seen import Seen
 from gpudbg.frontends.tui.view import ViewOptions
-from gpudbg.frontends.tui.widgets.options import Palette
+from gpudbg.frontends.tui.widgets.options import CommandChooser
 
 if TYPE_CHECKING:
     from gpudbg.debug import DebugSession
@@ -261,7 +261,7 @@ class GpudbgApp(BaseApp):
     def action_command_palette(self) -> None:
         """Everything by name."""
         if not isinstance(self.screen, CommandPalette):
-            self.push_screen(Palette(id="--command-palette"))
+            self.push_screen(CommandChooser(id="--command-palette"))
 
     # ---- screens -----------------------------------------------------------------------
     def open_screen(self, name: str) -> None:

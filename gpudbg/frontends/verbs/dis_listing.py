@@ -25,7 +25,7 @@ from gpudbg.symbols import control_words
 ADDRESS_COLUMNS = 16
 """Columns of `        /*0008*/`."""
 
-Line = narrow_text.Line | wide_text.Line
+Line = narrow_text.NarrowLine | wide_text.WideLine
 
 
 class ListedSection:
@@ -242,6 +242,6 @@ def _row(section: ListedSection, row: Line) -> dict[str, Any]:
         "legal": row.insn is not None,
         "reason": row.error,
     }
-    if isinstance(row, narrow_text.Line):
+    if isinstance(row, narrow_text.NarrowLine):
         out["dual"] = "{" if row.opens else "}" if row.closes else ""
     return out

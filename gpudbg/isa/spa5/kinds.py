@@ -26,7 +26,7 @@ from ..operands import (
     SReg,
 )
 from .sregs import SREG_ALIASES
-from .tables import Table
+from .tables import ValueTable
 
 Reading = tuple[int, int, int]
 
@@ -390,7 +390,7 @@ class SRegKind(Kind):
 class NameKind(Kind):
     """A word from a table (2D, CC.NEU, PR...)."""
 
-    def __init__(self, bits: Bits, table: Table) -> None:
+    def __init__(self, bits: Bits, table: ValueTable) -> None:
         super().__init__(bits)
         self.table = table
         names = list(dict.fromkeys(t for t in table.texts if t))

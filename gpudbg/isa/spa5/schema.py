@@ -23,7 +23,7 @@ from .spec import GUARD, GUARD_NOT, Form
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class BitRange:
     """A named contiguous bit range of a form; `kind` is opcode, guard, operand or modifier."""
 
     name: str
@@ -75,7 +75,7 @@ def named_fields(form: Form) -> Iterator[tuple[str, Bits, str]]:
 
 
 @cache
-def parts(form: Form) -> tuple[Part, ...]:
+def parts(form: Form) -> tuple[BitRange, ...]:
     """The word cut into contiguous named ranges, highest bits first, every bit exactly once.
 
     Bits that several fields share belong to the first; bits of no field are `opcode` where they
@@ -88,12 +88,12 @@ def parts(form: Form) -> tuple[Part, ...]:
     for bit in range(64):
         default = ("opcode", "opcode") if form.mask >> bit & 1 else ("ignored", "ignored")
         owner.setdefault(bit, default)
-    out: list[Part] = []
+    out: list[BitRange] = []
     high = 63
     for bit in range(62, -2, -1):
         if bit < 0 or owner[bit] != owner[high]:
             name, kind = owner[high]
-            out.append(Part(name, Field(high, bit + 1), kind))
+            out.append(BitRange(name, Field(high, bit + 1), kind))
             high = bit
     return tuple(out)
 
@@ -153,7 +153,7 @@ def explain(word: int, arch: str = "sm_50", pc: int = 8) -> Explanation:
     )
 
 
-def _meaning(insn: Instruction, part: Part, pc: int) -> str:
+def _meaning(insn: Instruction, part: BitRange, pc: int) -> str:
     """What a range says, in words."""
     form, word = insn.form, insn.word
     if part.kind == "opcode":

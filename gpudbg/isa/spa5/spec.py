@@ -44,7 +44,7 @@ from ..operands import Operand
 from . import kinds, places
 from .counts import register_count
 from .sregs import SREG_SETS
-from .tables import FLAG_TEXT, LOW_FLAG_TEXT, TABLES, Table, flag
+from .tables import FLAG_TEXT, LOW_FLAG_TEXT, TABLES, ValueTable, flag
 
 ARCHS = NARROW
 GUARD = Bits.parse("18:16")
@@ -80,7 +80,7 @@ class Site:
 
     names: tuple[str, ...]
     bits: Bits
-    table: Table
+    table: ValueTable
 
     def meanings(self, value: int) -> Iterator[tuple[str, str | bool]]:
         """(modifier name, value) pairs for a field value."""
@@ -469,7 +469,7 @@ def _site(token: str) -> Site | str:
         bits = Bits.parse(where.replace("&", "+"))
         shown = TABLES[name or head].texts[1]
         return Site(
-            names, bits, Table(head, ("", "", "", shown), (False, False, False, True), False)
+            names, bits, ValueTable(head, ("", "", "", shown), (False, False, False, True), False)
         )
     found = TABLES.get(name or head) or TABLES.get((name or head).upper())
     if found is None and name.startswith("."):

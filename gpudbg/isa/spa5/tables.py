@@ -17,7 +17,7 @@ FLOAT_COMPARES = "F LT EQ LE GT NE GE NUM NAN LTU EQU LEU GTU NEU GEU T".split()
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ValueTable:
     """Texts and meanings of a field's values; a None text is a reserved value."""
 
     name: str
@@ -30,7 +30,7 @@ class Table:
         return self.texts[value] if value < len(self.texts) else None
 
 
-def table(name: str, line: str) -> Table:
+def table(name: str, line: str) -> ValueTable:
     """Build a table from its line."""
     texts: list[str | None] = []
     values: list[str | bool] = []
@@ -52,13 +52,13 @@ def table(name: str, line: str) -> Table:
             texts.append("")
             values.append(token)
     silent = [v for t, v in zip(texts, values, strict=True) if t == ""]
-    return Table(name, tuple(texts), tuple(values), silent[0] if silent else "")
+    return ValueTable(name, tuple(texts), tuple(values), silent[0] if silent else "")
 
 
-def flag(name: str, shown: str, low: bool = False) -> Table:
+def flag(name: str, shown: str, low: bool = False) -> ValueTable:
     """A one-bit field that prints `shown` when set (`low`: when clear)."""
     texts = (shown, "") if low else ("", shown)
-    return Table(name, texts, (low, not low), False)
+    return ValueTable(name, texts, (low, not low), False)
 
 
 def _pairs(first: str, second: str, silent: str = "") -> str:
@@ -236,7 +236,7 @@ _LINES = {
     "MERGE": "H1_H0 .F32 .MRG_H0 .MRG_H1",
 }
 
-TABLES: dict[str, Table] = {name: table(name, line) for name, line in _LINES.items()}
+TABLES: dict[str, ValueTable] = {name: table(name, line) for name, line in _LINES.items()}
 
 FLAG_TEXT = {
     "cc": ".CC", "x": ".X", "sat": ".SAT", "po": ".PO", "hi": ".HI", "w": ".W", "brev": ".BREV",

@@ -17,7 +17,7 @@ _NO_GUARD = " " * GUARD_COLUMN
 _NO_REUSE = ~REUSE.mask
 
 
-class Line(NamedTuple):
+class NarrowLine(NamedTuple):
     """One instruction of a listing.
 
     `insn` is None for an illegal word, whose `error` says why.  `opens` and `closes` are the
@@ -64,7 +64,7 @@ class Line(NamedTuple):
         return lead + rest + blank + end
 
 
-def lines(code: bytes, arch: str = "sm_50", base: int = 0) -> Iterator[Line]:
+def lines(code: bytes, arch: str = "sm_50", base: int = 0) -> Iterator[NarrowLine]:
     """The instructions of a code section in order; illegal words are lines too."""
     closes = False
     for address, word, group in instructions(code, base):
@@ -74,7 +74,7 @@ def lines(code: bytes, arch: str = "sm_50", base: int = 0) -> Iterator[Line]:
         except DecodeError as problem:
             error = problem.reason
         opens = not closes and Control.decode(group).dual_issue
-        yield Line(address, word, group, insn, error, opens, closes)
+        yield NarrowLine(address, word, group, insn, error, opens, closes)
         closes = opens
 
 

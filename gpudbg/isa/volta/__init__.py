@@ -9,6 +9,6 @@ from __future__ import annotations
 
 from .assemble import assemble, notes_for
 from .decode import ARCHS, decode
-from .insn import CONTROL_MASK, Control, Instruction
+from .insn import CONTROL_MASK, Instruction, WideControl
 
-__all__ = ["ARCHS", "CONTROL_MASK", "Control", "Instruction", "assemble", "decode", "notes_for"]
+__all__ = ["ARCHS", "CONTROL_MASK", "Instruction", "WideControl", "assemble", "decode", "notes_for"]

@@ -19,7 +19,7 @@ from ...errors import AssembleError, DecodeError
 from ..bitsets import Bits
 from ..operands import PT
 from .decode import ARCHS, candidates_of, decode
-from .insn import CONTROL_MASK, Control
+from .insn import CONTROL_MASK, WideControl
 from .parts import Part, Reading
 from .spec import Form
 
@@ -29,7 +29,7 @@ _NOTE = re.compile(r"&(\d{1,4}(?::\d{1,4})?)=(0x[0-9a-fA-F]{1,40}|\d{1,40})")
 _BLANKS = re.compile(r"\s+")
 _ALIASES = {"IMAD": (".MOV", ".IADD", ".SHL")}
 """What nvdisasm adds to a mnemonic for some operands, without bits of its own."""
-NEUTRAL = Control(stall=1, yield_=False)
+NEUTRAL = WideControl(stall=1, yield_=False)
 """One cycle, no barriers, no waits: accepted with every instruction."""
 _GUARD_MASK = 15 << 12
 _OPTIONAL_LIMIT = 4
@@ -84,7 +84,7 @@ def _forms_of(op: str, tables: str) -> tuple[Form, ...]:
 
 
 def assemble(
-    text: str, pc: int, arch: str, control: Control | None = None, like: int | None = None
+    text: str, pc: int, arch: str, control: WideControl | None = None, like: int | None = None
 ) -> int:
     """The word of one instruction, `text` as nvdisasm prints it.
 
@@ -193,7 +193,7 @@ class _Maker:
         pc: int,
         arch: str,
         guard: int,
-        control: Control,
+        control: WideControl,
         notes: Reading,
         like: int | None,
     ) -> None:

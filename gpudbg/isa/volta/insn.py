@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 
-from ..control import CONTROL_LOW, GROUP_BITS
-from ..control import Control as SharedControl
+from ..control import CONTROL_LOW, GROUP_BITS, Control
 from ..operands import PT, Access, Address, CBankAddress, Const, Imm, Name, Operand, Pred, Reg
 from .counts import register_counts
-from .operands import Slot, slots
+from .operands import OperandSlot, slots
 from .spec import Form
 
 _LARGEST_SHIFTED, _NOT_SHIFTED = 0x40000000, 0x10000
@@ -25,7 +24,7 @@ CONTROL_MASK = GROUP_MASK << CONTROL_LOW
 """The scheduling bits of a word."""
 
 
-class Control(SharedControl):
+class WideControl(Control):
     """Scheduling bits of a 128-bit word.
 
     With `yield_` the stall count is what the warp waits at least.  `reuse` holds bits 124:122:
@@ -36,7 +35,7 @@ class Control(SharedControl):
     REUSE_SLOTS = 3
 
     @classmethod
-    def of(cls, word: int) -> Control:
+    def of(cls, word: int) -> WideControl:
         """The scheduling bits of a word."""
         return cls.decode(word >> CONTROL_LOW & GROUP_MASK)
 
@@ -119,9 +118,9 @@ class Instruction:
         return self.guard == (PT, False)
 
     @property
-    def control(self) -> Control:
+    def control(self) -> WideControl:
         """Scheduling bits."""
-        return Control.of(self.word)
+        return WideControl.of(self.word)
 
     @property
     def guard(self) -> tuple[int, bool]:
@@ -209,7 +208,7 @@ _PREDICATE_FILES = {"PR": "predicates", "UPR": "uniform_predicates"}
 
 
 @cache
-def _slots(form: Form, tables: str) -> tuple[Slot, ...]:
+def _slots(form: Form, tables: str) -> tuple[OperandSlot, ...]:
     return slots(form, tables)
 
 

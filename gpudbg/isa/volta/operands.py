@@ -50,14 +50,14 @@ _GROUP_SLOTS = {"R64": "c", "R40": "e"}
 _TESTS = ("pa", "pb", "pc", "pd")
 
 
-class Slot(NamedTuple):
+class OperandSlot(NamedTuple):
     """An operand of a form: its name, and how it is read from a word."""
 
     name: str
     read: Read
 
 
-def slots(form: Form, tables: str) -> tuple[Slot, ...]:
+def slots(form: Form, tables: str) -> tuple[OperandSlot, ...]:
     """The operands of a form in text order, for an architecture's tables."""
     namer = _Namer()
     out = []
@@ -65,7 +65,7 @@ def slots(form: Form, tables: str) -> tuple[Slot, ...]:
     for text in filter(None, form.operands.split(", ")):
         token, *attributes = text.split()
         name = names.get(token) or namer.name(token, attributes)
-        out.append(Slot(name, _operand(token, attributes, tables)))
+        out.append(OperandSlot(name, _operand(token, attributes, tables)))
     return tuple(out)
 
 

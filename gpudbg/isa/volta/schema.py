@@ -17,7 +17,7 @@ from construct import BitsInteger, BitStruct, ByteSwapped, Construct, Padding
 from ...bits import Field
 from ..bitsets import Bits
 from ..control import CONTROL_LOW, NO_YIELD, READ_BARRIER, REUSE, STALL, WAIT_MASK, WRITE_BARRIER
-from .insn import Control, Instruction
+from .insn import Instruction, WideControl
 from .operands import slots
 from .parts import Core, Member, Sign, Site
 from .spec import Form, site_part, value_lists
@@ -238,7 +238,7 @@ def _scheduling(insn: Instruction, of: NamedField) -> str:
     return "sets nothing" if number is None else f"sets SB{number} when {when}"
 
 
-def _reuse(control: Control) -> str:
+def _reuse(control: WideControl) -> str:
     if control.yield_:
         return f"batch code {control.reuse}"
     kept = [str(n) for n in range(control.REUSE_SLOTS) if control.reuse >> n & 1]

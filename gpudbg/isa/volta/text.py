@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ...errors import DecodeError
 from ..control import CONTROL_LOW
 from .decode import decode
-from .insn import CONTROL_MASK, GROUP_MASK, Control, Instruction
+from .insn import CONTROL_MASK, GROUP_MASK, Instruction, WideControl
 
 _KEPT = 1 << 16
 GUARD_COLUMN = 19
@@ -17,11 +17,11 @@ GUARD_COLUMN = 19
 WORD_BYTES = 16
 _HALF = (1 << 64) - 1
 _NO_GUARD = " " * GUARD_COLUMN
-_SILENT = Control().bits
+_SILENT = WideControl().bits
 """The scheduling bits of padding, behind whose text cuobjdump leaves the blank out."""
 
 
-class Line(NamedTuple):
+class WideLine(NamedTuple):
     """One instruction of a listing; `insn` is None for an illegal word, whose `error` says why."""
 
     address: int
@@ -30,9 +30,9 @@ class Line(NamedTuple):
     error: str
 
     @property
-    def control(self) -> Control:
+    def control(self) -> WideControl:
         """The scheduling bits."""
-        return Control.of(self.word)
+        return WideControl.of(self.word)
 
     @property
     def text(self) -> str:
@@ -78,7 +78,7 @@ def _unplaced_body(word: int, arch: str) -> str | None:
     return None if insn.form.relative(insn.tables) else _body(insn.text(), word)
 
 
-def lines(code: bytes, arch: str, base: int = 0) -> Iterator[Line]:
+def lines(code: bytes, arch: str, base: int = 0) -> Iterator[WideLine]:
     """The instructions of a code section in order; illegal words are lines too.
 
     A last word that is cut short is left out.
@@ -90,4 +90,4 @@ def lines(code: bytes, arch: str, base: int = 0) -> Iterator[Line]:
             insn = _decoded(word, arch)
         except DecodeError as problem:
             error = problem.reason
-        yield Line(base + at, word, insn, error)
+        yield WideLine(base + at, word, insn, error)

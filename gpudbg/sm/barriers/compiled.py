@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from gpudbg.code_layout import BUNDLES, SINGLE
 from gpudbg.sm import record as rec
 from gpudbg.sm.engines.llvm.ir.typed import FALSE, TRUE, Int, TypedPointer
 from gpudbg.sm.engines.llvm.runtime.control import ControlFunction
@@ -81,9 +82,11 @@ def _arrive() -> str:
     with f.returning(_slot(f, arena.SPECIAL).load(32).differs(0)):
         f.ret("i1", FALSE)
     by_threads = f.cta.load(64, arena.ALL_THREADS).differs(0)
-    pc = f.warp["pc"] + by_threads.select(f.integer(64, 16), 8)
-    first = (pc & 31).equals(0) & ~by_threads
-    f.warp["pc"] = pc + first.select(f.integer(64, 8), 0)
+    # Barriers count threads where words are of 128 bits (`SINGLE`), warps where they are bundled.
+    width = by_threads.select(f.integer(64, SINGLE.word_bytes), BUNDLES.word_bytes)
+    pc = f.warp["pc"] + width
+    control = (pc & (BUNDLES.bundle_bytes - 1)).equals(0) & ~by_threads
+    f.warp["pc"] = pc + control.select(f.integer(64, BUNDLES.word_bytes), 0)
     slot = _slot(f, arena.ARRIVED)
     lanes = f.ir.op(f"call i32 @llvm.ctpop.i32(i32 {f.warp['active'].ref})")
     arrived = slot.load(32) + by_threads.select(f.integer(32, lanes), 32)

@@ -45,6 +45,24 @@ def push(warp: WarpState, kind: str, target: int) -> None:
     _push(warp, TOKEN_CODE[kind], warp.words[ACTIVE], target)
 
 
+def close_for_trap(warp: WarpState, pc: int) -> None:
+    """Push the token below which lies the stack of the code that a trap handler interrupts."""
+    words = warp.words
+    depth = words[rec.TRAP_DEPTH] = words[DEPTH]
+    warp.set_entry(depth, _TRAP, words[ACTIVE], pc)
+    words[DEPTH] = depth + 1
+
+
+def reopen_after_trap(warp: WarpState) -> None:
+    """The stack is as it was before the trap handler was entered."""
+    warp.words[DEPTH] = warp.words[rec.TRAP_DEPTH]
+
+
+def clear(warp: WarpState) -> None:
+    """Nothing waits any more: the warp ends."""
+    warp.words[DEPTH] = 0
+
+
 def branch(warp: WarpState, next_pc: int, taken: int, target: int) -> int:
     """Lanes of `taken` go to `target`, the other active lanes fall through.
 
@@ -103,7 +121,7 @@ def pop(warp: WarpState, next_pc: int, kind: str, lanes: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ActiveCall:
     """The call that a warp's active lanes are in.
 
     Attributes:
@@ -119,7 +137,7 @@ class Call:
     waiting: dict[int, int]
 
 
-def call_of(warp: WarpState) -> Call | None:
+def call_of(warp: WarpState) -> ActiveCall | None:
     """The innermost call of the active lanes; None in the kernel itself."""
     words, base, step = warp.words, warp.stack_base, warp.stack_step
     found = _find(warp, TOKEN_CODE["RET"], words[ACTIVE])
@@ -136,10 +154,10 @@ def call_of(warp: WarpState) -> Call | None:
             target = int(warp.quads[(base + step * n) // 2 + 1])
             waiting[target] = waiting.get(target, 0) | part
             left &= ~part
-    return Call(entry, lanes, int(warp.quads[place // 2 + 1]), waiting)
+    return ActiveCall(entry, lanes, int(warp.quads[place // 2 + 1]), waiting)
 
 
-def leave_call(warp: WarpState, call: Call) -> None:
+def leave_call(warp: WarpState, call: ActiveCall) -> None:
     """All lanes of a call go on behind it, whatever they were about to do."""
     warp.words[DEPTH] = call.entry
     warp.words[ACTIVE] = call.lanes

@@ -16,6 +16,7 @@ from gpudbg.regs.esr import GlobalErrorStatus, GlobalEsr
 from gpudbg.regs.port import DbgrControl0, TpcException
 from gpudbg.regs.warp_errors import warp_error
 from gpudbg.sm import record as rec
+from gpudbg.sm.divergence import step as divergence
 from gpudbg.sm.faults import WarpErrorRaised
 from gpudbg.sm.state import Sm, WarpState
 from gpudbg.sm.trap.handler import NO_BARRIER, SCRATCH_BYTES, Installed
@@ -25,7 +26,6 @@ from gpudbg.sm.trap.state import REPORT_MASKS, STEP_OR_STOP, Cause, SmTrap
 
 ADDR_VALID = 1 << 24
 """HWW_WARP_ESR of Pascal: the error has an address."""
-TRAP_TOKEN = rec.TOKEN_CODE["TRAP"]
 
 Event = Callable[[int, str], None]
 
@@ -215,12 +215,9 @@ class TrapUnit(TrapPolicy):
         words[rec.TRAP_CAUSE] = cause
         quads[rec.TRAP_PC] = pc
         words[rec.TRAP_ACTIVE] = words[rec.ACTIVE]
-        depth = words[rec.DEPTH]
-        words[rec.TRAP_DEPTH] = depth
+        divergence.close_for_trap(warp, pc)
         words[rec.TRAP_QUAD] = words[rec.QUAD]
         words[rec.QUAD] = 0
-        warp.set_entry(depth, TRAP_TOKEN, words[rec.ACTIVE], pc)
-        words[rec.DEPTH] = depth + 1
         words[rec.STATUS] = rec.READY
         words[rec.ACTIVE] = words[rec.VALID] & ~words[rec.EXITED]
         quads[rec.PC] = self.handler.entry
@@ -265,7 +262,7 @@ class TrapUnit(TrapPolicy):
         if mode == "TERMINATE":
             words[rec.EXITED] |= live
             words[rec.STATUS] = rec.DONE
-            words[rec.DEPTH] = 0
+            divergence.clear(warp)
             words[rec.ACTIVE] = 0
             self._forget(warp, "ends in")
             return
@@ -273,7 +270,7 @@ class TrapUnit(TrapPolicy):
         if not active:
             raise WarpErrorRaised("STACK_ERROR", live, "RTT with no lane to go on with")
         words[rec.ACTIVE] = active
-        words[rec.DEPTH] = words[rec.TRAP_DEPTH]
+        divergence.reopen_after_trap(warp)
         words[rec.QUAD] = words[rec.TRAP_QUAD]
         if mode == "FALLTHROUGH":
             quads[rec.PC] = following

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import gpudbg
 from gpudbg.errors import AssembleError, DecodeError, GpudbgError, UsageError
 from gpudbg.isa.operands import Imm, Reg
-from gpudbg.isa.volta import ARCHS, Control, assemble, decode, notes_for
+from gpudbg.isa.volta import ARCHS, WideControl, assemble, decode, notes_for
 from tests.isa.volta.test_words import TABLES, recorded
 
 SAMPLE = 250
@@ -41,7 +41,7 @@ def test_one_instruction() -> None:
     found = gpudbg.decode(MOV, arch="sm_90")
     assert (found.op, found.arch, found.word) == ("MOV", "sm_90", MOV)
     assert found.operands == (Reg(10), Reg(7), Imm(15))
-    assert isinstance(found.control, Control)
+    assert isinstance(found.control, WideControl)
     assert str(found.control) == "B------:R-:W-:Y:S03:---"
     branch = gpudbg.assemble("@!P0 BRA 0x40", pc=0x100, arch="sm_90")
     assert gpudbg.decode(branch, pc=0x100, arch="sm_90").target == 0x40
@@ -53,7 +53,7 @@ def test_one_instruction() -> None:
 
 def test_reuse_marks_and_control() -> None:
     """A mark sets its bit beside the scheduling bits that were given."""
-    control = Control(stall=4, yield_=False, wait=3)
+    control = WideControl(stall=4, yield_=False, wait=3)
     word = assemble("FFMA R0, R1.reuse, R2, R3", 0, "sm_86", control)
     assert decode(word, "sm_86").control == replace(control, reuse=1)
     assert decode(word, "sm_86").text() == "FFMA R0, R1.reuse, R2, R3"

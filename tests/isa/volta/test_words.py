@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from gpudbg.cli import main
 from gpudbg.errors import DecodeError
-from gpudbg.isa.volta import ARCHS, Control, decode
+from gpudbg.isa.volta import ARCHS, WideControl, decode
 from gpudbg.isa.volta.spec import TABLE_ARCHS, rows, value_lists
 
 HERE = Path(__file__).parent
@@ -137,7 +137,7 @@ def test_control_bits() -> None:
     """Stall, yield, barriers and wait mask of a load and of an addition."""
     load = decode(0x008EE200001EE900000000001C1C7381, "sm_75")
     assert load.text() == "LDG.E.SYS R28, [R28]"
-    assert load.control == Control(stall=1, yield_=False, write_barrier=3, wait=8)
+    assert load.control == WideControl(stall=1, yield_=False, write_barrier=3, wait=8)
     assert (load.control.stall, load.control.yield_) == (1, False)
 
 

@@ -19,9 +19,9 @@ from gpudbg.frontends.tui.widgets.trap_panes import (
     SAVED_FROM,
     SLOTS,
     HandlerPane,
-    LogPane,
+    PortLogPane,
     SavedPane,
-    TimelinePane,
+    TrapTimelinePane,
     WordsPane,
     bit_at,
 )
@@ -67,8 +67,8 @@ class TrapScreen(ConsoleScreen):
         self.words = WordsPane(appearance)
         self.saved = SavedPane(appearance)
         self.handler = HandlerPane(appearance)
-        self.log_pane = LogPane(appearance)
-        self.timeline = TimelinePane(appearance)
+        self.log_pane = PortLogPane(appearance)
+        self.timeline = TrapTimelinePane(appearance)
         panes = (self.words, self.saved, self.handler, self.log_pane, self.timeline)
         super().__init__(main, appearance, "trap", panes, self.saved, self.words)
 

@@ -52,7 +52,7 @@ class PaletteChoices(_Steady, CommandList, can_focus=False):
     """The palette's list."""
 
 
-class Palette(CommandPalette):
+class CommandChooser(CommandPalette):
     """The command palette over `PaletteChoices`."""
 
     def compose(self) -> ComposeResult:

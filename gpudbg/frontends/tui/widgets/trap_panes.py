@@ -328,7 +328,7 @@ class HandlerPane(LinePane):
                 self.reveal(at, third=True)
 
 
-class TimelinePane(LinePane):
+class TrapTimelinePane(LinePane):
     """When warps entered and left the trap handler, on one line of ticks, then in words."""
 
     number, title, pane = "5", "Traps", "traptimeline"
@@ -361,7 +361,7 @@ class TimelinePane(LinePane):
         return Content(rows, "1 entry" if entries == 1 else f"{entries} entries")
 
 
-class LogPane(LinePane):
+class PortLogPane(LinePane):
     """The latest port accesses and trap events, newest last."""
 
     number, title, pane = "4", "Port log", "traplog"

@@ -1,0 +1,81 @@
+"""How wide an instruction is, `isa/` and `code_layout` know; the divergence stack, its folder."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2] / "gpudbg"
+KNOW_WIDTHS = ("isa/", "code_layout.py")
+WIDTHS = {8, 16, 24, 32}
+"""Bytes of words and bundles."""
+MASKS = {width - 1 for width in WIDTHS} | {-width for width in WIDTHS}
+CODE = ("pc", "word_at", "target", "instruction", "insn")
+"""What names of places in code are made of."""
+
+STACK_FIELDS = {"DEPTH", "STACK", "PILE"}
+KNOW_STACKS = ("sm/divergence/", "sm/convergence/", "sm/record.py", "sm/state.py", "sm/residency/")
+
+
+def is_code(node: ast.expr) -> bool:
+    """Whether an expression is called as a place in code is."""
+    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        name = str(node.slice.value)
+    return any(part in CODE for part in (name, *name.lower().split("_")))
+
+
+def width_arithmetic(text: str) -> Iterator[str]:
+    """Remainders and masks of places in code by the size of a word or a bundle."""
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.BinOp) or not is_code(node.left):
+            continue
+        try:
+            number = ast.literal_eval(node.right)
+        except ValueError:
+            continue
+        whole = isinstance(node.op, ast.Mod | ast.FloorDiv) and number in WIDTHS
+        if whole or (isinstance(node.op, ast.BitAnd) and number in MASKS):
+            yield ast.unparse(node)
+
+
+def stack_fields(text: str) -> Iterator[str]:
+    """Imports and reads of the fields of a warp's record that hold its divergence stack."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Attribute) and node.attr in STACK_FIELDS:
+            if isinstance(node.value, ast.Name) and node.value.id in ("rec", "record"):
+                yield ast.unparse(node)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").endswith("sm.record"):
+            yield from (a.name for a in node.names if a.name in STACK_FIELDS)
+
+
+def outside(allowed: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    for file in sorted(ROOT.rglob("*.py")):
+        name = file.relative_to(ROOT).as_posix()
+        if not name.startswith(allowed):
+            yield name, file.read_text()
+
+
+def test_only_the_instruction_sets_know_how_wide_an_instruction_is() -> None:
+    found = {name: list(width_arithmetic(text)) for name, text in outside(KNOW_WIDTHS)}
+    assert {name: words for name, words in found.items() if words} == {}
+
+
+@pytest.mark.parametrize(
+    "text", ["x = pc & 31", "if warp.next_pc % 32 == 0: ...", "n = f.warp['pc'] & -32"]
+)
+def test_planted_arithmetic_is_found(text: str) -> None:
+    assert list(width_arithmetic(text))
+
+
+def test_only_the_convergence_folders_read_the_divergence_stack() -> None:
+    found = {name: list(stack_fields(text)) for name, text in outside(KNOW_STACKS)}
+    assert {name: words for name, words in found.items() if words} == {}
+
+
+def test_a_planted_read_of_the_stack_is_found() -> None:
+    assert list(stack_fields("depth = warp.words[rec.DEPTH]")) == ["rec.DEPTH"]
+    assert list(stack_fields("from gpudbg.sm.record import DEPTH, PC")) == ["DEPTH"]
