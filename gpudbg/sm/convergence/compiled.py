@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from gpudbg.sm import record as rec
-from gpudbg.sm.convergence.groups import CONVERGING, READY, YIELDED
-from gpudbg.sm.convergence.kept import STATE_CODE, WAITS_FOR
+from gpudbg.sm.convergence.groups import CONVERGING, READY, SYNCING, YIELDED
+from gpudbg.sm.convergence.kept import STATE_CODE, SYNC, WAITS_FOR
 from gpudbg.sm.divergence.compiled import REFUSED
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.typed import FALSE, TRUE, Int, TypedPointer
@@ -20,7 +20,10 @@ from gpudbg.sm.engines.llvm.runtime.control import ControlEntry, ControlFunction
 from gpudbg.sm.record import FIELDS
 from gpudbg.sm.residency import arena
 
-_READY, _CONVERGING, _YIELDED = (STATE_CODE[name] for name in (READY, CONVERGING, YIELDED))
+_READY, _CONVERGING, _YIELDED, _SYNCING = (
+    STATE_CODE[name] for name in (READY, CONVERGING, YIELDED, SYNCING)
+)
+assert max(_READY, _YIELDED) < _CONVERGING < _SYNCING
 _HOLDERS, _MEMBERS, _WAITING = 4, 8, 12
 """Offsets in an activation, behind its number."""
 _BYTES = 16
@@ -31,7 +34,7 @@ def group_functions() -> list[str]:
     """The functions, and those they call."""
     return [
         _remove(), _release(), _settle(), _sweep(), _pick(), _open(), _leave(), _split(),
-        _converge(), _end(), _yield(),
+        _check_sync(), _converge(), _end(), _yield(), _synchronize(),
     ]  # fmt: skip
 
 
@@ -90,6 +93,12 @@ def _waits_for(entry: ControlEntry) -> tuple[Int, Int]:
     return (kind & 255).equals(_CONVERGING), kind >> WAITS_FOR
 
 
+def _has_row(entry: ControlEntry) -> tuple[Int, Int]:
+    """(i1: it waits at a BSYNC or in a WARPSYNC, number of the row)."""
+    kind = entry.kind
+    return (kind & 255) > _CONVERGING - 1, kind >> WAITS_FOR
+
+
 def _refuses_apart(f: ControlFunction, kind: str, refused: int | str) -> None:
     with f.returning(f.warp["apart"].differs(0)):
         f.ret(kind, refused)
@@ -107,7 +116,7 @@ def _remove() -> str:
     f.warp["opened"] = f.warp["opened"] - 1
     with _each(f, "depth") as at:
         entry = f.warp.entry(at)
-        waits, number = _waits_for(entry)
+        waits, number = _has_row(entry)
         with f.when(waits & (number > gone)):
             entry.store(32, entry.kind - (1 << WAITS_FOR))
     f.ret_void()
@@ -122,7 +131,7 @@ def _release() -> str:
     end.set(before)
     with _each(f, "depth") as at:
         entry = f.warp.entry(at)
-        waits, number = _waits_for(entry)
+        waits, number = _has_row(entry)
         with f.when(waits & number.equals(held)):
             _join(f, entry, before, end)
     n, count = f.variable(32, 0), end.get()
@@ -131,7 +140,7 @@ def _release() -> str:
         f.leave(done, at >= count)
         n.set(at + 1)
         entry = f.warp.entry(at)
-        waits, number = _waits_for(entry)
+        waits, number = _has_row(entry)
         with f.when(~(waits & number.equals(held))):
             place = out.get()
             _copy(f, entry, f.warp.entry(place))
@@ -182,6 +191,28 @@ def _settle() -> str:
                 n.set(0)
     f.ret_void()
     return f.close("define private void @groups_settle(ptr %rec)")
+
+
+def _check_sync() -> str:
+    """Release those in a WARPSYNC to which all live lanes of its mask have come."""
+    f = ControlFunction()
+    live = f.warp["valid"] & ~f.warp["exited"]
+    n = f.variable(32, 0)
+    with f.loop() as end:
+        at = n.get()
+        f.leave(end, at >= f.warp["depth"])
+        n.set(at + 1)
+        entry = f.warp.entry(at)
+        with f.when((entry.kind & 255).equals(_SYNCING)):
+            number = entry.kind >> WAITS_FOR
+            held = _activation(f, number)
+            lacks = held.load(32, _MEMBERS) & live & ~held.load(32, _WAITING)
+            with f.when(lacks.equals(0)):
+                f.ir.line(f"call void @groups_release(ptr %rec, i32 {number.ref})")
+                f.ir.line(f"call void @groups_remove(ptr %rec, i32 {number.ref})")
+                n.set(0)
+    f.ret_void()
+    return f.close("define private void @groups_check_sync(ptr %rec)")
 
 
 def _sweep() -> str:
@@ -359,7 +390,7 @@ def _end() -> str:
     with _each(f, "opened") as at:
         held = _activation(f, at)
         waiting = held.load(32, _WAITING)
-        lacks = held.load(32, _MEMBERS) & ~lanes & ~waiting
+        lacks = held.load(32, _MEMBERS) & f.warp["valid"] & ~(gone | waiting)
         with f.when(waiting.differs(0) & lacks.equals(0)):
             progress.set(1)
     with f.returning(progress.get().equals(0)):
@@ -368,13 +399,15 @@ def _end() -> str:
     f.warp["exited"] = gone
     with _each(f, "opened") as at:
         held = _activation(f, at)
-        for offset in (_HOLDERS, _MEMBERS):
-            held.store(32, held.load(32, offset) & ~lanes, offset)
+        with f.when(held.load(32).differs(SYNC)):
+            for offset in (_HOLDERS, _MEMBERS):
+                held.store(32, held.load(32, offset) & ~lanes, offset)
     for number in range(FIELDS["held"].length):
         place = f.warp.at(FIELDS["held"].offset + 4 * number)
         place.store(32, place.load(32) & ~lanes)
     f.ir.line("call void @groups_settle(ptr %rec)")
     f.ir.line("call void @groups_sweep(ptr %rec)")
+    f.ir.line("call void @groups_check_sync(ptr %rec)")
     with f.when(rest.differs(0)):
         _park(f, rest, following)
     _go_on(f)
@@ -385,8 +418,8 @@ def _end() -> str:
 def _yield() -> str:
     """YIELD, NANOSLEEP: others run, if there are any.
 
-    Where nobody is ready, and somebody waits at a BSYNC only for lanes that yield, the step engine
-    counts how often (`groups.PATIENCE`).
+    The step engine does it where the warp only polls (`Groups.only_polls`), and where nobody is
+    ready but somebody waits at a BSYNC only for lanes that yield: it counts how often (`PATIENCE`).
     """
     f = ControlFunction()
     lanes, following = f.integer(32, "%lanes"), f.integer(64, "%next")
@@ -395,11 +428,12 @@ def _yield() -> str:
         f.ret("i64", following)
     rest = f.warp["active"] & ~lanes
     alone = (rest | f.warp["ready"]).equals(0)
-    idle = f.variable(32, lanes)
+    idle, can = f.variable(32, lanes), f.variable(32, f.warp["ready"])
     with _each(f, "depth") as at:
         entry = f.warp.entry(at)
         with f.when((entry.kind & 255).equals(_YIELDED)):
             idle.set(idle.get() | entry.mask)
+            can.set(1)
     others, stuck = idle.get(), f.variable(32, 0)
     with _each(f, "depth") as at:
         waits, number = _waits_for(f.warp.entry(at))
@@ -408,7 +442,7 @@ def _yield() -> str:
             lacks = held.load(32, _MEMBERS) & ~held.load(32, _WAITING) & ~others
             with f.when(lacks.equals(0)):
                 stuck.set(1)
-    with f.returning(alone & stuck.get().differs(0)):
+    with f.returning(can.get().equals(0) | (alone & stuck.get().differs(0))):
         f.ret("i64", REFUSED)
     _append(f, _YIELDED, lanes, following)
     with f.when(rest.differs(0)):
@@ -417,6 +451,46 @@ def _yield() -> str:
         _wake_first(f)
     _go_on(f)
     return f.close(f"define i64 @{layout.symbol('groups.yield')}(ptr %rec, i32 %lanes, i64 %next)")
+
+
+def _synchronize() -> str:
+    """WARPSYNC: the lanes wait for the live lanes of a mask."""
+    f = ControlFunction()
+    lanes, mask = f.integer(32, "%lanes"), f.integer(32, "%mask")
+    following = f.integer(64, "%next")
+    _refuses_apart(f, "i64", REFUSED)
+    place = f.variable(32, -1)
+    with _each(f, "opened") as at:
+        held = _activation(f, at)
+        same = held.load(32).equals(SYNC) & held.load(32, _MEMBERS).equals(mask)
+        with f.when(same):
+            place.set(at)
+    new = place.get().equals(-1)
+    rest = f.warp["active"] & ~lanes
+    there = f.variable(32, lanes)
+    with f.when(~new):
+        there.set(lanes | _activation(f, place.get()).load(32, _WAITING))
+    lacks = mask & f.warp["valid"] & ~(f.warp["exited"] | there.get())
+    ready = rest | f.warp["ready"]
+    with f.returning(ready.equals(0) & lacks.differs(0)):
+        f.ret("i64", REFUSED)
+    opened = f.warp["opened"]
+    with f.returning(new & (opened >= rec.MOST_ACTIVATIONS)):
+        f.ret("i64", REFUSED)
+    with f.when(new):
+        made = _activation(f, opened)
+        for offset, value in ((0, SYNC), (_HOLDERS, 0), (_MEMBERS, mask)):
+            made.store(32, value, offset)
+        f.warp["opened"] = opened + 1
+        place.set(opened)
+    _activation(f, place.get()).store(32, there.get(), _WAITING)
+    with f.when(rest.differs(0)):
+        _park(f, rest, following)
+    _append(f, (place.get() << WAITS_FOR) | _SYNCING, lanes, following)
+    f.ir.line("call void @groups_check_sync(ptr %rec)")
+    _go_on(f)
+    arguments = "ptr %rec, i32 %lanes, i32 %mask, i64 %next"
+    return f.close(f"define i64 @{layout.symbol('groups.sync')}({arguments})")
 
 
 def _wake_first(f: ControlFunction) -> None:

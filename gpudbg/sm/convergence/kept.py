@@ -2,9 +2,10 @@
 
 The record holds what usual code makes: groups that are ready, that wait at a BSYNC or that have
 yielded, as entries of the stack, the one that has waited longest first; and the activations of
-convergence barriers.  Anything else (saved barriers, WARPSYNC with others away, exclusive groups,
-parts of a warp at a CTA barrier) is a `Groups` object alone: the record then says `apart`, and
-compiled code leaves control flow of the warp to the step engine.
+convergence barriers; a WARPSYNC that lanes wait in has a row among these, too, whose members are
+its mask.  Anything else (saved barriers, exclusive groups, parts of a warp at a CTA barrier) is a
+`Groups` object alone: the record then says `apart`, and compiled code leaves control flow of the
+warp to the step engine.
 
 The kind of an entry: its state, then from bit 8 on the number of the activation it waits for.
 """
@@ -18,6 +19,7 @@ from gpudbg.sm.convergence.groups import (
     AT_BARRIER,
     CONVERGING,
     READY,
+    SYNCING,
     YIELDED,
     Activation,
     Group,
@@ -27,11 +29,13 @@ from gpudbg.sm.convergence.groups import (
 if TYPE_CHECKING:
     from gpudbg.sm.state import WarpState
 
-STATES: Final = (READY, YIELDED, CONVERGING)
+STATES: Final = (READY, YIELDED, CONVERGING, SYNCING)
 """States of groups in a record; the number there is the index."""
 STATE_CODE: Final = {name: n for n, name in enumerate(STATES)}
 WAITS_FOR: Final = 8
 """First bit of an entry's kind that says what it waits for."""
+SYNC: Final = 0x100
+"""In place of a barrier's number: the row is of a WARPSYNC."""
 
 
 def read(warp: WarpState) -> Groups:
@@ -43,12 +47,15 @@ def read(warp: WarpState) -> Groups:
         number, holders, members, waiting = words[place : place + 4]
         made = Activation(members, waiting)
         opened.append(made)
-        groups.hold(number, holders, made)
+        if number != SYNC:
+            groups.hold(number, holders, made)
     for n in range(words[rec.DEPTH]):
         kind, lanes, target = warp.entry_words(n)
         state = STATES[kind & 0xFF]
         held = opened[kind >> WAITS_FOR] if state == CONVERGING else None
         number = words[rec.ACTIVATIONS + 4 * (kind >> WAITS_FOR)] if held else 0
+        if state == SYNCING:
+            number = opened[kind >> WAITS_FOR].members
         groups.parked.append(Group(target, lanes, state, number, held))
     groups.backward_count = words[rec.BACKWARD]
     status = words[rec.STATUS]
@@ -72,6 +79,10 @@ def write(warp: WarpState, groups: Groups) -> bool:
     elif not groups.running:
         return False
     rows = groups.activations()
+    masks = list(dict.fromkeys(g.place for g in parked if g.state == SYNCING))
+    for mask in masks:
+        there = sum(g.lanes for g in parked if g.state == SYNCING and g.place == mask)
+        rows.append((SYNC, 0, Activation(mask, there)))
     simple = all(g.state in STATE_CODE and not (g.exclusive or g.waited) for g in parked)
     if groups.exclusive or groups.saves or len(rows) > rec.MOST_ACTIVATIONS or not simple:
         return False
@@ -81,12 +92,16 @@ def write(warp: WarpState, groups: Groups) -> bool:
         place = rec.ACTIVATIONS + 4 * n
         for k, value in enumerate((number, holders, held.members, held.waiting)):
             words[place + k] = value
-        words[rec.HELD + number] |= holders
+        if number != SYNC:
+            words[rec.HELD + number] |= holders
+    first = len(rows) - len(masks)
     numbers = {id(held): n for n, (_, _, held) in enumerate(rows)}
     for n, group in enumerate(parked):
         kind = STATE_CODE[group.state]
         if group.activation is not None:
             kind |= numbers[id(group.activation)] << WAITS_FOR
+        elif group.state == SYNCING:
+            kind |= first + masks.index(group.place) << WAITS_FOR
         warp.set_entry(n, kind, group.lanes, group.pc)
     words[rec.DEPTH] = len(parked)
     words[rec.OPENED] = len(rows)

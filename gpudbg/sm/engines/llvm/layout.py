@@ -187,7 +187,7 @@ SUMS: Final = ("U32", "S32", "F32")
 
 
 GROUPS: Final = tuple(
-    f"groups.{name}" for name in ("open", "leave", "split", "converge", "end", "yield")
+    f"groups.{name}" for name in ("open", "leave", "split", "converge", "end", "yield", "sync")
 )
 """Control flow of lanes with pcs of their own (`gpudbg.sm.convergence.compiled`)."""
 

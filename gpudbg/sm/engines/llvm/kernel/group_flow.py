@@ -320,14 +320,35 @@ class GroupFlow:
         raise Slow("a convergence barrier that is saved")
 
     def synchronize(self, value: Num, mask: Mask, exclusive: bool) -> None:
-        if exclusive or not self.values.uniform(value):
-            raise Slow("a WARPSYNC of computed masks, or of lanes that go on alone")
-        lanes = self.values.mask_bits(mask)
+        if exclusive:
+            raise Slow("a WARPSYNC of lanes that go on alone")
+        ir, values = self.ir, self.values
+        lanes = values.mask_bits(mask)
         falls = self.edges.falls(True)
         if self.cursor.guarded:
-            self.ir.unless(self.ir.op(f"icmp eq i32 {lanes}, 0"), falls)
-        self._whole(lanes)
-        self._end(falls)
+            ir.unless(ir.op(f"icmp eq i32 {lanes}, 0"), falls)
+        wanted = values.scalar(value, 32) if values.uniform(value) else self._same(value, lanes)
+        waits = ir.op(f"or i32 {ir.get('i32', '%rec', DEPTH)}, {ir.get('i32', '%rec', APART)}")
+        away = ir.op(f"xor i32 {lanes}, {self._active_bits()}")
+        alone = ir.op(f"icmp eq i32 {ir.op(f'or i32 {waits}, {away}')}, 0")
+        others = ir.fresh("sync")
+        ir.choose(alone, falls, others, LIKELY)
+        with ir.aside():
+            ir.label(others)
+            self._moved("groups.sync", f"i32 {lanes}, i32 {wanted}")
+        self.cursor.ended = True
+
+    def _same(self, value: Num, lanes: str) -> str:
+        """The word of the lanes, which leave unless they have the same."""
+        ir = self.ir
+        first = ir.op(f"call i32 @llvm.cttz.i32(i32 {lanes}, i1 false)")
+        lane = ir.op(f"and i32 {first}, 31")
+        every = self.values.bare(value, 32)
+        word = ir.op(f"extractelement {LANES} {every}, i32 {lane}")
+        other = ir.op(f"icmp ne {LANES} {every}, {self.values.spread(word, 32)}")
+        wrong = ir.op(f"and i32 {ir.op(f'bitcast <32 x i1> {other} to i32')}, {lanes}")
+        self.exits.bail_unless(ir.op(f"icmp eq i32 {wrong}, 0"))
+        return word
 
     def yield_turn(self, mask: Mask) -> None:
         lanes = self.values.mask_bits(mask)
