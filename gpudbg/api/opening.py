@@ -16,7 +16,7 @@ from gpudbg.api.console import commands
 from gpudbg.errors import LoadError
 from gpudbg.launch.flags import add_launch_flags, launch_parser, parameter_names, read_table
 from gpudbg.launch.opening import Opening
-from gpudbg.loading.programs import SASS_SUFFIX, open_program, open_programs
+from gpudbg.loading.programs import SASS_SUFFIX, open_members, open_program, open_programs
 from gpudbg.options import DEFAULT_JOBS, JOBS
 from gpudbg.toolchain.options import flag_options
 
@@ -30,6 +30,7 @@ __all__ = [
     "SASS_SUFFIX",
     "add_launch_flags",
     "launch_parser",
+    "open_members",
     "open_program",
     "open_programs",
     "open_session",

@@ -6,7 +6,8 @@ and objects carry containers one after another in `.nv_fatbin` (linked code) and
 `__nv_relfatbin` (relocatable code).
 
 The layout follows public readers of it and was checked against files that fatbinary 13.0 made
-with every compression mode: flag 0x2000 is an LZ4 block, 0x8000 a Zstandard frame.
+with every compression mode: flag 0x2000 is an LZ4 block, 0x8000 a Zstandard frame, 0x100000 an
+architecture with an `a`.
 """
 
 from __future__ import annotations
@@ -23,8 +24,11 @@ from gpudbg.formats.elf import MACHINE_AT, machine_name, read_elf
 
 MAGIC = b"\x50\xed\x55\xba"
 SECTIONS = (".nv_fatbin", "__nv_relfatbin")
-KINDS = {1: "ptx", 2: "elf", 4: "elf-debug", 8: "nvvm", 16: "mercury"}
-FLAG_DEBUG, FLAG_LZ4, FLAG_ZSTD = 0x2, 0x2000, 0x8000
+_PTX = 1
+KINDS = {_PTX: "ptx", 2: "elf", 4: "elf-debug", 8: "nvvm", 16: "mercury"}
+FLAG_WIDE, FLAG_DEBUG, FLAG_LZ4, FLAG_ZSTD, FLAG_SPECIAL = 0x1, 0x2, 0x2000, 0x8000, 0x100000
+HOSTS = {0x10: "linux", 0x20: "mac", 0x40: "windows"}
+"""Flags of the host's system."""
 MAX_RATIO = 256
 """More than LZ4 can ever compress; a larger claim is a lie."""
 MAX_UNPACKED = 1 << 30
@@ -64,6 +68,8 @@ class _Entry(NamedTuple):
 
 
 _HEADER = Struct("<4sHHQ")
+_OPTIONS = Struct("<II")
+"""Where an entry's options for ptxas stand, from its header on, and how long they are."""
 _ENTRY = Struct("<HHIQIIHHIIIQQQ")
 
 
@@ -73,7 +79,7 @@ class FatbinImage:
 
     Attributes:
         kind: "elf" (a cubin), "ptx", or another kind that is not read here.
-        arch: "sm_50", ...
+        arch: "sm_50", "sm_90a", ...
         compression: "", "lz4" or "zstd".
         debug: from a -G build.
         name: source identifier, or "".
@@ -81,6 +87,9 @@ class FatbinImage:
         path: the file.
         offset: where the entry's payload starts in the file.
         stored: the payload as it is stored.
+        version: of the code: of the cubin's layout, or of PTX.
+        flags: as they are stored.
+        options: for ptxas; None where none are kept.
     """
 
     kind: str
@@ -92,6 +101,26 @@ class FatbinImage:
     path: str
     offset: int
     stored: bytes = field(repr=False)
+    version: tuple[int, int] = (0, 0)
+    flags: int = 0
+    options: str | None = None
+
+    def heading(self) -> list[str]:
+        """What cuobjdump prints before an entry's listing."""
+        host = next((name for flag, name in HOSTS.items() if self.flags & flag), "<unknown>")
+        return [
+            "",
+            f"Fatbin {self.kind} code:",
+            "=" * 16,
+            f"arch = {self.arch}",
+            f"code version = [{self.version[0]},{self.version[1]}]",
+            f"host = {host}",
+            f"compile_size = {64 if self.flags & FLAG_WIDE else 32}bit",
+            *(["has debug info"] if self.debug else []),
+            *(["compressed"] if self.compression else []),
+            *([f"identifier = {self.name}"] if self.name else []),
+            *([f"ptxasOptions = {self.options}"] if self.options is not None else []),
+        ]
 
     def read(self) -> bytes:
         """The cubin or PTX text.
@@ -220,7 +249,7 @@ def _image(data: bytes, path: str, at: int, stop: int) -> tuple[FatbinImage, int
         name = data[at + entry.name_offset : start][: entry.name_bytes]
     image = FatbinImage(
         kind=KINDS.get(entry.kind, f"kind {entry.kind}"),
-        arch=f"sm_{entry.arch}",
+        arch=f"sm_{entry.arch}{'a' if entry.flags & FLAG_SPECIAL else ''}",
         compression=compression,
         debug=bool(entry.flags & FLAG_DEBUG),
         name=name.rstrip(b"\0").decode("utf-8", "backslashreplace"),
@@ -228,8 +257,19 @@ def _image(data: bytes, path: str, at: int, stop: int) -> tuple[FatbinImage, int
         path=path,
         offset=start,
         stored=data[start : start + stored],
+        version=(entry.major, entry.minor),
+        flags=entry.flags,
+        options=_options(data[at:start], entry),
     )
     return image, end
+
+
+def _options(head: bytes, entry: _Entry) -> str | None:
+    """The options for ptxas that stand in an entry's header; None where none do."""
+    if entry.kind != _PTX or not 0 < entry.options_offset <= len(head) - _OPTIONS.size:
+        return None
+    where, size = _OPTIONS.unpack_from(head, entry.options_offset)
+    return head[where : where + size].rstrip(b"\0").decode("utf-8", "backslashreplace")
 
 
 def _lz4(data: bytes, limit: int) -> bytes:

@@ -151,8 +151,7 @@ def cubins_for(
     """
     cubins = [i for i in images if i.kind == "elf" and i.arch in archs]
     if arch is not None:
-        exact = [i for i in cubins if i.arch == arch.rstrip("a")]
-        cubins = exact or [i for i in cubins if runs_on(i.arch, arch)]
+        cubins = _matching(cubins, arch)
     elif any(i.arch in NARROW for i in cubins):
         cubins = [i for i in cubins if i.arch in NARROW]
     if not cubins:
@@ -169,6 +168,16 @@ def cubins_for(
         if image.arch == best:
             contents.setdefault(image.stored, image)
     return list(contents.values())
+
+
+def _matching(cubins: Sequence[FatbinImage], arch: str) -> list[FatbinImage]:
+    """Those for an architecture, else those for a variant of it, else those that run on it."""
+    number = age(arch)[0]
+    return (
+        [i for i in cubins if i.arch == arch]
+        or [i for i in cubins if age(i.arch)[0] == number]
+        or [i for i in cubins if runs_on(i.arch, arch)]
+    )
 
 
 def kernel_names(data: bytes, path: str) -> tuple[str, ...]:
@@ -207,6 +216,37 @@ def read_programs(data: bytes, path: str, arch: str | None = None) -> Iterator[P
             yield program
     if not found:
         raise LoadError("contains no code", path=path)
+
+
+def read_members(
+    data: bytes, path: str, arch: str | None = None
+) -> Iterator[tuple[FatbinImage, Program | None]]:
+    """Every entry of a fat binary or host file in order, with the program of a cubin.
+
+    Entries that cannot be listed (PTX, an unknown architecture) have none.
+
+    Args:
+        data: the file.
+        path: its name, for messages.
+        arch: only cubins for it, as `pick`; None takes all.
+
+    Raises:
+        LoadError: damaged, or nothing for this architecture.
+    """
+    from gpudbg.formats.fatbin import read_images
+
+    images = read_images(data, path)
+    wanted = {id(i) for i in images if i.kind == "elf" and i.arch in LISTED}
+    if arch is not None or not wanted:
+        best = cubins_for(images, path, arch, LISTED)[0].arch
+        wanted = {id(i) for i in images if i.kind == "elf" and i.arch == best}
+    for image in images:
+        if image.kind != "elf":
+            yield image, None
+        elif id(image) in wanted:
+            yield image, read_cubin(image.read(), path, bare=True, archs=LISTED)
+        elif arch is None:
+            yield image, None
 
 
 def holds_code(data: bytes) -> bool:

@@ -13,6 +13,7 @@ from gpudbg.errors import LoadError, UsageError
 from gpudbg.toolchain.options import CompileOptions, given_flags, is_source, word_options
 
 if TYPE_CHECKING:
+    from gpudbg.formats.fatbin import FatbinImage
     from gpudbg.formats.launch import Launch
     from gpudbg.formats.program import Program
 
@@ -92,6 +93,26 @@ def open_programs(
         yield from read_programs(data, str(path), arch)
     else:
         yield open_program(path, arch=arch, options=options)
+
+
+def open_members(
+    path: str | Path, arch: str | None = None, options: Sequence[str] | CompileOptions = ()
+) -> Iterator[tuple[FatbinImage | None, Program | None]]:
+    """As `open_programs`, but every entry of a fat binary or host file, with what it is.
+
+    Without `arch` the cubins for all architectures are there.
+    """
+    from gpudbg.formats.files import holds_code, is_cubin, read_members
+    from gpudbg.formats.reading import read_bytes
+
+    if not is_source(path) and Path(path).suffix.lower() != SASS_SUFFIX:
+        data = read_bytes(path)
+        if holds_code(data) and not is_cubin(data) and _foreign(data, path) is None:
+            _check_not_compiled(path, options)
+            yield from read_members(data, str(path), arch)
+            return
+    for program in open_programs(path, arch, options):
+        yield None, program
 
 
 def _check_not_compiled(path: str | Path, options: Sequence[str] | CompileOptions) -> None:

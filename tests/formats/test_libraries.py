@@ -92,11 +92,15 @@ def test_info_lists_every_kernel(library: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_dis_lists_all_or_one(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = run("dis", library, capsys=capsys)
-    functions = [line.split()[-1] for line in out.splitlines() if "Function :" in line]
-    assert sorted(functions) == sorted([*all_kernels(), "twice"])
+    again = [*read_program(CUBINS / "sm_50" / f"{PARTS[0]}.cubin").kernels]
+    newer = [*read_program(CUBINS / "sm_60" / "atomics_global.cubin").kernels]
+    for flags, more in ((("--arch", "sm_50"), []), ((), newer)):
+        _, out, _ = run("dis", library, *flags, capsys=capsys)
+        functions = [line.split()[-1] for line in out.splitlines() if "Function :" in line]
+        assert sorted(functions) == sorted([*all_kernels(), "twice", *again, *more])
+        assert out.count("Fatbin elf code:") == 5 + bool(more)
     _, alone, _ = run("dis", library, "-k", "twice", "-k", "daxpy", capsys=capsys)
-    assert alone.count("Function :") == 2
+    assert alone.count("Function :") == 3  # the cubin of daxpy stands twice in the file
     _, out, _ = run("dis", library, "--json", capsys=capsys)
     assert sorted(row["function"] for row in json.loads(out)) == sorted(functions)
     code, _, err = run("dis", library, "-k", "twise", capsys=capsys)

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import PurePath
 from textwrap import indent
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gpudbg.api import open_programs
+from gpudbg.api import open_members
 from gpudbg.architectures import LISTED, is_wide
 from gpudbg.code_layout import layout_of
 from gpudbg.debug.views import dumps
@@ -29,6 +29,9 @@ from gpudbg.frontends.verbs.dis_listing import (
 )
 from gpudbg.loading import call_plugin, known_plugins
 from gpudbg.toolchain import add_compile_flags, flag_options
+
+if TYPE_CHECKING:
+    from gpudbg.formats.fatbin import FatbinImage
 
 
 def parser() -> argparse.ArgumentParser:
@@ -95,7 +98,7 @@ def _disassemble(args: argparse.Namespace) -> int:
 
 def _listings(args: argparse.Namespace, low: int, high: int) -> Iterator[str]:
     """Every section as text, a program at a time: a library has too many to hold."""
-    for program, sections in _programs(args):
+    for image, program, sections in _programs(args):
         for section in sections:
             if args.braces and section.wide:
                 raise UsageError(
@@ -111,7 +114,16 @@ def _listings(args: argparse.Namespace, low: int, high: int) -> Iterator[str]:
             for section in sections:
                 yield graph(section, args.cfg)
         else:
+            if image is not None and not args.directives and not args.kernel:
+                yield "\n".join(_member(image, program))
             yield from _text(program, pairs, args)
+
+
+def _member(image: FatbinImage, program: Program | None) -> Iterator[str]:
+    """What stands before the listing of an entry of a fat binary."""
+    yield from image.heading()
+    if program is None and image.kind == "elf":
+        yield f"// not listed: no instructions of {image.arch} are known here"
 
 
 def _text(
@@ -176,15 +188,20 @@ def _range(text: str | None) -> tuple[int, int]:
     return low, high
 
 
-def _programs(args: argparse.Namespace) -> Iterator[tuple[Program | None, list[ListedSection]]]:
-    """Each program with the sections of it that are wanted."""
+def _programs(
+    args: argparse.Namespace,
+) -> Iterator[tuple[FatbinImage | None, Program | None, list[ListedSection]]]:
+    """Each program with the sections of it that are wanted, and the entry that it is in a file."""
     if args.raw:
-        yield None, [_raw(args, read_bytes(args.program))]
+        yield None, None, [_raw(args, read_bytes(args.program))]
         return
     wanted, found = set(args.kernel or ()), set()
     near: list[str] = []
     longest = 0
-    for program in open_programs(args.program, args.arch, flag_options(args)):
+    for image, program in open_members(args.program, args.arch, flag_options(args)):
+        if program is None:
+            yield image, None, []
+            continue
         named = {plain_kernel(program, name) or name: name for name in wanted}
         sections = []
         for section in program.code_sections:
@@ -197,7 +214,7 @@ def _programs(args: argparse.Namespace) -> Iterator[tuple[Program | None, list[L
                 ListedSection(program, name, program.sections[section].data, program.arch)
             )
         longest = max(longest, *(len(section.code) for section in sections), 0)
-        yield program, sections
+        yield image, program, sections
     low, _ = _range(args.range)
     if low >= longest > 0:
         raise UsageError(

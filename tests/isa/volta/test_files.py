@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import struct
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,59 @@ def test_hazard_check_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str
     table.write_text(capsys.readouterr().out)
     assert main(["run", program, "--launch", str(table), "--check", "hazards"]) == 0
     assert "hazards: no findings" in capsys.readouterr().out
+
+
+CONTAINER = """
+Fatbin elf code:
+================
+arch = sm_90a
+code version = [1,7]
+host = linux
+compile_size = 64bit
+has debug info
+identifier = made.cu
+
+	code for sm_90a
+		Function : """
+PTX = """
+Fatbin ptx code:
+================
+arch = sm_80
+code version = [8,0]
+host = linux
+compile_size = 64bit
+ptxasOptions = -O1
+"""
+
+
+def test_entries_of_a_fat_binary_say_what_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As cuobjdump 13.5 prints them: every architecture in order, PTX by its name alone."""
+
+    def entry(kind: int, version: tuple[int, int], arch: int, flags: int, *parts: bytes) -> bytes:
+        head, payload = parts
+        payload += bytes(-len(payload) % 8)
+        name, size = (64, 7) if kind == 2 else (0, 0)
+        words = (kind, 0x101, 64 + len(head), len(payload), 0, 64 * (kind == 1), *version, arch)
+        return struct.pack("<HHIQIIHHIIIQQQ", *words, name, size, flags, 0, 0) + head + payload
+
+    options = struct.pack("<II", 72, 3) + b"-O1".ljust(8, b"\0")
+    code = cubin("sm_90a").read_bytes()
+    body = entry(2, (7, 1), 90, 0x100013, b"made.cu\0", code)
+    body += entry(1, (0, 8), 80, 0x11, options, b".version 8.0")
+    body += entry(2, (8, 1), 107, 0x11, b"", code)
+    file = tmp_path / "two.fatbin"
+    file.write_bytes(b"\x50\xed\x55\xba" + struct.pack("<HHQ", 1, 16, len(body)) + body)
+    assert main(["dis", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(CONTAINER)
+    assert PTX in out
+    assert out.endswith("// not listed: no instructions of sm_107 are known here\n")
+    assert main(["dis", str(file), "--arch", "sm_90"]) == 0
+    assert "sm_107" not in capsys.readouterr().out
+    assert main(["dis", str(file), "--arch", "sm_75"]) == 2
+    assert "no cubin for sm_75; it holds elf for sm_107, elf for sm_90a" in capsys.readouterr().err
 
 
 def test_raw_words_and_damage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
