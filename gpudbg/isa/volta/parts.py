@@ -277,6 +277,10 @@ class Core:
             if found:
                 value = self.zero if found[1] is None else int(found[1])
                 yield from self._made(found.end(), value, named=found[1] is None)
+                if found[1] is None and self.letter == "U" and self.add:
+                    # The register after the last one reads as URZ, too.
+                    raw = self.zero - self.add
+                    yield Reading(found.end(), self.bits.put(raw), self.bits.mask)
         elif self.letter == "SR":
             found = _SPECIAL.match(source, pos)
             number = special_number(found[0], self.arch) if found else None
@@ -323,7 +327,7 @@ _EXPECTED = {
     "Q": "a uniform predicate", "B": "a scoreboard", "SR": "a special register",
     "T": "an address",
 }  # fmt: skip
-_SPECIAL = re.compile(r"[A-Za-z][\w.]*")
+_SPECIAL = re.compile(r"[A-Za-z_][\w.]*")
 _PATTERNS = {
     letter: re.compile(
         rf"{re.escape(name)}(?:(\d{{1,4}})|{'T' if letter in 'PQ' else 'Z'})(?![\w])"
