@@ -2,22 +2,24 @@
 
 A package's `__init__.pyi` lists them (`from .stop import Stop as Stop`): type checkers read it, and
 `door` reads the same list when the program runs.  So importing a package costs nothing, and a name
-is said once.
+is said once.  It imports little itself: `import gpudbg` begins here.
 """
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 
 
-def offered(package: str, listing: Path) -> dict[str, str]:
+def offered(package: str, listing: str) -> dict[str, str]:
     """Name -> the module that defines it, as an `__init__.pyi` says."""
+    import ast
+
     found = {}
-    for node in ast.parse(listing.read_text()).body:
+    with open(listing, encoding="utf-8") as file:
+        text = file.read()
+    for node in ast.parse(text).body:
         if isinstance(node, ast.ImportFrom):
             above = package if node.level else ""
             module = ".".join(part for part in (above, node.module) if part)
@@ -27,7 +29,7 @@ def offered(package: str, listing: Path) -> dict[str, str]:
 
 def door(package: str, file: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """`__getattr__` and `__dir__` of a package whose `__init__.py` is `file`."""
-    names = cache(lambda: offered(package, Path(file).with_suffix(".pyi")))
+    names = cache(lambda: offered(package, file.removesuffix("c") + "i"))
 
     def load(name: str) -> object:
         module = names().get(name)
