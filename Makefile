@@ -80,6 +80,7 @@ bench: $(STAMP)
 	$(BIN)/python tests/bench/startup.py
 	$(BIN)/python tests/bench/bench.py
 	$(BIN)/python tests/bench/modern.py
+	$(BIN)/python tests/bench/checks.py
 	$(BIN)/python tests/bench/disassembly.py
 	$(BIN)/python tests/bench/threads.py
 	$(BIN)/python tests/bench/scaling.py

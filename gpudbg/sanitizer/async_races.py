@@ -10,25 +10,27 @@ fence where both are but generic accesses come before such of the async proxy.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from gpudbg.bits import lanes_of
-from gpudbg.sanitizer.clocks import Knowledge, Row, joined
+from gpudbg.sanitizer.clocks import EMPTY, Knowledge, Row, Rows, joined
 from gpudbg.sanitizer.facts import GPU, Facts
 from gpudbg.sanitizer.mbarriers import Mbarrier, MbarrierTable, nothing, ordered
 from gpudbg.sanitizer.monitor import TOLD_AS_EVENTS, ExecutedInstruction, Touch
 from gpudbg.sanitizer.race_records import (
     AccessRecord,
     Agent,
+    Cell,
     RangeRecord,
     cells_of,
     unordered,
 )
 from gpudbg.sanitizer.race_reports import Verdict
-from gpudbg.sanitizer.races import MOST_WARPS, RaceCheck
+from gpudbg.sanitizer.races import RaceCheck
 from gpudbg.sanitizer.warp_clocks import ClockGroup, CopyGroups, WarpClock
 from gpudbg.sm.asynchronous.events import (
     ByteRuns,
@@ -57,15 +59,27 @@ class AsyncRaceCheck(RaceCheck):
     Args:
         races: whether races are reported.
         sync: what reports mistakes with mbarriers; None: nobody wants to know.
+        before: of launches that may still run when this one begins, the latest last.
     """
 
     def __init__(
-        self, *given: Any, races: bool = True, sync: MbarrierFindings | None = None, **more: Any
+        self,
+        *given: Any,
+        races: bool = True,
+        sync: MbarrierFindings | None = None,
+        before: Sequence[AsyncRaceCheck] = (),
+        **more: Any,
     ) -> None:
         super().__init__(*given, lock_step=False, **more)
         self._reports.silent = not races
         self._sync = sync
-        self._numbers: dict[Any, int] = {}
+        self._before = tuple(before)
+        self._numbers: dict[Any, int] = before[-1]._numbers if before else {}
+        if before:
+            self._base = before[-1]._base + _LAUNCH
+            self._at_begin = before[-1]._published
+        self._published: Rows = EMPTY
+        self._waited_for_grid = False
         self._ranges: dict[int | None, dict[Any, RangeRecord]] = {}
         self._mbarriers = MbarrierTable()
         self._lives = 0
@@ -106,7 +120,7 @@ class AsyncRaceCheck(RaceCheck):
 
     # ---- instructions ------------------------------------------------------------------
     def executed(self, step: ExecutedInstruction) -> None:
-        number = step.warp.cta.number * MOST_WARPS + step.warp.index
+        number = self._first_of(step.warp.cta) + step.warp.index
         waiting = self._cluster_waits.get(number)
         if waiting is not None and waiting[0] & step.active:
             del self._cluster_waits[number]
@@ -236,6 +250,62 @@ class AsyncRaceCheck(RaceCheck):
                 )  # fmt: skip
                 self._judged(held.record, made, group, home, address >> 2)
 
+    # ---- launches before this one ------------------------------------------------------------
+    def _record(
+        self, clock: WarpClock, step: ExecutedInstruction, cells: dict[int, Cell], number: int,
+        made: AccessRecord,
+    ) -> None:  # fmt: skip
+        super()._record(clock, step, cells, number, made)
+        if self._before and cells is self._global:
+            group = self._of_lane(clock, made.lanes)
+            for earlier in self._unfinished(group):
+                cell = earlier._global.get(number)
+                for old in (*cell.writes, *cell.reads) if cell is not None else ():
+                    if old.bytes & made.bytes:
+                        self._across(old, made, group, number)
+                for held in earlier._ranges.get(None, {}).values():
+                    if len(held.touched(np.array([4 * number], np.int64), 4)):
+                        self._across(held.record, made, group, number)
+
+    def _unfinished(self, group: ClockGroup) -> list[AsyncRaceCheck]:
+        """Checks of earlier launches whose end lanes have not waited for."""
+        known = group.knowledge.seen
+        return [b for b in self._before if self._number("grid", b._base) not in known]
+
+    def _across(
+        self, old: AccessRecord, made: AccessRecord, group: ClockGroup, number: int
+    ) -> None:
+        """An access meets one of an earlier launch."""
+        if not (old.writes or made.writes) or (old.strong and made.strong):
+            return
+        known = group.knowledge.seen
+        late = old.agent.pending(known.get(old.agent.number)) if old.agent is not None else 0
+        if late or unordered(old, made, known, group.row()):
+            verdict = Verdict("pending", "error", _GRID, "", "launches")
+            self._reports.add(old, made, verdict, "global", number)
+
+    def _waits_for_grid(self, clock: WarpClock, step: ExecutedInstruction) -> None:
+        """ACQBULK: the launch before this one has ended; those before that where it waited."""
+        self._waited_for_grid = True
+        rows: dict[int, Row] = {}
+        for earlier in reversed(self._before):
+            rows[self._number("grid", earlier._base)] = np.ones(32, np.int64)
+            if not earlier._waited_for_grid:
+                break
+        for group in clock.parts(step.lanes):
+            group.knowledge = group.knowledge.learned(rows)
+        clock.tidy()
+
+    def _lets_dependents_begin(self, clock: WarpClock, step: ExecutedInstruction) -> None:
+        """PREEXIT: what a fence has published is there when the next launch begins."""
+        for group, _ in clock.of(step.lanes):
+            self._published = joined(self._published, group.knowledge.released[1])
+
+    def ended(self) -> None:
+        """The launch has ended."""
+        if self._before and not self._waited_for_grid and self._sync is not None:
+            self._sync.no_grid_wait(next(iter(self._exits.values()), None))
+
     def _judged(
         self, old: AccessRecord, made: AccessRecord, group: ClockGroup, home: Cta | None,
         number: int,
@@ -346,6 +416,14 @@ class AsyncRaceCheck(RaceCheck):
             return
         home = extent.home
         group = self._of_lane(clock, record.lanes)
+        for earlier in self._unfinished(group) if home is None else ():
+            for number, _, cell in cells_of(extent, earlier._global):
+                for old in (*cell.writes, *cell.reads):
+                    self._across(old, record, group, number)
+            for held in earlier._ranges.get(None, {}).values():
+                at = held.meets(extent)
+                if at is not None:
+                    self._across(held.record, record, group, at >> 2)
         for number, mask, cell in cells_of(extent, self._cells(home)):
             for old in (*cell.writes, *cell.reads) if record.writes else cell.writes:
                 if old.bytes & mask:
@@ -634,7 +712,7 @@ class AsyncRaceCheck(RaceCheck):
     ) -> None:
         """An access to another CTA's shared memory: that must have begun, and must not end."""
         record = self._mbarrier_record(clock, step, lanes, "load")
-        first = home.number * MOST_WARPS
+        first = self._first_of(home)
         for group, part in clock.of(lanes):
             known = ordered(group.knowledge)
             begun = any(
@@ -675,7 +753,7 @@ class AsyncRaceCheck(RaceCheck):
     def cta_end(self, cta: Cta) -> None:
         end, known = self._exits.get(cta.number), nothing()
         for index in range(len(cta.warps)):
-            clock = self._warps.get(cta.number * MOST_WARPS + index)
+            clock = self._warps.get(self._first_of(cta) + index)
             for group in clock.groups if clock is not None else ():
                 assert clock is not None
                 known = known.join(clock.published(group, group.lanes))
@@ -744,6 +822,9 @@ _WAITS: Final = {
 _FENCE: Final = (
     "fence.proxy.async between the two: by the writer before the barrier, or by the issuer after it"
 )
+_LAUNCH: Final = 1 << 40
+"""Numbers of warps of one launch."""
+_GRID: Final = "griddepcontrol.wait (cudaGridDependencySynchronize) before the access"
 _CLUSTER: Final = "barrier.cluster between the two"
 
 _HANDLERS: Final = {
@@ -757,6 +838,8 @@ _HANDLERS: Final = {
     "UCGABAR_ARV": AsyncRaceCheck._cluster_arrives,
     "UCGABAR_WAIT": AsyncRaceCheck._cluster_begins_waiting,
     "EXIT": AsyncRaceCheck._exit,
+    "ACQBULK": AsyncRaceCheck._waits_for_grid,
+    "PREEXIT": AsyncRaceCheck._lets_dependents_begin,
 }
 _EVENTS: Final[dict[type, Any]] = {
     CopyTold: AsyncRaceCheck._copy,

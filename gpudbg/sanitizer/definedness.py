@@ -299,6 +299,14 @@ class DefinednessCheck(RunCheck):
         shadow = self._shadow(step.warp)
         origin = self._origin(step.pc, touch)
         words = max(1, touch.size // 4)
+        place = self._place(step, touch)
+        if place is not None and not (place[0] is not None and place[0][place[1]].any()):
+            # Nothing of it is undefined.
+            chosen = bools(touch.lanes)
+            for index in range(destination.index, min(destination.index + words, RZ)):
+                np.copyto(shadow.bits[index], 0, where=chosen)
+                shadow.derived[index] &= ~np.uint32(touch.lanes)
+            return
         for word in range(words):
             index = destination.index + word
             if index >= RZ:
@@ -310,6 +318,28 @@ class DefinednessCheck(RunCheck):
                 shadow.origin[index, lane] = origin
                 if bits and self._at_load:
                     self._decides("load", step.warp, step.pc, 1 << lane, origin)
+
+    def _place(
+        self, step: ExecutedInstruction, touch: Touch
+    ) -> tuple[U8 | None, npt.NDArray[np.int64]] | None:
+        """The marks that all lanes' bytes are in (None: all are defined), and where; None: that is
+        not one row."""
+        if touch.space not in ("shared", "global"):
+            return None
+        addresses = touch.addresses[bools(touch.lanes)].astype(np.int64)
+        base, row = 0, None
+        if touch.space == "shared":
+            row = self._cta(step.warp.cta)
+        else:
+            found = self._memory.find(int(addresses[0]))
+            if found is None:
+                return None
+            base, end = found.base, found.end
+            if int(addresses.min()) < base or int(addresses.max()) + touch.size > end:
+                return None
+            row = self._global.row(found)
+        at = (addresses - base)[:, None] + np.arange(touch.size)
+        return row, at if row is None else np.minimum(at, len(row) - 1)
 
     def _bits(
         self, step: ExecutedInstruction, touch: Touch, lane: int, address: int, size: int
@@ -351,6 +381,14 @@ class DefinednessCheck(RunCheck):
         shadow = self._shadow(step.warp)
         index = data.index if isinstance(data, Reg) else RZ
         bad, first = 0, 0
+        chosen = bools(touch.lanes)
+        last = min(index + max(1, touch.size // 4), RZ + 1)
+        if not shadow.bits[min(index, RZ) : last, chosen].any():
+            place = self._place(step, touch)
+            if place is not None:
+                if place[0] is not None:
+                    place[0][place[1]] = 0
+                return
         for lane, address in touch.by_lane():
             for word in range(max(1, touch.size // 4)):
                 register = min(index + word, RZ) if index != RZ else RZ

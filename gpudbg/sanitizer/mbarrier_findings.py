@@ -23,6 +23,7 @@ _FIXES: Final = {
     "ambiguous_phase": "let who ends the next phase come after this test: by a barrier, or by an "
     "arrival on another mbarrier",
     "phase_skipped": "wait for each phase before anybody arrives at the next one",
+    "missing_grid_wait": "griddepcontrol.wait before the end",
     "pending_at_exit": "wait for the copy before the block ends",
 }
 
@@ -75,6 +76,9 @@ class MbarrierFindings:
 
     def arrives(self, one: Mbarrier, event: MbarrierChanged, arrival: AccessRecord) -> None:
         """Arrivals: too many, out of range, of a phase whose forerunner nobody waited for."""
+        if one.modern and one.begun is None:
+            # Never initialised, which is told: its word means nothing.
+            return
         state = (mbarrier.read if one.modern else mbarrier.read_early)(event.before)
         where = f"the mbarrier at shared 0x{one.offset:x}"
         if one.modern and event.arrivals > state.pending:
@@ -101,6 +105,12 @@ class MbarrierFindings:
             "too: then it seems incomplete again"
         )
         self._add("ambiguous_phase", "warning", text, test)
+
+    def no_grid_wait(self, end: AccessRecord | None) -> None:
+        """A dependent launch that never waits for the one before it."""
+        text = "the launch may overlap the one before it, and never waits for that: launches that "
+        text += "depend on this one cannot rely on it"
+        self._add("missing_grid_wait", "warning", text, end)
 
     def left(self, one: Mbarrier, end: AccessRecord | None) -> None:
         """The CTA has ended with bytes to come."""

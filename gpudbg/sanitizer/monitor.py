@@ -6,7 +6,7 @@ Barriers and ends of warps are told in order with the instructions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -107,6 +107,25 @@ TOLD_AS_EVENTS: Final = frozenset(
     )
 )  # fmt: skip
 """Instructions whose accesses are told of as events, not lane by lane."""
+
+
+class RefusedMonitor(Observer):
+    """Tells checks of refused accesses alone: what lets compiled code run."""
+
+    looks_only = True
+
+    def __init__(self, checks: Sequence[RunCheck], decoded: Callable[[int], Any]) -> None:
+        """Args: decoded: the instruction at a pc."""
+        self._checks, self._decoded = tuple(checks), decoded
+
+    def refused(self, warp: WarpState, fault: MemoryFault, access: str, size: int) -> None:
+        pc = warp.pc
+        step = ExecutedInstruction(warp, pc, self._decoded(pc), warp.active, fault.lanes)
+        for check in self._checks:
+            check.refused(step, fault, access, size)
+
+    def finish(self) -> None:
+        """Nothing is kept back."""
 
 
 def _hooks(checks: Sequence[RunCheck], name: str) -> tuple[Any, ...]:

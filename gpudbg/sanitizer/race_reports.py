@@ -28,6 +28,7 @@ class Verdict:
     severity: Severity = "error"
     fix: str = ""
     state: str = ""
+    relation: str = ""
 
     @classmethod
     def of(cls, old: AccessRecord, made: AccessRecord) -> Verdict:
@@ -82,7 +83,7 @@ class RaceReports:
         """Two accesses of which the later does not come after the earlier."""
         if self.silent:
             return
-        relation = _relation(old, made)
+        relation = verdict.relation or _relation(old, made)
         severity, cause = verdict.severity, verdict.cause
         if self._portable_only:
             severity, cause = "note", "warp_synchronous"

@@ -89,6 +89,7 @@ class RaceCheck(RunCheck):
         self._reports = RaceReports(findings, places, memory, portable_only=portable_only)
         self._lock_step, self._emulated = lock_step, emulated
         self._volatile_data = volatile_data
+        self._base, self._at_begin = 0, EMPTY
         self._warps: dict[int, WarpClock] = {}
         self._phases: dict[tuple[int, int], Phase] = {}
         self._waits: dict[int, list[tuple[tuple[int, int], int]]] = {}
@@ -96,19 +97,23 @@ class RaceCheck(RunCheck):
         self._global: dict[int, Cell] = {}
         self._released: dict[Hashable, list[Release]] = {}
 
+    def _first_of(self, cta: Cta) -> int:
+        """The number of a CTA's first warp."""
+        return self._base + cta.number * MOST_WARPS
+
     # ---- warps -------------------------------------------------------------------------
     def _clock(self, warp: WarpState) -> WarpClock:
-        number = warp.cta.number * MOST_WARPS + warp.index
+        number = self._first_of(warp.cta) + warp.index
         found = self._warps.get(number)
         if found is None:
-            zero = ClockGroup(warp.valid, np.zeros(32, np.int64), Knowledge(EMPTY))
+            zero = ClockGroup(warp.valid, np.zeros(32, np.int64), Knowledge(self._at_begin))
             found = self._warps[number] = WarpClock(number, [zero])
         return found
 
     def cta_end(self, cta: Cta) -> None:
         self._shared.pop(cta.number, None)
         for index in range(MOST_WARPS):
-            self._warps.pop(cta.number * MOST_WARPS + index, None)
+            self._warps.pop(self._first_of(cta) + index, None)
         for key in [k for k in self._phases if k[0] == cta.number]:
             del self._phases[key]
 

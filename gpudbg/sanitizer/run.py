@@ -36,7 +36,7 @@ from gpudbg.sanitizer.findings import (
 )
 from gpudbg.sanitizer.mbarrier_findings import MbarrierFindings
 from gpudbg.sanitizer.memory import HeapSites, MemoryCheck, report_leaks
-from gpudbg.sanitizer.monitor import Monitor, RunCheck
+from gpudbg.sanitizer.monitor import Monitor, RefusedMonitor, RunCheck
 from gpudbg.sanitizer.performance import PerformanceCheck
 from gpudbg.sanitizer.places import AccessPlaces
 from gpudbg.sanitizer.races import RaceCheck, emulated_atomics
@@ -221,6 +221,7 @@ class _Run:
     sessions: list[DebugSession] = field(default_factory=list)
     shadow: GlobalShadow | None = None
     heap: dict[Any, Any] = field(default_factory=dict)
+    unfinished: list[AsyncRaceCheck] = field(default_factory=list)
 
     def all(self, plan: Sequence[Begin]) -> None:
         """Run launches until one does not end, and look at what they leave."""
@@ -242,7 +243,9 @@ class _Run:
         if self.options.performance:
             members.append(performance)
         layout = self.program.device.gpu.layout
-        monitor = Monitor(members, layout.shared_window)
+        monitor: Monitor | RefusedMonitor = Monitor(members, layout.shared_window)
+        if self._only_refused(session, members):
+            monitor = RefusedMonitor(members, lambda pc: dict(_code(session)).get(pc))
         hazards = session.check("hazards") if "hazards" in self.options.checks else None
         with session.subscribe(monitor):
             try:
@@ -251,6 +254,8 @@ class _Run:
                 self.gap = str(gap)
                 return False
             monitor.finish()
+        if self.unfinished:
+            self.unfinished[-1].ended()
         self.heap |= sites.made
         self.stop = stop
         self.instructions += stop.instructions
@@ -259,6 +264,12 @@ class _Run:
         for hazard in hazards.findings if hazards is not None else ():
             self.findings.add(("hazard", hazard.second.pc, hazard.kind), partial(_hazard, hazard))
         return self._ended(stop, places, sites)
+
+    def _only_refused(self, session: DebugSession, members: Sequence[RunCheck]) -> bool:
+        """Whether refused accesses are all there is to look at, so that compiled code may run."""
+        if not all(isinstance(m, MemoryCheck | HeapSites) for m in members):
+            return False
+        return not {"malloc", "free"} & set(session.launch.image.externs.values())
 
     def _members(
         self, session: DebugSession, places: AccessPlaces, sites: HeapSites
@@ -272,12 +283,17 @@ class _Run:
         lock_step = not is_wide(self.program.device.arch)
         if not lock_step and ("race" in options.checks or "sync" in options.checks):
             sync = MbarrierFindings(findings, places) if "sync" in options.checks else None
-            members.append(
-                AsyncRaceCheck(
-                    findings, places, memory, emulated=emulated_atomics(list(_code(session))),
-                    volatile_data=options.volatile_data, races="race" in options.checks, sync=sync,
-                )
+            number = len(self.launched)
+            if not (number < len(self.overlap) and self.overlap[number]):
+                # An ordinary launch begins when those before it have ended.
+                self.unfinished.clear()
+            beside = AsyncRaceCheck(
+                findings, places, memory, emulated=emulated_atomics(list(_code(session))),
+                volatile_data=options.volatile_data, races="race" in options.checks, sync=sync,
+                before=self.unfinished,
             )  # fmt: skip
+            self.unfinished.append(beside)
+            members.append(beside)
         elif "race" in options.checks:
             emulated = emulated_atomics(list(_code(session)))
             members.append(

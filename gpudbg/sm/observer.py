@@ -35,8 +35,9 @@ EVENTS = (
 )
 
 
-_STEPPED = ("instruction", "access", "refused", "asynchronous")
-"""Events that take the step engine."""
+_STEPPED = ("instruction", "access", "asynchronous")
+"""Events that take the step engine.  `refused` does not: compiled code leaves an access that would
+fail to that engine, before anything has changed."""
 
 
 class Observer:
