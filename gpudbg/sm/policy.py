@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from gpudbg.sm.policy_async import ASYNC_POLICIES
+from gpudbg.sm.policy_checks import CHECK_POLICIES
 from gpudbg.sm.policy_hazards import HAZARD_POLICIES
 from gpudbg.sm.policy_traps import TRAP_POLICIES
 from gpudbg.sm.policy_types import Certainty, Policy
@@ -251,6 +252,7 @@ POLICIES: tuple[Policy, ...] = (
     ),
     *TRAP_POLICIES,
     *ASYNC_POLICIES,
+    *CHECK_POLICIES,
     *HAZARD_POLICIES,
     Policy(
         "surface-bounds",

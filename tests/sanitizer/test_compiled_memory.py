@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 import gpudbg
-from gpudbg.sanitizer.run import check_plan
+from gpudbg.sanitizer.monitor import RefusedMonitor
 from tests.sanitizer.cases import Case, cases, prepare
 
 
@@ -30,14 +28,8 @@ def test_findings_are_those_of_the_step_engine(case: Case) -> None:
 
 def test_compiled_code_runs() -> None:
     program = gpudbg.load("tests/data/bench/cubin/saxpy.sm_50.cubin", engine="run")
-
-    def begin(given: gpudbg.LoadedProgram) -> gpudbg.DebugSession:
-        numbers = given.device.empty(1024, "float32")
-        return given.launch(grid=4, block=256, args=[numbers, numbers, 1024, 2.0])
-
-    compiled: list[Any] = []
-    check_plan(
-        program, [begin], checks=("memory",),
-        started=lambda session: compiled.append(session.grid),
-    )  # fmt: skip
-    assert compiled[0].fast is not None
+    numbers = program.device.empty(1024, "float32")
+    with program.launch(grid=4, block=256, args=[numbers, numbers, 1024, 2.0]) as session:
+        with session.subscribe(RefusedMonitor((), lambda pc: None)):
+            assert session.run().kind == "exited"
+        assert session.grid.fast is not None

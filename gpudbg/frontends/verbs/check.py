@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree as Xml
 
 from gpudbg.api import add_launch_flags, device_for, open_program
-from gpudbg.errors import UsageError
+from gpudbg.errors import LoadError, UsageError
 from gpudbg.frontends.verbs.common import Parser
 from gpudbg.launch import Opening, whole
 from gpudbg.sanitizer import CHECKS, DEFAULT_CHECKS, SEVERITIES, CheckReport, check_plan
@@ -28,7 +28,8 @@ _WORST: Final = (4, 1, 3, 0)
 def main(argv: list[str]) -> int:
     """Run the verb."""
     args = _parser().parse_args(argv)
-    reports = [_checked(path, args) for path in args.programs]
+    paths = _programs(args.programs)
+    reports = _all(paths, args) if len(paths) > 1 else [_checked(paths[0], args)]
     text = _FORMATS[args.format](reports)
     if args.report:
         _write(args.report, text)
@@ -43,6 +44,48 @@ def main(argv: list[str]) -> int:
     return next(code for code in _WORST if code in codes)
 
 
+PROGRAMS: Final = (".cubin", ".cu", ".ptx", ".fatbin", ".sass")
+"""What is checked of a folder."""
+
+
+def _programs(given: Sequence[str]) -> list[str]:
+    """Files, and the programs in folders.
+
+    Raises:
+        UsageError: a folder without any.
+    """
+    found: list[str] = []
+    for name in given:
+        if not Path(name).is_dir():
+            found.append(name)
+            continue
+        inside = sorted(str(p) for p in Path(name).rglob("*") if p.suffix in PROGRAMS)
+        if not inside:
+            raise UsageError(f"{name}: no programs in it", f"files {', '.join(PROGRAMS)} are")
+        found += inside
+    return found
+
+
+def _all(paths: Sequence[str], args: argparse.Namespace) -> list[CheckReport]:
+    """Reports of many programs; one that cannot be launched is a report that says so."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    reports = []
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("checking", total=len(paths))
+        for path in paths:
+            progress.update(task, description=Path(path).name)
+            try:
+                reports.append(_checked(path, args))
+            except (LoadError, UsageError) as error:
+                text = f"no launch: {error}"
+                reports.append(CheckReport(gap=text, program={"file": path, "arch": ""}))
+            progress.advance(task)
+    return reports
+
+
 def _parser() -> Parser:
     p = Parser(
         prog="gpudbg check",
@@ -53,11 +96,16 @@ def _parser() -> Parser:
         # `-o` names the report here; what a launch puts out is not shown.
         conflict_handler="resolve",
     )
-    p.add_argument("programs", nargs="+", metavar="PROGRAM")
+    p.add_argument("programs", nargs="+", metavar="PROGRAM", help="files, or folders of them")
     add_launch_flags(p)
     p.add_argument(
         "--checks", default=",".join(DEFAULT_CHECKS), metavar="A,B",
         help=f"of {', '.join(CHECKS)}; default: all but hazards",
+    )  # fmt: skip
+    p.add_argument("--quick", action="store_true", help="bad accesses alone, on compiled code")
+    p.add_argument(
+        "--views", choices=("error", "warning", "ignore"),
+        help="what accesses outside of a view are; default: stores errors, loads warnings",
     )  # fmt: skip
     p.add_argument("--performance", action="store_true", help="count bank conflicts and sectors")
     p.add_argument("--portability", action="store_true", help="note what only lock-step orders")
@@ -95,7 +143,7 @@ def _checked(path: str, args: argparse.Namespace) -> CheckReport:
     try:
         return check_plan(
             loaded, [lambda given: given.launch_table(table)],
-            checks=[c for c in args.checks.split(",") if c], performance=args.performance,
+            checks=_wanted(args), views=args.views, performance=args.performance,
             portability=args.portability, init=args.init, volatile=args.volatile,
             schedules=args.schedules, seed=args.seed or 0, suppressions=args.suppressions or (),
             baseline=args.baseline, max_instructions=args.max_instructions,
@@ -106,8 +154,19 @@ def _checked(path: str, args: argparse.Namespace) -> CheckReport:
             timer.cancel()
 
 
+def _wanted(args: argparse.Namespace) -> list[str]:
+    """Names of the checks."""
+    return ["memory"] if args.quick else [c for c in args.checks.split(",") if c]
+
+
 def _text(reports: Sequence[CheckReport]) -> str:
-    return "\n".join("\n".join(report.lines()) for report in reports) + "\n"
+    if len(reports) == 1:
+        return "\n".join(reports[0].lines()) + "\n"
+    # Each under its program's name, so that a reader knows whose findings they are.
+    blocks = ["\n".join((f"{r.program['file']}:", *r.lines(), "")) for r in reports]
+    worst = [r for r in reports if r.exit_code]
+    blocks.append(f"{len(reports)} programs, {len(reports) - len(worst)} clean")
+    return "\n".join(blocks) + "\n"
 
 
 def _json(reports: Sequence[CheckReport]) -> str:
