@@ -244,13 +244,18 @@ class _Walk:
         return {n for insn in found if insn is not None and (n := _barrier(insn)) is not None}
 
     def _touched(self) -> set[int]:
-        """Registers that may change in the function, and those that its RETs use."""
+        """Registers that may change in the function, those that its RETs use, and those that are
+        copied: a return address may come in any register, and leave by a copy of it.
+        """
         out = {STACK_POINTER}
         for pc in self._pcs:
             insn = self._frames.instruction(pc)
             if insn is None:
                 continue
             out |= insn.writes().registers
+            _, source, _ = _copied(insn)
+            if source is not None:
+                out |= set(range(source.index, source.index + source.count))
             if insn.op in ("R2P", "PR2R"):
                 self._found.saves_predicates = True
             if insn.op == "RET":

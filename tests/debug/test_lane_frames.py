@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 
+import gpudbg
 from gpudbg.architectures import real
 from gpudbg.bits import lanes_of
 from gpudbg.debug.values.backtrace import call_depth, frames
@@ -14,6 +18,8 @@ from gpudbg.errors import UsageError
 from gpudbg.launch.flags import launch_parser
 from gpudbg.toolchain.options import word_options
 from tests.debug.modern import launched
+
+DATA = Path(__file__).parent / "data"
 
 ARCHS = ("sm_75", "sm_80", "sm_90", "sm_120")
 
@@ -80,3 +86,23 @@ def test_architectures_by_the_names_compilers_have() -> None:
     with pytest.raises(UsageError, match="unknown architecture 'compute_81'"):
         parser.parse_args(["--arch", "compute_81"])
     assert word_options(["-arch=compute_86"]).arch == "sm_86"
+
+
+@pytest.mark.parametrize("arch", ["sm_52", "sm_80"])
+@pytest.mark.parametrize("engine", ["step", "run"])
+def test_a_function_of_rust_has_its_caller_and_no_arguments_of_the_kernel(
+    arch: str, engine: str
+) -> None:
+    """Its return address comes in one register that nothing writes, and leaves by a copy of it."""
+    text = (DATA / "facts.ptx").read_text().replace("sm_80", arch)
+    program = gpudbg.compile(text, arch=arch, engine=engine)
+    out = program.device.buffer(np.zeros(10, np.uint32))
+    session = program.launch("facts", grid=1, block=10, args=[out])
+    session.break_at("fact")
+    assert session.cont().kind == "breakpoint"
+    assert [(f.function, f.own) for f in frames(session)] == [("fact", False), ("facts", True)]
+    assert session.command("info args").lines == ("No symbol table info available for fact.",)
+    stop = session.finish()
+    assert (frames(session)[0].function, stop.kind) == ("facts", "step")
+    session.run().check()
+    assert out.array().tolist() == [1, 1, 2, 6, 24, 120, 720, 5040, 40320, 362880]

@@ -165,7 +165,7 @@ def info_frame(session: DebugSession, argument: str) -> Card:
     rows = frames(session)
     frame = rows[min(session.frame_level, len(rows) - 1)]
     place = session.symbols.describe(frame.pc)
-    kind = "inlined call" if frame.inlined else "call" if frame.physical else "kernel"
+    kind = "inlined call" if frame.inlined else "kernel" if frame.own else "call"
     lines = [
         f"Stack level {frame.level}, frame of {frame_words(session, frame)}",
         f" pc = 0x{frame.pc:x} <{place}>, {kind}, call depth {frame.physical}",
@@ -187,7 +187,7 @@ def info_args(session: DebugSession, argument: str) -> Answer:
     """List arguments."""
     stack = frames(session)
     frame = stack[min(session.frame_level, len(stack) - 1)]
-    if frame.physical or frame.inlined:
+    if not frame.own:
         return Notice(f"No symbol table info available for {frame.function}.", {})
     return Listing(
         tuple(argument_rows(session)),

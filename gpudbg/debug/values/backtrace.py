@@ -34,6 +34,8 @@ class Frame:
         line: source line, or None.
         physical: CAL depth; frames inlined into each other share it.
         inlined: the frame has no call of its own.
+        own: it is the kernel's own: of its code, and not that of a function whose caller is not
+            found.
     """
 
     level: int
@@ -42,6 +44,7 @@ class Frame:
     line: Line | None
     physical: int
     inlined: bool
+    own: bool
 
 
 def frames(inferior: Inferior, warp: WarpState | None = None) -> tuple[Frame, ...]:
@@ -63,9 +66,12 @@ def frames(inferior: Inferior, warp: WarpState | None = None) -> tuple[Frame, ..
         )
         if physical == 0 and warp is focused:
             rows = rows[min(inferior.skipped_inline, len(rows) - 1) :]
+        there = inferior.symbols.image.function_at(pc)
+        kernel = physical == depth and (there is None or there[0].is_kernel)
         for n, (function, line) in enumerate(rows):
             inlined = n < len(rows) - 1
-            out.append(Frame(len(out), pc, function, line, depth - physical, inlined))
+            own = kernel and not inlined
+            out.append(Frame(len(out), pc, function, line, depth - physical, inlined, own))
     return tuple(out)
 
 

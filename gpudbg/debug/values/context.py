@@ -235,8 +235,7 @@ class WarpContext:
 
     @property
     def _in_kernel(self) -> bool:
-        frame = self.frame
-        return frame.physical == 0 and not frame.inlined
+        return self.frame.own
 
     def _parameter(self, index: int) -> Result:
         kernel = self._inferior.kernel

@@ -60,7 +60,7 @@ def argument_rows(session: DebugSession) -> list[ArgumentRow]:
 
 def frame_arguments(session: DebugSession, frame: Frame) -> list[ArgumentRow]:
     """The arguments known in a call frame: the launch's in the kernel's own, none in others."""
-    return [] if frame.physical or frame.inlined else argument_rows(session)
+    return argument_rows(session) if frame.own else []
 
 
 def argument_doubts(session: DebugSession) -> list[str]:

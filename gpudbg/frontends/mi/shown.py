@@ -124,7 +124,7 @@ def position_lines(session: DebugSession, moved: bool = True) -> str:
     launch = launch_shape(session)
     shape = f"<<<{dim(launch.grid)},{dim(launch.block)}>>>"
     words = frame_words(session, frame)
-    where = words.replace(" (", f"{shape} (", 1) if not frame.physical else words
+    where = words.replace(" (", f"{shape} (", 1) if frame.own else words
     out = ""
     if moved or frame.line is None:
         out = f"{address(frame.pc)} in {where}\n" if middle else f"{where}\n"
