@@ -9,6 +9,9 @@ spaces, barriers and the schedule.  Some are straight floating-point code (all o
 `--floats`), which is also held against the scalar models of `tests.semantics`: every engine follows
 that one rule for NaNs, signs, rounding, flushing and saturation.
 
+`--arch sm_75 sm_80 sm_89 sm_90 sm_120` makes programs of 128-bit instructions, whose stops the scalar
+models do not know.
+
 With `--traced` accesses are traced meanwhile, and the logs must be equal entry by entry.
 
 A difference prints the program; `--start N --count 1 --arch A` runs one again.
@@ -24,11 +27,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import gpudbg
+from gpudbg.architectures import is_wide
 from gpudbg.assembler import assemble_file
 from gpudbg.errors import GpudbgError
 from gpudbg.isa.spa5.decode import decode
 from gpudbg.sm.engines.llvm import build
-from tests.engine import machines
+from tests.engine import machines, random_modern
 from tests.engine.random_programs import (
     ARCHS,
     FLOATING,
@@ -58,7 +62,8 @@ def launched(cubin: bytes, program: RandomProgram, engine: str, seed: int) -> An
     session = loaded.launch(
         program.name, grid=program.grid, block=program.block, args=[buffer, 0, 0, 0]
     )
-    begin(session, buffer.address, seed)
+    wide = is_wide(loaded.device.gpu.arch)
+    (random_modern.begin if wide else begin)(session, buffer.address, seed)
     return session
 
 
@@ -185,11 +190,13 @@ def campaign(
     """(seed, kind of end, difference) of each program."""
     for start in range(0, len(seeds), BATCH):
         part = seeds[start : start + BATCH]
-        programs = [make(seed, arch, *kind_of(seed, floats)) for seed in part]
+        made = random_modern.make if is_wide(arch) else make
+        programs = [made(seed, arch, *kind_of(seed, floats)) for seed in part]
         cubin = assemble_file(source(programs, arch), path="random.sass").cubin()
         for seed, program in zip(part, programs, strict=True):
             end, found = (compare_traces if traced else compare)(cubin, program, seed)
-            if not found and not kind_of(seed, floats)[1] and end == "limit":
+            straight = not kind_of(seed, floats)[1] and end == "limit"
+            if not found and straight and not is_wide(arch):
                 found = by_rule(cubin, program, seed, arch)
             if found:
                 found += "\n" + program.text

@@ -6,7 +6,9 @@ import pytest
 
 from gpudbg import assemble
 from gpudbg.assembler import assemble_file
-from tests.engine import fuzz_random, machines
+from gpudbg.sm.engines.llvm import program as programs
+from gpudbg.sm.engines.llvm import run as run_engine
+from tests.engine import fuzz_random, machines, random_modern
 from tests.engine.random_programs import RandomProgram, source
 
 NANS = (
@@ -82,3 +84,15 @@ def test_error_of_fetching_names_all_lanes_there() -> None:
         assert (error.name, error.lanes) == ("PC_OVERFLOW", tuple(range(32))), engine
     assert ends[0] == ends[1]
     assert not machines.difference(ends[0], ends[1])
+
+
+@pytest.mark.parametrize("arch", random_modern.ARCHS)
+def test_random_programs_of_modern_instructions(arch: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Straight code and code with groups of lanes; most seeds run to the limit."""
+    for module in (programs, run_engine):
+        monkeypatch.setattr(module, "GOOD", programs.QUICK)
+    ends = set()
+    for _, end, found in fuzz_random.campaign((8, 9, 10), arch):
+        assert not found, found
+        ends.add(end)
+    assert ends

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 import numpy as np
 
 from gpudbg.architectures import age
-from gpudbg.code_layout import layout_of
+from gpudbg.code_layout import BUNDLES, layout_of
 from gpudbg.errors import DecodeError, ModelGap
 from gpudbg.formats.program import CodeImage
 from gpudbg.isa.family import Instruction, decode
@@ -323,6 +323,8 @@ class StepEngine(ValueOps, AsyncOps):
         function = self._functions.get(insn.op)
         if function is None:
             raise ModelGap(f"{insn.op} has no semantics")
+        if layout is not BUNDLES and registry.reserved(insn):
+            raise ModelGap(f"{insn.text(pc)}: a reserved value has no semantics")
         missing = self._missing_registers(insn)
         if missing:
             function = _fault("OOR_REG", f"{missing} is not one of the warp's {len(self.warp.R)}")

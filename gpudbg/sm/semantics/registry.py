@@ -81,6 +81,7 @@ _WIDE_REASONS = (
     ("textures and surfaces", ("TEX", "TLD", "TMML", "TXD", "TXQ", "SU")),
 )  # fmt: skip
 """Why mnemonics of 128-bit instructions have no semantics, by how they begin."""
+_RESERVED = "INVALID"
 NO_MEANING = "meaning unknown, or emitted by no compiler"
 
 
@@ -95,6 +96,11 @@ def why_not_wide(mnemonic: str, arch: str) -> str:
 def why_not(mnemonic: str) -> str:
     """Why a mnemonic does not execute; an empty string when it does."""
     return STOPS.get(mnemonic, "") if mnemonic in table() else GRAPHICS
+
+
+def reserved(insn: Any) -> bool:
+    """Whether a field of a 128-bit instruction holds a value that has no meaning."""
+    return _RESERVED in insn.text()
 
 
 def missing_registers(insn: Instruction, count: int) -> list[int]:

@@ -156,10 +156,10 @@ def bmov(m: WideMachine, i: WideInsn) -> None:
 
 @register_wide("WARPSYNC")
 def warpsync(m: WideMachine, i: WideInsn) -> None:
-    """Wait for the lanes of a mask; `.EXCLUSIVE`: exactly they go on together."""
+    """Wait for the lanes of a mask; `.EXCLUSIVE` and `.COLLECTIVE`: exactly they go on together."""
     operand = next((o for o in i.operands if isinstance(o, Imm | Reg)), None)
     mask = ALL_ONES if operand is None or "ALL" in i.m else raw(m, operand)
-    m.synchronize(mask, lanes(m, i), "EXCLUSIVE" in i.m)
+    m.synchronize(mask, lanes(m, i), "EXCLUSIVE" in i.m or "COLLECTIVE" in i.m)
 
 
 @register_wide("YIELD", "NANOSLEEP")

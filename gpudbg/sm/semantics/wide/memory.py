@@ -127,7 +127,9 @@ def store(m: WideMachine, i: WideInsn) -> None:
 def ldc(m: WideMachine, i: WideInsn) -> None:
     """A constant."""
     size, signed = size_of(i)
-    place = i.o.get("cbank") or i.o["a"]
+    place = i.o.get("cbank") or i.o.get("a")
+    if not isinstance(place, Const | CBankAddress):
+        m.gap(f"{i.op} of an address without a bank")
     offset: Value = place.offset & ALL_ONES
     if isinstance(place, Const) and place.handle is not None:
         m.gap("a constant of a bindless bank, cx[UR][...],")

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from gpudbg.sm.fragments import multiplication
+from gpudbg.sm.fragments import Multiplication, bits_of, multiplication
 from gpudbg.sm.semantics.machine import Value, WideMachine
 from gpudbg.sm.semantics.rows import register_wide
 from gpudbg.sm.semantics.wide.memory import narrow_address
@@ -13,13 +13,25 @@ from gpudbg.sm.semantics.wide.operands import WideInsn, read_registers, write, w
 
 _MISSING = ("SATFINITE", "REGOFFSET")
 """Modifiers that no compiler emits, and that nothing public explains."""
+LEAST_ROW = 128
+"""Bits of a row of A: four lanes have a register of it."""
+_SPARSE = {32: (8, 16), 16: (16, 32), 8: (32, 64), 4: (64, 128)}
+"""Bits of an element of A -> k of the products with a sparse A; all have 16 rows."""
+
+
+def _exists(op: str, shape: Multiplication) -> bool:
+    """Whether registers of all lanes hold the matrices of that shape."""
+    bits = bits_of(shape.kinds[0])
+    if shape.sparse:
+        return shape.m == 16 and shape.k in _SPARSE[bits]
+    return op == "DMMA" or shape.step >= 0 or shape.k * bits >= LEAST_ROW
 
 
 @register_wide("HMMA", "QMMA", "OMMA", "IMMA", "BMMA", "DMMA")
 def matrix_multiply(m: WideMachine, i: WideInsn) -> None:
     """D = A * B + C of the warp's fragments; `.SP`: half of A is stored, `.SF`: with scales."""
     shape = multiplication(i)
-    if shape is None or any(name in i.m for name in _MISSING):
+    if shape is None or not _exists(i.op, shape) or any(name in i.m for name in _MISSING):
         m.gap(f"{i.op}.{'.'.join(i.m)}")
     test = i.o.get("pa")
     if test is not None and not test.is_true:

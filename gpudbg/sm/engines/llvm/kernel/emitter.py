@@ -439,6 +439,8 @@ class Emitter:
         function = self._table.get(insn.op)
         if function is None:
             raise Slow("no semantics")
+        if self._wide and registry.reserved(insn):
+            raise Slow("a reserved value")
         if registry.missing_registers(insn, self.registers.count):
             # Also where its meaning uses none, such as a prefetch.
             raise Slow("a register the warp does not have")

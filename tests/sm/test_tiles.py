@@ -1,0 +1,36 @@
+"""Tiles of a warp: each votes and matches among its own lanes, wherever the warp runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gpudbg
+
+TILES = Path(__file__).parent / "data" / "tiles"
+"""tiles.cu, compiled by NVRTC 12.9 for each architecture."""
+
+
+@pytest.mark.parametrize("engine", ["step", "run"])
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_120"])
+def test_tiles_vote_and_match_among_their_lanes(arch: str, engine: str) -> None:
+    """From sm_90 on by WARPSYNC.COLLECTIVE, after which tiles must not meet at one pc."""
+    values = np.random.default_rng(1).integers(0, 250, 32).astype(np.int32)
+    program = gpudbg.load(str(TILES / f"{arch}.cubin"), engine=engine)
+    buffers = [program.device.buffer(x) for x in (values, np.zeros(192, np.uint32))]
+    assert program.launch(grid=1, block=32, args=buffers).run().kind == "exited"
+    warp, tiles = values, values.reshape(4, 8)
+    bits = 1 << np.arange(32)
+    lanes = np.arange(32)
+    tile = tiles[lanes // 8]
+    expected = [
+        (bits * (warp[None] % 4 == warp[:, None] % 4)).sum(1),
+        (tile > 200).any(1),
+        (bits[:8] * (tile & 2 != 0)).sum(1),
+        np.append(warp[3:], warp[-3:]),
+        warp[lanes ^ 5],
+        (bits[:8] * (tile % 3 == warp[:, None] % 3)).sum(1),
+    ]
+    assert np.array_equal(buffers[1].array().reshape(6, 32), np.array(expected, np.uint32))
