@@ -9,8 +9,8 @@ spaces, barriers and the schedule.  Some are straight floating-point code (all o
 `--floats`), which is also held against the scalar models of `tests.semantics`: every engine follows
 that one rule for NaNs, signs, rounding, flushing and saturation.
 
-`--arch sm_75 sm_80 sm_89 sm_90 sm_120` makes programs of 128-bit instructions, whose stops the scalar
-models do not know.
+`--arch sm_75 sm_80 sm_89 sm_90 sm_120` makes programs of 128-bit instructions, which the
+scalar models do not know.
 
 With `--traced` accesses are traced meanwhile, and the logs must be equal entry by entry.
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from gpudbg.architectures import age
 from gpudbg.errors import DecodeError
 from gpudbg.isa.volta import ARCHS as TABLES
 from gpudbg.isa.volta import decode
@@ -26,9 +27,9 @@ from tests.engine.random_programs import BLOCKS, RandomProgram, data_of
 
 ARCHS = ("sm_75", "sm_80", "sm_89", "sm_90", "sm_120")
 REGISTERS = 255
-DATA, LOW, LOCAL, COUNT = 240, 244, 246, 248
+DATA, LOW, LOCAL, COUNT, MINUS = 240, 244, 246, 248, 249
 """Registers: address of the thread's data (a pair), a small offset, an address in local memory,
-what is left of a loop."""
+what is left of a loop, -1."""
 OWN = 224
 """Random words write registers below."""
 FLOW = frozenset(
@@ -36,8 +37,8 @@ FLOW = frozenset(
     "WARPSYNC YIELD ELECT ENDCOLLECTIVE BRA.U RTT PREEXIT ACQBULK WARPGROUP WARPGROUPSET".split()
 )
 LEFT_OUT = FLOW | frozenset(
-    "B2R R2B SETMAXREG USETMAXREG SETLMEMBASE GETLMEMBASE SYNCS UCGABAR_ARV UCGABAR_WAIT MAPA ST.ASYNC "
-    "HGMMA IGMMA QGMMA BGMMA STAS REDAS ARRIVES LDGMC CCTL CCTLL CCTLT ATOMS.ARRIVE UGETNEXTWORKID "
+    "B2R R2B SETMAXREG USETMAXREG SETLMEMBASE GETLMEMBASE SYNCS UCGABAR_ARV UCGABAR_WAIT MAPA "
+    "HGMMA IGMMA QGMMA BGMMA STAS REDAS ARRIVES LDGMC CCTL CCTLL CCTLT  UGETNEXTWORKID "
     "CS2R S2R S2UR CS2UR".split()
 )
 """Written with labels, or nothing that one warp does alone; clocks and places are elsewhere."""
@@ -174,12 +175,16 @@ class _Writer:
         head, join, end = self.label(), self.label(), self.label()
         number = self.depth
         self.depth += 1
-        lines = [f"BSSY B{number}, `({end})", f"MOV R{COUNT}, 0x3", f"{head}:", *self.block(depth)]
+        begin = [f"MOV R{COUNT}, 0x3", f"MOV R{MINUS}, 0xffffffff", f"{head}:"]
+        lines = [f"BSSY B{number}, `({end})", *begin, *self.block(depth)]
         if self.rng.random() < 0.5:
             lines.append(f"{self.guard()}BRA `({join})")
         if self.rng.random() < 0.3:
             lines.append("YIELD")
-        lines += [f"IADD3 R{COUNT}, R{COUNT}, -0x1, RZ", f"ISETP.GT.AND P6, PT, R{COUNT}, RZ, PT"]
+        lines += [
+            f"IMAD R{COUNT}, R{COUNT}, 0x1, R{MINUS}",
+            f"ISETP.GT.AND P6, PT, R{COUNT}, RZ, PT",
+        ]
         self.depth -= 1
         return [*lines, f"@P6 BRA `({head})", f"{join}:", f"BSYNC B{number}", f"{end}:"]
 
@@ -187,9 +192,12 @@ class _Writer:
         """What may well be an error, or wait for ever."""
         guard, rng = self.rng.choice(("", self.guard())), self.rng
         anywhere = f"`(L{rng.randint(1, self.labels)})" if self.labels else "`(LEND)"
+        warpsync = ["WARPSYNC.ALL", f"{guard}WARPSYNC R8"]
+        if age(self.arch)[0] < 90:
+            warpsync = ["WARPSYNC 0xffffffff", f"{guard}WARPSYNC 0xf0f"]
         return rng.choice((
-            f"{guard}EXIT", "BPT.TRAP 0x1", "BAR.SYNC 0x0", "BAR.SYNC 0x0", "YIELD",
-            f"{guard}YIELD", "WARPSYNC 0xffffffff", f"{guard}WARPSYNC 0xf0f", "BAR.ARV 0x1, 0x40",
+            *warpsync, f"{guard}EXIT", "BPT.TRAP 0x1", "BAR.SYNC 0x0", "BAR.SYNC 0x0", "YIELD",
+            f"{guard}YIELD", "BAR.ARV 0x1, 0x40",
             f"{guard}BSYNC B0", f"{guard}BREAK B1", f"{guard}BRA {anywhere}", "NANOSLEEP 0x20",
             f"{guard}BRA `(LEND)", f"{guard}BAR.SYNC 0x0",
         ))  # fmt: skip

@@ -97,7 +97,8 @@ class UniformRegisters:
             return
         if index >= self._count:
             raise Slow("a uniform register the warp does not have")
-        assert index in self._written.uniform
+        if index not in self._written.uniform:
+            raise Slow("a uniform register that the instruction does not name")
         ir, cursor, now = self.ir, self.cursor, self._state.now
         old = self.ureg(index) if cursor.guarded else 0
         if isinstance(value, Val) and not self.values.uniform(value):
@@ -132,7 +133,8 @@ class UniformRegisters:
     def upred_write(self, index: int, value: Mask) -> None:
         if index == PT:
             return
-        assert index in self._written.uniform_predicates
+        if index not in self._written.uniform_predicates:
+            raise Slow("a uniform predicate that the instruction does not name")
         ir, cursor, now = self.ir, self.cursor, self._state.now
         old = self.upred(index) if cursor.guarded else 0
         if isinstance(value, Msk) and value.truth:
