@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from gpudbg.architectures import age
 from gpudbg.errors import CompileError, UsageError
@@ -77,9 +78,19 @@ def assemble(data: bytes, name: str, options: CompileOptions) -> tuple[bytes, st
     return _result(_as_older(attempts, data, name, options) or attempts[-1], name)
 
 
+SECTION_LABEL: Final = "Parsing error near '$L__sec_end"
+"""What ptxas says of variables' tables as LLVM writes them for languages other than CUDA."""
+LINES_ALONE: Final = (
+    "ptxas does not read LLVM's tables of variables; lines alone do: "
+    "rustc -C debuginfo=line-directives-only"
+)
+
+
 def _result(made: _Attempt, name: str) -> tuple[bytes, str]:
     if made.cubin is None:
         hint = f"{made.ptxas} is too old for this file; {NEWER}" if made.too_old else ""
+        if SECTION_LABEL in made.log:
+            hint = LINES_ALONE
         raise CompileError(f"{name} does not assemble\n{made.log}", hint=hint)
     return made.cubin, made.log
 

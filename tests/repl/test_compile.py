@@ -464,3 +464,13 @@ def test_a_kernel_is_named_as_in_the_source(
         assert "_Z5scalePfS_" in capsys.readouterr().out
     out = np.zeros(64, np.float32)
     assert gpudbg.load(file).launch("scale", block=64, args=[out, out]).run().kind == "trap"
+
+
+def test_llvms_tables_of_variables_are_named() -> None:
+    """Those of rustc, which ptxas does not read."""
+    text = (
+        ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }\n"
+        ".section .debug_info { .b8 1 }\n$L__sec_end0:\n"
+    )
+    with pytest.raises(CompileError, match="rustc -C debuginfo=line-directives-only"):
+        gpudbg.compile(text)
