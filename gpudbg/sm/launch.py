@@ -249,6 +249,12 @@ def local_bytes(kernel: Kernel, stack_bytes: int | None, calls: bool) -> int:
     return _round(wanted, 16)
 
 
+RESERVED_SHARED = 0x400
+"""Bytes of shared memory before the kernel's own on sm_90 and later, as compilers lay it out."""
+MAX_SHARED_WORD = 0xFFFF_FFFF
+"""Code takes the lesser of this word and all shared memory for %aggr_smem_size (*modelled*)."""
+
+
 def constant_bank_0(
     config: LaunchConfig,
     bank: ByteStore,
@@ -278,6 +284,8 @@ def constant_bank_0(
         words[places.parameters], words[places.parameters + 4] = first, first >> 32
     if places.clusters >= 0:
         words |= _cluster_words(config, places)
+    reserved = min(RESERVED_SHARED, config.kernel.shared_static_bytes)
+    words[places.reserved_shared], words[places.most_shared] = reserved, MAX_SHARED_WORD
     if not places.wide_windows and layout.shared_window >> 32:
         words |= {
             0x100: layout.shared_window >> 32,

@@ -28,6 +28,9 @@ class LaunchWords(NamedTuple):
             (`at_parameters`) of the first one.
         clusters: whether the launch has clusters; `cluster_size` their CTAs, and three words each
             their dimensions, the reciprocals of these as f32, and how many there are in the grid.
+        reserved_shared: bytes of a CTA's shared memory that are the system's, below the kernel's
+            (code subtracts them for %total_smem_size); `most_shared` the most that
+            %aggr_smem_size reads.
         wide_windows: bases of windows have 64 bits; else their high words stand at 0x100.
     """
 
@@ -49,17 +52,19 @@ class LaunchWords(NamedTuple):
     cluster: int = -1
     cluster_reciprocal: int = -1
     cluster_grid: int = -1
+    reserved_shared: int = -1
+    most_shared: int = -1
 
 
 NARROW = LaunchWords(0x08, 0x14, 0x00, 0x04, 0x20, 0x28, 0xD0, 0xFC, -1, 0x34, False)
 _VOLTA = LaunchWords(0x00, 0x0C, 0x18, 0x20, 0x28, 0x30, 0x50, 0x2C, 0x10C, 0x8C, True, 0x40)
 _HOPPER = LaunchWords(
     0x00, 0x0C, -1, 0x20, 0x28, 0x30, 0xD0, 0x2C, 0x10C, 0x44, True,
-    0x198, True, 0x140, 0x188, 0x144, 0x150, 0x15C,
+    0x198, True, 0x140, 0x188, 0x144, 0x150, 0x15C, 0x114, 0x13C,
 )  # fmt: skip
 _BLACKWELL = LaunchWords(
     0x360, 0x370, -1, 0x2F8, 0x37C, 0x140, 0x120, 0x2AC, 0x2D0, 0x254, True,
-    0x348, True, 0x36C, 0x2CC, 0x2A0, 0x2B0, 0x2C0,
+    0x348, True, 0x36C, 0x2CC, 0x2A0, 0x2B0, 0x2C0, 0x16C, 0x2BC,
 )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -24,6 +25,10 @@ SEEDS = [
         "sm_50-G/recursion.cubin",
         "sm_61/matmul_tiled.cubin",
     )
+] + [
+    path.read_bytes()
+    for path in sorted((Path(__file__).parents[1] / "isa" / "volta" / "cubins").glob("*.cubin"))
+    if path.suffixes[0] in (".sm_75", ".sm_90a", ".sm_120a")
 ]
 INTERESTING = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 1 << 40, (1 << 64) - 1)
 SLOWEST_SECONDS = 10.0

@@ -89,6 +89,16 @@ def test_a_launch_table_is_proposed_and_runs(
     assert "warp instructions" in capsys.readouterr().out
 
 
+def test_shared_memory_of_the_system_is_not_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    """%total_smem_size is the kernel's 512 bytes, %aggr_smem_size all 1536 of the CTA (sm_90).
+
+    `shared_sizes.cubin` is made by `ptxas -arch=sm_90 shared_sizes.ptx` (12.9).
+    """
+    file = Path(__file__).parents[2] / "formats" / "data" / "shared_sizes.cubin"
+    assert main(["run", str(file), "--block", "32", "-a", "p=u32[2]"]) == 0
+    assert "512 1536" in capsys.readouterr().out
+
+
 def test_hazard_check_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What ptxas made has no findings in a run."""
     program, table = str(cubin("sm_80")), tmp_path / "launch.toml"
