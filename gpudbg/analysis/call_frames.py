@@ -15,19 +15,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from gpudbg.analysis.calling_convention import (
+    BARRIERS,
+    CALLEE_SAVED,
+    FIRST_SAVED_BARRIER,
+    STACK_POINTER,
+)
 from gpudbg.analysis.cfg import CALLS, ENDS, INDIRECT, POPS, Flow
 from gpudbg.code_layout import layout_of
 from gpudbg.errors import DecodeError
 from gpudbg.isa.family import Instruction, decode
 from gpudbg.isa.operands import Address, Imm, Name, Reg
 
-STACK_POINTER: Final = 1
-RETURN_PAIR: Final = 20
-"""First register of the return address in functions of the C ABI."""
-CALLEE_SAVED: Final = frozenset(
-    (STACK_POINTER, 2, *range(16, 20), *range(22, 32), *(n for n in range(32, 255) if n % 8 >= 4))
-)
-"""Registers that a function gives back as it got them."""
 MOST_INSTRUCTIONS: Final = 20_000
 """Longer functions are not walked."""
 
@@ -60,10 +59,6 @@ class Constant:
 
 
 Value = FunctionEntry | Stack | Constant
-BARRIERS: Final = 1000
-"""`Entry(BARRIERS + n)` is what convergence barrier Bn held."""
-FIRST_SAVED_BARRIER: Final = 6
-"""Those from here on a function gives back as it got them."""
 
 Place = tuple[str, int]
 """("R", number) of a register, ("S", bytes from the first stack pointer) of a word of the stack,

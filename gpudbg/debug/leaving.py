@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from gpudbg.analysis.call_frames import BARRIERS, STACK_POINTER
+from gpudbg.analysis.calling_convention import BARRIERS, STACK_POINTER
 from gpudbg.bits import lanes_of
 from gpudbg.debug.values.backtrace import call_depth, frames
 from gpudbg.debug.values.lane_groups import RUNNING, shown_group

@@ -12,8 +12,7 @@ import numpy as np
 
 from gpudbg.architectures import is_wide
 from gpudbg.errors import DecodeError
-from gpudbg.isa.spa5.decode import decode as decode_narrow
-from gpudbg.isa.volta.decode import decode as decode_wide
+from gpudbg.isa.family import decode
 from gpudbg.mem.device import Allocation, DeviceMemory
 from gpudbg.sm.launch_constants import launch_words
 
@@ -39,7 +38,7 @@ def _reads(code: bytes, at: int, offset: int, arch: str) -> bool:
     wide = is_wide(arch)
     word = int.from_bytes(code[at : at + (16 if wide else 8)], "little")
     try:
-        text = (decode_wide if wide else decode_narrow)(word, arch).text()
+        text = decode(word, arch).text()
     except DecodeError:
         return False
     # From sm_100 on the offset is added to a register that SR_CgaSize gives.

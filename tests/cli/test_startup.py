@@ -19,7 +19,8 @@ SCREENS = "textual rich prompt_toolkit IPython gpudbg.frontends.tui gpudbg.front
 COMPILERS = "llvmlite gpudbg.sm.engines.llvm.build ctypes.util subprocess gpudbg.toolchain.compile"
 RARE = (
     "construct importlib.metadata email asyncio logging gpudbg.isa.spa5.schema "
-    "gpudbg.analysis.hazards gpudbg.assembler gpudbg.formats.fatbin"
+    "gpudbg.analysis.hazards gpudbg.assembler gpudbg.formats.fatbin "
+    "gpudbg.isa.volta gpudbg.analysis.call_frames gpudbg.sm.fragments gpudbg.sm.engines.wgmma"
 )
 IMAGES = "gpudbg.sm.images.surfaces gpudbg.sm.images.textures gpudbg.mem.surface"
 MACHINE = "gpudbg.sm.begin gpudbg.sm.grid gpudbg.isa gpudbg.regs.port gpudbg.expr"

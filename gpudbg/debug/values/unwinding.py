@@ -11,12 +11,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from gpudbg.analysis.call_frames import RETURN_PAIR, STACK_POINTER, FunctionFacts, Return
+from gpudbg.analysis.calling_convention import RETURN_PAIR, STACK_POINTER
 from gpudbg.analysis.cfg import CALLS
 from gpudbg.errors import UsageError
 from gpudbg.formats.program import EXTERN_STRIDE
 
 if TYPE_CHECKING:
+    from gpudbg.analysis.call_frames import FunctionFacts, Return
     from gpudbg.debug.symbols import Symbols
     from gpudbg.sm.state import WarpState
 
