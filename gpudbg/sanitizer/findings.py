@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
+from gpudbg.architectures import is_wide
+from gpudbg.sm.policy_checks import CHECK_POLICIES
+
 Severity = Literal["error", "warning", "note"]
 Status = Literal["clean", "findings", "fault", "gap"]
 
@@ -268,6 +271,16 @@ class CheckResults:
     program: Mapping[str, str] = field(default_factory=dict)
     unused: tuple[str, ...] = ()
     fail_on: Severity = "warning"
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """Names of the policies by which it was judged: `info policy NAME` prints each."""
+        wide = is_wide(self.program.get("arch") or "sm_50")
+        later = ("copy", "proxy", "mbarrier", "empty", "warpgroup", "dependent")
+        earlier = ("memory-model", "lock-step")
+        names = [p.name for p in CHECK_POLICIES if p.name != "check-quick"]
+        skipped = earlier if wide else later
+        return tuple(n for n in names if not n.removeprefix("check-").startswith(skipped))
 
     @property
     def counted(self) -> tuple[CheckFinding, ...]:

@@ -76,6 +76,7 @@ def check(
     max_findings: int = 1000,
     fail_on: Severity = "warning",
     views: str | None = None,
+    jobs: int = 1,
 ) -> CheckReport:
     """Run launches and look for what is wrong with them; changes no result.
 
@@ -99,6 +100,7 @@ def check(
         views: what accesses outside of an argument that is a view are: "error", "warning" or
             "ignore"; None: stores and atomics are errors, loads warnings.  NumPy arrays that are
             part of a larger one are such views: all of that is there, and is copied back.
+        jobs: schedules that may be checked side by side; they are run one after the other today.
 
     Raises:
         UsageError: an argument does not fit; LoadError, CompileError: as `load`.
@@ -107,6 +109,7 @@ def check(
     >>> print(gpudbg.check(program, block=64, args=[values, out, 64]))
     gpudbg check: clean (memory, race, init, sync, leak); 1 launch, 253 instructions
     """
+    validation.whole(jobs, "jobs", 1)
     rows = _rows(kernel, grid, block, args, shared_bytes, launches)
     loaded = program if isinstance(program, LoadedProgram) else _load(program)
     storage = NumpyStorage(loaded)

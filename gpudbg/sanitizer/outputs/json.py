@@ -27,4 +27,5 @@ def document(report: CheckResults) -> dict[str, Any]:
         "unused_suppressions": list(report.unused),
         "tool": {"name": "gpudbg", "version": version("gpudbg")},
         "program": dict(report.program),
+        "policies": list(report.policies),
     }

@@ -45,11 +45,13 @@ def document(report: CheckResults) -> str:
                 )
                 made.text = _clean(text)
             failures += bool(found)
-    if report.faults:
+    # What nothing was checked of has no test case that could say so.
+    unjudged = [report.gap] if report.gap and not errors else []
+    if report.faults or unjudged:
         cases += 1
         errors += 1
         case = Xml.SubElement(suite, "testcase", classname=_clean(program), name="ends", time="0")
-        for fault in report.faults:
+        for fault in (*report.faults, *unjudged):
             Xml.SubElement(case, "error", message=_clean(fault))
     suite.attrib |= {
         "tests": str(cases), "failures": str(failures), "errors": str(errors),
