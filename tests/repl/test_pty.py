@@ -202,3 +202,20 @@ def test_a_projects_rc_asks_first(start: Callable[..., Terminal], tmp_path: Path
         assert terminal.end() == 0
     rc.write_text("answer = 'changed'\n")
     start("repl", "--plain", SPIN_LOCK).expect("Run it?")
+
+
+def test_ctrl_c_at_the_consoles_prompt_drops_what_was_typed(start: Callable[..., Terminal]) -> None:
+    """As in gdb: the session stays, whatever stood on the line or in a block."""
+    terminal = start("--console", SPIN_LOCK)
+    terminal.expect("(gpudbg) ")
+    for typed, shown in (("", ""), ("while 1\r", ">"), ("conti", "conti")):
+        terminal.type(typed)
+        if shown:
+            terminal.expect(shown)
+        terminal.type("\x03")
+        terminal.expect("Quit")
+        terminal.expect("(gpudbg) ")
+    terminal.type("print 6 * 7\r")
+    terminal.expect("$1 = 42")
+    terminal.type("quit\r")
+    assert terminal.end() == 0

@@ -182,21 +182,35 @@ class Console:
         return True
 
     def interact(self, stream: TextIO) -> None:
-        """Read commands from a stream to its end; prompts only on a terminal."""
+        """Read commands from a stream to its end; prompts only on a terminal, where Ctrl-C drops
+        what was typed, or what is carried out, as in gdb.
+        """
         terminal = stream.isatty()
-        while not self.session.quit_requested:
+        going = True
+        while going and not self.session.quit_requested:
+            try:
+                going = self._next_line(stream, terminal)
+            except KeyboardInterrupt:
+                if not terminal:
+                    raise
+                self._reader.clear()
+                print("Quit", file=self._out, flush=True)
+
+    def _next_line(self, stream: TextIO, terminal: bool) -> bool:
+        """Read a line and carry it out; False at the end."""
+        if terminal:
+            mark = PROMPT if not self._reader.pending else MORE
+            print(mark, end="", file=self._out, flush=True)
+        line = stream.readline(LONGEST + 1)
+        if len(line) > LONGEST:
+            raise UsageError(f"a line of more than {LONGEST:,} characters is no command")
+        if not line:
             if terminal:
-                mark = PROMPT if not self._reader.pending else MORE
-                print(mark, end="", file=self._out, flush=True)
-            line = stream.readline(LONGEST + 1)
-            if len(line) > LONGEST:
-                raise UsageError(f"a line of more than {LONGEST:,} characters is no command")
-            if not line:
-                if terminal:
-                    print(file=self._out)
-                self.finish()
-                return
-            self.execute(line.rstrip("\n"))
+                print(file=self._out)
+            self.finish()
+            return False
+        self.execute(line.rstrip("\n"))
+        return True
 
     def exit_code(self) -> int:
         """What the process should end with: 0 clean, 3 the kernel faulted, 4 a gap of the model.
