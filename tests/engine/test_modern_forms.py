@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import gpudbg
 from tests.engine.modern_forms import Words, agree
 
 LANES = np.arange(32, dtype=np.uint32)
@@ -76,6 +77,31 @@ def test_forms_that_look_at_other_lanes(tmp_path: Path) -> None:
     ]
     exits = agree(lines, held, "sm_80", tmp_path, times=2)
     assert not set(exits) & {"MATCH", "REDUX", "R2UR", "SHFL", "USEL", "UPOPC", "UFLO"}, exits
+
+
+@pytest.mark.parametrize(
+    ("arch", "loaded"), [("sm_80", None), ("sm_90", None), ("sm_90", "own"), ("sm_90", "other")]
+)
+def test_spaces_of_generic_addresses(arch: str, loaded: str | None, tmp_path: Path) -> None:
+    """QSPC of addresses in global memory, and of others in and around the windows."""
+    held = data(4)
+    held[:, 1] = np.where(LANES % 3, 0, 0x7F)
+    windows = gpudbg.Device(arch=arch).gpu.memory.layout
+    for lane, window in enumerate((windows.shared_window, windows.local_window)):
+        for n, address in enumerate((window, window + 0xFFFFFF, window + 0x1000000, window - 1)):
+            held[4 * lane + n, :2] = address & 0xFFFFFFFF, address >> 32
+    held[:, 31] = LANES == {None: 99, "own": 0, "other": 2}[loaded]
+    lines = [
+        "QSPC.E.G P0, RZ, [R2]",
+        "QSPC.E.S P1, RZ, [R8]",
+        "QSPC.E.L P2, RZ, [R8]",
+        "SEL R10, R11, R12, P0",
+        "SEL R13, R14, R15, P1",
+        "SEL R16, R17, R18, P2",
+        "ISETP.NE.AND P3, PT, R39, RZ, PT",
+        "@P3 LD.E R20, [R8]",
+    ]
+    assert "QSPC" not in agree(lines, held, arch, tmp_path, times=1)
 
 
 @pytest.mark.parametrize("wrong", [None, 1 << 20, 8])

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from gpudbg.isa.operands import PT, RZ, Reg
+from gpudbg.mem.windows import layout_for
 from gpudbg.sm.conditions import Condition
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import ODDS, UNLIKELY, Builder
@@ -200,7 +201,10 @@ class Emitter:
         floats, exits, runtime, sites = self.floats, self.exits, self.runtime, self.sites
         doubles = Doubles(ir, floats, runtime)
         moves = Moves(ir, values, cursor, self.marks)
-        library = LibraryAccess(ir, values, ints, cursor, exits, runtime, sites, self.marks)
+        windows = layout_for(self.listing.arch)
+        library = LibraryAccess(
+            ir, values, ints, cursor, exits, runtime, sites, self.marks, windows
+        )
         about = ir, values, cursor, exits, runtime, sites, self.addresses, moves, library
         regular = RegularAccess(*about)
         patterned = PatternedAccess(*about, regular, options.patterns)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gpudbg.mem.windows import WINDOW_BYTES, AddressLayout
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.ir.integers import Integers
@@ -33,9 +34,12 @@ class LibraryAccess:
         runtime: RuntimeCalls,
         sites: Sites,
         marks: Marks,
+        windows: AddressLayout,
     ) -> None:
+        """Args: windows: where generic addresses of shared and local memory lie."""
         self.ir, self.values, self.ints, self.cursor = ir, values, ints, cursor
         self.exits, self.runtime, self.sites, self.marks = exits, runtime, sites, marks
+        self._windows = windows
 
     def _where(self, space: str, address: Num) -> str:
         """The address arguments of a library function: low row, high row, constant."""
@@ -55,6 +59,8 @@ class LibraryAccess:
     def call(self, name: str, space: str, address: Num, tail: str) -> None:
         """Call an access function and leave unless it succeeded."""
         where = self._where(space, address)
+        if space == "generic" and self._windows.ranked and not isinstance(address, int):
+            self._in_no_other_block(address)
         known = space in ("global", "generic")
         site = self.sites.entry(not name.startswith("load")) if known else "null"
         mask = self.values.mask_bits(self.cursor.exec)
@@ -104,13 +110,33 @@ class LibraryAccess:
         function = self.runtime.function(name)
         self.ir.op(f"call i1 {function}(ptr %env, ptr %rec, ptr {site}, {where}, i32 {mask})")
 
-    def in_window(self, address: Num) -> Mask:
+    def _into_shared(self, address: Num) -> Num:
+        """Bytes from the beginning of the shared window."""
         window = Val(64, self.ir.get("i64", "%env", layout.SHARED_WINDOW), UNIFORM)
-        return self.ints.wult(self.ints.wsub(address, window), 1 << 25)
+        return self.ints.wsub(address, window)
+
+    def in_window(self, address: Num) -> Mask:
+        ints, windows = self.ints, self._windows
+        if not windows.ranked:
+            # The local window follows the shared one.
+            return ints.wult(self._into_shared(address), 2 * WINDOW_BYTES)
+        local = ints.wult(ints.wsub(address, windows.local_window), WINDOW_BYTES)
+        return ints.mor(self.in_shared(address), local)
 
     def in_shared(self, address: Num) -> Mask:
-        window = Val(64, self.ir.get("i64", "%env", layout.SHARED_WINDOW), UNIFORM)
-        return self.ints.wult(self.ints.wsub(address, window), 1 << 24)
+        return self.ints.wult(self._into_shared(address), self._windows.shared_bytes)
+
+    def in_own_shared(self, address: Num) -> Mask:
+        # Launches with clusters are not compiled: the block is the first of its own.
+        return self.ints.wult(self._into_shared(address), WINDOW_BYTES)
+
+    def _in_no_other_block(self, address: Num) -> None:
+        """Leave where a lane's address is of the shared memory of another block."""
+        ints, into = self.ints, self._into_shared(address)
+        ours = ints.wult(into, WINDOW_BYTES)
+        others = ints.mand(ints.wult(into, self._windows.shared_bytes), ints.mnot(ours))
+        bits = self.values.mask_bits(ints.mand(self.cursor.exec, others))
+        self.exits.bail_unless(self.ir.op(f"icmp eq i32 {bits}, 0"))
 
     def outside_windows(self, address: Num) -> None:
         """Leave unless the executing lanes' generic addresses are in global memory."""

@@ -164,7 +164,8 @@ class WideKernelMachine(KernelMachine):
         self.open_barrier, self.converge = flow.open_barrier, flow.converge
         self.leave_barrier, self.synchronize = flow.leave_barrier, flow.synchronize
         self.yield_turn, self.barrier_mask = flow.yield_turn, flow.barrier_mask
-        self.in_shared, self._accesses = library.in_shared, accesses
+        self.in_shared, self.in_own_shared = library.in_shared, library.in_own_shared
+        self._accesses = accesses
         self.load_rows, self.matrix_multiply = tensors.load_rows, tensors.matrix_multiply
         self.load_matrices, self.store_matrices = tensors.load_matrices, tensors.store_matrices
         self._outside_windows, self.atomic = library.outside_windows, self._atomic
