@@ -67,8 +67,10 @@ def words_of(
             return sampling.mutated(seeds, arch, rng)
         case "compiled":
             folders = tuple(options.cubins or [TESTS])
-            near = sampling.NEAREST.get(ARCHS[arch], ARCHS[arch])
-            return sampling.mutated(sampling.compiled_words(near, folders), arch, rng)
+            own = ARCHS[arch]
+            seeds = sampling.compiled_words(own, folders)
+            seeds = seeds or sampling.compiled_words(sampling.NEAREST[own], folders)
+            return sampling.mutated(seeds, arch, rng)
         case "reference":
             return sampling.of_reference(options.forms)(arch, rng)
         case _:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from itertools import islice
 
 import pytest
 from hypothesis import given
@@ -13,9 +14,10 @@ import gpudbg
 from gpudbg.errors import AssembleError, DecodeError, GpudbgError, UsageError
 from gpudbg.isa.operands import Imm, Reg
 from gpudbg.isa.volta import ARCHS, WideControl, assemble, decode, notes_for
+from tests.isa.volta.sampling import of_rows
 from tests.isa.volta.test_words import TABLES, recorded
 
-SAMPLE = 250
+SAMPLE, FORMS = 250, 60
 MOV = 0x000FC60000000F0000000007000A7202
 
 
@@ -31,6 +33,22 @@ def test_texts_assemble_to_words_that_read_the_same(arch: str) -> None:
         notes = notes_for(row.word, row.pc, arch)
         exact = assemble(f"{text} ; {notes}", row.pc, arch, insn.control)
         assert exact & ~(7 << 125) == row.word & ~(7 << 125), (text, notes)
+
+
+@pytest.mark.parametrize("arch", ["sm_70", "sm_75", "sm_89", "sm_90", "sm_103", "sm_120"])
+def test_any_form_with_any_fields_comes_back(arch: str) -> None:
+    """Forms as the rows have them, all fields random: word, text, word, and the same text."""
+    words = of_rows(arch, random.Random(f"forms {arch}"))
+    for pc, word in enumerate(islice(words, FORMS)):
+        try:
+            insn = decode(word, arch)
+        except DecodeError:
+            continue
+        text = insn.text(16 * pc)
+        made = assemble(text, 16 * pc, arch, insn.control)
+        assert decode(made, arch).text(16 * pc) == text
+        exact = assemble(f"{text} ; {notes_for(word, 16 * pc, arch)}", 16 * pc, arch, insn.control)
+        assert exact & ~(7 << 125) == word & ~(7 << 125), text
 
 
 def test_one_instruction() -> None:
