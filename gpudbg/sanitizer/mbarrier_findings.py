@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from gpudbg.bits import lanes_of
 from gpudbg.sanitizer.findings import CheckFinding, Severity
 from gpudbg.sanitizer.mbarriers import MOST_TX, Mbarrier
+from gpudbg.sanitizer.race_reports import side_kind
 from gpudbg.sm.asynchronous import mbarrier
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class MbarrierFindings:
         def make() -> CheckFinding:
             sides = tuple(
                 self._places.access(
-                    r.kind, r.pc, r.state, next(iter(lanes_of(r.lanes))), size=r.size or None,
+                    side_kind(r), r.pc, r.state, next(iter(lanes_of(r.lanes))), size=r.size or None,
                     agent="thread" if r.agent is None else r.agent.kind,
                     state="" if r.agent is None else r.agent.what,
                 )

@@ -131,9 +131,7 @@ class RaceReports:
 
     def _side(self, record: AccessRecord, lane: int, number: int, state: str) -> FindingAccess:
         low = (record.bytes & -record.bytes).bit_length() - 1 if record.bytes else 0
-        agent, kind = record.agent, record.kind
-        if agent is not None:
-            kind = "gmma_read" if agent.kind == "gmma" else _COPIED.get(kind, kind)
+        agent, kind = record.agent, side_kind(record)
         return self._places.access(
             kind, record.pc, record.state, lane,
             address=4 * number + low, size=record.bytes.bit_count() or record.size,
@@ -141,6 +139,13 @@ class RaceReports:
             agent="thread" if agent is None else agent.kind,
             state=state if state else "" if agent is None else agent.what,
         )  # fmt: skip
+
+
+def side_kind(record: AccessRecord) -> str:
+    """What an access is called in findings."""
+    if record.agent is None:
+        return record.kind
+    return "gmma_read" if record.agent.kind == "gmma" else _COPIED.get(record.kind, record.kind)
 
 
 def _relation(old: AccessRecord, made: AccessRecord) -> str:

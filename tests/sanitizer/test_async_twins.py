@@ -85,6 +85,19 @@ def test_dependent_launch(kernel: str, overlap: bool, want: set[Any]) -> None:
     assert all(f.relation == "launches" for f in report.findings if f.kind == RACE)
 
 
+@pytest.mark.parametrize(
+    ("kernel", "want"),
+    [("clean", set()), ("over", {(RACE, "pending")}), ("nofence", {(RACE, "proxy")})],
+)
+def test_product_of_a_warp_group(kernel: str, want: set[Any]) -> None:
+    report = gpudbg.check(
+        str(HERE / "products.sm_90a.cubin"), kernel, block=128,
+        args=[np.ones(1152, np.uint16), np.zeros(512, np.float32)],
+    )  # fmt: skip
+    assert {(f.kind, f.cause) for f in report.findings} == want
+    assert all("gmma_read" in [a.kind for a in f.accesses] for f in report.findings)
+
+
 def line_of(kernel: str) -> int:
     rows = (HERE / "async_twins.cu").read_text().splitlines()
     return next(n for n, row in enumerate(rows, 1) if f" {kernel}(" in row)
@@ -98,6 +111,8 @@ def build() -> None:
     for arch in ("sm_80", "sm_90a"):
         options = [f"--gpu-architecture={arch}", "--generate-line-info"]
         (HERE / f"async_twins.{arch}.cubin").write_bytes(nvrtc(text, "async_twins.cu", options))
+    made = nvrtc((HERE / "products.cu").read_text(), "products.cu", options)
+    (HERE / "products.sm_90a.cubin").write_bytes(made)
 
 
 if __name__ == "__main__":
