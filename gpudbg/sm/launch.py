@@ -112,6 +112,7 @@ class LaunchConfig:
         cluster: dimensions of a cluster; (1, 1, 1) where there are none.
         clustered: the launch has clusters, maybe of one CTA.
         cluster_size: CTAs of a cluster.
+        reserved_shared: bytes at the end of `shared_bytes` that are not the program's.
     """
 
     kernel: Kernel
@@ -130,6 +131,7 @@ class LaunchConfig:
     layout: CodeLayout = BUNDLES
     cluster: Dim = (1, 1, 1)
     clustered: bool = False
+    reserved_shared: int = 0
     ctas: int = field(init=False)
     cluster_size: int = field(init=False)
 
@@ -178,7 +180,7 @@ def plan(
     static = kernel.shared_static_bytes
     if shared_dynamic and age(arch)[0] >= 90:
         static = max(static, RESERVED_SHARED)
-    shared = static + shared_dynamic
+    shared = static + shared_dynamic + reserved_shared(kernel, arch)
     barriers = kernel.num_barriers
     _check(kernel, "shared memory of a block", shared, limits.cta_shared, "bytes")
     _check(
@@ -201,6 +203,7 @@ def plan(
         block=block,
         shared_dynamic=shared_dynamic,
         shared_bytes=shared,
+        reserved_shared=reserved_shared(kernel, arch),
         local_bytes=local_bytes(kernel, stack_bytes, calls),
         local_low=_round(kernel.local_bytes, 16) if raw else 0,
         registers=min(registers, 255),
@@ -213,6 +216,13 @@ def plan(
         cluster=cluster or (1, 1, 1),
         clustered=cluster is not None,
     )
+
+
+def reserved_shared(kernel: Kernel, arch: str) -> int:
+    """Bytes behind a block's shared memory that the toolkit's code uses, such as tiles of several
+    warps; from sm_90 on they are the first ones."""
+    used = any("RESERVED_SMEM_USED" in name for name, _ in kernel.attributes)
+    return RESERVED_SHARED if used and 80 <= age(arch)[0] < 90 else 0
 
 
 _USETMAXREG = (0x9C8, 0x3C8)
@@ -249,8 +259,6 @@ def local_bytes(kernel: Kernel, stack_bytes: int | None, calls: bool) -> int:
     return _round(wanted, 16)
 
 
-RESERVED_SHARED = 0x400
-"""Bytes of shared memory before the kernel's own on sm_90 and later, as compilers lay it out."""
 MAX_SHARED_WORD = 0xFFFF_FFFF
 """Code takes the lesser of this word and all shared memory for %aggr_smem_size (*modelled*)."""
 
@@ -277,6 +285,12 @@ def constant_bank_0(
         workspace: device address of the grid's barrier, where its blocks wait for one another.
     """
     words = _launch_words(config, layout, grid_id, constants, sms, places)
+    if places.reserved_behind >= 0 and config.reserved_shared:
+        # Bytes that %total_smem_size does not count, where they end, and where those begin that
+        # cooperative groups use.
+        words[places.reserved_behind] = config.reserved_shared
+        words[places.reserved_behind + 12] = config.shared_bytes
+        words[places.reserved_behind + 16] = config.shared_bytes - config.reserved_shared
     words[places.workspace], words[places.workspace + 4] = workspace >> 32, workspace
     base = config.kernel.param_base
     if places.parameters >= 0:

@@ -31,6 +31,7 @@ class LaunchWords(NamedTuple):
         reserved_shared: bytes of a CTA's shared memory that are the system's, below the kernel's
             (code subtracts them for %total_smem_size); `most_shared` the most that
             %aggr_smem_size reads.
+        reserved_behind: bytes of shared memory that are not the program's (sm_80 to sm_89).
         wide_windows: bases of windows have 64 bits; else their high words stand at 0x100.
     """
 
@@ -54,10 +55,12 @@ class LaunchWords(NamedTuple):
     cluster_grid: int = -1
     reserved_shared: int = -1
     most_shared: int = -1
+    reserved_behind: int = -1
 
 
 NARROW = LaunchWords(0x08, 0x14, 0x00, 0x04, 0x20, 0x28, 0xD0, 0xFC, -1, 0x34, False)
 _VOLTA = LaunchWords(0x00, 0x0C, 0x18, 0x20, 0x28, 0x30, 0x50, 0x2C, 0x10C, 0x8C, True, 0x40)
+_AMPERE = _VOLTA._replace(reserved_behind=0x114)
 _HOPPER = LaunchWords(
     0x00, 0x0C, -1, 0x20, 0x28, 0x30, 0xD0, 0x2C, 0x10C, 0x44, True,
     0x198, True, 0x140, 0x188, 0x144, 0x150, 0x15C, 0x114, 0x13C,
@@ -74,4 +77,12 @@ def launch_words(arch: str) -> LaunchWords:
     if not is_wide(arch):
         return NARROW
     number, _ = age(arch)
-    return _BLACKWELL if number >= 100 else _HOPPER if number >= 90 else _VOLTA
+    return (
+        _BLACKWELL
+        if number >= 100
+        else _HOPPER
+        if number >= 90
+        else _AMPERE
+        if number >= 80
+        else _VOLTA
+    )

@@ -34,3 +34,14 @@ def test_tiles_vote_and_match_among_their_lanes(arch: str, engine: str) -> None:
         (bits[:8] * (tile % 3 == warp[:, None] % 3)).sum(1),
     ]
     assert np.array_equal(buffers[1].array().reshape(6, 32), np.array(expected, np.uint32))
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+def test_tiles_of_two_warps_leave_the_programs_shared_memory_alone(arch: str) -> None:
+    """The toolkit's code has shared memory of its own for them."""
+    program = gpudbg.load(str(TILES / f"two_warps.{arch}.cubin"), engine="step")
+    sums, kept = (program.device.buffer(np.zeros(256, np.int32)) for _ in "ab")
+    assert program.launch(grid=1, block=256, args=[sums, kept]).run().kind == "exited"
+    threads = np.arange(256)
+    assert np.array_equal(sums.array(), np.repeat(threads.reshape(4, 64).sum(1), 64))
+    assert np.array_equal(kept.array(), 3 * (threads ^ 1))
