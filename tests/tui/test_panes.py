@@ -16,7 +16,7 @@ from gpudbg.debug.warp_paths import letters, paths
 from gpudbg.frontends.tui.glyphs import ASCII, UNICODE
 from gpudbg.frontends.tui.text import plain
 from gpudbg.frontends.tui.view import OutputRow
-from gpudbg.frontends.tui.widgets.code import CodeRows, control_words, text_spans
+from gpudbg.frontends.tui.widgets.code import CodeRows, control_words, fitting, text_spans
 from gpudbg.frontends.tui.widgets.lane_axis import Axis, axis_for, ruler
 from gpudbg.frontends.tui.widgets.lists import MarksPane, OutputPane, StopsPane, plot, thinned
 from gpudbg.frontends.tui.widgets.memory import page_rows, word_text
@@ -25,7 +25,17 @@ from gpudbg.frontends.tui.widgets.registers import interesting, lane_line, opene
 from gpudbg.frontends.tui.widgets.warps import groups, state_words, warp_line, why_words
 from tests.narrowing import there
 
-from .helpers import DIVERGE, LOOP, appearance, open_first, open_kernel, view_of
+from .helpers import (
+    DIVERGE,
+    LOOP,
+    ROOT,
+    appearance,
+    make_app,
+    open_first,
+    open_kernel,
+    settle,
+    view_of,
+)
 
 AXIS = Axis(1)
 
@@ -347,3 +357,22 @@ SAXPY = (
     "--kernel saxpy --grid 1 --block 32 --arg i32:32 --arg f32:1.5 --arg x=f32[32]:fill(value=3) "
     "--arg y=f32[32]:zeros"
 ).split()
+
+
+def test_words_about_an_instruction_give_way_to_it() -> None:
+    words = "R8 0.0078125 -> 1080.0  R9 262720.0 -> 1080.0"
+    assert fitting(words, 45) == words
+    assert fitting(words, 44) == fitting(words, 22) == "R8 0.0078125 -> 1080.0"
+    assert fitting(words, 21) == fitting(words, -3) == ""
+
+
+async def test_the_instruction_at_the_pc_is_whole_beside_what_it_does() -> None:
+    app = make_app(open_kernel(ROOT / "sessions" / "tensor_tile" / "tensor_tile.cubin"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(app, pilot)
+        for line in ("break 20", "continue"):
+            app.main.run_command(line)
+            await settle(app, pilot)
+        here = next(t for t in app.main.line_pane("code").texts if "0120" in t)
+        assert "HMMA.16816.F32 R8, R8, R12, RZ" in here
+        assert "R8 0.0078125 \u2192 1080.0" in here or "1080" not in here

@@ -61,6 +61,18 @@ def text_spans(text: str, quiet: bool = False) -> tuple[Span, Span, tuple[Span, 
     return (f"{guard.strip():>4} ", "path-b"), (name, "dim" if quiet else style), tuple(parts)
 
 
+def fitting(words: str, room: int) -> str:
+    """As many of the words about an instruction as there is room for beside it, whole ones.
+
+    Args:
+        words: what happens to one register after the other, two blanks between them.
+    """
+    parts = words.split("  ")
+    while parts and len("  ".join(parts)) > room:
+        parts.pop()
+    return "  ".join(parts)
+
+
 class CodeRows(Sequence[Row]):
     """Rows made when they are asked for: a program of any length costs only what is seen."""
 
@@ -70,6 +82,7 @@ class CodeRows(Sequence[Row]):
         self.view = view
         self.rows: CodeIndex = view.code
         self.appearance = appearance
+        self.width = width
         self.wide = width >= CONTROL_WIDTH
         self.points = {pc: p for p in view.points for pc in p.addresses}
         self.live = view.live
@@ -164,7 +177,8 @@ class CodeRows(Sequence[Row]):
             words = self.view.next_words
             if g.name == "ascii":
                 words = words.replace("→", g.becomes)
-            right = ((words + " ", "now"),)
+            words = fitting(words, self.width - sum(len(text) for text, _ in spans) - 2)
+            right = ((words + " ", "now"),) if words else ()
         elif count:
             right = ((f"{count}w", "muted"),)
         return Row(tuple(spans), ("pc", pc), "now-bg" if here else "", None, right)
