@@ -131,8 +131,19 @@ def _functions(symbols: Symbols, wanted: Explicit) -> dict[int, str]:
             continue
         pc = symbols.image.address_in(f.section, f.offset)
         if not wanted.source or _declared_in(symbols, pc, wanted):
-            out[symbols.layout.first(pc)] = f.label
+            out[symbols.layout.first(_body(symbols, f.section, f.offset, pc))] = f.label
     return out
+
+
+def _body(symbols: Symbols, section: str, offset: int, pc: int) -> int:
+    """Where a function's body begins: in a `-G` build behind the code of its header's line, which
+    brings the parameters to where their variables are; else at its first instruction.
+    """
+    if not symbols.program.debug:
+        return pc
+    rows = [r for r in symbols.lines.rows if r.section == section and r.start >= offset]
+    body = next((r for r in rows if r.line != rows[0].line and r.end > r.start), None)
+    return pc if body is None else symbols.image.address_in(section, body.start)
 
 
 def _declared_in(symbols: Symbols, pc: int, wanted: Explicit) -> bool:

@@ -30,6 +30,7 @@ from gpudbg.expr.types import (
     Pointer,
     Scalar,
     Struct,
+    bit_field,
     common,
     promote,
 )
@@ -43,6 +44,8 @@ ALL = np.ones(LANES, bool)
 ALL.flags.writeable = False
 
 
+OPTIMIZED_OUT = "<optimized out>"
+"""How the reason begins why a variable has no value: the compiler left none."""
 FUNCTION = "function"
 """The kind of place of a function's name."""
 
@@ -51,7 +54,8 @@ FUNCTION = "function"
 class Place:
     """Where a value lives: kind register, pair, predicate, flag, cc, pc, memory or variable.
 
-    From sm_70 on also uniform, uniform predicate and barrier.  A function's pc is no place that
+    From sm_70 on also uniform, uniform predicate and barrier; `apart` is a pair of registers that
+    are no neighbours, the high one by its name.  A function's pc is no place that
     can be written to.
     """
 
@@ -99,6 +103,9 @@ class Context(Protocol):
 
     def flag(self, name: str) -> Lanes:
         """Condition-code flag Z S C O in 32 lanes."""
+
+    def variable(self, text: str) -> Result | None:
+        """A variable of the program that is in scope; it hides all other names."""
 
     def name(self, text: str) -> Result | None:
         """Coordinates, special registers, symbols, variables; None when unknown."""
@@ -213,7 +220,10 @@ def _number(node: ast.Number, context: Context) -> Result:
 
 
 def _name(node: ast.NameNode, context: Context) -> Result:
-    text = node.text
+    if (local := _local(node.text, context)) is not None:
+        return local
+    # `::x` is the one of the file, whatever variable of this name is in scope.
+    text = node.text.removeprefix("::")
     if m := _REGISTER.match(text):
         return _register(m["kind"].upper(), int(m["index"]), context)
     if text.lower().lstrip("$") == "rz":
@@ -239,18 +249,29 @@ def _name(node: ast.NameNode, context: Context) -> Result:
     return found
 
 
+def _local(text: str, context: Context) -> Result | None:
+    """`x` or `x.a.b`, where x is a variable in scope."""
+    base, _, members = text.partition(".")
+    found = context.variable(base) if base[:1] not in ("$", "%", ":", "") else None
+    return None if found is None else _members(found, members, context)
+
+
 def _member_of_name(text: str, context: Context) -> Result | None:
     """`config.scale.x`: a structure's name with members behind it, read as one word."""
     base, dot, members = text.partition(".")
     found = context.name(base) if dot and base[:1] not in "$%" else None
     if found is None or not isinstance(found.type, Struct | Pointer):
         return None
-    for name in members.split("."):
-        found = _member(found, name, context)
+    return _members(found, members, context)
+
+
+def _members(found: Result, members: str, context: Context) -> Result:
+    for name in members.split(".") if members else ():
+        found = member(found, name, context)
     return found
 
 
-def _member(base: Result, name: str, context: Context) -> Result:
+def member(base: Result, name: str, context: Context) -> Result:
     """A structure's member; through a pointer, of what it points at.
 
     Raises:
@@ -266,7 +287,16 @@ def _member(base: Result, name: str, context: Context) -> Result:
     if field is None:
         have = ", ".join(f.name for f in type_.fields)
         raise CommandError(f"There is no member named {name}.", f"{type_} has {have}")
-    return _load(space, addresses + np.uint64(field.offset), field.type, base, context)
+    found = _load(space, addresses + np.uint64(field.offset), field.type, base, context)
+    return found if field.bits is None else _bits(found, field.bits)
+
+
+def _bits(word: Result, bits: tuple[int, int]) -> Result:
+    """A bit-field of the numbers that it lies in; it is no place that can be written to."""
+    assert isinstance(word.type, Scalar)
+    signed = word.type.kind == "i"
+    values = [bit_field(int(value), bits, signed) for value in word.bits()]
+    return Result(word.type, np.array(values, word.type.dtype), word.valid, why=word.why)
 
 
 def _register(kind: str, index: int, context: Context) -> Result:
@@ -315,6 +345,17 @@ def _integers(result: Result, what: str) -> Result:
     return result
 
 
+def load_lanes(type_: CType, space: str, addresses: NDArray[np.uint64], context: Context) -> Result:
+    """What is at each lane's address."""
+    return _load(space, addresses, type_, per_lane(addresses, U64), context)
+
+
+def dereferenced(pointer: Result, context: Context) -> Result:
+    """What a pointer points at."""
+    space, target, addresses = _pointer(pointer)
+    return _load(space, addresses, target, pointer, context)
+
+
 def load(type_: CType, space: str, address: int, context: Context) -> Result:
     """What is at an address of all lanes, read where the type is a number or a pointer."""
     where = uniform(address, U64)
@@ -357,8 +398,7 @@ def _unary(node: ast.Unary, context: Context) -> Result:
     if node.op == "*":
         if operand.place is not None and operand.place.kind == FUNCTION:
             return operand
-        space, target, addresses = _pointer(operand)
-        return _load(space, addresses, target, operand, context)
+        return dereferenced(operand, context)
     if node.op == "&":
         place = operand.place
         if place is not None and place.kind == FUNCTION:
@@ -651,7 +691,7 @@ def _variable(node: ast.Node, result: Result) -> tuple[str, CType, NDArray[np.ui
 
 
 def _member_node(node: ast.MemberNode, context: Context) -> Result:
-    return _member(_value(node.base, context), node.name, context)
+    return member(_value(node.base, context), node.name, context)
 
 
 def _is_new(text: str, context: Context) -> bool:

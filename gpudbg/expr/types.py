@@ -6,7 +6,7 @@ of CUDA device code (LP64).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -19,11 +19,31 @@ SPACES = ("global", "shared", "local", "generic", "const", "code")
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A number type: `kind` i signed, u unsigned, f float, b bool; `size` in bytes."""
+    """A number type: `kind` i signed, u unsigned, f float, b bool; `size` in bytes.
+
+    Attributes:
+        names: of an enumeration's values.
+    """
 
     name: str
     kind: Kind
     size: int
+    names: tuple[tuple[int, str], ...] = ()
+
+    def enumerator(self, value: int) -> str | None:
+        """An enumeration's name for a value, flags joined by `|`; None: it has none."""
+        for known, name in self.names:
+            if known == value:
+                return name
+        parts = [
+            (known, name) for known, name in self.names if known > 0 and known & value == known
+        ]
+        rest = value
+        for known, _ in parts:
+            rest &= ~known
+        if rest or len(parts) < 2:
+            return None
+        return "(" + " | ".join(name for _, name in parts) + ")"
 
     @property
     def dtype(self) -> np.dtype[np.generic]:
@@ -71,24 +91,61 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class StructField:
-    """A member of a structure: where it begins in it, in bytes."""
+    """A member of a structure: where it begins in it, in bytes.
+
+    Attributes:
+        bits: of a bit-field the lowest bit in its number, and how many there are.
+    """
 
     name: str
     type: CType
     offset: int
+    bits: tuple[int, int] | None = None
+
+    def content(self, raw: bytes) -> bytes:
+        """Its bytes in those of the structure; of a bit-field as a number of its type."""
+        piece = raw[self.offset : self.offset + self.type.size]
+        if self.bits is None:
+            return piece
+        signed = isinstance(self.type, Scalar) and self.type.kind == "i"
+        number = bit_field(int.from_bytes(piece, "little"), self.bits, signed)
+        return (number & ((1 << 8 * self.type.size) - 1)).to_bytes(self.type.size, "little")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Struct:
-    """A structure or union in memory; `size` in bytes."""
+    """A structure or union in memory; `size` in bytes.
+
+    One that points at its own kind (`struct Node { Node *next; }`) has itself in its fields.
+    """
 
     name: str
-    fields: tuple[StructField, ...]
+    fields: tuple[StructField, ...] = field(repr=False)
     size: int
 
+    @property
+    def _members(self) -> tuple[tuple[str, int, str], ...]:
+        return tuple((f.name, f.offset, str(f.type)) for f in self.fields)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Struct):
+            return NotImplemented
+        same = self.name == other.name and self.size == other.size
+        return same and self._members == other._members
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.size))
+
     def field(self, name: str) -> StructField | None:
-        """The member of a name."""
-        return next((f for f in self.fields if f.name == name), None)
+        """The member of a name, one of a member without a name among them."""
+        for row in self.fields:
+            if row.name == name:
+                return row
+            if not row.name and isinstance(row.type, Struct):
+                inner = row.type.field(name)
+                if inner is not None:
+                    return replace(inner, offset=row.offset + inner.offset)
+        return None
 
     def __str__(self) -> str:
         return self.name
@@ -145,6 +202,13 @@ VOID = Scalar("void", "i", 4)
 I32, U32, I64, U64 = TYPES["int"], TYPES["u32"], TYPES["long"], TYPES["u64"]
 F16, F32, F64 = TYPES["half"], TYPES["float"], TYPES["double"]
 U8 = TYPES["u8"]
+
+
+def bit_field(number: int, bits: tuple[int, int], signed: bool) -> int:
+    """Some bits of a number: the lowest one and how many; the highest is the sign, if any."""
+    shift, width = bits
+    found = number >> shift & ((1 << width) - 1)
+    return found - (1 << width) if signed and found >> width - 1 & 1 else found
 
 
 def common(a: Scalar, b: Scalar) -> Scalar:

@@ -15,9 +15,10 @@ Addresses in a line program are zeros with a relocation that names the function'
 from __future__ import annotations
 
 import functools
+import itertools
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -26,12 +27,15 @@ from gpudbg.formats.program import Program, Relocation
 
 DEBUG_LINE = ".debug_line"
 PTX_LINE = ".nv_debug_line_sass"
+DEBUG_INFO = ".debug_info"
 PTX_TEXT = ".nv_debug_ptx_txt"
 PTX_FILE = "<ptx>"
 
 _SET_ADDRESS, _END_SEQUENCE, _INLINED = 2, 1, 0x90
 _MAX_DEPTH = 64
 _MAX_LINE = 1 << 31
+_MOST_INLINED = 1 << 23
+"""Rows times inlined calls of a program that are looked at."""
 _ROWS_PER_WORD, _MORE_ROWS = 4, 1 << 16
 """Most rows of a table: so many for a word of code, and so many more.  Compilers write under 2."""
 
@@ -162,6 +166,8 @@ def read_lines(program: Program, section: str = DEBUG_LINE) -> LineTable:
             reader = _Reader(program, section)
             reader.run(found.data)
             files, rows = reader.files, reader.rows
+            if section == DEBUG_LINE and DEBUG_INFO in program.sections:
+                rows = list(_with_inlined(rows, program, reader.numbered))
     if not rows and section == DEBUG_LINE and program.marks and program.sources:
         files, rows = [next(iter(program.sources))], list(_marked(program))
     rows.sort(key=lambda r: (r.section, r.start, r.end))
@@ -180,6 +186,33 @@ def read_lines(program: Program, section: str = DEBUG_LINE) -> LineTable:
         MappingProxyType(starts),
         MappingProxyType({name: sorted(offsets) for name, offsets in functions.items()}),
     )
+
+
+def _with_inlined(
+    rows: list[LineRow], program: Program, numbered: Sequence[int]
+) -> Iterator[LineRow]:
+    """Rows of a `-G` build with the calls that its DWARF says were inlined there.
+
+    Args:
+        numbered: indices of files by their numbers in the table.
+    """
+    # The reader of DWARF takes long to load, and most programs have none.
+    from gpudbg.formats.dwarf import inlined_ranges
+
+    ranges = inlined_ranges(program)
+    if sum(map(len, ranges.values())) * len(rows) > _MOST_INLINED:
+        ranges = {}
+    for row in rows:
+        around = [r for r in ranges.get(row.section, ()) if r.low < row.end and row.start < r.high]
+        cuts = {c for r in around for c in (r.low, r.high) if row.start < c < row.end}
+        edges = [row.start, *sorted(cuts), row.end]
+        for low, high in itertools.pairwise(edges):
+            calls = tuple(
+                InlinedCall(numbered[r.file], r.line, r.function)
+                for r in reversed(around)
+                if r.low <= low < r.high and 0 <= r.file < len(numbered)
+            )
+            yield replace(row, start=low, end=high, inlined=calls[:_MAX_DEPTH]) if around else row
 
 
 def _as_given(recorded: str, program: Program) -> str:
@@ -269,13 +302,19 @@ class _Header(NamedTuple):
 
 
 class _Reader:
-    """Runs the line number programs of one section."""
+    """Runs the line number programs of one section.
+
+    Attributes:
+        rows: those read so far.
+        numbered: indices of files by the numbers that the first unit gives them.
+    """
 
     def __init__(self, program: Program, section: str) -> None:
         self.program = program
         self.ptx = section == PTX_LINE
         self._files: dict[str, int] = {}
         self.rows: list[LineRow] = []
+        self.numbered: tuple[int, ...] = ()
         words = (
             sum(program.sections[name].size for name in program.code_sections)
             // program.layout.word_bytes
@@ -302,6 +341,7 @@ class _Reader:
                 break
             unit = _Cursor(data, cursor.at, end)
             header = self._header(unit)
+            self.numbered = self.numbered or header.files
             while unit.at < unit.end:
                 self._sequence(unit, header)
             cursor.at = end

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import io
+import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
-
-from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DwarfConfig, DWARFInfo
+from weakref import WeakKeyDictionary
 
 from gpudbg.expr.types import (
     I32,
@@ -20,10 +20,10 @@ from gpudbg.expr.types import (
     Struct,
     StructField,
 )
+from gpudbg.formats.dwarf import dwarf_of, linkage_name, number_of, text_of
+from gpudbg.formats.names import plain_name
 from gpudbg.formats.program import Program
 
-MAX_BYTES = 16 << 20
-"""Of .debug_info that is read."""
 MAX_DEPTH = 24
 MAX_FIELDS = 4096
 
@@ -37,6 +37,16 @@ _KINDS = {
 _SAME = ("DW_TAG_const_type", "DW_TAG_volatile_type", "DW_TAG_typedef", "DW_TAG_restrict_type")
 
 
+_MADE: WeakKeyDictionary[Any, dict[int, Struct | None]] = WeakKeyDictionary()
+"""Structures by the place of their description, for each file's debug information."""
+
+
+def readable_name(name: str) -> str:
+    """A type's or enumerator's name: those of templates, lambdas and scoped enumerations are
+    mangled (`_Z3BoxIiE`)."""
+    return plain_name(name) if name.startswith("_Z") else name
+
+
 def read_variable_types(program: Program) -> dict[str, CType]:
     """The types of a program's file-scope variables; empty without (readable) DWARF."""
     try:
@@ -47,45 +57,30 @@ def read_variable_types(program: Program) -> dict[str, CType]:
 
 
 def _variables(program: Program) -> Iterator[tuple[str, CType]]:
-    info = _dwarf(program)
+    info = dwarf_of(program)
     if info is None:
         return
     for unit in info.iter_CUs():
         for die in unit.get_top_DIE().iter_children():
             if die.tag != "DW_TAG_variable":
                 continue
-            name = _text(die, "DW_AT_MIPS_linkage_name") or _text(die, "DW_AT_name")
-            type_ = _type_of(die, MAX_DEPTH)
+            name, type_ = linkage_name(die), type_of(die)
             if name and type_ is not None:
                 yield name, type_
 
 
-def _dwarf(program: Program) -> DWARFInfo | None:
-    names = (".debug_info", ".debug_abbrev", ".debug_str")
-    found = {n: program.sections[n].data for n in names if n in program.sections}
-    if ".debug_info" not in found or len(found[".debug_info"]) > MAX_BYTES:
-        return None
-
-    def section(name: str) -> DebugSectionDescriptor | None:
-        data = found.get(name)
-        if data is None:
-            return None
-        return DebugSectionDescriptor(io.BytesIO(data), name, 0, len(data), 0)
-
-    fields: dict[str, Any] = {}
-    for key in DWARFInfo.__init__.__code__.co_varnames[2 : DWARFInfo.__init__.__code__.co_argcount]:
-        fields[key] = section("." + key.removesuffix("_sec"))
-    return DWARFInfo(DwarfConfig(True, "CUDA", 8), **fields)
+def type_of(die: Any) -> CType | None:
+    """The type of what a DIE describes; None where it is none that expressions have."""
+    return _type_of(die, MAX_DEPTH)
 
 
-def _text(die: Any, name: str) -> str:
-    found = die.attributes.get(name)
-    return found.value.decode("utf-8", "replace") if found is not None else ""
-
-
-def _number(die: Any, name: str) -> int | None:
-    found = die.attributes.get(name)
-    return found.value if found is not None and isinstance(found.value, int) else None
+def is_reference(die: Any) -> bool:
+    """Whether what a DIE describes is a C++ reference."""
+    while "DW_AT_type" in die.attributes:
+        die = die.get_DIE_from_attribute("DW_AT_type")
+        if die.tag not in _SAME:
+            return bool(die.tag == "DW_TAG_reference_type")
+    return False
 
 
 def _type_of(die: Any, depth: int) -> CType | None:
@@ -102,35 +97,56 @@ def _type(die: Any, depth: int) -> CType | None:
 
 
 def _base(die: Any, depth: int) -> CType | None:
-    key = (_number(die, "DW_AT_encoding") or 0, _number(die, "DW_AT_byte_size") or 0)
+    key = (number_of(die, "DW_AT_encoding") or 0, number_of(die, "DW_AT_byte_size") or 0)
     return TYPES.get(_KINDS.get(key, ""))
 
 
 def _pointer(die: Any, depth: int) -> CType:
-    target = die.get_DIE_from_attribute("DW_AT_type") if "DW_AT_type" in die.attributes else None
-    while target is not None and target.tag in _SAME and "DW_AT_type" in target.attributes:
-        target = target.get_DIE_from_attribute("DW_AT_type")
-    if target is not None and target.tag in ("DW_TAG_structure_type", "DW_TAG_union_type"):
-        # Lists and trees point at their own kind: one level is followed.
-        found = _structure(target, min(depth, 2)) if depth > 2 else None
-    else:
-        found = _type(target, depth) if target is not None else None
+    found = _type_of(die, depth)
     return Pointer("generic", found if found is not None else U8)
 
 
 def _structure(die: Any, depth: int) -> CType | None:
-    size = _number(die, "DW_AT_byte_size")
+    """A structure's type, made once: it may point at its own kind."""
+    known = _MADE.setdefault(die.dwarfinfo, {})
+    if die.offset not in known:
+        size = number_of(die, "DW_AT_byte_size")
+        name = readable_name(text_of(die, "DW_AT_name")) or "struct {...}"
+        made = known[die.offset] = None if size is None else Struct(name, (), size)
+        fields = None if made is None else _fields(die, depth)
+        if fields:
+            object.__setattr__(made, "fields", fields)
+        else:
+            known[die.offset] = None
+    return known[die.offset]
+
+
+def _fields(die: Any, depth: int) -> tuple[StructField, ...] | None:
+    """A structure's members; None where the type of one is none that expressions have."""
     rows: list[StructField] = []
     for child in die.iter_children():
         if child.tag != "DW_TAG_member" or len(rows) >= MAX_FIELDS:
             continue
-        type_ = _type_of(child, depth)
-        if type_ is None or "DW_AT_bit_size" in child.attributes:
+        row = _member(child, depth)
+        if row is None:
             return None
-        rows.append(StructField(_text(child, "DW_AT_name"), type_, _offset(child)))
-    if size is None or not rows:
+        rows.append(row)
+    return tuple(rows)
+
+
+def _member(die: Any, depth: int) -> StructField | None:
+    type_, name = _type_of(die, depth), text_of(die, "DW_AT_name")
+    width = number_of(die, "DW_AT_bit_size")
+    if type_ is None or width is None:
+        return None if type_ is None else StructField(name, type_, _offset(die))
+    # DWARF 2 counts bits from the highest one of the number that holds them.
+    size = number_of(die, "DW_AT_byte_size") or type_.size
+    if not isinstance(type_, Scalar) or width <= 0 or size not in (1, 2, 4, 8):
         return None
-    return Struct(_text(die, "DW_AT_name") or "struct {...}", tuple(rows), size)
+    shift = 8 * size - (number_of(die, "DW_AT_bit_offset") or 0) - width
+    kind = "s" if type_.kind == "i" else "u"
+    held = replace(TYPES[f"{kind}{8 * size}"], name=type_.name, names=type_.names)
+    return StructField(name, held, _offset(die), (shift, width)) if shift >= 0 else None
 
 
 def _offset(member: Any) -> int:
@@ -151,8 +167,8 @@ def _array(die: Any, depth: int) -> CType | None:
     counts = []
     for child in die.iter_children():
         if child.tag == "DW_TAG_subrange_type":
-            last = _number(child, "DW_AT_upper_bound")
-            count = _number(child, "DW_AT_count")
+            last = number_of(child, "DW_AT_upper_bound")
+            count = number_of(child, "DW_AT_count")
             counts.append(count if count is not None else None if last is None else last + 1)
     if type_ is None or not counts or not all(counts):
         return None
@@ -162,11 +178,15 @@ def _array(die: Any, depth: int) -> CType | None:
 
 
 def _enumeration(die: Any, depth: int) -> CType | None:
-    size = _number(die, "DW_AT_byte_size") or 4
-    values = (_number(c, "DW_AT_const_value") or 0 for c in die.iter_children())
-    signed = any(v < 0 for v in values)
+    size = number_of(die, "DW_AT_byte_size") or 4
+    names = tuple(
+        (number_of(c, "DW_AT_const_value") or 0, readable_name(text_of(c, "DW_AT_name")))
+        for c in itertools.islice(die.iter_children(), MAX_FIELDS)
+    )
+    signed = any(value < 0 for value, _ in names)
     base = TYPES.get(f"{'s' if signed else 'u'}{size * 8}", I32 if signed else U32)
-    return Scalar(_text(die, "DW_AT_name") or base.name, base.kind, base.size)
+    name = readable_name(text_of(die, "DW_AT_name")) or base.name
+    return Scalar(name, base.kind, base.size, names)
 
 
 _READERS = {

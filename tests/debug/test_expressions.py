@@ -38,6 +38,9 @@ class FakeContext:
     def flag(self, name: str) -> Any:
         return LANE == 3 if name == "Z" else np.zeros(32, bool)
 
+    def variable(self, text: str) -> Result | None:
+        return None
+
     def name(self, text: str) -> Result | None:
         if text in self.variables:
             return self.variables[text]

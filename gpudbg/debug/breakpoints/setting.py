@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -102,17 +102,18 @@ class Breakpoints(BreakpointTable, Attached["Inferior"]):
     ) -> Breakpoint:
         """Set a breakpoint; arguments and errors as `DebugSession.break_at`."""
         inferior = self._inferior
-        self.check_condition(condition)
         ignore = whole(ignore, "ignore", 0)
         location = inferior.location_text(location)
         try:
             found = inferior.symbols.resolve(location, origin(inferior))
         except CommandError:
+            self.check_condition(condition)
             # A kernel of another cubin of the file is there as soon as it is chosen.
             later = (location or "").partition("+")[0] in inferior.program.elsewhere
             if not location or not (pending or later):
                 raise
             return self.add(location, (), (), condition, temporary, ignore)
+        self.check_condition(condition, found.addresses)
         row = self.add(found.text, found.addresses, (), condition, temporary, ignore)
         self._settle(row, found)
         return row
@@ -131,15 +132,18 @@ class Breakpoints(BreakpointTable, Attached["Inferior"]):
         self._inferior.variables["$bpnum"] = uniform(row.number, I32)
         return row
 
-    def check_condition(self, condition: str | None) -> None:
+    def check_condition(self, condition: str | None, addresses: Iterable[int] = ()) -> None:
         """Refuse a condition.
+
+        Args:
+            addresses: where it is tested.
 
         Raises:
             UsageError: it is no text.
             CommandError: it does not parse, or names what is not there.
         """
         if condition is not None and text(condition, "condition", "$R4 > 3"):
-            check_names(self._inferior, condition)
+            check_names(self._inferior, condition, addresses)
 
     def _settle(self, row: Breakpoint, found: Location) -> None:
         row.addresses = found.addresses

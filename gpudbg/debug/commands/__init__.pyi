@@ -12,3 +12,4 @@ from .launch import plan as plan
 from .launch import save_form as save_form
 from .screen import GROUP as GROUP
 from .symbols import functions_answer as functions_answer
+from .variables import variable_rows as variable_rows

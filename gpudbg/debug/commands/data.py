@@ -34,7 +34,7 @@ from gpudbg.debug.views.aggregates import Style, data_text, data_value
 from gpudbg.debug.views.format import Spec, format_bits, parse_int, split_spec
 from gpudbg.errors import CommandError
 from gpudbg.expr import Result
-from gpudbg.expr.evaluation import FUNCTION, Place, per_lane, uniform
+from gpudbg.expr.evaluation import FUNCTION, OPTIMIZED_OUT, Place, per_lane, uniform
 from gpudbg.expr.types import TYPES, U8, U32, U64, Array, Pointer, Scalar, Struct
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ FORMAT_HELP = """\
 
 def _json_value(result: Result, lane: int) -> Any:
     if not result.valid[lane]:
-        return None
+        return OPTIMIZED_OUT if result.why.startswith(OPTIMIZED_OUT) else None
     return result.values[lane].item()
 
 
@@ -128,7 +128,7 @@ def _shown(session: DebugSession, argument: str) -> _Shown:
         return _vector(session, axes, letter)
     result = session.evaluate(text)
     lane = session.focus.lane if session.focus is not None else 0
-    shown, kept = _value_shown(session, result, text, letter, every)
+    shown, kept = shown_value(session, result, text, letter, every)
     never = _never_written(session, text, result, lane)
     if not never:
         return shown, kept
@@ -158,10 +158,16 @@ def _never_written(session: DebugSession, text: str, result: Result, lane: int) 
     return ranges_words(found)
 
 
-def _value_shown(
-    session: DebugSession, result: Result, text: str, letter: str | None, every: bool
+def shown_value(
+    session: DebugSession, result: Result, text: str, letter: str | None = None, every: bool = False
 ) -> _Shown:
-    """`_shown` of one value."""
+    """A value as `print` shows it, and what goes into the history.
+
+    Args:
+        text: the expression it is of.
+        letter: a format's, or None for its type's.
+        every: all lanes.
+    """
     lane = session.focus.lane if session.focus is not None else 0
     style = Style.of(session.settings)
     if isinstance(result.type, Struct) or _nested(result):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from gpudbg.answers import Answer, Card, Listing, Notice, column, typed_row
 from gpudbg.debug.commands.table import command
+from gpudbg.debug.commands.variables import variable_rows
 from gpudbg.debug.registry import quoted_words
 from gpudbg.debug.values.backtrace import Frame, frames
 from gpudbg.debug.views import gdb_text
@@ -187,6 +188,10 @@ def info_args(session: DebugSession, argument: str) -> Answer:
     """List arguments."""
     stack = frames(session)
     frame = stack[min(session.frame_level, len(stack) - 1)]
+    known = session.context().variables()
+    if known is not None and known.scopes():
+        rows = variable_rows(session, known, parameters=True)
+        return Listing(rows, attrgetter("words"), empty="No arguments.", by="name", value="value")
     if not frame.own:
         return Notice(f"No symbol table info available for {frame.function}.", {})
     return Listing(
@@ -199,10 +204,22 @@ def info_args(session: DebugSession, argument: str) -> Answer:
     )
 
 
-@command("info locals", help="local variables (needs -G line tables)", group="status")
-def info_locals(session: DebugSession, argument: str) -> Notice:
-    """Nothing is known of locals without a debug build's variable tables."""
-    return Notice("No locals.", {})
+@command(
+    "info locals",
+    help="local variables of the selected frame (-G builds), innermost block first",
+    group="status",
+    needs="stopped",
+)
+def info_locals(session: DebugSession, argument: str) -> Answer:
+    """List the variables that a debug build's tables tell of."""
+    known = session.context().variables()
+    if known is None:
+        return Notice("No locals.", {})
+    if not known.scopes():
+        frame = known.frame
+        return Notice(f"No symbol table info available for {frame.function}.", {})
+    rows = variable_rows(session, known, parameters=False)
+    return Listing(rows, attrgetter("words"), empty="No locals.", by="name", value="value")
 
 
 # ---- source path -----------------------------------------------------------------------

@@ -53,8 +53,8 @@ def frames(inferior: Inferior, warp: WarpState | None = None) -> tuple[Frame, ..
     Call sites that a line step has not entered yet (`session.skipped_inline`) are left out for
     the focused warp, so that a step shows the line that calls before the one that is called.
     """
-    focused = inferior.focused()
-    warp = warp or focused
+    warp = warp or inferior.focused()
+    focus = inferior.focus
     returns = _returns(inferior, warp)
     returns = returns[1:] if in_machine_function(inferior, warp) else returns
     out: list[Frame] = []
@@ -64,7 +64,8 @@ def frames(inferior: Inferior, warp: WarpState | None = None) -> tuple[Frame, ..
         rows = _inline_rows(
             inferior.symbols, pc if physical == 0 else inferior.symbols.layout.before(pc)
         )
-        if physical == 0 and warp is focused:
+        in_focus = focus is not None and (focus.sm, focus.warp) == (warp.sm, warp.slot)
+        if physical == 0 and in_focus:
             rows = rows[min(inferior.skipped_inline, len(rows) - 1) :]
         there = inferior.symbols.image.function_at(pc)
         kernel = physical == depth and (there is None or there[0].is_kernel)

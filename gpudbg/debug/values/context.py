@@ -19,6 +19,7 @@ from gpudbg.debug.stops.standing import error_pc, standing_pc
 from gpudbg.debug.values import access, cuda_vars, shared_registers
 from gpudbg.debug.values.backtrace import Frame, frames
 from gpudbg.debug.values.lanes import FLAGS, RZ, array_mask, mask_array
+from gpudbg.debug.values.variables import FrameVariables, known_variables
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
 from gpudbg.expr.evaluation import (
@@ -94,6 +95,18 @@ class WarpContext:
         return mask_array(int(self._warp.cc[FLAGS.index(name)]))
 
     # ---- names -------------------------------------------------------------------------
+    def variable(self, text: str) -> Result | None:
+        """A variable of the selected frame's code, by the program's debug information."""
+        known = self.variables()
+        return None if known is None else known.find(text)
+
+    def variables(self) -> FrameVariables | None:
+        """Those of the selected frame; None where the program has no debug information."""
+        if not known_variables(self._inferior.program).functions:
+            return None
+        rows = frames(self._inferior, self._warp)
+        return FrameVariables(self._inferior, self._warp, self, rows, self._level)
+
     def name(self, text: str) -> Result | None:
         """Any other name, or None."""
         variables = self._inferior.variables
@@ -315,6 +328,9 @@ class WarpContext:
         elif place.kind == "pair":
             self._write_register(place.index, raw, 0, lanes)
             self._write_register(place.index + 1, raw, 4, lanes)
+        elif place.kind == "apart":
+            self._write_register(place.index, raw, 0, lanes)
+            self._write_register(int(place.name.removeprefix("R")), raw, 4, lanes)
         elif place.kind == "cc":
             for bit, flag in enumerate(FLAGS):
                 self._write_mask(Place("flag", name=flag), raw[:, 0] >> bit & 1 != 0, lanes)

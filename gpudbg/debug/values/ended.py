@@ -33,6 +33,10 @@ class BareContext(WarpContext):
     def _gone(self, what: str) -> NoReturn:
         raise CommandError("no warp has the focus", "`run` or `start` launches the kernel")
 
+    def variables(self) -> None:
+        """No warp, no variables of functions."""
+        return
+
     def register(self, index: int) -> NDArray[np.uint32]:
         """No warp, no register."""
         self._gone("registers")

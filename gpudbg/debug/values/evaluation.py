@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from gpudbg.debug.symbols import Origin
 from gpudbg.debug.values import access
 from gpudbg.debug.values.context import WarpContext, argument_names
 from gpudbg.debug.values.ended import BareContext, EndedContext
+from gpudbg.debug.values.variables import names_at
 from gpudbg.errors import CommandError
 from gpudbg.expr import evaluate as value_of
 from gpudbg.expr import parse, parse_condition
@@ -83,10 +85,13 @@ def fetch_bytes(inferior: Inferior, result: Result, lane: int) -> bytes:
 
 
 # ---- names -----------------------------------------------------------------------------
-def check_names(inferior: Inferior, text: str) -> None:
+def check_names(inferior: Inferior, text: str, addresses: Iterable[int] = ()) -> None:
     """Refuse a condition with names that no warp of the session knows.
 
     A condition is evaluated at a stop only, where a misspelt name would come too late.
+
+    Args:
+        addresses: where it is evaluated, and variables of functions may be in scope.
 
     Raises:
         CommandError: it does not parse, assigns, or names a register, symbol or `$variable` that
@@ -95,9 +100,13 @@ def check_names(inferior: Inferior, text: str) -> None:
     tree = parse_condition(text)
     if inferior.focus is None:
         return
-    context = context_of(inferior)
+    context, there = context_of(inferior), names_at(inferior, addresses)
     for name in names(tree):
-        if name.text not in SPACE_ARRAYS and value_of(name, context).type == VOID:
+        if (
+            name.text.partition(".")[0] not in there
+            and name.text not in SPACE_ARRAYS
+            and value_of(name, context).type == VOID
+        ):
             raise CommandError(f"{name.text} is not set", "see `help expressions`")
 
 

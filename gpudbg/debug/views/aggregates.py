@@ -27,7 +27,7 @@ def data_value(type_: CType, raw: bytes) -> Any:
         case Array(target, count):
             return [data_value(target, piece) for piece in _pieces(raw, target.size, count)]
         case Struct(_, fields, _):
-            return {f.name: data_value(f.type, raw[f.offset :]) for f in fields}
+            return {f.name: data_value(f.type, f.content(raw)) for f in fields}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +74,19 @@ def data_text(
     """
     letter = None if letter == "s" else letter
     match type_:
-        case Scalar(_, kind, size):
+        case Scalar(_, kind, size, _):
             value = np.frombuffer(raw[:size], type_.dtype)[0]
+            named = type_.enumerator(int(value)) if type_.names and letter is None else None
+            if named is not None:
+                return named
             return format_value(value, kind, size, style.letter(type_, letter))
         case Pointer():
             number = int.from_bytes(raw[: type_.size], "little")
             return format_bits(number, type_.size, letter or "x")
         case Struct(_, fields, _):
             parts = (
-                f"{f.name} = {data_text(f.type, raw[f.offset :], letter, style, depth + 1)}"
+                (f"{f.name} = " if f.name else "")
+                + data_text(f.type, f.content(raw), letter, style, depth + 1)
                 for f in fields
             )
             if not style.pretty:

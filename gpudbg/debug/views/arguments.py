@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpudbg.answers import column, typed_row
+from gpudbg.debug.values.context import WarpContext
+from gpudbg.debug.views.aggregates import PLAIN
 from gpudbg.debug.views.format import float_text
-from gpudbg.expr.types import TYPES, Pointer, Scalar
+from gpudbg.debug.views.text import value_text
+from gpudbg.expr.evaluation import Result
+from gpudbg.expr.types import TYPES, Array, Pointer, Scalar, Struct
 from gpudbg.toolchain.signatures import known
 
 if TYPE_CHECKING:
@@ -20,18 +24,20 @@ if TYPE_CHECKING:
 class ArgumentRow:
     """One argument: its name, C type, and the launch's value as text.
 
-    `entry` is the name that frames and expressions have for it: the value is the one at the
-    kernel's entry, whatever the program has done to its variable since.
+    `entry` is the name that frames and expressions have for it: without debug information the value
+    is the one at the kernel's entry, whatever the program has done to its variable since.
     """
 
     name: str = column()
     type: str = column()
     text: str = column()
+    present: bool = column(key="", default=False)
+    """Whether the value is the variable's, not the one at the kernel's entry."""
 
     @property
     def entry(self) -> str:
         """`n@entry`"""
-        return f"{self.name}@entry"
+        return self.name if self.present else f"{self.name}@entry"
 
 
 def argument_rows(session: DebugSession) -> list[ArgumentRow]:
@@ -59,8 +65,23 @@ def argument_rows(session: DebugSession) -> list[ArgumentRow]:
 
 
 def frame_arguments(session: DebugSession, frame: Frame) -> list[ArgumentRow]:
-    """The arguments known in a call frame: the launch's in the kernel's own, none in others."""
+    """The arguments known in a call frame: its parameters, where debug information tells of them;
+    else the launch's in the kernel's own, and none in others."""
+    known = WarpContext(session, session.focused(), frame.level).variables()
+    if known is not None and known.scopes():
+        return [
+            _parameter(variable.name, known.value(variable), session.lane)
+            for variable, _ in known.variables()
+            if variable.parameter
+        ]
     return argument_rows(session) if frame.own else []
+
+
+def _parameter(name: str, value: Result, lane: int) -> ArgumentRow:
+    """A variable as a frame's line shows it: structures and arrays in short, as gdb does."""
+    whole = isinstance(value.type, Struct | Array)
+    text = "..." if whole else value_text(value, lane, PLAIN.letter(value.type, None))
+    return ArgumentRow(name, str(value.type), text, present=True)
 
 
 def argument_doubts(session: DebugSession) -> list[str]:

@@ -17,7 +17,7 @@ from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.stops.stop import DeadlockStop, ExitStop, Stop
 from gpudbg.debug.values.unwritten import buffer_words
 from gpudbg.debug.views.format import float_text, format_value
-from gpudbg.expr.evaluation import Result
+from gpudbg.expr.evaluation import OPTIMIZED_OUT, Result
 from gpudbg.expr.types import VOID, Array, Pointer, Scalar, Struct
 
 if TYPE_CHECKING:
@@ -124,11 +124,14 @@ def value_text(result: Result, lane: int, letter: str | None = None) -> str:
     if result.type == VOID:
         return "void"
     if not result.valid[lane]:
+        if result.why.startswith(OPTIMIZED_OUT):
+            return OPTIMIZED_OUT
         return f"<no value: {result.why or 'not readable'}>"
     value = result.values[lane]
     match result.type:
-        case Scalar(_, kind, size):
-            return format_value(value, kind, size, letter)
+        case Scalar(_, kind, size, names):
+            named = result.type.enumerator(int(value)) if names and letter is None else None
+            return named or format_value(value, kind, size, letter)
         case Pointer():
             return f"{result.type} 0x{int(value):x}"
         case Array() | Struct():

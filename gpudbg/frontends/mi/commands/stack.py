@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gpudbg.debug.commands import variable_rows
 from gpudbg.debug.values import Frame, frames
 from gpudbg.debug.views import frame_arguments
 from gpudbg.frontends.mi import shown
@@ -211,9 +212,9 @@ def stack_list_arguments(call: MiCall) -> Fields:
 @mi("stack-list-locals")
 def stack_list_locals(call: MiCall) -> Fields:
     """Locals: a program without -G tables says nothing of them."""
-    print_values(call, call.words)
-    call.bridge.process()
-    return {"locals": []}
+    mode, _ = print_values(call, call.words)
+    rows = _locals(call.bridge.process(), mode)
+    return {"locals": Pairs.of("name", [r["name"] for r in rows]) if mode == 0 else rows}
 
 
 @mi("stack-list-variables")
@@ -222,4 +223,21 @@ def stack_list_variables(call: MiCall) -> Fields:
     mode, _ = print_values(call, call.words)
     session = call.bridge.process()
     rows = _arguments(session, shown.selected_frame(session), mode)
-    return {"variables": [{"name": r["name"], "arg": 1, **r} for r in rows]}
+    arguments = [{"name": r["name"], "arg": 1, **r} for r in rows]
+    return {"variables": [*arguments, *_locals(session, mode)]}
+
+
+def _locals(session: DebugSession, mode: int) -> list[Any]:
+    """Variables of the selected frame; in mode 2 those of structures and arrays without values."""
+    known = session.context().variables()
+    if known is None:
+        return []
+    found = []
+    for row in variable_rows(session, known, parameters=False):
+        fields: Fields = {"name": row.name.partition("@")[0]}
+        if mode == 2:
+            fields["type"] = row.type
+        if mode == 1 or (mode == 2 and not row.text.startswith("{")):
+            fields["value"] = row.text
+        found.append(fields)
+    return found

@@ -1,0 +1,47 @@
+"""Variables of a frame as commands list them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gpudbg.answers import column, typed_row
+from gpudbg.debug.commands.data import shown_value
+from gpudbg.debug.values.variables import FrameVariables
+
+if TYPE_CHECKING:
+    from gpudbg.debug.session import DebugSession
+
+
+@typed_row
+class VariableRow:
+    """A variable: its value as `print` shows it, in the focused lane.
+
+    `block` counts the blocks around the innermost one that it was declared in; it is behind the
+    name (`n@1`) of a variable that another one of this name hides.
+    """
+
+    name: str = column()
+    type: str = column()
+    value: Any = column()
+    text: str = column()
+    block: int = column()
+
+    @property
+    def words(self) -> str:
+        """`n = 5`"""
+        return f"{self.name.partition('@')[0]} = {self.text}"
+
+
+def variable_rows(
+    session: DebugSession, known: FrameVariables, parameters: bool
+) -> tuple[VariableRow, ...]:
+    """The parameters, or the other variables, in scope."""
+    rows: list[VariableRow] = []
+    for variable, depth in known.variables():
+        if variable.parameter == parameters:
+            shown, _ = shown_value(session, known.value(variable), variable.name)
+            text = "\n".join(shown.lines)
+            hidden = any(row.name == variable.name for row in rows)
+            name = f"{variable.name}@{depth}" if hidden else variable.name
+            rows.append(VariableRow(name, shown.type, shown.value, text, depth))
+    return tuple(rows)

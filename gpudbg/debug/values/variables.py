@@ -1,0 +1,310 @@
+"""Variables of a `-G` build in 32 lanes: of the scopes around a frame's pc, innermost first.
+
+A register of an outer frame is where the functions that it called have saved it, by the call frame
+information; what they do not keep is lost.  Values of lanes that stand elsewhere are what their
+registers hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpudbg.debug.values.backtrace import Frame
+from gpudbg.debug.values.lanes import mask_array
+from gpudbg.expr.evaluation import (
+    LANES,
+    OPTIMIZED_OUT,
+    Context,
+    Place,
+    Result,
+    dereferenced,
+    load_lanes,
+    member,
+)
+from gpudbg.expr.types import TYPES, U8, CType, Pointer, Scalar, Struct
+from gpudbg.symbols.debug_variables import Variable, VariableScope, read_variables
+from gpudbg.symbols.frame_info import STACK_POINTER, FrameRow, read_frames
+from gpudbg.symbols.ptx_registers import GENERAL, HALF, PREDICATE, PieceRow, read_pieces
+
+if TYPE_CHECKING:
+    from gpudbg.debug.inferior import Inferior
+    from gpudbg.formats.program import Program
+    from gpudbg.sm.state import WarpState
+
+Words = NDArray[np.uint32]
+
+
+class ProgramVariables:
+    """What a program's debug information says of variables, by section."""
+
+    def __init__(self, program: Program) -> None:
+        self.functions = read_variables(program)
+        self.pieces = read_pieces(program) if self.functions else {}
+        self.frames = read_frames(program) if self.functions else {}
+
+
+_KNOWN: WeakKeyDictionary[Program, ProgramVariables] = WeakKeyDictionary()
+
+
+def known_variables(program: Program) -> ProgramVariables:
+    """A program's variables, read once."""
+    found = _KNOWN.get(program)
+    if found is None:
+        found = _KNOWN[program] = ProgramVariables(program)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterHome:
+    """Where an outer frame's register is: still in the register, or in local memory.
+
+    Attributes:
+        values: in 32 lanes.
+        addresses: in local memory; None: the register itself.
+    """
+
+    values: Words
+    addresses: NDArray[np.uint64] | None = None
+
+
+class FrameRegisters:
+    """R registers of one frame: of the innermost one those of the warp."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        # Rules of the functions called from here, the innermost first.
+        self._rules: list[tuple[FrameRow, NDArray[np.uint64]]] = []
+
+    def called(self, row: FrameRow) -> FrameRegisters:
+        """Those of the caller of the function whose rules are `row`."""
+        outer = FrameRegisters(self._context)
+        address = self.frame_address(row)
+        outer._rules = [(row, address), *self._rules]
+        return outer
+
+    def frame_address(self, row: FrameRow) -> NDArray[np.uint64]:
+        """The canonical frame address in 32 lanes: an address in local memory."""
+        home = self.find(row.base)
+        base = np.zeros(LANES, np.uint32) if home is None else home.values
+        return (base + np.uint32(row.offset)).astype(np.uint64)
+
+    def find(self, index: int) -> RegisterHome | None:
+        """An R register; None where a called function does not keep it."""
+        for row, address in self._rules:
+            if index == STACK_POINTER:
+                return RegisterHome(address.astype(np.uint32))
+            if index in row.saved:
+                at = (address.astype(np.int64) + row.saved[index]).astype(np.uint64)
+                raw, _, _ = self._context.read("local", at, 4)
+                return RegisterHome(np.ascontiguousarray(raw).view(np.uint32).reshape(LANES), at)
+            if index in row.lost:
+                return None
+        return RegisterHome(self._context.register(index))
+
+
+class FrameVariables:
+    """The variables that a frame's code sees."""
+
+    def __init__(
+        self,
+        inferior: Inferior,
+        warp: WarpState,
+        context: Context,
+        rows: tuple[Frame, ...],
+        level: int,
+    ) -> None:
+        """Args: rows: the warp's frames; level: which of them."""
+        self._inferior, self._warp, self._context = inferior, warp, context
+        self._rows = rows
+        self.frame = rows[min(level, len(rows) - 1)]
+        self._known = known_variables(inferior.program)
+        self._section, self._offset = self._place(self.frame)
+
+    def _place(self, frame: Frame) -> tuple[str, int]:
+        """Section and offset of a frame's pc; of an outer one, of its call."""
+        symbols = self._inferior.symbols
+        outer = frame.physical != self._rows[0].physical
+        pc = symbols.layout.before(frame.pc) if outer else frame.pc
+        return symbols.image.section_offset(pc) or ("", 0)
+
+    # ---- scopes ------------------------------------------------------------------------
+    def scopes(self) -> list[VariableScope]:
+        """The scopes around the frame's pc within its function, innermost first."""
+        function = self._known.functions.get(self._section)
+        if function is None or not function.low <= self._offset < function.high:
+            return []
+        frames: list[list[VariableScope]] = []
+        for scope in function.around(self._offset):
+            if scope.function:
+                frames.append([])
+            frames[-1].append(scope)
+        here = [f for f in self._rows if f.physical == self.frame.physical]
+        # The outermost frame of a function is the function itself.
+        at = len(here) - 1 - here.index(self.frame)
+        return list(reversed(frames[at])) if at < len(frames) else []
+
+    def variables(self) -> Iterator[tuple[Variable, int]]:
+        """Those of all scopes, innermost first, each with how many scopes lie within its own."""
+        for depth, scope in enumerate(self.scopes()):
+            for variable in scope.variables:
+                if variable.name:
+                    yield variable, depth
+
+    def find(self, name: str) -> Result | None:
+        """The value of a name: a variable, or a member of what `this` points at."""
+        this = None
+        for variable, _ in self.variables():
+            if variable.name == name:
+                return self.value(variable)
+            if variable.name == "this":
+                this = variable
+        if this is not None and isinstance(this.type, Pointer):
+            target = this.type.target
+            if isinstance(target, Struct) and target.field(name) is not None:
+                return member(self.value(this), name, self._context)
+        return None
+
+    # ---- values ------------------------------------------------------------------------
+    def value(self, variable: Variable) -> Result:
+        """A variable in 32 lanes; without a value, and why, where the compiler left none."""
+        found = self._value(variable)
+        return dereferenced(found, self._context) if variable.reference else found
+
+    def _value(self, variable: Variable) -> Result:
+        type_ = variable.type or U8
+        if variable.type is None:
+            return lost(type_, "its type is none that expressions have")
+        if variable.frame_offset is not None:
+            row = self._row(self.frame)
+            if row is None:
+                return lost(type_, "there is no call frame information here")
+            base = self._registers().frame_address(row).astype(np.int64) + variable.frame_offset
+            return load_lanes(type_, "local", base.astype(np.uint64), self._context)
+        if variable.symbol:
+            found = self._context.name(variable.symbol)
+            return found if found is not None else lost(type_, f"no symbol {variable.symbol}")
+        held = [r.register for r in variable.registers if r.low <= self._offset < r.high]
+        if not held:
+            why = "it has no place at this instruction" if variable.registers else "it was dropped"
+            return lost(type_, f"{why}: the compiler keeps it nowhere")
+        return self._in_register(type_, held[-1])
+
+    def _in_register(self, type_: CType, name: str) -> Result:
+        """The value of a PTX register, as a type."""
+        assert isinstance(type_, Scalar | Pointer)
+        function = self._section.removeprefix(".text.")
+        rows = self._known.pieces.get(function, {}).get(name, ())
+        here = [row for row in rows if row.low <= self._offset < row.high]
+        pieces: dict[int, PieceRow] = {row.part: row for row in here}
+        size = max(type_.size, 1)
+        if not all(part in pieces for part in range((size + 3) // 4)):
+            return lost(type_, f"no register holds it at this instruction (PTX {name})")
+        if pieces[0].kind == PREDICATE:
+            return self._in_predicate(type_, pieces[0].number)
+        homes = []
+        for part in range((size + 3) // 4):
+            kind, number = pieces[part].kind, pieces[part].number
+            home = self._registers().find(number // 2 if kind == HALF else number)
+            if kind not in (GENERAL, HALF) or home is None:
+                return lost(type_, "its register is not kept across the call")
+            homes.append((home, pieces[part]))
+        return _joined(type_, homes)
+
+    def _in_predicate(self, type_: Scalar | Pointer, number: int) -> Result:
+        if self.frame.physical != self._rows[0].physical:
+            return lost(type_, "its predicate is not kept across the call")
+        values = mask_array(int(self._warp.predicates[number]))
+        place = Place("predicate", number) if type_ == TYPES["bool"] else None
+        dtype = type_.dtype if isinstance(type_, Scalar) else np.dtype(np.uint64)
+        return Result(type_, values.astype(dtype), np.ones(LANES, bool), place)
+
+    # ---- frames ------------------------------------------------------------------------
+    def _row(self, frame: Frame) -> FrameRow | None:
+        """The call frame information at a frame's pc."""
+        section, offset = self._place(frame)
+        rows = self._known.frames.get(section, ())
+        return next((row for row in reversed(rows) if row.start <= offset), None)
+
+    def _registers(self) -> FrameRegisters:
+        """The registers of the frame that is looked at."""
+        found = FrameRegisters(self._context)
+        before = self._rows[0]
+        physical = before.physical
+        for frame in self._rows:
+            if frame.physical != physical:
+                physical = frame.physical
+                # Whoever called has what its callee, the frame before, says.
+                found = found.called(self._row(before) or FrameRow())
+            if frame.physical == self.frame.physical:
+                break
+            before = frame
+        return found
+
+
+def names_at(inferior: Inferior, addresses: Iterable[int]) -> frozenset[str]:
+    """Names of variables that are in scope at any of some pcs, with the members of `this`."""
+    known, found = known_variables(inferior.program), set()
+    for pc in addresses if known.functions else ():
+        section, offset = inferior.symbols.image.section_offset(pc) or ("", 0)
+        function = known.functions.get(section)
+        for scope in function.around(offset) if function is not None else ():
+            for variable in scope.variables:
+                found.add(variable.name)
+                target = variable.type.target if isinstance(variable.type, Pointer) else None
+                if variable.name == "this" and isinstance(target, Struct):
+                    found |= {field.name for field in target.fields}
+    return frozenset(found)
+
+
+def lost(type_: CType, why: str) -> Result:
+    """A variable without a value."""
+    known = type_ if isinstance(type_, Scalar | Pointer) else U8
+    dtype = known.dtype if isinstance(known, Scalar) else np.dtype(np.uint64)
+    return Result(
+        known, np.zeros(LANES, dtype), np.zeros(LANES, bool), why=f"{OPTIMIZED_OUT}: {why}"
+    )
+
+
+def _joined(type_: Scalar | Pointer, homes: list[tuple[RegisterHome, PieceRow]]) -> Result:
+    """A value of one or two pieces."""
+    words = np.zeros((LANES, 2), np.uint32)
+    for n, (home, piece) in enumerate(homes):
+        high = piece.kind == HALF and piece.number & 1
+        words[:, n] = home.values >> np.uint32(16 if high else 0)
+    raw = np.ascontiguousarray(words.view(np.uint8)[:, : type_.size])
+    if type_ == TYPES["bool"]:
+        values: NDArray[np.generic] = raw[:, 0] != 0
+    elif isinstance(type_, Scalar):
+        values = raw.view(type_.dtype).reshape(LANES)
+    else:
+        values = (
+            words.view(np.uint64).reshape(LANES)
+            if type_.size == 8
+            else words[:, 0].astype(np.uint64)
+        )
+    return Result(type_, values, np.ones(LANES, bool), _place_of(homes))
+
+
+def _place_of(homes: list[tuple[RegisterHome, PieceRow]]) -> Place | None:
+    """Where an assignment goes; None where one write does not reach it."""
+    first, piece = homes[0]
+    if piece.kind == HALF:
+        return None
+    if first.addresses is not None:
+        return (
+            Place("memory", space="local", addresses=first.addresses) if len(homes) == 1 else None
+        )
+    if len(homes) == 1:
+        return Place("register", piece.number)
+    if homes[1][0].addresses is not None:
+        return None
+    high = homes[1][1].number
+    if high == piece.number + 1:
+        return Place("pair", piece.number)
+    return Place("apart", piece.number, name=f"R{high}")

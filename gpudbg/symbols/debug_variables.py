@@ -1,0 +1,210 @@
+"""Functions, blocks, inlined calls and variables of `-G` builds, from DWARF 2.
+
+A variable is in a PTX register (`DW_OP_regx`: the register's name as a number), for all of its
+scope or from one offset to another (`.debug_loc`); in local memory, so many bytes from the frame
+address (`DW_OP_fbreg`); or at a fixed place, which its symbol has.  Without a location the
+compiler has left nothing of it.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gpudbg.expr.types import CType
+from gpudbg.formats.dwarf import (
+    MAX_DEPTH,
+    dwarf_of,
+    extent_of,
+    linkage_name,
+    number_of,
+    origin_of,
+    subprograms,
+    text_of,
+)
+from gpudbg.formats.program import Program
+from gpudbg.symbols.dwarf_types import is_reference, type_of
+
+EVERYWHERE = 1 << 32
+"""An offset behind all code."""
+_REGX, _FBREG, _PLUS = 0x90, 0x91, 0x23
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterRange:
+    """A variable is in a PTX register from an offset to another, half-open."""
+
+    low: int
+    high: int
+    register: str
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable or parameter of a function.
+
+    Attributes:
+        name: in the source.
+        type: None where it is none that expressions have.
+        parameter: a formal parameter.
+        reference: its value is the address of what its name means.
+        line: where it is declared; 0 where that is not told.
+        registers: PTX registers that hold it.
+        frame_offset: where it is in local memory, from the frame address.
+        symbol: the symbol of a variable at a fixed place.
+    """
+
+    name: str
+    type: CType | None
+    parameter: bool = False
+    reference: bool = False
+    line: int = 0
+    registers: tuple[RegisterRange, ...] = ()
+    frame_offset: int | None = None
+    symbol: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class VariableScope:
+    """A function, a block in braces, or an inlined call.
+
+    Attributes:
+        low, high: offsets of its code in the section, half-open.
+        function: the name of a function or inlined one (mangled); "" for a block.
+        variables: declared directly in it, in order.
+        scopes: the scopes in it.
+    """
+
+    low: int
+    high: int
+    function: str
+    variables: tuple[Variable, ...]
+    scopes: tuple[VariableScope, ...]
+
+    def around(self, offset: int) -> list[VariableScope]:
+        """The scopes that hold an offset, this one first."""
+        inner = next((s for s in self.scopes if s.low <= offset < s.high), None)
+        return [self, *(inner.around(offset) if inner is not None else ())]
+
+
+def read_variables(program: Program) -> Mapping[str, VariableScope]:
+    """Functions by section; empty without (readable) DWARF."""
+    try:
+        return dict(_functions(program))
+    except Exception:
+        # A damaged section is as good as none.
+        return {}
+
+
+def _functions(program: Program) -> Iterator[tuple[str, VariableScope]]:
+    info = dwarf_of(program)
+    if info is not None:
+        lists = program.sections.get(".debug_loc")
+        reader = _ScopeReader(b"" if lists is None else lists.data)
+        for section, die in subprograms(info):
+            yield section, reader.scope(die, extent_of(die) or (0, 0), MAX_DEPTH)
+
+
+class _ScopeReader:
+    """Reads scopes of one program."""
+
+    def __init__(self, lists: bytes) -> None:
+        """Args: lists: content of .debug_loc."""
+        self._lists = lists
+
+    def scope(self, die: Any, extent: tuple[int, int], depth: int) -> VariableScope:
+        """A function, block or inlined call with all that is in it."""
+        variables: list[Variable] = []
+        scopes: list[VariableScope] = []
+        for child in die.iter_children():
+            if child.tag in ("DW_TAG_formal_parameter", "DW_TAG_variable"):
+                variables.append(self._variable(child))
+            elif child.tag in ("DW_TAG_lexical_block", "DW_TAG_inlined_subroutine") and depth:
+                found = extent_of(child)
+                if found is not None:
+                    scopes.append(self.scope(child, found, depth - 1))
+                elif child.tag == "DW_TAG_lexical_block":
+                    # A block without an extent of its own is its parent's.
+                    inner = self.scope(child, extent, depth - 1)
+                    variables += inner.variables
+                    scopes += inner.scopes
+        block = die.tag == "DW_TAG_lexical_block"
+        function = "" if block else linkage_name(origin_of(die))
+        return VariableScope(*extent, function, tuple(variables), tuple(scopes))
+
+    def _variable(self, die: Any) -> Variable:
+        origin = origin_of(die)
+        described = Variable(
+            text_of(origin, "DW_AT_name"),
+            type_of(origin),
+            die.tag == "DW_TAG_formal_parameter",
+            is_reference(origin),
+            number_of(origin, "DW_AT_decl_line") or 0,
+        )
+        found = die.attributes.get("DW_AT_location")
+        if found is None:
+            return described
+        if isinstance(found.value, int):
+            return _placed(described, registers=tuple(self._ranges(found.value)))
+        code = bytes(found.value)
+        match code[:1]:
+            case b"\x90":
+                return _placed(
+                    described, registers=(RegisterRange(0, EVERYWHERE, register_name(code)),)
+                )
+            case b"\x91":
+                return _placed(described, frame_offset=_frame_offset(code))
+            case b"\x03":
+                return _placed(described, symbol=linkage_name(origin))
+        return described
+
+    def _ranges(self, at: int) -> Iterator[RegisterRange]:
+        """The location list at an offset of .debug_loc."""
+        data = self._lists
+        while at + 18 <= len(data):
+            low, high, size = struct.unpack_from("<QQH", data, at)
+            if not low and not high:
+                return
+            code = data[at + 18 : at + 18 + size]
+            if code[:1] == bytes([_REGX]):
+                yield RegisterRange(low, high, register_name(code))
+            at += 18 + size
+
+
+def _placed(described: Variable, **place: Any) -> Variable:
+    return replace(described, **place)
+
+
+def register_name(code: bytes) -> str:
+    """The PTX register of a `DW_OP_regx`: the bytes of its name, the first one highest."""
+    number = shift = 0
+    for byte in code[1:]:
+        number |= (byte & 0x7F) << shift
+        shift += 7
+        if not byte & 0x80:
+            break
+    return number.to_bytes((number.bit_length() + 7) // 8, "big").decode("latin-1")
+
+
+def _frame_offset(code: bytes) -> int:
+    """Bytes from the frame address: `DW_OP_fbreg n`, padding, `DW_OP_plus_uconst m`."""
+    at, total = 0, 0
+    while at < len(code):
+        op = code[at]
+        at += 1
+        if op not in (_FBREG, _PLUS):
+            continue
+        value = shift = 0
+        while at < len(code):
+            byte = code[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if not byte & 0x80:
+                break
+        if op == _FBREG and byte & 0x40:
+            value -= 1 << shift
+        total += value
+    return total

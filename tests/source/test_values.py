@@ -1,0 +1,28 @@
+"""Every question of the samples, on builds of two families."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.source.cases import ARCHS, SAMPLES, document, reach, wrong
+
+BEYOND = ("constants", "print table[t]")
+"""Reads behind an array: what lies there is not the host's."""
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_values(sample: str, arch: str) -> None:
+    found = []
+    for point in document(sample)["points"]:
+        with reach(sample, arch, point) as session:
+            for asked in point["values"]:
+                if asked.get("lineinfo") or _beyond(sample, asked["ask"], point):
+                    continue
+                if trouble := wrong(session, asked):
+                    found.append(f"line {point['line']}, arrival {point['hit']}: {trouble}")
+    assert not found, "\n".join(found)
+
+
+def _beyond(sample: str, asked: str, point: dict[str, object]) -> bool:
+    return (sample, asked) == BEYOND and point["thread"] == [13, 0, 0]

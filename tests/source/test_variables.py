@@ -1,0 +1,167 @@
+"""Variables of one -G build with types of every kind: text, assignment, scopes, damaged tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gpudbg
+from gpudbg.debug.session import DebugSession
+from gpudbg.errors import GpudbgError
+from tests.source.cases import ARCHS, DATA, cubin
+
+BIG = bytes.fromhex("0000000000000840" + "010002000300040005000600" + "00000000")
+END = "many_types.cu:42"
+
+
+def session_of(path: Path) -> DebugSession:
+    program = gpudbg.load(str(path))
+    args: list[Any] = [np.zeros(32, np.float32), BIG, np.int32(5), np.int8(-4)]
+    return program.launch("many_types", grid=1, block=32, args=args)
+
+
+def at_end(arch: str) -> DebugSession:
+    session = session_of(cubin("many_types", arch))
+    session.break_at(END)
+    assert session.cont().kind == "breakpoint"
+    return session
+
+
+LINES = """\
+fl = {a = 0, b = -3, c = 1193046, on = 0}
+sh = {__b_4Base = {id = 0}, w = 1.5, h = 0}
+box = {items = {0, 2, 5}}
+u = {f = 1, u = 1065353216, b = {0, 0, 128, 63}}
+m = {{1, 2, 3}, {4, 5, 0}}
+name = "abc"
+v = {x = 1, y = 2, z = 3, w = 0}
+k = 11
+t = 0
+col = BLUE
+mode = Mode::idle
+wide = 1234605616436508552
+sm = -7
+uc = 250
+tw = 22
+ar = 0
+sc = 340
+odd = false""".splitlines()
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_locals_of_every_kind(arch: str) -> None:
+    text = at_end(arch).command("info locals").text.splitlines()
+    assert [line for line in LINES if line not in text] == []
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_arguments(arch: str) -> None:
+    text = at_end(arch).command("info args").text
+    assert "big = {x = 3, s = {{1, 2, 3}, {4, 5, 6}}}" in text
+    assert "n = 5" in text
+    assert "tiny = -4" in text
+
+
+@pytest.mark.parametrize(
+    ("asked", "value"),
+    [
+        ("p->next->value", 2),
+        ("(*pp)->next->value", 2),
+        ("fl.b", -3),
+        ("fl.c + 1", 0x123457),
+        ("m[1][1] * 2", 10),
+        ("v.z", 3.0),
+        ("sm + uc", 243),
+        ("*&box.items[1]", 2),
+        ("sizeof(box)", 12),
+        ("odd", False),
+        ("gtable[t + 1]", 8),
+    ],
+)
+def test_expressions(asked: str, value: object) -> None:
+    session = at_end("sm_52")
+    assert session.execute(f"print {asked}")["value"] == value
+
+
+def test_a_variable_hides_what_has_its_name_otherwise() -> None:
+    session = at_end("sm_52")
+    assert session.evaluate("t").values.tolist() == list(range(32))
+    assert session.evaluate("$R0").place is not None
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_assignments_reach_registers_and_memory(arch: str) -> None:
+    session = at_end(arch)
+    for name, value in (("ar", 2.5), ("m[0][1]", 77), ("wide", 3)):
+        session.execute(f"set var {name} = {value}")
+        assert session.execute(f"print {name}")["value"] == value
+
+
+def test_a_condition_names_variables_where_it_is_tested() -> None:
+    session = session_of(cubin("many_types", "sm_52"))
+    with pytest.raises(GpudbgError, match="nowhere"):
+        session.break_at(END, condition="nowhere == 3")
+    session.break_at(END, condition="t == 7 && k == 18")
+    stop = session.cont()
+    assert (stop.kind, stop.lane) == ("breakpoint", 7)
+
+
+def test_a_function_stops_behind_its_prologue() -> None:
+    session = session_of(cubin("many_types", "sm_52"))
+    session.break_at("scale")
+    assert session.cont().kind == "breakpoint"
+    assert session.command("bt").text.startswith("#0  scale (d=2.5, k=136, c=65 'A', flag=false)")
+
+
+def test_a_line_of_an_inlined_function_stops_at_every_copy() -> None:
+    session = gpudbg.load(str(cubin("inline_levels", "sm_52"))).launch(
+        "inline_levels", grid=1, block=32, args=[np.zeros(32, np.int32)] * 2
+    )
+    assert len(session.break_at("inline_levels.cu:5").addresses) > 1
+
+
+SECTIONS = (".debug_info", ".debug_abbrev", ".debug_loc", ".debug_frame", ".nv_debug_info_reg_sass")
+
+
+@given(st.data())
+def test_damaged_tables_are_as_good_as_none(data: st.DataObject) -> None:
+    """Whatever is in them: answers or errors that say what is wrong, never anything else."""
+    good = cubin("many_types", "sm_52").read_bytes()
+    program = gpudbg.load(str(cubin("many_types", "sm_52"))).program
+    section = program.sections[data.draw(st.sampled_from(SECTIONS))]
+    at = good.index(section.data[:64])
+    content = bytearray(good)
+    for _ in range(data.draw(st.integers(1, 8))):
+        place = at + data.draw(st.integers(0, len(section.data) - 1))
+        content[place] = data.draw(st.integers(0, 255))
+    made = gpudbg.load(bytes(content))
+    session = made.launch(
+        "many_types",
+        grid=1,
+        block=32,
+        args=[np.zeros(32, np.float32), BIG, np.int32(5), np.int8(-4)],
+    )
+    for line in (
+        f"break {END}",
+        "continue",
+        "info locals",
+        "info args",
+        "bt",
+        "print m",
+        "print p->next->value",
+    ):
+        try:
+            session.command(line)
+        except GpudbgError:
+            pass
+
+
+def test_sources_belong_to_builds() -> None:
+    names = {path.name for path in (DATA / "cubin").iterdir()}
+    sources = {path.stem for path in DATA.glob("*.cu")}
+    assert names == {f"{name}.{arch}-G.cubin" for name in sources for arch in ARCHS}
