@@ -42,7 +42,7 @@ class RegisterRange:
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class DebugVariable:
     """A variable or parameter of a function.
 
     Attributes:
@@ -80,7 +80,7 @@ class VariableScope:
     low: int
     high: int
     function: str
-    variables: tuple[Variable, ...]
+    variables: tuple[DebugVariable, ...]
     scopes: tuple[VariableScope, ...]
 
     def around(self, offset: int) -> list[VariableScope]:
@@ -116,7 +116,7 @@ class _ScopeReader:
 
     def scope(self, die: Any, extent: tuple[int, int], depth: int) -> VariableScope:
         """A function, block or inlined call with all that is in it."""
-        variables: list[Variable] = []
+        variables: list[DebugVariable] = []
         scopes: list[VariableScope] = []
         for child in die.iter_children():
             if child.tag in ("DW_TAG_formal_parameter", "DW_TAG_variable"):
@@ -134,9 +134,9 @@ class _ScopeReader:
         function = "" if block else linkage_name(origin_of(die))
         return VariableScope(*extent, function, tuple(variables), tuple(scopes))
 
-    def _variable(self, die: Any) -> Variable:
+    def _variable(self, die: Any) -> DebugVariable:
         origin = origin_of(die)
-        described = Variable(
+        described = DebugVariable(
             text_of(origin, "DW_AT_name"),
             type_of(origin),
             die.tag == "DW_TAG_formal_parameter",
@@ -173,7 +173,7 @@ class _ScopeReader:
             at += 18 + size
 
 
-def _placed(described: Variable, **place: Any) -> Variable:
+def _placed(described: DebugVariable, **place: Any) -> DebugVariable:
     return replace(described, **place)
 
 

@@ -21,7 +21,7 @@ MAX_ROWS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class FrameRow:
+class FrameRule:
     """What holds from an offset of a function on.
 
     Attributes:
@@ -39,7 +39,7 @@ class FrameRow:
     lost: frozenset[int] = frozenset()
 
 
-def read_frames(program: Program) -> dict[str, tuple[FrameRow, ...]]:
+def read_frames(program: Program) -> dict[str, tuple[FrameRule, ...]]:
     """Rows by section, ascending; what a damaged section has up to there."""
     section = program.sections.get(SECTION)
     if section is None:
@@ -49,7 +49,7 @@ def read_frames(program: Program) -> dict[str, tuple[FrameRow, ...]]:
         for r in program.debug_relocations.get(SECTION, ())
         if 0 <= r.symbol < len(program.symbols)
     }
-    found: dict[str, tuple[FrameRow, ...]] = {}
+    found: dict[str, tuple[FrameRule, ...]] = {}
     try:
         for name, rows in _entries(section.data, owners):
             found[name] = rows
@@ -58,7 +58,7 @@ def read_frames(program: Program) -> dict[str, tuple[FrameRow, ...]]:
     return found
 
 
-def _entries(data: bytes, owners: Mapping[int, str]) -> Iterator[tuple[str, tuple[FrameRow, ...]]]:
+def _entries(data: bytes, owners: Mapping[int, str]) -> Iterator[tuple[str, tuple[FrameRule, ...]]]:
     """Each function's section and rows."""
     at = 0
     initial: dict[int, tuple[int, int]] = {}
@@ -95,7 +95,7 @@ class _Rows:
     """Runs the call frame instructions that NVIDIA's compilers use."""
 
     def __init__(self) -> None:
-        self._rows: list[FrameRow] = []
+        self._rows: list[FrameRule] = []
         self._at = 0
         self._base, self._offset = STACK_POINTER, 0
         self._saved: dict[int, int] = {}
@@ -106,7 +106,7 @@ class _Rows:
         """What has run so far is what `restore` goes back to."""
         self._first = dict(self._saved), set(self._lost)
 
-    def finished(self) -> tuple[FrameRow, ...]:
+    def finished(self) -> tuple[FrameRule, ...]:
         """All rows."""
         self._row()
         return tuple(self._rows)
@@ -114,7 +114,7 @@ class _Rows:
     def _row(self) -> None:
         if len(self._rows) >= MAX_ROWS:
             raise ValueError("too many rows of call frame information")
-        made = FrameRow(
+        made = FrameRule(
             self._at, self._base, self._offset, dict(self._saved), frozenset(self._lost)
         )
         if self._rows and self._rows[-1].start == self._at:

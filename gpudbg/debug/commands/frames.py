@@ -178,11 +178,11 @@ def info_frame(session: DebugSession, argument: str) -> Card:
 
 @command(
     "info args",
-    help="arguments of the selected frame: what the launch passed to the kernel",
+    help="arguments of the selected frame; without -G what the launch passed to the kernel",
     group="status",
     needs="stopped",
-    details="NAME@entry is the value at the kernel's entry; arguments of device functions are not"
-    " known.",
+    details="NAME@entry is the value at the kernel's entry; without -G, arguments of device"
+    " functions are not known.",
 )
 def info_args(session: DebugSession, argument: str) -> Answer:
     """List arguments."""

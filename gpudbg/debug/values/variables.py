@@ -28,8 +28,8 @@ from gpudbg.expr.evaluation import (
     member,
 )
 from gpudbg.expr.types import TYPES, U8, CType, Pointer, Scalar, Struct
-from gpudbg.symbols.debug_variables import Variable, VariableScope, read_variables
-from gpudbg.symbols.frame_info import STACK_POINTER, FrameRow, read_frames
+from gpudbg.symbols.debug_variables import DebugVariable, VariableScope, read_variables
+from gpudbg.symbols.frame_info import STACK_POINTER, FrameRule, read_frames
 from gpudbg.symbols.ptx_registers import GENERAL, HALF, PREDICATE, PieceRow, read_pieces
 
 if TYPE_CHECKING:
@@ -79,16 +79,16 @@ class FrameRegisters:
     def __init__(self, context: Context) -> None:
         self._context = context
         # Rules of the functions called from here, the innermost first.
-        self._rules: list[tuple[FrameRow, NDArray[np.uint64]]] = []
+        self._rules: list[tuple[FrameRule, NDArray[np.uint64]]] = []
 
-    def called(self, row: FrameRow) -> FrameRegisters:
+    def called(self, row: FrameRule) -> FrameRegisters:
         """Those of the caller of the function whose rules are `row`."""
         outer = FrameRegisters(self._context)
         address = self.frame_address(row)
         outer._rules = [(row, address), *self._rules]
         return outer
 
-    def frame_address(self, row: FrameRow) -> NDArray[np.uint64]:
+    def frame_address(self, row: FrameRule) -> NDArray[np.uint64]:
         """The canonical frame address in 32 lanes: an address in local memory."""
         home = self.find(row.base)
         base = np.zeros(LANES, np.uint32) if home is None else home.values
@@ -149,7 +149,7 @@ class FrameVariables:
         at = len(here) - 1 - here.index(self.frame)
         return list(reversed(frames[at])) if at < len(frames) else []
 
-    def variables(self) -> Iterator[tuple[Variable, int]]:
+    def variables(self) -> Iterator[tuple[DebugVariable, int]]:
         """Those of all scopes, innermost first, each with how many scopes lie within its own."""
         for depth, scope in enumerate(self.scopes()):
             for variable in scope.variables:
@@ -171,12 +171,12 @@ class FrameVariables:
         return None
 
     # ---- values ------------------------------------------------------------------------
-    def value(self, variable: Variable) -> Result:
+    def value(self, variable: DebugVariable) -> Result:
         """A variable in 32 lanes; without a value, and why, where the compiler left none."""
         found = self._value(variable)
         return dereferenced(found, self._context) if variable.reference else found
 
-    def _value(self, variable: Variable) -> Result:
+    def _value(self, variable: DebugVariable) -> Result:
         type_ = variable.type or U8
         if variable.type is None:
             return lost(type_, "its type is none that expressions have")
@@ -225,7 +225,7 @@ class FrameVariables:
         return Result(type_, values.astype(dtype), np.ones(LANES, bool), place)
 
     # ---- frames ------------------------------------------------------------------------
-    def _row(self, frame: Frame) -> FrameRow | None:
+    def _row(self, frame: Frame) -> FrameRule | None:
         """The call frame information at a frame's pc."""
         section, offset = self._place(frame)
         rows = self._known.frames.get(section, ())
@@ -240,7 +240,7 @@ class FrameVariables:
             if frame.physical != physical:
                 physical = frame.physical
                 # Whoever called has what its callee, the frame before, says.
-                found = found.called(self._row(before) or FrameRow())
+                found = found.called(self._row(before) or FrameRule())
             if frame.physical == self.frame.physical:
                 break
             before = frame
