@@ -62,7 +62,7 @@ def begin(
         shared_bytes,
         gpu.stack_bytes,
         gpu.stack_entries,
-        calls=_calls(module, entry) or _allocates(module, entry),
+        calls=_grows(module, entry),
         raw=module.program.raw,
         cluster=cluster,
     )
@@ -199,6 +199,13 @@ def _bind_images(module: Module, kernel: str, banks: dict[int, ByteStore]) -> No
             banks[0].data[offset : offset + 8] = np.frombuffer(
                 address.to_bytes(8, "little"), np.uint8
             )
+
+
+def _grows(module: Module, kernel: Kernel) -> bool:
+    """Whether a kernel's stack grows while it runs: asked of its code once."""
+    if kernel.name not in module.growing:
+        module.growing[kernel.name] = _calls(module, kernel) or _allocates(module, kernel)
+    return module.growing[kernel.name]
 
 
 def _calls(module: Module, kernel: Kernel) -> bool:

@@ -172,6 +172,7 @@ class Module:
         compiled: code addresses of kernels whose compiled code is there.
         stepped: code address of a kernel -> instructions of launches without compiled code.
         grid_barriers: kernel -> whether its blocks wait for the whole grid.
+        growing: kernel -> whether its stack grows while it runs.
     """
 
     gpu: Gpu
@@ -182,6 +183,7 @@ class Module:
     compiled: set[int] = field(default_factory=set)
     stepped: Counter[int] = field(default_factory=Counter)
     grid_barriers: dict[str, bool] = field(default_factory=dict)
+    growing: dict[str, bool] = field(default_factory=dict)
 
     def kernel(self, name: str) -> Kernel:
         """The kernel of that name.

@@ -221,8 +221,10 @@ def plan(
 def reserved_shared(kernel: Kernel, arch: str) -> int:
     """Bytes behind a block's shared memory that the toolkit's code uses, such as tiles of several
     warps; from sm_90 on they are the first ones."""
+    if not 80 <= age(arch)[0] < 90:
+        return 0
     used = any("RESERVED_SMEM_USED" in name for name, _ in kernel.attributes)
-    return RESERVED_SHARED if used and 80 <= age(arch)[0] < 90 else 0
+    return RESERVED_SHARED if used else 0
 
 
 _USETMAXREG = (0x9C8, 0x3C8)
