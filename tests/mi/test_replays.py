@@ -33,7 +33,7 @@ MIENGINE = """\
 1012-list-features                                                  | frozen-varobjs
 !1013-break-insert -f main                                          | func="walk"
 1014-break-insert -f SRC:28                                         | line="28"
-1015-break-insert -f -c "threadIdx.x == 3" --function digits        | func="digits"
+1015-break-insert -f -c "threadIdx.x == 3" --function digits        | func="digits(int)"
 *1016-exec-run                                                      | bkptno="1"
 1017-thread-info                                                    | id="4"
 1018-stack-list-frames 0 1000                                       | func="walk"
