@@ -89,7 +89,7 @@ def source_fields(session: DebugSession, frame: Frame) -> Fields:
 
 
 def argument_fields(session: DebugSession, frame: Frame) -> list[Fields]:
-    """A frame's arguments: the launch's for the kernel, none are known for other functions."""
+    """A frame's arguments, as far as they are known (`frame_arguments`)."""
     return [{"name": a.entry, "value": a.text} for a in frame_arguments(session, frame)]
 
 
