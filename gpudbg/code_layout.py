@@ -7,10 +7,11 @@ sm_70 on every 16 bytes are an instruction that holds its own scheduling bits.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 
 from gpudbg.architectures import is_wide
+from gpudbg.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

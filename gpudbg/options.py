@@ -8,8 +8,9 @@ and help texts are read from here (`launch.flags`, `formats.launch_toml`, `devic
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from gpudbg.dataclass import dataclass
 
 MAX_INTEGER = 2**63 - 1
 DEFAULT_JOBS = 1

@@ -12,7 +12,7 @@ callee-saved registers of the ABI (*documented* by what ptxas emits).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from gpudbg.analysis.calling_convention import (
@@ -23,6 +23,7 @@ from gpudbg.analysis.calling_convention import (
 )
 from gpudbg.analysis.cfg import CALLS, ENDS, INDIRECT, POPS, Flow
 from gpudbg.code_layout import layout_of
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import DecodeError
 from gpudbg.isa.family import Instruction, decode
 from gpudbg.isa.operands import Address, Imm, Name, Reg

@@ -8,9 +8,9 @@ a static walk carries the tokens along every path.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from gpudbg.code_layout import layout_of
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import DecodeError
 from gpudbg.isa.family import Instruction, decode
 

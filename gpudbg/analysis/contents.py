@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from gpudbg.dataclass import dataclass
 
 PIECE = 1 << 20
 """Elements looked at at a time: no array of booleans as long as a large buffer is made."""

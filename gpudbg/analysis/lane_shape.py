@@ -6,11 +6,12 @@ Only active lanes count.  The words are a closed set: `uniform`, `uniform in a`,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from gpudbg.dataclass import dataclass
 
 LANES = 32
 LEVELS = 7

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, TypeVar, dataclass_transform
 
 from gpudbg.answers.formats import ABSENT, HERE, TEXT, Format
+from gpudbg.dataclass import dataclass
 
 Row = TypeVar("Row")
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from gpudbg.answers.words import dim, lane_list
+from gpudbg.dataclass import dataclass
 
 
 class _Absent:

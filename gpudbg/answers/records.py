@@ -7,10 +7,10 @@ was true when the command was carried out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from gpudbg.answers.columns import LEFT
+from gpudbg.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

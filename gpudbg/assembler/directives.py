@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from gpudbg.architectures import RUN
 from gpudbg.assembler.frame_reader import HANDLERS as FRAME_HANDLERS
 from gpudbg.assembler.program import SassParam, SassRelocation
 from gpudbg.assembler.reader import Reader, SassLine
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import AssembleError
 from gpudbg.formats.program import MAX_BANK_BYTES, param_base
 

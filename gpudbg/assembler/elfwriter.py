@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpudbg.analysis import cfg
 from gpudbg.architectures import age
 from gpudbg.assembler.family import family_of
 from gpudbg.code_layout import layout_of
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import DecodeError
 from gpudbg.formats.nvinfo import NAMES
 from gpudbg.formats.program import param_base

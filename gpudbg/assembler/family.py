@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple, Protocol
 
 from gpudbg.architectures import is_wide
 from gpudbg.code_layout import BUNDLES, SINGLE, CodeLayout
+from gpudbg.dataclass import dataclass
 from gpudbg.isa import volta
 from gpudbg.isa.control import Control
 from gpudbg.isa.spa5.assemble import assemble_line

@@ -21,8 +21,9 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import LoadError
 from gpudbg.formats.elf import NO_BYTES, SHT_NULL, SHT_STRTAB, SHT_SYMTAB
 from gpudbg.formats.nvinfo import NAMES

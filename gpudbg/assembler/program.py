@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from gpudbg.assembler.family import family_of
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import UsageError
 
 if TYPE_CHECKING:

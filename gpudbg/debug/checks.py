@@ -8,10 +8,10 @@ check.findings                       # frozen data; each has .lines() and .to_js
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.attached import Attached
 from gpudbg.debug.observing import subscribe, unsubscribe
 from gpudbg.errors import CommandError

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from gpudbg.answers import column, typed_row
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.attached import Attached, Owner
 from gpudbg.errors import CommandError, GpudbgError
 

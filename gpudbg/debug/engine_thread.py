@@ -9,10 +9,10 @@ may be asked for from anywhere.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from threading import Lock, Thread, get_ident
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.ownership import ANY, NOBODY
 from gpudbg.errors import CommandError
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.answers import NOTHING, Answer, Card
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.registry import Command as CommandRow
 from gpudbg.debug.registry import CommandTable, Output
 from gpudbg.errors import CommandError

@@ -8,12 +8,13 @@ session.instruction()                   # the next one: text, meaning, what it r
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.stops.standing import standing_pc
 from gpudbg.debug.values import access, evaluation
 from gpudbg.errors import CommandError, UsageError

@@ -9,7 +9,7 @@ done by halves: where a register cannot be found, nothing changes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from gpudbg.analysis.calling_convention import BARRIERS, STACK_POINTER
 from gpudbg.bits import lanes_of
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.values.backtrace import call_depth, frames
 from gpudbg.debug.values.lane_groups import RUNNING, shown_group
 from gpudbg.debug.values.unwinding import return_addresses

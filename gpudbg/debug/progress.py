@@ -11,8 +11,9 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
+
+from gpudbg.dataclass import dataclass
 
 if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior

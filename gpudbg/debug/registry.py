@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
@@ -21,6 +21,7 @@ from gpudbg import html
 from gpudbg.answers.data import data_of
 from gpudbg.answers.records import NOTHING, Answer
 from gpudbg.answers.text import is_open, lines_of, printed_text
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import CommandError
 
 Subject = TypeVar("Subject")

@@ -7,7 +7,6 @@ machine again, so it can cross threads.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from gpudbg import html
 from gpudbg.answers import column, computed, typed_row
 from gpudbg.answers.formats import COORDINATES, COUNT, HERE
 from gpudbg.answers.words import dim, lane_list, lane_marks
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.focus.focus import Focus
 from gpudbg.debug.stops.spinning import known_spin
 from gpudbg.debug.stops.standing import standing_pc

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from pathlib import Path
+
+from gpudbg.dataclass import dataclass
 
 FIRST = "first_steps"
 COMMANDS = "commands.gdb"

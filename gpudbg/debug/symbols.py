@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.architectures import is_wide
 from gpudbg.code_layout import layout_of
+from gpudbg.dataclass import dataclass
 from gpudbg.debug import function_places
 from gpudbg.debug.stops.records import CallSite
 from gpudbg.debug.views.format import parse_int

@@ -8,8 +8,9 @@ pushed it, so lanes that run, have ended, or wait further up are taken out).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from gpudbg.dataclass import dataclass
 
 if TYPE_CHECKING:
     from gpudbg.debug.snapshot import StackEntry

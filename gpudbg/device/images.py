@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gpudbg.dataclass import dataclass
 from gpudbg.device.device import DeviceBuffer
 from gpudbg.errors import CommandError, UsageError
 from gpudbg.formats.launch import COMPARE

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import struct
 import zlib
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import CommandError
 from gpudbg.sm.images.texels import unpack
 

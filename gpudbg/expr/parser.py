@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import CommandError
 from gpudbg.expr.escapes import unescaped
 from gpudbg.expr.types import SPACES, TYPE_WORDS, TYPES, U8, CType, Pointer, Scalar

@@ -6,10 +6,12 @@ of CUDA device code (LP64).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
 import numpy as np
+
+from gpudbg.dataclass import dataclass
 
 Kind = Literal["i", "u", "f", "b"]
 

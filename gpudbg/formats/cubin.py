@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import MappingProxyType
 
 from gpudbg.architectures import LISTED, WIDE, is_wide
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import LoadError
 from gpudbg.formats import nvinfo
 from gpudbg.formats.elf import EM_CUDA, SHT_NOBITS, Elf, as_load_error, machine_name, read_elf

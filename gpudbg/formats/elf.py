@@ -14,12 +14,12 @@ import io
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from elftools.elf.elffile import ELFFile
 from elftools.elf.enums import ENUM_E_MACHINE, ENUM_SH_TYPE_BASE
 
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import GpudbgError, LoadError
 from gpudbg.formats.program import Relocation, Section, Symbol
 

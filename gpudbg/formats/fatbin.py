@@ -15,10 +15,11 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from struct import Struct
 from typing import NamedTuple
 
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import LoadError
 from gpudbg.formats.elf import MACHINE_AT, machine_name, read_elf
 

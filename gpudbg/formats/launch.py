@@ -11,12 +11,13 @@ from __future__ import annotations
 import dataclasses
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import UsageError
 from gpudbg.formats.initdata import Array, Init, dtype_name, dtype_of
 from gpudbg.formats.launch_machine import SpecialSetup, TrapSpec

@@ -9,8 +9,9 @@ and by `arg0`, `arg1`, ….
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import UsageError
 from gpudbg.formats import launch_text as text
 from gpudbg.formats.initdata import suggest

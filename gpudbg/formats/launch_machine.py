@@ -23,9 +23,10 @@ prim_type = 4                    # and the other fields of `SpecialSetup`
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any
 
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import UsageError
 
 SHADER_TYPES = ("vertex_a", "vertex_b", "tess_init", "tess", "geometry", "pixel", "compute")

@@ -30,10 +30,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import GpudbgError, UsageError
 from gpudbg.formats.initdata import (
     DTYPES,

@@ -18,10 +18,11 @@ import functools
 import itertools
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
+from gpudbg.dataclass import dataclass
 from gpudbg.formats.elf import Strings, as_load_error
 from gpudbg.formats.program import Program, Relocation
 

@@ -8,9 +8,9 @@ A record is a format byte, an attribute byte and a value: none (format 1), one b
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from struct import Struct
 
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import LoadError
 from gpudbg.formats.program import IndirectBranch, Param
 

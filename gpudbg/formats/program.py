@@ -25,11 +25,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from weakref import WeakKeyDictionary
 
 from gpudbg.architectures import RUN, age
 from gpudbg.code_layout import CodeLayout, layout_of
+from gpudbg.dataclass import dataclass
 from gpudbg.formats.names import shown_names
 
 PARAM_BASE = 0x140

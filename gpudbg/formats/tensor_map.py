@@ -9,9 +9,10 @@ parameters of im2col copies in places of our own (policy `tensor-map`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from struct import Struct
 from typing import Final
+
+from gpudbg.dataclass import dataclass
 
 SIZE: Final = 128
 OWN: Final = int.from_bytes(b"GDTM", "little")

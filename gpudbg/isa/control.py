@@ -11,9 +11,10 @@ the stall count and the reuse bits.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, Self
+
+from gpudbg.dataclass import dataclass
 
 from ..bits import Field
 from ..errors import AssembleError

@@ -6,7 +6,7 @@ first, then negation; `inv` is the one's complement.  They are False where the f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from gpudbg.dataclass import dataclass
 
 RZ = 255
 URZ = 255

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol
+
+from gpudbg.dataclass import dataclass
 
 Certainty = Literal["documented", "inferred", "modelled"]
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Any
 
+from gpudbg.dataclass import dataclass
 from gpudbg.formats.initdata import LIST_OPTIONS, Init
 from gpudbg.formats.launch import (
     Arg,

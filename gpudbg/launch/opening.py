@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import UsageError
 from gpudbg.formats.launch_text import split_name
 from gpudbg.launch.flags import flags_over, read_table, table_over

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpudbg.dataclass import dataclass
 from gpudbg.device.device import DeviceBuffer, EmulatedDevice
 from gpudbg.errors import UsageError
 from gpudbg.formats.initdata import dtype_of, make_array

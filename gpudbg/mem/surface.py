@@ -12,12 +12,13 @@ Everything takes integers or NumPy arrays of int64.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from gpudbg.dataclass import dataclass
 from gpudbg.regs.texheader import TextureHeader
 
 GOB_WIDTH = 64

@@ -9,12 +9,12 @@ Source of the clamps: PTX ISA .zero .clamp .trap; which rule hardware follows is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gpudbg.dataclass import dataclass
 from gpudbg.mem.surface import SurfaceLayout
 
 I64 = npt.NDArray[np.int64]

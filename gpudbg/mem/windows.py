@@ -10,9 +10,8 @@ where they lie is *modelled*.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpudbg.architectures import age, is_wide
+from gpudbg.dataclass import dataclass
 
 WINDOW_BYTES = 1 << 24
 RANK_SHIFT = 24

@@ -7,11 +7,12 @@ to write a plugin.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
 
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import PluginError
 
 API_VERSION = 1

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json as json_module
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import EXIT_GAP, GpudbgError, PluginError, UsageError
 from gpudbg.plugin.contract import API_VERSION, KINDS, Decoded, Entry, Plugin, place_of
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from gpudbg.answers import Answer, Listing, column, data_of, lines_of, typed_row
 from gpudbg.architectures import RUN, real
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import UsageError
 from gpudbg.regs.explain import (
     PtxExplanation,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import difflib
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gpudbg.bits import lanes_of
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import UsageError
 from gpudbg.regs.port import (
     ALL_WORDS,

@@ -5,9 +5,9 @@ Names follow nouveau and nvgpu; rnndb's and log spellings are aliases.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntFlag
 
+from gpudbg.dataclass import dataclass
 from gpudbg.regs.table_reader import TableBlock, blocks
 from gpudbg.regs.words import Certainty, Family
 

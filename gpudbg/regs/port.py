@@ -7,9 +7,9 @@ third address layout is inferred from some forty log lines that print both text 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import IntFlag
 
+from gpudbg.dataclass import dataclass
 from gpudbg.regs.esr import ESR_WORDS
 from gpudbg.regs.register_words import WORDS
 from gpudbg.regs.table_reader import TableLine, blocks, field_rows

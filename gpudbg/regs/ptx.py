@@ -8,10 +8,10 @@ evaluator can follow and a line of text; the instruction sequences themselves ar
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
 from enum import StrEnum
 
 from gpudbg.bits import Field
+from gpudbg.dataclass import dataclass
 from gpudbg.regs.special import SPECIAL_REGISTERS, parse_spa
 from gpudbg.regs.table_reader import TableBlock, TableLine, blocks
 from gpudbg.regs.words import Certainty

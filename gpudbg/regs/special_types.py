@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 
+from gpudbg.dataclass import dataclass
 from gpudbg.regs.words import BitRow, implemented_mask
 
 SR_COUNT = 256

@@ -7,8 +7,9 @@ by `_` are components in memory order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from gpudbg.dataclass import dataclass
 
 
 class TexelPart(NamedTuple):

@@ -7,9 +7,10 @@ A header is 256 bits, eight little-endian words; HEADER_VERSION says which of fi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gpudbg.bits import Field
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import UsageError
 from gpudbg.regs.texfields import (
     HEADER_BITS,

@@ -7,9 +7,9 @@ HWW_WARP_ESR.ERROR is *inferred* (8 bits hold every code, same words in both).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 
+from gpudbg.dataclass import dataclass
 from gpudbg.regs.table_reader import TableBlock, blocks
 from gpudbg.regs.words import Certainty, Family
 

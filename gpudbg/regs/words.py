@@ -7,11 +7,11 @@ Bit positions are inclusive (high, low) pairs as the manuals write them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from gpudbg.bits import Field, mask
+from gpudbg.dataclass import dataclass
 
 Json = dict[str, Any]
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
+from gpudbg.dataclass import dataclass
 from gpudbg.regs.esr import (
     GLOBAL_ERRORS,
     WarpErrorRow,

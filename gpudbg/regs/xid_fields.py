@@ -8,8 +8,10 @@ nouveau (`fault 00 [READ] at …`) and nvgpu (`mmu fault on engine …`).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any
+
+from gpudbg.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from gpudbg.dataclass import dataclass
 from gpudbg.regs.xid import (
     PLACE,
     LineKind,

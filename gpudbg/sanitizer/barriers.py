@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from gpudbg.bits import lanes_of
+from gpudbg.dataclass import dataclass
 from gpudbg.isa.operands import Imm, Pred, Reg
 from gpudbg.mem.lanes import WARP_SIZE
 from gpudbg.sanitizer.findings import CheckFinding, Severity

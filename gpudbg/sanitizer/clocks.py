@@ -13,10 +13,12 @@ which copy, phase or group the work is known to be complete.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 import numpy.typing as npt
+
+from gpudbg.dataclass import dataclass
 
 Row = npt.NDArray[np.int64]
 Rows = Mapping[int, Row]

@@ -10,13 +10,14 @@ where an undefined one is added to memory.  Copies are silent, as in valgrind an
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from gpudbg.bits import lanes_of
+from gpudbg.dataclass import dataclass
 from gpudbg.isa.operands import PT, RZ, Address, Imm, Pred, Reg
 from gpudbg.mem.lanes import FULL, bools
 from gpudbg.mem.windows import RANK_SHIFT, WINDOW_BYTES

@@ -6,10 +6,10 @@ Sources: the PTX memory consistency model, and what ptxas makes of PTX (measured
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
+from gpudbg.dataclass import dataclass
 from gpudbg.isa.operands import Reg
 
 NONE, CTA, GPU, SYS = range(4)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final, Literal
 
 from gpudbg.architectures import is_wide
+from gpudbg.dataclass import dataclass
 from gpudbg.sm.policy_checks import CHECK_POLICIES
 
 Severity = Literal["error", "warning", "note"]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from gpudbg.dataclass import dataclass
 from gpudbg.sanitizer.clocks import EMPTY, Knowledge, Rows, joined
 
 if TYPE_CHECKING:

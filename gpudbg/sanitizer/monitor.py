@@ -7,13 +7,14 @@ Barriers and ends of warps are told in order with the instructions.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from gpudbg.bits import lanes_of
+from gpudbg.dataclass import dataclass
 from gpudbg.mem.lanes import pack
 from gpudbg.mem.windows import WINDOW_BYTES
 from gpudbg.sm.observer import Observer

@@ -7,11 +7,11 @@ the degree of a wide access, the worst of its passes, is a policy.)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from gpudbg.dataclass import dataclass
 from gpudbg.sanitizer.findings import PerfSite
 from gpudbg.sanitizer.monitor import ExecutedInstruction, RunCheck, Touch
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpudbg.dataclass import dataclass
 from gpudbg.sanitizer.clocks import Row, Rows
 from gpudbg.sm.asynchronous.events import ByteRuns, Places
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from gpudbg.bits import lanes_of
+from gpudbg.dataclass import dataclass
 from gpudbg.sanitizer.findings import CheckFinding, FindingAccess, Severity
 from gpudbg.sanitizer.race_records import AccessRecord
 

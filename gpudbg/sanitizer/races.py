@@ -13,12 +13,13 @@ accesses are ordered.  From sm_70 on, and with `portable`, only `__syncwarp` ord
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpudbg.bits import lanes_of
+from gpudbg.dataclass import dataclass
 from gpudbg.mem.windows import RANK_SHIFT, WINDOW_BYTES
 from gpudbg.sanitizer.clocks import EMPTY, Knowledge, Row, Rows, joined
 from gpudbg.sanitizer.facts import CTA, GPU, NONE, Facts, data_of, facts_of

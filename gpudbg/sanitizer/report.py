@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from gpudbg.dataclass import dataclass
 from gpudbg.sanitizer.findings import CheckResults
 from gpudbg.sanitizer.outputs import github, json, junit, sarif, text
 

@@ -6,7 +6,7 @@ import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -18,6 +18,7 @@ from gpudbg.answers.words import dim
 from gpudbg.api.programs import LoadedProgram, Source
 from gpudbg.architectures import is_wide
 from gpudbg.code_layout import layout_of
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.stops.stop import DeadlockStop, ExitStop
 from gpudbg.errors import DecodeError, ModelGap, UsageError
 from gpudbg.isa.family import decode

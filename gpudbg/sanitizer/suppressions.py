@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import UsageError
 from gpudbg.sanitizer.findings import RULES, CheckFinding
 

@@ -9,12 +9,12 @@ silent.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from gpudbg.dataclass import dataclass
 from gpudbg.device.device import DeviceBuffer
 from gpudbg.device.views import DeviceView
 from gpudbg.mem.lanes import pack

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
 from gpudbg.bits import lanes_of
+from gpudbg.dataclass import dataclass
 from gpudbg.mem.lanes import bools
 from gpudbg.sanitizer.clocks import EMPTY, Knowledge, Row
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
+from gpudbg.dataclass import dataclass
 from gpudbg.sm.semantics.machine import M, Operations, V, W
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from gpudbg.dataclass import dataclass
 from gpudbg.latest import Latest
 from gpudbg.mem.device import Allocation
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from gpudbg.dataclass import dataclass
 
 StopKind = Literal[
     "exited", "breakpoint", "step", "warp_error", "trap", "deadlock", "limit", "interrupted"

@@ -11,13 +11,13 @@ PTX ISA, matrix fragments of `mma`, `wmma`, `ldmatrix` and `wgmma`; checked by e
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from gpudbg.dataclass import dataclass
 from gpudbg.isa.operands import Imm, Reg
 
 if TYPE_CHECKING:

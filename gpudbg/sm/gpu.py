@@ -10,11 +10,12 @@ from __future__ import annotations
 import weakref
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import UsageError
 from gpudbg.formats.launch_machine import SpecialSetup
 from gpudbg.formats.layout import relocate

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 
 import numpy as np
 
 from gpudbg.architectures import age
 from gpudbg.code_layout import BUNDLES, CodeLayout, layout_of
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import UsageError
 from gpudbg.formats.launch import MAX_BLOCK, MAX_GRID, MAX_THREADS
 from gpudbg.formats.program import Kernel

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gpudbg.dataclass import dataclass
 from gpudbg.formats.program import CodeImage
 from gpudbg.mem.constant import ConstantBanks
 from gpudbg.mem.device import DeviceMemory

@@ -9,13 +9,14 @@ on the SM and the global timer those of the whole GPU (*modelled*: time is not).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from gpudbg.architectures import is_wide
+from gpudbg.dataclass import dataclass
 from gpudbg.formats.launch_machine import SHADER_TYPES, TPC_PLACES, SpecialSetup
 from gpudbg.mem.lanes import FULL, LANE_IDS, U32
 from gpudbg.mem.windows import WINDOW_BYTES, AddressLayout

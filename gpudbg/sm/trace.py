@@ -11,12 +11,12 @@ of the warp, and the CTA's number (high half); and the addresses of 32 lanes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from gpudbg.dataclass import dataclass
 from gpudbg.mem.lanes import FULL
 from gpudbg.mem.windows import SM_5X, WINDOW_BYTES, AddressLayout
 from gpudbg.sm.state import WarpState

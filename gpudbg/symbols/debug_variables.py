@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from gpudbg.dataclass import dataclass
 from gpudbg.expr.types import CType
 from gpudbg.formats.dwarf import (
     MAX_DEPTH,

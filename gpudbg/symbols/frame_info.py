@@ -8,8 +8,9 @@ registers a function has saved where; return addresses are not in it up to sm_62
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from gpudbg.dataclass import dataclass
 from gpudbg.formats.program import Program
 
 SECTION = ".debug_frame"

@@ -7,9 +7,9 @@ every instantiation, one without parameters every overload.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
+from gpudbg.dataclass import dataclass
 from gpudbg.formats.names import plain_name
 from gpudbg.symbols.mangled import MAX_LENGTH, function_name
 

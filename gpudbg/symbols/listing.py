@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpudbg.code_layout import CodeLayout, layout_of
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import DecodeError
 from gpudbg.isa.control import Control
 from gpudbg.isa.family import decode

@@ -15,9 +15,10 @@ import logging
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import CompileError, LoadError, UsageError
 from gpudbg.formats.cubin import read_cubin
 from gpudbg.formats.lines import PTX_LINE, read_lines

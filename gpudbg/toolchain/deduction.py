@@ -9,8 +9,9 @@ variables are those that the host function declares.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
+
+from gpudbg.dataclass import dataclass
 
 
 class Token(Protocol):

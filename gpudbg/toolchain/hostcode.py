@@ -13,8 +13,9 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from gpudbg.dataclass import dataclass
 from gpudbg.toolchain.deduction import Deduced, deduce
 
 _TOKEN = re.compile(

@@ -14,10 +14,11 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 
+from gpudbg.dataclass import dataclass
 from gpudbg.toolchain.hostcode import HostCode, blanked, device_macros, split
 from gpudbg.toolchain.hostproject import header_near
 

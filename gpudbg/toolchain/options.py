@@ -9,11 +9,11 @@ import argparse
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gpudbg.architectures import real
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import UsageError
 
 SUFFIXES = (".cu", ".ptx")

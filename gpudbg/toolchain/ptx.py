@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from gpudbg.architectures import age
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import CompileError, UsageError
 from gpudbg.formats.program import SUPPORTED_ARCHS
 from gpudbg.toolchain.installed import INSTALL, all_ptxas

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import LoadError
 from gpudbg.expr.types import TYPE_WORDS, TYPES
 from gpudbg.formats.lines import read_lines

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from gpudbg.dataclass import dataclass
 
 KINDS = {
     "stall": "result read before its latency has passed",

@@ -16,11 +16,12 @@ puts the barrier on the last of several loads).  `DEPBAR.LE SBn, k` covers all b
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import NamedTuple
 
 from gpudbg.architectures import is_wide
+from gpudbg.dataclass import dataclass
 from gpudbg.isa.control import SCOREBOARDS, Control
 from gpudbg.isa.family import Instruction, decode, timing_of
 from gpudbg.isa.operands import PT, RZ, Access

@@ -15,9 +15,10 @@ on the machine's state alone, and both engines leave it to the same code.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.attached import Attached
 from gpudbg.debug.breakpoints.setting import Breakpoints, Met
 from gpudbg.debug.breakpoints.watchpoints import Watchpoints

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from gpudbg.answers.words import lane_list
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.attached import Attached
 from gpudbg.debug.breakpoints.table import Breakpoint, BreakpointTable
 from gpudbg.debug.focus.focus import first_lane

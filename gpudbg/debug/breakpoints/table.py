@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.answers.data import record_data
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.breakpoints.rows import breakpoint_row
 from gpudbg.debug.script.blocks import ScriptLine, Statement
 from gpudbg.debug.views.format import parse_int

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpudbg.answers import Listing, Notice, Sections, column, typed_row
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.commands.memory import place_of
 from gpudbg.debug.commands.table import command
 from gpudbg.debug.stops.standing import standing_pc
@@ -54,8 +55,11 @@ class CodeStyle:
     filled: bool = False
 
 
+PLAIN = CodeStyle()
+
+
 def instruction_listing(
-    session: DebugSession, rows: list[CodeLine], style: CodeStyle = CodeStyle()
+    session: DebugSession, rows: list[CodeLine], style: CodeStyle = PLAIN
 ) -> Listing:
     """Instructions as console lines; `=>` marks where the focused warp stands.  In gdb's lines
     `*>` marks the instruction of its error, and `*=>` both.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from gpudbg.analysis.contents import not_finite
 from gpudbg.answers import Answer, Card, Listing, Notice, Printed, Sections, column, typed_row
 from gpudbg.answers.formats import ABSENT
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.commands.table import command
 from gpudbg.debug.displays import DisplayedValue
 from gpudbg.debug.stops.standing import standing_pc

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpudbg.answers import Answer, Card, Notice, Printed
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.commands.data import UNTYPED_FUNCTION
 from gpudbg.debug.commands.table import command
 from gpudbg.debug.values.printf import formatted

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.answers import Card, Listing, Table, column, computed, typed_row
@@ -18,6 +18,7 @@ from gpudbg.answers.formats import (
     Format,
 )
 from gpudbg.answers.words import dim, lane_list
+from gpudbg.dataclass import dataclass
 from gpudbg.debug import snapshot
 from gpudbg.debug.commands.table import command
 from gpudbg.debug.focus.focus import Dim3, thread_of

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.answers import Card, Notice
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.commands.launch import plan
 from gpudbg.debug.commands.table import command
 from gpudbg.debug.displays import DisplayedValue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.answers import (
@@ -20,6 +20,7 @@ from gpudbg.answers import (
 )
 from gpudbg.answers.data import record_data
 from gpudbg.answers.formats import LIST
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.commands import launch, scripts
 from gpudbg.debug.commands.table import TABLE, command
 from gpudbg.debug.registry import Command

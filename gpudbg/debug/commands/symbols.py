@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpudbg.answers import Card, Listing, Notice, column, typed_row
 from gpudbg.answers.data import record_data
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.commands.table import command
 from gpudbg.debug.symbols import as_written
 from gpudbg.debug.views import gdb_text

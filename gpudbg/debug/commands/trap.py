@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from gpudbg.answers import (
     typed_row,
 )
 from gpudbg.answers.formats import ABSENT, ROWS
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.commands.table import command
 from gpudbg.debug.views import traps as trap_views
 from gpudbg.debug.views.format import parse_int

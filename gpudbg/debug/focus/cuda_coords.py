@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpudbg.answers.words import dim
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.focus.focus import Dim3, Focus, thread_of
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpudbg.answers.words import dim
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.views.format import parse_int
 from gpudbg.errors import CommandError
 

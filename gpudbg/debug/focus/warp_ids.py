@@ -6,10 +6,10 @@ IDEs know threads; a warp is the thread they are shown (rocgdb does the same wit
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpudbg.answers.words import dim
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.focus.focus import Focus, first_lane
 from gpudbg.debug.values.backtrace import Frame, frames
 from gpudbg.errors import CommandError

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import CommandError
 
 MAX_NESTING = 200

@@ -7,9 +7,10 @@ stay in one call: GDB/MI goes on after the program has stopped, in another turn 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.script.blocks import BlockReader, ScriptBlock, ScriptLine, Statement, short
 from gpudbg.debug.script.scope import Scope, UserCommand, arguments, substituted
 from gpudbg.errors import CommandError, GpudbgError, LoadError, UsageError

@@ -7,11 +7,11 @@ sentence each.  Frontends draw it; nothing here is about drawing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.stops.records import ErrorRecord
 from gpudbg.debug.stops.stack_sizes import stack_words
 from gpudbg.debug.stops.stop import DeadlockStop, Stop, TrapStop

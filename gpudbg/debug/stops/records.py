@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import PurePath
 
 from gpudbg.answers.words import dim
+from gpudbg.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,12 @@ calls the driver, or stores something new on the way.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.stops.stop import CUT_SHORT
 from gpudbg.debug.values.mbarriers import holding, state_at
 from gpudbg.debug.values.operands import instruction_at

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, Final, Literal
 
 from gpudbg import html
 from gpudbg.answers.words import dim
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.stops.records import CallSite, ErrorRecord, Trigger
 from gpudbg.errors import EXIT_FAULT, EXIT_FINDINGS, GpudbgError
 

@@ -7,12 +7,12 @@ apart).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from gpudbg.dataclass import dataclass
 from gpudbg.mem.lanes import LANE_IDS, WARP_SIZE
 
 ROWS: Final = 2048

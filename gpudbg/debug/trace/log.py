@@ -5,13 +5,13 @@ from __future__ import annotations
 import operator
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from gpudbg.answers.words import dim, lane_list
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.stops.records import CallSite
 from gpudbg.debug.symbols import Line
 from gpudbg.debug.trace.addresses import AddressTrace

@@ -7,13 +7,13 @@ as the run goes on, and of a long run only some batches are looked at.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from gpudbg.dataclass import dataclass
 from gpudbg.sm.trace import ROWS, WORDS
 
 KEPT: Final = 1 << 18

@@ -13,11 +13,12 @@ print(session.execute("info timeline")["end"])
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.attached import Attached
 from gpudbg.debug.observing import subscribe, unsubscribe
 from gpudbg.debug.stops.stop import EntryStop, Stop

@@ -9,9 +9,9 @@ is a frame of its own above the function that swallowed it.  Frame 0 is the inne
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.stops.standing import in_machine_function, standing_pc
 from gpudbg.debug.symbols import Line
 from gpudbg.debug.values.lane_groups import group_of, shown_group, shown_lane

@@ -7,12 +7,12 @@ read and decoded.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import CommandError
 from gpudbg.isa.operands import RZ
 from gpudbg.sm import fragments

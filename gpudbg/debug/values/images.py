@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import CommandError
 from gpudbg.mem.surface import GOB_BYTES
 from gpudbg.sm.images.unit import ImageUnit

@@ -8,13 +8,14 @@ records may hold it.  Warps with a divergence stack have no groups: their paths 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpudbg.answers import column, typed_row
 from gpudbg.answers.data import record_data
 from gpudbg.answers.formats import HERE, LANES, Format
 from gpudbg.answers.words import lane_list
+from gpudbg.dataclass import dataclass
 from gpudbg.sm.convergence import groups as machine
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ the operands are told.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpudbg.analysis.lane_shape import guess_kind
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import DecodeError, GpudbgError
 from gpudbg.isa.family import decode
 from gpudbg.isa.operands import PT, Address, Reg

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.values.images import unit_of
 from gpudbg.sm.images.access import OutsideLane, SurfaceAccess
 

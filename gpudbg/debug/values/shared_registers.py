@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.values.lane_groups import group_of
 from gpudbg.debug.values.lanes import LANES, array_mask, mask_array
 from gpudbg.errors import CommandError

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.views import traps as trap_views
 from gpudbg.errors import GpudbgError
 from gpudbg.regs.explain import WordExplanation, explain_esr

@@ -8,13 +8,13 @@ registers hold.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.values.backtrace import Frame
 from gpudbg.debug.values.lanes import mask_array
 from gpudbg.expr.evaluation import (

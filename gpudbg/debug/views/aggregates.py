@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.views.format import format_bits, format_value
 from gpudbg.expr.types import Array, CType, Pointer, Scalar, Struct
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import struct
-from dataclasses import dataclass
 from typing import Any
 
 from gpudbg.bits import sign_extend
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import CommandError
 
 FORMATS = {

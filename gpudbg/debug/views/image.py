@@ -7,12 +7,12 @@ widgets as cells.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gpudbg.dataclass import dataclass
 from gpudbg.device.picture import Pixels, Shades, pixels_of
 
 UPPER = "▀"

@@ -6,9 +6,9 @@ addresses, which read back as the same place; code can be read at its addresses.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.values.evaluation import evaluate, origin, read_focused
 from gpudbg.errors import CommandError
 from gpudbg.expr.types import Array, Pointer, Scalar

@@ -11,10 +11,10 @@ import os
 import queue
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpudbg.dataclass import dataclass
 from gpudbg.debug import EngineThread, Outcome
 from gpudbg.debug.breakpoints import located_row
 from gpudbg.debug.focus import WarpIds

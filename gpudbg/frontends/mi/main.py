@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import UsageError
 from gpudbg.frontends.mi.bridge import interpreter_kind
 from gpudbg.frontends.mi.parser import MiError

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from gpudbg.dataclass import dataclass
 
 _TOKEN = re.compile(r"\s*([0-9]*)")
 _OCTALS = re.compile(r"(?:\\[0-7]{1,3})+")

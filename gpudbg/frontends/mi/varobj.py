@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.views import Style, code_pointer, data_text
 from gpudbg.debug.views import value_text as lane_value_text
 from gpudbg.errors import CommandError

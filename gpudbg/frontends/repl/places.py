@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 from pathlib import Path
+
+from gpudbg.dataclass import dataclass
 
 RC_NAME = ".gpudbgrc"
 

@@ -7,8 +7,9 @@ id; that of a row of another screen or of a pane is the method `action_...` that
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
+
+from gpudbg.dataclass import dataclass
 
 GROUPS = ("Run", "Focus", "Break", "Inspect", "Tools")
 """Groups in the order the help page shows them."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gpudbg.dataclass import dataclass
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.theme import Palette
 

@@ -8,9 +8,10 @@ where there are as many places.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
+from gpudbg.dataclass import dataclass
 from gpudbg.frontends.tui.layout import PRESETS, Arrangement, PaneSlot, Rect
 
 MIN_HEIGHT = 3

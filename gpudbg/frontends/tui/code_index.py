@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.commands import source_text
 
 if TYPE_CHECKING:

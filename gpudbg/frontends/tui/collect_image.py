@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gpudbg.dataclass import dataclass
 from gpudbg.debug import launch_shape
 from gpudbg.debug.values import OutsideRow, images_of, outside_of, place_words, unit_of
 from gpudbg.device import Shades, components, decoded_words, shades_of, slice_of

@@ -7,11 +7,11 @@ earlier stops; panes draw them and never ask.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.trace import BEFORE, LETTERS, READY, UNKNOWN, Event, Executed, Track, Warp
 from gpudbg.debug.values import WORDS
 from gpudbg.frontends.tui.lane_rows import register_text

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpudbg.answers import lane_list
+from gpudbg.dataclass import dataclass
 from gpudbg.debug.values import TrapWord, WarpTrap, trap_state
 from gpudbg.debug.views import LogRow
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from textual.message import Message
 
+from gpudbg.dataclass import dataclass
 from gpudbg.debug import EngineThread, Outcome, Output, SessionMeter
 from gpudbg.errors import GpudbgError, ModelGap
 from gpudbg.frontends.tui.collect import Collector

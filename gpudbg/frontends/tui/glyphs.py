@@ -5,7 +5,8 @@ from __future__ import annotations
 import locale
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from gpudbg.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,11 +16,11 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual.events import InputEvent, Key, MouseMove, Paste
 
+from gpudbg.dataclass import dataclass
 from gpudbg.frontends.tui.keys import INTERRUPT
 
 if TYPE_CHECKING:

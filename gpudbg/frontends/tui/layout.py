@@ -8,7 +8,8 @@ are what the user made of an arrangement; `changed.py` lays them over it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from gpudbg.dataclass import dataclass
 
 CODE_SLOT = ("code", "source")
 SOURCE_SLOT = ("source", "code")

@@ -6,8 +6,10 @@ where it is, and anything that runs it or moves the focus comes back to the pres
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
+
+from gpudbg.dataclass import dataclass
 
 if TYPE_CHECKING:
     from gpudbg.frontends.tui.view import View

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from rich.segment import Segment
 from textual.strip import Strip
 
+from gpudbg.dataclass import dataclass
 from gpudbg.frontends.tui.theme import Palette
 
 Span = tuple[str, str]

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
 from rich.color import Color
 from rich.style import Style
 from textual.theme import Theme
+
+from gpudbg.dataclass import dataclass
 
 ROLES = (
     "bg",

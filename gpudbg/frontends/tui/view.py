@@ -6,11 +6,13 @@ thread that owns the machine; panes turn it into rows and never ask the machine.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+from gpudbg.dataclass import dataclass
 
 if TYPE_CHECKING:
     from gpudbg.analysis import LaneShape, Liveness, LocalLiveness

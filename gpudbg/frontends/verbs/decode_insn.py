@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from gpudbg.answers import Listing
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import DecodeError
 from gpudbg.formats.program import SUPPORTED_ARCHS
 from gpudbg.frontends.verbs.common import Parser, integer

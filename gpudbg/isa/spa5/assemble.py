@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
+
+from gpudbg.dataclass import dataclass
 
 from ...errors import AssembleError, DecodeError
 from ..operands import PT

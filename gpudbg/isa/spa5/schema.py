@@ -8,11 +8,12 @@ word and checks the masks; nothing on the execution path uses it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from construct import BitsInteger, BitStruct, ByteSwapped, Construct, Padding
+
+from gpudbg.dataclass import dataclass
 
 from ...bits import Field
 from ..bitsets import Bits

@@ -34,9 +34,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
+
+from gpudbg.dataclass import dataclass
 
 from ...architectures import NARROW
 from ..bitsets import Bits

@@ -7,7 +7,7 @@ and means "V".  A field with fewer tokens than values reserves the rest.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from gpudbg.dataclass import dataclass
 
 CC_TESTS = (
     "F LT EQ LE GT NE GE NUM NAN LTU EQU LEU GTU NEU GEU T OFF LO SFF LS HI SFT HS OFT "

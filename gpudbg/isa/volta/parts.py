@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from itertools import product
 from typing import NamedTuple
+
+from gpudbg.dataclass import dataclass
 
 from ...bits import Field, sign_extend
 from ..bitsets import Bits

@@ -33,9 +33,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache, cached_property
 from importlib.resources import files
+
+from gpudbg.dataclass import dataclass
 
 from ..bitsets import Bits
 from .parts import (

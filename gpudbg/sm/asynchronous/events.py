@@ -6,11 +6,12 @@ be complete are the rules of PTX, which the records leave to who reads them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+
+from gpudbg.dataclass import dataclass
 
 if TYPE_CHECKING:
     from gpudbg.mem.lanes import U32

@@ -7,8 +7,9 @@ not public; here they are a signed number in bits 22 to 42 (*modelled*: policy `
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from gpudbg.dataclass import dataclass
 
 COUNT: Final = (1 << 20) - 1
 """Most arrivals."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from gpudbg.dataclass import dataclass
 from gpudbg.mem.lanes import WARP_SIZE
 
 BARRIER_COUNT = 16

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gpudbg.bits import lanes_of
+from gpudbg.dataclass import dataclass
 
 READY, YIELDED, CONVERGING, SYNCING, AT_BARRIER, AT_CLUSTER = (
     "READY", "YIELDED", "CONVERGING", "SYNCING", "BARRIER", "CLUSTER",

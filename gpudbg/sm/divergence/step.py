@@ -6,8 +6,7 @@ when they raise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gpudbg.dataclass import dataclass
 from gpudbg.mem.lanes import FULL
 from gpudbg.sm import record as rec
 from gpudbg.sm.faults import WarpErrorRaised

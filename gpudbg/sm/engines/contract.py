@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
+from gpudbg.dataclass import dataclass
 from gpudbg.isa.spa5.insn import Instruction
 from gpudbg.sm.conditions import Conditions
 from gpudbg.sm.state import WarpState

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
 from gpudbg.architectures import age
 from gpudbg.code_layout import BUNDLES, layout_of
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import DecodeError, ModelGap
 from gpudbg.formats.program import CodeImage
 from gpudbg.isa.family import Instruction, decode

@@ -9,12 +9,13 @@ fixed number of bits below the largest exponent, added exactly and rounded once.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gpudbg.dataclass import dataclass
 from gpudbg.sm.fragments import bits_of
 
 Raw = npt.NDArray[np.uint32]

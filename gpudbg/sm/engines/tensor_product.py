@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gpudbg.architectures import age
+from gpudbg.dataclass import dataclass
 from gpudbg.mem.lanes import U32
 from gpudbg.sm.engines import numeric, tensor
 from gpudbg.sm.engines.tensor import Numbers, Raw

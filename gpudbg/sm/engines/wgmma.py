@@ -8,13 +8,14 @@ boundary; 62 and 63 the swizzle (documented: PTX ISA, asynchronous warpgroup mat
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gpudbg.dataclass import dataclass
 from gpudbg.mem.faults import MemoryFault
 from gpudbg.mem.lanes import U32
 from gpudbg.mem.store import ByteStore

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gpudbg.answers import column, typed_row
 from gpudbg.answers.formats import LIST
+from gpudbg.dataclass import dataclass
 from gpudbg.mem.lanes import U64, bools
 from gpudbg.mem.surface_bounds import AXIS_NAMES, Landing
 from gpudbg.sm.images.pools import Image

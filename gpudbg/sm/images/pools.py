@@ -12,11 +12,11 @@ what ptxas emits; the stride is ours, since the program takes it from a relocati
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import UsageError
 from gpudbg.formats.program import IMAGE_DESCRIPTOR_BYTES
 from gpudbg.mem.device import Allocation, DeviceMemory

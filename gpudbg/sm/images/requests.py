@@ -8,12 +8,13 @@ order of rarely met words from public shader translators.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from gpudbg.dataclass import dataclass
 from gpudbg.mem.lanes import U32
 from gpudbg.sm.engines.step import StepEngine
 from gpudbg.sm.images.vectors import read_rows

@@ -8,12 +8,12 @@ f64 and rounded once (*modelled*).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import ModelGap
 from gpudbg.mem.device import DeviceMemory
 from gpudbg.mem.surface import SurfaceLayout

@@ -6,12 +6,12 @@ all lanes come before any effect, so that a trap or fault leaves memory as it wa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import ModelGap
 from gpudbg.mem.faults import MemoryFault
 from gpudbg.mem.lanes import U32, U64, first_lane, pack

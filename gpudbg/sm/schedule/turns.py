@@ -7,7 +7,7 @@ its basic blocks there, so turns cost it nothing (*modelled*, like the schedule 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from gpudbg.dataclass import dataclass
 
 FLOW = frozenset(
     (

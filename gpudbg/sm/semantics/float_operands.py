@@ -8,9 +8,9 @@ until an operation sees it (inferred: compilers rely on it).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from gpudbg.dataclass import dataclass
 from gpudbg.sm.semantics.machine import Machine, Mask, Rounding, Value, Wide
 from gpudbg.sm.semantics.operands import Insn, Source, raw, raw_pair, write_cc
 

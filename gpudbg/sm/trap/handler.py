@@ -17,12 +17,13 @@ the rest, from `SAVED`, is the handler's.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
 import numpy as np
 
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import UsageError
 from gpudbg.formats.layout import bank_section, relocate
 from gpudbg.formats.program import CODE_ALIGN, EXTERN_STRIDE, CodeImage, Placement, Program, runs_on

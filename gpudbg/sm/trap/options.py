@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, Final
 
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import UsageError
 
 OPTION_CHOICES: Final[dict[str, tuple[str, ...]]] = {

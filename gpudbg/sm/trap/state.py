@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
+from gpudbg.dataclass import dataclass
 from gpudbg.regs.port import DbgrControl0
 
 WARP_MASK: Final = 0xFFFF_FFFF_FFFF_FFFF

@@ -8,8 +8,10 @@ halted for a moment and goes on), "refuse" (gdb's error that the thread is runni
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
+
+from gpudbg.dataclass import dataclass
 
 if TYPE_CHECKING:
     from gpudbg.frontends.mi.bridge import Bridge

@@ -6,9 +6,9 @@ The new value goes through the console's `set var`, so it means there what it me
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import CommandError
 from gpudbg.frontends.tui.handlers import handles
 from gpudbg.frontends.tui.lane_rows import register_text

@@ -7,7 +7,6 @@ cursor, mouse, redrawing only what changed, showing a bug where it happened) is 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
@@ -17,6 +16,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
+from gpudbg.dataclass import dataclass
 from gpudbg.frontends.tui import messages
 from gpudbg.frontends.tui.keys import bindings
 from gpudbg.frontends.tui.text import Row, Span, fit, row, strip

@@ -5,10 +5,10 @@ Sixteen columns of label, 32 lanes of one or two cells, a blank, then words.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 from gpudbg.analysis import LaneShape
+from gpudbg.dataclass import dataclass
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.text import Span
 from gpudbg.frontends.tui.view import LaneRow, View

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.binding import BindingType
 
+from gpudbg.dataclass import dataclass
 from gpudbg.frontends.tui.appearance import Appearance
 from gpudbg.frontends.tui.coordinates import coordinates
 from gpudbg.frontends.tui.keys import bindings

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
 from textual.events import Click
 
+from gpudbg.dataclass import dataclass
 from gpudbg.expr import TYPES, Scalar
 from gpudbg.frontends.tui.glyphs import Glyphs
 from gpudbg.frontends.tui.keys import bindings

@@ -12,11 +12,11 @@ import itertools
 import os
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from gpudbg.dataclass import dataclass
 from gpudbg.sm.engines.llvm import RefusedModuleError, crash, for_ever, layout
 from gpudbg.sm.engines.llvm.cache import folder as cache_folder
 from gpudbg.sm.engines.llvm.cache import read as _read

@@ -14,10 +14,10 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import UsageError
 
 FOLDER: Final = "GPUDBG_CACHE"

@@ -10,8 +10,9 @@ import threading
 import time
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from gpudbg.dataclass import dataclass
 from gpudbg.formats.program import CodeImage
 from gpudbg.sm.conditions import Condition
 from gpudbg.sm.engines.llvm import RefusedModuleError, build, compiling, layout

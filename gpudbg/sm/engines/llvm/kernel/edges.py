@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gpudbg.dataclass import dataclass
 from gpudbg.sm.engines.llvm.ir.builder import UNLIKELY, Builder
 from gpudbg.sm.engines.llvm.ir.values import Mask, copy_of
 from gpudbg.sm.engines.llvm.kernel.addresses import Addresses, AddressShape

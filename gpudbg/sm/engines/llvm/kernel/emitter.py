@@ -13,9 +13,10 @@ another block stores them on the way.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 
+from gpudbg.dataclass import dataclass
 from gpudbg.isa.operands import PT, RZ, Reg
 from gpudbg.mem.windows import layout_for
 from gpudbg.sm.conditions import Condition

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from gpudbg.code_layout import CodeLayout, layout_of
+from gpudbg.dataclass import dataclass
 from gpudbg.errors import DecodeError
 from gpudbg.formats.program import CodeImage
 from gpudbg.isa.family import decode

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from gpudbg.dataclass import dataclass
 from gpudbg.sm.engines.llvm.ir.builder import Builder
 from gpudbg.sm.engines.llvm.kernel.edges import Edges, Fallthrough
 from gpudbg.sm.engines.llvm.kernel.exits import Exits

@@ -6,9 +6,10 @@ they are dirty.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from gpudbg.dataclass import dataclass
 from gpudbg.isa.operands import PT, RZ, Access
 from gpudbg.sm.engines.llvm.ir.builder import HELD, Builder
 from gpudbg.sm.engines.llvm.ir.floats import F32, Floats

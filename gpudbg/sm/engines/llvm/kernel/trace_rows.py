@@ -6,8 +6,9 @@ middle gives back those of what has not executed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from gpudbg.dataclass import dataclass
 from gpudbg.sm.engines.llvm import layout
 from gpudbg.sm.engines.llvm.ir.builder import Builder, Pending, vector
 from gpudbg.sm.engines.llvm.ir.values import FULL, Num, Values
