@@ -69,6 +69,9 @@ class Output:
         """The lines joined."""
         return "\n".join(self.lines)
 
+    def __str__(self) -> str:
+        return self.text
+
     def _repr_html_(self) -> str:
         return output_html(self)
 

@@ -129,7 +129,8 @@ class RegisterFile(_File):
     """R0, R1, … of a warp, as words, floats, or pairs of registers.
 
     An item is the 32 lanes' values (a read-only copy; of a lane's file one number); assign to the
-    item: `R[4] = 7`, `R[4, lane] = 7`, `R[4:8] = 0`.  Floats given to `R` are stored as float32.
+    item: `R[4] = 7`, `R[4, lane] = 7`, `R[4:8] = 0`.  Floats given to `R` are stored as float32;
+    what does not fit in a register is refused.
 
     Raises:
         UsageError: no such register, or values that do not fill it.
@@ -168,14 +169,16 @@ class RegisterFile(_File):
 
     def _values(self, value: Any) -> NDArray[Any]:
         array = _numbers(value)
-        if self.dtype.kind == "f":
-            return array.astype(self.dtype)
-        if array.dtype.kind == "f":
-            # Floats by their bits.
-            return array.astype(f"f{self.dtype.itemsize}").view(self.dtype)
-        mask = (1 << 8 * self.dtype.itemsize) - 1
-        whole_ = [int(v) & mask for v in array.reshape(-1).tolist()]
-        return np.array(whole_, self.dtype).reshape(array.shape)
+        bits = 8 * self.dtype.itemsize
+        if self.dtype.kind == "f" or array.dtype.kind == "f":
+            # A register of words takes floats by their bits.
+            return _floats(array, bits).view(self.dtype)
+        numbers = [int(v) for v in array.reshape(-1).tolist()]
+        wrong = [v for v in numbers if not -(1 << bits - 1) <= v < 1 << bits]
+        if wrong:
+            raise UsageError(f"{wrong[0]:#x} does not fit in {bits} bits", self.kind)
+        mask = (1 << bits) - 1
+        return np.array([v & mask for v in numbers], self.dtype).reshape(array.shape)
 
 
 class FloatFile(RegisterFile):
@@ -216,6 +219,16 @@ class DoubleFile(PairFile):
     prefixes = "DR"
     dtype = np.dtype(np.float64)
     kind = "doubles of registers"
+
+
+def _floats(array: NDArray[Any], bits: int) -> NDArray[Any]:
+    """Numbers as floats of 32 or 64 bits."""
+    with np.errstate(over="ignore"):
+        made: NDArray[Any] = array.astype(f"f{bits // 8}")
+        wrong = np.isinf(made) & np.isfinite(array.astype(np.float64))
+    if wrong.any():
+        raise UsageError(f"{array[wrong].flat[0]} is too large for a float of {bits} bits")
+    return made
 
 
 def _numbers(value: Any) -> NDArray[Any]:

@@ -110,6 +110,9 @@ class Context(Protocol):
     def name(self, text: str) -> Result | None:
         """Coordinates, special registers, symbols, variables; None when unknown."""
 
+    def type(self, name: str) -> CType | None:
+        """A type that the program declares, or CUDA has; None when unknown."""
+
     def suggestions(self, text: str) -> list[str]:
         """Known names near `text`, for error messages."""
 
@@ -633,17 +636,41 @@ def _no_structure(op: str, operand: Result) -> None:
 
 
 def _cast(node: ast.Cast, context: Context) -> Result:
+    type_ = _type(node.type, context)
     operand = _value(node.operand, context)
     why = operand.why
+    if isinstance(type_, Struct | Array):
+        if operand.type == type_:
+            return operand
+        raise CommandError(f"cannot convert {operand.type} to {type_}")
     _no_structure("cast", operand)
-    if isinstance(node.type, Pointer):
+    if isinstance(type_, Pointer):
         if operand.values.dtype.kind == "f":
-            raise CommandError(f"cannot convert {operand.type} to {node.type}")
-        return Result(node.type, operand.values.astype(np.uint64), operand.valid, why=why)
-    if isinstance(operand.type, Pointer | Array) and not isinstance(node.type, Scalar):
-        raise CommandError(f"cannot convert {operand.type} to {node.type}")
-    values = _convert(operand.values, _dtype(node.type))
-    return Result(node.type, values, operand.valid, why=why)
+            raise CommandError(f"cannot convert {operand.type} to {type_}")
+        return Result(type_, operand.values.astype(np.uint64), operand.valid, why=why)
+    values = _convert(operand.values, _dtype(type_))
+    return Result(type_, values, operand.valid, why=why)
+
+
+def _type(type_: CType | ast.NamedType, context: Context) -> CType:
+    """The type that an expression writes.
+
+    Raises:
+        CommandError: the program has none of that name.
+    """
+    if not isinstance(type_, ast.NamedType):
+        return type_
+    base = context.type(type_.name)
+    if base is None:
+        raise CommandError(f"No type named {type_.name}.", "see `help expressions`")
+    return type_.of(base)
+
+
+def _size_of(node: ast.SizeOf, context: Context) -> Result:
+    name = node.type.name if isinstance(node.type, ast.NamedType) else ""
+    if node.other is not None and (not name or context.type(name) is None):
+        return _value(node.other, context)
+    return uniform(_type(node.type, context).size, U64)
 
 
 def _index(node: ast.Index, context: Context) -> Result:
@@ -727,6 +754,7 @@ _EVALUATORS: dict[type, Callable[[Any, Context], Result]] = {
     ast.Binary: _binary,
     ast.Conditional: _conditional,
     ast.Cast: _cast,
+    ast.SizeOf: _size_of,
     ast.Index: _index,
     ast.MemberNode: _member_node,
     ast.Text: _text,

@@ -4,6 +4,7 @@
     SR_TID.X  %tid.x  threadIdx.x  blockIdx  c[0x0][0x140]  shared[4]  *(@shared int*)0x20
     symbol  symbol[3]  symbol[3]@4 (an array of four)  sizeof(int)  $1 $ $$2 (values printed)
     config.scale  node->value  n@entry (what the launch passed for n)
+    *(struct Node*)0x20  sizeof(float4[3])  {int[4]}address (types of the program, CUDA's vectors)
 
 Nothing here evaluates; `evaluate.py` does.  Errors are `CommandError` with the column.
 """
@@ -11,12 +12,13 @@ Nothing here evaluates; `evaluate.py` does.  Errors are `CommandError` with the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from gpudbg.dataclass import dataclass
 from gpudbg.errors import CommandError
 from gpudbg.expr.escapes import unescaped
-from gpudbg.expr.types import SPACES, TYPE_WORDS, TYPES, U8, CType, Pointer, Scalar
+from gpudbg.expr.types import SPACES, TYPE_WORDS, TYPES, U8, Array, CType, Pointer, Scalar
 
 CONST_BANK = "$_cuda_const_bank"
 MAX_DEPTH = 256
@@ -25,6 +27,10 @@ MAX_POINTERS = 16
 """Stars of one type."""
 MAX_TREE = 200
 """Levels of a syntax tree; evaluating it calls itself that often."""
+MAX_EXTENT = 1 << 20
+"""Elements of an array in a type's name."""
+KEYWORDS = ("struct", "union", "class", "enum")
+_TYPE_NAME = re.compile(r"(?:::)?[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*")
 MAX_DIGITS = 64
 """Digits of a number that fits in 64 bits, in base two."""
 
@@ -80,11 +86,42 @@ class Conditional:
 
 
 @dataclass(frozen=True, slots=True)
+class NamedType:
+    """A type that the program declares, as an expression writes it.
+
+    Attributes:
+        stars: pointers to it; `extents`: of an array of those.
+        pointed: it is a pointer to all that.
+    """
+
+    name: str
+    space: str = "generic"
+    stars: int = 0
+    extents: tuple[int, ...] = ()
+    pointed: bool = False
+
+    def of(self, base: CType) -> CType:
+        """The type, where its name is that of `base`."""
+        for _ in range(self.stars):
+            base = Pointer(self.space, base)
+        base = shaped(base, self.extents)
+        return Pointer(self.space, base) if self.pointed else base
+
+
+@dataclass(frozen=True, slots=True)
 class Cast:
     """(type) x"""
 
-    type: CType
+    type: CType | NamedType
     operand: Node
+
+
+@dataclass(frozen=True, slots=True)
+class SizeOf:
+    """sizeof(type); `other` is what it is where the name is no type's but a variable's."""
+
+    type: CType | NamedType
+    other: Node | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +171,7 @@ Node = (
     | Binary
     | Conditional
     | Cast
+    | SizeOf
     | Index
     | MemberNode
     | Text
@@ -148,6 +186,7 @@ NODES = (
     Binary,
     Conditional,
     Cast,
+    SizeOf,
     Index,
     MemberNode,
     Text,
@@ -170,7 +209,7 @@ _TOKEN = re.compile(
   | (?P<member>(?:->\s*|\.)[A-Za-z_]\w*)
   | (?P<history>\${1,2}\d*(?!\w))
   | (?P<space>@[a-z]+)
-  | (?P<op>(?:<<|>>|[-+*/%&|^])=(?!=)|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^~!<>()\[\]?:=,@])
+  | (?P<op>(?:<<|>>|[-+*/%&|^])=(?!=)|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^~!<>()\[\]{}?:=,@])
     )""",
     re.VERBOSE | re.ASCII,
 )
@@ -303,6 +342,13 @@ class _Parser:
         self.depth -= 1
         return node
 
+    def list(self) -> Node:
+        """Expressions with commas between them: the value is the last one's."""
+        node = self.expression()
+        while self.accept(","):
+            node = Binary(",", node, self.expression())
+        return node
+
     def conditional(self) -> Node:
         self._deeper()
         node = self.binary(1)
@@ -336,11 +382,10 @@ class _Parser:
             if t.text in ("-", "~", "!", "*", "&", "+"):
                 self.at += 1
                 return Unary(t.text, self.unary())
-            if t.text == "(" and self._type_follows(1):
-                self.at += 1
-                type_ = self.type_name()
-                self.expect(")")
+            if t.text == "(" and (type_ := self._cast_type()) is not None:
                 return Cast(type_, self.unary())
+            if t.text == "{":
+                return self.braces()
         if t is not None and t.kind == "name" and t.text == "sizeof":
             self.at += 1
             return self.sizeof()
@@ -349,8 +394,100 @@ class _Parser:
             return _moved(self.unary(), t.text[0])
         return self.postfix()
 
+    def braces(self) -> Node:
+        """gdb's `{type} address`."""
+        self.expect("{")
+        t = self.peek()
+        space = t.text[1:] if t is not None and t.kind == "space" else "generic"
+        type_ = self._type()
+        if type_ is None:
+            raise CommandError("expression: a type is expected between { and }")
+        self.expect("}")
+        pointer: CType | NamedType
+        if isinstance(type_, NamedType):
+            pointer = replace(type_, pointed=True)
+        else:
+            pointer = Pointer(space, type_)
+        return Unary("*", Cast(pointer, self.unary()))
+
+    def _cast_type(self) -> CType | NamedType | None:
+        """What stands in the brackets of a cast; None, nothing read, where they hold a value."""
+        start = self.at
+        self.at += 1
+        builtin, keyword = self._type_follows(0), self._keyword()
+        type_ = self._type()
+        if type_ is not None and self.accept(")"):
+            pointer = isinstance(type_, NamedType) and bool(type_.stars)
+            if builtin or keyword or pointer or self._operand_follows():
+                return type_
+        elif builtin:
+            self.expect(")")
+        self.at = start
+        return None
+
+    def _operand_follows(self) -> bool:
+        """Whether what comes next can only begin an operand: `(name) x`, not `(name) - x`."""
+        t = self.peek()
+        kinds = ("int", "float", "name", "string", "char", "before")
+        return t is not None and (t.kind in kinds or t.text in ("(", "~", "!"))
+
+    def _keyword(self) -> bool:
+        t = self.peek()
+        return t is not None and t.kind == "name" and t.text in KEYWORDS
+
+    def _type(self) -> CType | NamedType | None:
+        """A type, its extents included; None where there is no name of one."""
+        type_: CType | NamedType | None
+        type_ = self.type_name() if self._type_follows(0) else self._named_type()
+        if type_ is None:
+            return None
+        extents: list[int] = []
+        while self.accept("["):
+            t = self.next()
+            if t.kind != "int" or not self.accept("]"):
+                return None
+            extents.append(int(_integer(t).value))
+        if isinstance(type_, NamedType):
+            return replace(type_, extents=tuple(extents))
+        return shaped(type_, extents)
+
+    def _named_type(self) -> NamedType | None:
+        """`struct Node *`, `ns::Box<int>`, `Node`."""
+        space = "generic"
+        t = self.peek()
+        if t is not None and t.kind == "space" and t.text[1:] in SPACES:
+            space = self.next().text[1:]
+        while (t := self.peek()) is not None and t.kind == "name" and t.text in KEYWORDS:
+            self.at += 1
+        if t is None or t.kind != "name" or _TYPE_NAME.fullmatch(t.text) is None:
+            return None
+        name = self.next().text.removeprefix("::") + self._template_arguments()
+        stars = 0
+        while self.accept("*"):
+            stars += 1
+            if stars > MAX_POINTERS:
+                raise CommandError(f"a type of more than {MAX_POINTERS} pointers")
+        return NamedType(name, space, stars)
+
+    def _template_arguments(self) -> str:
+        """`<int, 4>` behind a name; "", nothing read, where that is a comparison."""
+        start, depth, words = self.at, 0, []
+        while (t := self.peek()) is not None and t.text not in ("(", ")", "}"):
+            self.at += 1
+            words.append(t.text)
+            depth += {"<": 1, ">": -1, ">>": -2}.get(t.text, 0)
+            if depth <= 0:
+                break
+        if words and words[0] == "<" and depth == 0:
+            return "".join(words)
+        self.at = start
+        return ""
+
     def _type_follows(self, ahead: int) -> bool:
         t = self.peek(ahead)
+        if t is not None and t.kind == "space" and t.text[1:] in SPACES:
+            t = self.peek(ahead + 1)
+            return t is None or t.kind != "name" or t.text in TYPE_WORDS
         return t is not None and (t.kind == "space" or (t.kind == "name" and t.text in TYPE_WORDS))
 
     def type_name(self) -> CType:
@@ -435,7 +572,7 @@ class _Parser:
                 )
             return NameNode(t.text, t.column)
         if t.text == "(":
-            node = self.expression()
+            node = self.list()
             self.expect(")")
             return node
         raise CommandError(f"expression: unexpected {t.text!r} at column {t.column}")
@@ -470,13 +607,36 @@ class _Parser:
         return ConstBank(bank, offset)
 
     def sizeof(self) -> Node:
-        following = self.peek()
-        if following is not None and following.text == "(" and self._type_follows(1):
-            self.at += 1
-            type_ = self.type_name()
-            self.expect(")")
-            return Number(type_.size, TYPES["u64"])
-        return Unary("sizeof", self.unary())
+        start = self.at
+        if not self.accept("("):
+            return Unary("sizeof", self.unary())
+        certain = self._type_follows(0) or self._keyword()
+        type_ = self._type()
+        if type_ is None or not self.accept(")"):
+            if certain:
+                self.expect(")")
+            self.at = start
+            return Unary("sizeof", self.unary())
+        if certain or (isinstance(type_, NamedType) and type_.stars):
+            return SizeOf(type_, None)
+        end, self.at = self.at, start
+        other = Unary("sizeof", self.unary())
+        if self.at != end:
+            return other
+        return SizeOf(type_, other)
+
+
+def shaped(type_: CType, extents: Iterable[int]) -> CType:
+    """An array of a type.
+
+    Raises:
+        CommandError: an extent that is none.
+    """
+    for count in reversed(tuple(extents)):
+        if not 0 < count <= MAX_EXTENT:
+            raise CommandError(f"an array has 1 to {MAX_EXTENT} elements, not {count}")
+        type_ = Array(type_, count)
+    return type_
 
 
 def children(node: Node) -> list[Node]:
@@ -530,7 +690,10 @@ def _character(t: _Token) -> Number:
 
 def _integer(t: _Token) -> Number:
     digits = t.text.lstrip("0xXbB") if t.text[:1] == "0" else t.text
-    value = 1 << 64 if len(digits) > MAX_DIGITS else int(t.text, _base(t.text))
+    base = _base(t.text)
+    if base == 8 and set(digits) & set("89"):
+        raise CommandError(f'Invalid number "{_short(t.text)}".', "a leading 0 makes it octal")
+    value = 1 << 64 if len(digits) > MAX_DIGITS else int(t.text, base)
     suffix = t.suffix.lower()
     if value >= 1 << 64:
         shown = t.text if len(t.text) <= MAX_DIGITS else f"of {len(t.text)} characters"
@@ -547,7 +710,8 @@ def _integer(t: _Token) -> Number:
 
 
 def _base(text: str) -> int:
-    return {"0x": 16, "0b": 2}.get(text[:2].lower(), 10)
+    octal = text[:1] == "0" and text.isdecimal()
+    return {"0x": 16, "0b": 2}.get(text[:2].lower(), 8 if octal else 10)
 
 
 def parse(text: str) -> Node:
@@ -559,14 +723,22 @@ def parse(text: str) -> Node:
     if not text.strip():
         raise CommandError("an expression is missing")
     parser = _Parser(text)
-    node = parser.expression()
-    while parser.accept(","):
-        node = Binary(",", node, parser.expression())
+    node = parser.list()
     rest = parser.peek()
     if rest is not None:
         raise CommandError(f"expression: unexpected {rest.text!r} at column {rest.column}")
     _check_depth(node)
     return node
+
+
+def parse_type(text: str) -> CType | NamedType | None:
+    """`struct Node`, `float4 *`: a type and nothing else; None for anything else."""
+    try:
+        parser = _Parser(text)
+        found = parser._type()
+    except CommandError:
+        return None
+    return found if parser.peek() is None else None
 
 
 def parse_condition(text: str) -> Node:

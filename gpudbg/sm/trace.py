@@ -2,10 +2,11 @@
 are given.
 
 Both engines fill the same buffers.  A row is three 64-bit words for each warp instruction: its pc,
-the mask of its lanes, and the CTA's number (high half) with the warp's index in it (low half).
-For each access of a warp it is 35: its pc; from the lowest bit the mask of its lanes (32 bits),
-what it is (16, `kind_of`) and the warp's index in the CTA; slot (from bit 8) and SM (from bit 20)
-of the warp, and the CTA's number (high half); and the addresses of 32 lanes.
+the mask of its lanes, and the CTA's number (high half) with the warp's index in it (lowest 8 bits),
+slot (from bit 8) and SM (from bit 20).  For each access of a warp it is 35: its pc; from the lowest
+bit the mask of its lanes (32 bits), what it is (16, `kind_of`) and the warp's index in the CTA;
+slot (from bit 8) and SM (from bit 20) of the warp, and the CTA's number (high half); and the
+addresses of 32 lanes.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ KINDS: Final = ("load", "store", "atomic")
 SPACES: Final = ("global", "shared", "local", "generic", "cluster")
 """`cluster`: shared memory of another CTA, by addresses that have its rank in bits 24 to 31."""
 MOST_SMS: Final = 1 << 9
-"""SMs that rows of accesses can tell apart."""
+"""SMs that rows can tell apart."""
+PLACE: Final = MOST_SMS - 1 << 20 | 0xFF << 8
+"""SM and slot in the third word of a row, and in SR_VirtId."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,21 @@ class _Rows:
         """Masks of the lanes that executed; 0: guarded off, which an access never is."""
         return self.rows[:, 1].astype(np.uint32)
 
+    @property
+    def cta(self) -> npt.NDArray[np.int64]:
+        """Numbers of the CTAs in the grid, x fastest."""
+        return self.rows[:, 2] >> 32
+
+    @property
+    def sm(self) -> npt.NDArray[np.int64]:
+        """SMs of the warps."""
+        return self.rows[:, 2] >> 20 & MOST_SMS - 1
+
+    @property
+    def slot(self) -> npt.NDArray[np.int64]:
+        """Slots of the warps on their SMs."""
+        return self.rows[:, 2] >> 8 & 0xFF
+
 
 @dataclass(frozen=True, slots=True)
 class Batch(_Rows):
@@ -67,14 +85,9 @@ class Batch(_Rows):
     """
 
     @property
-    def cta(self) -> npt.NDArray[np.int64]:
-        """Numbers of the CTAs in the grid, x fastest."""
-        return self.rows[:, 2] >> 32
-
-    @property
     def warp(self) -> npt.NDArray[np.int64]:
         """Indices of the warps in their CTAs."""
-        return self.rows[:, 2] & 0xFFFF_FFFF
+        return self.rows[:, 2] & 0xFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,21 +107,6 @@ class AccessBatch(_Rows):
     def warp(self) -> npt.NDArray[np.int64]:
         """Indices of the warps in their CTAs."""
         return self.rows[:, 1] >> 48
-
-    @property
-    def cta(self) -> npt.NDArray[np.int64]:
-        """Numbers of the CTAs in the grid, x fastest."""
-        return self.rows[:, 2] >> 32
-
-    @property
-    def sm(self) -> npt.NDArray[np.int64]:
-        """SMs of the warps."""
-        return self.rows[:, 2] >> 20 & MOST_SMS - 1
-
-    @property
-    def slot(self) -> npt.NDArray[np.int64]:
-        """Slots of the warps on their SMs."""
-        return self.rows[:, 2] >> 8 & 0xFF
 
     @property
     def addresses(self) -> npt.NDArray[np.uint64]:
@@ -186,7 +184,7 @@ class Trace:
         buffer = self.instructions
         assert buffer is not None
         count = buffer.count + 1
-        buffer.words[count] = (pc, lanes, warp.cta.number << 32 | warp.index)
+        buffer.words[count] = (pc, lanes, _place(warp) | warp.index)
         buffer.count = count
         if buffer.full:
             self._tell_instructions()
@@ -203,7 +201,7 @@ class Trace:
         row[:WORDS] = (
             warp.pc,
             lanes | what,
-            warp.cta.number << 32 | warp.sm << 20 | warp.slot << 8,
+            _place(warp),
         )
         row[WORDS:].view(np.uint64)[:] = address
         buffer.count = count
@@ -228,6 +226,11 @@ class Trace:
             batch = AccessBatch(_by_space(self.accesses.take(), self._layout))
             for reader in self.access_readers:
                 reader(batch)
+
+
+def _place(warp: WarpState) -> int:
+    """The third word of a row, without the warp's index."""
+    return warp.cta.number << 32 | warp.sm << 20 | warp.slot << 8
 
 
 def _by_space(rows: npt.NDArray[np.int64], layout: AddressLayout) -> npt.NDArray[np.int64]:

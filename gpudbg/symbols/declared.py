@@ -140,6 +140,10 @@ class Declarations:
         except CommandError:
             return None
 
+    def named(self, name: str) -> CType | None:
+        """The type of a name; None for one that the texts do not declare."""
+        return self._lookup(name, MAX_DEPTH)
+
     # ---- named types -------------------------------------------------------------------
     def _type(self, text: str, depth: int) -> CType | None:
         name = " ".join(re.sub(r"[&*]", " ", text).split())

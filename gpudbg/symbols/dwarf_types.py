@@ -69,6 +69,47 @@ def _variables(program: Program) -> Iterator[tuple[str, CType]]:
                 yield name, type_
 
 
+class NamedTypes:
+    """The types that a program's debug information names; the names are read when first asked."""
+
+    def __init__(self, program: Program) -> None:
+        self._info = dwarf_of(program)
+        self._dies: dict[str, Any] | None = None
+
+    def find(self, name: str) -> CType | None:
+        """The type of a name, with or without its namespaces; None where there is none."""
+        try:
+            if self._dies is None:
+                self._dies = dict(self._read())
+            found = self._dies.get(name)
+            return None if found is None else _type(found, MAX_DEPTH)
+        except Exception:
+            # As for variables: damaged tables name nothing.
+            self._dies = self._dies or {}
+            return None
+
+    def _read(self) -> Iterator[tuple[str, Any]]:
+        for unit in self._info.iter_CUs() if self._info is not None else ():
+            for die in _named(unit.get_top_DIE(), MAX_DEPTH):
+                whole = readable_name(text_of(die, "DW_AT_name")).replace(" ", "")
+                yield whole, die
+                if "<" not in whole:
+                    yield whole.rpartition("::")[2], die
+
+
+def _named(die: Any, depth: int) -> Iterator[Any]:
+    """Descriptions of types with a name below one, in namespaces and structures, too."""
+    for child in die.iter_children() if depth else ():
+        if child.tag in _READERS or child.tag == "DW_TAG_typedef":
+            if "DW_AT_name" in child.attributes and "DW_AT_declaration" not in child.attributes:
+                yield child
+        if child.tag in _INSIDE:
+            yield from _named(child, depth - 1)
+
+
+_INSIDE = ("DW_TAG_namespace", "DW_TAG_structure_type", "DW_TAG_union_type")
+
+
 def type_of(die: Any) -> CType | None:
     """The type of what a DIE describes; None where it is none that expressions have."""
     return _type_of(die, MAX_DEPTH)

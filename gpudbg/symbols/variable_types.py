@@ -14,8 +14,8 @@ from weakref import WeakKeyDictionary
 from gpudbg.expr.types import F32, F64, CType
 from gpudbg.formats.names import plain_name
 from gpudbg.formats.program import Program
-from gpudbg.symbols.declared import Declarations
-from gpudbg.symbols.dwarf_types import read_variable_types
+from gpudbg.symbols.declared import Declarations, vector_type
+from gpudbg.symbols.dwarf_types import NamedTypes, read_variable_types
 from gpudbg.toolchain.signatures import source_texts
 
 _PTX_FLOAT = re.compile(r"\.(?:global|const|shared)\b[^;=\[]*\.f(32|64)\s+([\w$]+)\s*[=;]")
@@ -33,6 +33,8 @@ class VariableTypes:
         found = _PTX_FLOAT.findall(text.replace(b"\0", b"\n").decode("latin-1"))
         self._floats: dict[str, CType] = {n: F32 if bits == "32" else F64 for bits, n in found}
         self._known: dict[tuple[str, int], CType | None] = {}
+        self._types = NamedTypes(program)
+        self._named: dict[str, CType | None] = {}
 
     def find(self, symbol: str, size: int) -> CType | None:
         """The type of a variable of `size` bytes; None where nothing tells it."""
@@ -40,6 +42,16 @@ class VariableTypes:
         if key not in self._known:
             self._known[key] = self._find(symbol, size)
         return self._known[key]
+
+    def named(self, name: str) -> CType | None:
+        """The type of a name; None where nothing declares it."""
+        plain = name.replace(" ", "")
+        if plain not in self._named:
+            last = plain.rpartition("::")[2] if "<" not in plain else plain
+            self._named[plain] = (
+                self._types.find(plain) or vector_type(last) or self._declared.named(last)
+            )
+        return self._named[plain]
 
     def _find(self, symbol: str, size: int) -> CType | None:
         candidates = (
@@ -61,9 +73,18 @@ def source_name(symbol: str) -> str:
 _CACHE = WeakKeyDictionary()
 
 
-def variable_type(program: Program, symbol: str, size: int) -> CType | None:
-    """The type of a module or shared variable; None where nothing tells it."""
+def _types_of(program: Program) -> VariableTypes:
     types = _CACHE.get(program)
     if types is None:
         types = _CACHE[program] = VariableTypes(program)
-    return types.find(symbol, size)
+    return types
+
+
+def variable_type(program: Program, symbol: str, size: int) -> CType | None:
+    """The type of a module or shared variable; None where nothing tells it."""
+    return _types_of(program).find(symbol, size)
+
+
+def named_type(program: Program, name: str) -> CType | None:
+    """The type of a name (`Node`, `ns::Box<int>`, `float4`); None where nothing declares it."""
+    return _types_of(program).named(name)

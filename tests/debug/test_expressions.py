@@ -13,9 +13,13 @@ from hypothesis import strategies as st
 from gpudbg.errors import CommandError
 from gpudbg.expr import assign, evaluate, parse
 from gpudbg.expr.evaluation import Place, Result, per_lane, uniform
-from gpudbg.expr.types import TYPES, U32
+from gpudbg.expr.types import TYPES, U32, CType, Struct, StructField
+from gpudbg.symbols.declared import vector_type
 
 LANE = np.arange(32, dtype=np.uint32)
+
+
+PAIR = Struct("Pair", (StructField("a", TYPES["int"], 0), StructField("b", U32, 4)), 8)
 
 
 class FakeContext:
@@ -47,6 +51,9 @@ class FakeContext:
         if text in ("threadIdx.x", "%tid.x"):
             return per_lane(LANE.copy(), U32)
         return None
+
+    def type(self, name: str) -> CType | None:
+        return {"Pair": PAIR, "ns::Box<int>": PAIR}.get(name) or vector_type(name)
 
     def suggestions(self, text: str) -> list[str]:
         return ["threadIdx.x"] if text.startswith("thread") else []
@@ -117,6 +124,25 @@ def value(text: str, lane: int = 5) -> Any:
         ("'A'", 65),
         ("RZ", 0),
         ("(unsigned long long)1 << 40", 1 << 40),
+        ("010 + 1", 9),
+        ("((1, 2), 3)", 3),
+        ("((Pair*)(@shared int*)0x20)->b", 9),
+        ("(*(@shared Pair*)0x20).b", 9),
+        ("(*(@shared struct Pair*)0x20).a", 8),
+        ("((@shared Pair*)0)[2].b", 5),
+        ("(*(@shared ns::Box<int> *)0x20).b", 9),
+        ("((@shared uint4*)0)[1].w", 7),
+        ("sizeof(struct Pair)", 8),
+        ("sizeof(Pair[3])", 24),
+        ("sizeof(Pair*)", 8),
+        ("sizeof(unsigned[2][3])", 24),
+        ("sizeof(float4)", 16),
+        ("sizeof(R4)", 4),
+        ("sizeof(1, 2)", 4),
+        ("({@shared Pair[2]}0x20)[1].a", 10),
+        ("{@shared u16}0x22", 0),
+        ("(R4)-400", 5),
+        ("(R4 < 3 > 0)", False),
     ],
 )
 def test_value_in_a_lane(text: str, expected: Any) -> None:
@@ -175,6 +201,13 @@ def test_convenience_variable() -> None:
         ("#", "unexpected"),
         ("5 = 6", "left side"),
         ("(" * 500 + "1" + ")" * 500, "deeply"),
+        ("(Nope*)0", "No type named Nope"),
+        ("sizeof(struct Nope)", "No type named Nope"),
+        ("(Pair)1", "cannot convert int to Pair"),
+        ("sizeof(Pair[0])", "1 to"),
+        ("sizeof(Pair[99999999])", "1 to"),
+        ("{1}0", "a type is expected"),
+        ("019", "octal"),
     ],
 )
 def test_bad_text_is_refused_with_a_reason(text: str, message: str) -> None:

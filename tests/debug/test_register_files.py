@@ -76,6 +76,8 @@ def test_predicates_alike(session: DebugSession) -> None:
         "warp.R[4, 32]", "warp.R['P0']", "warp.D[15]", "warp.P[8]", "warp.P['P9']", "warp.F['D4']",
         "warp.R.__setitem__(4, [1, 2])", "warp.R.__setitem__(255, 1)", "warp.P.__setitem__(7, 0)",
         "warp.R.__setitem__(4, 'x')", "warp.R.__setitem__('RZ', 1)", "warp.R['R' + '9' * 5000]",
+        "warp.R.__setitem__(4, 1 << 32)", "warp.R.__setitem__(4, -(1 << 31) - 1)",
+        "warp.F.__setitem__(4, 1e300)", "warp.L.__setitem__(4, 1 << 64)",
     ],
 )  # fmt: skip
 def test_what_is_not_there_is_refused(session: DebugSession, code: str) -> None:

@@ -33,6 +33,13 @@ VALUES = {
     "dd": "3.25",
     "bytes": "{1, 2, 3, 200}",
     "sizeof(cfg)": "20",
+    "sizeof(struct Cfg)": "20",
+    "sizeof(Cfg[2])": "40",
+    "*(Cfg *)&cfg": "{scale = 1.5, n = -3, v = {1, 2, 3}}",
+    "((struct Cfg *)&cfg)->n": "-3",
+    "(struct Cfg)cfg": "{scale = 1.5, n = -3, v = {1, 2, 3}}",
+    "{int}&cfg.n": "-3",
+    "*(float4 *)&lut": "{x = 1.5, y = 2.5, z = -1, w = 0.25}",
 }
 DEBUG = {"mode": "B"}
 """What debug information knows better: the names of an enumeration."""

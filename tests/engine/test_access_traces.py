@@ -91,6 +91,31 @@ def test_among_other_events(kernel: str) -> None:
     assert run == step
 
 
+@pytest.mark.parametrize("kernel", ["fault_misaligned", "predicates"])
+def test_instructions_alone(kernel: str) -> None:
+    """With what guards leave out, and in order with barriers, faults and the ends of warps."""
+    events = "instruction", "barrier", "fault", "warp_end"
+    step, run = both(kernel, *events)
+    assert run == step
+    first, second = step.arrays(), run.arrays()
+    assert all((first[name] == second[name]).all() for name in first)
+
+
+def test_compiled_code_notes_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = traced(launched("reduce_sum", "step"), "instruction", block=(1, 0, 0))
+    notes: list[int] = []
+    note = gpudbg.TraceLog.note_instructions
+
+    def note_instructions(log: gpudbg.TraceLog, batch: Any) -> None:
+        notes.append(len(batch))
+        note(log, batch)
+
+    monkeypatch.setattr(gpudbg.TraceLog, "note_instructions", note_instructions)
+    log = traced(launched("reduce_sum", "run"), "instruction", block=(1, 0, 0))
+    assert log == wanted
+    assert sum(notes) == len(log) > 100 * len(notes)
+
+
 def test_next_to_instructions() -> None:
     """An instruction comes before its accesses."""
     step, run = both("predicates", "instruction", "access")

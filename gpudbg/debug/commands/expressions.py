@@ -12,6 +12,7 @@ from gpudbg.debug.commands.table import command
 from gpudbg.debug.values.printf import formatted
 from gpudbg.errors import CommandError
 from gpudbg.expr.evaluation import FUNCTION
+from gpudbg.expr.parser import NamedType, parse_type
 from gpudbg.expr.types import VOID, CType, Struct
 
 if TYPE_CHECKING:
@@ -55,6 +56,9 @@ def type_text(session: DebugSession, text: str) -> str:
         raise CommandError("The history is empty.", "whatis EXPRESSION")
     if session.context().vector(text) is not None:
         return "dim3" if text.endswith("Dim") else "uint3"
+    named = _declared(session, text)
+    if named is not None:
+        return str(named)
     try:
         value = session.evaluate(text)
     except CommandError:
@@ -68,6 +72,18 @@ def type_text(session: DebugSession, text: str) -> str:
     return "void" if kind == VOID else str(kind)
 
 
+def _declared(session: DebugSession, text: str) -> CType | None:
+    """The type that a text names, where it is no variable; None where it names none."""
+    written = parse_type(text)
+    context = session.context()
+    if not isinstance(written, NamedType):
+        return written
+    if not written.stars and context.variable(written.name) is not None:
+        return None
+    base = context.type(written.name)
+    return None if base is None else written.of(base)
+
+
 TYPES_HELP = """\
 Types of variables come from -G tables, else from the source where it is at hand; without either
 a program says sizes only, and variables are shown as words."""
@@ -75,7 +91,7 @@ a program says sizes only, and variables are shown as words."""
 
 @command(
     "ptype",
-    usage="ptype EXPRESSION",
+    usage="ptype EXPRESSION|TYPE",
     help="the type of an expression, a structure with its members",
     group="data",
     needs="stopped",
@@ -88,12 +104,13 @@ def ptype(session: DebugSession, argument: str) -> Card:
     name = type_text(session, text)
     if name in (UNTYPED_FUNCTION, "void", "dim3", "uint3"):
         return Card(ShownType(name), ShownType.lines)
-    return Card(ShownType.of(session.evaluate(text).type), ShownType.lines)
+    type_ = _declared(session, text.strip()) or session.evaluate(text).type
+    return Card(ShownType.of(type_), ShownType.lines)
 
 
 @command(
     "whatis",
-    usage="whatis EXPRESSION",
+    usage="whatis EXPRESSION|TYPE",
     help="the type of an expression",
     group="data",
     needs="stopped",

@@ -23,7 +23,7 @@ from gpudbg.sm.trace import kind_of
 if TYPE_CHECKING:
     from gpudbg.debug.symbols import Symbols
     from gpudbg.sm.state import WarpState
-    from gpudbg.sm.trace import AccessBatch
+    from gpudbg.sm.trace import AccessBatch, Batch
 
 Dim3 = tuple[int, int, int]
 
@@ -169,23 +169,36 @@ class TraceLog(Sequence[TraceEntry]):
         self._addresses.add(address, lanes)
         self.note(what, warp, warp.quads[rec.PC], lanes, row)
 
+    def note_instructions(self, batch: Batch) -> None:
+        """Add many instructions."""
+        words = self._rows_of(batch)
+        words[:, 0], words[:, 5] = self._number(("instruction", "", "", 0)), 0
+        self._extend(words)
+
     def note_accesses(self, batch: AccessBatch) -> None:
         """Add many accesses."""
         codes = batch.what
         for code in set(codes[self._codes[codes] < 0].tolist()):
             self._codes[code] = self._number(("access", *kind_of(code)))
         row = len(self._addresses)
-        masks = batch.lanes
-        words = np.empty((len(batch), len(COLUMNS)), np.int64)
+        words = self._rows_of(batch)
         words[:, 0] = self._codes[codes]
-        words[:, 1], words[:, 2], words[:, 3] = batch.pc, masks, batch.cta
-        words[:, 4] = batch.sm << 40 | batch.slot << 20 | batch.warp
         words[:, 5] = np.arange(row, row + len(batch))
-        self._addresses.extend(batch.addresses, masks)
+        self._addresses.extend(batch.addresses, batch.lanes)
+        self._extend(words)
+
+    def _rows_of(self, batch: Batch | AccessBatch) -> npt.NDArray[np.int64]:
+        """Entries of a batch; what they are is written by the caller."""
+        words = np.empty((len(batch), len(COLUMNS)), np.int64)
+        words[:, 1], words[:, 2], words[:, 3] = batch.pc, batch.lanes, batch.cta
+        words[:, 4] = batch.sm << 40 | batch.slot << 20 | batch.warp
+        return words
+
+    def _extend(self, words: npt.NDArray[np.int64]) -> None:
         at = self._count * _WORDS.size
         # What room there was behind goes: all of it is made of whole entries.
         self._words[at:] = words.data.cast("B")
-        self._count += len(batch)
+        self._count += len(words)
 
     def note_detail(self, event: str, warp: WarpState, pc: int, lanes: int, detail: str) -> None:
         """Add an entry with a detail."""

@@ -184,7 +184,9 @@ class Timeline(Attached["Inferior"], Observer):
             # Launched again: from the first instruction on.
             self._grid, self._start = self._inferior.grid, _Start()
             self.record = Record(0)
-        self.record.add(batch.rows)
+        rows = batch.rows.copy()
+        rows[:, 2] = batch.cta << 32 | batch.warp
+        self.record.add(rows)
         if self._tentative and self.record.end > SMALL_TICKS:
             # Longer than its size promised: it runs as fast as without from here on.
             self.switch(False)

@@ -18,7 +18,7 @@ from gpudbg.debug.trace.log import Dim3, TraceLog
 from gpudbg.debug.values.evaluation import origin
 from gpudbg.errors import UsageError
 from gpudbg.sm.observer import EVENTS, Hooked, Observer
-from gpudbg.sm.trace import BATCHED, AccessBatch
+from gpudbg.sm.trace import BATCHED, AccessBatch, Batch
 from gpudbg.validation import index3, text
 
 if TYPE_CHECKING:
@@ -60,11 +60,15 @@ class Tracer:
     def observer(self) -> Observer:
         """What to subscribe."""
         hooks = {event: getattr(self, event) for event in self._events}
-        if "access" in hooks and "instruction" not in hooks:
-            # In batches, which compiled code notes; next to single instructions they would not be
-            # in order.
-            del hooks["access"]
-            hooks["accesses"] = self.accesses
+        batched = {"instruction": ("instructions", self.instructions),
+                   "access": ("accesses", self.accesses)}  # fmt: skip
+        wanted = [event for event in batched if event in hooks]
+        if len(wanted) == 1:
+            # In batches, which compiled code notes; those of two kinds are not in order to one
+            # another.
+            del hooks[wanted[0]]
+            event, hook = batched[wanted[0]]
+            hooks[event] = hook
         return Hooked(hooks, looks_only=True)
 
     def _takes(self, warp: WarpState, pc: int) -> bool:
@@ -95,6 +99,13 @@ class Tracer:
         """An instruction."""
         self._note("instruction", warp, pc, lanes)
 
+    def instructions(self, batch: Batch) -> None:
+        """Instructions in the order they were issued."""
+        if not self._plain:
+            batch = Batch(batch.rows[self._of(batch)])
+        if len(batch):
+            self.entries.note_instructions(batch)
+
     def access(
         self, warp: WarpState, space: str, kind: str, address: Any, lanes: int, size: int
     ) -> None:
@@ -109,8 +120,8 @@ class Tracer:
         if len(batch):
             self.entries.note_accesses(batch)
 
-    def _of(self, batch: AccessBatch) -> npt.NDArray[np.bool_]:
-        """Which accesses are wanted."""
+    def _of(self, batch: Batch | AccessBatch) -> npt.NDArray[np.bool_]:
+        """Which instructions or accesses are wanted."""
         wanted = np.ones(len(batch), bool)
         if self._wanted is not None:
             pcs, which = np.unique(batch.pc, return_inverse=True)

@@ -43,12 +43,13 @@ from gpudbg.expr.types import (
     U64,
     VOID,
     Array,
+    CType,
     Pointer,
     Scalar,
     Struct,
 )
 from gpudbg.regs.ptx import find_ptx_vector
-from gpudbg.symbols.variable_types import source_name, variable_type
+from gpudbg.symbols.variable_types import named_type, source_name, variable_type
 
 if TYPE_CHECKING:
     from gpudbg.debug.inferior import Inferior
@@ -279,6 +280,10 @@ class WarpContext:
         if base not in _VECTORS:
             return None
         return {a: _VECTORS[base](self._inferior, self._warp, n) for n, a in enumerate(AXES)}
+
+    def type(self, name: str) -> CType | None:
+        """A type of the program's sources and debug information, or one of CUDA's vectors."""
+        return named_type(self._inferior.program, name)
 
     def suggestions(self, text: str) -> list[str]:
         """Known names near `text`."""

@@ -18,7 +18,7 @@ from gpudbg.sm.engines.llvm.kernel.special import VIRTUAL
 from gpudbg.sm.engines.llvm.layout import Left
 from gpudbg.sm.record import FIELDS
 from gpudbg.sm.schedule.turns import LONGEST
-from gpudbg.sm.trace import ACCESS_BYTES, ACCESSES, ROW_BYTES, ROWS, WORDS, what_of
+from gpudbg.sm.trace import ACCESS_BYTES, ACCESSES, PLACE, ROW_BYTES, ROWS, WORDS, what_of
 
 INDEX = FIELDS["index"].offset
 SIZES = {"instructions": (ROWS, ROW_BYTES), "accesses": (ACCESSES, ACCESS_BYTES)}
@@ -91,11 +91,12 @@ class TraceRows:
         cta = ir.get("i64", ir.get("ptr", "%rec", layout.CTA_POINTER))
         cta = ir.op(f"shl i64 {cta}, 32")
         index = ir.op(f"zext i32 {ir.get('i32', '%rec', INDEX)} to i64")
-        self._who = ir.op(f"or i64 {cta}, {index}")
+        place = ir.op(f"zext i32 {ir.get('i32', '%rec', VIRTUAL)} to i64")
+        place = ir.op(f"and i64 {place}, {PLACE}")
+        self._warp = ir.op(f"or i64 {cta}, {place}")
+        self._who = ir.op(f"or i64 {self._warp}, {index}")
         if "accesses" in taken:
             self._index_word = ir.op(f"shl i64 {index}, 48")
-            place = ir.op(f"zext i32 {ir.get('i32', '%rec', VIRTUAL)} to i64")
-            self._warp = ir.op(f"or i64 {cta}, {place}")
         self._taken = taken
         self.exits.new_point()
 
