@@ -60,6 +60,7 @@ that had it, so that instructions can be added to a listing.
     .byte .short .word .dword N, N...   .zero N       data; N may be a variable's or function's
                                 name (+ a number) in .word and .dword: its address
     .reloc OFFSET, TYPE, NAME   a place in the function that needs an address, by R_CUDA_* number
+                                (NAME `-`: the relocation has no symbol)
     .extern NAME, NAME...       functions the kernel calls that the loader brings: vprintf, malloc
     .targets OFFSET, TARGET...  where the indirect branch at OFFSET can go
     .text                       instructions again

@@ -9,7 +9,13 @@ from dataclasses import replace
 from gpudbg.architectures import is_wide
 from gpudbg.assembler.directives import DEFAULT_ARCH, Data, DirectiveFiles, Draft, Item
 from gpudbg.assembler.family import family_of
-from gpudbg.assembler.program import SassFunction, SassProgram, SassRelocation, SassSection
+from gpudbg.assembler.program import (
+    NO_SYMBOL,
+    SassFunction,
+    SassProgram,
+    SassRelocation,
+    SassSection,
+)
 from gpudbg.assembler.reader import Piece, Reader, SassLine, as_directive, is_word
 from gpudbg.assembler.scheduler import schedule
 from gpudbg.errors import AssembleError, DecodeError
@@ -48,7 +54,7 @@ def assemble_file(text: str, path: str | None = None, arch: str | None = None) -
     files = DirectiveFiles(reader, arch)
     _Collector(files).run()
     chosen = files.arch or DEFAULT_ARCH
-    if not any(d.items for d in files.drafts):
+    if files.frame is None and not any(d.items for d in files.drafts):
         reader.check()
         raise AssembleError("no instructions", path=path, line=1, expected="an instruction")
     makers = [_Function(files, draft, chosen) for draft in files.drafts if draft.items]
@@ -102,6 +108,7 @@ def _check_symbols(program: SassProgram, path: str | None) -> None:
     known = {f.name for f in program.functions}
     known |= {name for s in program.sections for name, _, _ in s.symbols}
     known |= {name for f in program.functions for name in f.externs}
+    known |= {NO_SYMBOL, *program.undefined}
     errors = []
     holders: tuple[SassFunction | SassSection, ...] = (*program.functions, *program.sections)
     for holder in holders:

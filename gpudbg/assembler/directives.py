@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gpudbg.architectures import RUN
 from gpudbg.assembler.frame_reader import HANDLERS as FRAME_HANDLERS
-from gpudbg.assembler.program import SassParam, SassRelocation
+from gpudbg.assembler.program import NO_SYMBOL, SassParam, SassRelocation
 from gpudbg.assembler.reader import Reader, SassLine
 from gpudbg.dataclass import dataclass
 from gpudbg.errors import AssembleError
@@ -303,11 +303,13 @@ class DirectiveFiles:
     def reloc(self, line: SassLine) -> None:
         """.reloc"""
         parts = re.split(r"[\s,]+", line.argument)
-        if len(parts) not in (3, 4) or not NAME.match(parts[2]):
+        named = len(parts) in (3, 4) and (parts[2] == _UNNAMED or NAME.match(parts[2]))
+        if not named:
             raise self.error(line, f"{line.argument!r}", "OFFSET, TYPE, SYMBOL")
         addend = self.number(line, parts[3], -(1 << 63)) if len(parts) > 3 else None
         place, kind = self.number(line, parts[0]), self.number(line, parts[1])
-        row = SassRelocation(place, kind, parts[2], addend)
+        symbol = NO_SYMBOL if parts[2] == _UNNAMED else parts[2]
+        row = SassRelocation(place, kind, symbol, addend)
         self.draft(line).relocations.append(row)
 
     def extern(self, line: SassLine) -> None:
@@ -327,6 +329,8 @@ class DirectiveFiles:
 
 
 _KEPT = (".nv.constant", ".nv.shared", ".nv.global")
+_UNNAMED = "-"
+"""What stands for the symbol of a relocation that has none."""
 _ADDRESS_TYPES = {4: 1, 8: 2}
 """Bytes of an address -> R_CUDA_32, R_CUDA_64."""
 _ADDRESS_OF = re.compile(r"`?\(?([A-Za-z_$][\w.$@]*)\)?(?:\s*\+\s*(\w+))?$")

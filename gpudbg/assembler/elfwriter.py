@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gpudbg.analysis import cfg
 from gpudbg.architectures import age
 from gpudbg.assembler.family import family_of
+from gpudbg.assembler.program import NO_SYMBOL
 from gpudbg.code_layout import layout_of
 from gpudbg.dataclass import dataclass
 from gpudbg.errors import DecodeError
@@ -228,7 +229,7 @@ class _Writer:
     def _symbols(self) -> None:
         strings = _Strings()
         rows = [bytes(SYMBOL)]
-        self._rows: dict[str, int] = {}
+        self._rows: dict[str, int] = {NO_SYMBOL: 0}
 
         def symbol(
             name: str, kind: int, bind: int, other: int, section: str, size: int, at: int = 0
@@ -256,6 +257,11 @@ class _Writer:
         for name in dict.fromkeys(n for f in self._program.functions for n in f.externs):
             if name not in self._rows:
                 symbol(name, STT_FUNC, STB_GLOBAL, 0, "", 0)
+        for name, row in self._program.undefined.items():
+            if name not in self._rows:
+                info, other = row.get("info", 0), row.get("other", 0)
+                size, at = row.get("size", 0), row.get("value", 0)
+                symbol(name, info & 15, info >> 4, other, "", size, at)
         table = self._section(".symtab")
         table.data, table.link, table.info = b"".join(rows), 2, first_global
         self._section(".strtab").data = bytes(strings.data)

@@ -112,4 +112,5 @@ def _address(program: Program, section: Section, row: Relocation) -> str:
 
 
 def _symbol(program: Program, row: Relocation) -> str:
-    return program.symbols[row.symbol].name
+    """The name of a relocation's symbol, `-` for none."""
+    return program.symbols[row.symbol].name or "-"

@@ -92,6 +92,15 @@ class Frame:
             if is_code(part.name, part.fields.get("type", 0))
         }
 
+    def undefined(self) -> dict[str, dict[str, int]]:
+        """Symbols that a linker brings, such as shared memory of another object: their rows."""
+        return {
+            name: fields
+            for part in self.parts
+            for name, fields in part.symbols
+            if name and not fields.get("part")
+        }
+
     def build(self, code: Mapping[str, bytes]) -> bytes:
         """The file, with functions' code in its places.
 

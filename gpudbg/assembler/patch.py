@@ -11,6 +11,7 @@ import struct
 from typing import TYPE_CHECKING
 
 from gpudbg.errors import UsageError
+from gpudbg.formats.cubin import architecture
 from gpudbg.formats.elf import read_elf
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def patch_cubin(data: bytes, program: SassProgram, path: str) -> bytes:
             it cannot.
     """
     elf = read_elf(data, path)
-    if elf.flags & 0xFF != int(program.arch.removeprefix("sm_")):
+    if architecture(data, path) != program.arch:
         raise UsageError(f"{path} is not for {program.arch}", "give --arch or another --from")
     out = bytearray(data)
     for function in program.functions:

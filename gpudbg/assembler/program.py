@@ -24,6 +24,10 @@ class SassParam:
     size: int
 
 
+NO_SYMBOL = ""
+"""The symbol of a relocation that has none: the linker knows the place by its type."""
+
+
 @dataclass(frozen=True, slots=True)
 class SassRelocation:
     """A place that needs a symbol's address: offset, R_CUDA_* number, symbol's name, what is added.
@@ -162,6 +166,11 @@ class SassProgram:
         if name is None:
             raise UsageError("the file has several functions", f"--kernel with one of: {names}")
         raise UsageError(f"no function {name!r}", f"known: {names}")
+
+    @property
+    def undefined(self) -> dict[str, dict[str, int]]:
+        """Symbols of the file's frame that nothing in it defines: their rows."""
+        return {} if self.frame is None else self.frame.undefined()
 
     def cubin(self) -> bytes:
         """The program as an ELF file: in its frame where it fits, else laid out anew."""

@@ -47,6 +47,9 @@ _IMAGE_KINDS = ("texture", "sampler", "surface")
 _NO_LIMIT = 0xFF
 _NEW_ABI, _NEW_SPECIAL, _SPECIAL, _FIRST_SPECIAL = 0x41, 0x8, 0x800, 90
 """EI_OSABI since sm_100, the flags of sm_100a and sm_90a, and the first architecture with one."""
+_COMPAT, _ACCELERATED, _YES = ".nv.compat", 0x09, 1
+"""Where CUDA 13 says instead of a flag that code is for an `a` architecture: records, their
+attribute and its value (`cuobjdump -elf` calls it CUDA_ACCELERATOR_TARGET)."""
 
 
 def read_cubin(
@@ -105,8 +108,8 @@ def _arch(elf: Elf, archs: Collection[str]) -> str:
     # The toolkits for sm_100 and later moved the architecture up by a byte (EI_OSABI 0x41).
     new = elf.abi == _NEW_ABI
     number = elf.flags >> 8 & 0xFF if new else elf.flags & 0xFF
-    special = elf.flags & (_NEW_SPECIAL if new else _SPECIAL) and number >= _FIRST_SPECIAL
-    arch = f"sm_{number}a" if special else f"sm_{number}"
+    flagged = elf.flags & (_NEW_SPECIAL if new else _SPECIAL) or (new and _is_accelerated(elf))
+    arch = f"sm_{number}a" if flagged and number >= _FIRST_SPECIAL else f"sm_{number}"
     if arch not in archs:
         listed = "; `gpudbg dis` and `gpudbg info` list it" if arch in WIDE else ""
         raise LoadError(
@@ -116,6 +119,13 @@ def _arch(elf: Elf, archs: Collection[str]) -> str:
             hint="supported: " + ", ".join(archs) + listed,
         )
     return arch
+
+
+def _is_accelerated(elf: Elf) -> bool:
+    """Whether the file's records say that its code is for an `a` architecture alone."""
+    section = next((s for s in elf.sections if s.name == _COMPAT), None)
+    records = [] if section is None else nvinfo.read_records(section.data, elf.path, section.offset)
+    return any(r.attribute == _ACCELERATED and r.value == _YES for r in records)
 
 
 @dataclass(slots=True)

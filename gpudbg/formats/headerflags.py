@@ -13,9 +13,8 @@ if TYPE_CHECKING:
 _ABI_AT, _NEW_ABI = 7, 0x41
 """EI_OSABI, and its value in files of the new layout: all of sm_100 and later, and of CUDA 13."""
 _FLAGS_AT = 0x30
-_NAMES = ((0x100, "TEXMODE_UNIFIED"), (0x400, "64BIT_ADDRESS"), (0x800, "ACCELERATORS"))
+_NAMES = ((0x100, "TEXMODE_UNIFIED"), (0x400, "64BIT_ADDRESS"))
 """Flags of the layout up to sm_90."""
-_NEW_NAMES = ((0x8, "ACCELERATORS"),)
 _VERSION_NOTE = ".note.nv.cuver"
 _VIRTUAL_AT = 26
 """Where that note has the architecture that the PTX was for."""
@@ -32,7 +31,8 @@ def header_flags(program: Program) -> str:
     data = program.data
     flags = struct.unpack_from("<I", data, _FLAGS_AT)[0] if len(data) > _FLAGS_AT + 4 else 0
     new = has_new_layout(program)
-    names = [f"EF_CUDA_{name}" for bit, name in (_NEW_NAMES if new else _NAMES) if flags & bit]
+    names = [f"EF_CUDA_{name}" for bit, name in (() if new else _NAMES) if flags & bit]
+    names += ["EF_CUDA_ACCELERATORS"] if program.arch.endswith("a") else []
     virtual = _virtual(program, number) if new else flags >> 16 & 0xFF
     return " ".join([*names, f"EF_CUDA_SM{number}", f"EF_CUDA_VIRTUAL_SM(EF_CUDA_SM{virtual})"])
 

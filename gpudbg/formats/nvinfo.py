@@ -89,7 +89,7 @@ def read_records(data: bytes, path: str, file_offset: int) -> Iterator[InfoRecor
         end = at + 4 + (length if form == 4 else 0)
         if form not in (1, 2, 3, 4) or len(head) < 4 or end > len(data):
             raise LoadError(
-                f"damaged .nv.info record (format {form}): cut off or unknown",
+                f"damaged record of attributes (format {form}): cut off or unknown",
                 path=path,
                 offset=where,
             )

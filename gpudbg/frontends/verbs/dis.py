@@ -130,14 +130,15 @@ def _text(
     program: Program | None, pairs: list[tuple[ListedSection, list[Line]]], args: argparse.Namespace
 ) -> Iterator[str]:
     """A program's sections as cuobjdump prints them."""
-    if not pairs:
+    if not pairs and (program is None or args.kernel):
         return
+    arch = pairs[0][0].arch if program is None else program.arch
     width = comment_column(section for section, _ in pairs)
     if args.directives and program is not None:
         from gpudbg.assembler import frame_directives, module_directives
 
         yield "\n".join(module_directives(program))
-    yield "\n".join(heading(program, pairs[0][0].arch))
+    yield "\n".join(heading(program, arch))
     for section, rows in pairs:
         yield "\n".join(function(section, rows, args, width))
     if args.directives and program is not None:

@@ -24,6 +24,8 @@ from gpudbg.symbols import control_words
 
 ADDRESS_COLUMNS = 16
 """Columns of `        /*0008*/`."""
+_SHORT_ADDRESS = 1 << 16
+"""Smaller addresses have four digits."""
 
 Line = narrow_text.NarrowLine | wide_text.WideLine
 
@@ -53,7 +55,16 @@ class ListedSection:
 
     def longest(self) -> int:
         """Columns that the longest instruction counts: its guard stands before its column."""
-        return max(map(_columns, self.bodies), default=0)
+        counts = map(_columns, self.bodies)
+        if len(self.code) > _SHORT_ADDRESS:
+            pairs = zip(self.lines, counts, strict=True)
+            return max(_more_digits(row.address) + count for row, count in pairs)
+        return max(counts, default=0)
+
+
+def _more_digits(address: int) -> int:
+    """Digits of an address beyond the four that all have."""
+    return 0 if address < _SHORT_ADDRESS else (address.bit_length() - 13) // 4
 
 
 def _columns(body: str) -> int:
@@ -108,7 +119,7 @@ def function(
 
 def _lines(row: Line, body: str, args: argparse.Namespace, width: int) -> Iterator[str]:
     """The lines of an instruction: one, and one for the second half of a 128-bit word."""
-    line = f"        /*{row.address:04x}*/{body:<{width}}"
+    line = f"        /*{row.address:04x}*/{body:<{width - _more_digits(row.address)}}"
     halves = row.halves
     if args.control == "fields":
         line += f"  {row.control}"

@@ -161,6 +161,78 @@ def test_entries_of_a_fat_binary_say_what_they_are(
     assert "no cubin for sm_75; it holds elf for sm_107, elf for sm_90a" in capsys.readouterr().err
 
 
+def test_toolkit_13_says_in_records_what_is_accelerated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Record 9 of `.nv.compat` stands for the flag of older files (ptxas 13.5, cuobjdump 13.5)."""
+    data = bytearray(cubin("sm_100a").read_bytes())
+    data[0x30] &= ~8
+    other = bytes((2, 3, 0, 0))
+    file = tmp_path / "x.cubin"
+    for record, name in ((other, "sm_100"), (bytes((2, 9, 1, 0)), "sm_100a")):
+        file.write_bytes(bytes(data).replace(other, record, 1))
+        assert main(["dis", str(file), "--range", "0:16"]) == 0
+        out = capsys.readouterr().out
+        assert out.startswith(f"\n\tcode for {name}\n\t.target\t{name}\n")
+        assert ("EF_CUDA_ACCELERATORS" in out) == name.endswith("a")
+
+
+def test_comments_stand_in_one_column_beside_longer_addresses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From 0x10000 on an address has more digits, which count for the column (cuobjdump)."""
+    raw = tmp_path / "words.bin"
+    raw.write_bytes((0x000FC60000000F0000000007000A7202).to_bytes(16, "little") * 4098)
+    assert main(["dis", "--raw", "--arch", "sm_80", str(raw)]) == 0
+    lines = [x for x in capsys.readouterr().out.splitlines() if x.endswith("*/")]
+    assert {x.rindex("/*") for x in lines} == {lines[0].rindex("/*")}
+    assert len(lines[0].split("/* ")[0]) == len(
+        "        /*10000*/                   MOV R10, R7 ;  "
+    )
+
+
+@pytest.mark.parametrize("change", [False, True])
+def test_relocatable_objects_come_back(
+    change: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Undefined symbols, relocations without a symbol, files without a function."""
+    file, listing, made = tmp_path / "x.cubin", tmp_path / "x.sass", tmp_path / "y.cubin"
+    text = """
+.arch sm_80
+.kernel k
+.reloc 0x0, 69, -
+.reloc 0x0, 68, -, 280
+.reloc 0x0, 55, buffer
+    MOV R1, RZ ;
+    EXIT ;
+.elf abi=0x33 abiversion=7 type=1 machine=190 version=0x80 flags=0x500550 names=1
+.part ?
+.part .shstrtab type=3 align=1
+.strings "", ".shstrtab", ".strtab", ".symtab", "buffer"
+.part .symtab type=2 link=1 entry=24
+.symbol ?
+.symbol buffer info=0x1d other=0x40 value=0x10
+"""
+    listing.write_text(text)
+    assert main(["asm", str(listing), "--cubin", str(file)]) == 0
+    read = read_cubin(file, bare=True, archs=("sm_80",))
+    assert [r.type for r in read.relocations] == [69, 68, 55]
+    (buffer,) = [s for s in read.symbols if s.name == "buffer"]
+    assert buffer.is_undefined
+    assert read.symbols[read.relocations[2].symbol] is buffer
+    assert not read.relocations[0].symbol
+    if not change:
+        listing.write_text(text.replace(text[text.index(".kernel") : text.index(".elf")], ""))
+        assert main(["asm", str(listing), "--cubin", str(file)]) == 0
+    capsys.readouterr()
+    assert main(["dis", "--directives", str(file)]) == 0
+    listing.write_text(capsys.readouterr().out)
+    assert main(["asm", str(listing), "--cubin", str(made)]) == 0
+    assert made.read_bytes() == file.read_bytes()
+    assert main(["dis", str(file)]) == 0
+    assert capsys.readouterr().out.startswith("\n\tcode for sm_80\n")
+
+
 def test_raw_words_and_damage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Raw words of 16 bytes, a cut word, an odd section."""
     raw = tmp_path / "words.bin"
